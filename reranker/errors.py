@@ -1,0 +1,31 @@
+"""The errors a user can cause. The command line prints them; the service maps them to a status."""
+
+from __future__ import annotations
+
+
+class RerankError(Exception):
+    """Base of every error that means "the input is wrong", never "the program is wrong"."""
+
+
+class TreeError(RerankError):
+    """A text is not a usable constituency tree.
+
+    ``code`` is one of ``empty``, ``unbalanced``, ``not-a-tree``, ``too-deep`` and ``too-long``;
+    it is what rejected candidates carry in every report.
+    """
+
+    def __init__(self, code: str, message: str) -> None:
+        super().__init__(message)
+        self.code = code
+
+
+class InputError(RerankError):
+    """A file cannot be read or does not hold what it should; the message names file and line."""
+
+
+class CheckpointError(RerankError):
+    """A file is not a checkpoint of ours, or belongs to another version or architecture."""
+
+
+class ConfigError(RerankError):
+    """A configuration names an unknown setting or gives a value that makes no sense."""
