@@ -8,6 +8,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import TYPE_CHECKING
 
 from reranker.errors import TreeError
@@ -19,9 +20,20 @@ MAX_DEPTH = 2_000
 MAX_WORDS = 10_000
 ROOT_LABELS = frozenset({"", "S1", "TOP", "ROOT"})
 
-# A backslash keeps a bracket inside a word, as some parsers print it. Only ASCII white space
-# separates: a no-break space belongs to the word it stands in.
-_TOKEN = re.compile(r"[()]|(?:\\[()]|[^()\t\n\v\f\r ])+")
+# Only ASCII white space separates: a no-break space belongs to the word it stands in. A token is
+# a part-of-speech node ``(DT the)``, an opening bracket with its label, a closing bracket or a
+# word. A backslash keeps a bracket inside a word, as some parsers print it.
+_TOKEN = re.compile(
+    r"""\([^()\s\\]{1,60}\ [^()\s\\]{1,60}\)
+    | \(\s*+(?:[^()\s\\]++|\\[()]?+)*+
+    | \)
+    | (?:[^()\s\\]++|\\[()]?+)++""",
+    re.ASCII | re.VERBOSE,
+)
+_TOKEN_WITHOUT_ESCAPES = re.compile(r"\(\s*+[^()\s]*+|\)|[^()\s]++", re.ASCII)
+_ESCAPED_BRACKET = re.compile(r"\\[()]")
+_ROOT_LABEL = re.compile(r"\s*\(\s*([^()\s]*)", re.ASCII)
+_WHITE_SPACE = " \t\n\r\f\v"
 _WORD_BRACKETS = str.maketrans({"(": "-LRB-", ")": "-RRB-"})
 
 
@@ -44,67 +56,80 @@ class Tree:
         Raises TreeError: ``empty`` (no text or no word), ``not-a-tree`` (words outside brackets),
         ``unbalanced`` (a bracket too many or too few), ``too-deep`` or ``too-long``.
         """
-        labels: list[str] = []
-        open_children: list[list[Tree | str]] = []
-        words = 0
-        tokens = _TOKEN.findall(text)
+        try:
+            return cls._from_tokens(_TOKEN.findall(text))
+        except TreeError as error:
+            if error.code != "unbalanced" or "\\" not in text:
+                raise
+            # A word can also end in a backslash of its own: ``(SYM \\)``.
+            return cls._from_tokens(_TOKEN_WITHOUT_ESCAPES.findall(text))
+
+    @classmethod
+    def _from_tokens(cls, tokens: list[str]) -> Tree:
         if not tokens:
             raise TreeError("empty", "no tree here")
-        if tokens[0] != "(":
+        if tokens[0][0] != "(":
             raise TreeError("not-a-tree", f"a tree starts with '(', not with {tokens[0][:40]!r}")
-        position, last = 0, len(tokens) - 1
-        while True:
-            token = tokens[position]
-            if token == "(":
-                if len(labels) == MAX_DEPTH:
-                    raise TreeError("too-deep", f"more than {MAX_DEPTH} brackets are open")
-                label = ""
-                if position < last and tokens[position + 1] not in "()":
-                    position += 1
-                    label = tokens[position]
-                labels.append(label)
-                open_children.append([])
-            elif token == ")":
-                node = cls(labels.pop(), tuple(open_children.pop()))
-                if not labels:
-                    break
-                open_children[-1].append(node)
-            else:
+        words = 0
+        label = ""
+        children: list[Tree | str] = []
+        unfinished: list[tuple[str, list[Tree | str]]] = []
+        for token in tokens:
+            if token == ")":
+                if not unfinished:
+                    raise TreeError("unbalanced", "more brackets are closed than opened")
+                node = cls(label, tuple(children))
+                label, children = unfinished.pop()
+                children.append(node)
+            elif token[0] != "(":
                 words += 1
-                if words > MAX_WORDS:
-                    raise TreeError("too-long", f"more than {MAX_WORDS} words")
-                open_children[-1].append(token)
-            if position == last:
-                raise TreeError("unbalanced", f"{len(labels)} bracket(s) left open at the end")
-            position += 1
-        if position != last:
-            surplus = tokens[position + 1]
-            raise TreeError("unbalanced", f"text after the tree's last bracket: {surplus[:40]!r}")
+                children.append(token)
+            elif len(unfinished) == MAX_DEPTH:
+                raise TreeError("too-deep", f"more than {MAX_DEPTH} brackets are open")
+            elif token[-1] == ")" and token[-2] != "\\":
+                words += 1
+                children.append(_part_of_speech(token))
+            else:
+                unfinished.append((label, children))
+                label, children = token[1:].strip(_WHITE_SPACE), []
+        if unfinished:
+            raise TreeError("unbalanced", f"{len(unfinished)} bracket(s) left open at the end")
+        if len(children) > 1:
+            raise TreeError("unbalanced", "text after the tree's last bracket")
         if not words:
             raise TreeError("empty", "the tree has no words")
-        return node
+        if words > MAX_WORDS:
+            raise TreeError("too-long", f"{words} words, more than {MAX_WORDS}")
+        (tree,) = children
+        assert isinstance(tree, Tree)
+        return tree
 
     @classmethod
     def from_nltk(cls, tree: nltk.Tree) -> Tree:
-        """Convert; brackets inside words and labels are written -LRB- and -RRB-."""
-        done: list[list[Tree | str]] = [[]]
-        stack: list[tuple[nltk.Tree, Iterator[object]]] = [(tree, iter(tree))]
-        done.append([])
+        """Convert; brackets inside words and labels are written -LRB- and -RRB-.
+
+        Raises TreeError as ``from_string`` does, and ``not-a-tree`` for a leaf that is not one
+        word (a pair, an empty string, words with a space) and for a label with a space in it.
+        """
+        closing = object()
+        text: list[str] = []
+        stack: list[object] = [tree]
         while stack:
-            node, children = stack[-1]
-            child = next(children, None)
-            if child is None:
-                stack.pop()
-                made = cls(str(node.label()).translate(_WORD_BRACKETS), tuple(done.pop()))
-                done[-1].append(made)
-            elif isinstance(child, str):
-                done[-1].append(child.translate(_WORD_BRACKETS))
+            node = stack.pop()
+            if node is closing:
+                text.append(")")
+            elif isinstance(node, str):
+                text.append(_symbol(node))
+            elif isinstance(node, list) and hasattr(node, "label"):
+                label = str(node.label())
+                if label or (node and isinstance(node[0], str)):
+                    label = _symbol(label)
+                text.append(f"({label}")
+                stack.append(closing)
+                stack.extend(reversed(node))
             else:
-                stack.append((child, iter(child)))  # type: ignore[arg-type, call-overload]
-                done.append([])
-        (result,) = done[0]
-        assert isinstance(result, Tree)
-        return result
+                raise TreeError("not-a-tree", f"neither a tree nor a word: {repr(node)[:40]}")
+        return cls.from_string(" ".join(text))
 
     def to_nltk(self) -> nltk.Tree:
         """The same tree as ``nltk.Tree`` (needs nltk installed)."""
@@ -183,7 +208,9 @@ class Tree:
         while stack:
             node = stack.pop()
             if isinstance(node, str):
-                text.append(node if node == ")" else f" {node}")
+                # A backslash right before a bracket would take it into the word.
+                closes = node == ")" and not text[-1].endswith("\\")
+                text.append(node if closes else f" {node}")
                 continue
             text.append(f" ({node.label}")
             stack.append(")")
@@ -200,27 +227,64 @@ class Tree:
         return f"Tree.from_string({self.to_string()!r})"
 
 
+@lru_cache(maxsize=32_768)
+def _part_of_speech(token: str) -> Tree:
+    """The node for ``(DT the)``; candidates of one sentence share nearly all of these."""
+    tag, word = token[1:-1].split(" ")
+    return Tree(tag, (word,))
+
+
+def _symbol(text: str) -> str:
+    """``text`` as a word or label can be written between brackets."""
+    if not text or any(space in text for space in _WHITE_SPACE):
+        raise TreeError("not-a-tree", f"not one word or label: {text[:40]!r}")
+    return text.translate(_WORD_BRACKETS)
+
+
+def open_brackets(text: str) -> int:
+    """How many more brackets ``text`` opens than it closes."""
+    if "\\" in text:
+        text = _ESCAPED_BRACKET.sub("", text)
+    return text.count("(") - text.count(")")
+
+
+def starts_new_tree(line: str, unfinished: str) -> bool:
+    """Whether ``line`` begins another tree although the brackets of ``unfinished`` are open.
+
+    Only a line without indentation can. It does so if it has a root wrapper, since those never
+    nest; it continues a tree that has a wrapper if it has none itself; and if neither has one, it
+    begins another tree, as every pretty-printer indents.
+    """
+    if line[:1] != "(":
+        return False
+    return _root_label(line) in ROOT_LABELS or _root_label(unfinished) not in ROOT_LABELS
+
+
+def _root_label(text: str) -> str:
+    match = _ROOT_LABEL.match(text)
+    return match[1] if match else ""
+
+
 def split_trees(lines: Iterable[str]) -> Iterator[tuple[int, str]]:
     """Cut text into trees by bracket balance: (line number of the start, text) for each.
 
-    A blank line, or a line that opens a tree while one with another indentation is unfinished,
-    never merges two trees: text is cut where brackets balance, and a tree still open at a blank
-    line is handed on as it is, for ``Tree.from_string`` to refuse.
+    A tree ends where its brackets balance, at a blank line, at the end of the text or where
+    another begins (see ``starts_new_tree``). One still open there is handed on as it is, for
+    ``Tree.from_string`` to refuse, and so is text between trees, line by line.
     """
     start, depth = 0, 0
     pending: list[str] = []
     for number, line in enumerate(lines, 1):
-        tokens = _TOKEN.findall(line)
-        starts_at_margin = line[:1] == "("
-        if pending and (not tokens or (starts_at_margin and depth > 0)):
+        is_blank = not line.strip(_WHITE_SPACE)
+        if pending and (is_blank or starts_new_tree(line, pending[0])):
             yield start, "".join(pending)
             pending, depth = [], 0
-        if not tokens:
+        if is_blank:
             continue
         if not pending:
             start = number
-        pending.append(line)
-        depth += tokens.count("(") - tokens.count(")")
+        pending.append(line if line.endswith("\n") else line + "\n")
+        depth += open_brackets(line)
         if depth <= 0:
             yield start, "".join(pending)
             pending, depth = [], 0

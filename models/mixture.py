@@ -1,0 +1,171 @@
+"""The mixture of softmaxes, P = sum_j pi_j softmax(W k_j + b) (Takase et al. 2018, equation 7).
+
+``log_probabilities`` is the equation as written. The other two never hold the [N, J, V]
+probabilities: they walk over blocks of rows and keep only the normaliser of each softmax, since
+log p(target) = logsumexp_j(log pi_j + logit_j[target] - logsumexp_v logit_j[v]).
+
+Shapes throughout: components k [N, J, D]; log_weights log pi [N, J]; embedding W [V, D];
+bias b [V]; targets [N]. Everything is in nats.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import torch
+from torch import Tensor
+
+# Elements of one block of logits. Scoring in float32 wants the block in the second-level cache;
+# training hands each block to three matrix products, which want it large.
+_SCORING_BLOCK = 1 << 18
+_TRAINING_BLOCK = 1 << 22
+_MATRIX_UNIT = 32  # inner sizes that are no multiple of this run many times slower in bfloat16
+_TINY, _HUGE = 1e-20, 1e20
+
+
+def log_probabilities(
+    components: Tensor, log_weights: Tensor, embedding: Tensor, bias: Tensor
+) -> Tensor:
+    """log P over the whole vocabulary, [N, V]: the straightforward form, for tests and analysis."""
+    per_softmax = torch.log_softmax(components @ embedding.T + bias, dim=-1)  # [N, J, V]
+    return torch.logsumexp(log_weights.unsqueeze(-1) + per_softmax, dim=1)
+
+
+def target_log_probability(
+    components: Tensor, log_weights: Tensor, embedding: Tensor, bias: Tensor, targets: Tensor
+) -> Tensor:
+    """log P of each row's target, [N]; no gradient."""
+    with torch.no_grad():
+        result = torch.empty_like(log_weights[:, 0])
+        for rows in _blocks(components, embedding, _SCORING_BLOCK):
+            _, log_sums = _exponentials(components[rows].flatten(0, 1), embedding, bias)
+            log_joint = _log_joint(
+                components[rows], log_weights[rows], embedding, bias, targets[rows], log_sums
+            )
+            result[rows] = torch.logsumexp(log_joint, dim=1)
+        return result
+
+
+def negative_log_likelihood(
+    components: Tensor, log_weights: Tensor, embedding: Tensor, bias: Tensor, targets: Tensor
+) -> Tensor:
+    """The sum of -log P(target) over all rows, a scalar, with gradients for the first four.
+
+    The gradients are made during the forward pass, while each block of exponentials exists.
+    """
+    loss: Tensor = _NegativeLogLikelihood.apply(components, log_weights, embedding, bias, targets)
+    return loss
+
+
+class _NegativeLogLikelihood(torch.autograd.Function):
+    """With gamma_j = pi_j p_j[target] / P, the loss's derivative by logit_j[v] is
+    gamma_j (p_j[v] - [v = target]); p_j stays exp(logit) times a factor of its row throughout.
+
+    Bias and row sums ride along in the matrix products as columns, [k, 1, 0] against [W, b, 1]:
+    separate passes over a block cost more than the products on hardware with matrix units.
+    """
+
+    @staticmethod
+    def forward(
+        ctx: Any,
+        components: Tensor,
+        log_weights: Tensor,
+        embedding: Tensor,
+        bias: Tensor,
+        targets: Tensor,
+    ) -> Tensor:
+        size, dtype = embedding.shape[1], components.dtype
+        wide = torch.promote_types(dtype, torch.float32)
+        width = -(-(size + 2) // _MATRIX_UNIT) * _MATRIX_UNIT
+        weight = torch.zeros(len(embedding), width, dtype=dtype, device=embedding.device)
+        weight[:, :size] = embedding
+        weight[:, size] = bias
+        weight[:, size + 1] = 1
+        total = torch.zeros((), dtype=wide, device=components.device)
+        grad_components = torch.empty_like(components)
+        grad_log_weights = torch.empty_like(log_weights)
+        grad_weight = torch.zeros(weight.shape, dtype=wide, device=weight.device)
+        for rows in _blocks(components, embedding, _TRAINING_BLOCK):
+            k, goal = components[rows], targets[rows]
+            augmented = k.new_zeros(k.shape[0] * k.shape[1], width)
+            augmented[:, :size] = k.flatten(0, 1)
+            augmented[:, size] = 1
+            logits = augmented @ weight.T
+            exponentials, shift = logits.exp_(), 0.0
+            pulled = (exponentials @ weight).to(wide)  # sum_v exp(logit[v]) W[v]
+            sums = pulled[:, size + 1]
+            if not bool(((sums > _TINY) & (sums < _HUGE)).all()):
+                logits = augmented @ weight.T
+                shift = logits.amax(1, keepdim=True)
+                exponentials = logits.sub_(shift).exp_()
+                pulled = (exponentials @ weight).to(wide)
+                sums = pulled[:, size + 1]
+                shift = shift.squeeze(1).to(wide)
+            log_joint = _log_joint(
+                k, log_weights[rows], weight[:, :size], bias, goal, sums.log() + shift
+            )
+            log_likelihood = torch.logsumexp(log_joint, dim=1)
+            total -= log_likelihood.sum()
+            gamma = torch.exp(log_joint - log_likelihood.unsqueeze(1))  # [n, J]
+            grad_log_weights[rows] = -gamma
+            factor = (gamma.flatten().to(wide) / sums).unsqueeze(1)
+            pulled = (pulled[:, :size] * factor).view(k.shape)
+            pulled -= gamma.unsqueeze(-1) * weight[goal, :size].unsqueeze(1)
+            grad_components[rows] = pulled.to(dtype)
+            grad_weight += exponentials.T @ (augmented * factor).to(dtype)
+            wanted = (gamma.unsqueeze(-1) * augmented.view(*k.shape[:2], width)).sum(1)
+            grad_weight.index_add_(0, goal, wanted.to(wide), alpha=-1)
+        ctx.save_for_backward(
+            grad_components,
+            grad_log_weights,
+            grad_weight[:, :size].to(embedding.dtype),
+            grad_weight[:, size].to(bias.dtype),
+        )
+        return total
+
+    @staticmethod
+    def backward(ctx: Any, *grad_outputs: Tensor) -> tuple[Tensor | None, ...]:
+        scale = grad_outputs[0]
+        return (*(gradient * scale.to(gradient.dtype) for gradient in ctx.saved_tensors), None)
+
+
+def _blocks(components: Tensor, embedding: Tensor, elements: int) -> Iterator[slice]:
+    """Slices of rows, so that one block's logits hold about ``elements`` numbers."""
+    count, mixture = components.shape[:2]
+    step = max(1, elements // (mixture * embedding.shape[0]))
+    return (slice(start, start + step) for start in range(0, count, step))
+
+
+def _exponentials(
+    rows: Tensor, weight: Tensor, bias: Tensor
+) -> tuple[Tensor, Tensor]:
+    """exp(logits - shift) [R, V] and logsumexp of the logits [R].
+
+    The shift is 0 unless that would leave the number range, which trained logits do not come near;
+    taking each row's maximum first would cost a pass over the block.
+    """
+    wide = torch.promote_types(rows.dtype, torch.float32)
+    exponentials = torch.addmm(bias, rows, weight.T).exp_()
+    sums = exponentials.sum(1, dtype=wide)
+    if bool(((sums > _TINY) & (sums < _HUGE)).all()):
+        return exponentials, sums.log()
+    logits = torch.addmm(bias, rows, weight.T)
+    shift = logits.amax(1, keepdim=True)
+    exponentials = logits.sub_(shift).exp_()
+    return exponentials, exponentials.sum(1, dtype=wide).log() + shift.squeeze(1).to(wide)
+
+
+def _log_joint(
+    components: Tensor,
+    log_weights: Tensor,
+    weight: Tensor,
+    bias: Tensor,
+    targets: Tensor,
+    log_sums: Tensor,
+) -> Tensor:
+    """log pi_j + log p_j(target), [n, J]."""
+    wide = torch.promote_types(components.dtype, torch.float32)
+    picked = (components * weight[targets].unsqueeze(1)).sum(-1, dtype=wide)
+    logits = picked + bias[targets].unsqueeze(1)
+    return log_weights + logits - log_sums.view_as(log_weights)

@@ -1,0 +1,115 @@
+"""A trained language model and its vocabulary in one file: data, never pickled objects."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import pickle
+import zipfile
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+from typing import Any
+
+import torch
+
+from models import ARCHITECTURES, AwdLstmDoc
+from reranker.errors import CheckpointError
+from reranker.vocab import Vocabulary
+
+FORMAT = "parse-reranker checkpoint"
+VERSION = 1
+
+
+@dataclass(frozen=True, slots=True)
+class Checkpoint:
+    """A model ready to score (float32, evaluation mode) and what is known about it."""
+
+    name: str
+    model: AwdLstmDoc
+    vocabulary: Vocabulary
+    information: dict[str, Any] = field(default_factory=dict)
+    sha256: str = ""
+
+
+def save_checkpoint(
+    path: Path,
+    model: AwdLstmDoc,
+    vocabulary: Vocabulary,
+    information: dict[str, Any],
+    dtype: torch.dtype = torch.float16,
+) -> None:
+    """Write the checkpoint, whole or not at all; weights are stored as ``dtype``."""
+    weights = {name: weight.detach().to("cpu", dtype) for name, weight in model.named_parameters()}
+    write_atomically(
+        path,
+        {
+            "format": FORMAT,
+            "version": VERSION,
+            "architecture": "awd-lstm-doc",
+            "config": asdict(model.config),
+            "vocabulary": list(vocabulary.symbols),
+            "weights": weights,
+            "information": information,
+        },
+    )
+
+
+def load_checkpoint(path: Path, device: str = "cpu") -> Checkpoint:
+    """Read a checkpoint; nothing in the file is executed and no size it claims is trusted.
+
+    Raises CheckpointError naming the file if it is not a checkpoint of ours or does not fit together.
+    """
+    content = load_data(path)
+    if not isinstance(content, dict) or content.get("format") != FORMAT:
+        raise CheckpointError(f"{path}: not a checkpoint made by `rerank train`")
+    if content.get("version") != VERSION:
+        raise CheckpointError(
+            f"{path}: checkpoint version {content.get('version')}, this program reads {VERSION}"
+        )
+    try:
+        config_class, model_class = ARCHITECTURES[content["architecture"]]
+        settings = {
+            name: tuple(value) if isinstance(value, list) else value
+            for name, value in content["config"].items()
+        }
+        # On the meta device a model of any size costs nothing: the weights decide what is allocated.
+        with torch.device("meta"):
+            model = model_class(config_class(**settings))
+        weights = {name: weight.to(device).float() for name, weight in content["weights"].items()}
+        model.load_state_dict(weights, assign=True)
+        vocabulary = Vocabulary(content["vocabulary"])
+        if len(vocabulary) != model.config.vocabulary_size:
+            raise ValueError(
+                f"{len(vocabulary)} symbols for {model.config.vocabulary_size} embedding rows"
+            )
+        if not all(bool(torch.isfinite(weight).all()) for weight in weights.values()):
+            raise ValueError("a weight is not a finite number")
+    except (KeyError, TypeError, ValueError, AttributeError, RuntimeError) as error:
+        reason = str(error).split("\n")[0]
+        raise CheckpointError(f"{path}: a broken checkpoint ({reason})") from error
+    model.requires_grad_(False).eval()
+    digest = hashlib.sha256(path.read_bytes()).hexdigest()
+    return Checkpoint(path.name, model, vocabulary, content.get("information", {}), digest)
+
+
+def load_data(path: Path) -> Any:
+    """What ``write_atomically`` wrote: tensors, numbers, strings and containers, nothing else."""
+    try:
+        return torch.load(path, map_location="cpu", weights_only=True)
+    except OSError as error:
+        raise CheckpointError(f"{path}: {error.strerror or 'cannot be read'}") from error
+    except (pickle.UnpicklingError, zipfile.BadZipFile, RuntimeError, EOFError, ValueError) as error:
+        raise CheckpointError(
+            f"{path}: not a checkpoint (or one that holds code, which is never run)"
+        ) from error
+
+
+def write_atomically(path: Path, content: dict[str, Any]) -> None:
+    """``torch.save`` to a temporary file beside ``path``, then rename."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    temporary = path.with_name(path.name + ".tmp")
+    with temporary.open("wb") as file:
+        torch.save(content, file)
+        file.flush()
+        os.fsync(file.fileno())
+    temporary.replace(path)

@@ -1,0 +1,77 @@
+"""The ``rerank`` command: flags only; the work is done elsewhere.
+
+torch is imported by the code that scores or trains, so that ``--help`` and ``rerank eval`` answer
+at once.
+"""
+
+from __future__ import annotations
+
+import argparse
+import logging
+import signal
+import sys
+from collections.abc import Sequence
+from importlib.metadata import version
+from types import FrameType
+from typing import NoReturn
+
+from reranker import evalb_cli, rerank_cli, training_cli
+from reranker.errors import RerankError
+
+_SUBCOMMANDS = {
+    "eval": (evalb_cli, "EVALB's figures for two treebank files"),
+    "train": (training_cli, "train a language model on a treebank"),
+}
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Run the command; returns the exit code: 0 fine, 1 some input rejected, 2 unusable input."""
+    given = list(sys.argv[1:] if argv is None else argv)
+    logging.basicConfig(format="rerank: %(message)s", level=logging.INFO, stream=sys.stderr)
+    if given and given[0] in _SUBCOMMANDS:
+        name = given.pop(0)
+        module, description = _SUBCOMMANDS[name]
+        parser = _parser(f"rerank {name}", description, getattr(module, "EXAMPLES", ""))
+    else:
+        module = rerank_cli
+        commands = "\n".join(f"  rerank {n} --help   {_SUBCOMMANDS[n][1]}" for n in _SUBCOMMANDS)
+        parser = _parser(
+            "rerank",
+            "Choose the best of a parser's n-best trees with an ensemble of language models.",
+            f"{rerank_cli.EXAMPLES}\n\nother commands:\n{commands}",
+        )
+        parser.add_argument(
+            "--version", action="version", version=f"parse-reranker {version('parse-reranker')}"
+        )
+    module.add_arguments(parser)
+    arguments = parser.parse_args(given)
+    signal.signal(signal.SIGTERM, _interrupt)
+    try:
+        return module.run(arguments)
+    except RerankError as error:
+        print(f"rerank: {error}", file=sys.stderr)
+        return 2
+    except KeyboardInterrupt:
+        print("rerank: interrupted", file=sys.stderr)
+        return 130
+    except BrokenPipeError:
+        sys.stderr.close()
+        return 2
+
+
+def _parser(program: str, description: str, epilog: str) -> argparse.ArgumentParser:
+    return argparse.ArgumentParser(
+        prog=program,
+        description=description,
+        epilog=epilog,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+        allow_abbrev=False,
+    )
+
+
+def _interrupt(number: int, frame: FrameType | None) -> NoReturn:
+    raise KeyboardInterrupt
+
+
+if __name__ == "__main__":
+    sys.exit(main())

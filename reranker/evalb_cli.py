@@ -1,0 +1,90 @@
+"""``rerank eval``: its flags and what it prints."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from pathlib import Path
+
+from reranker.errors import InputError
+from reranker.evalb import Parameters, evaluate, with_top_root
+from reranker.evalb_report import format_report, to_json
+from reranker.textfiles import open_text
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Add the flags of ``rerank eval`` to ``parser``."""
+    parser.add_argument("gold", metavar="GOLD", help="gold trees, one on each line; .gz or -")
+    parser.add_argument("test", metavar="TEST", help="the trees to score, line by line")
+    parser.add_argument(
+        "--parameters",
+        type=Path,
+        metavar="FILE.prm",
+        help="what to ignore and to equate (default: COLLINS' settings)",
+    )
+    parser.add_argument(
+        "--max-error",
+        type=_count,
+        metavar="N",
+        help="flag the figures if more sentences than this cannot be compared (default: 10, or "
+        "MAX_ERROR in FILE.prm); unlike EVALB, the run goes on",
+    )
+    parser.add_argument(
+        "--top-root",
+        action="store_true",
+        help="call the root of every tree TOP first; COLLINS' settings count S1 and ROOT",
+    )
+    parser.add_argument("--sentences", action="store_true", help="print a row for each sentence")
+    parser.add_argument("--json", action="store_true", help="print one JSON object")
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Print the report, and on stderr each sentence left out and why; return the exit code.
+
+    0: every sentence scored or skipped; 1: at least one was an error; 2: none could be scored.
+    Raises RerankError for files that cannot be compared at all.
+    """
+    if arguments.gold == arguments.test == "-":
+        raise InputError("GOLD and TEST cannot both be standard input")
+    parameters = (
+        Parameters.from_file(arguments.parameters) if arguments.parameters else Parameters.collins()
+    )
+    gold, test = _read_lines(arguments.gold), _read_lines(arguments.test)
+    if len(gold) != len(test):
+        raise InputError(
+            f"{arguments.gold} has {len(gold)} lines but {arguments.test} has {len(test)}"
+        )
+    if arguments.top_root:
+        gold, test = [with_top_root(line) for line in gold], [with_top_root(line) for line in test]
+    report = evaluate(gold, test, parameters, arguments.max_error)
+    for number, row in enumerate(report.rows, 1):
+        if row.status != "valid":
+            print(f"{arguments.test}:{number}: {row.status}: {row.reason}", file=sys.stderr)
+    if arguments.json:
+        print(to_json(report))
+    else:
+        print(format_report(report, arguments.sentences or parameters.debug > 0), end="")
+    if report.too_many_errors:
+        print(
+            f"{arguments.test}: {report.all.errors} of {report.all.sentences} sentences could not "
+            f"be compared, more than --max-error {report.max_error}",
+            file=sys.stderr,
+        )
+    if not report.all.valid:
+        print(f"{arguments.test}: not one sentence could be scored", file=sys.stderr)
+        return 2
+    return 1 if report.all.errors else 0
+
+
+def _read_lines(path: str) -> list[str]:
+    with open_text(path) as file:
+        lines = list(file)
+        if file.damage:
+            raise InputError(f"{file.name}: cannot be read past line {len(lines)}: {file.damage}")
+    return lines
+
+
+def _count(text: str) -> int:
+    if not text.isdecimal() or not text.isascii():
+        raise argparse.ArgumentTypeError(f"{text!r} is not a number of sentences")
+    return int(text)

@@ -1,0 +1,135 @@
+"""What EVALB is told to ignore and to equate: the settings of a ``.prm`` file."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+
+from reranker.errors import ConfigError, InputError
+
+# The line's first word is the setting, everything after it the value.
+_SETTING = re.compile(r"(\S+)\s*(.*)", re.ASCII)
+# EVALB takes an uneven word for a misread quotation mark only when it is one of these.
+_QUOTE_WORDS = frozenset({"'", '"', "/"})
+
+
+@dataclass(frozen=True)
+class Parameters:
+    """The settings of one evaluation; without arguments, those of EVALB without a file."""
+
+    debug: int = 0
+    max_error: int = 10
+    cutoff_length: int = 40
+    labeled: bool = True
+    delete_labels: frozenset[str] = frozenset()
+    delete_labels_for_length: frozenset[str] = frozenset()
+    quote_labels: frozenset[str] = frozenset()
+    equal_labels: tuple[tuple[str, str], ...] = ()
+    equal_words: tuple[tuple[str, str], ...] = ()
+
+    @classmethod
+    def collins(cls) -> Parameters:
+        """The settings of COLLINS.prm, what published F1 figures use; as ``eval/collins.prm``."""
+        return cls(
+            delete_labels=frozenset({"TOP", "-NONE-", ",", ":", "``", "''", "."}),
+            delete_labels_for_length=frozenset({"-NONE-"}),
+            equal_labels=(("ADVP", "PRT"),),
+        )
+
+    @classmethod
+    def from_file(cls, path: str | Path) -> Parameters:
+        """Read a ``.prm`` file; a setting it does not name keeps EVALB's own default.
+
+        Raises InputError when the file cannot be read and ConfigError, naming file, line and
+        value, for an unknown setting or a value that does not fit (EVALB itself passes over both).
+        """
+        try:
+            text = Path(path).read_text(encoding="utf-8-sig")
+        except OSError as error:
+            raise InputError(f"{path}: {error.strerror}") from error
+        except UnicodeDecodeError as error:
+            raise InputError(f"{path}: not UTF-8 text: {error.reason}") from error
+        numbers: dict[str, int] = {}
+        labels: dict[str, set[str]] = {}
+        pairs: dict[str, list[tuple[str, str]]] = {}
+        for number, line in enumerate(text.split("\n"), 1):
+            match = _SETTING.match(line.strip())
+            if match is None or match[1].startswith("#"):
+                continue
+            setting, values = match[1], match[2].split()
+            where = f"{path}:{number}"
+            if setting in ("DEBUG", "MAX_ERROR", "CUTOFF_LEN", "LABELED"):
+                (value,) = _exactly(1, values, setting, where)
+                if not re.fullmatch("[01]" if setting == "LABELED" else "[0-9]{1,9}", value):
+                    raise ConfigError(f"{where}: {setting} cannot be {value!r}")
+                numbers[setting] = int(value)
+            elif setting in ("DELETE_LABEL", "DELETE_LABEL_FOR_LENGTH", "QUOTE_LABEL"):
+                labels.setdefault(setting, set()).update(_exactly(1, values, setting, where))
+            elif setting in ("EQ_LABEL", "EQ_WORD"):
+                first, second = _exactly(2, values, setting, where)
+                pairs.setdefault(setting, []).append((first, second))
+            else:
+                raise ConfigError(f"{where}: unknown setting {setting!r}")
+        return cls(
+            debug=numbers.get("DEBUG", cls.debug),
+            max_error=numbers.get("MAX_ERROR", cls.max_error),
+            cutoff_length=numbers.get("CUTOFF_LEN", cls.cutoff_length),
+            labeled=numbers.get("LABELED", 1) == 1,
+            delete_labels=frozenset(labels.get("DELETE_LABEL", ())),
+            delete_labels_for_length=frozenset(labels.get("DELETE_LABEL_FOR_LENGTH", ())),
+            quote_labels=frozenset(labels.get("QUOTE_LABEL", ())),
+            equal_labels=tuple(pairs.get("EQ_LABEL", ())),
+            equal_words=tuple(pairs.get("EQ_WORD", ())),
+        )
+
+    def is_quote(self, tag: str, word: str) -> bool:
+        """True for a word that one tree may have tagged as punctuation by mistake."""
+        return word in _QUOTE_WORDS and tag in self.quote_labels
+
+    def bracket_label(self, label: str) -> str | None:
+        """What a constituent's label counts as, ``None`` if its bracket does not count.
+
+        >>> Parameters.collins().bracket_label("ADVP-TMP=2")
+        'ADVP'
+        """
+        cut = label.partition("-")[0].partition("=")[0]
+        standard = self.standard_labels.get(cut, cut)
+        if standard in self._deleted_standard_labels:
+            return None
+        return standard if self.labeled else ""
+
+    @cached_property
+    def standard_labels(self) -> dict[str, str]:
+        """For every label of an EQ_LABEL line, the one that stands for its class."""
+        return _classes(self.equal_labels)
+
+    @cached_property
+    def standard_words(self) -> dict[str, str]:
+        """For every word of an EQ_WORD line, the one that stands for its class."""
+        return _classes(self.equal_words)
+
+    @cached_property
+    def _deleted_standard_labels(self) -> frozenset[str]:
+        # EVALB lets EQ_LABEL widen DELETE_LABEL for constituents, but never for tags.
+        return frozenset(self.standard_labels.get(label, label) for label in self.delete_labels)
+
+
+def _exactly(count: int, values: list[str], setting: str, where: str) -> list[str]:
+    if len(values) != count:
+        raise ConfigError(f"{where}: {setting} takes {count} value(s), not {' '.join(values)!r}")
+    return values
+
+
+def _classes(pairs: Iterable[tuple[str, str]]) -> dict[str, str]:
+    """Each member of a pair -> the first member seen of the class that the pairs join it to."""
+    standard: dict[str, str] = {}
+    for first, second in pairs:
+        kept = standard.setdefault(first, first)
+        replaced = standard.setdefault(second, second)
+        for member, name in standard.items():
+            if name == replaced:
+                standard[member] = kept
+    return standard

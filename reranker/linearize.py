@@ -1,0 +1,83 @@
+"""Tree <-> language model tokens (Choe & Charniak 2016, section 2).
+
+A token is an opening bracket with its label ``(NP``, a closing one ``)NP`` or a word in its
+original spelling; lower case, unknown-word classes and the final ``<eos>`` are the vocabulary's.
+A word never starts with a bracket (trees write ``-LRB-`` or ``\\(``), so tokens cannot be confused.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+
+from reranker.errors import TreeError
+from reranker.trees import ROOT_LABELS, Tree
+
+_FUNCTION_TAG = re.compile(r"(?<!^)[-=].*", re.DOTALL)
+_TRACE = "-NONE-"
+
+
+def linearize(tree: Tree) -> tuple[str, ...]:
+    """The tokens of a tree, without its root wrapper, part-of-speech tags, function tags and traces.
+
+    >>> linearize(Tree.from_string("(S1 (S (NP-SBJ (PRP It)) (VP (VBZ runs)) (. .)))"))
+    ('(S', '(NP', 'It', ')NP', '(VP', 'runs', ')VP', '.', ')S')
+    """
+    tokens: list[str] = []
+    has_root = tree.label in ROOT_LABELS
+    stack: list[Tree | str] = list(reversed(tree.children)) if has_root else [tree]
+    while stack:
+        node = stack.pop()
+        if isinstance(node, str):
+            # A constituent that held nothing but traces leaves an opening bracket to take back.
+            if node[0] == ")" and tokens and tokens[-1] == "(" + node[1:]:
+                tokens.pop()
+            else:
+                tokens.append(node)
+        elif node.is_preterminal:
+            if node.label != _TRACE:
+                tokens.append(node.children[0])  # type: ignore[arg-type]
+        else:
+            label = _FUNCTION_TAG.sub("", node.label)
+            tokens.append("(" + label)
+            stack.append(")" + label)
+            stack.extend(reversed(node.children))
+    return tuple(tokens)
+
+
+def is_word(token: str) -> bool:
+    """True for a word, False for a bracket token."""
+    return token[0] not in "()"
+
+
+def delinearize(
+    tokens: Sequence[str], words: Sequence[str], tags: Sequence[str], root: str = "TOP"
+) -> Tree:
+    """The tree that ``tokens`` spell, with the sentence's own words and tags put in by position.
+
+    Raises TreeError: ``unbalanced``, or ``wrong-length`` if there is not one word and one tag for
+    every word token.
+    """
+    open_labels: list[str] = []
+    children: list[list[Tree | str]] = [[]]
+    position = 0
+    for token in tokens:
+        if token[0] == "(":
+            open_labels.append(token[1:])
+            children.append([])
+        elif token[0] == ")":
+            if not open_labels or open_labels[-1] != token[1:]:
+                raise TreeError("unbalanced", f"{token!r} closes nothing")
+            node = Tree(open_labels.pop(), tuple(children.pop()))
+            children[-1].append(node)
+        else:
+            if position < len(words) and position < len(tags):
+                children[-1].append(Tree(tags[position], (words[position],)))
+            position += 1
+    if open_labels:
+        raise TreeError("unbalanced", f"{len(open_labels)} bracket(s) left open at the end")
+    if not position == len(words) == len(tags):
+        raise TreeError(
+            "wrong-length", f"{position} word tokens, {len(words)} words and {len(tags)} tags"
+        )
+    return Tree(root, tuple(children[0]))

@@ -1,0 +1,189 @@
+"""``Reranker``: the one path from candidates to rankings, which the command line and the service
+share."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Iterator, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from reranker.checkpoint import Checkpoint, load_checkpoint
+from reranker.errors import RerankError, TreeError
+from reranker.linearize import is_word, linearize
+from reranker.memory import keep_freed_memory
+from reranker.nbest import Candidate, NBest, Rejected
+from reranker.ranking import Criterion, Ranking, Scored, Weighing, perplexity, rank
+from reranker.scoring import Trie, edge_log_probabilities
+from reranker.trees import Tree
+
+if TYPE_CHECKING:
+    import nltk
+
+Combination = Literal["sum", "average"]
+
+# Distinct tokens of the lists that are scored together; a longer list is scored by itself.
+BATCH_TOKENS = 60_000
+
+
+class Reranker:
+    """An ensemble of language models that orders the candidates of a sentence.
+
+    >>> reranker = Reranker.load(["ckpt/a.pt", "ckpt/b.pt"])  # doctest: +SKIP
+    >>> reranker.rerank(["(S (NP (PRP It)) (VP (VBZ runs)))", "(NP (PRP It) (VBZ runs))"]).tree
+    ... # doctest: +SKIP
+    '(S (NP (PRP It)) (VP (VBZ runs)))'
+    """
+
+    def __init__(self, members: Sequence[Checkpoint], combination: Combination = "sum") -> None:
+        """``sum`` adds the members' log-probabilities, each with its own vocabulary; ``average``
+        averages their probabilities token by token. Raises RerankError if that is impossible."""
+        if not members:
+            raise RerankError("an ensemble needs at least one checkpoint")
+        if combination == "average":
+            for member in members[1:]:
+                if member.vocabulary != members[0].vocabulary:
+                    raise RerankError(
+                        f"{member.name} and {members[0].name} have different vocabularies, so "
+                        "their probabilities cannot be averaged; combine them by sum"
+                    )
+        self.members = tuple(members)
+        self.combination = combination
+
+    @classmethod
+    def load(
+        cls,
+        paths: Iterable[str | os.PathLike[str]],
+        combination: Combination = "sum",
+        device: str = "cpu",
+    ) -> Reranker:
+        """Load checkpoints; raises CheckpointError naming the file that is none."""
+        keep_freed_memory()
+        return cls([load_checkpoint(Path(path), device) for path in paths], combination)
+
+    def rerank(
+        self,
+        candidates: Iterable[str | Tree | nltk.Tree],
+        parser_scores: Sequence[float] | None = None,
+        weighing: Weighing = Weighing(),  # noqa: B008 - immutable
+    ) -> Ranking:
+        """Rank the candidates of one sentence: bracketed strings, ``Tree`` or ``nltk.Tree``.
+
+        ``parser_scores`` are the parser's natural-log probabilities, one for each candidate. What
+        is not a tree is in the answer's ``rejected``, the others are ranked all the same.
+        """
+        texts = list(candidates)
+        if parser_scores is not None and len(parser_scores) != len(texts):
+            raise RerankError(f"{len(parser_scores)} parser scores for {len(texts)} candidates")
+        accepted, rejected = [], []
+        for index, text in enumerate(texts):
+            score = None if parser_scores is None else parser_scores[index]
+            shown = text if isinstance(text, str) else ""
+            try:
+                if isinstance(text, str):
+                    tree = Tree.from_string(text)
+                else:
+                    tree = text if isinstance(text, Tree) else Tree.from_nltk(text)
+                    shown = tree.to_string()
+                accepted.append(Candidate(index, tree, shown, score, index + 1))
+            except TreeError as error:
+                rejected.append(Rejected(index, index + 1, error.code, str(error), shown))
+        nbest = NBest("0", tuple(accepted), tuple(rejected), 1)
+        return next(self.rerank_lists([nbest], weighing))
+
+    def rerank_lists(
+        self, lists: Iterable[NBest], weighing: Weighing = Weighing()  # noqa: B008
+    ) -> Iterator[Ranking]:
+        """A ranking for each list, in order; reads ahead only as far as one batch."""
+        for nbest, scores in self.score_lists(lists, weighing.criterion):
+            yield rank(nbest, scores, weighing)
+
+    def score_lists(
+        self, lists: Iterable[NBest], criterion: Criterion = "perplexity"
+    ) -> Iterator[tuple[NBest, list[Scored]]]:
+        """The language models' part alone: score once, then ``rank`` with as many weights as
+        wanted."""
+        batch: list[_Sentence] = []
+        size = 0
+        for nbest in lists:
+            sentence = _Sentence(nbest)
+            if batch and size + sentence.size > BATCH_TOKENS:
+                yield from self._score_batch(batch, criterion)
+                batch, size = [], 0
+            batch.append(sentence)
+            size += sentence.size
+        yield from self._score_batch(batch, criterion)
+
+    def _score_batch(
+        self, batch: Sequence[_Sentence], criterion: Criterion
+    ) -> Iterator[tuple[NBest, list[Scored]]]:
+        sequences = [tokens for sentence in batch for tokens in sentence.distinct]
+        nlls = -self._log_probabilities(sequences)
+        position = 0
+        for sentence in batch:
+            mine = nlls[position : position + len(sentence.distinct)]
+            position += len(sentence.distinct)
+            yield sentence.nbest, self._scored(sentence, mine, criterion)
+
+    def _log_probabilities(self, sequences: Sequence[Sequence[str]]) -> NDArray[np.float64]:
+        """The ensemble's log-probability of each sequence in nats: a sum over members, or that of
+        the averaged distribution."""
+        total = np.zeros(len(sequences))
+        trie: Trie | None = None
+        averaged: NDArray[np.float64] | None = None
+        for number, member in enumerate(self.members):
+            if trie is None or member.vocabulary != self.members[number - 1].vocabulary:
+                vocabulary = member.vocabulary
+                trie = Trie([vocabulary.encode(tokens) for tokens in sequences], vocabulary.eos)
+            edges = edge_log_probabilities(member.model, trie)
+            if self.combination == "sum":
+                total += trie.totals(edges)
+            else:
+                averaged = edges if averaged is None else np.logaddexp(averaged, edges)
+        if trie is not None and averaged is not None:
+            total = trie.totals(averaged - np.log(len(self.members)))
+        return total
+
+    def _scored(
+        self, sentence: _Sentence, nlls: NDArray[np.float64], criterion: Criterion
+    ) -> list[Scored]:
+        members = len(self.members) if self.combination == "sum" else 1
+        words = [token for token in sentence.distinct[0] if is_word(token)] if len(nlls) else []
+        unknown = sum(
+            any(member.vocabulary.is_unknown(word) for member in self.members) for word in words
+        )
+        result = []
+        for which, first in zip(sentence.which, sentence.first, strict=True):
+            nll, tokens = float(nlls[which]), len(sentence.distinct[which]) + 1
+            result.append(
+                Scored(
+                    nll=nll,
+                    perplexity=perplexity(nll, len(words), tokens, members, criterion),
+                    tokens=tokens,
+                    unknown_words=unknown,
+                    duplicate_of=first,
+                )
+            )
+        return result
+
+
+class _Sentence:
+    """A list with its candidates linearised and the duplicates among them found."""
+
+    def __init__(self, nbest: NBest) -> None:
+        self.nbest = nbest
+        self.distinct: list[tuple[str, ...]] = []
+        self.which: list[int] = []  # per candidate: its place in distinct
+        self.first: list[int | None] = []  # per candidate: index of the one it repeats
+        seen: dict[tuple[str, ...], tuple[int, int]] = {}
+        for candidate in nbest.candidates:
+            tokens = linearize(candidate.tree)
+            place, index = seen.setdefault(tokens, (len(self.distinct), candidate.index))
+            if index == candidate.index:
+                self.distinct.append(tokens)
+            self.which.append(place)
+            self.first.append(None if index == candidate.index else index)
+        self.size = sum(len(tokens) + 1 for tokens in self.distinct)

@@ -1,0 +1,109 @@
+"""The settings of a training run, read from TOML; ``models/configs/`` holds one file per run."""
+
+from __future__ import annotations
+
+import tomllib
+from dataclasses import asdict, dataclass, field, fields
+from pathlib import Path
+from typing import Any, Literal
+
+from models import Config
+from reranker.errors import ConfigError
+
+
+@dataclass(frozen=True, slots=True)
+class TrainingConfig:
+    """How to train. ``recipe`` chooses one of two ways; each ignores the other's settings.
+
+    ``fast``: AdamW with warm-up and linear decay to zero over the budget, batches of whole trees.
+    ``paper``: SGD, then averaged SGD, on one stream with truncated BPTT (docs/training.md).
+    """
+
+    recipe: Literal["fast", "paper"] = "fast"
+    seed: int = 1
+    minimum_count: int = 10  # rarer words become unknown-word classes
+    budget_minutes: float = 0.0  # wall-clock, over all resumptions; 0 is no limit
+    epochs: float = 0.0  # 0 is no limit (paper: of each phase)
+    learning_rate: float = 3e-3
+    weight_decay: float = 0.01
+    clip: float = 1.0  # largest norm of the gradient of the mean loss
+    batch_tokens: int = 2_560  # fast
+    warmup_batches: int = 100  # fast
+    batch_size: int = 12  # paper: columns of the stream
+    sequence_length: int = 70  # paper: mean of the truncated BPTT's length
+    non_monotone_interval: int = 60  # paper: evaluations without a gain that end a phase
+    activation_regularization: float = 0.0  # alpha, on the dropped h^N
+    temporal_regularization: float = 0.0  # beta, on the change of h^N
+    mixture_balance: float = 1e-3  # lambda_beta, on the variation of the mixture weights
+    validate_every: int = 500  # batches; 0 is once an epoch
+    validation_trees: int = 0  # taken evenly from the dev trees; 0 is all
+    precision: Literal["bfloat16", "float32"] = "float32"  # of matrix products; weights are float32
+    stored_precision: Literal["float16", "float32"] = "float16"
+    model: dict[str, Any] = field(default_factory=dict)
+
+    @classmethod
+    def from_file(cls, path: Path, **overrides: Any) -> TrainingConfig:
+        """Read ``[training]`` and ``[model]`` tables; ``overrides`` that are not None win.
+
+        Raises ConfigError naming the file and the offending setting.
+        """
+        try:
+            tables = tomllib.loads(path.read_text("utf-8"))
+        except OSError as error:
+            raise ConfigError(f"{path}: {error.strerror}") from error
+        except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+            raise ConfigError(f"{path}: {error}") from error
+        unknown_tables = set(tables) - {"training", "model"}
+        if unknown_tables:
+            raise ConfigError(f"{path}: unknown table [{min(unknown_tables)}]")
+        given = {
+            **tables.get("training", {}),
+            **{name: value for name, value in overrides.items() if value is not None},
+            "model": tables.get("model", {}),
+        }
+        unknown = set(given) - {each.name for each in fields(cls)}
+        if unknown:
+            raise ConfigError(f"{path}: unknown setting {min(unknown)!r} in [training]")
+        try:
+            config = cls(**given)
+            config.check()
+        except (TypeError, ValueError) as error:
+            raise ConfigError(f"{path}: {error}") from error
+        return config
+
+    def check(self) -> None:
+        """Raises ValueError or TypeError for a value that makes no sense."""
+        for each in fields(self):
+            value, default = getattr(self, each.name), each.default
+            if isinstance(default, str) and not isinstance(value, str):
+                raise TypeError(f"{each.name} is a text, not {value!r}")
+            if isinstance(default, int | float) and not isinstance(value, int | float):
+                raise TypeError(f"{each.name} is a number, not {value!r}")
+            if isinstance(value, int | float) and value < 0:
+                raise ValueError(f"{each.name} is {value}, below 0")
+        choices = (
+            ("recipe", ("fast", "paper")),
+            ("precision", ("bfloat16", "float32")),
+            ("stored_precision", ("float16", "float32")),
+        )
+        for name, allowed in choices:
+            if getattr(self, name) not in allowed:
+                raise ValueError(f"{name} is {getattr(self, name)!r}, not {' or '.join(allowed)}")
+        if self.recipe == "fast" and not (self.budget_minutes or self.epochs):
+            raise ValueError("the fast recipe needs budget_minutes or epochs to decay over")
+        for name in ("batch_tokens", "batch_size", "sequence_length", "non_monotone_interval"):
+            if getattr(self, name) < 1:
+                raise ValueError(f"{name} is at least 1")
+        self.model_config(vocabulary_size=1)
+
+    def model_config(self, vocabulary_size: int) -> Config:
+        """The model's configuration; raises TypeError or ValueError for a wrong setting."""
+        settings = {
+            name: tuple(value) if isinstance(value, list) else value
+            for name, value in self.model.items()
+        }
+        return Config(vocabulary_size=vocabulary_size, **settings)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain data, for logs, checkpoints and comparing with a run to resume."""
+        return asdict(self)

@@ -1,0 +1,79 @@
+"""What a training run leaves behind to look at: JSON lines, a learning curve, TensorBoard events."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+_LOSS_NAMES = ("loss", "dev_perplexity", "learning_rate")
+
+
+class TrainingLog:
+    """``log.jsonl`` always; ``curve.png`` and TensorBoard events where the ``train`` extra is
+    installed. A resumed run drops what was logged after the state it resumes from."""
+
+    def __init__(self, folder: Path, resume_at: int) -> None:
+        folder.mkdir(parents=True, exist_ok=True)
+        self.folder = folder
+        path = folder / "log.jsonl"
+        old = path.read_text("utf-8").splitlines() if path.exists() else []
+        self.rows: list[dict[str, Any]] = [
+            row for row in (_row(line) for line in old) if 0 <= row["batches"] <= resume_at
+        ]
+        self._file = path.open("w", encoding="utf-8")
+        for row in self.rows:
+            self._file.write(json.dumps(row) + "\n")
+        self._file.flush()
+        try:
+            from torch.utils.tensorboard import SummaryWriter
+
+            self._board = SummaryWriter(str(folder), purge_step=resume_at)  # type: ignore[no-untyped-call]
+        except ImportError:
+            self._board = None
+
+    def write(self, batches: int, **values: float) -> None:
+        row = {"batches": batches, **values}
+        self.rows.append(row)
+        self._file.write(json.dumps(row) + "\n")
+        self._file.flush()
+        if self._board is not None:
+            for name in _LOSS_NAMES:
+                if name in values:
+                    self._board.add_scalar(name, values[name], batches)  # type: ignore[no-untyped-call]
+
+    def plot(self) -> None:
+        """Training and dev perplexity over tokens, as ``curve.png``."""
+        try:
+            from matplotlib.figure import Figure
+        except ImportError:
+            return
+        figure = Figure(figsize=(7, 4.5), layout="constrained")
+        axes = figure.subplots()
+        curves = (
+            ("training (with dropout)", "loss", lambda nats: 2.718281828459045**nats),
+            ("dev", "dev_perplexity", lambda perplexity: perplexity),
+        )
+        for label, name, value in curves:
+            points = [(row["tokens"], value(row[name])) for row in self.rows if name in row]
+            if points:
+                tokens, perplexities = zip(*points, strict=True)
+                axes.plot(tokens, perplexities, label=label, marker="." if name != "loss" else "")
+        axes.set(xlabel="tokens", ylabel="perplexity per token", yscale="log")
+        axes.grid(alpha=0.3, which="both")
+        axes.legend()
+        figure.savefig(self.folder / "curve.png", dpi=120)
+
+    def close(self) -> None:
+        self._file.close()
+        if self._board is not None:
+            self._board.close()  # type: ignore[no-untyped-call]
+
+
+def _row(line: str) -> dict[str, Any]:
+    """A logged row; a line cut short by a kill is no row."""
+    try:
+        row = json.loads(line)
+    except ValueError:
+        return {"batches": -1}
+    return row if isinstance(row, dict) and "batches" in row else {"batches": -1}
