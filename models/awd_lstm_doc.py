@@ -109,7 +109,7 @@ class LstmLayer(nn.Module):
     def step(
         self, inputs: Tensor, state: tuple[Tensor, Tensor]
     ) -> tuple[Tensor, tuple[Tensor, Tensor]]:
-        """One time step for inputs [B, D], no dropout: the hidden state [B, H] and the new state."""
+        """One time step for inputs [B, D], no dropout: the hidden state [B, H] and new state."""
         hidden, cell = state
         gates = torch.addmm(self.bias, inputs, self.input_weight.T)
         gates = torch.addmm(gates, hidden, self.recurrent_weight.T)

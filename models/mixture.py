@@ -137,9 +137,7 @@ def _blocks(components: Tensor, embedding: Tensor, elements: int) -> Iterator[sl
     return (slice(start, start + step) for start in range(0, count, step))
 
 
-def _exponentials(
-    rows: Tensor, weight: Tensor, bias: Tensor
-) -> tuple[Tensor, Tensor]:
+def _exponentials(rows: Tensor, weight: Tensor, bias: Tensor) -> tuple[Tensor, Tensor]:
     """exp(logits - shift) [R, V] and logsumexp of the logits [R].
 
     The shift is 0 unless that would leave the number range, which trained logits do not come near;

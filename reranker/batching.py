@@ -23,7 +23,7 @@ class Batch(NamedTuple):
 
 
 def whole_trees(sequences: Sequence[Sequence[int]], eos: int) -> Batch:
-    """One batch in which every tree starts from ``<eos>``, as in scoring; ``sequences`` end in it."""
+    """A batch in which every tree starts from ``<eos>``, as in scoring; ``sequences`` end in it."""
     length = max(map(len, sequences))
     inputs = torch.full((length, len(sequences)), eos)
     targets = torch.full((length, len(sequences)), PADDING)

@@ -57,7 +57,7 @@ def save_checkpoint(
 def load_checkpoint(path: Path, device: str = "cpu") -> Checkpoint:
     """Read a checkpoint; nothing in the file is executed and no size it claims is trusted.
 
-    Raises CheckpointError naming the file if it is not a checkpoint of ours or does not fit together.
+    Raises CheckpointError naming the file if it is no checkpoint of ours or does not fit together.
     """
     content = load_data(path)
     if not isinstance(content, dict) or content.get("format") != FORMAT:
@@ -72,7 +72,7 @@ def load_checkpoint(path: Path, device: str = "cpu") -> Checkpoint:
             name: tuple(value) if isinstance(value, list) else value
             for name, value in content["config"].items()
         }
-        # On the meta device a model of any size costs nothing: the weights decide what is allocated.
+        # On the meta device any size costs nothing: the weights decide what is allocated.
         with torch.device("meta"):
             model = model_class(config_class(**settings))
         weights = {name: weight.to(device).float() for name, weight in content["weights"].items()}
@@ -98,7 +98,13 @@ def load_data(path: Path) -> Any:
         return torch.load(path, map_location="cpu", weights_only=True)
     except OSError as error:
         raise CheckpointError(f"{path}: {error.strerror or 'cannot be read'}") from error
-    except (pickle.UnpicklingError, zipfile.BadZipFile, RuntimeError, EOFError, ValueError) as error:
+    except (
+        pickle.UnpicklingError,
+        zipfile.BadZipFile,
+        RuntimeError,
+        EOFError,
+        ValueError,
+    ) as error:
         raise CheckpointError(
             f"{path}: not a checkpoint (or one that holds code, which is never run)"
         ) from error

@@ -31,7 +31,9 @@ class GoldTable:
         """Take the next gold tree for this list. Raises InputError if there is none."""
         line = next(self._gold, None)
         if line is None:
-            raise InputError(f"{self.path}: no gold tree for list {nbest.id}: the file is too short")
+            raise InputError(
+                f"{self.path}: no gold tree for list {nbest.id}: the file is too short"
+            )
         tags: list[str] | None = None
         if self.gold_tags:
             try:
@@ -67,13 +69,13 @@ class GoldTable:
 
     def format(self) -> str:
         """Recall, precision, F1 and more for parser, reranked and oracle, one row each."""
-        head = f"{'':9}{'recall':>8}{'precision':>11}{'F1':>8}{'complete':>10}{'scored':>8}{'errors':>8}"
-        rows = [head]
+        names = ("recall", "precision", "F1", "complete", "scored", "errors")
+        rows = [" " * 9 + "".join(f"{name:>10}" for name in names)]
         for name in _ROWS:
             summary = Summary.of(self._scores[name])
             rows.append(
-                f"{name:9}{summary.recall:8.2f}{summary.precision:11.2f}{summary.f1:8.2f}"
-                f"{summary.complete_match:10.2f}{summary.valid:8d}{summary.errors:8d}"
+                f"{name:9}{summary.recall:10.2f}{summary.precision:10.2f}{summary.f1:10.2f}"
+                f"{summary.complete_match:10.2f}{summary.valid:10d}{summary.errors:10d}"
             )
         return "\n".join(rows)
 

@@ -18,7 +18,7 @@ _TRACE = "-NONE-"
 
 
 def linearize(tree: Tree) -> tuple[str, ...]:
-    """The tokens of a tree, without its root wrapper, part-of-speech tags, function tags and traces.
+    """The tokens of a tree; root wrapper, part-of-speech and function tags and traces are left out.
 
     >>> linearize(Tree.from_string("(S1 (S (NP-SBJ (PRP It)) (VP (VBZ runs)) (. .)))"))
     ('(S', '(NP', 'It', ')NP', '(VP', 'runs', ')VP', '.', ')S')

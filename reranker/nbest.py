@@ -278,7 +278,7 @@ class _List:
             if self._words is None:
                 self._words = words
             elif words != self._words:
-                _check_words(words, self._words)
+                check_words(words, self._words)
         except TreeError as error:
             self._reject(line, error.code, str(error), text)
             return
@@ -320,7 +320,7 @@ def _has_bracket(text: str) -> bool:
     return "(" in text or ")" in text
 
 
-def _check_words(words: list[str], expected: list[str]) -> None:
+def check_words(words: list[str], expected: list[str]) -> None:
     """Raise TreeError unless the words are the same but for the way brackets are escaped."""
     if len(words) != len(expected):
         raise TreeError("wrong-length", f"{len(words)} words where the list has {len(expected)}")

@@ -15,7 +15,7 @@ from reranker.checkpoint import Checkpoint, load_checkpoint
 from reranker.errors import RerankError, TreeError
 from reranker.linearize import is_word, linearize
 from reranker.memory import keep_freed_memory
-from reranker.nbest import Candidate, NBest, Rejected
+from reranker.nbest import Candidate, NBest, Rejected, check_words
 from reranker.ranking import Criterion, Ranking, Scored, Weighing, perplexity, rank
 from reranker.scoring import Trie, edge_log_probabilities
 from reranker.trees import Tree
@@ -73,12 +73,14 @@ class Reranker:
         """Rank the candidates of one sentence: bracketed strings, ``Tree`` or ``nltk.Tree``.
 
         ``parser_scores`` are the parser's natural-log probabilities, one for each candidate. What
-        is not a tree is in the answer's ``rejected``, the others are ranked all the same.
+        is not a tree, or has other words than the first that is, stands in the answer's
+        ``rejected``; the others are ranked all the same.
         """
         texts = list(candidates)
         if parser_scores is not None and len(parser_scores) != len(texts):
             raise RerankError(f"{len(parser_scores)} parser scores for {len(texts)} candidates")
-        accepted, rejected = [], []
+        accepted: list[Candidate] = []
+        rejected: list[Rejected] = []
         for index, text in enumerate(texts):
             score = None if parser_scores is None else parser_scores[index]
             shown = text if isinstance(text, str) else ""
@@ -88,6 +90,8 @@ class Reranker:
                 else:
                     tree = text if isinstance(text, Tree) else Tree.from_nltk(text)
                     shown = tree.to_string()
+                if accepted:
+                    check_words(tree.leaves(), accepted[0].tree.leaves())
                 accepted.append(Candidate(index, tree, shown, score, index + 1))
             except TreeError as error:
                 rejected.append(Rejected(index, index + 1, error.code, str(error), shown))
@@ -95,7 +99,9 @@ class Reranker:
         return next(self.rerank_lists([nbest], weighing))
 
     def rerank_lists(
-        self, lists: Iterable[NBest], weighing: Weighing = Weighing()  # noqa: B008
+        self,
+        lists: Iterable[NBest],
+        weighing: Weighing = Weighing(),  # noqa: B008 - immutable
     ) -> Iterator[Ranking]:
         """A ranking for each list, in order; reads ahead only as far as one batch."""
         for nbest, scores in self.score_lists(lists, weighing.criterion):

@@ -136,9 +136,7 @@ def rank(nbest: NBest, scores: Sequence[Scored], weighing: Weighing) -> Ranking:
     return Ranking(nbest.id, tuple(ranked), tuple(rejected))
 
 
-def perplexity(
-    nll: float, words: int, tokens: int, members: int, criterion: Criterion
-) -> float:
+def perplexity(nll: float, words: int, tokens: int, members: int, criterion: Criterion) -> float:
     """exp of the nats per unit, a word of the sentence or a token, averaged over the ensemble.
 
     The number of words is the same for all candidates of a sentence, so perplexity orders them as

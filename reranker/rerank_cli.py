@@ -11,12 +11,15 @@ import sys
 from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
-from typing import TextIO
+from typing import TYPE_CHECKING, TextIO
 
 from reranker.errors import InputError
 from reranker.gold import GoldTable
 from reranker.nbest import NBest, read_nbest
 from reranker.ranking import Ranking, Weighing
+
+if TYPE_CHECKING:
+    from reranker.pipeline import Reranker
 
 EXAMPLES = """examples:
   rerank --nbest parses.txt --models ckpt/*.pt > best.txt
@@ -63,7 +66,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="sum the members' log-probabilities, or average their probabilities (default: sum)",
     )
     parser.add_argument(
-        "--gold", metavar="FILE", help="gold trees, one a line: print F1 of parser, reranked, oracle"
+        "--gold", metavar="FILE", help="gold trees, one a line: F1 of parser, reranked and oracle"
     )
     parser.add_argument(
         "--gold-tags",
@@ -91,15 +94,14 @@ def run(arguments: argparse.Namespace) -> int:
     reranker = Reranker.load(paths, arguments.combine, arguments.device)
     weighing = Weighing(arguments.lm_weight, arguments.criterion)
     counts: Counter[str] = Counter()
-    lines = Counter[str]()
 
     def watched() -> Iterator[NBest]:
         for nbest in lists:
             for one in nbest.rejected:
-                lines[one.code] += 1
-                message = f"{arguments.nbest}:{one.line}: candidate {one.index + 1} of list "
-                print(f"rerank: {message}{nbest.id} rejected, {one.code}: {one.message}",
-                      file=sys.stderr)  # fmt: skip
+                where = (
+                    f"{arguments.nbest}:{one.line}: candidate {one.index + 1} of list {nbest.id}"
+                )
+                print(f"rerank: {where} rejected, {one.code}: {one.message}", file=sys.stderr)
             if table is not None:
                 table.add_list(nbest)
             yield nbest
@@ -121,13 +123,11 @@ def run(arguments: argparse.Namespace) -> int:
         if table is not None:
             table.check_complete()
     print(
-        "rerank: {sentences} sentences, {candidates} candidates ranked, {rejected} rejected, "
-        "{changed} sentences with another tree than the parser's first, {failed} without any".format(
-            **{name: counts[name] for name in
-               ("sentences", "candidates", "rejected", "changed", "failed")}
-        ),
+        f"rerank: {counts['sentences']} sentences, {counts['candidates']} candidates ranked, "
+        f"{counts['rejected']} rejected; {counts['changed']} sentences with another tree than the "
+        f"parser's first, {counts['failed']} without any",
         file=sys.stderr,
-    )  # fmt: skip
+    )
     if table is not None:
         print(table.format(), file=sys.stdout if arguments.out else sys.stderr)
         print(signature(reranker, weighing, arguments), file=sys.stderr)

@@ -1,8 +1,9 @@
-"""What a training run leaves behind to look at: JSON lines, a learning curve, TensorBoard events."""
+"""What a training run leaves to look at: JSON lines, a learning curve, TensorBoard events."""
 
 from __future__ import annotations
 
 import json
+import math
 from pathlib import Path
 from typing import Any
 
@@ -51,8 +52,8 @@ class TrainingLog:
         figure = Figure(figsize=(7, 4.5), layout="constrained")
         axes = figure.subplots()
         curves = (
-            ("training (with dropout)", "loss", lambda nats: 2.718281828459045**nats),
-            ("dev", "dev_perplexity", lambda perplexity: perplexity),
+            ("training (with dropout)", "loss", math.exp),
+            ("dev", "dev_perplexity", float),
         )
         for label, name, value in curves:
             points = [(row["tokens"], value(row[name])) for row in self.rows if name in row]
