@@ -44,6 +44,8 @@ class Config:
     def __post_init__(self) -> None:
         if min(self.vocabulary_size, self.embedding_size, *self.hidden_sizes, 1) < 1:
             raise ValueError("sizes are positive")
+        if not self.hidden_sizes:
+            raise ValueError("hidden_sizes has one size for each layer, at least one")
         if self.components and len(self.components) != len(self.hidden_sizes) + 1:
             raise ValueError("components takes one count for the embedding and one for each layer")
         if self.components and (min(self.components) < 0 or sum(self.components) == 0):

@@ -13,6 +13,8 @@ from typing import NamedTuple
 import torch
 from torch import Tensor
 
+from reranker.errors import ConfigError
+
 PADDING = -1
 
 
@@ -35,7 +37,10 @@ def whole_trees(sequences: Sequence[Sequence[int]], eos: int) -> Batch:
 
 
 class TreeBatches:
-    """Batches of whole trees, about ``batch_tokens`` each with padding, in an endless shuffle."""
+    """Batches of whole trees in an endless shuffle.
+
+    Each holds at most ``batch_tokens``, padding counted; a longer tree is a batch of its own.
+    """
 
     def __init__(
         self, sequences: Sequence[Sequence[int]], eos: int, batch_tokens: int, seed: int
@@ -99,7 +104,7 @@ class StreamBatches:
         stream = torch.tensor([eos, *(number for ids in sequences for number in ids)])
         rows = (len(stream) - 1) // batch_size
         if rows < 1:
-            raise ValueError(f"{len(stream) - 1} tokens do not fill {batch_size} columns")
+            raise ConfigError(f"batch_size is {batch_size}, but there are {len(stream) - 1} tokens")
         self._inputs = stream[: rows * batch_size].view(batch_size, rows).T.contiguous()
         self._targets = stream[1 : rows * batch_size + 1].view(batch_size, rows).T.contiguous()
         self.length, self.seed = length, seed

@@ -84,7 +84,7 @@ def load_checkpoint(path: Path, device: str = "cpu") -> Checkpoint:
             )
         if not all(bool(torch.isfinite(weight).all()) for weight in weights.values()):
             raise ValueError("a weight is not a finite number")
-    except (KeyError, TypeError, ValueError, AttributeError, RuntimeError) as error:
+    except (LookupError, ArithmeticError, TypeError, ValueError, AttributeError, RuntimeError) as error:
         reason = str(error).split("\n")[0]
         raise CheckpointError(f"{path}: a broken checkpoint ({reason})") from error
     model.requires_grad_(False).eval()

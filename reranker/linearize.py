@@ -55,8 +55,8 @@ def delinearize(
 ) -> Tree:
     """The tree that ``tokens`` spell, with the sentence's own words and tags put in by position.
 
-    Raises TreeError: ``unbalanced``, or ``wrong-length`` if there is not one word and one tag for
-    every word token.
+    Raises TreeError: ``unbalanced``, ``empty`` if there is no word token, or ``wrong-length`` if
+    there is not one word and one tag for every word token.
     """
     open_labels: list[str] = []
     children: list[list[Tree | str]] = [[]]
@@ -76,6 +76,8 @@ def delinearize(
             position += 1
     if open_labels:
         raise TreeError("unbalanced", f"{len(open_labels)} bracket(s) left open at the end")
+    if position == 0:
+        raise TreeError("empty", "the tokens hold no words")
     if not position == len(words) == len(tags):
         raise TreeError(
             "wrong-length", f"{position} word tokens, {len(words)} words and {len(tags)} tags"

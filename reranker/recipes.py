@@ -25,8 +25,12 @@ class Recipe(Protocol):
         """Apply the gradients now in the model; ``done`` is the share of the budget used up.
         Returns the learning rate."""
 
-    def evaluated(self, perplexity: float, best: dict[str, Tensor], improved: bool) -> bool:
-        """Hear of an evaluation; True when training is over."""
+    def evaluated(self, perplexity: float, best: dict[str, Tensor], improved: bool) -> None:
+        """Hear of an evaluation."""
+
+    @property
+    def finished(self) -> bool:
+        """True when more training would be of no use, whatever the budget."""
 
     def evaluation_weights(self) -> Any:
         """A context in which the model holds the weights to evaluate and keep."""
@@ -61,7 +65,11 @@ class FastRecipe:
         self.optimizer.step()
         return rate
 
-    def evaluated(self, perplexity: float, best: dict[str, Tensor], improved: bool) -> bool:
+    def evaluated(self, perplexity: float, best: dict[str, Tensor], improved: bool) -> None:
+        pass
+
+    @property
+    def finished(self) -> bool:
         return False
 
     @contextmanager
@@ -88,75 +96,80 @@ class PaperRecipe:
         self.batches = StreamBatches(
             trees, eos, config.batch_size, config.sequence_length, config.seed
         )
-        self.phase = 0
-        self.history: list[float] = []  # of this phase
-        self.phase_improved = False
-        self.optimizer = self._optimizer()
+        # torch.optim.ASGD would use each rate one step late, and ours differs from step to step.
+        self.optimizer = torch.optim.SGD(
+            model.parameters(), lr=config.learning_rate, weight_decay=config.weight_decay
+        )
+        self._start_phase(0)
 
     def step(self, batch: Batch, done: float) -> float:
         # A longer segment's mean gradient stands for more tokens.
         rate = self.config.learning_rate * len(batch.inputs) / self.config.sequence_length
         self.optimizer.param_groups[0]["lr"] = rate
         self.optimizer.step()
+        self.phase_steps += 1
+        with torch.no_grad():
+            for name, average in self.averages.items():
+                average.lerp_(self.model.get_parameter(name), 1 / self.phase_steps)
         return rate
 
-    def evaluated(self, perplexity: float, best: dict[str, Tensor], improved: bool) -> bool:
-        interval = self.config.non_monotone_interval
-        stalled = len(self.history) > interval and perplexity > min(self.history[:-interval])
+    def evaluated(self, perplexity: float, best: dict[str, Tensor], improved: bool) -> None:
         self.history.append(perplexity)
         self.phase_improved |= improved
-        epochs = self.config.epochs
-        if not stalled and not (epochs and len(self.history) >= epochs):
-            return False
-        if self.phase >= 2 and not self.phase_improved:
-            return True
-        self.phase += 1
-        self.history, self.phase_improved = [], False
-        if self.phase >= 2:
-            self.model.load_state_dict(best)
-        self.optimizer = self._optimizer()
-        return False
+        if self._phase_is_over() and not self.finished:
+            if self.phase >= 1:
+                self.model.load_state_dict(best)
+            self._start_phase(self.phase + 1)
+
+    @property
+    def finished(self) -> bool:
+        return self.phase >= 2 and not self.phase_improved and self._phase_is_over()
 
     @contextmanager
     def evaluation_weights(self) -> Iterator[None]:
         """The averaged weights, once there are any."""
-        averages = {
-            parameter: state["ax"] for parameter, state in self.optimizer.state.items() if state
+        current = {
+            name: self.model.get_parameter(name).detach().clone() for name in self.averages
         }
-        current = {parameter: parameter.detach().clone() for parameter in averages}
-        with torch.no_grad():
-            for parameter, average in averages.items():
-                parameter.copy_(average)
+        self._put(self.averages)
         try:
             yield
         finally:
-            with torch.no_grad():
-                for parameter, value in current.items():
-                    parameter.copy_(value)
+            self._put(current)
 
     def state(self) -> dict[str, Any]:
-        return {
-            "optimizer": self.optimizer.state_dict(),
-            "phase": self.phase,
-            "history": self.history,
-            "phase_improved": self.phase_improved,
-        }
+        return {name: getattr(self, name) for name in self._STATE}
 
     def load_state(self, state: dict[str, Any]) -> None:
-        self.phase, self.history = state["phase"], list(state["history"])
-        self.phase_improved = state["phase_improved"]
-        self.optimizer = self._optimizer()
-        self.optimizer.load_state_dict(state["optimizer"])
+        device = self.model.embedding.device
+        for name in self._STATE:
+            setattr(self, name, state[name])
+        self.averages = {name: average.to(device) for name, average in self.averages.items()}
 
-    def _optimizer(self) -> torch.optim.Optimizer:
-        config, parameters = self.config, self.model.parameters()
-        if self.phase == 0:
-            return torch.optim.SGD(
-                parameters, lr=config.learning_rate, weight_decay=config.weight_decay
-            )
-        return torch.optim.ASGD(
-            parameters, lr=config.learning_rate, t0=0, lambd=0, weight_decay=config.weight_decay
-        )
+    _STATE = ("phase", "phase_began", "phase_steps", "phase_improved", "history", "averages")
+
+    def _start_phase(self, phase: int) -> None:
+        self.phase = phase
+        self.phase_began = self.batches.progress  # epochs
+        self.phase_steps = 0
+        self.phase_improved = False
+        self.history: list[float] = []  # dev perplexities
+        parameters = self.model.named_parameters() if phase else ()
+        self.averages = {name: parameter.detach().clone() for name, parameter in parameters}
+
+    def _phase_is_over(self) -> bool:
+        """Whether the last evaluation is worse than one that came more than the interval before,
+        or the phase has had its epochs."""
+        *earlier, latest = self.history or (0.0,)
+        interval = self.config.non_monotone_interval
+        stalled = len(earlier) > interval and latest > min(earlier[:-interval])
+        length = self.batches.progress - self.phase_began
+        return stalled or bool(self.config.epochs and length >= self.config.epochs)
+
+    def _put(self, weights: dict[str, Tensor]) -> None:
+        with torch.no_grad():
+            for name, value in weights.items():
+                self.model.get_parameter(name).copy_(value)
 
 
 RECIPES = {"fast": FastRecipe, "paper": PaperRecipe}

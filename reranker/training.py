@@ -44,6 +44,8 @@ class Progress:
     batches: int = 0
     tokens: int = 0
     seconds: float = 0.0
+    mean_loss: float = 0.0  # nats a token, over about _LOG_INTERVAL batches
+    evaluated_at: int = -1  # batches
     best_perplexity: float = math.inf
     best_weights: dict[str, Tensor] = field(default_factory=dict)
 
@@ -64,7 +66,8 @@ def train(
     Perplexity is per token, ``<eos>`` counted. ``start_from`` takes vocabulary and first weights
     from a checkpoint. ``report(progress, loss, done)`` is called after every batch with the loss
     in nats a token and the share of the budget used up. Raises ConfigError if ``log_folder`` holds
-    the state of another run, or if the configuration does not fit ``start_from``.
+    the state of another run, if the configuration does not fit ``start_from`` or the data, and if
+    training diverges.
     """
     keep_freed_memory()
     torch.set_flush_denormal(True)  # gradients full of denormals run a hundred times slower
@@ -83,13 +86,13 @@ def train(
     state_path = log_folder / "state.pt"
     progress, carried = Progress(), None
     if state_path.exists():
-        carried = _resume(state_path, run, model, recipe, progress)
+        carried = _resume(state_path, run, model, recipe, progress, device)
     log = TrainingLog(log_folder, resume_at=progress.batches)
     started, state_saved = time.monotonic() - progress.seconds, time.monotonic()
-    mean_loss, finished = 0.0, False
+    finished = False
     while not finished:
         done = _share_done(config, progress, recipe)
-        finished = done >= 1
+        finished = done >= 1 or recipe.finished
         if not finished:
             batch = recipe.batches.next()
             state = carried if batch.continues and carried else None
@@ -100,14 +103,17 @@ def train(
             progress.batches += 1
             progress.tokens += count
             progress.seconds = time.monotonic() - started
-            mean_loss += (loss - mean_loss) / min(progress.batches, _LOG_INTERVAL)
-            report(progress, mean_loss, done)
+            window = min(progress.batches, _LOG_INTERVAL)
+            progress.mean_loss += (loss - progress.mean_loss) / window
+            report(progress, progress.mean_loss, done)
             if progress.batches % _LOG_INTERVAL == 0:
                 log.write(
                     progress.batches, tokens=progress.tokens, seconds=progress.seconds,
-                    loss=mean_loss, learning_rate=rate,
+                    loss=progress.mean_loss, learning_rate=rate,
                 )  # fmt: skip
-        if finished or _validation_due(config, progress, recipe):
+        due = finished or _validation_due(config, progress, recipe)
+        if due and progress.evaluated_at != progress.batches:
+            progress.evaluated_at = progress.batches
             with recipe.evaluation_weights():
                 perplexity = dev_perplexity(model, dev, vocabulary.eos, dtype, device)
                 improved = perplexity < progress.best_perplexity
@@ -122,7 +128,14 @@ def train(
                 dev_perplexity=perplexity, epoch=recipe.batches.progress,
             )  # fmt: skip
             log.plot()
-            finished |= recipe.evaluated(perplexity, progress.best_weights, improved)
+            if not progress.best_weights:
+                log.close()
+                raise ConfigError(
+                    f"training diverged: dev perplexity is {perplexity} after {progress.batches} "
+                    f"batches; try a lower learning_rate than {config.learning_rate}"
+                )
+            recipe.evaluated(perplexity, progress.best_weights, improved)
+            finished |= recipe.finished
         if finished or time.monotonic() - state_saved > STATE_INTERVAL:
             _save_state(state_path, run, model, recipe, progress, carried)
             state_saved = time.monotonic()
@@ -170,7 +183,8 @@ def dev_perplexity(
             count += tokens
             start = end
     model.train(was_training)
-    return math.exp(total / count)
+    mean = total / count
+    return math.exp(mean) if mean < 700 else math.inf
 
 
 def _model(
@@ -276,10 +290,15 @@ def _save_state(
 
 
 def _resume(
-    path: Path, run: dict[str, Any], model: AwdLstmDoc, recipe: Recipe, progress: Progress
+    path: Path,
+    run: dict[str, Any],
+    model: AwdLstmDoc,
+    recipe: Recipe,
+    progress: Progress,
+    device: str,
 ) -> Any:
     saved = load_data(path)
-    if saved["run"] != run:
+    if not isinstance(saved, dict) or saved.get("run") != run:
         raise ConfigError(
             f"{path}: the state of a run with other settings or trees; "
             "delete it, or choose another --log-folder"
@@ -291,4 +310,5 @@ def _resume(
     for name, value in saved["progress"].items():
         setattr(progress, name, value)
     logger.info("resuming %s after %d batches", path, progress.batches)
-    return saved["carried"]
+    carried = saved["carried"]
+    return carried and tuple((hidden.to(device), cell.to(device)) for hidden, cell in carried)

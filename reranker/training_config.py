@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import math
 import tomllib
-from dataclasses import asdict, dataclass, field, fields
+from dataclasses import MISSING, asdict, dataclass, field, fields
 from pathlib import Path
 from typing import Any, Literal
 
@@ -56,16 +57,18 @@ class TrainingConfig:
         unknown_tables = set(tables) - {"training", "model"}
         if unknown_tables:
             raise ConfigError(f"{path}: unknown table [{min(unknown_tables)}]")
+        for name, table in tables.items():
+            if not isinstance(table, dict):
+                raise ConfigError(f"{path}: [{name}] is a table, not {table!r}")
         given = {
             **tables.get("training", {}),
             **{name: value for name, value in overrides.items() if value is not None},
-            "model": tables.get("model", {}),
         }
-        unknown = set(given) - {each.name for each in fields(cls)}
+        unknown = set(given) - {each.name for each in fields(cls)} | set(given) & {"model"}
         if unknown:
             raise ConfigError(f"{path}: unknown setting {min(unknown)!r} in [training]")
+        config = cls(**given, model=tables.get("model", {}))
         try:
-            config = cls(**given)
             config.check()
         except (TypeError, ValueError) as error:
             raise ConfigError(f"{path}: {error}") from error
@@ -74,13 +77,8 @@ class TrainingConfig:
     def check(self) -> None:
         """Raises ValueError or TypeError for a value that makes no sense."""
         for each in fields(self):
-            value, default = getattr(self, each.name), each.default
-            if isinstance(default, str) and not isinstance(value, str):
-                raise TypeError(f"{each.name} is a text, not {value!r}")
-            if isinstance(default, int | float) and not isinstance(value, int | float):
-                raise TypeError(f"{each.name} is a number, not {value!r}")
-            if isinstance(value, int | float) and value < 0:
-                raise ValueError(f"{each.name} is {value}, below 0")
+            if each.default is not MISSING:
+                _check_kind(each.name, getattr(self, each.name), each.default)
         choices = (
             ("recipe", ("fast", "paper")),
             ("precision", ("bfloat16", "float32")),
@@ -93,7 +91,10 @@ class TrainingConfig:
             raise ValueError("the fast recipe needs budget_minutes or epochs to decay over")
         for name in ("batch_tokens", "batch_size", "sequence_length", "non_monotone_interval"):
             if getattr(self, name) < 1:
-                raise ValueError(f"{name} is at least 1")
+                raise ValueError(f"{name} is {getattr(self, name)}, not 1 or more")
+        for name in ("learning_rate", "clip"):
+            if getattr(self, name) == 0:
+                raise ValueError(f"{name} is 0: nothing would be learned")
         self.model_config(vocabulary_size=1)
 
     def model_config(self, vocabulary_size: int) -> Config:
@@ -102,8 +103,35 @@ class TrainingConfig:
             name: tuple(value) if isinstance(value, list) else value
             for name, value in self.model.items()
         }
+        defaults = {e.name: e.default for e in fields(Config) if e.default is not MISSING}
+        for name, value in settings.items():
+            if name not in defaults:
+                raise ValueError(f"unknown setting {name!r} in [model]")
+            _check_kind(name, value, defaults[name])
         return Config(vocabulary_size=vocabulary_size, **settings)
 
     def to_dict(self) -> dict[str, Any]:
         """Plain data, for logs, checkpoints and comparing with a run to resume."""
         return asdict(self)
+
+
+_KINDS = {
+    bool: "true or false",
+    int: "a whole number",
+    float: "a number",
+    str: "a text",
+    tuple: "a list of whole numbers",
+}
+
+
+def _check_kind(name: str, value: object, default: object) -> None:
+    """Raises TypeError unless ``value`` is what ``default`` is, ValueError for a number below 0 or
+    not finite."""
+    if isinstance(default, tuple):
+        fits = isinstance(value, tuple) and all(type(number) is int for number in value)
+    else:  # true and false are no numbers here, though bool is an int to Python
+        fits = type(value) is type(default) or (type(default) is float and type(value) is int)
+    if not fits:
+        raise TypeError(f"{name} is {_KINDS[type(default)]}, not {value!r}")
+    if isinstance(value, int | float) and not 0 <= value < math.inf:
+        raise ValueError(f"{name} is {value}, not a number from 0 up")

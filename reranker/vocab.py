@@ -62,7 +62,7 @@ class Vocabulary:
 
     def __init__(self, symbols: Sequence[str]) -> None:
         self.symbols = tuple(symbols)
-        self._ids = {symbol: number for number, symbol in enumerate(self.symbols)}
+        self._ids = {symbol: number for number, symbol in enumerate(self.symbols) if symbol}
         needed = (EOS, UNKNOWN_WORD, UNKNOWN_OPENING, UNKNOWN_CLOSING)
         if len(self._ids) != len(self.symbols) or not all(s in self._ids for s in needed):
             raise ValueError(f"a vocabulary has distinct symbols, {' '.join(needed)} among them")

@@ -1,0 +1,35 @@
+PYTHON ?= python3
+BIN := .venv/bin
+INSTALLED := .venv/.installed
+
+.PHONY: install check test demo clean
+
+install: $(INSTALLED)
+
+$(BIN)/pip:
+	$(PYTHON) -m venv .venv
+
+$(INSTALLED): pyproject.toml constraints.txt | $(BIN)/pip
+	$(BIN)/pip install --quiet -c constraints.txt torch==2.13.0 -e '.[dev]'
+	touch $@
+
+check: install
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+	$(BIN)/lint-imports
+	$(BIN)/pytest -W error -m "not slow and not gpu"
+
+test: install
+	$(BIN)/pytest -m "not slow and not gpu"
+
+# F1 of parser, reranked and oracle, then the trees that reranking changed.
+demo: install
+	$(BIN)/rerank --nbest examples/parses.txt --models ckpt/*.pt --output ranked --out demo.tmp \
+		--gold examples/gold.mrg --gold-tags
+	$(BIN)/python examples/show_changes.py demo.tmp
+
+clean:
+	rm -rf .venv build dist *.egg-info *.tmp .mypy_cache .ruff_cache .pytest_cache \
+		.import_linter_cache .hypothesis
+	find . -name __pycache__ -type d -prune -exec rm -rf {} +

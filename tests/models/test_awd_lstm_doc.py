@@ -1,0 +1,302 @@
+from dataclasses import fields, replace
+from typing import Any
+
+import pytest
+import torch
+from torch import Tensor, nn
+
+from models import ARCHITECTURES, AwdLstmDoc, Config, Features
+from models.awd_lstm_doc import LstmLayer
+from models.mixture import negative_log_likelihood
+
+WORDS = 11
+RATES = [each.name for each in fields(Config) if each.name.endswith("dropout")]
+NO_DROPOUT = dict.fromkeys(RATES, 0.0)
+PLAIN = Config(
+    vocabulary_size=WORDS,
+    embedding_size=6,
+    hidden_sizes=(7, 5, 8),
+    components=(0, 0, 1, 2),
+    embedding_range=1.0,
+    **NO_DROPOUT,  # type: ignore[arg-type]
+)
+AWD_RATES: dict[str, Any] = {
+    name: getattr(Config(vocabulary_size=1), name) for name in RATES
+}
+SETTINGS = {
+    "LSTM": replace(PLAIN, hidden_sizes=(7, 6), components=()),
+    "LSTM, one layer, untied": replace(PLAIN, hidden_sizes=(7,), components=(), tied=False),
+    "AWD-LSTM": replace(PLAIN, hidden_sizes=(7, 5, 6), components=(), **AWD_RATES),
+    "AWD-LSTM-MoS": replace(PLAIN, components=(0, 0, 0, 4), **AWD_RATES),
+    "AWD-LSTM-DOC": replace(PLAIN, **AWD_RATES),
+    "DOC from everywhere": replace(PLAIN, components=(1, 2, 1, 1)),
+    "DOC from the embedding alone": replace(PLAIN, components=(1, 0, 0, 0)),
+    "DOC without tanh, untied": replace(PLAIN, component_activation="none", tied=False),
+}
+every_setting = pytest.mark.parametrize("config", SETTINGS.values(), ids=SETTINGS.keys())
+
+
+def build(config: Config) -> AwdLstmDoc:
+    """In evaluation mode, with biases that are not all alike."""
+    model = AwdLstmDoc(config).eval()
+    nn.init.normal_(model.decoder_bias)
+    return model
+
+
+def read(model: AwdLstmDoc, tokens: Tensor) -> Features:
+    features, _ = model(tokens, model.initial_state(tokens.shape[1]))
+    assert isinstance(features, Features)
+    return features
+
+
+def tokens(length: int = 6, batch: int = 3) -> Tensor:
+    return torch.randint(WORDS, (length, batch))
+
+
+def test_paper_sizes_have_23_million_parameters() -> None:
+    with torch.device("meta"):
+        model = AwdLstmDoc(Config(vocabulary_size=10_000))
+    expected = (
+        10_000 * 280  # the embedding, which is also W
+        + 10_000  # b
+        + 4 * 960 * (280 + 960 + 1)  # the three layers
+        + 4 * 960 * (960 + 960 + 1)
+        + 4 * 620 * (960 + 620 + 1)
+        + 5 * 280 * (960 + 1)  # i_2 = 5
+        + 15 * 280 * (620 + 1)  # i_3 = 15
+        + 20 * 620  # W_pi
+    )
+    assert sum(parameter.numel() for parameter in model.parameters()) == expected
+    assert round(expected / 1e6) == 23  # Table 7
+
+
+@every_setting
+def test_mixture_weights_and_probabilities_sum_to_one(config: Config) -> None:
+    model = build(config)
+    features = read(model, tokens())
+    assert features.components.shape == (6, 3, max(1, sum(config.components)), 6 if
+        config.components or config.tied else config.hidden_sizes[-1])  # fmt: skip
+    assert torch.allclose(features.log_weights.exp().sum(-1), torch.ones(6, 3), atol=1e-6)
+    sums = model.log_probabilities(features).exp().sum(-1)
+    assert torch.allclose(sums, torch.ones(6, 3), atol=1e-5)
+
+
+@every_setting
+def test_target_only_scoring_equals_the_full_softmax(config: Config) -> None:
+    model = build(config)
+    features = read(model, tokens())
+    targets = tokens()
+    full = model.log_probabilities(features).gather(-1, targets.unsqueeze(-1)).squeeze(-1)
+    assert full.std() > 0.1
+    result = model.target_log_probability(features, targets)
+    assert torch.allclose(result, full, rtol=0, atol=1e-5)
+
+
+@every_setting
+def test_streamed_gradients_equal_autograd_for_every_parameter(config: Config) -> None:
+    model = build(replace(config, **NO_DROPOUT)).train()
+    inputs, targets = tokens(), tokens()
+    features = read(model, inputs)
+    table = model.log_probabilities(features)
+    (-table.gather(-1, targets.unsqueeze(-1)).sum()).backward()
+    expected = {name: weight.grad for name, weight in model.named_parameters()}
+    model.zero_grad()
+    features = read(model, inputs)
+    negative_log_likelihood(
+        features.components.flatten(0, 1),
+        features.log_weights.flatten(0, 1),
+        model.output_weight,
+        model.decoder_bias,
+        targets.flatten(),
+    ).backward()
+    for name, weight in model.named_parameters():
+        if expected[name] is None:  # layers above the last one that the softmaxes use
+            assert weight.grad is None
+            continue
+        assert weight.grad is not None and weight.grad.abs().max() > 1e-4, name
+        assert torch.allclose(weight.grad, expected[name], rtol=1e-4, atol=1e-5), name
+
+
+@every_setting
+def test_step_equals_forward_token_by_token(config: Config) -> None:
+    model = build(config)
+    inputs = tokens()
+    whole, last = model(inputs, model.initial_state(3))
+    state = model.initial_state(3)
+    for position, column in enumerate(inputs):
+        features, state = model.step(column, state)
+        for one, all_steps in zip(features, whole, strict=True):
+            assert torch.allclose(one, all_steps[position], atol=1e-6)
+    for mine, theirs in zip(state, last, strict=True):
+        assert torch.allclose(mine[0], theirs[0], atol=1e-6)
+        assert torch.allclose(mine[1], theirs[1], atol=1e-6)
+
+
+@every_setting
+def test_two_segments_with_the_state_carried_equal_one(config: Config) -> None:
+    model = build(config)
+    inputs = tokens()
+    whole = model.log_probabilities(read(model, inputs))
+    state = model.initial_state(3)
+    parts = []
+    for segment in (inputs[:2], inputs[2:]):
+        features, state = model(segment, state)
+        parts.append(model.log_probabilities(features))
+    assert torch.allclose(torch.cat(parts), whole, atol=1e-5)
+    forgotten = model.log_probabilities(read(model, inputs[2:]))
+    if config.components != (1, 0, 0, 0):  # that one looks at the current word only
+        assert not torch.allclose(forgotten, whole[2:], atol=1e-2)
+
+
+@every_setting
+def test_a_batch_equals_its_sequences_one_by_one(config: Config) -> None:
+    model = build(config)
+    inputs = tokens()
+    together = model.log_probabilities(read(model, inputs))
+    for column in range(3):
+        alone = model.log_probabilities(read(model, inputs[:, column : column + 1]))
+        assert torch.allclose(together[:, column : column + 1], alone, atol=1e-5)
+
+
+def test_a_layer_equals_torch_s_own_lstm() -> None:
+    layer, reference = LstmLayer(6, 5, 0.0), nn.LSTM(6, 5)
+    nn.init.normal_(layer.bias)
+    reference.weight_ih_l0.data = layer.input_weight.data
+    reference.weight_hh_l0.data = layer.recurrent_weight.data
+    reference.bias_ih_l0.data = layer.bias.data
+    reference.bias_hh_l0.data.zero_()
+    inputs, state = torch.randn(4, 2, 6), (torch.randn(2, 5), torch.randn(2, 5))
+    outputs, (hidden, cell) = layer(inputs, state)
+    expected, last = reference(inputs, (state[0].unsqueeze(0), state[1].unsqueeze(0)))
+    assert torch.allclose(outputs, expected, atol=1e-6)
+    assert torch.allclose(hidden, last[0][0], atol=1e-6)
+    assert torch.allclose(cell, last[1][0], atol=1e-6)
+
+
+def test_recurrent_dropout_changes_what_is_remembered_in_training_only() -> None:
+    # Ports of AWD-LSTM lose this without noticing (salesforce/awd-lstm-lm, issues 86 and 119).
+    config = replace(PLAIN, recurrent_weight_dropout=0.5)
+    model = build(config)
+    undropped = build(PLAIN)
+    undropped.load_state_dict(model.state_dict())
+    inputs = tokens()
+    expected = read(undropped, inputs).raw_output
+    assert torch.equal(read(model, inputs).raw_output, expected)
+
+    model.train()
+    first, second = read(model, inputs).raw_output, read(model, inputs).raw_output
+    # Nothing is remembered yet at the first step; from the second on, the weights matter.
+    assert torch.allclose(first[0], expected[0], atol=1e-6)
+    for position in range(1, 6):
+        assert not torch.allclose(first[position], expected[position], atol=1e-3)
+        assert not torch.allclose(first[position], second[position], atol=1e-3)
+
+    model.eval()
+    assert torch.equal(read(model, inputs).raw_output, expected)
+
+
+def test_recurrent_weights_are_trained_through_their_dropout() -> None:
+    model = build(replace(PLAIN, recurrent_weight_dropout=0.5)).train()
+    inputs = tokens()
+    read(model, inputs).raw_output.sum().backward()
+    for layer in model.layers:
+        assert isinstance(layer, LstmLayer)
+        gradient = layer.recurrent_weight.grad
+        assert gradient is not None
+        # Exactly the dropped ones, about half, have no gradient.
+        assert 0.2 < (gradient == 0).float().mean().item() < 0.8
+        layer.recurrent_weight.data -= gradient
+    model.eval()
+    after = read(model, inputs).raw_output
+    for layer in model.layers:
+        assert isinstance(layer, LstmLayer) and layer.recurrent_weight.grad is not None
+        layer.recurrent_weight.data += layer.recurrent_weight.grad
+    assert not torch.allclose(after, read(model, inputs).raw_output, atol=1e-3)
+
+
+@pytest.mark.parametrize("name", RATES)
+def test_each_dropout_works_in_training_and_never_in_evaluation(name: str) -> None:
+    model = build(replace(PLAIN, **{name: 0.5}))
+    undropped = build(PLAIN)
+    undropped.load_state_dict(model.state_dict())
+    inputs = tokens()
+    expected = undropped.log_probabilities(read(undropped, inputs))
+    assert torch.equal(model.log_probabilities(read(model, inputs)), expected)
+    model.train()
+    dropped = model.log_probabilities(read(model, inputs))
+    assert not torch.allclose(dropped, expected, atol=1e-3)
+    again = model.log_probabilities(read(model, inputs))
+    assert not torch.allclose(dropped, again, atol=1e-3)
+
+
+def test_softmaxes_from_a_middle_layer_see_its_output_after_dropout() -> None:
+    config = replace(
+        PLAIN,
+        hidden_sizes=(6, 5, 8),
+        components=(0, 1, 0, 0),
+        component_activation="none",
+        hidden_dropout=0.5,
+    )
+    model = build(config).train()
+    projection = model.projections["1"]
+    assert isinstance(projection, nn.Linear)
+    nn.init.eye_(projection.weight)  # k is h^1 itself
+    nn.init.zeros_(projection.bias)
+    dropped = read(model, tokens(batch=40)).components[:, :, 0] == 0
+    assert (dropped == dropped[0]).all()
+    assert dropped[0].float().mean().item() == pytest.approx(0.5, abs=0.15)
+
+
+def test_features_are_ordered_embedding_first_and_weighed_by_the_last_layer() -> None:
+    model = build(replace(PLAIN, components=(1, 0, 1, 2)))
+    inputs = tokens()
+    features = read(model, inputs)
+    layers = [model.embedding[inputs]]
+    for number, layer in enumerate(model.layers):
+        layers.append(layer(layers[-1], model.initial_state(3)[number])[0])
+    first = torch.tanh(model.projections["0"](layers[0]))
+    third = torch.tanh(model.projections["3"](layers[3])).view(6, 3, 2, 6)
+    assert torch.allclose(features.components[:, :, 0], first, atol=1e-6)
+    assert torch.allclose(features.components[:, :, 2:], third, atol=1e-6)
+    assert model.mixture_weights is not None
+    weights = torch.softmax(layers[3] @ model.mixture_weights.weight.T, dim=-1)
+    assert torch.allclose(features.log_weights.exp(), weights, atol=1e-6)
+
+
+def test_bfloat16_is_close_and_leaves_parameters_in_float32() -> None:
+    model = build(PLAIN)
+    inputs, targets = tokens(), tokens()
+    rough, _ = model(inputs, model.initial_state(3), torch.bfloat16)
+    assert rough.components.dtype == torch.bfloat16
+    assert rough.log_weights.dtype == torch.float32
+    exact = read(model, inputs)
+    assert torch.allclose(rough.components.float(), exact.components, atol=0.03)
+    assert {parameter.dtype for parameter in model.parameters()} == {torch.float32}
+    model.target_log_probability(exact, targets)
+
+
+def test_the_architecture_is_known_by_name() -> None:
+    assert ARCHITECTURES["awd-lstm-doc"] == (Config, AwdLstmDoc)
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"vocabulary_size": 0}, "sizes"),
+        ({"embedding_size": -1}, "sizes"),
+        ({"hidden_sizes": (7, 0, 8)}, "sizes"),
+        ({"hidden_sizes": ()}, "hidden_sizes"),
+        ({"hidden_sizes": (), "components": ()}, "hidden_sizes"),
+        ({"components": (1, 2)}, "one count for the embedding"),
+        ({"components": (0, 0, 0, 0)}, "at least one"),
+        ({"components": (0, 0, -1, 2)}, "none negative"),
+        ({"component_activation": "relu"}, "tanh or none"),
+        ({"components": ()}, "embedding_size"),
+        ({"word_dropout": 1.0}, "dropout"),
+        ({"hidden_dropout": -0.1}, "dropout"),
+        ({"recurrent_weight_dropout": float("nan")}, "dropout"),
+    ],
+)
+def test_wrong_settings_are_refused(change: dict[str, Any], message: str) -> None:
+    with pytest.raises(ValueError, match=message):
+        replace(PLAIN, **change)

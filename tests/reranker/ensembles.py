@@ -1,0 +1,34 @@
+"""Small untrained models for tests of scoring: exactness does not depend on training."""
+
+from __future__ import annotations
+
+import torch
+
+from models import AwdLstmDoc, Config
+from reranker.checkpoint import Checkpoint
+from reranker.linearize import linearize
+from reranker.trees import Tree
+from reranker.vocab import Vocabulary
+
+# One sentence, six analyses: 3 repeats 0 but for its tags, 4 and 5 differ from 0 in one bracket.
+CANDIDATES = (
+    "(S1 (S (NP (PRP We)) (VP (VBD saw) (NP (DT the) (NN man)) (PP (IN with) (NP (NNS eyes)))) (. .)))",
+    "(S1 (S (NP (PRP We)) (VP (VBD saw) (NP (NP (DT the) (NN man)) (PP (IN with) (NP (NNS eyes))))) (. .)))",
+    "(S1 (FRAG (NP (PRP We)) (VP (VBD saw) (NP (DT the) (NN man) (PP (IN with) (NP (NNS eyes))))) (. .)))",
+    "(S1 (S (NP (PRP We)) (VP (VBP saw) (NP (DT the) (NN man)) (PP (IN with) (NP (NNS eyes)))) (. .)))",
+    "(S1 (S (NP (PRP We)) (VP (VBD saw) (NP (DT the) (NN man)) (IN with) (NP (NNS eyes))) (. .)))",
+    "(S1 (S (PRP We) (VP (VBD saw) (NP (DT the) (NN man)) (PP (IN with) (NP (NNS eyes)))) (. .)))",
+)  # fmt: skip
+
+
+def untrained(seed: int, words: tuple[str, ...] = (), name: str = "") -> Checkpoint:
+    """A DOC model with random weights, large enough that candidates differ by whole nats."""
+    torch.manual_seed(seed)
+    sequences = [linearize(Tree.from_string(text)) for text in CANDIDATES]
+    vocabulary = Vocabulary.build([*sequences, words], minimum_count=1)
+    model = AwdLstmDoc(
+        Config(len(vocabulary), 12, (16, 14, 12), components=(0, 1, 1, 2), embedding_range=1.0)
+    )
+    return Checkpoint(
+        name or f"model-{seed}", model.requires_grad_(False).eval(), vocabulary, {}, f"{seed:064d}"
+    )

@@ -1,0 +1,134 @@
+from __future__ import annotations
+
+import random
+
+import nltk
+import numpy as np
+import pytest
+
+from reranker import pipeline
+from reranker.errors import RerankError
+from reranker.linearize import linearize
+from reranker.nbest import Candidate, NBest
+from reranker.pipeline import Reranker
+from reranker.ranking import Ranking, Weighing
+from reranker.scoring import score_one_by_one
+from reranker.trees import Tree
+from tests.reranker.ensembles import CANDIDATES, untrained
+
+RERANKER = Reranker([untrained(1), untrained(2), untrained(3, words=("extra", "words"))])
+
+
+def lists(count: int) -> list[NBest]:
+    """Lists that differ: rotations of the candidates, cut to different lengths."""
+    made = []
+    for number in range(count):
+        texts = [*CANDIDATES[number % 6 :], *CANDIDATES[: number % 6]][: 2 + number % 5]
+        candidates = tuple(
+            Candidate(index, Tree.from_string(text), text, -30.0 - index, index)
+            for index, text in enumerate(texts)
+        )
+        made.append(NBest(str(number), candidates, (), 1))
+    return made
+
+
+def scores(ranking: Ranking) -> dict[str, float]:
+    return {one.tree: one.score for one in ranking.ranking}
+
+
+def test_sum_of_members_equals_the_straightforward_sum() -> None:
+    expected = np.zeros(len(CANDIDATES))
+    for member in RERANKER.members:
+        ids = [member.vocabulary.encode(linearize(Tree.from_string(t))) for t in CANDIDATES]
+        expected -= score_one_by_one(member.model, ids, member.vocabulary.eos)
+    ranking = RERANKER.rerank(CANDIDATES)
+    assert [one.index for one in ranking.ranking] == sorted(
+        range(6), key=lambda index: (round(expected[index], 4), index)
+    )
+    for one in ranking.ranking:
+        assert one.nll == pytest.approx(expected[one.index], abs=1e-4)
+        assert one.score == -one.nll
+
+
+def test_average_of_probabilities_token_by_token() -> None:
+    members = [untrained(1), untrained(2)]
+    tokens = linearize(Tree.from_string(CANDIDATES[0]))
+    ids = members[0].vocabulary.encode(tokens)
+    # Differences of prefix totals are the token log-probabilities.
+    prefixes = [ids[: length + 1] for length in range(len(ids))]
+    per_token = [
+        np.diff(score_one_by_one(member.model, prefixes, member.vocabulary.eos), prepend=0)
+        for member in members
+    ]
+    expected = -np.log(np.exp(per_token).mean(0)).sum()
+    ranking = Reranker(members, "average").rerank(CANDIDATES[:1])
+    assert ranking.ranking[0].nll == pytest.approx(expected, abs=1e-3)
+
+
+def test_average_needs_one_vocabulary() -> None:
+    with pytest.raises(RerankError, match="different vocabularies"):
+        Reranker(RERANKER.members, "average")
+    with pytest.raises(RerankError, match="at least one"):
+        Reranker([])
+
+
+@pytest.mark.parametrize("budget", [1, 200, 10**6])
+def test_rankings_do_not_depend_on_what_is_scored_together(
+    budget: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    alone = [RERANKER.rerank([c.tree for c in nbest.candidates]) for nbest in lists(12)]
+    monkeypatch.setattr(pipeline, "BATCH_TOKENS", budget)
+    together = list(RERANKER.rerank_lists(lists(12)))
+    assert [ranking.id for ranking in together] == [str(number) for number in range(12)]
+    for one, other in zip(alone, together, strict=True):
+        assert [r.index for r in one.ranking] == [r.index for r in other.ranking]
+        assert scores(one) == pytest.approx(scores(other), abs=1e-4)
+
+
+def test_scores_do_not_depend_on_the_candidates_order() -> None:
+    expected = scores(RERANKER.rerank(CANDIDATES))
+    shuffled = random.Random(1).sample(CANDIDATES, len(CANDIDATES))
+    assert scores(RERANKER.rerank(shuffled)) == pytest.approx(expected, abs=1e-4)
+
+
+def test_candidates_that_differ_in_tags_only_are_duplicates() -> None:
+    ranked = {one.index: one for one in RERANKER.rerank(CANDIDATES).ranking}
+    assert [ranked[index].duplicate_of for index in range(6)] == [None, None, None, 0, None, None]
+    assert ranked[3].score == ranked[0].score
+
+
+def test_strings_trees_and_nltk_trees_are_the_same_candidates() -> None:
+    trees = [Tree.from_string(text) for text in CANDIDATES]
+    nltk_trees = [nltk.Tree.fromstring(text) for text in CANDIDATES]
+    expected = RERANKER.rerank(CANDIDATES)
+    assert RERANKER.rerank(trees).ranking == expected.ranking
+    assert RERANKER.rerank(nltk_trees).ranking == expected.ranking
+
+
+def test_a_broken_candidate_does_not_cost_the_others() -> None:
+    ranking = RERANKER.rerank(["(S (NP", CANDIDATES[0], "(S (A other) (B words))", CANDIDATES[1]])
+    assert {one.index for one in ranking.ranking} == {1, 3}
+    assert [(one.index, one.code) for one in ranking.rejected] == [
+        (0, "unbalanced"),
+        (2, "wrong-length"),
+    ]
+
+
+def test_no_candidates() -> None:
+    assert RERANKER.rerank([]).status == "failed"
+    assert list(RERANKER.rerank_lists([])) == []
+
+
+def test_parser_scores_mix_in() -> None:
+    favourite = 2
+    parser = [-1000.0] * 6
+    parser[favourite] = 0.0
+    ranking = RERANKER.rerank(CANDIDATES, parser, Weighing(lm_weight=0.1))
+    assert ranking.best is not None and ranking.best.index == favourite
+    with pytest.raises(RerankError, match="2 parser scores for 6"):
+        RERANKER.rerank(CANDIDATES, [1.0, 2.0])
+
+
+def test_unknown_words_are_counted() -> None:
+    ranking = RERANKER.rerank(["(S (NP (PRP We)) (VP (VBD Zapped) (NP (NNS xylophones))))"])
+    assert ranking.ranking[0].unknown_words == 2

@@ -1,0 +1,91 @@
+from __future__ import annotations
+
+import json
+import math
+
+from reranker.nbest import Candidate, NBest, Rejected
+from reranker.ranking import Scored, Weighing, perplexity, rank
+from reranker.trees import Tree
+
+
+def candidate(index: int, score: float | None) -> Candidate:
+    text = f"(S (NP (A a)) (X{index} (B b)))"
+    return Candidate(index, Tree.from_string(text), text, score, 10 + index)
+
+
+def scored(nll: float, tokens: int = 8, duplicate_of: int | None = None) -> Scored:
+    return Scored(nll, 1.0, tokens, 0, duplicate_of)
+
+
+def nbest(*scores: float | None, rejected: tuple[Rejected, ...] = ()) -> NBest:
+    return NBest("s", tuple(candidate(i, score) for i, score in enumerate(scores)), rejected, 1)
+
+
+def order(parser: list[float | None], nlls: list[Scored], weighing: Weighing) -> list[int]:
+    return [one.index for one in rank(nbest(*parser), nlls, weighing).ranking]
+
+
+def test_lowest_nll_first_and_ties_keep_the_parsers_order() -> None:
+    nlls = [scored(12.0), scored(10.0), scored(10.00001), scored(11.0)]
+    assert order([None] * 4, nlls, Weighing()) == [1, 2, 3, 0]
+
+
+def test_mixing_with_the_parser() -> None:
+    # w=0.5: 0.5*-10 + 0.5*-30 = -20 and 0.5*-12 + 0.5*-20 = -16
+    ranking = rank(nbest(-30.0, -20.0), [scored(10.0), scored(12.0)], Weighing(0.5))
+    assert [(one.index, one.score) for one in ranking.ranking] == [(1, -16.0), (0, -20.0)]
+    assert ranking.margin == 4.0
+    assert order([-30.0, -20.0], [scored(10.0), scored(12.0)], Weighing(0.0)) == [1, 0]
+    assert order([-30.0, -20.0], [scored(10.0), scored(12.0)], Weighing(1.0)) == [0, 1]
+
+
+def test_per_token_criterion_can_disagree_with_the_total() -> None:
+    nlls = [scored(10.0, tokens=5), scored(12.0, tokens=8)]  # 2.0 and 1.5 nats a token
+    assert order([None, None], nlls, Weighing()) == [0, 1]
+    assert order([None, None], nlls, Weighing(1.0, "token-perplexity")) == [1, 0]
+
+
+def test_a_duplicate_takes_the_score_of_its_first_and_stands_after_it() -> None:
+    # Candidate 2 repeats 0 and has a better parser score, which must not lift it above 0.
+    nlls = [scored(10.0), scored(10.5), scored(10.0, duplicate_of=0)]
+    ranking = rank(nbest(-5.0, -9.0, -1.0), nlls, Weighing(0.5))
+    assert [(one.index, one.score) for one in ranking.ranking] == [(0, -7.5), (2, -7.5), (1, -9.75)]
+    assert ranking.ranking[1].duplicate_of == 0
+    assert ranking.margin == 2.25  # to the first different tree, not to the duplicate
+
+
+def test_no_parser_score_is_rejected_only_when_it_is_needed() -> None:
+    ranking = rank(nbest(-5.0, None), [scored(10.0), scored(9.0)], Weighing(0.5))
+    assert [one.index for one in ranking.ranking] == [0]
+    assert [(one.index, one.line, one.code) for one in ranking.rejected] == [(1, 11, "no-score")]
+    assert rank(nbest(-5.0, None), [scored(10.0), scored(9.0)], Weighing()).rejected == ()
+
+
+def test_nothing_usable() -> None:
+    broken = Rejected(0, 3, "unbalanced", "1 bracket(s) left open at the end", "(S")
+    ranking = rank(nbest(rejected=(broken,)), [], Weighing())
+    assert (ranking.status, ranking.tree, ranking.best, ranking.margin) == (
+        "failed", "(TOP )", None, None,
+    )  # fmt: skip
+    assert json.loads(json.dumps(ranking.to_dict(), allow_nan=False)) == {
+        "id": "s",
+        "status": "failed",
+        "best_index": None,
+        "margin": None,
+        "ranking": [],
+        "rejected": [
+            {
+                "index": 0,
+                "line": 3,
+                "code": "unbalanced",
+                "message": "1 bracket(s) left open at the end",
+            }
+        ],
+    }
+
+
+def test_perplexity_by_hand() -> None:
+    # 6 nats over 3 words, 4 tokens; two members that each say 3 nats.
+    assert perplexity(6.0, 3, 4, 1, "perplexity") == math.exp(2)
+    assert perplexity(6.0, 3, 4, 1, "token-perplexity") == math.exp(1.5)
+    assert perplexity(6.0, 3, 4, 2, "perplexity") == math.exp(1)

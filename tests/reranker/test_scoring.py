@@ -1,0 +1,65 @@
+from __future__ import annotations
+
+import random
+
+import numpy as np
+import pytest
+
+from reranker import scoring
+from reranker.linearize import linearize
+from reranker.scoring import Trie, edge_log_probabilities, score_one_by_one
+from reranker.trees import Tree
+from tests.reranker.ensembles import CANDIDATES, untrained
+
+MEMBER = untrained(1)
+SEQUENCES = [MEMBER.vocabulary.encode(linearize(Tree.from_string(text))) for text in CANDIDATES]
+EOS = MEMBER.vocabulary.eos
+
+
+def totals(sequences: list[list[int]]) -> np.ndarray:
+    trie = Trie(sequences, EOS)
+    return trie.totals(edge_log_probabilities(MEMBER.model, trie))
+
+
+def test_trie_by_hand() -> None:
+    # After <eos> 0: 5, then 6 or 7; both 5-6 sequences go on alike up to 8.
+    trie = Trie([[5, 6, 8, 0], [5, 6, 8, 9, 0], [5, 7, 0]], eos=0)
+    # Edges: 5 | 6 7 | 8, 0 after 5-7 | 0 9 after 5-6-8 | 0
+    assert [level.edge_targets for level in trie.levels] == [[5], [6, 7], [8, 0], [0, 9], [0]]
+    assert [level.tokens for level in trie.levels] == [[0], [5], [6, 7], [8], [9]]
+    assert [level.parents for level in trie.levels] == [[0], [0], [0, 0], [0], [0]]
+    assert [path.tolist() for path in trie.paths] == [[0, 1, 3, 5], [0, 1, 3, 6, 7], [0, 2, 4]]
+    assert trie.edges == 8
+
+
+def test_trie_scores_equal_the_straightforward_ones() -> None:
+    expected = score_one_by_one(MEMBER.model, SEQUENCES, EOS)
+    assert np.abs(totals(SEQUENCES) - expected).max() < 1e-4
+    assert len(set(expected.round(2))) == 5  # all differ but the repeated one
+
+
+def test_prefixes_are_shared() -> None:
+    assert Trie(SEQUENCES, EOS).edges < 0.7 * sum(map(len, SEQUENCES))
+
+
+@pytest.mark.parametrize("batch", [1, 7, 64])
+def test_scores_do_not_depend_on_batch_or_order(batch: int) -> None:
+    sequences = [ids[:-length] + [EOS] for ids in SEQUENCES for length in range(1, 12)]
+    expected = score_one_by_one(MEMBER.model, sequences, EOS)
+    order = list(range(len(sequences)))
+    random.Random(batch).shuffle(order)
+    found = np.zeros(len(sequences))
+    for start in range(0, len(order), batch):
+        part = order[start : start + batch]
+        found[part] = totals([sequences[number] for number in part])
+    assert np.abs(found - expected).max() < 1e-4
+
+
+def test_levels_wider_than_the_row_limit(monkeypatch: pytest.MonkeyPatch) -> None:
+    expected = totals(SEQUENCES)
+    monkeypatch.setattr(scoring, "MAX_ROWS", 2)
+    assert np.abs(totals(SEQUENCES) - expected).max() < 1e-4
+
+
+def test_nothing_to_score() -> None:
+    assert totals([]).tolist() == []

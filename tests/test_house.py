@@ -1,0 +1,82 @@
+"""The promises of the house: names, layers, and commands that answer at once."""
+
+from __future__ import annotations
+
+import os
+import re
+import subprocess
+import sys
+import tomllib
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[1]
+PYPROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
+# The script pip installed beside this Python; the same file `rerank` names on the command line.
+RERANK = Path(sys.executable).with_name("rerank")
+
+
+def run_python(code: str, directory: Path = ROOT) -> str:
+    """What ``python -c code`` prints; -I keeps the working directory out of the import path."""
+    command = [sys.executable, "-I", "-c", code]
+    return subprocess.run(command, cwd=directory, check=True, capture_output=True, text=True).stdout
+
+
+@pytest.mark.parametrize("package", ["models", "reranker", "service"])
+def test_each_package_resolves_to_this_repository(package: str, tmp_path: Path) -> None:
+    # Seen from elsewhere, so that it is the installation that answers, not the directory.
+    code = f"import importlib.util; print(importlib.util.find_spec({package!r}).origin)"
+    origin = Path(run_python(code, tmp_path).strip())
+    assert origin.resolve() == ROOT / package / "__init__.py"
+
+
+@pytest.mark.parametrize("package", ["models", "reranker", "service"])
+def test_every_folder_with_code_is_listed_for_installation(package: str) -> None:
+    folders = {path.parent.relative_to(ROOT) for path in (ROOT / package).rglob("*.py")}
+    listed = PYPROJECT["tool"]["setuptools"]["packages"]
+    assert {".".join(folder.parts) for folder in folders} <= set(listed)
+
+
+def test_modules_that_promise_to_do_without_torch_keep_it() -> None:
+    # import-linter reads each module's own imports; this also sees reranker/__init__.py.
+    contracts = PYPROJECT["tool"]["importlinter"]["contracts"]
+    (contract,) = [c for c in contracts if c["type"] == "forbidden"]
+    code = (
+        "import importlib, sys\n"
+        f"for name in {contract['source_modules']!r}:\n"
+        "    importlib.import_module(name)\n"
+        "print([name for name in ('torch', 'nltk') if name in sys.modules])"
+    )
+    assert run_python(code).strip() == "[]"
+
+
+def test_imports_point_one_way() -> None:
+    lint = Path(sys.executable).with_name("lint-imports")
+    done = subprocess.run([lint, "--no-cache"], cwd=ROOT, capture_output=True, text=True)
+    assert done.returncode == 0, done.stdout
+
+
+@pytest.mark.parametrize(
+    "arguments", [["--help"], ["train", "--help"], ["eval", "--help"]], ids=" ".join
+)
+def test_help_answers_at_once(arguments: list[str]) -> None:
+    """Imports are what takes time, so nothing slow to import may be among them."""
+    environment = {**os.environ, "PYTHONPROFILEIMPORTTIME": "1"}
+    done = subprocess.run(
+        [RERANK, *arguments], env=environment, check=True, capture_output=True, text=True
+    )
+    # Each import is a line "import time: self | cumulative | name" on standard error.
+    imported = {line.rpartition("|")[2].strip() for line in done.stderr.splitlines()}
+    assert "reranker.cli" in imported
+    assert not imported & {"torch", "numpy", "PYEVALB", "nltk", "matplotlib", "tensorboard"}
+    assert done.stdout.startswith("usage: rerank")
+
+
+def test_every_dependency_is_pinned() -> None:
+    project = PYPROJECT["project"]
+    groups = [project["dependencies"], *project["optional-dependencies"].values()]
+    names = {re.split(r"[^\w-]", line)[0].lower() for group in groups for line in group}
+    constraints = (ROOT / "constraints.txt").read_text(encoding="utf-8")
+    pinned = set(re.findall(r"^([\w-]+)==", constraints, re.MULTILINE))
+    assert names - {project["name"]} <= pinned
