@@ -84,7 +84,14 @@ def load_checkpoint(path: Path, device: str = "cpu") -> Checkpoint:
             )
         if not all(bool(torch.isfinite(weight).all()) for weight in weights.values()):
             raise ValueError("a weight is not a finite number")
-    except (LookupError, ArithmeticError, TypeError, ValueError, AttributeError, RuntimeError) as error:
+    except (
+        LookupError,
+        ArithmeticError,
+        TypeError,
+        ValueError,
+        AttributeError,
+        RuntimeError,
+    ) as error:
         reason = str(error).split("\n")[0]
         raise CheckpointError(f"{path}: a broken checkpoint ({reason})") from error
     model.requires_grad_(False).eval()
@@ -94,7 +101,12 @@ def load_checkpoint(path: Path, device: str = "cpu") -> Checkpoint:
 
 def load_data(path: Path) -> Any:
     """What ``write_atomically`` wrote: tensors, numbers, strings and containers, nothing else."""
+    refusal = f"{path}: not a checkpoint (or one that holds code, which is never run)"
     try:
+        # Anything else would go to torch's reader of bare pickles.
+        with path.open("rb") as file:
+            if not zipfile.is_zipfile(file):
+                raise CheckpointError(refusal)
         return torch.load(path, map_location="cpu", weights_only=True)
     except OSError as error:
         raise CheckpointError(f"{path}: {error.strerror or 'cannot be read'}") from error
@@ -105,9 +117,7 @@ def load_data(path: Path) -> Any:
         EOFError,
         ValueError,
     ) as error:
-        raise CheckpointError(
-            f"{path}: not a checkpoint (or one that holds code, which is never run)"
-        ) from error
+        raise CheckpointError(refusal) from error
 
 
 def write_atomically(path: Path, content: dict[str, Any]) -> None:

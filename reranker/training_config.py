@@ -56,7 +56,7 @@ class TrainingConfig:
             raise ConfigError(f"{path}: {error}") from error
         unknown_tables = set(tables) - {"training", "model"}
         if unknown_tables:
-            raise ConfigError(f"{path}: unknown table [{min(unknown_tables)}]")
+            raise ConfigError(f"{path}: {min(unknown_tables)!r} is neither [training] nor [model]")
         for name, table in tables.items():
             if not isinstance(table, dict):
                 raise ConfigError(f"{path}: [{name}] is a table, not {table!r}")
@@ -64,7 +64,7 @@ class TrainingConfig:
             **tables.get("training", {}),
             **{name: value for name, value in overrides.items() if value is not None},
         }
-        unknown = set(given) - {each.name for each in fields(cls)} | set(given) & {"model"}
+        unknown = set(given) - {each.name for each in fields(cls) if each.name != "model"}
         if unknown:
             raise ConfigError(f"{path}: unknown setting {min(unknown)!r} in [training]")
         config = cls(**given, model=tables.get("model", {}))

@@ -62,9 +62,10 @@ class Vocabulary:
 
     def __init__(self, symbols: Sequence[str]) -> None:
         self.symbols = tuple(symbols)
-        self._ids = {symbol: number for number, symbol in enumerate(self.symbols) if symbol}
+        self._ids = {symbol: number for number, symbol in enumerate(self.symbols)}
         needed = (EOS, UNKNOWN_WORD, UNKNOWN_OPENING, UNKNOWN_CLOSING)
-        if len(self._ids) != len(self.symbols) or not all(s in self._ids for s in needed):
+        is_distinct = len(self._ids) == len(self.symbols) and "" not in self._ids
+        if not is_distinct or not all(symbol in self._ids for symbol in needed):
             raise ValueError(f"a vocabulary has distinct symbols, {' '.join(needed)} among them")
         self.eos = self._ids[EOS]
         self._words = {s: i for s, i in self._ids.items() if is_word(s) and not _is_special(s)}

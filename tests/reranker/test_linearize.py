@@ -1,0 +1,162 @@
+import re
+from pathlib import Path
+
+import pytest
+
+from reranker.errors import TreeError
+from reranker.linearize import delinearize, is_word, linearize
+from reranker.treebank import read_treebank
+from reranker.trees import MAX_DEPTH, Tree
+
+TREEBANKS = Path(__file__).parents[3] / "shared/data/treebanks"
+PART_OF_SPEECH = re.compile(r"\(([^()\s]+) ([^()\s]+)\)")
+
+
+def tokens_of(text: str) -> str:
+    return " ".join(linearize(Tree.from_string(text)))
+
+
+def code_of(tokens: str, words: str, tags: str) -> str:
+    with pytest.raises(TreeError) as caught:
+        delinearize(tokens.split(), words.split(), tags.split())
+    return caught.value.code
+
+
+def test_part_of_speech_nodes_and_root_are_dropped_and_spelling_is_kept() -> None:
+    text = "(S1 (S (NP (PRP It)) (VP (VBZ runs)) (. .)))"
+    assert tokens_of(text) == "(S (NP It )NP (VP runs )VP . )S"
+
+
+@pytest.mark.parametrize("root", ["S1", "TOP", "ROOT", ""])
+def test_every_root_wrapper_is_dropped(root: str) -> None:
+    assert tokens_of(f"({root} (S (VP (VB Go))))") == "(S (VP Go )VP )S"
+    assert tokens_of(f"({root} (UH Yes) (NP (NN sir)))") == "Yes (NP sir )NP"
+    assert tokens_of(f"({root} (UH Yes))") == "Yes"
+
+
+@pytest.mark.parametrize(
+    ("text", "tokens"),
+    [
+        ("(S (VP (VB Go)))", "(S (VP Go )VP )S"),  # no wrapper: the tree itself
+        ("(NN dog)", "dog"),
+        ("(X (S1 (VP (VB Go))))", "(X (S1 (VP Go )VP )S1 )X"),  # only the outermost is a wrapper
+        ("(NP Ms. Haag)", "(NP Ms. Haag )NP"),  # words without part of speech
+        ("(NP (-LRB- -LRB-) (CD 1) (-RRB- -RRB-))", "(NP -LRB- 1 -RRB- )NP"),
+        ("(X (NN \\(NP) (NN \\)NP))", "(X \\(NP \\)NP )X"),
+    ],
+)
+def test_what_is_a_word_and_what_a_bracket(text: str, tokens: str) -> None:
+    assert tokens_of(text) == tokens
+
+
+@pytest.mark.parametrize(
+    ("label", "expected"),
+    [
+        ("NP-SBJ", "NP"),
+        ("NP-SBJ-1", "NP"),
+        ("NP=2", "NP"),
+        ("PP-LOC=2", "PP"),
+        ("PP=2-LOC", "PP"),
+        ("ADVP|PRT", "ADVP|PRT"),
+        ("WHNP", "WHNP"),
+        ("-X", "-X"),  # a label never becomes empty
+        ("-X-SBJ", "-X"),
+        ("=", "="),
+    ],
+)
+def test_function_tags_are_cut_off(label: str, expected: str) -> None:
+    assert tokens_of(f"({label} (DT the) (NN dog))") == f"({expected} the dog ){expected}"
+
+
+def test_function_tags_of_words_go_with_their_part_of_speech() -> None:
+    assert tokens_of("(NP (NN-HL dog) (NN=1 food))") == "(NP dog food )NP"
+
+
+@pytest.mark.parametrize(
+    ("text", "tokens"),
+    [
+        ("(NP (NN dog) (-NONE- *T*-1))", "(NP dog )NP"),
+        ("(NP (NP-SBJ (-NONE- *)) (NN dog))", "(NP dog )NP"),
+        ("(VP (VB go) (SBAR (-NONE- 0) (S (NP (-NONE- *T*-1)))))", "(VP go )VP"),
+        ("(VP (NP-1 (-NONE- *) (-NONE- *U*)) (VB go))", "(VP go )VP"),
+        # An inner constituent of the same label goes, the outer one stays.
+        ("(NP (NP (-NONE- *)) (NP (NN dog) (NP (-NONE- *))))", "(NP (NP dog )NP )NP"),
+        ("(NP (NP) (NN dog))", "(NP dog )NP"),
+        ("(TOP (S (NP (-NONE- *))))", ""),
+    ],
+)
+def test_traces_go_and_so_do_constituents_that_held_nothing_else(text: str, tokens: str) -> None:
+    assert tokens_of(text) == tokens
+
+
+def test_a_word_that_looks_like_a_trace_stays() -> None:
+    assert tokens_of("(NP (NN -NONE-) (SYM *))") == "(NP -NONE- * )NP"
+
+
+def test_is_word() -> None:
+    tokens = ["(NP", ")NP", "(", ")", "NP", "-LRB-", "\\(", ".", "<eos>"]
+    assert [is_word(token) for token in tokens] == [False] * 4 + [True] * 5
+
+
+def test_the_deepest_tree_comes_back() -> None:
+    depth = MAX_DEPTH - 1  # the part of speech is one bracket more
+    text = "(TOP " + "(S " * (depth - 1) + "(NN dog)" + ")" * depth
+    tokens = linearize(Tree.from_string(text))
+    assert tokens == ("(S",) * (depth - 1) + ("dog",) + (")S",) * (depth - 1)
+    assert delinearize(tokens, ["dog"], ["NN"]).to_string() == text
+
+
+def test_words_and_tags_are_put_in_by_position() -> None:
+    tokens = ["(S", "(NP", "<cunk>", ")NP", "(VP", "XX", ")VP", "XX", ")S"]
+    tree = delinearize(tokens, ["Ann", "runs", "."], ["NNP", "VBZ", "."])
+    assert tree.to_string() == "(TOP (S (NP (NNP Ann)) (VP (VBZ runs)) (. .)))"
+    other_root = delinearize(["XX", "(NP", "XX", ")NP"], ["Yes", "sir"], ["UH", "NN"], root="S1")
+    assert other_root.to_string() == "(S1 (UH Yes) (NP (NN sir)))"
+
+
+@pytest.mark.parametrize(
+    ("tokens", "words", "tags", "code"),
+    [
+        ("(S dog", "dog", "NN", "unbalanced"),
+        ("(S dog )S )S", "dog", "NN", "unbalanced"),
+        (")S dog (S", "dog", "NN", "unbalanced"),
+        ("(S (NP dog )S )NP", "dog", "NN", "unbalanced"),
+        ("(NP dog )VP", "dog", "NN", "unbalanced"),
+        ("(NP XX )NP", "the dog", "DT NN", "wrong-length"),
+        ("(NP XX XX )NP", "dog", "NN", "wrong-length"),
+        ("(NP XX XX )NP", "the dog", "NN", "wrong-length"),
+        ("(NP XX XX )NP", "dog", "DT NN", "wrong-length"),
+        ("(NP )NP", "dog", "NN", "empty"),
+        ("", "", "", "empty"),
+    ],
+)
+def test_tokens_that_spell_no_tree_for_the_sentence(
+    tokens: str, words: str, tags: str, code: str
+) -> None:
+    assert code_of(tokens, words, tags) == code
+
+
+@pytest.mark.skipif(not TREEBANKS.is_dir(), reason="../shared/data/treebanks is not here")
+@pytest.mark.parametrize(
+    ("name", "trees", "words"),
+    [
+        ("gum/train", 10_224, 177_410),
+        ("gum/dev", 1_575, 28_119),
+        ("craft/train", 18_951, 493_375),
+        ("craft/dev", 2_780, 67_652),
+        ("wsj_sample/train", 3_614, 86_997),
+        ("wsj_sample/dev", 300, 7_087),
+    ],
+)
+def test_treebanks_come_back_from_their_tokens(name: str, trees: int, words: int) -> None:
+    seen, seen_words, changed = 0, 0, []
+    for tree in read_treebank([TREEBANKS / f"{name}.mrg.gz"]):
+        text = tree.to_string()
+        tags, leaves = zip(*PART_OF_SPEECH.findall(text), strict=True)
+        back = delinearize(linearize(tree), leaves, tags, tree.label)
+        if back.to_string() != text:
+            changed.append(text)
+        seen += 1
+        seen_words += len(leaves)
+    assert (seen, seen_words) == (trees, words)
+    assert changed == []

@@ -1,0 +1,166 @@
+import re
+from pathlib import Path
+
+import pytest
+
+from reranker.errors import ConfigError
+from reranker.training_config import TrainingConfig
+
+CONFIGS = Path(__file__).parents[2] / "models/configs"
+
+
+@pytest.fixture
+def path(tmp_path: Path) -> Path:
+    return tmp_path / "run.toml"
+
+
+def refusal(path: Path, text: str) -> str:
+    """What the ConfigError for this file says after the file's name."""
+    path.write_text(text, "utf-8")
+    with pytest.raises(ConfigError) as caught:
+        TrainingConfig.from_file(path)
+    file, _, reason = str(caught.value).partition(": ")
+    assert file == str(path)
+    return reason
+
+
+def test_settings_given_and_settings_left_out(path: Path) -> None:
+    path.write_text(
+        '[training]\nepochs = 2\nlearning_rate = 1\nprecision = "bfloat16"\n'
+        "[model]\nhidden_sizes = [6, 4]\ncomponents = [0, 1, 2]\ntied = false\n"
+    )
+    config = TrainingConfig.from_file(path)
+    assert (config.epochs, config.learning_rate, config.precision) == (2, 1, "bfloat16")
+    assert (config.recipe, config.seed, config.clip) == ("fast", 1, 1.0)
+    model = config.model_config(vocabulary_size=7)
+    assert (model.vocabulary_size, model.hidden_sizes, model.tied) == (7, (6, 4), False)
+    assert (model.components, model.embedding_size) == ((0, 1, 2), 280)
+
+
+def test_overrides_win_unless_none(path: Path) -> None:
+    path.write_text("[training]\nepochs = 2\nseed = 5\n")
+    config = TrainingConfig.from_file(path, seed=9, epochs=None, budget_minutes=30.0)
+    assert (config.seed, config.epochs, config.budget_minutes) == (9, 2, 30)
+    assert TrainingConfig.from_file(path, seed=0).seed == 0
+
+
+def test_overrides_are_checked_too(path: Path) -> None:
+    path.write_text("[training]\nepochs = 2\n")
+    with pytest.raises(ConfigError, match=r"run\.toml: epochs is -1"):
+        TrainingConfig.from_file(path, epochs=-1.0)
+    with pytest.raises(ConfigError, match=r"run\.toml: unknown setting 'speed'"):
+        TrainingConfig.from_file(path, speed=1)
+
+
+@pytest.mark.parametrize("name", [path.name for path in sorted(CONFIGS.glob("*.toml"))])
+def test_the_configurations_that_come_along_are_sound(name: str) -> None:
+    config = TrainingConfig.from_file(CONFIGS / name, budget_minutes=1.0)
+    assert config.model_config(vocabulary_size=100).vocabulary_size == 100
+
+
+@pytest.mark.parametrize(
+    ("text", "reason"),
+    [
+        ("[training]\nlerning_rate = 1.0\n", "unknown setting 'lerning_rate' in [training]"),
+        ("[training]\nhidden_sizes = [2]\n", "unknown setting 'hidden_sizes' in [training]"),
+        ("[training.model]\ntied = true\n", "unknown setting 'model' in [training]"),
+        ("[model]\nhidden = [2]\n", "unknown setting 'hidden' in [model]"),
+        ("[model]\nvocabulary_size = 5\n", "unknown setting 'vocabulary_size' in [model]"),
+        ("[optimizer]\nmomentum = 1\n", "'optimizer' is neither [training] nor [model]"),
+        ("seed = 5\n", "'seed' is neither [training] nor [model]"),
+        ("training = 5\n", "[training] is a table, not 5"),
+        ("[[model]]\ntied = true\n", "[model] is a table, not [{'tied': True}]"),
+    ],
+)
+def test_names_nobody_knows(path: Path, text: str, reason: str) -> None:
+    assert refusal(path, text) == reason
+
+
+@pytest.mark.parametrize(
+    ("setting", "reason"),
+    [
+        ("seed = 1.5", "seed is a whole number, not 1.5"),
+        ("batch_tokens = 256.0", "batch_tokens is a whole number, not 256.0"),
+        ("validate_every = true", "validate_every is a whole number, not True"),
+        ('learning_rate = "fast"', "learning_rate is a number, not 'fast'"),
+        ("clip = false", "clip is a number, not False"),
+        ("recipe = 1", "recipe is a text, not 1"),
+        ("weight_decay = [0.1]", "weight_decay is a number, not [0.1]"),
+        ('recipe = "slow"', "recipe is 'slow', not fast or paper"),
+        ('precision = "float16"', "precision is 'float16', not bfloat16 or float32"),
+        ('stored_precision = "bfloat16"', "stored_precision is 'bfloat16', not float16 or float32"),
+        ("budget_minutes = -1", "budget_minutes is -1, not a number from 0 up"),
+        ("learning_rate = nan", "learning_rate is nan, not a number from 0 up"),
+        ("budget_minutes = inf", "budget_minutes is inf, not a number from 0 up"),
+        ("learning_rate = 0", "learning_rate is 0: nothing would be learned"),
+        ("clip = 0.0", "clip is 0: nothing would be learned"),
+        ("batch_tokens = 0", "batch_tokens is 0, not 1 or more"),
+        ("batch_size = 0", "batch_size is 0, not 1 or more"),
+        ("sequence_length = 0", "sequence_length is 0, not 1 or more"),
+        ("non_monotone_interval = 0", "non_monotone_interval is 0, not 1 or more"),
+    ],
+)
+def test_training_values_that_make_no_sense(path: Path, setting: str, reason: str) -> None:
+    assert refusal(path, f"[training]\nepochs = 1\n{setting}\n") == reason
+
+
+@pytest.mark.parametrize(
+    ("setting", "reason"),
+    [
+        ('embedding_size = "big"', "embedding_size is a whole number, not 'big'"),
+        ("embedding_size = 12.5", "embedding_size is a whole number, not 12.5"),
+        ("hidden_sizes = 5", "hidden_sizes is a list of whole numbers, not 5"),
+        ("hidden_sizes = [5, 2.5]", "hidden_sizes is a list of whole numbers, not (5, 2.5)"),
+        ("components = [true]", "components is a list of whole numbers, not (True,)"),
+        ("tied = 1", "tied is true or false, not 1"),
+        ("embedding_range = -0.1", "embedding_range is -0.1, not a number from 0 up"),
+        ('component_activation = "relu"', "component_activation is tanh or none"),
+    ],
+)
+def test_model_values_that_make_no_sense(path: Path, setting: str, reason: str) -> None:
+    assert refusal(path, f"[training]\nepochs = 1\n[model]\n{setting}\n") == reason
+
+
+@pytest.mark.parametrize(
+    ("setting", "name"),
+    [
+        ("hidden_sizes = []", "hidden_sizes"),
+        ("components = [1, 2]", "components"),
+        ("word_dropout = 1.0", "dropout"),
+    ],
+)
+def test_what_the_model_itself_refuses_names_the_setting(
+    path: Path, setting: str, name: str
+) -> None:
+    assert name in refusal(path, f"[training]\nepochs = 1\n[model]\n{setting}\n")
+
+
+def test_the_fast_recipe_needs_an_end_and_the_paper_s_does_not(path: Path) -> None:
+    reason = refusal(path, "[model]\ntied = true\n")
+    assert reason == "the fast recipe needs budget_minutes or epochs to decay over"
+    path.write_text('[training]\nrecipe = "paper"\n')
+    assert TrainingConfig.from_file(path).recipe == "paper"
+
+
+def test_a_file_that_is_not_there(tmp_path: Path) -> None:
+    path = tmp_path / "nowhere.toml"
+    with pytest.raises(ConfigError, match=re.escape(f"{path}: No such file or directory")):
+        TrainingConfig.from_file(path)
+    with pytest.raises(ConfigError, match=re.escape(f"{tmp_path}: Is a directory")):
+        TrainingConfig.from_file(tmp_path)
+
+
+def test_a_file_that_is_not_toml(path: Path) -> None:
+    assert "line 1" in refusal(path, "[training\n")
+    assert "Cannot overwrite a value" in refusal(path, "[training]\nseed = 1\nseed = 2\n")
+    path.write_bytes(b'[training]\nrecipe = "caf\xe9"\n')
+    with pytest.raises(ConfigError, match=r"run\.toml: 'utf-8' codec"):
+        TrainingConfig.from_file(path)
+
+
+def test_to_dict_tells_two_runs_apart(path: Path) -> None:
+    path.write_text("[training]\nepochs = 1\n[model]\nhidden_sizes = [6, 280]\ncomponents = []\n")
+    one, other = TrainingConfig.from_file(path), TrainingConfig.from_file(path, seed=2)
+    assert one.to_dict() == TrainingConfig.from_file(path).to_dict()
+    assert {**one.to_dict(), "seed": 2} == other.to_dict()
+    assert one.to_dict()["model"] == {"hidden_sizes": [6, 280], "components": []}
