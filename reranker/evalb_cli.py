@@ -11,6 +11,13 @@ from reranker.evalb import Parameters, evaluate, with_top_root
 from reranker.evalb_report import format_report, to_json
 from reranker.textfiles import open_text
 
+EXAMPLES = """examples:
+  rerank eval gold.mrg best.txt --top-root
+  rerank eval gold.mrg.gz best.txt --parameters eval/collins.prm --sentences
+
+exit status: 0 every sentence scored or skipped, 1 some could not be compared (each is named),
+2 unusable files"""
+
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the flags of ``rerank eval`` to ``parser``."""

@@ -128,9 +128,7 @@ class PaperRecipe:
     @contextmanager
     def evaluation_weights(self) -> Iterator[None]:
         """The averaged weights, once there are any."""
-        current = {
-            name: self.model.get_parameter(name).detach().clone() for name in self.averages
-        }
+        current = {name: self.model.get_parameter(name).detach().clone() for name in self.averages}
         self._put(self.averages)
         try:
             yield

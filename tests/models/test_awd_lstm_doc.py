@@ -20,9 +20,7 @@ PLAIN = Config(
     embedding_range=1.0,
     **NO_DROPOUT,  # type: ignore[arg-type]
 )
-AWD_RATES: dict[str, Any] = {
-    name: getattr(Config(vocabulary_size=1), name) for name in RATES
-}
+AWD_RATES: dict[str, Any] = {name: getattr(Config(vocabulary_size=1), name) for name in RATES}
 SETTINGS = {
     "LSTM": replace(PLAIN, hidden_sizes=(7, 6), components=()),
     "LSTM, one layer, untied": replace(PLAIN, hidden_sizes=(7,), components=(), tied=False),

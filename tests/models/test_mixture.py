@@ -72,9 +72,7 @@ def test_target_only_scoring_equals_the_full_softmax(
     expected = full_target_log_probability(given).float()
     # At 100, float32 keeps 1e-5 of a logit.
     tolerance = 1e-5 if shift == 0 else 1e-4
-    assert torch.allclose(
-        mixture.target_log_probability(*given), expected, rtol=0, atol=tolerance
-    )
+    assert torch.allclose(mixture.target_log_probability(*given), expected, rtol=0, atol=tolerance)
     assert torch.allclose(
         -mixture.negative_log_likelihood(*given), expected.sum(), rtol=0, atol=7 * tolerance
     )

@@ -11,14 +11,15 @@ from reranker.trees import Tree
 from reranker.vocab import Vocabulary
 
 # One sentence, six analyses: 3 repeats 0 but for its tags, 4 and 5 differ from 0 in one bracket.
+_SUBJECT, _MAN, _WITH = "(NP (PRP We))", "(NP (DT the) (NN man))", "(PP (IN with) (NP (NNS eyes)))"
 CANDIDATES = (
-    "(S1 (S (NP (PRP We)) (VP (VBD saw) (NP (DT the) (NN man)) (PP (IN with) (NP (NNS eyes)))) (. .)))",
-    "(S1 (S (NP (PRP We)) (VP (VBD saw) (NP (NP (DT the) (NN man)) (PP (IN with) (NP (NNS eyes))))) (. .)))",
-    "(S1 (FRAG (NP (PRP We)) (VP (VBD saw) (NP (DT the) (NN man) (PP (IN with) (NP (NNS eyes))))) (. .)))",
-    "(S1 (S (NP (PRP We)) (VP (VBP saw) (NP (DT the) (NN man)) (PP (IN with) (NP (NNS eyes)))) (. .)))",
-    "(S1 (S (NP (PRP We)) (VP (VBD saw) (NP (DT the) (NN man)) (IN with) (NP (NNS eyes))) (. .)))",
-    "(S1 (S (PRP We) (VP (VBD saw) (NP (DT the) (NN man)) (PP (IN with) (NP (NNS eyes)))) (. .)))",
-)  # fmt: skip
+    f"(S1 (S {_SUBJECT} (VP (VBD saw) {_MAN} {_WITH}) (. .)))",
+    f"(S1 (S {_SUBJECT} (VP (VBD saw) (NP {_MAN} {_WITH})) (. .)))",
+    f"(S1 (FRAG {_SUBJECT} (VP (VBD saw) (NP (DT the) (NN man) {_WITH})) (. .)))",
+    f"(S1 (S {_SUBJECT} (VP (VBP saw) {_MAN} {_WITH}) (. .)))",
+    f"(S1 (S {_SUBJECT} (VP (VBD saw) {_MAN} (IN with) (NP (NNS eyes))) (. .)))",
+    f"(S1 (S (PRP We) (VP (VBD saw) {_MAN} {_WITH}) (. .)))",
+)
 
 
 def untrained(seed: int, words: tuple[str, ...] = (), name: str = "") -> Checkpoint:

@@ -1,5 +1,6 @@
 import random
 from collections import Counter
+from collections.abc import Callable
 
 import pytest
 import torch
@@ -49,10 +50,11 @@ def test_whole_trees_start_from_eos_and_end_in_padding() -> None:
     assert not batch.continues
 
 
-def test_an_epoch_holds_every_tree_once() -> None:
-    trees = random_trees(2_500, longest=12)  # more than one pool of the shuffle
+@pytest.mark.parametrize(("count", "epochs"), [(2_050, 1), (50, 3)])  # two pools, one pool
+def test_an_epoch_holds_every_tree_once(count: int, epochs: int) -> None:
+    trees = random_trees(count, longest=8)
     batches = TreeBatches(trees, EOS, batch_tokens=240, seed=1)
-    for _ in range(2):
+    for _ in range(epochs):
         taken = Counter(tree for batch in one_epoch(batches) for tree in trees_in(batch))
         assert taken == Counter(map(tuple, trees))
 
@@ -110,7 +112,7 @@ def stream_batches() -> StreamBatches:
 
 @pytest.mark.parametrize("make", [tree_batches, stream_batches])
 def test_seek_brings_back_exactly_the_batches_that_followed(
-    make: type[TreeBatches] | type[StreamBatches],
+    make: Callable[[], TreeBatches | StreamBatches],
 ) -> None:
     uninterrupted = make()
     for _ in range(25):  # past the end of an epoch, and often right at it

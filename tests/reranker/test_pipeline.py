@@ -72,14 +72,14 @@ def test_average_needs_one_vocabulary() -> None:
         Reranker([])
 
 
-@pytest.mark.parametrize("budget", [1, 200, 10**6])
+@pytest.mark.parametrize("budget", [1, 150])
 def test_rankings_do_not_depend_on_what_is_scored_together(
     budget: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    alone = [RERANKER.rerank([c.tree for c in nbest.candidates]) for nbest in lists(12)]
+    alone = [RERANKER.rerank([c.tree for c in nbest.candidates]) for nbest in lists(7)]
     monkeypatch.setattr(pipeline, "BATCH_TOKENS", budget)
-    together = list(RERANKER.rerank_lists(lists(12)))
-    assert [ranking.id for ranking in together] == [str(number) for number in range(12)]
+    together = list(RERANKER.rerank_lists(lists(7)))
+    assert [ranking.id for ranking in together] == [str(number) for number in range(7)]
     for one, other in zip(alone, together, strict=True):
         assert [r.index for r in one.ranking] == [r.index for r in other.ranking]
         assert scores(one) == pytest.approx(scores(other), abs=1e-4)

@@ -44,7 +44,7 @@ def test_prefixes_are_shared() -> None:
 
 @pytest.mark.parametrize("batch", [1, 7, 64])
 def test_scores_do_not_depend_on_batch_or_order(batch: int) -> None:
-    sequences = [ids[:-length] + [EOS] for ids in SEQUENCES for length in range(1, 12)]
+    sequences = [[*ids[:-length], EOS] for ids in SEQUENCES for length in range(1, 9, 2)]
     expected = score_one_by_one(MEMBER.model, sequences, EOS)
     order = list(range(len(sequences)))
     random.Random(batch).shuffle(order)

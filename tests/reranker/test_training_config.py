@@ -61,11 +61,10 @@ def test_the_configurations_that_come_along_are_sound(name: str) -> None:
 @pytest.mark.parametrize(
     ("text", "reason"),
     [
-        ("[training]\nlerning_rate = 1.0\n", "unknown setting 'lerning_rate' in [training]"),
+        ("[training]\nlerning_rate = 1\n", "unknown setting 'lerning_rate' in [training]"),
         ("[training]\nhidden_sizes = [2]\n", "unknown setting 'hidden_sizes' in [training]"),
         ("[training.model]\ntied = true\n", "unknown setting 'model' in [training]"),
-        ("[model]\nhidden = [2]\n", "unknown setting 'hidden' in [model]"),
-        ("[model]\nvocabulary_size = 5\n", "unknown setting 'vocabulary_size' in [model]"),
+        ("[training]\nepochs = 1\n[model]\nhidden = [2]\n", "unknown setting 'hidden' in [model]"),
         ("[optimizer]\nmomentum = 1\n", "'optimizer' is neither [training] nor [model]"),
         ("seed = 5\n", "'seed' is neither [training] nor [model]"),
         ("training = 5\n", "[training] is a table, not 5"),
@@ -107,6 +106,7 @@ def test_training_values_that_make_no_sense(path: Path, setting: str, reason: st
 @pytest.mark.parametrize(
     ("setting", "reason"),
     [
+        ("vocabulary_size = 5", "unknown setting 'vocabulary_size' in [model]"),
         ('embedding_size = "big"', "embedding_size is a whole number, not 'big'"),
         ("embedding_size = 12.5", "embedding_size is a whole number, not 12.5"),
         ("hidden_sizes = 5", "hidden_sizes is a list of whole numbers, not 5"),
