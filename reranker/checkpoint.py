@@ -75,7 +75,10 @@ def load_checkpoint(path: Path, device: str = "cpu") -> Checkpoint:
         # On the meta device any size costs nothing: the weights decide what is allocated.
         with torch.device("meta"):
             model = model_class(config_class(**settings))
-        weights = {name: weight.to(device).float() for name, weight in content["weights"].items()}
+        stored = content["weights"]
+        if sum(weight.nbytes for weight in stored.values()) > path.stat().st_size:
+            raise ValueError("its weights claim to be larger than the file")
+        weights = {name: weight.to(device).float() for name, weight in stored.items()}
         model.load_state_dict(weights, assign=True)
         vocabulary = Vocabulary(content["vocabulary"])
         if len(vocabulary) != model.config.vocabulary_size:

@@ -15,12 +15,13 @@ from importlib.metadata import version
 from types import FrameType
 from typing import NoReturn
 
-from reranker import evalb_cli, rerank_cli, training_cli
+from reranker import evalb_cli, rerank_cli, training_cli, tuning_cli
 from reranker.errors import RerankError
 
 _SUBCOMMANDS = {
     "eval": (evalb_cli, "EVALB's figures for two treebank files"),
     "train": (training_cli, "train a language model on a treebank"),
+    "tune": (tuning_cli, "F1 by --lm-weight, from ranked output and gold trees"),
 }
 
 
