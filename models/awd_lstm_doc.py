@@ -240,7 +240,7 @@ class AwdLstmDoc(nn.Module):
                 part = functional.linear(
                     source, projection.weight.to(last.dtype), projection.bias.to(last.dtype)
                 )
-                parts.append(part.unflatten(-1, (-1, self.config.embedding_size)))
+                parts.append(part.view(*part.shape[:-1], -1, self.config.embedding_size))
             components = torch.cat(parts, dim=-2)
             if self.config.component_activation == "tanh":
                 components = torch.tanh(components)

@@ -10,7 +10,7 @@ bias b [V]; targets [N]. Everything is in nats.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import torch
@@ -54,8 +54,8 @@ def negative_log_likelihood(
 
     The gradients are made during the forward pass, while each block of exponentials exists.
     """
-    loss: Tensor = _NegativeLogLikelihood.apply(components, log_weights, embedding, bias, targets)
-    return loss
+    apply: Callable[..., Tensor] = _NegativeLogLikelihood.apply
+    return apply(components, log_weights, embedding, bias, targets)
 
 
 class _NegativeLogLikelihood(torch.autograd.Function):
@@ -92,19 +92,18 @@ class _NegativeLogLikelihood(torch.autograd.Function):
             augmented[:, :size] = k.flatten(0, 1)
             augmented[:, size] = 1
             logits = augmented @ weight.T
-            exponentials, shift = logits.exp_(), 0.0
+            exponentials = logits.exp_()
             pulled = (exponentials @ weight).to(wide)  # sum_v exp(logit[v]) W[v]
             sums = pulled[:, size + 1]
+            log_sums = sums.log()
             if not bool(((sums > _TINY) & (sums < _HUGE)).all()):
                 logits = augmented @ weight.T
                 shift = logits.amax(1, keepdim=True)
                 exponentials = logits.sub_(shift).exp_()
                 pulled = (exponentials @ weight).to(wide)
                 sums = pulled[:, size + 1]
-                shift = shift.squeeze(1).to(wide)
-            log_joint = _log_joint(
-                k, log_weights[rows], weight[:, :size], bias, goal, sums.log() + shift
-            )
+                log_sums = sums.log() + shift.squeeze(1).to(wide)
+            log_joint = _log_joint(k, log_weights[rows], weight[:, :size], bias, goal, log_sums)
             log_likelihood = torch.logsumexp(log_joint, dim=1)
             total -= log_likelihood.sum()
             gamma = torch.exp(log_joint - log_likelihood.unsqueeze(1))  # [n, J]

@@ -13,12 +13,19 @@ import sys
 from collections.abc import Sequence
 from importlib.metadata import version
 from types import FrameType
-from typing import NoReturn
+from typing import NoReturn, Protocol
 
 from reranker import evalb_cli, rerank_cli, training_cli, tuning_cli
 from reranker.errors import RerankError
 
-_SUBCOMMANDS = {
+
+class _Command(Protocol):
+    def add_arguments(self, parser: argparse.ArgumentParser) -> None: ...
+
+    def run(self, arguments: argparse.Namespace) -> int: ...
+
+
+_SUBCOMMANDS: dict[str, tuple[_Command, str]] = {
     "eval": (evalb_cli, "EVALB's figures for two treebank files"),
     "train": (training_cli, "train a language model on a treebank"),
     "tune": (tuning_cli, "F1 by --lm-weight, from ranked output and gold trees"),

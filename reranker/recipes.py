@@ -19,7 +19,8 @@ from reranker.training_config import TrainingConfig
 
 
 class Recipe(Protocol):
-    batches: TreeBatches | StreamBatches
+    @property
+    def batches(self) -> TreeBatches | StreamBatches: ...
 
     def step(self, batch: Batch, done: float) -> float:
         """Apply the gradients now in the model; ``done`` is the share of the budget used up.
@@ -89,6 +90,9 @@ class PaperRecipe:
     averaged SGD anew from the best weights, again and again until a phase brings no gain: NT-ASGD
     (Merity et al. 2018, algorithm 1) and repeated fine-tuning (Takase et al. 2018, section 5.3)."""
 
+    history: list[float]  # dev perplexities of this phase
+    averages: dict[str, Tensor]
+
     def __init__(
         self, model: AwdLstmDoc, config: TrainingConfig, trees: Sequence[Sequence[int]], eos: int
     ) -> None:
@@ -151,7 +155,7 @@ class PaperRecipe:
         self.phase_began = self.batches.progress  # epochs
         self.phase_steps = 0
         self.phase_improved = False
-        self.history: list[float] = []  # dev perplexities
+        self.history = []
         parameters = self.model.named_parameters() if phase else ()
         self.averages = {name: parameter.detach().clone() for name, parameter in parameters}
 
@@ -170,4 +174,7 @@ class PaperRecipe:
                 self.model.get_parameter(name).copy_(value)
 
 
-RECIPES = {"fast": FastRecipe, "paper": PaperRecipe}
+RECIPES: dict[str, type[FastRecipe] | type[PaperRecipe]] = {
+    "fast": FastRecipe,
+    "paper": PaperRecipe,
+}

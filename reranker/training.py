@@ -80,9 +80,10 @@ def train(
     recipe: Recipe = RECIPES[config.recipe](model, config, encoded, vocabulary.eos)
     dtype = torch.bfloat16 if config.precision == "bfloat16" else torch.float32
 
-    run = {"config": config.to_dict(), "symbols": len(vocabulary), "trees": len(encoded)}
+    settings = config.to_dict()
     for budget in ("budget_minutes", "epochs"):  # a run may be given more time
-        del run["config"][budget]
+        del settings[budget]
+    run = {"config": settings, "symbols": len(vocabulary), "trees": len(encoded)}
     state_path = log_folder / "state.pt"
     progress, carried = Progress(), None
     if state_path.exists():

@@ -99,7 +99,7 @@ class TrainingConfig:
 
     def model_config(self, vocabulary_size: int) -> Config:
         """The model's configuration; raises TypeError or ValueError for a wrong setting."""
-        settings = {
+        settings: dict[str, Any] = {
             name: tuple(value) if isinstance(value, list) else value
             for name, value in self.model.items()
         }

@@ -26,12 +26,13 @@ class TrainingLog:
         for row in self.rows:
             self._file.write(json.dumps(row) + "\n")
         self._file.flush()
+        self._board: Any = None
         try:
             from torch.utils.tensorboard import SummaryWriter
 
-            self._board = SummaryWriter(str(folder), purge_step=resume_at)  # type: ignore[no-untyped-call]
+            self._board = SummaryWriter(str(folder), purge_step=resume_at)
         except ImportError:
-            self._board = None
+            pass
 
     def write(self, batches: int, **values: float) -> None:
         row = {"batches": batches, **values}
@@ -41,7 +42,7 @@ class TrainingLog:
         if self._board is not None:
             for name in _LOSS_NAMES:
                 if name in values:
-                    self._board.add_scalar(name, values[name], batches)  # type: ignore[no-untyped-call]
+                    self._board.add_scalar(name, values[name], batches)
 
     def plot(self) -> None:
         """Training and dev perplexity over tokens, as ``curve.png``."""
@@ -68,7 +69,7 @@ class TrainingLog:
     def close(self) -> None:
         self._file.close()
         if self._board is not None:
-            self._board.close()  # type: ignore[no-untyped-call]
+            self._board.close()
 
 
 def _row(line: str) -> dict[str, Any]:

@@ -38,7 +38,7 @@ def run(arguments: argparse.Namespace) -> int:
     half = (len(sentences) + 1) // 2
     parts: list[Sequence[ScoredSentence]] = [sentences[:half], sentences[half:], sentences]
     curves = [sweep(part) if part else {} for part in parts]
-    rows = [("", "first half", "second half", "all")]
+    rows: list[tuple[str, ...]] = [("", "first half", "second half", "all")]
     rows.append(("parser", *(_figure(f1(one.counts[0] for one in part)) for part in parts if part)))
     for weight in curves[2]:
         rows.append((f"W = {weight:.2f}", *(_figure(curve[weight]) for curve in curves if curve)))

@@ -43,7 +43,7 @@ def test_sum_of_members_equals_the_straightforward_sum() -> None:
         expected -= score_one_by_one(member.model, ids, member.vocabulary.eos)
     ranking = RERANKER.rerank(CANDIDATES)
     assert [one.index for one in ranking.ranking] == sorted(
-        range(6), key=lambda index: (round(expected[index], 4), index)
+        range(6), key=lambda index: (round(float(expected[index]), 4), index)
     )
     for one in ranking.ranking:
         assert one.nll == pytest.approx(expected[one.index], abs=1e-4)
