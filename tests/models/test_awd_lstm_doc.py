@@ -11,14 +11,14 @@ from models.mixture import negative_log_likelihood
 
 WORDS = 11
 RATES = [each.name for each in fields(Config) if each.name.endswith("dropout")]
-NO_DROPOUT = dict.fromkeys(RATES, 0.0)
+NO_DROPOUT: dict[str, Any] = dict.fromkeys(RATES, 0.0)
 PLAIN = Config(
     vocabulary_size=WORDS,
     embedding_size=6,
     hidden_sizes=(7, 5, 8),
     components=(0, 0, 1, 2),
     embedding_range=1.0,
-    **NO_DROPOUT,  # type: ignore[arg-type]
+    **NO_DROPOUT,
 )
 AWD_RATES: dict[str, Any] = {name: getattr(Config(vocabulary_size=1), name) for name in RATES}
 SETTINGS = {
@@ -108,11 +108,12 @@ def test_streamed_gradients_equal_autograd_for_every_parameter(config: Config) -
         targets.flatten(),
     ).backward()
     for name, weight in model.named_parameters():
-        if expected[name] is None:  # layers above the last one that the softmaxes use
+        wanted = expected[name]
+        if wanted is None:  # layers above the last one that the softmaxes use
             assert weight.grad is None
             continue
         assert weight.grad is not None and weight.grad.abs().max() > 1e-4, name
-        assert torch.allclose(weight.grad, expected[name], rtol=1e-4, atol=1e-5), name
+        assert torch.allclose(weight.grad, wanted, rtol=1e-4, atol=1e-5), name
 
 
 @every_setting
@@ -159,10 +160,9 @@ def test_a_batch_equals_its_sequences_one_by_one(config: Config) -> None:
 def test_a_layer_equals_torch_s_own_lstm() -> None:
     layer, reference = LstmLayer(6, 5, 0.0), nn.LSTM(6, 5)
     nn.init.normal_(layer.bias)
-    reference.weight_ih_l0.data = layer.input_weight.data
-    reference.weight_hh_l0.data = layer.recurrent_weight.data
-    reference.bias_ih_l0.data = layer.bias.data
-    reference.bias_hh_l0.data.zero_()
+    torchs = (layer.input_weight, layer.recurrent_weight, layer.bias, torch.zeros(20))
+    names = ("weight_ih_l0", "weight_hh_l0", "bias_ih_l0", "bias_hh_l0")
+    reference.load_state_dict(dict(zip(names, torchs, strict=True)))
     inputs, state = torch.randn(4, 2, 6), (torch.randn(2, 5), torch.randn(2, 5))
     outputs, (hidden, cell) = layer(inputs, state)
     expected, last = reference(inputs, (state[0].unsqueeze(0), state[1].unsqueeze(0)))
@@ -214,7 +214,8 @@ def test_recurrent_weights_are_trained_through_their_dropout() -> None:
 
 @pytest.mark.parametrize("name", RATES)
 def test_each_dropout_works_in_training_and_never_in_evaluation(name: str) -> None:
-    model = build(replace(PLAIN, **{name: 0.5}))
+    change: dict[str, Any] = {name: 0.5}
+    model = build(replace(PLAIN, **change))
     undropped = build(PLAIN)
     undropped.load_state_dict(model.state_dict())
     inputs = tokens()

@@ -92,7 +92,9 @@ def test_one_huge_row_does_not_disturb_the_others() -> None:
 def gradients(given: Problem, *, streamed: bool) -> tuple[Tensor, ...]:
     inputs = [part.detach().clone().requires_grad_() for part in given[:4]]
     if streamed:
-        loss = mixture.negative_log_likelihood(*inputs, given.targets)
+        loss = mixture.negative_log_likelihood(
+            inputs[0], inputs[1], inputs[2], inputs[3], given.targets
+        )
     else:
         table = mixture.log_probabilities(*inputs)
         loss = -table.gather(1, given.targets.unsqueeze(1)).sum()
@@ -126,7 +128,10 @@ def test_gradients_equal_finite_differences(shift: float, monkeypatch: pytest.Mo
             for step in (1e-5, -1e-5):
                 inputs = list(given[:4])
                 inputs[changed] = inputs[changed] + step * direction
-                losses.append(mixture.negative_log_likelihood(*inputs, given.targets).item())
+                given_loss = mixture.negative_log_likelihood(
+                    inputs[0], inputs[1], inputs[2], inputs[3], given.targets
+                )
+                losses.append(given_loss.item())
             difference = 0.3 * (losses[0] - losses[1]) / 2e-5
             slope = (slopes[changed] * direction).sum().item()
             assert slope == pytest.approx(difference, abs=1e-7)

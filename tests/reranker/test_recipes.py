@@ -1,3 +1,4 @@
+import copy
 from dataclasses import replace
 from itertools import pairwise
 from pathlib import Path
@@ -142,7 +143,7 @@ def test_averaging_follows_sgd_and_is_repeated_from_the_best_weights_until_no_ga
 def test_epochs_limit_each_phase_however_often_is_evaluated() -> None:
     recipe = paper_recipe(replace(PAPER, epochs=2, validate_every=1))
     judge = Judge(recipe)
-    seen = []
+    seen: list[tuple[int, float]] = []
     perplexity = 100.0
     while not recipe.finished and len(seen) < 1000:
         recipe.batches.next()
@@ -205,7 +206,7 @@ def test_the_state_holds_all_a_recipe_has_learned() -> None:
     step(recipe, -0.5)
     step(recipe, 0.1)
     judge(12, 9)
-    other.load_state(recipe.state())
+    other.load_state(copy.deepcopy(recipe.state()))
     other.model.load_state_dict(recipe.model.state_dict())
     for each in (recipe, other):
         step(each, 0.7)
