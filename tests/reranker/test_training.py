@@ -75,7 +75,7 @@ def _without_plots(monkeypatch: pytest.MonkeyPatch) -> None:
     """As where the ``train`` extra is not installed: plots take longer than these runs."""
     monkeypatch.setitem(sys.modules, "torch.utils.tensorboard", None)
     monkeypatch.setitem(sys.modules, "matplotlib.figure", None)
-    monkeypatch.setattr(training, "_LOG_INTERVAL", 1)
+    monkeypatch.setattr(training, "_LOG_INTERVAL", 2)
 
 
 def run(config: TrainingConfig, folder: Path, **options: Any) -> dict[str, Tensor]:
@@ -197,8 +197,7 @@ class Killed:
         _, status = os.waitpid(child, 0)
         assert os.WIFSIGNALED(status) and os.WTERMSIG(status) == signal.SIGKILL
         assert not (folder / "model.pt").exists()
-        rows = log(folder)
-        assert rows[-1]["batches"] == kill_at - 1, "rows after the saved state, to be dropped"
+        assert log(folder)[-1]["batches"] > save_at, "a row after the saved state, to be dropped"
 
 
 forks = pytest.mark.skipif(
@@ -217,11 +216,11 @@ def test_a_killed_run_goes_on_to_the_same_weights_bit_by_bit(
     expected = run(config, whole)
     batches = int(log(whole)[-1]["batches"])
     assert batches > 14
-    Killed(config, killed, save_at=3, kill_at=6)
-    Killed(config, killed, save_at=batches - 4, kill_at=batches - 1)
+    Killed(config, killed, save_at=3, kill_at=7)
+    Killed(config, killed, save_at=batches - 5, kill_at=batches - 1)
     first: list[int] = []
     result = run(config, killed, report=lambda progress, loss, done: first.append(progress.batches))
-    assert first[0] == batches - 3, "it did not start from the beginning"
+    assert first[0] == batches - 4, "it did not start from the beginning"
     assert same(result, expected)
     assert log(killed) == log(whole)
 
