@@ -43,7 +43,7 @@ class Config:
 
     def __post_init__(self) -> None:
         if min(self.vocabulary_size, self.embedding_size, *self.hidden_sizes, 1) < 1:
-            raise ValueError("sizes are positive")
+            raise ValueError("vocabulary_size, embedding_size and hidden_sizes are positive")
         if not self.hidden_sizes:
             raise ValueError("hidden_sizes has one size for each layer, at least one")
         if self.components and len(self.components) != len(self.hidden_sizes) + 1:
@@ -54,16 +54,9 @@ class Config:
             raise ValueError("component_activation is tanh or none")
         if not self.components and self.tied and self.hidden_sizes[-1] != self.embedding_size:
             raise ValueError("a tied softmax over h^N needs hidden_sizes[-1] == embedding_size")
-        rates = (
-            self.word_dropout,
-            self.embedding_dropout,
-            self.hidden_dropout,
-            self.output_dropout,
-            self.component_dropout,
-            self.recurrent_weight_dropout,
-        )
-        if not all(0 <= rate < 1 for rate in rates):
-            raise ValueError("dropout rates lie in [0, 1)")
+        for name in (name for name in self.__slots__ if name.endswith("_dropout")):
+            if not 0 <= getattr(self, name) < 1:
+                raise ValueError(f"{name} is {getattr(self, name)}, not in [0, 1)")
 
 
 class Features(NamedTuple):

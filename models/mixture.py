@@ -20,6 +20,7 @@ from torch import Tensor
 # training hands each block to three matrix products, which want it large.
 _SCORING_BLOCK = 1 << 18
 _TRAINING_BLOCK = 1 << 22
+_LEAST_ROWS = 32  # of a matrix product in scoring, see reranker.scoring.LEAST_ROWS
 _MATRIX_UNIT = 32  # inner sizes that are no multiple of this run many times slower in bfloat16
 _TINY, _HUGE = 1e-20, 1e20
 
@@ -39,7 +40,7 @@ def target_log_probability(
     with torch.no_grad():
         result = torch.empty_like(log_weights[:, 0])
         for rows in _blocks(components, embedding, _SCORING_BLOCK):
-            _, log_sums = _exponentials(components[rows].flatten(0, 1), embedding, bias)
+            log_sums = _log_sums(components[rows].flatten(0, 1), embedding, bias)
             log_joint = _log_joint(
                 components[rows], log_weights[rows], embedding, bias, targets[rows], log_sums
             )
@@ -132,25 +133,27 @@ class _NegativeLogLikelihood(torch.autograd.Function):
 def _blocks(components: Tensor, embedding: Tensor, elements: int) -> Iterator[slice]:
     """Slices of rows, so that one block's logits hold about ``elements`` numbers."""
     count, mixture = components.shape[:2]
-    step = max(1, elements // (mixture * embedding.shape[0]))
+    step = max(-(-_LEAST_ROWS // mixture), elements // (mixture * embedding.shape[0]))
+    blocks = max(1, -(-count // step))
+    step = max(1, -(-count // blocks))  # of like size: a last block of few rows rounds differently
     return (slice(start, start + step) for start in range(0, count, step))
 
 
-def _exponentials(rows: Tensor, weight: Tensor, bias: Tensor) -> tuple[Tensor, Tensor]:
-    """exp(logits - shift) [R, V] and logsumexp of the logits [R].
+def _log_sums(rows: Tensor, weight: Tensor, bias: Tensor) -> Tensor:
+    """logsumexp of the logits, [R].
 
-    The shift is 0 unless that would leave the number range, which trained logits do not come near;
-    taking each row's maximum first would cost a pass over the block.
+    The maximum of a row is only subtracted where its sum would leave the number range, which
+    trained logits do not come near; a maximum for each row would cost a pass over the block.
     """
     wide = torch.promote_types(rows.dtype, torch.float32)
-    exponentials = torch.addmm(bias, rows, weight.T).exp_()
-    sums = exponentials.sum(1, dtype=wide)
-    if bool(((sums > _TINY) & (sums < _HUGE)).all()):
-        return exponentials, sums.log()
+    sums = torch.addmm(bias, rows, weight.T).exp_().sum(1, dtype=wide)
+    is_safe = (sums > _TINY) & (sums < _HUGE)
+    if bool(is_safe.all()):
+        return sums.log()
     logits = torch.addmm(bias, rows, weight.T)
     shift = logits.amax(1, keepdim=True)
-    exponentials = logits.sub_(shift).exp_()
-    return exponentials, exponentials.sum(1, dtype=wide).log() + shift.squeeze(1).to(wide)
+    shifted = logits.sub_(shift).exp_().sum(1, dtype=wide).log() + shift.squeeze(1).to(wide)
+    return torch.where(is_safe, sums.log(), shifted)
 
 
 def _log_joint(

@@ -10,8 +10,9 @@ class RerankError(Exception):
 class TreeError(RerankError):
     """A text is not a usable constituency tree.
 
-    ``code`` is one of ``empty``, ``unbalanced``, ``not-a-tree``, ``too-deep`` and ``too-long``;
-    it is what rejected candidates carry in every report.
+    ``code`` is what rejected candidates carry in every report: ``empty``, ``unbalanced``,
+    ``not-a-tree``, ``too-deep`` or ``too-long`` for a text alone, ``wrong-length`` or
+    ``wrong-words`` for a tree that is not one of its sentence.
     """
 
     def __init__(self, code: str, message: str) -> None:

@@ -13,9 +13,12 @@ from numpy.typing import NDArray
 
 from reranker.checkpoint import Checkpoint, load_checkpoint
 from reranker.errors import RerankError, TreeError
-from reranker.linearize import is_word, linearize
+from reranker.linearize import is_word
 from reranker.memory import keep_freed_memory
-from reranker.nbest import Candidate, NBest, Rejected, check_words
+from reranker.nbest import NBest
+from reranker.nbest.data import RawCandidate, RawList
+from reranker.nbest.faithful import Source, accept
+from reranker.nbest.notation import Notation
 from reranker.ranking import Criterion, Ranking, Scored, Weighing, perplexity, rank
 from reranker.scoring import Trie, edge_log_probabilities
 from reranker.trees import Tree
@@ -76,26 +79,21 @@ class Reranker:
         is not a tree, or has other words than the first that is, stands in the answer's
         ``rejected``; the others are ranked all the same.
         """
-        texts = list(candidates)
-        if parser_scores is not None and len(parser_scores) != len(texts):
-            raise RerankError(f"{len(parser_scores)} parser scores for {len(texts)} candidates")
-        accepted: list[Candidate] = []
-        rejected: list[Rejected] = []
-        for index, text in enumerate(texts):
-            score = None if parser_scores is None else parser_scores[index]
-            shown = text if isinstance(text, str) else ""
+        found: list[RawCandidate] = []
+        for index, given in enumerate(candidates):
             try:
-                if isinstance(text, str):
-                    tree = Tree.from_string(text)
-                else:
-                    tree = text if isinstance(text, Tree) else Tree.from_nltk(text)
-                    shown = tree.to_string()
-                if accepted:
-                    check_words(tree.leaves(), accepted[0].tree.leaves())
-                accepted.append(Candidate(index, tree, shown, score, index + 1))
+                tree = given if isinstance(given, str | Tree) else Tree.from_nltk(given)
+                text = tree if isinstance(tree, str) else tree.to_string()
+                found.append(RawCandidate(index + 1, text))
             except TreeError as error:
-                rejected.append(Rejected(index, index + 1, error.code, str(error), shown))
-        nbest = NBest("0", tuple(accepted), tuple(rejected), 1)
+                found.append(RawCandidate(index + 1, "", problem=(error.code, str(error))))
+        if parser_scores is not None:
+            if len(parser_scores) != len(found):
+                raise RerankError(f"{len(parser_scores)} parser scores for {len(found)} candidates")
+            found = [
+                one._replace(score=score) for one, score in zip(found, parser_scores, strict=True)
+            ]
+        nbest = accept(RawList("0", 1, found), Source("candidates", Notation.BRACKETS, False))
         return next(self.rerank_lists([nbest], weighing))
 
     def rerank_lists(
@@ -186,7 +184,7 @@ class _Sentence:
         self.first: list[int | None] = []  # per candidate: index of the one it repeats
         seen: dict[tuple[str, ...], tuple[int, int]] = {}
         for candidate in nbest.candidates:
-            tokens = linearize(candidate.tree)
+            tokens = candidate.tokens
             place, index = seen.setdefault(tokens, (len(self.distinct), candidate.index))
             if index == candidate.index:
                 self.distinct.append(tokens)

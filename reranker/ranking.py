@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Literal
 
 from reranker.nbest import Candidate, NBest, Rejected
@@ -56,6 +56,8 @@ class Ranking:
     id: str
     ranking: tuple[Ranked, ...]
     rejected: tuple[Rejected, ...]
+    fallback: str = "(TOP )"
+    """The answer if no candidate could be used."""
 
     @property
     def status(self) -> Literal["ok", "failed"]:
@@ -68,8 +70,8 @@ class Ranking:
 
     @property
     def tree(self) -> str:
-        """The best tree as the parser wrote it; ``(TOP )`` if there is none."""
-        return self.ranking[0].tree if self.ranking else "(TOP )"
+        """The best tree as the parser wrote it; without any, ``fallback``."""
+        return self.ranking[0].tree if self.ranking else self.fallback
 
     @property
     def margin(self) -> float | None:
@@ -133,7 +135,8 @@ def rank(nbest: NBest, scores: Sequence[Scored], weighing: Weighing) -> Ranking:
     ]
     ranked.sort(key=lambda one: (-one.score, one.index))
     rejected.sort(key=lambda one: (one.index, one.line))
-    return Ranking(nbest.id, tuple(ranked), tuple(rejected))
+    fallback = "" if ranked else replace(nbest, rejected=tuple(rejected)).fallback
+    return Ranking(nbest.id, tuple(ranked), tuple(rejected), fallback)
 
 
 def perplexity(nll: float, words: int, tokens: int, members: int, criterion: Criterion) -> float:

@@ -13,11 +13,16 @@ from dataclasses import dataclass, field
 import numpy as np
 import torch
 from numpy.typing import NDArray
+from torch.nn import functional
 
 from models import AwdLstmDoc, State
 
 # Rows of one step and one decoding; bounds memory however many candidates there are.
 MAX_ROWS = 4_096
+
+# Matrix products of a few rows add up in another order than larger ones. With never fewer than
+# this, a row's result is the same to the last bit whatever is computed beside it.
+LEAST_ROWS = 32
 
 
 @dataclass(slots=True)
@@ -93,28 +98,37 @@ def edge_log_probabilities(model: AwdLstmDoc, trie: Trie) -> NDArray[np.float64]
 def _level(model: AwdLstmDoc, level: Level, state: State) -> tuple[State, torch.Tensor]:
     """Step every prefix of a level, ``MAX_ROWS`` at a time; the new state and the edges' values."""
     device = model.embedding.device
-    parents = torch.tensor(level.parents, device=device)
-    tokens = torch.tensor(level.tokens, device=device)
+    parents = torch.tensor(_padded(level.parents), device=device)
+    tokens = torch.tensor(_padded(level.tokens), device=device)
     edge_rows = torch.tensor(level.edge_rows, device=device)
     targets = torch.tensor(level.edge_targets, device=device)
     values = torch.empty(len(targets), dtype=torch.float64)
     states = []
-    for start in range(0, len(tokens), MAX_ROWS):
-        rows = slice(start, start + MAX_ROWS)
+    step = -(-len(tokens) // -(-len(tokens) // MAX_ROWS))
+    for start in range(0, len(tokens), step):
+        rows = slice(start, start + step)
         before = tuple((hidden[parents[rows]], cell[parents[rows]]) for hidden, cell in state)
         features, after = model.step(tokens[rows], before)
         states.append(after)
-        mine = ((edge_rows >= start) & (edge_rows < start + MAX_ROWS)).nonzero().squeeze(1)
-        continued = edge_rows[mine] - start
+        mine = ((edge_rows >= start) & (edge_rows < start + step)).nonzero().squeeze(1)
+        padding = max(0, LEAST_ROWS - len(mine))
+        continued = functional.pad(edge_rows[mine] - start, (0, padding))
         features = features._replace(
             components=features.components[continued], log_weights=features.log_weights[continued]
         )
-        values[mine.cpu()] = model.target_log_probability(features, targets[mine]).double().cpu()
+        wanted = functional.pad(targets[mine], (0, padding))
+        found = model.target_log_probability(features, wanted)[: len(mine)]
+        values[mine.cpu()] = found.double().cpu()
     if len(states) == 1:
         return states[0], values
     layers = zip(*states, strict=True)
     joined = (tuple(torch.cat(parts) for parts in zip(*layer, strict=True)) for layer in layers)
     return tuple((hidden, cell) for hidden, cell in joined), values
+
+
+def _padded(rows: list[int]) -> list[int]:
+    """At least ``LEAST_ROWS`` of them; those added (parent 0, token 0) are never asked for."""
+    return rows + [0] * (LEAST_ROWS - len(rows))
 
 
 def score_one_by_one(

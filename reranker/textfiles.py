@@ -62,6 +62,9 @@ class TextFile:
         error: BaseException | None,
         traceback: TracebackType | None,
     ) -> None:
+        self.close()
+
+    def close(self) -> None:
         self._binary.close()
 
 

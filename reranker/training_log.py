@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import json
+import logging
 import math
 from pathlib import Path
 from typing import Any
 
+_LOGGER = logging.getLogger(__name__)
 _LOSS_NAMES = ("loss", "dev_perplexity", "learning_rate")
 
 
@@ -32,7 +34,9 @@ class TrainingLog:
 
             self._board = SummaryWriter(str(folder), purge_step=resume_at)
         except ImportError:
-            pass
+            _LOGGER.info(
+                "log.jsonl only; for a learning curve and TensorBoard: pip install '.[train]'"
+            )
 
     def write(self, batches: int, **values: float) -> None:
         row = {"batches": batches, **values}

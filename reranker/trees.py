@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 MAX_DEPTH = 2_000
 MAX_WORDS = 10_000
 ROOT_LABELS = frozenset({"", "S1", "TOP", "ROOT"})
+TRACE = "-NONE-"
 
 # Only ASCII white space separates: a no-break space belongs to the word it stands in. A token is
 # a part-of-speech node ``(DT the)``, an opening bracket with its label, a closing bracket or a
@@ -182,23 +183,39 @@ class Tree:
         Raises TreeError (``wrong-length``) unless there is one tag for each preterminal.
         """
         given = list(tags)
-        position = 0
+        found = self.tags()
+        if len(given) != len(found):
+            raise TreeError("wrong-length", f"{len(given)} tags for {len(found)} words")
+        return self._with_preterminals(iter(given), None)
+
+    def with_words(self, words: Iterable[str]) -> Tree:
+        """The same tree with other words in its preterminals, left to right; traces stay.
+
+        Raises TreeError (``wrong-length``) unless there is one word for each preterminal.
+        """
+        given = list(words)
+        found = sum(tag != TRACE for tag in self.tags())
+        if len(given) != found:
+            raise TreeError("wrong-length", f"{len(given)} words for {found} words")
+        return self._with_preterminals(None, iter(given))
+
+    def _with_preterminals(self, tags: Iterator[str] | None, words: Iterator[str] | None) -> Tree:
         text: list[str] = []
         stack: list[Tree | str] = [self]
         while stack:
             node = stack.pop()
             if isinstance(node, str):
                 text.append(node)
-                continue
-            label = node.label
-            if node.is_preterminal:
-                label = given[position] if position < len(given) else label
-                position += 1
-            text.append(f"({label} ")
-            stack.append(")")
-            stack.extend(reversed(node.children))
-        if position != len(given):
-            raise TreeError("wrong-length", f"{len(given)} tags for {position} words")
+            elif node.is_preterminal:
+                (word,) = node.children
+                if words and node.label != TRACE:
+                    word = next(words)
+                # The space keeps a last backslash in the word.
+                text.append(f"({next(tags) if tags else node.label} {word} )")
+            else:
+                text.append(f"({node.label} ")
+                stack.append(")")
+                stack.extend(reversed(node.children))
         return Tree.from_string(" ".join(text))
 
     def to_string(self) -> str:

@@ -8,7 +8,7 @@ import pytest
 
 from reranker import pipeline
 from reranker.errors import RerankError
-from reranker.linearize import linearize
+from reranker.linearize import linearize, linearize_text
 from reranker.nbest import Candidate, NBest
 from reranker.pipeline import Reranker
 from reranker.ranking import Ranking, Weighing
@@ -25,7 +25,7 @@ def lists(count: int) -> list[NBest]:
     for number in range(count):
         texts = [*CANDIDATES[number % 6 :], *CANDIDATES[: number % 6]][: 2 + number % 5]
         candidates = tuple(
-            Candidate(index, Tree.from_string(text), text, -30.0 - index, index)
+            Candidate(index, text, linearize_text(text), -30.0 - index, index)
             for index, text in enumerate(texts)
         )
         made.append(NBest(str(number), candidates, (), 1))

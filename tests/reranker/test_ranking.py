@@ -3,14 +3,14 @@ from __future__ import annotations
 import json
 import math
 
+from reranker.linearize import linearize_text
 from reranker.nbest import Candidate, NBest, Rejected
 from reranker.ranking import Scored, Weighing, perplexity, rank
-from reranker.trees import Tree
 
 
 def candidate(index: int, score: float | None) -> Candidate:
     text = f"(S (NP (A a)) (X{index} (B b)))"
-    return Candidate(index, Tree.from_string(text), text, score, 10 + index)
+    return Candidate(index, text, linearize_text(text), score, 10 + index)
 
 
 def scored(nll: float, tokens: int = 8, duplicate_of: int | None = None) -> Scored:

@@ -1,0 +1,24 @@
+"""N-best files: for each sentence the trees a parser proposes, best first.
+
+A file becomes lists in three steps: a dialect's reader (``counted``, ``plain``, ``numbered``,
+``seq2seq``, ``json_lines``) finds each sentence's candidates as text; ``faithful`` makes trees of
+the sentence's words of them or rejects them; ``reading`` pools several files. ``docs/formats.md``
+shows every dialect.
+"""
+
+from reranker.nbest.data import Candidate, NBest, Rejected, Sentence
+from reranker.nbest.detect import FORMATS
+from reranker.nbest.reading import NBestFiles, ReadOptions, read_nbest
+from reranker.nbest.words import check_words
+
+__all__ = [
+    "FORMATS",
+    "Candidate",
+    "NBest",
+    "NBestFiles",
+    "ReadOptions",
+    "Rejected",
+    "Sentence",
+    "check_words",
+    "read_nbest",
+]

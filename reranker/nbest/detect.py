@@ -1,0 +1,93 @@
+"""Which dialect a file is written in, from its first lines."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterable, Sequence
+
+from reranker.linearize import is_word
+from reranker.nbest.counted import HEADER
+from reranker.nbest.notation import Notation
+from reranker.nbest.numbered import FAIRSEQ_LINE, RNNG_LINE
+from reranker.nbest.plain import SCORED
+
+FORMATS = {
+    "bllip": "BLLIP/Charniak: N<TAB>id, then scores and trees; also its Python interface's",
+    "choe-charniak": "N, then N trees, each after its loss or not",
+    "berkeley": "score and tree on a line, a blank line after each list",
+    "rnng": "id ||| score ||| tree, with or without part-of-speech nodes",
+    "fairseq": "S-id, H-id, P-id lines of fairseq-generate, linearised trees",
+    "seq2seq": "linearised trees, one a line, in lists after a count or before a blank line",
+    "opennmt": "linearised trees, --beam K lines a sentence",
+    "trees": "one tree a sentence, on a line or pretty-printed",
+    "jsonl": "one JSON object a sentence, ours (docs/formats.md)",
+}
+
+_TOKEN = re.compile(r"\(\s*+[^()\s]*+|\)|[^()\s]++", re.ASCII)
+_CLOSER_WITH_LABEL = re.compile(r"(?:^|\s)\)_*[^\s()_]")
+
+
+def detect_format(head: Sequence[str]) -> str:
+    """A key of ``FORMATS``; ``bllip`` for text that is none of them, whose reader says so."""
+    lines = [line.strip() for line in head if line.strip()]
+    first = lines[0] if lines else ""
+    if first[:1] == "{":
+        return "jsonl"
+    if any(FAIRSEQ_LINE.fullmatch(line) and "\t" in line for line in lines):
+        return "fairseq"
+    if RNNG_LINE.match(first):
+        return "rnng"
+    if HEADER.fullmatch(first):
+        trees = [line for line in lines if line[0] == "(" or line.startswith("<s>")]
+        if trees and _is_linearized(trees):
+            return "seq2seq"
+        return "bllip" if HEADER.fullmatch(first)[2] or " " in first else "choe-charniak"  # type: ignore[index]
+    if SCORED.match(first):
+        return "berkeley"
+    if _is_linearized(lines):
+        return "seq2seq"
+    return "trees" if first[:1] == "(" else "bllip"
+
+
+def detect_notation(format_name: str, head: Iterable[str]) -> Notation:
+    """How the format's candidates are written; where both are in use, most of the head decides."""
+    if format_name in ("seq2seq", "opennmt", "fairseq"):
+        return Notation.LINEARIZED
+    if format_name in ("bllip", "choe-charniak", "berkeley"):
+        return Notation.BRACKETS
+    texts = list(_candidates(format_name, head))
+    if _is_linearized(texts):
+        return Notation.LINEARIZED
+    # A tree of one word can be read both ways and says nothing.
+    bare = sum(map(_is_bare, texts))
+    bracketed = sum(text.count("(") > 3 for text in texts) - bare
+    return Notation.BARE if bare and bare >= bracketed else Notation.BRACKETS
+
+
+def _candidates(format_name: str, head: Iterable[str]) -> Iterable[str]:
+    for line in head:
+        if format_name == "rnng":
+            yield line.rpartition("|||")[2]
+        elif format_name == "jsonl":
+            try:
+                data = json.loads(line)
+                for one in data.get("candidates") or data.get("ranking") or ():
+                    yield str(one["tree"] if isinstance(one, dict) else one)
+            except (ValueError, TypeError, KeyError, AttributeError, RecursionError):
+                continue
+        elif line.strip():
+            yield line
+
+
+def _is_linearized(texts: Sequence[str]) -> bool:
+    return 2 * sum(bool(_CLOSER_WITH_LABEL.search(text)) for text in texts) > len(texts)
+
+
+def _is_bare(text: str) -> bool:
+    """Whether a word has sisters, which none has in a part-of-speech node."""
+    tokens = _TOKEN.findall(text)
+    return any(
+        is_word(token) and (before[0] != "(" or len(before.strip()) == 1 or after != ")")
+        for before, token, after in zip(tokens, tokens[1:], tokens[2:], strict=False)
+    )

@@ -1,0 +1,181 @@
+"""Files in -> NBests out: formats, sentences and several parsers' lists put together."""
+
+from __future__ import annotations
+
+import itertools
+import logging
+import os
+from collections.abc import Callable, Generator, Iterable, Iterator
+from dataclasses import dataclass
+
+from reranker.errors import InputError
+from reranker.nbest.counted import read_counted
+from reranker.nbest.data import NBest, RawList, Rejected, Sentence
+from reranker.nbest.detect import FORMATS, detect_format, detect_notation
+from reranker.nbest.faithful import Source, accept
+from reranker.nbest.json_lines import read_json_lines
+from reranker.nbest.notation import Notation
+from reranker.nbest.numbered import read_fairseq, read_rnng
+from reranker.nbest.plain import read_scored_trees, read_trees
+from reranker.nbest.sentences import read_sentences
+from reranker.nbest.seq2seq import layout, read_seq2seq
+from reranker.nbest.source import NumberedLines
+
+_LOGGER = logging.getLogger(__name__)
+
+Path = str | os.PathLike[str]
+
+
+@dataclass(frozen=True, slots=True)
+class ReadOptions:
+    """How to read n-best files; the defaults see for themselves."""
+
+    format: str = "auto"
+    """``auto`` or a key of ``FORMATS``."""
+    tokens: Path | None = None
+    """A file with the sentences, see ``reranker.nbest.sentences``."""
+    repair: bool | None = None
+    """Mend broken candidates; None: those of seq2seq parsers only."""
+    beam: int | None = None
+    """Lines of a list, for files that do not say."""
+
+
+class NBestFile:
+    """One opened file, its format known."""
+
+    def __init__(self, path: Path, options: ReadOptions, warn: Callable[[str], None]) -> None:
+        """Raises InputError if the file cannot be read or is empty."""
+        self._lines = NumberedLines(path)
+        self._options, self._warn = options, warn
+        self.name = self._lines.name
+        head = self._lines.head
+        if not any(line.strip() for line in head):
+            self.close()
+            reason = f" ({self._lines.damage})" if self._lines.damage else ""
+            raise InputError(f"{self.name} holds no n-best lists{reason}")
+        self.format = detect_format(head) if options.format == "auto" else options.format
+        self.notation = detect_notation(self.format, head)
+        is_seq2seq = self.notation is Notation.LINEARIZED
+        repair = is_seq2seq if options.repair is None else options.repair
+        self.source = Source(self.name, self.notation, repair)
+
+    @property
+    def description(self) -> str:
+        """The format, and how candidates are written where that is not a matter of course."""
+        details = []
+        if self.format in ("seq2seq", "opennmt"):
+            details.append(layout(self._lines.head, self._options.beam))
+        elif self.notation is Notation.BARE:
+            details.append("without part-of-speech nodes")
+        elif self.notation is Notation.LINEARIZED:
+            details.append("linearised trees")
+        if self.source.repair:
+            details.append("broken candidates are repaired")
+        return self.format + (f" ({'; '.join(details)})" if details else "")
+
+    def close(self) -> None:
+        self._lines.close()
+
+    def raw_lists(self) -> Iterator[RawList]:
+        """The lists as they stand in the file."""
+        with self._lines as lines:
+            if self.format == "rnng":
+                yield from read_rnng(lines)
+            elif self.format == "fairseq":
+                yield from read_fairseq(lines)
+            elif self.format in ("seq2seq", "opennmt"):
+                yield from read_seq2seq(lines, self._options.beam)
+            elif self.format == "berkeley":
+                yield from read_scored_trees(lines)
+            elif self.format == "trees":
+                yield from read_trees(lines)
+            elif self.format == "jsonl":
+                yield from read_json_lines(lines)
+            else:
+                yield from read_counted(lines, self._warn)
+
+
+class NBestFiles:
+    """The lists of one file, or of several pooled sentence by sentence, one NBest at a time."""
+
+    def __init__(self, files: list[NBestFile], tokens: Path | None) -> None:
+        self.files = files
+        self._lists = _read(files, tokens)
+
+    def close(self) -> None:
+        """Close the files; done anyway once all lists are read."""
+        self._lists.close()
+        for file in self.files:
+            file.close()
+
+    def __iter__(self) -> Iterator[NBest]:
+        return self
+
+    def __next__(self) -> NBest:
+        return next(self._lists)
+
+
+def _read(files: list[NBestFile], tokens: Path | None) -> Generator[NBest, None, None]:
+    raws = itertools.zip_longest(*(file.raw_lists() for file in files))
+    sentences = read_sentences(tokens) if tokens is not None else None
+    position = -1
+    for position, raw in enumerate(raws):
+        sentence = None
+        if sentences is not None:
+            sentence = next(sentences, None)
+            if sentence is None:
+                name = ", ".join(file.name for file in files)
+                raise InputError(f"{tokens} holds {position} sentences, but {name} has more lists")
+        yield _pooled(files, raw, sentence, position)
+    for place, sentence in enumerate(sentences or (), position + 1):
+        yield _pooled(files, [None] * len(files), sentence, place)
+
+
+def _pooled(
+    files: list[NBestFile], raws: Iterable[RawList | None], sentence: Sentence | None, position: int
+) -> NBest:
+    parts: list[NBest] = []
+    first_index = 0
+    for file, raw in zip(files, raws, strict=True):
+        if raw is None:
+            message = f"{file.name} ends before the list of sentence {position + 1}"
+            missing = Rejected(first_index, 0, "missing", message, "", file.name)
+            parts.append(NBest(str(position), (), (missing,), 0, sentence))
+            continue
+        part = accept(raw, file.source, sentence, first_index)
+        first_index += len(raw.candidates)
+        parts.append(part)
+        sentence = sentence or part.sentence
+        if sentence is None and part.candidates:
+            sentence = Sentence(tuple(part.candidates[0].words))
+    if len(parts) == 1:
+        return parts[0]
+    named = next((part for part in parts if part.line), parts[0])
+    return NBest(
+        named.id,
+        tuple(one for part in parts for one in part.candidates),
+        tuple(one for part in parts for one in part.rejected),
+        named.line,
+        sentence,
+    )
+
+
+def read_nbest(
+    *paths: Path,
+    options: ReadOptions = ReadOptions(),
+    warn: Callable[[str], None] = _LOGGER.warning,
+) -> NBestFiles:
+    """The lists of plain, gzip or zstd files, or of standard input for ``-``, in order.
+
+    Several files are several parsers' lists for the same sentences: candidates of the first file
+    come first. A list is yielded for every sentence, even if no candidate can be used. ``warn`` is
+    told once for each file if scores cannot be used.
+
+    Raises InputError, now or while reading, if a file cannot be read or is not an n-best file, or
+    if there are more lists than sentences in ``options.tokens``.
+    """
+    if options.format != "auto" and options.format not in FORMATS:
+        raise InputError(f"unknown format {options.format!r}; there are {', '.join(FORMATS)}")
+    if options.format == "opennmt" and options.beam is None:
+        raise InputError("format opennmt needs --beam K, the K of its -n_best K")
+    return NBestFiles([NBestFile(path, options, warn) for path in paths], options.tokens)

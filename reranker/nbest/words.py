@@ -1,0 +1,56 @@
+"""Whether two spellings are the same word: parsers escape, lower-case and hide words."""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from collections.abc import Sequence
+from functools import lru_cache
+
+from reranker.errors import TreeError
+from reranker.nbest.notation import PLACEHOLDER
+
+_ESCAPES = {
+    "-lrb-": "(", "-rrb-": ")", "-lsb-": "[", "-rsb-": "]", "-lcb-": "{", "-rcb-": "}",
+    "``": '"', "''": '"', "\N{LEFT DOUBLE QUOTATION MARK}": '"',
+    "\N{RIGHT DOUBLE QUOTATION MARK}": '"', "`": "'",
+    "\N{LEFT SINGLE QUOTATION MARK}": "'", "\N{RIGHT SINGLE QUOTATION MARK}": "'",
+}  # fmt: skip
+_ESCAPE = re.compile("|".join(map(re.escape, sorted(_ESCAPES, key=len, reverse=True))))
+_BACKSLASHED = re.compile(r"\\([()\[\]{}/*])")
+# RNNG's and Berkeley's UNK-LC-s, Choe & Charniak's <cunks>, fairseq's <unk>.
+_UNKNOWN = re.compile(r"UNK(?:-.*)?|<(?:un)?c?unk.*>", re.DOTALL)
+_WORD_BRACKETS = str.maketrans({"(": "-LRB-", ")": "-RRB-"})
+
+
+def is_placeholder(word: str) -> bool:
+    """True for what a parser prints in place of a word it does not know."""
+    return word == PLACEHOLDER or (word[0] in "U<" and _UNKNOWN.fullmatch(word) is not None)
+
+
+def escaped(word: str) -> str:
+    """The word as it can stand in a tree: brackets written -LRB- and -RRB-."""
+    return word.translate(_WORD_BRACKETS)
+
+
+@lru_cache(maxsize=65_536)
+def same_word(word: str, wanted: str) -> bool:
+    """True if ``word`` stands for ``wanted``: itself, a placeholder, or it escaped, quoted,
+    capitalised or composed (Unicode) differently."""
+    return word == wanted or is_placeholder(word) or _canonical(word) == _canonical(wanted)
+
+
+def check_words(words: Sequence[str], expected: Sequence[str]) -> None:
+    """Raise TreeError (``wrong-length``, ``wrong-words``) unless ``words`` stand for ``expected``,
+    place by place."""
+    if len(words) != len(expected):
+        raise TreeError("wrong-length", f"{len(words)} words where the list has {len(expected)}")
+    for place, (word, wanted) in enumerate(zip(words, expected, strict=True), 1):
+        if not same_word(word, wanted):
+            message = f"word {place} is {word[:40]!r} where the list has {wanted[:40]!r}"
+            raise TreeError("wrong-words", message)
+
+
+def _canonical(word: str) -> str:
+    text = _BACKSLASHED.sub(r"\1", unicodedata.normalize("NFC", word)).lower()
+    return _ESCAPE.sub(lambda match: _ESCAPES[match[0]], text)
