@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import argparse
 import logging
+import os
 import signal
 import sys
 from collections.abc import Sequence
@@ -63,7 +64,9 @@ def main(argv: Sequence[str] | None = None) -> int:
         print("rerank: interrupted", file=sys.stderr)
         return 130
     except BrokenPipeError:
-        sys.stderr.close()
+        print("rerank: standard output was closed before everything was written", file=sys.stderr)
+        # Python would try to flush it once more on its way out.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 2
 
 

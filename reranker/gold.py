@@ -8,7 +8,6 @@ from collections.abc import Iterator
 from reranker.errors import InputError, TreeError
 from reranker.evalb import Gold, Parameters, SentenceScore, Summary, with_top_root
 from reranker.nbest import NBest
-from reranker.ranking import Ranking
 from reranker.textfiles import open_text
 from reranker.trees import Tree
 
@@ -17,7 +16,10 @@ _NO_TREE = "(TOP )"
 
 
 class GoldTable:
-    """Feed it every list and every ranking in order. Roots are made alike (TOP) before scoring."""
+    """Feed it every list and then its best candidate, in order.
+
+    Roots are made alike (TOP) before scoring.
+    """
 
     def __init__(self, path: str, gold_tags: bool) -> None:
         """Raises InputError if ``path`` cannot be read."""
@@ -50,13 +52,12 @@ class GoldTable:
         oracle = list(trees.values())[gold.oracle(trees.values())] if trees else _NO_TREE
         self._waiting.append((gold, trees, oracle))
 
-    def add_ranking(self, ranking: Ranking) -> None:
-        """Score the list that was added longest ago with its ranking."""
+    def add_choice(self, best_index: int | None) -> None:
+        """Score the list that was added longest ago, its best candidate now known."""
         gold, trees, oracle = self._waiting.popleft()
-        best = ranking.best
         chosen = {
             "parser": next(iter(trees.values()), _NO_TREE),
-            "reranked": trees[best.index] if best else _NO_TREE,
+            "reranked": _NO_TREE if best_index is None else trees[best_index],
             "oracle": oracle,
         }
         for name, tree in chosen.items():

@@ -19,9 +19,18 @@ from reranker.nbest import NBest
 from reranker.nbest.data import RawCandidate, RawList
 from reranker.nbest.faithful import Source, accept
 from reranker.nbest.notation import Notation
-from reranker.ranking import Criterion, Ranking, Scored, Weighing, perplexity, rank
+from reranker.ranking import (
+    TOKEN_SCORE_DECIMALS,
+    Criterion,
+    Ranking,
+    Scored,
+    Weighing,
+    perplexity,
+    rank,
+)
 from reranker.scoring import Trie, edge_log_probabilities
 from reranker.trees import Tree
+from reranker.vocab import EOS
 
 if TYPE_CHECKING:
     import nltk
@@ -100,42 +109,44 @@ class Reranker:
         self,
         lists: Iterable[NBest],
         weighing: Weighing = Weighing(),  # noqa: B008 - immutable
+        token_scores: bool = False,
     ) -> Iterator[Ranking]:
         """A ranking for each list, in order; reads ahead only as far as one batch."""
-        for nbest, scores in self.score_lists(lists, weighing.criterion):
+        for nbest, scores in self.score_lists(lists, weighing.criterion, token_scores):
             yield rank(nbest, scores, weighing)
 
     def score_lists(
-        self, lists: Iterable[NBest], criterion: Criterion = "perplexity"
+        self,
+        lists: Iterable[NBest],
+        criterion: Criterion = "perplexity",
+        token_scores: bool = False,
     ) -> Iterator[tuple[NBest, list[Scored]]]:
         """The language models' part alone: score once, then ``rank`` with as many weights as
         wanted."""
         batch: list[_Sentence] = []
         size = 0
+
+        def score() -> Iterator[tuple[NBest, list[Scored]]]:
+            scores = iter(self._token_log_probabilities([s for one in batch for s in one.distinct]))
+            for sentence in batch:
+                mine = [next(scores) for _ in sentence.distinct]
+                yield sentence.nbest, self._scored(sentence, mine, criterion, token_scores)
+
         for nbest in lists:
             sentence = _Sentence(nbest)
             if batch and size + sentence.size > BATCH_TOKENS:
-                yield from self._score_batch(batch, criterion)
+                yield from score()
                 batch, size = [], 0
             batch.append(sentence)
             size += sentence.size
-        yield from self._score_batch(batch, criterion)
+        yield from score()
 
-    def _score_batch(
-        self, batch: Sequence[_Sentence], criterion: Criterion
-    ) -> Iterator[tuple[NBest, list[Scored]]]:
-        sequences = [tokens for sentence in batch for tokens in sentence.distinct]
-        nlls = -self._log_probabilities(sequences)
-        position = 0
-        for sentence in batch:
-            mine = nlls[position : position + len(sentence.distinct)]
-            position += len(sentence.distinct)
-            yield sentence.nbest, self._scored(sentence, mine, criterion)
-
-    def _log_probabilities(self, sequences: Sequence[Sequence[str]]) -> NDArray[np.float64]:
-        """The ensemble's log-probability of each sequence in nats: a sum over members, or that of
-        the averaged distribution."""
-        total = np.zeros(len(sequences))
+    def _token_log_probabilities(
+        self, sequences: Sequence[Sequence[str]]
+    ) -> list[NDArray[np.float64]]:
+        """The ensemble's log-probability of each token of each sequence, ``<eos>`` included, in
+        nats: a sum over members, or that of the averaged distribution."""
+        totals = [np.zeros(len(tokens) + 1) for tokens in sequences]
         trie: Trie | None = None
         averaged: NDArray[np.float64] | None = None
         for number, member in enumerate(self.members):
@@ -144,31 +155,44 @@ class Reranker:
                 trie = Trie([vocabulary.encode(tokens) for tokens in sequences], vocabulary.eos)
             edges = edge_log_probabilities(member.model, trie)
             if self.combination == "sum":
-                total += trie.totals(edges)
+                for total, path in zip(totals, trie.paths, strict=True):
+                    total += edges[path]
             else:
                 averaged = edges if averaged is None else np.logaddexp(averaged, edges)
         if trie is not None and averaged is not None:
-            total = trie.totals(averaged - np.log(len(self.members)))
-        return total
+            averaged = averaged - np.log(len(self.members))
+            totals = [averaged[path] for path in trie.paths]
+        return totals
 
     def _scored(
-        self, sentence: _Sentence, nlls: NDArray[np.float64], criterion: Criterion
+        self,
+        sentence: _Sentence,
+        log_probabilities: Sequence[NDArray[np.float64]],
+        criterion: Criterion,
+        token_scores: bool,
     ) -> list[Scored]:
         members = len(self.members) if self.combination == "sum" else 1
-        words = [token for token in sentence.distinct[0] if is_word(token)] if len(nlls) else []
+        first_tokens = sentence.distinct[0] if sentence.distinct else ()
+        words = [token for token in first_tokens if is_word(token)]
         unknown = sum(
             any(member.vocabulary.is_unknown(word) for member in self.members) for word in words
         )
         result = []
         for which, first in zip(sentence.which, sentence.first, strict=True):
-            nll, tokens = float(nlls[which]), len(sentence.distinct[which]) + 1
+            values = log_probabilities[which]
+            by_token = None
+            if token_scores:
+                rounded = values.round(TOKEN_SCORE_DECIMALS).tolist()
+                by_token = tuple(zip((*sentence.distinct[which], EOS), rounded, strict=True))
+            nll = -float(values.sum())
             result.append(
                 Scored(
                     nll=nll,
-                    perplexity=perplexity(nll, len(words), tokens, members, criterion),
-                    tokens=tokens,
+                    perplexity=perplexity(nll, len(words), len(values), members, criterion),
+                    tokens=len(values),
                     unknown_words=unknown,
                     duplicate_of=first,
+                    token_scores=by_token,
                 )
             )
         return result

@@ -13,6 +13,10 @@ Criterion = Literal["perplexity", "token-perplexity"]
 
 # Scores are exact to 1e-4 nats whatever the batch; what differs by less is a tie.
 SCORE_DECIMALS = 4
+TOKEN_SCORE_DECIMALS = 6
+
+# Raised when a field of the ranked output changes its meaning or goes.
+OUTPUT_VERSION = 1
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,6 +36,7 @@ class Scored:
     tokens: int  # LM tokens, <eos> included
     unknown_words: int  # words that at least one member does not know
     duplicate_of: int | None  # index of the first candidate with the same tokens
+    token_scores: tuple[tuple[str, float], ...] | None = None  # on request, see Ranked
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,7 +51,11 @@ class Ranked:
     unknown_words: int
     parser_score: float | None
     duplicate_of: int | None
+    repaired: bool
     tree: str
+    token_scores: tuple[tuple[str, float], ...] | None = None
+    """Each token of the linearised tree, ``<eos>`` last, with its log-probability in nats summed
+    over the ensemble: together they are ``-nll``."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,15 +94,28 @@ class Ranking:
         """Plain data for JSON; docs/output.md describes every field."""
         best = self.best
         return {
+            "version": OUTPUT_VERSION,
             "id": self.id,
             "status": self.status,
             "best_index": best.index if best else None,
             "margin": self.margin,
+            "fallback": None if best else self.fallback,
             "ranking": [
-                {name: getattr(one, name) for name in Ranked.__slots__} for one in self.ranking
+                {
+                    name: getattr(one, name)
+                    for name in Ranked.__slots__
+                    if name != "token_scores" or one.token_scores is not None
+                }
+                for one in self.ranking
             ],
             "rejected": [
-                {"index": one.index, "line": one.line, "code": one.code, "message": one.message}
+                {
+                    "index": one.index,
+                    "file": one.file,
+                    "line": one.line,
+                    "code": one.code,
+                    "message": one.message,
+                }
                 for one in self.rejected
             ],
         }
@@ -129,7 +151,9 @@ def rank(nbest: NBest, scores: Sequence[Scored], weighing: Weighing) -> Ranking:
             unknown_words=scored.unknown_words,
             parser_score=candidate.score,
             duplicate_of=scored.duplicate_of if scored.duplicate_of in own else None,
+            repaired=candidate.is_repaired,
             tree=candidate.text,
+            token_scores=scored.token_scores,
         )
         for candidate, scored in usable
     ]

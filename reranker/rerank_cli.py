@@ -3,19 +3,20 @@
 from __future__ import annotations
 
 import argparse
-import contextlib
 import glob
 import json
 import os
 import sys
-from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, TextIO
+from typing import TYPE_CHECKING, Any
 
+from reranker import nbest_arguments
 from reranker.errors import InputError
 from reranker.gold import GoldTable
-from reranker.nbest import NBest, read_nbest
+from reranker.nbest import NBest
+from reranker.output import Written, open_output
 from reranker.ranking import Ranking, Weighing
 
 if TYPE_CHECKING:
@@ -25,6 +26,9 @@ EXAMPLES = """examples:
   rerank --nbest parses.txt --models ckpt/*.pt > best.txt
   rerank --nbest parses.txt.gz --models ckpt/*.pt --lm-weight 0.3 --output ranked --out ranked.jsonl
   rerank --nbest parses.txt --models ckpt/*.pt --gold gold.mrg --gold-tags --out best.txt
+  rerank --nbest large.txt.zst --models ckpt/*.pt --out best.txt --resume
+  rerank --nbest samples.txt --tokens sentences.txt --models ckpt/*.pt
+  rerank --nbest bllip.txt berkeley.txt --models ckpt/*.pt
   parseIt -N50 DATA sentences | rerank --nbest - --models ckpt/*.pt
 
 exit status: 0 fine, 1 some candidates were rejected, 2 nothing could be done"""
@@ -32,18 +36,33 @@ exit status: 0 fine, 1 some candidates were rejected, 2 nothing could be done"""
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the flags of ``rerank`` to ``parser``."""
-    parser.add_argument(
-        "--nbest", required=True, metavar="FILE", help="n-best lists, plain or .gz; - reads stdin"
-    )
+    nbest_arguments.add_arguments(parser, required=True)
     parser.add_argument(
         "--models", required=True, nargs="+", metavar="FILE.pt", help="checkpoints of the ensemble"
     )
-    parser.add_argument("--out", type=Path, metavar="FILE", help="write here instead of stdout")
+    parser.add_argument(
+        "--out", type=Path, metavar="FILE", help="write here, when complete, instead of to stdout"
+    )
+    parser.add_argument(
+        "--resume",
+        action="store_true",
+        help="go on with the FILE.part that an interrupted run with --out left, if there is one",
+    )
     parser.add_argument(
         "--output",
         choices=("best", "ranked"),
         default="best",
         help="one tree a line, or one JSON object a line with every candidate (docs/output.md)",
+    )
+    parser.add_argument(
+        "--token-scores",
+        action="store_true",
+        help="with --output ranked: every token's log-probability too",
+    )
+    parser.add_argument(
+        "--restore",
+        action="store_true",
+        help="write trees with the sentence's words and tags in brackets, not as they came",
     )
     parser.add_argument(
         "--lm-weight",
@@ -80,9 +99,11 @@ def run(arguments: argparse.Namespace) -> int:
     """Rerank as the flags say; returns the exit code."""
     if arguments.gold_tags and not arguments.gold:
         raise InputError("--gold-tags needs --gold")
+    if arguments.token_scores and arguments.output != "ranked":
+        raise InputError("--token-scores needs --output ranked")
     table = GoldTable(arguments.gold, arguments.gold_tags) if arguments.gold else None
     paths = _checkpoints(arguments.models)
-    lists = _peeked(read_nbest(arguments.nbest))
+    lists = nbest_arguments.open_lists(arguments, restore=arguments.restore)
 
     import torch
     from tqdm import tqdm
@@ -93,45 +114,100 @@ def run(arguments: argparse.Namespace) -> int:
         raise InputError(f"--device {arguments.device}: no CUDA device here")
     reranker = Reranker.load(paths, arguments.combine, arguments.device)
     weighing = Weighing(arguments.lm_weight, arguments.criterion)
-    counts: Counter[str] = Counter()
-
-    def watched() -> Iterator[NBest]:
-        for nbest in lists:
-            for one in nbest.rejected:
-                where = (
-                    f"{arguments.nbest}:{one.line}: candidate {one.index + 1} of list {nbest.id}"
-                )
-                print(f"rerank: {where} rejected, {one.code}: {one.message}", file=sys.stderr)
-            if table is not None:
-                table.add_list(nbest)
-            yield nbest
-
+    tally = _Tally(table)
     progress = tqdm(unit=" sentences", disable=not sys.stderr.isatty())
-    with _destination(arguments.out) as file:
-        for ranking in reranker.rerank_lists(watched(), weighing):
-            file.write(_line(ranking, arguments.output) + "\n")
-            counts["sentences"] += 1
-            counts["candidates"] += len(ranking.ranking)
-            counts["rejected"] += len(ranking.rejected)
-            counts["failed"] += ranking.status == "failed"
-            best = ranking.best
-            counts["changed"] += best is not None and best.index != 0
-            if table is not None:
-                table.add_ranking(ranking)
+    with open_output(arguments.out, arguments.resume, _settings(arguments, reranker)) as output:
+        for written, nbest in zip(output.resumed(), lists, strict=False):
+            tally.add_list(nbest)
+            tally.add_answer(written)
+            progress.update()
+        if tally.sentences:
+            print(f"rerank: going on after sentence {tally.sentences}", file=sys.stderr)
+        rankings = reranker.rerank_lists(
+            _watched(lists, tally), weighing, token_scores=arguments.token_scores
+        )
+        for ranking in rankings:
+            written = _written(ranking)
+            output.write(_line(ranking, arguments.output), written)
+            tally.add_answer(written)
             progress.update()
         progress.close()
         if table is not None:
             table.check_complete()
-    print(
-        f"rerank: {counts['sentences']} sentences, {counts['candidates']} candidates ranked, "
-        f"{counts['rejected']} rejected; {counts['changed']} sentences with another tree than the "
-        f"parser's first, {counts['failed']} without any",
-        file=sys.stderr,
-    )
+    print(tally.summary(), file=sys.stderr)
     if table is not None:
         print(table.format(), file=sys.stdout if arguments.out else sys.stderr)
         print(signature(reranker, weighing, arguments), file=sys.stderr)
-    return 1 if counts["rejected"] else 0
+    return 1 if tally.rejected else 0
+
+
+@dataclass(slots=True)
+class _Tally:
+    """Counts for the summary, and the gold table's rows."""
+
+    table: GoldTable | None
+    sentences: int = 0
+    candidates: int = 0
+    rejected: int = 0
+    repaired: int = 0
+    changed: int = 0
+    failed: int = 0
+
+    def add_list(self, nbest: NBest) -> None:
+        if self.table is not None:
+            self.table.add_list(nbest)
+
+    def add_answer(self, written: Written) -> None:
+        self.sentences += 1
+        self.candidates += written.ranked
+        self.rejected += written.rejected
+        self.repaired += written.repaired
+        self.changed += written.best_index not in (None, 0)
+        self.failed += written.best_index is None
+        if self.table is not None:
+            self.table.add_choice(written.best_index)
+
+    def summary(self) -> str:
+        repaired = f"{self.repaired} of them repaired, " if self.repaired else ""
+        return (
+            f"rerank: {self.sentences} sentences, {self.candidates} candidates ranked, {repaired}"
+            f"{self.rejected} rejected; {self.changed} sentences with another tree than the "
+            f"parser's first, {self.failed} without a usable candidate"
+        )
+
+
+def _watched(lists: Iterable[NBest], tally: _Tally) -> Iterator[NBest]:
+    for nbest in lists:
+        for one in nbest.rejected:
+            print(
+                f"rerank: {one.file}:{one.line}: candidate {one.index + 1} of list {nbest.id} "
+                f"rejected, {one.code}: {one.message}",
+                file=sys.stderr,
+            )
+        tally.add_list(nbest)
+        yield nbest
+
+
+def _written(ranking: Ranking) -> Written:
+    best = ranking.best
+    return Written(
+        best.index if best else None,
+        len(ranking.ranking),
+        len(ranking.rejected),
+        sum(one.repaired for one in ranking.ranking),
+    )
+
+
+def _settings(arguments: argparse.Namespace, reranker: Reranker) -> dict[str, Any]:
+    """What the answers depend on: an interrupted run goes on only with the same."""
+    return {
+        "models": [member.sha256 for member in reranker.members],
+        **nbest_arguments.settings(arguments),
+        **{
+            name: getattr(arguments, name)
+            for name in ("output", "token_scores", "restore", "lm_weight", "criterion", "combine")
+        },
+    }
 
 
 def signature(reranker: Reranker, weighing: Weighing, arguments: argparse.Namespace) -> str:
@@ -162,35 +238,6 @@ def _checkpoints(given: list[str]) -> list[Path]:
             raise InputError(f"--models {name}: no such file")
         paths.extend(Path(match) for match in matches)
     return paths
-
-
-def _peeked(lists: Iterator[NBest]) -> Iterator[NBest]:
-    """The same lists, the first read at once: a wrong file is found before models are loaded."""
-    first = next(lists)
-
-    def chained() -> Iterator[NBest]:
-        yield first
-        yield from lists
-
-    return chained()
-
-
-@contextlib.contextmanager
-def _destination(path: Path | None) -> Iterator[TextIO]:
-    """Standard output, or a file that appears only when complete."""
-    if path is None:
-        yield sys.stdout
-        sys.stdout.flush()
-        return
-    temporary = path.with_name(path.name + ".tmp")
-    try:
-        with temporary.open("w", encoding="utf-8", errors="surrogateescape") as file:
-            yield file
-        temporary.replace(path)
-    except OSError as error:
-        raise InputError(f"{path}: cannot be written: {error.strerror}") from error
-    finally:
-        temporary.unlink(missing_ok=True)
 
 
 def _weight(text: str) -> float:

@@ -1,4 +1,4 @@
-"""Lines of text from a file, a gzip file or standard input, whatever bytes they hold."""
+"""Lines of text from a file, plain, gzip or zstd, or standard input, whatever bytes they hold."""
 
 from __future__ import annotations
 
@@ -11,10 +11,15 @@ from pathlib import Path
 from types import TracebackType
 from typing import Self
 
+import zstandard
+
 from reranker.errors import InputError
 
 MAX_LINE = 1_000_000
 _GZIP_MAGIC = b"\x1f\x8b"
+_ZSTD_MAGIC = b"\x28\xb5\x2f\xfd"
+_BUFFER = 1 << 16
+_PACKED = 1 << 12
 
 
 class TextFile:
@@ -43,7 +48,7 @@ class TextFile:
     def __iter__(self) -> Iterator[str]:
         source = _UntilDamage(self._binary)
         text = io.TextIOWrapper(
-            io.BufferedReader(source), "utf-8", errors="surrogateescape", newline="\n"
+            io.BufferedReader(source, _BUFFER), "utf-8", errors="surrogateescape", newline="\n"
         )
         line = text.readline(MAX_LINE + 1).removeprefix("\ufeff")
         while line:
@@ -69,16 +74,16 @@ class TextFile:
 
 
 def open_text(path: str | os.PathLike[str]) -> TextFile:
-    """Open plain or gzip text, told apart by content, or standard input for ``-``."""
+    """Open plain, gzip or zstd text, told apart by content, or standard input for ``-``."""
     return TextFile(path)
 
 
 class _UntilDamage(io.RawIOBase):
-    """The bytes of a plain or gzip file, up to its end or to the first that cannot be read."""
+    """The bytes of a file, unpacked, up to its end or to the first that cannot be read."""
 
     def __init__(self, file: io.BufferedReader) -> None:
         self._file = file
-        self._content: io.BufferedReader | gzip.GzipFile | None = None
+        self._content: io.BufferedReader | gzip.GzipFile | _Zstd | None = None
         self.damage: str | None = None
 
     def readable(self) -> bool:
@@ -87,11 +92,44 @@ class _UntilDamage(io.RawIOBase):
     def readinto(self, buffer: memoryview) -> int:  # type: ignore[override]
         try:
             if self._content is None:
-                is_gzip = self._file.peek(2)[:2] == _GZIP_MAGIC
-                self._content = gzip.GzipFile(fileobj=self._file) if is_gzip else self._file
+                self._content = _unpacked(self._file)
             data = self._content.read1(len(buffer))
-        except (OSError, EOFError, zlib.error) as error:
+        except (OSError, EOFError, zlib.error, zstandard.ZstdError) as error:
             self.damage = str(error)
             return 0
         buffer[: len(data)] = data
         return len(data)
+
+
+def _unpacked(file: io.BufferedReader) -> io.BufferedReader | gzip.GzipFile | _Zstd:
+    magic = file.peek(4)
+    if magic.startswith(_GZIP_MAGIC):
+        return gzip.GzipFile(fileobj=file)
+    return _Zstd(file) if magic.startswith(_ZSTD_MAGIC) else file
+
+
+class _Zstd:
+    """The content of one or more zstd frames; unlike the library's reader, it notices that the
+    last one is cut short."""
+
+    def __init__(self, file: io.BufferedReader) -> None:
+        self._file = file
+        self._frame = zstandard.ZstdDecompressor().decompressobj()
+        self._unpacked = b""
+        self._has_frame = False
+
+    def read1(self, size: int) -> bytes:
+        while not self._unpacked:
+            packed = self._frame.unused_data if self._frame.eof else b""
+            if self._frame.eof:
+                self._frame = zstandard.ZstdDecompressor().decompressobj()
+                self._has_frame = False
+            packed = packed or self._file.read1(_PACKED)
+            if not packed:
+                if self._has_frame:
+                    raise EOFError("Compressed file ended before the end-of-stream marker")
+                return b""
+            self._has_frame = True
+            self._unpacked = self._frame.decompress(packed)
+        data, self._unpacked = self._unpacked[:size], self._unpacked[size:]
+        return data

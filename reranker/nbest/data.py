@@ -78,7 +78,8 @@ class Candidate:
         if self.tags is not None:
             tree = delinearize(self.tokens, self.words, self.tags, root="TOP")
             return tree if len(tree.children) > 1 else _only_child(tree)
-        return Tree.from_string(self.text).with_words(self.words)
+        tree, words = Tree.from_string(self.text), self.words
+        return tree if tree.leaves() == words else tree.with_words(words)
 
 
 def _only_child(tree: Tree) -> Tree:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import NamedTuple
 
 from reranker.errors import InputError, TreeError
@@ -44,6 +45,7 @@ class Source(NamedTuple):
     name: str
     notation: Notation
     repair: bool
+    restore: bool = False
 
 
 def accept(
@@ -145,9 +147,11 @@ def _aligned(
         assert skeleton is not None
         given = sentence.tags if sentence and sentence.tags else (UNKNOWN_TAG,) * len(expected)
         tags = tuple(own or tag for own, tag in zip(skeleton.tags, given, strict=True))
-    return Candidate(
-        found.place, text, tokens, raw.score, raw.line, tags, bool(skeleton and skeleton.faults)
-    )
+    is_repaired = bool(skeleton and skeleton.faults)
+    candidate = Candidate(found.place, text, tokens, raw.score, raw.line, tags, is_repaired)
+    if source.restore:
+        candidate = replace(candidate, text=candidate.tree.to_string(), tags=None)
+    return candidate
 
 
 def _check(

@@ -38,6 +38,8 @@ class ReadOptions:
     """Mend broken candidates; None: those of seq2seq parsers only."""
     beam: int | None = None
     """Lines of a list, for files that do not say."""
+    restore: bool = False
+    """Give candidates as bracketed trees with the sentence's words and tags, not as they came."""
 
 
 class NBestFile:
@@ -57,7 +59,7 @@ class NBestFile:
         self.notation = detect_notation(self.format, head)
         is_seq2seq = self.notation is Notation.LINEARIZED
         repair = is_seq2seq if options.repair is None else options.repair
-        self.source = Source(self.name, self.notation, repair)
+        self.source = Source(self.name, self.notation, repair, options.restore)
 
     @property
     def description(self) -> str:

@@ -8,6 +8,7 @@ import pickle
 import sys
 from pathlib import Path
 
+import jsonschema
 import pytest
 import torch
 
@@ -16,6 +17,7 @@ from reranker.cli import main
 from reranker.pipeline import Reranker
 from tests.reranker.ensembles import CANDIDATES, untrained
 
+SCHEMA = json.loads((Path(__file__).parents[2] / "docs" / "ranked.schema.json").read_text())
 GOLD = CANDIDATES[1].replace("(S1 ", "(TOP ")
 FLAT = "(S1 (NP (DT The) (NN end)))"
 
@@ -70,7 +72,7 @@ def test_ranked_output(tmp_path: Path, models: list[str]) -> None:
     arguments = ["--nbest", str(file), "--models", pattern, "--output", "ranked"]
     assert main([*arguments, "--lm-weight", "0.5", "--out", str(out)]) == 0
     (row,) = [json.loads(line) for line in out.read_text().splitlines()]
-    assert set(row) == {"id", "status", "best_index", "margin", "ranking", "rejected"}
+    jsonschema.validate(row, SCHEMA)
     assert {one["index"] for one in row["ranking"]} == set(range(6))
     for one in row["ranking"]:
         assert one["parser_score"] == pytest.approx((-100.5 - one["index"]) * 0.6931471805599453)
@@ -137,6 +139,7 @@ def test_a_broken_candidate_is_reported_and_the_rest_ranked(
     assert main(["--nbest", file, "--models", *models, "--output", "ranked"]) == 1
     printed = capsys.readouterr()
     first, second = [json.loads(line) for line in printed.out.splitlines()]
+    jsonschema.validate(first, SCHEMA)
     assert {one["index"] for one in first["ranking"]} == {0, 2}
     assert [(one["index"], one["line"], one["code"]) for one in first["rejected"]] == [(1, 5, code)]
     assert f"n.txt:5: candidate 2 of list 0 rejected, {code}" in printed.err

@@ -68,14 +68,17 @@ def test_nothing_usable() -> None:
         "failed", "(TOP )", None, None,
     )  # fmt: skip
     assert json.loads(json.dumps(ranking.to_dict(), allow_nan=False)) == {
+        "version": 1,
         "id": "s",
         "status": "failed",
         "best_index": None,
         "margin": None,
+        "fallback": "(TOP )",
         "ranking": [],
         "rejected": [
             {
                 "index": 0,
+                "file": "",
                 "line": 3,
                 "code": "unbalanced",
                 "message": "1 bracket(s) left open at the end",
