@@ -16,7 +16,7 @@ from importlib.metadata import version
 from types import FrameType
 from typing import NoReturn, Protocol
 
-from reranker import evalb_cli, rerank_cli, training_cli, tuning_cli
+from reranker import convert_cli, evalb_cli, rerank_cli, training_cli, tuning_cli, validate_cli
 from reranker.errors import RerankError
 
 
@@ -27,9 +27,11 @@ class _Command(Protocol):
 
 
 _SUBCOMMANDS: dict[str, tuple[_Command, str]] = {
+    "convert": (convert_cli, "n-best files from one format to another"),
     "eval": (evalb_cli, "EVALB's figures for two treebank files"),
     "train": (training_cli, "train a language model on a treebank"),
     "tune": (tuning_cli, "F1 by --lm-weight, from ranked output and gold trees"),
+    "validate": (validate_cli, "what is in an n-best file, and what is wrong with it"),
 }
 
 

@@ -7,7 +7,7 @@ import hashlib
 import itertools
 import os
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any
 
 from reranker.errors import InputError
@@ -47,10 +47,16 @@ def add_arguments(parser: argparse.ArgumentParser, *, required: bool) -> None:
     )
 
 
-def open_lists(arguments: argparse.Namespace, *, restore: bool = False) -> Iterator[NBest]:
+def open_lists(
+    arguments: argparse.Namespace,
+    *,
+    restore: bool = False,
+    describe: Callable[[dict[str, str]], None] | None = None,
+) -> Iterator[NBest]:
     """The lists of the files given, the first read at once: a wrong file is found early.
 
-    Says on standard error what format was seen. Raises InputError.
+    ``describe`` is told each file's name and format; without it, standard error is. Raises
+    InputError.
     """
     options = ReadOptions(
         arguments.format, arguments.tokens, arguments.repair, arguments.beam, restore
@@ -59,7 +65,10 @@ def open_lists(arguments: argparse.Namespace, *, restore: bool = False) -> Itera
         raise InputError("standard input (-) can be read only once")
     lists = read_nbest(*arguments.nbest, options=options)
     for file in lists.files:
-        print(f"rerank: {file.name}: format {file.description}", file=sys.stderr)
+        if describe is None:
+            print(f"rerank: {file.name}: format {file.description}", file=sys.stderr)
+        else:
+            describe({"name": file.name, "format": file.description})
     try:
         return itertools.chain([next(lists)], lists)
     except StopIteration:

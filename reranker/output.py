@@ -13,7 +13,7 @@ import os
 import sys
 from collections.abc import Iterator, Mapping
 from pathlib import Path
-from typing import IO, Any, NamedTuple, Protocol
+from typing import IO, Any, NamedTuple, Protocol, TextIO
 
 from reranker.errors import InputError, RerankError
 
@@ -59,17 +59,50 @@ def open_output(path: Path | None, resume: bool, settings: Mapping[str, Any]) ->
         file.close()
 
 
+@contextlib.contextmanager
+def open_whole(path: Path | None) -> Iterator[Writer]:
+    """Standard output for None, else a file that appears only when complete; no resuming.
+
+    Raises RerankError if it cannot be written.
+    """
+    if path is None:
+        yield Writer("standard output", sys.stdout)
+        _flush_standard_output()
+        return
+    temporary = path.with_name(path.name + ".tmp")
+    try:
+        with temporary.open("w", encoding="utf-8", errors="surrogateescape", newline="") as file:
+            yield Writer(str(path), file)
+        temporary.replace(path)
+    except OSError as error:
+        raise _unwritable(str(path), error) from error
+    finally:
+        with contextlib.suppress(OSError):
+            temporary.unlink(missing_ok=True)
+
+
+class Writer:
+    """A text file whose errors are ours."""
+
+    def __init__(self, name: str, file: TextIO) -> None:
+        self._name, self._file = name, file
+
+    def write(self, text: str) -> None:
+        """Raises RerankError if the disk is full and the like."""
+        try:
+            self._file.write(text)
+        except BrokenPipeError:
+            raise
+        except OSError as error:
+            raise _unwritable(self._name, error) from error
+
+
 class _StandardOutput:
     def resumed(self) -> Iterator[Written]:
         return iter(())
 
     def write(self, line: str, written: Written) -> None:
-        try:
-            sys.stdout.write(line + "\n")
-        except BrokenPipeError:
-            raise
-        except OSError as error:
-            raise _unwritable("standard output", error) from error
+        Writer("standard output", sys.stdout).write(line + "\n")
 
 
 def _flush_standard_output() -> None:

@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import argparse
-import glob
 import json
-import os
 import sys
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
@@ -13,11 +11,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from reranker import nbest_arguments
+from reranker.checkpoint_paths import checkpoint_paths
 from reranker.errors import InputError
 from reranker.gold import GoldTable
 from reranker.nbest import NBest
 from reranker.output import Written, open_output
 from reranker.ranking import Ranking, Weighing
+from reranker.rejections import report
 
 if TYPE_CHECKING:
     from reranker.pipeline import Reranker
@@ -102,7 +102,7 @@ def run(arguments: argparse.Namespace) -> int:
     if arguments.token_scores and arguments.output != "ranked":
         raise InputError("--token-scores needs --output ranked")
     table = GoldTable(arguments.gold, arguments.gold_tags) if arguments.gold else None
-    paths = _checkpoints(arguments.models)
+    paths = checkpoint_paths(arguments.models)
     lists = nbest_arguments.open_lists(arguments, restore=arguments.restore)
 
     import torch
@@ -178,12 +178,7 @@ class _Tally:
 
 def _watched(lists: Iterable[NBest], tally: _Tally) -> Iterator[NBest]:
     for nbest in lists:
-        for one in nbest.rejected:
-            print(
-                f"rerank: {one.file}:{one.line}: candidate {one.index + 1} of list {nbest.id} "
-                f"rejected, {one.code}: {one.message}",
-                file=sys.stderr,
-            )
+        report(nbest)
         tally.add_list(nbest)
         yield nbest
 
@@ -227,17 +222,6 @@ def _line(ranking: Ranking, output: str) -> str:
     if output == "best":
         return ranking.tree
     return json.dumps(ranking.to_dict(), ensure_ascii=False, allow_nan=False)
-
-
-def _checkpoints(given: list[str]) -> list[Path]:
-    """The files named, quoted globs expanded; raises InputError for a name that matches nothing."""
-    paths: list[Path] = []
-    for name in given:
-        matches = [name] if os.path.exists(name) else sorted(glob.glob(name))
-        if not matches:
-            raise InputError(f"--models {name}: no such file")
-        paths.extend(Path(match) for match in matches)
-    return paths
 
 
 def _weight(text: str) -> float:

@@ -98,7 +98,10 @@ def _of_length(file: NumberedLines, beam: int) -> Iterator[_Group]:
     for number, line in file:
         found.append((number, line.strip(), None))
         if len(found) == beam:
-            yield found[0][0], found
+            start = found[0][0]
+            while found and not found[-1][1]:  # a short list, filled up
+                found.pop()
+            yield start, found
             found = []
     if found:
         message = f"the list is cut short: {len(found)} of {beam} candidates are there"

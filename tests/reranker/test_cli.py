@@ -5,55 +5,35 @@ from __future__ import annotations
 import gzip
 import json
 import pickle
+import random
+import re
+import subprocess
 import sys
+import time
 from pathlib import Path
+from typing import Any
 
 import jsonschema
 import pytest
 import torch
 
-from reranker.checkpoint import save_checkpoint
+from reranker import pipeline
 from reranker.cli import main
+from reranker.linearize import linearize
 from reranker.pipeline import Reranker
-from tests.reranker.ensembles import CANDIDATES, untrained
+from reranker.trees import Tree
+from tests.reranker.ensembles import CANDIDATES
+from tests.reranker.files import bllip, write
 
 SCHEMA = json.loads((Path(__file__).parents[2] / "docs" / "ranked.schema.json").read_text())
 GOLD = CANDIDATES[1].replace("(S1 ", "(TOP ")
 FLAT = "(S1 (NP (DT The) (NN end)))"
 
 
-def nbest(*lists: tuple[str, ...]) -> str:
-    """What the Charniak parser prints."""
-    blocks = []
-    for number, trees in enumerate(lists):
-        lines = [f"{len(trees)}\t{number}"]
-        for place, tree in enumerate(trees):
-            lines += [f"{-100.5 - place}", tree]
-        blocks.append("\n".join(lines) + "\n\n")
-    return "".join(blocks)
-
-
-@pytest.fixture(scope="session")
-def models(tmp_path_factory: pytest.TempPathFactory) -> list[str]:
-    folder = tmp_path_factory.mktemp("checkpoints")
-    paths = []
-    for seed in (1, 2):
-        member = untrained(seed)
-        path = folder / f"model-{seed}.pt"
-        save_checkpoint(path, member.model, member.vocabulary, {}, torch.float32)
-        paths.append(str(path))
-    return paths
-
-
-def write(path: Path, content: str | bytes) -> str:
-    path.write_bytes(content if isinstance(content, bytes) else content.encode())
-    return str(path)
-
-
 def test_best_trees_in_input_order(
     tmp_path: Path, models: list[str], capsys: pytest.CaptureFixture[str]
 ) -> None:
-    file = write(tmp_path / "n.txt", nbest(CANDIDATES, (FLAT,), CANDIDATES[1:4]))
+    file = write(tmp_path / "n.txt", bllip(CANDIDATES, (FLAT,), CANDIDATES[1:4]))
     assert main(["--nbest", file, "--models", *models]) == 0
     printed = capsys.readouterr()
     reranker = Reranker.load(models)
@@ -64,7 +44,7 @@ def test_best_trees_in_input_order(
 
 def test_ranked_output(tmp_path: Path, models: list[str]) -> None:
     file = tmp_path / "n.txt.gz"
-    file.write_bytes(gzip.compress(nbest(CANDIDATES).encode()))
+    file.write_bytes(gzip.compress(bllip(CANDIDATES).encode()))
     out = tmp_path / "ranked.jsonl"
     arguments = ["--nbest", str(file), "--models", str(tmp_path / "no*.pt")]
     assert main(arguments) == 2
@@ -88,7 +68,7 @@ def test_ranked_output(tmp_path: Path, models: list[str]) -> None:
 def test_gold_table(tmp_path: Path, models: list[str], capsys: pytest.CaptureFixture[str]) -> None:
     # Tagged otherwise than the gold tree: only --gold-tags makes punctuation comparable.
     trees = tuple(tree.replace("(. .)", "(: .)") for tree in CANDIDATES)
-    file = write(tmp_path / "n.txt", nbest(trees))
+    file = write(tmp_path / "n.txt", bllip(trees))
     gold = write(tmp_path / "gold.mrg", GOLD + "\n")
     out = str(tmp_path / "best.txt")
     arguments = ["--nbest", file, "--models", *models, "--out", out, "--gold", gold]
@@ -135,7 +115,7 @@ def test_a_broken_candidate_is_reported_and_the_rest_ranked(
     models: list[str],
     capsys: pytest.CaptureFixture[str],
 ) -> None:
-    file = write(tmp_path / "n.txt", nbest((CANDIDATES[0], broken, CANDIDATES[2]), (FLAT,)))
+    file = write(tmp_path / "n.txt", bllip((CANDIDATES[0], broken, CANDIDATES[2]), (FLAT,)))
     assert main(["--nbest", file, "--models", *models, "--output", "ranked"]) == 1
     printed = capsys.readouterr()
     first, second = [json.loads(line) for line in printed.out.splitlines()]
@@ -148,7 +128,7 @@ def test_a_broken_candidate_is_reported_and_the_rest_ranked(
 
 def test_latin_1_bytes(tmp_path: Path, models: list[str]) -> None:
     latin = FLAT.replace("end", "caf\xe9").encode("latin-1")
-    content = nbest((FLAT,)).encode() + b"2\t1\n-1\n" + latin + b"\n-2\n" + FLAT.encode() + b"\n\n"
+    content = bllip((FLAT,)).encode() + b"2\t1\n-1\n" + latin + b"\n-2\n" + FLAT.encode() + b"\n\n"
     out = tmp_path / "ranked.jsonl"
     arguments = ["--nbest", write(tmp_path / "n.txt", content), "--models", *models]
     assert main([*arguments, "--output", "ranked", "--out", str(out)]) == 1
@@ -158,7 +138,7 @@ def test_latin_1_bytes(tmp_path: Path, models: list[str]) -> None:
 
 
 def test_truncated_file_and_empty_list_keep_their_places(tmp_path: Path, models: list[str]) -> None:
-    content = "0\tx\n\n" + nbest((FLAT,), CANDIDATES)[:-200]
+    content = "0\tx\n\n" + bllip((FLAT,), CANDIDATES)[:-200]
     out = tmp_path / "best.txt"
     arguments = ["--nbest", write(tmp_path / "n.txt", content), "--models", *models]
     assert main([*arguments, "--out", str(out)]) == 1
@@ -175,7 +155,7 @@ class Bomb:
 def test_checkpoints_that_are_none(
     tmp_path: Path, models: list[str], capsys: pytest.CaptureFixture[str]
 ) -> None:
-    file = write(tmp_path / "n.txt", nbest((FLAT,)))
+    file = write(tmp_path / "n.txt", bllip((FLAT,)))
     bad = {
         "text.pt": b"not a checkpoint",
         "empty.pt": b"",
@@ -195,7 +175,7 @@ def test_checkpoints_that_are_none(
 
 
 def test_usage_errors(tmp_path: Path, models: list[str]) -> None:
-    file = write(tmp_path / "n.txt", nbest((FLAT,)))
+    file = write(tmp_path / "n.txt", bllip((FLAT,)))
     assert main(["--nbest", str(tmp_path / "missing"), "--models", *models]) == 2
     assert main(["--nbest", file, "--models", *models, "--gold-tags"]) == 2
     assert main(["--nbest", file, "--models", *models, "--out", str(tmp_path / "no" / "o")]) == 2
@@ -205,9 +185,170 @@ def test_usage_errors(tmp_path: Path, models: list[str]) -> None:
         assert stopped.value.code == 2
 
 
-@pytest.mark.parametrize("command", [[], ["train"], ["eval"]])
+@pytest.mark.parametrize("command", [[], ["train"], ["eval"], ["tune"], ["convert"], ["validate"]])
 def test_help_has_examples(command: list[str], capsys: pytest.CaptureFixture[str]) -> None:
     with pytest.raises(SystemExit) as stopped:
         main([*command, "--help"])
     assert stopped.value.code == 0
     assert "examples:" in capsys.readouterr().out
+
+
+def ranked(arguments: list[str], path: Path, code: int = 0) -> list[dict[str, Any]]:
+    assert main([*arguments, "--output", "ranked", "--out", str(path)]) == code
+    return [json.loads(line) for line in path.read_text().splitlines()]
+
+
+def test_token_scores_sum_to_the_score(tmp_path: Path, models: list[str]) -> None:
+    file = write(tmp_path / "n.txt", bllip(CANDIDATES))
+    arguments = ["--nbest", file, "--models", *models, "--token-scores"]
+    (row,) = ranked(arguments, tmp_path / "out")
+    jsonschema.validate(row, SCHEMA)
+    for one in row["ranking"]:
+        tokens = [token for token, _ in one["token_scores"]]
+        assert tokens == [*linearize(Tree.from_string(one["tree"])), "<eos>"]
+        assert sum(value for _, value in one["token_scores"]) == pytest.approx(
+            -one["nll"], abs=1e-4
+        )
+    assert main(arguments) == 2  # --output best has no place for them
+
+
+def test_hidden_words_and_tags_are_put_back(tmp_path: Path, models: list[str]) -> None:
+    original = write(tmp_path / "n.txt", bllip(CANDIDATES, (FLAT,)))
+    bare = [re.sub(r"\([A-Z.$]+ ([^()]+)\)", r"\1", tree[4:-1]) for tree in CANDIDATES]
+    hidden = [tree.replace("saw", "UNK-LC").replace("The", "UNK-INITC-KNOWNLC") for tree in bare]
+    samples = [f"0 ||| -{place} ||| {tree}\n" for place, tree in enumerate(hidden)]
+    rnng = write(tmp_path / "samples", "".join(["1 ||| -3 ||| (NP UNK end)\n", *samples[::-1]]))
+    words = [" ".join(Tree.from_string(tree).leaves()) for tree in (CANDIDATES[0], FLAT)]
+    tokens = write(tmp_path / "tokens", "".join(f"{line}\n" for line in words))
+    expected = ranked(["--nbest", original, "--models", *models], tmp_path / "a")
+    arguments = ["--nbest", rnng, "--tokens", tokens, "--models", *models]
+    found = ranked(arguments, tmp_path / "b")
+    nlls = [{one["index"]: one["nll"] for one in row["ranking"]} for row in expected]
+    assert {5 - one["index"]: one["nll"] for one in found[0]["ranking"]} == nlls[0]
+    assert found[1]["ranking"][0]["nll"] == nlls[1][0]
+    assert found[1]["ranking"][0]["tree"] == "(NP UNK end)"  # as it came
+    restored = ranked([*arguments, "--restore"], tmp_path / "c")
+    assert restored[1]["ranking"][0]["tree"] == "(NP (XX The) (XX end))"
+
+
+def test_pooled_files(
+    tmp_path: Path, models: list[str], capsys: pytest.CaptureFixture[str]
+) -> None:
+    files = [
+        write(tmp_path / "n.txt", bllip(CANDIDATES[:2], (FLAT,))),
+        write(tmp_path / "trees", CANDIDATES[3] + "\n" + FLAT.replace("end", "cow") + "\n"),
+    ]
+    rows = ranked(["--nbest", *files, "--models", *models], tmp_path / "out", code=1)
+    assert "format bllip\n" in capsys.readouterr().err
+    one_file = write(tmp_path / "m", bllip((*CANDIDATES[:2], CANDIDATES[3])))
+    together = ranked(["--nbest", one_file, "--models", *models], tmp_path / "other")
+    assert [(one["index"], one["nll"]) for one in rows[0]["ranking"]] == [
+        (one["index"], one["nll"]) for one in together[0]["ranking"]
+    ]
+    assert [(one["index"], one["file"], one["line"]) for one in rows[1]["rejected"]] == [
+        (1, files[1], 2)
+    ]
+
+
+def test_an_answer_for_every_sentence(tmp_path: Path, models: list[str]) -> None:
+    broken = [FLAT.replace("end", "cow"), FLAT[:-1]]
+    file = write(tmp_path / "n.txt", bllip((FLAT,), (), broken, [FLAT[:-1]]))
+    tokens = write(tmp_path / "tokens", "The end\nNo tree\nThe/DT end\n( he )\nLast one\n")
+    rows = ranked(["--nbest", file, "--tokens", tokens, "--models", *models], tmp_path / "o", 1)
+    for row in rows:
+        jsonschema.validate(row, SCHEMA)
+    assert [(row["status"], row["fallback"]) for row in rows] == [
+        ("ok", None),
+        ("failed", "(TOP (S (XX No) (XX tree)))"),
+        ("failed", broken[0]),  # the parser's first, a tree though not of this sentence
+        ("failed", "(TOP (S (XX -LRB-) (XX he) (XX -RRB-)))"),
+        ("failed", "(TOP (S (XX Last) (XX one)))"),
+    ]
+    out = tmp_path / "best"
+    assert main(["--nbest", file, "--tokens", tokens, "--models", *models, "--out", str(out)]) == 1
+    assert out.read_text().splitlines()[1:] == [row["fallback"] for row in rows[1:]]
+    short = write(tmp_path / "short", "The end\n")
+    assert main(["--nbest", file, "--tokens", short, "--models", *models]) == 2
+
+
+def test_an_interrupted_run_is_resumed(
+    tmp_path: Path,
+    models: list[str],
+    capsys: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(pipeline, "BATCH_TOKENS", 1)  # one list at a time
+    lists = bllip(*(CANDIDATES[number % 4 :] for number in range(9)))
+    gold = write(tmp_path / "gold.mrg", f"{GOLD}\n" * 9)
+    arguments = ["--nbest", write(tmp_path / "n.txt", lists), "--models", *models, "--gold", gold]
+    whole, out = tmp_path / "whole", tmp_path / "out"
+    assert main([*arguments, "--out", str(whole)]) == 0
+    expected = capsys.readouterr().out
+    short = write(tmp_path / "short.mrg", f"{GOLD}\n" * 5)
+    assert main([*arguments, "--out", str(out), "--gold", short]) == 2
+    assert not out.exists()
+    resume = [*arguments, "--out", str(out), "--resume"]
+    assert (tmp_path / "out.part").read_text().splitlines() == whole.read_text().splitlines()[:4]
+    assert main([*resume, "--lm-weight", "0.5"]) == 2
+    assert "lm_weight" in capsys.readouterr().err
+    assert main(resume) == 0
+    assert out.read_bytes() == whole.read_bytes()
+    printed = capsys.readouterr()
+    assert printed.out == expected
+    assert "going on after sentence 4" in printed.err
+    assert main(resume) == 0  # nothing to resume: a run as any other
+
+
+@pytest.mark.parametrize("arguments", [[], ["--output", "ranked"]])
+def test_a_full_disk_and_a_closed_pipe_are_reported(
+    arguments: list[str], tmp_path: Path, models: list[str]
+) -> None:
+    file = write(tmp_path / "n.txt", bllip(*[CANDIDATES] * 400))
+    command = [sys.executable, "-m", "reranker.cli", "--nbest", file, "--models", models[0]]
+    with open("/dev/full", "w") as full:
+        done = subprocess.run(
+            [*command, *arguments], stdout=full, stderr=subprocess.PIPE, text=True
+        )
+    assert done.returncode == 2
+    assert "rerank: standard output: cannot be written: No space left on device" in done.stderr
+    process = subprocess.Popen(
+        [*command, *arguments], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+    )
+    assert process.stdout is not None and process.stderr is not None
+    process.stdout.close()
+    message = process.stderr.read()
+    process.stderr.close()
+    assert process.wait() == 2
+    assert "standard output was closed before everything was written" in message
+    assert "Traceback" not in message
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("output", ["best", "ranked"])
+def test_twenty_kills(output: str, tmp_path: Path, models: list[str]) -> None:
+    generator = random.Random(7)
+    lists = bllip(*(CANDIDATES[number % 5 :] for number in range(3_000)))
+    file = write(tmp_path / "n.txt", lists)
+    whole, out = tmp_path / "whole", tmp_path / "out"
+    command = [sys.executable, "-m", "reranker.cli", "--nbest", file, "--models", *models]
+    command += ["--output", output, "--out"]
+    start = time.monotonic()
+    subprocess.run([*command, str(whole)], check=True, stderr=subprocess.DEVNULL)
+    duration = time.monotonic() - start
+    kills = 0
+    while kills < 20:
+        process = subprocess.Popen(
+            [*command, str(out), "--resume"], stderr=subprocess.DEVNULL, start_new_session=True
+        )
+        try:
+            process.wait(generator.uniform(0.3, 1) * duration)
+        except subprocess.TimeoutExpired:
+            process.kill()
+            process.wait()
+            kills += 1
+        else:
+            assert process.returncode == 0
+            assert out.read_bytes() == whole.read_bytes()
+            out.unlink()
+    subprocess.run([*command, str(out), "--resume"], check=True, stderr=subprocess.DEVNULL)
+    assert out.read_bytes() == whole.read_bytes()

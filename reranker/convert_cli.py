@@ -1,0 +1,60 @@
+"""``rerank convert``: n-best files from one dialect to another."""
+
+from __future__ import annotations
+
+import argparse
+import contextlib
+import sys
+from pathlib import Path
+
+from reranker import nbest_arguments
+from reranker.nbest import FORMATS
+from reranker.nbest.writing import list_text, tokens_text
+from reranker.output import open_whole
+from reranker.rejections import report
+
+EXAMPLES = """examples:
+  rerank convert samples.rnng --tokens sentences.txt --to bllip --out parses.txt
+  rerank convert bllip.txt.gz berkeley.txt --to jsonl --out pooled.jsonl
+  rerank convert parses.txt --to seq2seq --tokens-out sentences.tsv --out beams.txt
+  rerank convert parses.txt --to trees > first.txt
+
+exit status: 0 fine, 1 some candidates were rejected, 2 nothing could be done"""
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Add the flags of ``rerank convert`` to ``parser``."""
+    nbest_arguments.add_arguments(parser, required=False)
+    parser.add_argument("--to", required=True, choices=FORMATS, metavar="NAME", help="new format")
+    parser.add_argument("--to-beam", type=int, metavar="K", help="lines a list, for --to opennmt")
+    parser.add_argument("--out", type=Path, metavar="FILE", help="write here instead of stdout")
+    parser.add_argument(
+        "--tokens-out",
+        type=Path,
+        metavar="FILE",
+        help="write words and tags here, for formats that hide them",
+    )
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Convert as the flags say; returns the exit code."""
+    lists = nbest_arguments.open_lists(arguments)
+    sentences = candidates = rejected = 0
+    with contextlib.ExitStack() as files:
+        out = files.enter_context(open_whole(arguments.out))
+        tokens_out = None
+        if arguments.tokens_out:
+            tokens_out = files.enter_context(open_whole(arguments.tokens_out))
+        for nbest in lists:
+            report(nbest)
+            out.write(list_text(nbest, sentences, arguments.to, arguments.to_beam))
+            if tokens_out is not None:
+                tokens_out.write(tokens_text(nbest))
+            sentences += 1
+            candidates += len(nbest.candidates)
+            rejected += len(nbest.rejected)
+    print(
+        f"rerank: {sentences} sentences, {candidates} candidates written, {rejected} rejected",
+        file=sys.stderr,
+    )
+    return 1 if rejected else 0

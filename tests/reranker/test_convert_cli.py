@@ -1,0 +1,67 @@
+"""``rerank convert`` as a user meets it."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from reranker.cli import main
+from tests.reranker.ensembles import CANDIDATES
+from tests.reranker.files import bllip, write
+
+FLAT = "(S1 (NP (DT The) (NN end)))"
+
+
+def test_there_and_back(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    file = write(tmp_path / "n.txt", bllip(CANDIDATES, (FLAT,)))
+    jsonl, back = str(tmp_path / "n.jsonl"), str(tmp_path / "back.txt")
+    assert main(["convert", file, "--to", "jsonl", "--out", jsonl]) == 0
+    assert "2 sentences, 7 candidates written, 0 rejected" in capsys.readouterr().err
+    assert main(["convert", jsonl, "--to", "bllip", "--out", back]) == 0
+    assert Path(back).read_text() == Path(file).read_text()
+
+
+def test_hidden_words_travel_beside(tmp_path: Path) -> None:
+    file = write(tmp_path / "n.txt", bllip(CANDIDATES, (FLAT,)))
+    beams, tokens, back = (str(tmp_path / name) for name in ("beams", "tokens", "back"))
+    assert main(["convert", file, "--to", "seq2seq", "--tokens-out", tokens, "--out", beams]) == 0
+    assert "The" not in Path(beams).read_text()
+    assert main(["convert", beams, "--to", "trees", "--out", back]) == 2  # the words are needed
+    assert not Path(back).exists()
+    assert main(["convert", beams, "--tokens", tokens, "--to", "trees", "--out", back]) == 0
+    firsts = [tree.replace("(S1 ", "")[:-1] for tree in (CANDIDATES[0], FLAT)]
+    assert Path(back).read_text().splitlines() == firsts
+
+
+def test_rejected_candidates_are_reported_and_left_out(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    file = write(tmp_path / "n.txt", bllip((FLAT, FLAT[:-1]), (FLAT,)))
+    assert main(["convert", file, "--to", "choe-charniak"]) == 1
+    printed = capsys.readouterr()
+    assert f"{file}:5: candidate 2 of list 0 rejected, unbalanced" in printed.err
+    assert [line for line in printed.out.splitlines() if "(" not in line and "." not in line] == [
+        "1",
+        "",
+        "1",
+        "",
+    ]
+
+
+def test_repair_on_request(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    file = write(tmp_path / "n.txt", bllip((FLAT, FLAT[:-1])))
+    assert main(["convert", file, "--to", "rnng", "--repair"]) == 0
+    lines = capsys.readouterr().out.splitlines()
+    assert [line.split(" ||| ")[2] for line in lines] == ["(NP The end)"] * 2
+
+
+def test_usage(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    file = write(tmp_path / "n.txt", bllip((FLAT,)))
+    assert main(["convert", file, "--to", "opennmt"]) == 2
+    assert "--to-beam" in capsys.readouterr().err
+    assert main(["convert", str(tmp_path / "none"), "--to", "jsonl"]) == 2
+    assert main(["convert", "-", "-", "--to", "jsonl"]) == 2
+    with pytest.raises(SystemExit) as stopped:
+        main(["convert", file, "--to", "penn"])
+    assert stopped.value.code == 2
