@@ -26,7 +26,8 @@ from reranker.nbest.notation import PLACEHOLDER, PUNCTUATION, Notation, Skeleton
 from reranker.nbest.words import check_words, is_placeholder
 from reranker.textfiles import MAX_LINE
 
-_UNDECODED = re.compile("[\udc80-\udcff]")
+# Bytes that are not UTF-8 arrive as the upper ones; JSON can escape any.
+_SURROGATE = re.compile("[\ud800-\udfff]")
 
 
 class _Read(NamedTuple):
@@ -90,9 +91,10 @@ def _read(index: int, raw: RawCandidate, source: Source) -> _Read:
     text = raw.text
     if len(text) > MAX_LINE:
         raise TreeError("too-long", f"more than {MAX_LINE} characters")
-    if not text.isascii() and (undecoded := _UNDECODED.search(text)):
-        byte = ord(undecoded[0]) - 0xDC00
-        raise TreeError("encoding", f"byte 0x{byte:02x} is not UTF-8")
+    if not text.isascii() and (surrogate := _SURROGATE.search(text)):
+        byte = ord(surrogate[0]) - 0xDC00
+        message = f"byte 0x{byte:02x} is not UTF-8" if byte >= 0x80 else "half a surrogate pair"
+        raise TreeError("encoding", message)
     if source.notation is Notation.BRACKETS:
         try:
             tokens = linearize_text(text)
@@ -101,6 +103,8 @@ def _read(index: int, raw: RawCandidate, source: Source) -> _Read:
                 raise
         else:
             words = tuple(token for token in tokens if token[0] not in "()")
+            if not words:
+                raise TreeError("empty", "the tree has no words but traces")
             return _Read(index, raw, words, tokens, None)
     skeleton = read_skeleton(text, source.notation)
     if skeleton.faults and not source.repair:
@@ -182,4 +186,4 @@ def _check(
 
 def printable(text: str) -> str:
     """``text`` with the bytes that are not UTF-8 replaced, so that it can be written again."""
-    return text.encode("utf-8", "surrogateescape").decode("utf-8", "replace")
+    return _SURROGATE.sub("\ufffd", text)

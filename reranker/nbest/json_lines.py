@@ -12,12 +12,17 @@ from __future__ import annotations
 
 import json
 import math
+import re
 from collections.abc import Iterator
 from typing import Any
 
 from reranker.nbest.data import RawCandidate, RawList, Sentence
+from reranker.nbest.faithful import printable
 from reranker.nbest.source import NumberedLines
-from reranker.nbest.words import escaped
+from reranker.nbest.words import escaped, split_words
+
+_LINE_BREAK = re.compile(r"[\r\n\f\v]+")
+_SURROGATE = re.compile("[\ud800-\udfff]")
 
 
 def read_json_lines(file: NumberedLines) -> Iterator[RawList]:
@@ -30,7 +35,7 @@ def read_json_lines(file: NumberedLines) -> Iterator[RawList]:
             yield _list(json.loads(line), position, number)
         except RecursionError:
             yield _broken(position, number, line, "nested too deep")
-        except (ValueError, TypeError, KeyError) as error:
+        except (ValueError, TypeError, KeyError, OverflowError) as error:
             yield _broken(position, number, line, str(error) or type(error).__name__)
         position += 1
     if file.damage:
@@ -46,16 +51,16 @@ def _broken(position: int, number: int, line: str, reason: str) -> RawList:
 def _list(data: Any, position: int, number: int) -> RawList:
     if not isinstance(data, dict):
         raise ValueError("not an object")
-    name = str(data.get("id", position))
+    name = printable(str(data.get("id", position)))
     if "ranking" in data:
-        entries = sorted(data["ranking"], key=lambda one: int(one["index"]))
+        entries = sorted(_given_list(data, "ranking"), key=lambda one: int(one["index"]))
         found = [_candidate(one["tree"], one.get("parser_score"), number) for one in entries]
     elif "candidates" in data:
         found = [
             _candidate(one, None, number)
             if isinstance(one, str)
             else _candidate(one["tree"], one.get("score"), number)
-            for one in data["candidates"]
+            for one in _given_list(data, "candidates")
         ]
     else:
         raise ValueError("neither 'candidates' nor 'ranking'")
@@ -67,17 +72,30 @@ def _candidate(tree: Any, score: Any, number: int) -> RawCandidate:
         return RawCandidate(number, "", problem=("not-a-tree", "the tree is not a string"))
     is_number = isinstance(score, (int, float)) and not isinstance(score, bool)
     usable = float(score) if is_number and math.isfinite(score) else None
-    return RawCandidate(number, " ".join(tree.splitlines()), usable)
+    return RawCandidate(number, _LINE_BREAK.sub(" ", tree), usable)
 
 
 def _sentence(data: dict[str, Any]) -> Sentence | None:
-    tokens = data.get("tokens")
-    if not tokens:
+    if not data.get("tokens"):
         return None
-    words = tuple(escaped(word) for word in tokens)
-    if any(not word or word.split() != [word] for word in words):
-        raise ValueError("'tokens' holds something that is not one word")
-    tags = tuple(escaped(tag) for tag in data.get("tags") or ())
+    words = _symbols(data, "tokens")
+    tags = _symbols(data, "tags") if data.get("tags") else ()
     if tags and len(tags) != len(words):
         raise ValueError(f"{len(tags)} tags for {len(words)} tokens")
     return Sentence(words, tags)
+
+
+def _given_list(data: dict[str, Any], key: str) -> list[Any]:
+    found = data[key]
+    if not isinstance(found, list):
+        raise ValueError(f"{key!r} is not a list")
+    return found
+
+
+def _symbols(data: dict[str, Any], key: str) -> tuple[str, ...]:
+    """What can stand in a tree: strings without white space."""
+    found = _given_list(data, key)
+    for one in found:
+        if not isinstance(one, str) or split_words(one) != [one] or _SURROGATE.search(one):
+            raise ValueError(f"{key!r} holds something that is not one word: {one!r}")
+    return tuple(escaped(one) for one in found)

@@ -17,12 +17,13 @@ from typing import NamedTuple
 
 from reranker.errors import TreeError
 from reranker.linearize import is_word
-from reranker.trees import MAX_DEPTH, MAX_WORDS, ROOT_LABELS
+from reranker.trees import MAX_DEPTH, MAX_WORDS, ROOT_LABELS, TRACE
 
 PLACEHOLDER = "XX"
 PUNCTUATION = frozenset({".", ",", ":", "''", "``"})
 
 _BRACKETED = re.compile(r"\(\s*+[^()\s]*+|\)|[^()\s]++", re.ASCII)
+_LINEARIZED = re.compile(r"[()]?[^()\s]++|[()]", re.ASCII)
 _TAG_TOKEN = re.compile(r"_(\S+)_")
 _FUNCTION_TAG = re.compile(r"(?<!^)[-=].*", re.DOTALL)
 _WRAPPERS = frozenset({"<s>", "</s>", "<pad>", "<eos>"})
@@ -77,13 +78,17 @@ class Skeleton:
         self.tags = (self.tags + [""] * count)[:count]
 
     def to_text(self, notation: Notation, like: str) -> str:
-        """Written again, in the notation and with the closers of ``like``."""
+        """Written again, in the notation and with the closers of ``like``; under ``TOP`` if it
+        would not be one tree, or lose its root, without."""
+        tokens = self.tokens
+        if not _is_constituent(tokens) or tokens[0][1:] in ROOT_LABELS:
+            tokens = ["(TOP", *tokens, ")TOP"]
         if notation is Notation.LINEARIZED:
             closer = ")_" if ")_" in like else ")"
-            return " ".join(closer + t[1:] if t[0] == ")" else t for t in self.tokens)
+            return " ".join(closer + t[1:] if t[0] == ")" else t for t in tokens)
         tags = iter(self.tags)
         text = []
-        for token in self.tokens:
+        for token in tokens:
             if not is_word(token):
                 text.append(token if token[0] == "(" else ")")
             elif notation is Notation.BARE:
@@ -113,7 +118,7 @@ def read_skeleton(text: str, notation: Notation) -> Skeleton:
 
 
 def _linearized(text: str) -> Iterator[_Piece]:
-    for token in text.split():
+    for token in _LINEARIZED.findall(text):
         if token in _WRAPPERS:
             continue
         if token[0] == "(":
@@ -136,7 +141,9 @@ def _bracketed(text: str, notation: Notation) -> Iterator[_Piece]:
         elif token[0] != "(":
             yield _Piece("word", token)
         elif notation is Notation.BRACKETS and _is_preterminal(tokens, position):
-            yield _Piece("word", tokens[position + 1], token[1:].strip())
+            tag = token[1:].strip()
+            if tag != TRACE:
+                yield _Piece("word", tokens[position + 1], tag)
             position += 2
         else:
             yield _Piece("(", token[1:].strip())
@@ -223,12 +230,15 @@ def _wrapped(tokens: list[str]) -> list[str]:
 
 def _strip_root(tokens: list[str]) -> None:
     """Take the root wrapper off, as linearising does."""
-    if not tokens or tokens[0][0] != "(" or tokens[0][1:] not in ROOT_LABELS:
-        return
+    if _is_constituent(tokens) and tokens[0][1:] in ROOT_LABELS:
+        del tokens[-1], tokens[0]
+
+
+def _is_constituent(tokens: Sequence[str]) -> bool:
+    """Whether the first token opens what the last one closes."""
     depth = 0
-    for position, token in enumerate(tokens):
+    for position, token in enumerate(tokens, 1):
         depth += (token[0] == "(") - (token[0] == ")")
         if depth == 0:
-            if position == len(tokens) - 1:
-                del tokens[position], tokens[0]
-            return
+            return position == len(tokens) > 1
+    return False

@@ -26,7 +26,7 @@ from numpy.typing import NDArray
 from reranker.errors import InputError
 from reranker.nbest.data import RawCandidate, RawList, Sentence
 from reranker.nbest.source import NumberedLines
-from reranker.nbest.words import escaped, is_placeholder
+from reranker.nbest.words import escaped, is_placeholder, split_words
 
 MAX_GAP = 100_000
 
@@ -86,7 +86,7 @@ def _fairseq_list(position: int, lines: list[_Line]) -> RawList:
             continue
         kind, rest = match[1], match[3] or ""
         if kind == "S":
-            words = tuple(escaped(word) for word in rest.split())
+            words = tuple(escaped(word) for word in split_words(rest))
             if words and not any(map(is_placeholder, words)):
                 sentence = Sentence(words)
         elif kind in "HD":

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 
 from reranker.errors import InputError
 from reranker.nbest.data import Sentence
-from reranker.nbest.words import escaped
+from reranker.nbest.words import escaped, split_words
 from reranker.textfiles import open_text
 
 _LOOK_AHEAD = 200
@@ -28,10 +28,10 @@ def read_sentences(path: str | os.PathLike[str]) -> Iterator[Sentence]:
         if any("\t" in line for _, line in head):
             yield from _columns(everything, file.name)
         else:
-            tokens = [token for _, line in head for token in line.split()]
+            tokens = [token for _, line in head for token in split_words(line)]
             are_pairs = bool(tokens) and all(0 < t.rfind("/") < len(t) - 1 for t in tokens)
             for number, line in everything:
-                yield _sentence(line.split(), are_pairs, f"{file.name}:{number}")
+                yield _sentence(split_words(line), are_pairs, f"{file.name}:{number}")
         if file.damage:
             raise InputError(f"{file.name} is cut short: {file.damage}")
 
@@ -45,10 +45,10 @@ def _columns(lines: Iterator[tuple[int, str]], name: str) -> Iterator[Sentence]:
             words, tags = [], []
             continue
         columns = line.split("\t")
-        if len(columns) < 2 or any(column.split() != [column] for column in columns[:2]):
+        if len(columns) < 2 or any(split_words(column) != [column] for column in columns[:2]):
             raise InputError(f"{name}:{number}: not 'word<TAB>tag': {line[:60]!r}")
         words.append(escaped(columns[0]))
-        tags.append(columns[1])
+        tags.append(escaped(columns[1]))
     if words:
         yield Sentence(tuple(words), tuple(tags))
 
@@ -64,5 +64,5 @@ def _sentence(tokens: list[str], are_pairs: bool, place: str) -> Sentence:
                 f"{place}: {token[:40]!r} is not word/TAG, as the tokens before it are"
             )
         words.append(escaped(word))
-        tags.append(tag)
+        tags.append(escaped(tag))
     return Sentence(tuple(words), tuple(tags))

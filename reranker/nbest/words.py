@@ -20,7 +20,9 @@ _ESCAPE = re.compile("|".join(map(re.escape, sorted(_ESCAPES, key=len, reverse=T
 _BACKSLASHED = re.compile(r"\\([()\[\]{}/*])")
 # RNNG's and Berkeley's UNK-LC-s, Choe & Charniak's <cunks>, fairseq's <unk>.
 _UNKNOWN = re.compile(r"UNK(?:-.*)?|<(?:un)?c?unk.*>", re.DOTALL)
-_WORD_BRACKETS = str.maketrans({"(": "-LRB-", ")": "-RRB-"})
+_OPENING = re.compile(r"\\?\(")
+_CLOSING = re.compile(r"\\?\)")
+_WORD = re.compile(r"\S+", re.ASCII)
 
 
 def is_placeholder(word: str) -> bool:
@@ -30,7 +32,12 @@ def is_placeholder(word: str) -> bool:
 
 def escaped(word: str) -> str:
     """The word as it can stand in a tree: brackets written -LRB- and -RRB-."""
-    return word.translate(_WORD_BRACKETS)
+    return _CLOSING.sub("-RRB-", _OPENING.sub("-LRB-", word))
+
+
+def split_words(text: str) -> list[str]:
+    """The words between ASCII white space: as in trees, a no-break space belongs to its word."""
+    return _WORD.findall(text)
 
 
 @lru_cache(maxsize=65_536)
