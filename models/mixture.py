@@ -10,19 +10,20 @@ bias b [V]; targets [N]. Everything is in nats.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterator
 from typing import Any
 
 import torch
 from torch import Tensor
 
-# Elements of one block of logits. Scoring in float32 wants the block in the second-level cache;
-# training hands each block to three matrix products, which want it large.
-_SCORING_BLOCK = 1 << 18
+# Scoring in float32 wants a block of logits and the block's words in the second-level cache;
+# training hands each block to three matrix products, which want it large (elements).
+_SCORING_ROWS, _SCORING_WORDS = 960, 512
 _TRAINING_BLOCK = 1 << 22
-_LEAST_ROWS = 32  # of a matrix product in scoring, see reranker.scoring.LEAST_ROWS
 _MATRIX_UNIT = 32  # inner sizes that are no multiple of this run many times slower in bfloat16
 _TINY, _HUGE = 1e-20, 1e20
+_LOG2_E = math.log2(math.e)
 
 
 def log_probabilities(
@@ -39,7 +40,7 @@ def target_log_probability(
     """log P of each row's target, [N]; no gradient."""
     with torch.no_grad():
         result = torch.empty_like(log_weights[:, 0])
-        for rows in _blocks(components, embedding, _SCORING_BLOCK):
+        for rows in _scoring_blocks(*log_weights.shape):
             log_sums = _log_sums(components[rows].flatten(0, 1), embedding, bias)
             log_joint = _log_joint(
                 components[rows], log_weights[rows], embedding, bias, targets[rows], log_sums
@@ -133,27 +134,39 @@ class _NegativeLogLikelihood(torch.autograd.Function):
 def _blocks(components: Tensor, embedding: Tensor, elements: int) -> Iterator[slice]:
     """Slices of rows, so that one block's logits hold about ``elements`` numbers."""
     count, mixture = components.shape[:2]
-    step = max(-(-_LEAST_ROWS // mixture), elements // (mixture * embedding.shape[0]))
-    blocks = max(1, -(-count // step))
-    step = max(1, -(-count // blocks))  # of like size: a last block of few rows rounds differently
+    step = max(1, elements // (mixture * embedding.shape[0]))
+    return (slice(start, start + step) for start in range(0, count, step))
+
+
+def _scoring_blocks(count: int, mixture: int) -> Iterator[slice]:
+    """Slices of rows of like size: a last block of few rows would round differently
+    (see reranker.scoring.LEAST_ROWS)."""
+    blocks = max(1, -(-count * mixture // _SCORING_ROWS))
+    step = max(1, -(-count // blocks))
     return (slice(start, start + step) for start in range(0, count, step))
 
 
 def _log_sums(rows: Tensor, weight: Tensor, bias: Tensor) -> Tensor:
-    """logsumexp of the logits, [R].
+    """logsumexp of the logits, [R], the vocabulary in blocks that stay in the cache.
 
-    The maximum of a row is only subtracted where its sum would leave the number range, which
-    trained logits do not come near; a maximum for each row would cost a pass over the block.
+    Powers of two cost a third of exp. The maximum of a row is only subtracted where its sum would
+    leave the number range, which trained logits do not come near; a maximum for each row would cost
+    a pass over the block.
     """
     wide = torch.promote_types(rows.dtype, torch.float32)
-    sums = torch.addmm(bias, rows, weight.T).exp_().sum(1, dtype=wide)
+    sums = torch.zeros(len(rows), dtype=wide, device=rows.device)
+    scaled_rows, scaled_bias = rows * _LOG2_E, bias * _LOG2_E
+    block = rows.new_empty(len(rows), _SCORING_WORDS)
+    for some, some_bias in zip(
+        weight.split(_SCORING_WORDS), scaled_bias.split(_SCORING_WORDS), strict=True
+    ):
+        logits = block if len(some) == _SCORING_WORDS else rows.new_empty(len(rows), len(some))
+        torch.addmm(some_bias, scaled_rows, some.T, out=logits).exp2_()
+        sums += logits.sum(1, dtype=wide)
     is_safe = (sums > _TINY) & (sums < _HUGE)
     if bool(is_safe.all()):
         return sums.log()
-    logits = torch.addmm(bias, rows, weight.T)
-    shift = logits.amax(1, keepdim=True)
-    shifted = logits.sub_(shift).exp_().sum(1, dtype=wide).log() + shift.squeeze(1).to(wide)
-    return torch.where(is_safe, sums.log(), shifted)
+    return torch.where(is_safe, sums.log(), torch.logsumexp(rows @ weight.T + bias, 1).to(wide))
 
 
 def _log_joint(

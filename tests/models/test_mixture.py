@@ -61,13 +61,15 @@ def test_probabilities_sum_to_one(softmaxes: int) -> None:
 SHIFTS = [0.0, 100.0, -110.0]
 
 
-@pytest.mark.parametrize("block", [1, 100, 1 << 18])  # 1 row, 2 rows and all rows at a time
+@pytest.mark.parametrize("rows", [1, 6, 960])
+@pytest.mark.parametrize("words", [1, 7, 512])
 @pytest.mark.parametrize("shift", SHIFTS)
 @pytest.mark.parametrize("softmaxes", [1, 3])
 def test_target_only_scoring_equals_the_full_softmax(
-    softmaxes: int, shift: float, block: int, monkeypatch: pytest.MonkeyPatch
+    softmaxes: int, shift: float, rows: int, words: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(mixture, "_SCORING_BLOCK", block)
+    monkeypatch.setattr(mixture, "_SCORING_ROWS", rows)
+    monkeypatch.setattr(mixture, "_SCORING_WORDS", words)
     given = problem(softmaxes=softmaxes, shift=shift)
     expected = full_target_log_probability(given).float()
     # At 100, float32 keeps 1e-5 of a logit.

@@ -4,7 +4,10 @@ import random
 
 import numpy as np
 import pytest
+import torch
 
+from models import AwdLstmDoc
+from models.awd_lstm_doc import Config
 from reranker import scoring
 from reranker.linearize import linearize
 from reranker.scoring import Trie, edge_log_probabilities, score_one_by_one
@@ -63,3 +66,24 @@ def test_levels_wider_than_the_row_limit(monkeypatch: pytest.MonkeyPatch) -> Non
 
 def test_nothing_to_score() -> None:
     assert totals([]).tolist() == []
+
+
+def test_scores_are_the_same_to_the_last_bit_whatever_is_beside_them() -> None:
+    # A real model's sizes: with small ones all kernels add up alike.
+    torch.manual_seed(3)
+    generator = random.Random(3)
+    config = Config(3_000, 128, (320, 320, 256), (0, 0, 1, 2), embedding_range=0.5)
+    model = AwdLstmDoc(config).eval()
+    sequences = [
+        [generator.randrange(1, 3_000) for _ in range(generator.randrange(2, 30))] + [0]
+        for _ in range(150)
+    ]
+
+    def totals(chosen: list[list[int]]) -> list[float]:
+        trie = Trie(chosen, 0)
+        return [float(one) for one in trie.totals(edge_log_probabilities(model, trie))]
+
+    together = totals(sequences)
+    assert [totals([one])[0] for one in sequences[:20]] == together[:20]
+    assert totals(sequences[7:40]) == together[7:40]
+    assert totals(sequences[::-1]) == together[::-1]
