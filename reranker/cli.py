@@ -16,7 +16,15 @@ from importlib.metadata import version
 from types import FrameType
 from typing import NoReturn, Protocol
 
-from reranker import convert_cli, evalb_cli, rerank_cli, training_cli, tuning_cli, validate_cli
+from reranker import (
+    convert_cli,
+    evalb_cli,
+    rerank_cli,
+    serve_cli,
+    training_cli,
+    tuning_cli,
+    validate_cli,
+)
 from reranker.errors import RerankError
 
 
@@ -29,6 +37,7 @@ class _Command(Protocol):
 _SUBCOMMANDS: dict[str, tuple[_Command, str]] = {
     "convert": (convert_cli, "n-best files from one format to another"),
     "eval": (evalb_cli, "EVALB's figures for two treebank files"),
+    "serve": (serve_cli, "the same over HTTP, with a page to look at"),
     "train": (training_cli, "train a language model on a treebank"),
     "tune": (tuning_cli, "F1 by --lm-weight, from ranked output and gold trees"),
     "validate": (validate_cli, "what is in an n-best file, and what is wrong with it"),

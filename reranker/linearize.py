@@ -61,6 +61,8 @@ def _plain_tokens(text: str) -> tuple[str, ...] | None:
     pieces = _PIECE.findall(text)
     if len(pieces) < 3 or pieces[-1] != ")" or len(pieces) > MAX_WORDS:
         return None
+    if text.count("(") + pieces.count(")") != len(pieces):
+        return None  # a bracket is no piece: that of a constituent without words
     remembered = _remembered
     if len(remembered) > _REMEMBERED:
         remembered.clear()

@@ -1,4 +1,5 @@
-"""Lines of text from a file, plain, gzip or zstd, or standard input, whatever bytes they hold."""
+"""Lines of text from a file, plain, gzip or zstd, standard input or memory, whatever bytes they
+hold."""
 
 from __future__ import annotations
 
@@ -31,6 +32,8 @@ class TextFile:
     (``text.encode(errors="surrogateescape")`` gives them back).
     """
 
+    _unpacks = True
+
     def __init__(self, path: str | os.PathLike[str]) -> None:
         """Open ``path``, ``-`` being standard input. Raises InputError if that cannot be done."""
         is_stdin = str(path) == "-"
@@ -46,7 +49,7 @@ class TextFile:
         self.damage: str | None = None
 
     def __iter__(self) -> Iterator[str]:
-        source = _UntilDamage(self._binary)
+        source = _UntilDamage(self._binary, self._unpacks)
         text = io.TextIOWrapper(
             io.BufferedReader(source, _BUFFER), "utf-8", errors="surrogateescape", newline="\n"
         )
@@ -69,20 +72,36 @@ class TextFile:
     ) -> None:
         self.close()
 
+    def __str__(self) -> str:
+        return self.name
+
     def close(self) -> None:
         self._binary.close()
 
 
-def open_text(path: str | os.PathLike[str]) -> TextFile:
-    """Open plain, gzip or zstd text, told apart by content, or standard input for ``-``."""
-    return TextFile(path)
+class TextInMemory(TextFile):
+    """The same for bytes at hand. They are never unpacked: a few could become any number."""
+
+    _unpacks = False
+
+    def __init__(self, content: bytes, name: str) -> None:
+        self.name = name
+        self._binary = io.BufferedReader(io.BytesIO(content))
+        self.damage = None
+
+
+def open_text(path: str | os.PathLike[str] | TextFile) -> TextFile:
+    """Open plain, gzip or zstd text, told apart by content, or standard input for ``-``; what is
+    open already stays as it is."""
+    return path if isinstance(path, TextFile) else TextFile(path)
 
 
 class _UntilDamage(io.RawIOBase):
     """The bytes of a file, unpacked, up to its end or to the first that cannot be read."""
 
-    def __init__(self, file: io.BufferedReader) -> None:
+    def __init__(self, file: io.BufferedReader, unpacks: bool) -> None:
         self._file = file
+        self._unpacks = unpacks
         self._content: io.BufferedReader | gzip.GzipFile | _Zstd | None = None
         self.damage: str | None = None
 
@@ -92,7 +111,7 @@ class _UntilDamage(io.RawIOBase):
     def readinto(self, buffer: memoryview) -> int:  # type: ignore[override]
         try:
             if self._content is None:
-                self._content = _unpacked(self._file)
+                self._content = _unpacked(self._file) if self._unpacks else self._file
             data = self._content.read1(len(buffer))
         except (OSError, EOFError, zlib.error, zstandard.ZstdError) as error:
             self.damage = str(error)

@@ -186,26 +186,26 @@ class Tree:
         found = self.tags()
         if len(given) != len(found):
             raise TreeError("wrong-length", f"{len(given)} tags for {len(found)} words")
-        return self._with_preterminals(iter(given), None)
+        return self._with_leaves(iter(given), None)
 
     def with_words(self, words: Iterable[str]) -> Tree:
-        """The same tree with other words in its preterminals, left to right; traces stay.
+        """The same tree with other words, left to right; traces stay.
 
-        Raises TreeError (``wrong-length``) unless there is one word for each preterminal.
+        Raises TreeError (``wrong-length``) unless there is one word for each that is no trace.
         """
         given = list(words)
-        found = sum(tag != TRACE for tag in self.tags())
+        found = len(self.leaves()) - self.tags().count(TRACE)
         if len(given) != found:
             raise TreeError("wrong-length", f"{len(given)} words for {found} words")
-        return self._with_preterminals(None, iter(given))
+        return self._with_leaves(None, iter(given))
 
-    def _with_preterminals(self, tags: Iterator[str] | None, words: Iterator[str] | None) -> Tree:
+    def _with_leaves(self, tags: Iterator[str] | None, words: Iterator[str] | None) -> Tree:
         text: list[str] = []
         stack: list[Tree | str] = [self]
         while stack:
             node = stack.pop()
-            if isinstance(node, str):
-                text.append(node)
+            if isinstance(node, str):  # ")", or a word that has sisters
+                text.append(next(words) if words and node != ")" else node)
             elif node.is_preterminal:
                 (word,) = node.children
                 if words and node.label != TRACE:

@@ -65,7 +65,7 @@ def run(arguments: argparse.Namespace) -> int:
     unknown: dict[str, Counter[str]] = defaultdict(Counter)
     lists = nbest_arguments.open_lists(arguments, describe=report.files.append)
     for nbest in lists:
-        _count(report, nbest)
+        count(report, nbest)
         words = nbest.candidates[0].words if nbest.candidates else []
         for name, is_unknown in knows.items():
             unknown[name].update(word for word in words if is_unknown(word))
@@ -85,7 +85,8 @@ def _vocabularies(given: list[str]) -> dict[str, Callable[[str], bool]]:
     return {member.name: member.vocabulary.is_unknown for member in members}
 
 
-def _count(report: Report, nbest: NBest) -> None:
+def count(report: Report, nbest: NBest) -> None:
+    """Add a list to the report."""
     report.sentences += 1
     report.without_candidates += not nbest.candidates
     report.candidates += len(nbest.candidates)

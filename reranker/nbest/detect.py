@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import json
 import re
 from collections.abc import Iterable, Sequence
@@ -25,6 +26,7 @@ FORMATS = {
 }
 
 _TOKEN = re.compile(r"\(\s*+[^()\s]*+|\)|[^()\s]++", re.ASCII)
+_LAST_WORD = re.compile(r"([^()\s]++)\s*+\)")  # of a constituent
 _CLOSER_WITH_LABEL = re.compile(r"(?:^|\s)\)_*[^\s()_]")
 
 
@@ -47,7 +49,9 @@ def detect_format(head: Sequence[str]) -> str:
         return "berkeley"
     if _is_linearized(lines):
         return "seq2seq"
-    return "trees" if first[:1] == "(" else "bllip"
+    if first[:1] != "(":
+        return "bllip"
+    return "berkeley" if _are_lists(head) else "trees"
 
 
 def detect_notation(format_name: str, head: Iterable[str]) -> Notation:
@@ -60,9 +64,9 @@ def detect_notation(format_name: str, head: Iterable[str]) -> Notation:
     if _is_linearized(texts):
         return Notation.LINEARIZED
     # A tree of one word can be read both ways and says nothing.
-    bare = sum(map(_is_bare, texts))
-    bracketed = sum(text.count("(") > 3 for text in texts) - bare
-    return Notation.BARE if bare and bare >= bracketed else Notation.BRACKETS
+    is_bare = list(map(_is_bare, texts))
+    bracketed = sum(t.count("(") > 3 and not b for t, b in zip(texts, is_bare, strict=True))
+    return Notation.BARE if any(is_bare) and sum(is_bare) >= bracketed else Notation.BRACKETS
 
 
 def _candidates(format_name: str, head: Iterable[str]) -> Iterable[str]:
@@ -82,6 +86,15 @@ def _candidates(format_name: str, head: Iterable[str]) -> Iterable[str]:
 
 def _is_linearized(texts: Sequence[str]) -> bool:
     return 2 * sum(bool(_CLOSER_WITH_LABEL.search(text)) for text in texts) > len(texts)
+
+
+def _are_lists(head: Sequence[str]) -> bool:
+    """Whether there are blank lines and, between them, different trees of the same words:
+    Berkeley's lists without scores."""
+    trees = [(line.strip(), _LAST_WORD.findall(line)) for line in head]
+    pairs = [(one, other) for one, other in itertools.pairwise(trees) if one[1] and other[1]]
+    same = sum(one[1] == other[1] and one[0] != other[0] for one, other in pairs)
+    return ("", []) in trees and 2 * same > len(pairs)
 
 
 def _is_bare(text: str) -> bool:

@@ -149,12 +149,15 @@ def _aligned(
     tags: tuple[str, ...] | None = None
     if source.notation is not Notation.BRACKETS:
         assert skeleton is not None
-        given = sentence.tags if sentence and sentence.tags else (UNKNOWN_TAG,) * len(expected)
-        tags = tuple(own or tag for own, tag in zip(skeleton.tags, given, strict=True))
+        own_tags = tuple(tag or UNKNOWN_TAG for tag in skeleton.tags)
+        tags = sentence.tags if sentence and sentence.tags else own_tags
     is_repaired = bool(skeleton and skeleton.faults)
     candidate = Candidate(found.place, text, tokens, raw.score, raw.line, tags, is_repaired)
     if source.restore:
-        candidate = replace(candidate, text=candidate.tree.to_string(), tags=None)
+        tree = candidate.tree
+        if sentence and sentence.tags and set(tree.tags()) == {UNKNOWN_TAG}:
+            tree = tree.with_tags(sentence.tags)
+        candidate = replace(candidate, text=tree.to_string(), tags=None)
     return candidate
 
 
@@ -178,6 +181,7 @@ def _check(
                     if not source.repair:
                         raise fault
                     skeleton.faults.append(fault)
+                    skeleton.tags[place] = ""
                 seen[place] = PLACEHOLDER
             elif tag and word == f"_{tag}_":
                 seen[place] = PLACEHOLDER

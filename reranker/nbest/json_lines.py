@@ -32,10 +32,12 @@ def read_json_lines(file: NumberedLines) -> Iterator[RawList]:
         if not line.strip():
             continue
         try:
-            yield _list(json.loads(line), position, number)
+            yield raw_list(json.loads(line), position, number)
         except RecursionError:
             yield _broken(position, number, line, "nested too deep")
-        except (ValueError, TypeError, KeyError, OverflowError) as error:
+        except KeyError as error:
+            yield _broken(position, number, line, f"no {error}")
+        except (ValueError, TypeError, OverflowError) as error:
             yield _broken(position, number, line, str(error) or type(error).__name__)
         position += 1
     if file.damage:
@@ -48,10 +50,15 @@ def _broken(position: int, number: int, line: str, reason: str) -> RawList:
     return RawList(str(position), number, [RawCandidate(number, line[:200], problem=problem)])
 
 
-def _list(data: Any, position: int, number: int) -> RawList:
+def raw_list(data: Any, position: int, number: int) -> RawList:
+    """The list that a JSON object tells, ``position`` being its name if it has none.
+
+    Raises ValueError, TypeError, KeyError or OverflowError if it tells none.
+    """
     if not isinstance(data, dict):
         raise ValueError("not an object")
-    name = printable(str(data.get("id", position)))
+    given = data.get("id")
+    name = str(position) if given is None else printable(str(given))
     if "ranking" in data:
         entries = sorted(_given_list(data, "ranking"), key=lambda one: int(one["index"]))
         found = [_candidate(one["tree"], one.get("parser_score"), number) for one in entries]

@@ -55,11 +55,16 @@ class Skeleton:
 
     def fit(self, count: int) -> None:
         """Make it hold ``count`` words: missing ones are added at the end of the root constituent,
-        surplus ones are dropped with the constituents that held nothing else (Suzuki et al.)."""
+        surplus ones are dropped with the constituents that held nothing else (Suzuki et al.).
+
+        Raises TreeError (``wrong-length``) for a ``count`` of 0, which no tree has."""
         found = len(self.tags)
         if found == count:
             return
-        self.faults.append(TreeError("wrong-length", f"{found} words where the list has {count}"))
+        fault = TreeError("wrong-length", f"{found} words where the list has {count}")
+        if count == 0:
+            raise fault
+        self.faults.append(fault)
         if found < count:
             end = len(self.tokens)
             if end and self.tokens[-1][0] == ")":
@@ -75,14 +80,12 @@ class Skeleton:
                         continue
                 _append(kept, token)
             self.tokens = kept
+            _strip_root(self.tokens)
         self.tags = (self.tags + [""] * count)[:count]
 
     def to_text(self, notation: Notation, like: str) -> str:
-        """Written again, in the notation and with the closers of ``like``; under ``TOP`` if it
-        would not be one tree, or lose its root, without."""
-        tokens = self.tokens
-        if not _is_constituent(tokens) or tokens[0][1:] in ROOT_LABELS:
-            tokens = ["(TOP", *tokens, ")TOP"]
+        """Written again, in the notation and with the closers of ``like``."""
+        tokens = with_root(self.tokens)
         if notation is Notation.LINEARIZED:
             closer = ")_" if ")_" in like else ")"
             return " ".join(closer + t[1:] if t[0] == ")" else t for t in tokens)
@@ -96,6 +99,14 @@ class Skeleton:
             else:
                 text.append(f"({next(tags) or PLACEHOLDER} {token})")
         return " ".join(text)
+
+
+def with_root(tokens: Sequence[str]) -> Sequence[str]:
+    """The tokens as they can be written: under ``TOP`` if they would not be read as one tree, or
+    lose an outermost bracket that looks like a root."""
+    if _is_constituent(tokens) and tokens[0][1:] not in ROOT_LABELS:
+        return tokens
+    return ["(TOP", *tokens, ")TOP"]
 
 
 def read_skeleton(text: str, notation: Notation) -> Skeleton:
@@ -112,7 +123,7 @@ def read_skeleton(text: str, notation: Notation) -> Skeleton:
         raise TreeError("empty", "the tree has no words")
     if len(skeleton.tags) > MAX_WORDS:
         raise TreeError("too-long", f"{len(skeleton.tags)} words, more than {MAX_WORDS}")
-    if not any(token[0] == "(" for token in skeleton.tokens):
+    if "(" not in text and ")" not in text:
         raise TreeError("not-a-tree", "words without brackets")
     return skeleton
 
@@ -178,7 +189,7 @@ def _assemble(pieces: Iterator[_Piece]) -> Skeleton:
             skeleton.tags.append(piece.tag)
         elif not open_labels:
             faults.append(TreeError("unbalanced", "more brackets are closed than opened"))
-            label = _FUNCTION_TAG.sub("", piece.text)
+            label = _FUNCTION_TAG.sub("", piece.text) or "TOP"
             wraps += 1
             if wraps > MAX_DEPTH:
                 raise TreeError("too-deep", f"more than {MAX_DEPTH} brackets are missing")
@@ -225,12 +236,15 @@ def _wrapped(tokens: list[str]) -> list[str]:
                 depth -= 1
             else:
                 fronts.append("(" + token[1:])
-    return [*reversed(fronts), *tokens]
+    wrapped: list[str] = []
+    for token in (*reversed(fronts), *tokens):
+        _append(wrapped, token)  # what was closed first may have been empty
+    return wrapped
 
 
 def _strip_root(tokens: list[str]) -> None:
-    """Take the root wrapper off, as linearising does."""
-    if _is_constituent(tokens) and tokens[0][1:] in ROOT_LABELS:
+    """Take the root wrapper off, as linearising does, and any other right below it."""
+    while _is_constituent(tokens) and tokens[0][1:] in ROOT_LABELS:
         del tokens[-1], tokens[0]
 
 

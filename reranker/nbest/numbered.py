@@ -28,7 +28,7 @@ from reranker.nbest.data import RawCandidate, RawList, Sentence
 from reranker.nbest.source import NumberedLines
 from reranker.nbest.words import escaped, is_placeholder, split_words
 
-MAX_GAP = 100_000
+MAX_GAP = 10_000
 
 RNNG_LINE = re.compile(r"\s*([0-9]{1,12})\s*\|\|\|(.*)", re.DOTALL)
 FAIRSEQ_LINE = re.compile(r"([STHDP])-([0-9]{1,12})(?:\t(.*))?", re.DOTALL)

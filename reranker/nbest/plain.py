@@ -1,27 +1,29 @@
 """Files without counts or ids: one tree a sentence, or Berkeley's ``score tree`` lines.
 
 A tree by itself is a list of one candidate; files of several parsers can be pooled. It may be
-pretty-printed over several lines. A blank line, unless it follows a tree of several lines, is a
-sentence without a tree.
+pretty-printed over several lines. A blank line is a sentence without a tree, unless it follows a
+tree of several lines or every tree: BLLIP's parser prints one after its only tree.
 
-Berkeley's parser prints natural-log probabilities and ends each list with a blank line. Two
-numbers before a tree are what BLLIP's Python ``ScoredParse`` prints: the parser's score in base 2,
-then the reranker's.
+Berkeley's parser prints natural-log probabilities and ends each list with a blank line. It can
+print several, with tabs between: the sentence's, then the tree's. Two numbers with a space between
+are what BLLIP's Python ``ScoredParse`` prints: the parser's score in base 2, then the reranker's.
 """
 
 from __future__ import annotations
 
 import math
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from reranker.nbest.data import RawCandidate, RawList
 from reranker.nbest.source import NumberedLines
 from reranker.textfiles import MAX_LINE
 from reranker.trees import open_brackets, starts_new_tree
 
-_NUMBER = r"[-+]?(?:[0-9]+\.?[0-9]*(?:[eE][-+]?[0-9]+)?|\.[0-9]+|[iI]nf(?:inity)?|[nN]a[nN])"
-SCORED = re.compile(rf"\s*({_NUMBER})\s+(?:({_NUMBER})\s+)?(?=\()", re.ASCII)
+_NUMBER = (
+    r"[-+]?(?:[0-9]++(?:\.[0-9]*+)?(?:[eE][-+]?[0-9]++)?|\.[0-9]++|[iI]nf(?:inity)?|[nN]a[nN])"
+)
+SCORED = re.compile(rf"\s*+({_NUMBER}(?:\s++{_NUMBER})*)\s++(?=\()", re.ASCII)
 
 
 def read_trees(file: NumberedLines) -> Iterator[RawList]:
@@ -29,7 +31,8 @@ def read_trees(file: NumberedLines) -> Iterator[RawList]:
     position = 0
     pending: list[str] = []
     size = depth = start = 0
-    is_after_pretty = False
+    always_ends_blank = _always_ends_blank(file.head)
+    is_ended = True  # by a blank line that says nothing else
 
     def finish() -> RawList:
         nonlocal position
@@ -42,12 +45,12 @@ def read_trees(file: NumberedLines) -> Iterator[RawList]:
         text = line.strip()
         if pending and (not text or starts_new_tree(line, pending[0])):
             yield finish()
-            is_after_pretty = True
+            is_ended = False
         if not text:
-            if not is_after_pretty:
+            if is_ended:
                 yield RawList(str(position), number, [])
                 position += 1
-            is_after_pretty = False
+            is_ended = True
             continue
         if not pending:
             start, size, depth = number, 0, 0
@@ -56,12 +59,18 @@ def read_trees(file: NumberedLines) -> Iterator[RawList]:
             pending.append(text)
             size += len(text) + 1
         if depth <= 0:
-            is_after_pretty = number > start
+            is_ended = number == start and not always_ends_blank
             yield finish()
     if pending:
         yield finish()
     if file.damage:
         yield _damaged(position, number, file.damage)
+
+
+def _always_ends_blank(head: Sequence[str]) -> bool:
+    """Whether trees on a line and blank lines take turns to the end; one tree tells nothing."""
+    is_blank = [not line.strip() for line in head]
+    return len(head) > 2 and is_blank == [False, True] * (len(head) // 2)
 
 
 def read_scored_trees(file: NumberedLines) -> Iterator[RawList]:
@@ -91,7 +100,9 @@ def _scored(number: int, text: str) -> RawCandidate:
     match = SCORED.match(text)
     if match is None:
         return RawCandidate(number, text)
-    score = float(match[1]) * (math.log(2) if match[2] else 1.0)
+    columns = match[1].split()
+    is_from_python = len(columns) > 1 and "\t" not in match[1]
+    score = float(columns[0]) * math.log(2) if is_from_python else float(columns[-1])
     return RawCandidate(number, text[match.end() :], score if math.isfinite(score) else None)
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import itertools
 import logging
 import os
-from collections.abc import Callable, Generator, Iterable, Iterator
+from collections.abc import Callable, Generator, Iterator, Sequence
 from dataclasses import dataclass
 
 from reranker.errors import InputError
@@ -20,10 +20,12 @@ from reranker.nbest.plain import read_scored_trees, read_trees
 from reranker.nbest.sentences import read_sentences
 from reranker.nbest.seq2seq import layout, read_seq2seq
 from reranker.nbest.source import NumberedLines
+from reranker.nbest.words import is_placeholder
+from reranker.textfiles import TextFile
 
 _LOGGER = logging.getLogger(__name__)
 
-Path = str | os.PathLike[str]
+Path = str | os.PathLike[str] | TextFile
 
 
 @dataclass(frozen=True, slots=True)
@@ -118,6 +120,14 @@ class NBestFiles:
 
 
 def _read(files: list[NBestFile], tokens: Path | None) -> Generator[NBest, None, None]:
+    try:
+        yield from _lists(files, tokens)
+    finally:
+        for file in files:
+            file.close()
+
+
+def _lists(files: list[NBestFile], tokens: Path | None) -> Iterator[NBest]:
     raws = itertools.zip_longest(*(file.raw_lists() for file in files))
     sentences = read_sentences(tokens) if tokens is not None else None
     position = -1
@@ -134,8 +144,10 @@ def _read(files: list[NBestFile], tokens: Path | None) -> Generator[NBest, None,
 
 
 def _pooled(
-    files: list[NBestFile], raws: Iterable[RawList | None], sentence: Sentence | None, position: int
+    files: list[NBestFile], raws: Sequence[RawList | None], sentence: Sentence | None, position: int
 ) -> NBest:
+    if sentence is None and len(files) > 1:
+        sentence = _told_words(files, raws)
     parts: list[NBest] = []
     first_index = 0
     for file, raw in zip(files, raws, strict=True):
@@ -147,9 +159,6 @@ def _pooled(
         part = accept(raw, file.source, sentence, first_index)
         first_index += len(raw.candidates)
         parts.append(part)
-        sentence = sentence or part.sentence
-        if sentence is None and part.candidates:
-            sentence = Sentence(tuple(part.candidates[0].words))
     if len(parts) == 1:
         return parts[0]
     named = next((part for part in parts if part.line), parts[0])
@@ -162,12 +171,30 @@ def _pooled(
     )
 
 
+def _told_words(files: list[NBestFile], raws: Sequence[RawList | None]) -> Sentence | None:
+    """The words of the first file that hides none of them, for the others to be held against."""
+    hidden: Sentence | None = None
+    for file, raw in zip(files, raws, strict=True):
+        if raw is None or (file.notation is Notation.LINEARIZED and not raw.sentence):
+            continue
+        part = accept(raw, file.source)
+        if part.sentence:
+            return part.sentence
+        if part.candidates:
+            words = tuple(part.candidates[0].words)
+            if not any(map(is_placeholder, words)):
+                return Sentence(words)
+            hidden = hidden or Sentence(words)
+    return hidden
+
+
 def read_nbest(
     *paths: Path,
     options: ReadOptions = ReadOptions(),
     warn: Callable[[str], None] = _LOGGER.warning,
 ) -> NBestFiles:
-    """The lists of plain, gzip or zstd files, or of standard input for ``-``, in order.
+    """The lists of plain, gzip or zstd files, of standard input for ``-`` or of text in memory
+    (``TextInMemory``), in order.
 
     Several files are several parsers' lists for the same sentences: candidates of the first file
     come first. A list is yielded for every sentence, even if no candidate can be used. ``warn`` is
@@ -180,4 +207,12 @@ def read_nbest(
         raise InputError(f"unknown format {options.format!r}; there are {', '.join(FORMATS)}")
     if options.format == "opennmt" and options.beam is None:
         raise InputError("format opennmt needs --beam K, the K of its -n_best K")
-    return NBestFiles([NBestFile(path, options, warn) for path in paths], options.tokens)
+    files: list[NBestFile] = []
+    try:
+        for path in paths:
+            files.append(NBestFile(path, options, warn))
+    except BaseException:
+        for file in files:
+            file.close()
+        raise
+    return NBestFiles(files, options.tokens)

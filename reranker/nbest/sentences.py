@@ -4,17 +4,19 @@ from __future__ import annotations
 
 import itertools
 import os
+import re
 from collections.abc import Iterator
 
 from reranker.errors import InputError
 from reranker.nbest.data import Sentence
 from reranker.nbest.words import escaped, split_words
-from reranker.textfiles import open_text
+from reranker.textfiles import TextFile, open_text
 
 _LOOK_AHEAD = 200
+_UNDECODED = re.compile("[\udc80-\udcff]")
 
 
-def read_sentences(path: str | os.PathLike[str]) -> Iterator[Sentence]:
+def read_sentences(path: str | os.PathLike[str] | TextFile) -> Iterator[Sentence]:
     """One sentence for each line, or for each block of ``word<TAB>tag`` lines.
 
     A line may hold ``word/TAG`` pairs: it is read so if every token in the first 200 lines has a
@@ -22,7 +24,7 @@ def read_sentences(path: str | os.PathLike[str]) -> Iterator[Sentence]:
     and for a line that breaks the form of those before it.
     """
     with open_text(path) as file:
-        lines = enumerate((line.rstrip("\r\n") for line in file), 1)
+        lines = _lines(file)
         head = list(itertools.islice(lines, _LOOK_AHEAD))
         everything = itertools.chain(head, lines)
         if any("\t" in line for _, line in head):
@@ -34,6 +36,14 @@ def read_sentences(path: str | os.PathLike[str]) -> Iterator[Sentence]:
                 yield _sentence(split_words(line), are_pairs, f"{file.name}:{number}")
         if file.damage:
             raise InputError(f"{file.name} is cut short: {file.damage}")
+
+
+def _lines(file: TextFile) -> Iterator[tuple[int, str]]:
+    for number, line in enumerate(file, 1):
+        if undecoded := _UNDECODED.search(line):
+            byte = ord(undecoded[0]) - 0xDC00
+            raise InputError(f"{file.name}:{number}: byte 0x{byte:02x} is not UTF-8")
+        yield number, line.rstrip("\r\n")
 
 
 def _columns(lines: Iterator[tuple[int, str]], name: str) -> Iterator[Sentence]:

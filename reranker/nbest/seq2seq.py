@@ -56,13 +56,14 @@ _Group = tuple[int, list[_Line]]
 
 def _counted(file: NumberedLines) -> Iterator[_Group]:
     found: list[_Line] = []
-    start = number = 0
+    start = 0
     promised: int | None = None
 
     def finish() -> _Group:
         if promised is not None and len(found) < promised:
             message = f"the list is cut short: {len(found)} of {promised} candidates are there"
-            found.append((number, "", ("truncated", message)))
+            last = found[-1][0] if found else start
+            found.append((last, "", ("truncated", message)))
         return start, found
 
     for number, line in file:

@@ -19,7 +19,7 @@ class NumberedLines:
 
     def __init__(self, path: str | os.PathLike[str] | TextFile) -> None:
         """Raises InputError if the file cannot be read."""
-        self._file = path if isinstance(path, TextFile) else open_text(path)
+        self._file = open_text(path)
         self.name = self._file.name
         self._lines = iter(self._file)
         self.head: list[str] = []

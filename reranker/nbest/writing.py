@@ -14,7 +14,7 @@ from collections.abc import Callable, Iterable
 from reranker.errors import InputError
 from reranker.linearize import is_word
 from reranker.nbest.data import UNKNOWN_TAG, Candidate, NBest
-from reranker.nbest.notation import PLACEHOLDER, PUNCTUATION
+from reranker.nbest.notation import PLACEHOLDER, PUNCTUATION, with_root
 
 
 def list_text(nbest: NBest, position: int, format_name: str, beam: int | None = None) -> str:
@@ -59,7 +59,7 @@ def bracketed(candidate: Candidate) -> str:
 
 def bare(candidate: Candidate) -> str:
     """The tree without part-of-speech nodes, as RNNG prints it."""
-    text = " ".join(")" if token[0] == ")" else token for token in candidate.tokens)
+    text = " ".join(")" if token[0] == ")" else token for token in with_root(candidate.tokens))
     return text.replace(" )", ")")
 
 
@@ -67,7 +67,7 @@ def linearized(candidate: Candidate) -> str:
     """The tree as a seq2seq parser writes it: ``(S (NP XX )NP ... . )S``."""
     return " ".join(
         PLACEHOLDER if is_word(token) and token not in PUNCTUATION else token
-        for token in candidate.tokens
+        for token in with_root(candidate.tokens)
     )
 
 

@@ -1,12 +1,15 @@
 import re
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from hypothesis import example, given, settings
+from hypothesis import strategies as st
 
 from reranker.errors import TreeError
-from reranker.linearize import delinearize, is_word, linearize
+from reranker.linearize import delinearize, is_word, linearize, linearize_text
 from reranker.textfiles import open_text
-from reranker.trees import MAX_DEPTH, Tree
+from reranker.trees import MAX_DEPTH, MAX_WORDS, Tree
 
 TREEBANKS = Path(__file__).parents[3] / "shared/data/treebanks"
 PART_OF_SPEECH = re.compile(r"\(([^()\s]+) ([^()\s]+)\)")
@@ -161,3 +164,47 @@ def test_treebanks_come_back_from_their_tokens(name: str, trees: int, words: int
             seen_words += len(leaves)
     assert (seen, seen_words) == (trees, words)
     assert changed == []
+
+
+BRACKETED = st.lists(
+    st.sampled_from(
+        [
+            *("(S", "(S1 ", "( ", "(", "(NP-SBJ ", "(-X", "(=", "(X\n", ")", ")", ")", " )", ") "),
+            *("(NN a)", "(NN a) ", "(NN  b)", "(NN\tb)", "( NN b)", "(NN b )", "(NN a b)", "(NN)"),
+            *(
+                "(-NONE- *)",
+                "(NP (-NONE- *))",
+                "(NP )",
+                "()",
+                "a",
+                " b ",
+                "\\",
+                "\\(",
+                "\\)",
+                "\x0b",
+            ),
+            *("\N{NO-BREAK SPACE}", "(NN \N{NO-BREAK SPACE})", "(NN-HL a)", "\x1c", "\0"),
+        ]
+    ),
+    max_size=20,
+).map("".join)
+
+
+def tokens_or_code(read: Callable[[], tuple[str, ...]]) -> tuple[str, ...] | str:
+    try:
+        return read()
+    except TreeError as error:
+        return error.code
+
+
+@settings(deadline=None, max_examples=1000)
+@given(BRACKETED | BRACKETED.map("(S (NN a){})".format) | st.text("()- aN\\\n", max_size=20))
+@example("(S (NN a)( )")
+@example("(" * MAX_DEPTH + "(NN a)" + ")" * MAX_DEPTH)
+@example("(S " * (MAX_DEPTH - 1) + "(NN a)" + ")" * (MAX_DEPTH - 1))
+@example("(S " * (MAX_DEPTH - 2) + "(NN a)" + ")" * (MAX_DEPTH - 2))
+@example("(S" + " (NN a)" * MAX_WORDS + ")")
+@example("(S" + " (NN a)" * (MAX_WORDS + 1) + ")")
+def test_the_short_way_from_text_is_the_long_way(text: str) -> None:
+    short = tokens_or_code(lambda: linearize_text(text))
+    assert short == tokens_or_code(lambda: linearize(Tree.from_string(text)))

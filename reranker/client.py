@@ -1,0 +1,194 @@
+"""A client for ``rerank serve`` that answers like ``Reranker`` does.
+
+>>> with Client("http://localhost:8000") as client:  # doctest: +SKIP
+...     print(client.rerank(["(S (NP (PRP It)) (VP (VBZ runs)))"]).tree)
+"""
+
+from __future__ import annotations
+
+import random
+import time
+from collections.abc import Iterable, Mapping, Sequence
+from types import TracebackType
+from typing import Any, Self
+
+import httpx
+
+from reranker.errors import RerankError
+from reranker.nbest import Rejected
+from reranker.ranking import Ranked, Ranking, Weighing
+
+_RETRIED = (429, 503)
+_LONGEST_PAUSE = 30.0
+
+
+class ServiceError(RerankError):
+    """The service did not answer as asked: ``status`` and ``code`` say why, ``request_id`` where
+    its log tells more. Without an answer at all, ``status`` is 0 and ``code`` ``unreachable``."""
+
+    def __init__(self, status: int, code: str, message: str, request_id: str = "") -> None:
+        super().__init__(message)
+        self.status, self.code, self.request_id = status, code, request_id
+
+
+class Client:
+    """Connections to a service, reused; use it in a ``with``, from one thread or several.
+
+    A request is repeated after 429, 503 and a broken connection, ``retries`` times, with the pauses
+    the service asks for or ones that grow.
+    """
+
+    def __init__(
+        self,
+        url: str = "http://localhost:8000",
+        api_key: str | None = None,
+        timeout: float = 60.0,
+        retries: int = 5,
+    ) -> None:
+        """``timeout`` in seconds is for each attempt, and the deadline the service is told."""
+        headers = {"X-Request-Timeout": f"{timeout:g}"}
+        if api_key is not None:
+            headers["Authorization"] = f"Bearer {api_key}"
+        self._http = httpx.Client(base_url=url, headers=headers, timeout=timeout)
+        self._retries = retries
+
+    def rerank(
+        self,
+        candidates: Iterable[str],
+        parser_scores: Sequence[float] | None = None,
+        weighing: Weighing = Weighing(),  # noqa: B008 - immutable
+        tokens: Sequence[str] | None = None,
+    ) -> Ranking:
+        """Rank the candidates of one sentence, as ``Reranker.rerank`` does; ``tokens`` are its
+        words where the candidates hide them. Raises ServiceError."""
+        trees: list[Any] = list(candidates)
+        if parser_scores is not None:
+            if len(parser_scores) != len(trees):
+                raise RerankError(f"{len(parser_scores)} parser scores for {len(trees)} candidates")
+            trees = [
+                {"tree": tree, "score": score}
+                for tree, score in zip(trees, parser_scores, strict=True)
+            ]
+        sentence: dict[str, Any] = {"candidates": trees}
+        if tokens is not None:
+            sentence["tokens"] = list(tokens)
+        return self.rerank_lists([sentence], weighing)[0]
+
+    def rerank_lists(
+        self,
+        sentences: Sequence[Mapping[str, Any]],
+        weighing: Weighing = Weighing(),  # noqa: B008 - immutable
+        token_scores: bool = False,
+    ) -> list[Ranking]:
+        """A ranking for each sentence: ``{"id", "tokens", "candidates"}`` as docs/service.md has
+        them. Raises ServiceError."""
+        body = {
+            "sentences": list(sentences),
+            "lm_weight": weighing.lm_weight,
+            "criterion": weighing.criterion,
+            "return_token_scores": token_scores,
+        }
+        return _rankings(self._ask("POST", "/rerank", json=body))
+
+    def rerank_text(
+        self,
+        nbest: str | bytes,
+        weighing: Weighing = Weighing(),  # noqa: B008 - immutable
+        format: str = "auto",
+    ) -> list[Ranking]:
+        """A ranking for each sentence of an n-best text in any dialect. Raises ServiceError."""
+        query = {
+            "format": format,
+            "lm_weight": weighing.lm_weight,
+            "criterion": weighing.criterion,
+        }
+        content = nbest.encode() if isinstance(nbest, str) else nbest
+        headers = {"Content-Type": "text/plain"}
+        return _rankings(
+            self._ask("POST", "/rerank", content=content, params=query, headers=headers)
+        )
+
+    def score(self, trees: Sequence[str]) -> list[float | None]:
+        """The log-probability of each tree in nats; None for what is no tree. Raises
+        ServiceError."""
+        answer = self._ask("POST", "/score", json={"trees": list(trees)})
+        return [one["log_probability"] for one in answer["results"]]
+
+    def info(self) -> dict[str, Any]:
+        """Version, models and limits of the service. Raises ServiceError."""
+        found: dict[str, Any] = self._ask("GET", "/info")
+        return found
+
+    def close(self) -> None:
+        self._http.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:
+        self.close()
+
+    def _ask(self, method: str, path: str, **request: Any) -> Any:
+        for attempt in range(self._retries + 1):
+            is_last = attempt == self._retries
+            try:
+                answer = self._http.request(method, path, **request)
+            except httpx.TransportError as error:
+                if is_last or isinstance(error, httpx.TimeoutException):
+                    message = f"{self._http.base_url}: {type(error).__name__}: {error}"
+                    raise ServiceError(0, "unreachable", message) from error
+                time.sleep(_pause(attempt, None))
+                continue
+            if answer.status_code in _RETRIED and not is_last:
+                time.sleep(_pause(attempt, answer.headers.get("retry-after")))
+                continue
+            if answer.is_success:
+                return answer.json()
+            raise _error(answer)
+        raise AssertionError("the last attempt answers or raises")
+
+
+def _pause(attempt: int, asked: str | None) -> float:
+    """Seconds; never less than asked for, and spread, so that clients do not come back at once."""
+    least = float(asked) if asked is not None and asked.isdigit() else 0.1 * 2**attempt
+    return min(_LONGEST_PAUSE, least) * random.uniform(1, 1.25)
+
+
+def _error(answer: httpx.Response) -> ServiceError:
+    try:
+        error = answer.json()["error"]
+        return ServiceError(
+            answer.status_code, error["code"], error["message"], error["request_id"]
+        )
+    except (ValueError, LookupError, TypeError):  # a proxy's answer
+        return ServiceError(answer.status_code, "http", answer.reason_phrase)
+
+
+def _rankings(answer: Any) -> list[Ranking]:
+    return [
+        Ranking(
+            sentence["id"],
+            tuple(map(_ranked, sentence["ranking"])),
+            tuple(
+                Rejected(one["index"], one["line"], one["code"], one["message"], "")
+                for one in sentence["rejected"]
+            ),
+            sentence["fallback"] or "",
+        )
+        for sentence in answer["sentences"]
+    ]
+
+
+def _ranked(entry: dict[str, Any]) -> Ranked:
+    fields = dict(entry)
+    score = fields.pop("relevance_score")
+    scores = fields.pop("token_scores", None)
+    if fields["perplexity"] is None:
+        fields["perplexity"] = float("inf")
+    token_scores = None if scores is None else tuple((token, value) for token, value in scores)
+    return Ranked(score=score, token_scores=token_scores, **fields)

@@ -1,0 +1,205 @@
+"""Candidates become trees of their sentence, or are rejected with a code."""
+
+from __future__ import annotations
+
+import pytest
+
+from reranker.errors import InputError
+from reranker.linearize import linearize
+from reranker.nbest import NBest, Sentence
+from reranker.nbest.data import RawCandidate, RawList
+from reranker.nbest.faithful import Source, accept, printable
+from reranker.nbest.notation import Notation
+from reranker.textfiles import MAX_LINE
+from reranker.trees import MAX_DEPTH, MAX_WORDS
+from tests.reranker.nbest.summaries import accepted, rejected, trees
+
+BRACKETS, BARE, LINEARIZED = Notation.BRACKETS, Notation.BARE, Notation.LINEARIZED
+RUNS = "(S1 (S (NP (PRP It)) (VP (VBZ runs)) (. .)))"
+RUNS_TOKENS = "(S (NP It )NP (VP runs )VP . )S"
+
+
+def accept_texts(
+    *texts: str,
+    notation: Notation = BRACKETS,
+    repair: bool = False,
+    restore: bool = False,
+    words: str = "",
+    tags: str = "",
+) -> NBest:
+    found = [RawCandidate(line, text) for line, text in enumerate(texts, 1)]
+    sentence = Sentence(tuple(words.split()), tuple(tags.split())) if words else None
+    source = Source("f", notation, repair, restore)
+    return accept(RawList("s1", 1, found), source, sentence)
+
+
+@pytest.mark.parametrize(
+    ("notation", "text", "code"),
+    [
+        (BRACKETS, "", "empty"),
+        (BRACKETS, "(())", "empty"),
+        (BRACKETS, "(S1 (S (NP (-NONE- *))))", "empty"),
+        (BRACKETS, "It runs .", "not-a-tree"),
+        (BRACKETS, RUNS[1:], "not-a-tree"),
+        (BRACKETS, RUNS + ")", "unbalanced"),
+        (BRACKETS, RUNS[:-1], "unbalanced"),
+        (BRACKETS, f"{RUNS} {RUNS}", "unbalanced"),
+        (BRACKETS, "(S" * (MAX_DEPTH + 1) + " a" + ")" * (MAX_DEPTH + 1), "too-deep"),
+        (BRACKETS, "(S" + " (NN a)" * (MAX_WORDS + 1) + ")", "too-long"),
+        (BRACKETS, "(S (NN " + "a" * MAX_LINE + "))", "too-long"),
+        (BRACKETS, "(S (NN caf\udce9))", "encoding"),
+        (BRACKETS, "(S (NN \ud800))", "encoding"),
+        (BRACKETS, "(S (PRP It) (VBZ runs))", "wrong-length"),
+        (BRACKETS, RUNS.replace("runs", "walks"), "wrong-words"),
+        (BARE, "(S (NP It) (VP runs) .", "unbalanced"),
+        (BARE, "(S (NP It) (VP runs)) .", "not-a-tree"),
+        (BARE, "(S (NP It) (VP walks) .)", "wrong-words"),
+        (BARE, "(S (NP It) (VP runs))", "wrong-length"),
+        (LINEARIZED, "(S (NP XX )NP (VP XX )NP . )S", "unbalanced"),
+        (LINEARIZED, "(S (NP XX )NP (VP XX )VP . ", "unbalanced"),
+        (LINEARIZED, "(S (NP XX )NP (VP XX )VP . XX )S", "wrong-length"),
+        (LINEARIZED, "(S (NP , )NP (VP XX )VP . )S", "wrong-words"),
+        (LINEARIZED, "<s> </s>", "empty"),
+    ],
+)
+def test_codes(notation: Notation, text: str, code: str) -> None:
+    nbest = accept_texts(text, notation=notation, words="It runs .")
+    assert rejected(nbest) == [(0, 1, code)]
+    assert nbest.rejected[0].message
+    assert nbest.rejected[0].file == "f"
+    nbest.rejected[0].text.encode()  # can be written
+
+
+def test_places_count_from_the_first_index() -> None:
+    raw = RawList("s1", 1, [RawCandidate(1, RUNS), RawCandidate(2, "("), RawCandidate(3, RUNS)])
+    nbest = accept(raw, Source("f", BRACKETS, False), None, 7)
+    assert [one.index for one in nbest.candidates] == [7, 9]
+    assert rejected(nbest) == [(8, 2, "unbalanced")]
+
+
+def test_the_words_of_a_list_are_its_first_tree_s() -> None:
+    nbest = accept_texts("(S (", "(S (A a) (B b))", "(S (A a) (C c))", "(X (A a) (B b))")
+    assert rejected(nbest) == [(0, 1, "unbalanced"), (2, 3, "wrong-words")]
+    assert accepted(nbest) == ["(S a b )S", "(X a b )X"]
+
+
+def test_the_words_are_those_of_a_tree_that_hides_none() -> None:
+    nbest = accept_texts("(S UNK-LC-s b)", "(S <unk> (X b))", "(S (X a) b)", notation=BARE)
+    assert accepted(nbest) == ["(S a b )S", "(S a (X b )X )S", "(S (X a )X b )S"]
+
+
+def test_the_given_words_come_before_the_file_s() -> None:
+    raw = RawList("s1", 1, [RawCandidate(1, "(S (A a))")], Sentence(("b",)))
+    assert rejected(accept(raw, Source("f", BRACKETS, False))) == [(0, 1, "wrong-words")]
+    given = accept(raw, Source("f", BRACKETS, False), Sentence(("A",)))
+    assert accepted(given) == ["(S A )S"]
+    assert given.sentence == Sentence(("A",))
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("(S (-LRB- -LRB-) (NN a))", "-lrb- a"),
+        ("(S (-LRB- \\() (NN a))", "-LRB- a"),
+        ("(S (-LRB- -LSB-) (NN a))", "[ a"),
+        ("(S (-LRB- [) (NN a))", "-LSB- a"),
+        ("(S (-LRB- -LCB-) (NN a))", "{ a"),
+        ("(S (`` ``) (NN a))", '" a'),
+        ("(S (CD 1\\/2) (NN a))", "1/2 a"),
+        ("(S (DT the) (NN a))", "The a"),
+        ("(S (NN UNK-LC-s) (NN a))", "runs a"),
+    ],
+)
+def test_words_are_the_sentence_s_own(text: str, words: str) -> None:
+    nbest = accept_texts(text, words=words)
+    first, second = words.split()
+    (one,) = nbest.candidates
+    assert one.tokens == ("(S", first, second, ")S")
+    assert one.words == [first, second]
+    assert one.text == text
+
+
+def test_the_tree_has_the_sentence_s_words_and_its_own_traces() -> None:
+    text = "(S (NP-SBJ (-NONE- *)) (VP (VB go) (NP (NN UNK))))"
+    nbest = accept_texts(text, words="Go home")
+    assert trees(nbest) == ["(S (NP-SBJ (-NONE- *)) (VP (VB Go) (NP (NN home))))"]
+    assert accepted(nbest) == ["(S (VP Go (NP home )NP )VP )S"]
+
+
+def test_restored_candidates() -> None:
+    nbest = accept_texts(
+        "(S (NP UNK) runs)", notation=BARE, words="It runs", tags="PRP VBZ", restore=True
+    )
+    (one,) = nbest.candidates
+    assert (one.text, one.tags) == ("(S (NP (PRP It)) (VBZ runs))", None)
+    assert linearize(one.tree) == one.tokens == ("(S", "(NP", "It", ")NP", "runs", ")S")
+    # Tags that a parser told are kept, those that stand for any are not.
+    for own, expected in (("JJ", "JJ"), ("XX", "PRP")):
+        nbest = accept_texts(f"(S ({own} It) ({own} UNK))", words="It runs", tags="PRP PRP",
+                             restore=True)  # fmt: skip
+        assert [one.text for one in nbest.candidates] == [f"(S ({expected} It) ({expected} runs))"]
+
+
+def test_hidden_words_that_nobody_tells() -> None:
+    with pytest.raises(InputError, match=r"f:1: the words are XX"):
+        accept_texts("(S (NP XX )NP . )S", notation=LINEARIZED)
+    # In brackets XX can be a word.
+    assert accepted(accept_texts("(S (NN XX))")) == ["(S XX )S"]
+
+
+@pytest.mark.parametrize(
+    ("notation", "text", "repaired"),
+    [
+        (BRACKETS, RUNS[:-1], "(S (NP (PRP It) ) (VP (VBZ runs) ) (. .) )"),
+        (BRACKETS, RUNS + ")", "(S (NP (PRP It) ) (VP (VBZ runs) ) (. .) )"),
+        (BRACKETS, "(S (NP (PRP It)) (VP (VBZ runs)))", None),
+        (BRACKETS, "(S (NP (PRP It)) (VP (VBZ runs)) (. .) (. .))", None),
+        (BRACKETS, "(NP (PRP It)) (VP (VBZ runs)) (. .)", None),
+        (BARE, "(S (NP It) (VP runs) .))", "(S (NP It ) (VP runs ) . )"),
+        (BARE, "(S (NP It) (VP runs) . .)", "(S (NP It ) (VP runs ) . )"),
+        (LINEARIZED, "(S (NP XX )_NP (VP XX )_VP .", "(S (NP XX )_NP (VP XX )_VP . )_S"),
+        (LINEARIZED, "(S (NP XX )NP (VP XX )VP )S", "(S (NP XX )NP (VP XX )VP XX )S"),
+        (LINEARIZED, "(S (NP XX )NP (VP , )VP . )S", "(S (NP XX )NP (VP , )VP . )S"),
+        (LINEARIZED, "(S XX XX XX XX )S )S", None),
+        (LINEARIZED, "XX )NP )S", None),
+    ],
+)
+def test_repairs_are_trees_of_the_sentence(
+    notation: Notation, text: str, repaired: str | None
+) -> None:
+    assert rejected(accept_texts(text, notation=notation, words="It runs .")) != []
+    (one,) = accept_texts(text, notation=notation, words="It runs .", repair=True).candidates
+    assert one.is_repaired
+    assert one.words == ["It", "runs", "."]
+    assert linearize(one.tree) == one.tokens
+    if repaired:
+        assert one.text == repaired
+
+
+def test_repair_leaves_whole_candidates_alone() -> None:
+    (one,) = accept_texts(RUNS, words="It runs .", repair=True).candidates
+    assert (one.text, one.is_repaired) == (RUNS, False)
+
+
+def test_other_words_cannot_be_repaired() -> None:
+    nbest = accept_texts(RUNS.replace("runs", "walks"), words="It runs .", repair=True)
+    assert rejected(nbest) == [(0, 1, "wrong-words")]
+
+
+def test_traces_are_no_words_to_repair() -> None:
+    nbest = accept_texts("(S (-NONE- *) (NN a))", words="b a", repair=True)
+    assert trees(nbest) == []
+    nbest = accept_texts("(S (-NONE- *) (NN a))", words="a b", repair=True)
+    assert trees(nbest) == ["(S (NN a) (XX b))"]
+
+
+def test_fallbacks() -> None:
+    other = "(S (NP (PRP We)) (VP (VBP run)))"
+    assert accept_texts("(S (", other).fallback == "(TOP )"  # nothing is rejected for its words
+    assert accept_texts("(S (", other, words="It runs .").fallback == other
+    assert accept_texts("(S (", words="It runs .").fallback == "(TOP (S (XX It) (XX runs) (XX .)))"
+    assert accept_texts("(S (").fallback == "(TOP )"
+
+
+def test_printable() -> None:
+    assert printable("café \udce9 \ud800") == "café \ufffd \ufffd"
