@@ -18,15 +18,16 @@ import re
 import tempfile
 from array import array
 from collections.abc import Callable, Iterator
-from typing import NamedTuple
-
-import numpy as np
-from numpy.typing import NDArray
+from typing import TYPE_CHECKING, NamedTuple
 
 from reranker.errors import InputError
 from reranker.nbest.data import RawCandidate, RawList, Sentence
 from reranker.nbest.source import NumberedLines
 from reranker.nbest.words import escaped, is_placeholder, split_words
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
 
 MAX_GAP = 10_000
 
@@ -113,6 +114,8 @@ def _by_sentence(
 ) -> Iterator[tuple[int, list[_Line]]]:
     """Every sentence with its lines in the file's order; a line without a number goes with the one
     before it."""
+    import numpy as np  # slow to import, and `rerank --help` answers at once
+
     ids, line_numbers, lengths = array("q"), array("q"), array("q")
     with tempfile.TemporaryFile(prefix="rerank-") as spool:
         latest = number = 0
@@ -156,7 +159,9 @@ def _check_gaps(
     order: NDArray[np.int64],
 ) -> None:
     """Raise InputError for a number so far from the others that no parser can have written it."""
-    gaps = np.diff(sentences, prepend=-1)
+    gaps = sentences.copy()
+    gaps[1:] -= sentences[:-1]
+    gaps[0] += 1
     widest = int(gaps.argmax())
     if gaps[widest] > MAX_GAP:
         line = line_numbers[int(order[widest])]
