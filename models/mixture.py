@@ -139,10 +139,8 @@ def _blocks(components: Tensor, embedding: Tensor, elements: int) -> Iterator[sl
 
 
 def _scoring_blocks(count: int, mixture: int) -> Iterator[slice]:
-    """Slices of rows of like size: a last block of few rows would round differently
-    (see reranker.scoring.LEAST_ROWS)."""
-    blocks = max(1, -(-count * mixture // _SCORING_ROWS))
-    step = max(1, -(-count // blocks))
+    """Slices of rows, each but the last a multiple of 32 (why: reranker.scoring.ROW_MULTIPLE)."""
+    step = max(32, _SCORING_ROWS // mixture // 32 * 32)
     return (slice(start, start + step) for start in range(0, count, step))
 
 

@@ -20,9 +20,11 @@ from models import AwdLstmDoc, State
 # Rows of one step and one decoding; bounds memory however many candidates there are.
 MAX_ROWS = 4_096
 
-# Matrix products of a few rows add up in another order than larger ones. With never fewer than
-# this, a row's result is the same to the last bit whatever is computed beside it.
-LEAST_ROWS = 32
+# Rows are computed in multiples of this. Matrix products of a few rows add up in another order than
+# larger ones, and numbers left over when a vector unit's width has been divided out go through
+# other code; without either, a row's result is the same to the last bit whatever is beside it.
+# (Seen on x86 with one or two threads and layers whose sizes are multiples of 4.)
+ROW_MULTIPLE = 32
 
 
 @dataclass(slots=True)
@@ -104,14 +106,14 @@ def _level(model: AwdLstmDoc, level: Level, state: State) -> tuple[State, torch.
     targets = torch.tensor(level.edge_targets, device=device)
     values = torch.empty(len(targets), dtype=torch.float64)
     states = []
-    step = -(-len(tokens) // -(-len(tokens) // MAX_ROWS))
+    step = _multiple(-(-len(tokens) // -(-len(tokens) // MAX_ROWS)))
     for start in range(0, len(tokens), step):
         rows = slice(start, start + step)
         before = tuple((hidden[parents[rows]], cell[parents[rows]]) for hidden, cell in state)
         features, after = model.step(tokens[rows], before)
         states.append(after)
         mine = ((edge_rows >= start) & (edge_rows < start + step)).nonzero().squeeze(1)
-        padding = max(0, LEAST_ROWS - len(mine))
+        padding = _multiple(len(mine)) - len(mine)
         continued = functional.pad(edge_rows[mine] - start, (0, padding))
         features = features._replace(
             components=features.components[continued], log_weights=features.log_weights[continued]
@@ -127,8 +129,12 @@ def _level(model: AwdLstmDoc, level: Level, state: State) -> tuple[State, torch.
 
 
 def _padded(rows: list[int]) -> list[int]:
-    """At least ``LEAST_ROWS`` of them; those added (parent 0, token 0) are never asked for."""
-    return rows + [0] * (LEAST_ROWS - len(rows))
+    """A multiple of ``ROW_MULTIPLE``; those added (parent 0, token 0) are never asked for."""
+    return rows + [0] * (_multiple(len(rows)) - len(rows))
+
+
+def _multiple(count: int) -> int:
+    return -(-count // ROW_MULTIPLE) * ROW_MULTIPLE
 
 
 def score_one_by_one(

@@ -68,15 +68,24 @@ def test_nothing_to_score() -> None:
     assert totals([]).tolist() == []
 
 
-def test_scores_are_the_same_to_the_last_bit_whatever_is_beside_them() -> None:
-    # A real model's sizes: with small ones all kernels add up alike.
+@pytest.mark.parametrize(
+    ("config", "count"),
+    [
+        # A real model's sizes, for the sake of the matrix products, and odd ones, for vectors.
+        (Config(3_000, 128, (320, 320, 256), (0, 0, 1, 2), embedding_range=0.5), 150),
+        (Config(50, 12, (16, 14, 12), (0, 1, 1, 2), embedding_range=1.0), 3_000),
+    ],
+)
+def test_scores_are_the_same_to_the_last_bit_whatever_is_beside_them(
+    config: Config, count: int
+) -> None:
     torch.manual_seed(3)
     generator = random.Random(3)
-    config = Config(3_000, 128, (320, 320, 256), (0, 0, 1, 2), embedding_range=0.5)
     model = AwdLstmDoc(config).eval()
+    words = config.vocabulary_size
     sequences = [
-        [generator.randrange(1, 3_000) for _ in range(generator.randrange(2, 30))] + [0]
-        for _ in range(150)
+        [generator.randrange(1, words) for _ in range(generator.randrange(2, 30))] + [0]
+        for _ in range(count)
     ]
 
     def totals(chosen: list[list[int]]) -> list[float]:
