@@ -95,18 +95,22 @@ def _read(index: int, raw: RawCandidate, source: Source) -> _Read:
         byte = ord(surrogate[0]) - 0xDC00
         message = f"byte 0x{byte:02x} is not UTF-8" if byte >= 0x80 else "half a surrogate pair"
         raise TreeError("encoding", message)
+    fault: TreeError | None = None
     if source.notation is Notation.BRACKETS:
         try:
             tokens = linearize_text(text)
-        except TreeError:
+        except TreeError as error:
             if not source.repair:
                 raise
+            fault = error
         else:
             words = tuple(token for token in tokens if token[0] not in "()")
             if not words:
                 raise TreeError("empty", "the tree has no words but traces")
             return _Read(index, raw, words, tokens, None)
     skeleton = read_skeleton(text, source.notation)
+    if fault and not skeleton.faults:
+        skeleton.faults.append(fault)  # in a trace, say, which the skeleton leaves out
     if skeleton.faults and not source.repair:
         raise skeleton.faults[0]
     return _Read(index, raw, tuple(skeleton.words), tuple(skeleton.tokens), skeleton)

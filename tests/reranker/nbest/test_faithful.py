@@ -203,3 +203,11 @@ def test_fallbacks() -> None:
 
 def test_printable() -> None:
     assert printable("café \udce9 \ud800") == "café \ufffd \ufffd"
+
+
+def test_a_repair_within_a_trace_is_one_too() -> None:
+    # Found by fuzzing: all that is broken is left out, and yet the text is no tree.
+    nbest = accept_texts("(S1 (PRP It)) (-NONE- *", repair=True)
+    (candidate,) = nbest.candidates
+    assert candidate.is_repaired
+    assert linearize(candidate.tree) == candidate.tokens == ("It",)
