@@ -155,9 +155,8 @@ def _log_sums(rows: Tensor, weight: Tensor, bias: Tensor) -> Tensor:
     sums = torch.zeros(len(rows), dtype=wide, device=rows.device)
     scaled_rows, scaled_bias = rows * _LOG2_E, bias * _LOG2_E
     block = rows.new_empty(len(rows), _SCORING_WORDS)
-    for some, some_bias in zip(
-        weight.split(_SCORING_WORDS), scaled_bias.split(_SCORING_WORDS), strict=True
-    ):
+    for start in range(0, len(weight), _SCORING_WORDS):
+        some, some_bias = (part[start : start + _SCORING_WORDS] for part in (weight, scaled_bias))
         logits = block if len(some) == _SCORING_WORDS else rows.new_empty(len(rows), len(some))
         torch.addmm(some_bias, scaled_rows, some.T, out=logits).exp2_()
         sums += logits.sum(1, dtype=wide)

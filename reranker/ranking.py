@@ -57,6 +57,15 @@ class Ranked:
     """Each token of the linearised tree, ``<eos>`` last, with its log-probability in nats summed
     over the ensemble: together they are ``-nll``."""
 
+    def to_dict(self) -> dict[str, Any]:
+        """Plain data for JSON, which knows no infinity: such a perplexity is None."""
+        data = {name: getattr(self, name) for name in self.__slots__}
+        if self.token_scores is None:
+            del data["token_scores"]
+        if not math.isfinite(self.perplexity):
+            data["perplexity"] = None
+        return data
+
 
 @dataclass(frozen=True, slots=True)
 class Ranking:
@@ -100,14 +109,7 @@ class Ranking:
             "best_index": best.index if best else None,
             "margin": self.margin,
             "fallback": None if best else self.fallback,
-            "ranking": [
-                {
-                    name: getattr(one, name)
-                    for name in Ranked.__slots__
-                    if name != "token_scores" or one.token_scores is not None
-                }
-                for one in self.ranking
-            ],
+            "ranking": [one.to_dict() for one in self.ranking],
             "rejected": [
                 {
                     "index": one.index,

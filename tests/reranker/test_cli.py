@@ -352,3 +352,14 @@ def test_twenty_kills(output: str, tmp_path: Path, models: list[str]) -> None:
             out.unlink()
     subprocess.run([*command, str(out), "--resume"], check=True, stderr=subprocess.DEVNULL)
     assert out.read_bytes() == whole.read_bytes()
+
+
+def test_a_perplexity_beyond_the_number_range(tmp_path: Path, models: list[str]) -> None:
+    tall = "(S1 " + "(NP " * 1_500 + "(NN end)" + ")" * 1_501
+    file = write(tmp_path / "n.txt", bllip(("(S1 (NP (NN end)))", tall)))
+    (row,) = ranked(["--nbest", file, "--models", *models], tmp_path / "out")
+    jsonschema.validate(row, SCHEMA)
+    assert [(one["index"], one["perplexity"] is None) for one in row["ranking"]] == [
+        (0, False),
+        (1, True),
+    ]
