@@ -2,7 +2,7 @@ PYTHON ?= python3
 BIN := .venv/bin
 INSTALLED := .venv/.installed
 
-.PHONY: install check test demo clean
+.PHONY: install check test demo serve clean
 
 install: $(INSTALLED)
 
@@ -28,6 +28,10 @@ demo: install
 	$(BIN)/rerank --nbest examples/parses.txt --models ckpt/*.pt --output ranked --out demo.tmp \
 		--gold examples/gold.mrg --gold-tags
 	$(BIN)/python examples/show_changes.py demo.tmp
+
+# http://127.0.0.1:8000, until interrupted.
+serve: install
+	$(BIN)/rerank serve --models ckpt/*.pt
 
 clean:
 	rm -rf .venv build dist *.egg-info *.tmp .mypy_cache .ruff_cache .pytest_cache \

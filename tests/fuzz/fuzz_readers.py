@@ -41,7 +41,8 @@ def one_input(data: bytes) -> None:
         restore=choice >= 128,
     )
     with contextlib.suppress(InputError):
-        for position, found in enumerate(read_nbest(nbest, options=options, warn=lambda message: None)):
+        lists = read_nbest(nbest, options=options, warn=lambda message: None)
+        for position, found in enumerate(lists):
             for one in found.candidates:
                 assert one.words == found.candidates[0].words
                 assert one.tree.leaves()

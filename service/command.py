@@ -1,0 +1,146 @@
+"""``rerank serve``: settings, a web server, and what signals mean to it.
+
+torch and the web server are imported once the settings are found to be in order.
+"""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+import contextlib
+import os
+import signal
+import socket
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+import structlog
+
+from reranker.checkpoint_paths import checkpoint_paths
+from reranker.errors import InputError
+from service import logs
+from service.errors import ServiceError
+from service.settings import Settings, add_arguments, load_settings
+
+if TYPE_CHECKING:
+    import uvicorn
+    from fastapi import FastAPI
+
+    from service.lifecycle import Service
+
+__all__ = ["add_arguments", "run", "serve"]
+
+_LOGGER = structlog.get_logger("rerank.serve")
+
+# For connections that are still open after everything was answered.
+_CLOSING_SECONDS = 1
+# Longer than a minute, after which load balancers give a connection up: they must be the first.
+_IDLE_SECONDS = 75
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Serve until SIGTERM; returns the exit code."""
+    settings = load_settings(vars(arguments))
+    checkpoint_paths(settings.models)
+    # torch's threads otherwise wait for each other by spinning, and with the web server on one of
+    # their cores scoring takes several times as long. Read when torch is loaded.
+    os.environ.setdefault("OMP_WAIT_POLICY", "PASSIVE")
+    if settings.device.startswith("cuda"):
+        import torch
+
+        if not torch.cuda.is_available():
+            raise InputError(f"--device {settings.device}: no CUDA device here")
+    logs.configure(settings)
+    from service.app import create_app
+
+    return serve(create_app(None, settings), settings)
+
+
+def serve(app: FastAPI, settings: Settings) -> int:
+    """Serve an application of ``create_app`` until SIGTERM; returns the exit code.
+
+    Raises RerankError if its models cannot be loaded or the address is taken.
+    """
+    import uvicorn
+
+    class Server(uvicorn.Server):
+        """Leaves signals to us: uvicorn would stop listening at once and die by the signal."""
+
+        @contextlib.contextmanager
+        def capture_signals(self) -> Iterator[None]:
+            yield
+
+    config = uvicorn.Config(
+        app,
+        http="h11",
+        ws="none",
+        lifespan="on",
+        log_config=None,
+        access_log=False,
+        server_header=False,
+        proxy_headers=False,
+        timeout_keep_alive=_IDLE_SECONDS,
+        timeout_graceful_shutdown=_CLOSING_SECONDS,
+    )
+    with _listener(settings) as listener:
+        return asyncio.run(_serve(Server(config), listener, app.state.service))
+
+
+def _listener(settings: Settings) -> socket.socket:
+    family = socket.AF_INET6 if ":" in settings.host else socket.AF_INET
+    try:
+        return socket.create_server((settings.host, settings.port), family=family, backlog=2048)
+    except OSError as error:
+        message = f"cannot listen on {settings.host} port {settings.port}: {error.strerror}"
+        raise InputError(message) from error
+
+
+async def _serve(server: uvicorn.Server, listener: socket.socket, service: Service) -> int:
+    loop = asyncio.get_running_loop()
+    stop = asyncio.Event()
+    reloads: set[asyncio.Task[None]] = set()
+
+    def ask_to_stop() -> None:
+        if stop.is_set():
+            server.force_exit = True  # asked twice: now
+        stop.set()
+
+    def ask_to_reload() -> None:
+        reload = asyncio.create_task(_reload(service))
+        reloads.add(reload)
+        reload.add_done_callback(reloads.discard)
+
+    for number in (signal.SIGTERM, signal.SIGINT):
+        loop.add_signal_handler(number, ask_to_stop)
+    loop.add_signal_handler(signal.SIGHUP, ask_to_reload)
+    serving = asyncio.create_task(server.serve(sockets=[listener]))
+    watching = asyncio.create_task(_watch(server, listener, service, stop))
+    await asyncio.wait({serving, watching}, return_when=asyncio.FIRST_COMPLETED)
+    server.should_exit = True
+    await serving
+    watching.cancel()
+    if service.failure is not None:
+        raise service.failure
+    return 0
+
+
+async def _watch(
+    server: uvicorn.Server, listener: socket.socket, service: Service, stop: asyncio.Event
+) -> None:
+    """Says where it listens; ends when the server has to: models that cannot be loaded, or a signal
+    and nobody inside any more."""
+    while not server.started:
+        await asyncio.sleep(0.01)
+    host, port = listener.getsockname()[:2]
+    _LOGGER.info("listening", url=f"http://{f'[{host}]' if ':' in host else host}:{port}")
+    while not stop.is_set() and service.failure is None:
+        with contextlib.suppress(TimeoutError):
+            await asyncio.wait_for(stop.wait(), 0.1)
+    if service.failure is None:
+        _LOGGER.info("draining", in_flight=service.in_flight)
+        await service.drain()
+
+
+async def _reload(service: Service) -> None:
+    with contextlib.suppress(ServiceError):  # it is in the log
+        await service.reload()

@@ -1,0 +1,115 @@
+"""What every request meets first: an id, a look at its key, and on the way out headers, a line in
+the log and a count."""
+
+from __future__ import annotations
+
+import re
+import time
+import uuid
+from collections.abc import Collection
+
+import structlog
+from starlette.datastructures import Headers, MutableHeaders
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+from service.errors import ServiceError, envelope, internal
+from service.lifecycle import Service
+from service.logs import described
+
+_LOGGER = structlog.get_logger("rerank.request")
+_REQUEST_ID = re.compile(r"[\w.-]{1,64}", re.ASCII)
+_METHODS = {"GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"}
+_QUIET = {"/health/live", "/health/ready", "/metrics"}
+
+SECURITY_HEADERS = {
+    "Content-Security-Policy": "default-src 'self'; base-uri 'none'; object-src 'none'; "
+    "form-action 'self'; frame-ancestors 'none'",
+    "X-Content-Type-Options": "nosniff",
+    "X-Frame-Options": "DENY",
+    "Referrer-Policy": "no-referrer",
+    "Cross-Origin-Opener-Policy": "same-origin",
+    "Cross-Origin-Resource-Policy": "same-origin",
+    "Permissions-Policy": "camera=(), geolocation=(), microphone=()",
+}
+
+
+class Front:
+    """The outermost layer. Nothing gets past it as an exception."""
+
+    def __init__(self, app: ASGIApp, service: Service, paths: Collection[str]) -> None:
+        self._app, self._service, self._paths = app, service, set(paths)
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] != "http":
+            await self._app(scope, receive, send)
+            return
+        started = time.monotonic()
+        given = Headers(scope=scope).get("x-request-id", "")
+        request_id = given if _REQUEST_ID.fullmatch(given) else uuid.uuid4().hex
+        details: dict[str, object] = {}
+        scope.setdefault("state", {}).update(
+            request_id=request_id, arrived=started, details=details
+        )
+        status = 0
+
+        async def send_with_headers(message: Message) -> None:
+            nonlocal status
+            if message["type"] == "http.response.start":
+                status = message["status"]
+                headers = MutableHeaders(scope=message)
+                headers["X-Request-ID"] = request_id
+                for name, value in SECURITY_HEADERS.items():
+                    headers.setdefault(name, value)
+                headers.setdefault("Cache-Control", "no-store")
+                if self._service.is_draining:
+                    headers["Connection"] = "close"
+            await send(message)
+
+        try:
+            await self._app(scope, receive, send_with_headers)
+        except Exception as error:
+            details.update(described(error, self._service.settings.log_text))
+            _LOGGER.error("a mistake of the service", request_id=request_id, **details)
+            if not status:
+                await envelope(internal(), request_id)(scope, receive, send_with_headers)
+        finally:
+            self._count(scope, status, time.monotonic() - started)
+
+    def _count(self, scope: Scope, status: int, seconds: float) -> None:
+        path = scope["path"]
+        # Whatever else is asked for shares one label: a scan must not fill Prometheus.
+        label = "/page" if path.startswith("/page/") else path
+        label = label if label in self._paths else "other"
+        method = scope["method"] if scope["method"] in _METHODS else "other"
+        metrics = self._service.metrics
+        metrics.requests.labels(label, method, str(status)).inc()
+        metrics.latency.labels(label).observe(seconds)
+        if path in _QUIET and status == 200:
+            return
+        state = scope["state"]
+        _LOGGER.info(
+            "request",
+            request_id=state["request_id"],
+            method=method,
+            path=label,
+            status=status,
+            seconds=round(seconds, 4),
+            **state["details"],
+        )
+
+
+class KeyCheck:
+    """Behind CORS, whose preflights carry no key."""
+
+    def __init__(self, app: ASGIApp, service: Service) -> None:
+        self._app, self._service = app, service
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] == "http":
+            try:
+                self._service.keys.check(scope["path"], Headers(scope=scope))
+            except ServiceError as error:
+                request_id = scope["state"]["request_id"]
+                await envelope(error, request_id)(scope, receive, send)
+                return
+        await self._app(scope, receive, send)

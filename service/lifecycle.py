@@ -1,0 +1,168 @@
+"""The running service: its models, its queue, who is inside; how it starts, reloads and ends."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import time
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from functools import partial
+from pathlib import Path
+from typing import TypeVar
+
+import structlog
+
+from reranker import Reranker
+from reranker.checkpoint_paths import checkpoint_paths
+from reranker.errors import RerankError
+from reranker.nbest import NBest
+from reranker.nbest.data import RawCandidate, RawList
+from reranker.nbest.faithful import Source, accept
+from reranker.nbest.notation import Notation
+from service.access import Keys
+from service.batching import Batcher, Scores, Work
+from service.errors import ServiceError, overloaded, unavailable
+from service.logs import described
+from service.metrics import Metrics, device_of
+from service.settings import Settings
+
+_LOGGER = structlog.get_logger("rerank.service")
+
+T = TypeVar("T")
+
+
+class Service:
+    """One for each application."""
+
+    def __init__(self, reranker: Reranker | None, settings: Settings) -> None:
+        """Without a ``reranker`` the one that the settings name is loaded by ``start``."""
+        self.settings = settings
+        self.metrics = Metrics()
+        self.keys = Keys(settings)
+        self.reranker: Reranker | None = None
+        """None until it has scored something."""
+        self.is_draining = False
+        self.failure: RerankError | None = None
+        """Why the models could not be loaded at the start."""
+        self.in_flight = 0
+        self._given = reranker
+        self._batcher = Batcher(settings, self.metrics)
+        self._reloading = asyncio.Lock()
+        # Reading and writing of requests; two, so that a long one does not stop the others.
+        self._pool = ThreadPoolExecutor(2, "requests")
+
+    async def start(self) -> None:
+        """Load and warm up; ``failure`` tells if that went wrong."""
+        try:
+            given = self._given
+            if given is None:
+                given = await asyncio.to_thread(self._load)
+        except RerankError as error:
+            self.failure = error
+            return
+        self.metrics.watch_device(device_of(given))
+        self._batcher.start(lambda: _warm_up(self.reranker or given, self.settings))
+        while not self._batcher.is_ready and not self._batcher.is_hopeless:
+            await asyncio.sleep(0.01)
+        self.reranker = given
+        _LOGGER.info("ready", models=[one.name for one in given.members])
+
+    async def stop(self) -> None:
+        await asyncio.to_thread(self._batcher.stop)
+        self._pool.shutdown(wait=False, cancel_futures=True)
+
+    async def drain(self) -> None:
+        """Let nobody in any more and wait for those inside, no longer than the settings say."""
+        self.is_draining = True
+        until = time.monotonic() + self.settings.drain_seconds
+        await asyncio.sleep(min(self.settings.linger_seconds, self.settings.drain_seconds))
+        while self.in_flight and time.monotonic() < until:
+            await asyncio.sleep(0.02)
+        _LOGGER.info("drained", unfinished=self.in_flight)
+        await asyncio.to_thread(self._batcher.stop)
+
+    @property
+    def is_alive(self) -> bool:
+        return not self._batcher.is_hopeless
+
+    def check_ready(self) -> None:
+        """Raises ServiceError 503 if a request could not be scored now."""
+        self.current()
+        if not self._batcher.is_ready:
+            raise unavailable("worker-crashed", "the scoring thread starts anew")
+
+    def current(self) -> Reranker:
+        """The models; raises ServiceError 503 before there are any and when draining."""
+        if self.is_draining:
+            raise unavailable("draining", "the service is about to end", retry_after=5)
+        if self.reranker is None:
+            raise unavailable("loading", "the models are being loaded", retry_after=2)
+        return self.reranker
+
+    @contextlib.contextmanager
+    def visit(self) -> Iterator[Reranker]:
+        """A request's stay; gives the models it is to be answered with. Raises ServiceError 503 or
+        429."""
+        reranker = self.current()
+        if self.in_flight >= self.settings.queue_requests:
+            raise overloaded(self._batcher.retry_after())
+        self.in_flight += 1
+        self.metrics.in_flight.set(self.in_flight)
+        try:
+            yield reranker
+        finally:
+            self.in_flight -= 1
+            self.metrics.in_flight.set(self.in_flight)
+
+    async def in_thread(self, function: Callable[[], T]) -> T:
+        """Run what would hold up the event loop."""
+        return await asyncio.get_running_loop().run_in_executor(self._pool, function)
+
+    async def score(
+        self, reranker: Reranker, lists: Sequence[NBest], deadline: float, token_scores: bool
+    ) -> tuple[Scores, int]:
+        """The scores of each list and how many tokens that were; raises ServiceError."""
+        make = partial(Work, reranker, lists, deadline, token_scores)
+        work = await self.in_thread(make)
+        return await self._batcher.score(work), sum(work.sizes)
+
+    async def reload(self) -> Reranker:
+        """Load models and keys anew; requests already inside are answered with the old models.
+
+        Raises ServiceError if the files are no checkpoints; then the old models stay.
+        """
+        async with self._reloading:
+            try:
+                keys = Keys(self.settings)
+                reranker = await asyncio.to_thread(self._load)
+                await self._batcher.score(_warm_up(reranker, self.settings))
+            except (RerankError, ServiceError) as error:
+                self.metrics.reloads.labels("failed").inc()
+                _LOGGER.error("models not reloaded", **described(error, with_text=True))
+                raise ServiceError(409, "reload-failed", self._without_paths(str(error))) from error
+            self.keys, self.reranker = keys, reranker
+            self.metrics.reloads.labels("done").inc()
+            _LOGGER.info("models reloaded", models=[one.sha256 for one in reranker.members])
+            return reranker
+
+    def _load(self) -> Reranker:
+        paths = checkpoint_paths(self.settings.models)
+        return Reranker.load(paths, self.settings.combine, self.settings.device)
+
+    def _without_paths(self, message: str) -> str:
+        for name in (*self.settings.models, str(self.settings.api_keys_file)):
+            message = message.replace(f"{Path(name).parent}/", "")
+        return message
+
+
+def _warm_up(reranker: Reranker, settings: Settings) -> Work:
+    """A list to score before the first real one."""
+    trees = (
+        "(S1 (S (NP (PRP It)) (VP (VBZ runs)) (. .)))",
+        "(S1 (NP (NP (PRP It)) (NP (NNS runs)) (. .)))",
+    )
+    raw = RawList("warm-up", 1, [RawCandidate(1, tree) for tree in trees])
+    lists = [accept(raw, Source("warm-up", Notation.BRACKETS, False))]
+    deadline = time.monotonic() + settings.max_request_seconds
+    return Work(reranker, lists, deadline, is_warm_up=True)

@@ -1,0 +1,100 @@
+"""What ``/metrics`` counts, for Prometheus."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterable
+from pathlib import Path
+
+import torch
+from prometheus_client import (
+    CollectorRegistry,
+    Counter,
+    Gauge,
+    Histogram,
+    ProcessCollector,
+    generate_latest,
+)
+
+from reranker import Ranking, Reranker
+
+_SECONDS = (0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 120)
+_TOKENS = (100, 300, 1000, 3000, 10_000, 20_000, 40_000, 60_000, 100_000)
+
+
+class Metrics:
+    """The counters of one service, in a registry of their own."""
+
+    def __init__(self) -> None:
+        registry = self._registry = CollectorRegistry()
+        ProcessCollector(registry=registry)
+
+        def counter(name: str, text: str, *labels: str) -> Counter:
+            return Counter(f"rerank_{name}", text, labels, registry=registry)
+
+        def gauge(name: str, text: str) -> Gauge:
+            return Gauge(f"rerank_{name}", text, registry=registry)
+
+        def histogram(name: str, text: str, buckets: Iterable[float], *labels: str) -> Histogram:
+            return Histogram(
+                f"rerank_{name}", text, labels, registry=registry, buckets=tuple(buckets)
+            )
+
+        self.requests = counter("requests", "Requests answered", "path", "method", "status")
+        self.latency = histogram("request_seconds", "From arrival to answer", _SECONDS, "path")
+        self.in_flight = gauge("requests_in_flight", "Requests accepted and not yet answered")
+        self.dropped = counter("dropped", "Requests nobody waited for any more", "reason")
+        self.queue_requests = gauge("queue_requests", "Requests that wait for the device")
+        self.queue_tokens = gauge("queue_tokens", "Tokens that wait for the device")
+        self.queue_wait = histogram("queue_wait_seconds", "Wait for the device", _SECONDS)
+        self.batch_tokens = histogram("batch_tokens", "Tokens scored in one call", _TOKENS)
+        self.batch_requests = histogram(
+            "batch_requests", "Requests scored in one call", (1, 2, 4, 8, 16, 32, 64, 128)
+        )
+        self.scoring = histogram("scoring_seconds", "One scoring call", _SECONDS)
+        self.sentences = counter("sentences", "Sentences ranked")
+        self.candidates = counter("candidates", "Candidates ranked")
+        self.rejected = counter("rejected", "Candidates rejected", "code")
+        self.words = counter("words", "Words of the sentences ranked")
+        self.unknown_words = counter("unknown_words", "Those that a model does not know")
+        self.worker_restarts = counter("worker_restarts", "Crashes of the scoring thread")
+        self.memory_retries = counter("memory_retries", "Batches halved for lack of memory")
+        self.reloads = counter("model_reloads", "Models loaded anew", "result")
+        self.device_memory = gauge("device_memory_bytes", "GPU memory in use, else the process's")
+
+    def watch_device(self, device: str) -> None:
+        """Tell the memory of this device."""
+        self.device_memory.set_function(_memory(device))
+
+    def scored(self, tokens: int, requests: int, seconds: float) -> None:
+        """Count a call of the scoring thread."""
+        self.batch_tokens.observe(tokens)
+        self.batch_requests.observe(requests)
+        self.scoring.observe(seconds)
+
+    def ranked(self, rankings: Iterable[Ranking], words: int) -> None:
+        """Count an answer; ``words`` are those of its sentences."""
+        self.words.inc(words)
+        for ranking in rankings:
+            self.sentences.inc()
+            self.candidates.inc(len(ranking.ranking))
+            if ranking.best is not None:
+                self.unknown_words.inc(ranking.best.unknown_words)
+            for one in ranking.rejected:
+                self.rejected.labels(one.code).inc()
+
+    def text(self) -> bytes:
+        """In Prometheus's text format."""
+        return generate_latest(self._registry)
+
+
+def device_of(reranker: Reranker) -> str:
+    """Where the ensemble's tensors are."""
+    return str(reranker.members[0].model.embedding.device)
+
+
+def _memory(device: str) -> Callable[[], float]:
+    if device.startswith("cuda"):
+        return lambda: float(torch.cuda.memory_reserved(device))
+    page = os.sysconf("SC_PAGE_SIZE")
+    return lambda: float(Path("/proc/self/statm").read_text().split()[1]) * page

@@ -1,0 +1,175 @@
+"""What ``/openapi.json`` and ``/docs`` say: bodies with their examples, answers, errors."""
+
+from __future__ import annotations
+
+import json
+from html import escape
+from typing import Any
+
+from fastapi import FastAPI
+from fastapi.openapi.utils import get_openapi
+from pydantic import BaseModel
+from pydantic.json_schema import models_json_schema
+
+from service import schemas
+
+_REFERENCE = "#/components/schemas/{model}"
+_FORMS = (
+    schemas.SentencesRequest,
+    schemas.TextRequest,
+    schemas.DocumentsRequest,
+    schemas.TextsRequest,
+)
+_ERRORS = {
+    400: "not JSON",
+    401: "no key, or a wrong one",
+    403: "not an admin key",
+    408: "the body took too long to arrive",
+    409: "the new models cannot be loaded; the old ones stay",
+    413: "the body is too long",
+    415: "neither JSON nor text",
+    422: "a field is wrong or a limit passed; `param` names it",
+    429: "too many requests wait; see Retry-After",
+    503: "loading, draining, or scoring had to start anew; see Retry-After",
+    504: "the deadline has passed",
+}
+_BODY_ERRORS = (400, 401, 408, 413, 415, 422, 429, 503, 504)
+_TEXT_EXAMPLE = schemas.TextRequest.model_json_schema()["examples"][0]["nbest"]
+
+
+def rerank() -> dict[str, Any]:
+    """Arguments of the route, as for the functions below."""
+    answer = schemas.RerankAnswer | schemas.DocumentsAnswer | list[schemas.TextResult]
+    return _route(answer, _BODY_ERRORS, _json_body(*_FORMS) | _text_body())
+
+
+def validate() -> dict[str, Any]:
+    return _route(schemas.ValidateAnswer, _BODY_ERRORS, _json_body(*_FORMS) | _text_body())
+
+
+def score() -> dict[str, Any]:
+    return _route(schemas.ScoreAnswer, _BODY_ERRORS, _json_body(schemas.ScoreRequest))
+
+
+def reload() -> dict[str, Any]:
+    return _route(schemas.ReloadAnswer, (401, 403, 409, 503))
+
+
+def plain(answer: type[BaseModel], *errors: int) -> dict[str, Any]:
+    return _route(answer, (401, *errors))
+
+
+def metrics() -> dict[str, Any]:
+    route = _route(str, (401,))
+    route["responses"][200] = {"content": {"text/plain": {"schema": {"type": "string"}}}}
+    return route
+
+
+def _route(answer: Any, errors: tuple[int, ...], content: Any = None) -> dict[str, Any]:
+    responses: dict[int, Any] = {200: {"model": answer}}
+    for status in errors:
+        responses[status] = {"model": schemas.ErrorAnswer, "description": _ERRORS[status]}
+    body = {"requestBody": {"required": True, "content": content}} if content else {}
+    return {"response_model": None, "responses": responses, "openapi_extra": body}
+
+
+def _json_body(*models: type[BaseModel]) -> dict[str, Any]:
+    references = [{"$ref": _REFERENCE.format(model=model.__name__)} for model in models]
+    examples = {
+        str(model.model_config.get("title", model.__name__)): {"value": example}
+        for model in models
+        for example in model.model_json_schema()["examples"]
+    }
+    schema = references[0] if len(references) == 1 else {"anyOf": references}
+    return {"application/json": {"schema": schema, "examples": examples}}
+
+
+def _text_body() -> dict[str, Any]:
+    schema = {"type": "string", "minLength": 1}
+    return {"text/plain": {"schema": schema, "example": _TEXT_EXAMPLE}}
+
+
+def describe(app: FastAPI, has_keys: bool) -> dict[str, Any]:
+    """The OpenAPI document; made once."""
+    if app.openapi_schema is None:
+        document = get_openapi(
+            title=app.title, version=app.version, description=app.description, routes=app.routes
+        )
+        components = document["components"]
+        models = [(model, "validation") for model in (*_FORMS, schemas.ScoreRequest)]
+        _, definitions = models_json_schema(models, ref_template=_REFERENCE)  # type: ignore[arg-type]
+        components["schemas"] |= definitions["$defs"]
+        if has_keys:
+            components["securitySchemes"] = {
+                "bearer": {"type": "http", "scheme": "bearer"},
+                "header": {"type": "apiKey", "in": "header", "name": "X-API-Key"},
+            }
+            document["security"] = [{"bearer": []}, {"header": []}]
+        app.openapi_schema = document
+    return app.openapi_schema
+
+
+def as_html(document: dict[str, Any]) -> str:
+    """The document as a page that needs nothing from elsewhere, not even a script."""
+    parts = [
+        "<!doctype html><html lang=en><meta charset=utf-8>",
+        '<meta name=viewport content="width=device-width">',
+        f"<title>{escape(document['info']['title'])}: interface</title>",
+        f"<h1>{escape(document['info']['title'])} {escape(document['info']['version'])}</h1>",
+        f"<p>{escape(document['info']['description'])} As data: ",
+        '<a href="openapi.json">openapi.json</a>.',
+    ]
+    for path, operations in document["paths"].items():
+        for method, operation in operations.items():
+            parts += _operation(path, method, operation, document)
+    return "\n".join(parts)
+
+
+def _operation(
+    path: str, method: str, operation: dict[str, Any], document: dict[str, Any]
+) -> list[str]:
+    parts = [f"<h2>{method.upper()} {escape(path)}</h2>", f"<p>{_text(operation['description'])}"]
+    parameters = operation.get("parameters", ())
+    rows = [(one["name"], f"{one['in']}: {_about(one['schema'] | one)}") for one in parameters]
+    parts += _table("Parameters", rows)
+    for media, content in operation.get("requestBody", {}).get("content", {}).items():
+        examples = content.get("examples") or {"Text": {"value": content.get("example")}}
+        references = content["schema"].get("anyOf", [content["schema"]])
+        for (name, example), reference in zip(examples.items(), references, strict=False):
+            parts.append(f"<h3>{escape(name)}</h3>")
+            value = example["value"]
+            body = value if isinstance(value, str) else json.dumps(value)
+            parts.append(f"<pre>{escape(_curl(path, media, body))}</pre>")
+            if model := reference.get("$ref", "").rpartition("/")[2]:
+                fields = document["components"]["schemas"][model]["properties"].items()
+                parts += _table("Fields", [(name, _about(field)) for name, field in fields])
+    if method == "get":
+        parts.append(f"<pre>curl -s http://localhost:8000{escape(path)}</pre>")
+    answers = [(status, one["description"]) for status, one in operation["responses"].items()]
+    return parts + _table("Answers", answers)
+
+
+def _curl(path: str, media: str, body: str) -> str:
+    quoted = body.replace("'", "'\\''")
+    return (
+        f"curl -s http://localhost:8000{path} -H 'Content-Type: {media}' \\\n"
+        f"  --data-binary '{quoted}'"
+    )
+
+
+def _table(title: str, rows: list[tuple[str, str]]) -> list[str]:
+    if not rows:
+        return []
+    cells = (f"<tr><td><code>{escape(one)}</code><td>{_text(two)}" for one, two in rows)
+    return [f"<h4>{title}</h4><table>", *cells, "</table>"]
+
+
+def _about(field: dict[str, Any]) -> str:
+    default = f" (default: {json.dumps(field['default'])})" if "default" in field else ""
+    return f"{field.get('description', '')}{default}"
+
+
+def _text(text: str) -> str:
+    """Escaped, with `code` as code."""
+    pieces = escape(text).split("`")
+    return "".join(f"<code>{one}</code>" if i % 2 else one for i, one in enumerate(pieces))

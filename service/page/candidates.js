@@ -1,0 +1,89 @@
+// The list of a sentence's candidates, and below it those that cannot be used.
+
+import { byId, element } from "./elements.js";
+import { ChoiceList, option } from "./lists.js";
+import { minus, ordinal, parsers, shortNumber } from "./wording.js";
+
+export class Candidates {
+  #list;
+  #entries = new Map(); // by the candidate's index
+
+  /** `choose(index)` is called when the user goes to a candidate. */
+  constructor(choose) {
+    this.#list = new ChoiceList(byId("candidates"), choose);
+  }
+
+  /** Begin with another sentence's candidates; `show` puts them in order. */
+  open(candidates) {
+    this.#entries = new Map(candidates.map((one) => [one.index, entryOf(one)]));
+    byId("candidates-scroll").scrollTop = 0;
+  }
+
+  /** Show what `rank` returned. */
+  show({ ranking, rejected }) {
+    const entries = ranking.map((one, place) => {
+      const entry = this.#entries.get(one.index);
+      fill(entry, one, place, ranking[0].score);
+      return entry;
+    });
+    byId("candidates-scroll").hidden = entries.length === 0;
+    this.#list.show(entries);
+    showRejected(rejected);
+  }
+
+  /** Mark the candidate that is looked at. */
+  activate(index, isFollowed) {
+    this.#list.activate(index, isFollowed);
+  }
+}
+
+function entryOf(candidate) {
+  const { index, perplexity, parser_score: parserScore, repaired } = candidate;
+  const badge = repaired ? [" ", element("span", { class: "badge" }, "mended")] : [];
+  return option(
+    "candidate",
+    index,
+    element("span", { class: "rank" }),
+    element("span", { class: "place" }, ordinal(index), ...badge),
+    element("span", { class: "score" }),
+    element("span", { class: "behind" }),
+    element("span", {}, shortNumber(perplexity)),
+    element("span", {}, parserScore === null ? "–" : minus(parserScore, 1)),
+  );
+}
+
+function fill(entry, { candidate, score, duplicateOf }, place, bestScore) {
+  const [rankCell, , scoreCell, behindCell] = entry.children;
+  const isDuplicate = duplicateOf !== null;
+  const behind = bestScore - score;
+  rankCell.textContent = isDuplicate ? "=" : String(place + 1);
+  scoreCell.textContent = minus(score, 2);
+  scoreCell.title = score;
+  behindCell.textContent = behind === 0 ? "0" : behind.toFixed(2);
+  entry.classList.toggle("duplicate", isDuplicate);
+  entry.title = isDuplicate ? `To the models the same as the ${parsers(duplicateOf)}` : "";
+  const said = [
+    isDuplicate ? `same as the ${parsers(duplicateOf)}` : `${place + 1}`,
+    `the ${parsers(candidate.index)}`,
+    candidate.repaired && "mended",
+    `score ${score.toFixed(2)}`,
+    `${behind.toFixed(2)} behind the best`,
+    `perplexity ${shortNumber(candidate.perplexity)}`,
+    candidate.parser_score !== null && `parser score ${candidate.parser_score.toFixed(1)}`,
+  ];
+  entry.setAttribute("aria-label", said.filter(Boolean).join(", "));
+}
+
+function showRejected(rejected) {
+  byId("rejected").hidden = rejected.length === 0;
+  const noun = rejected.length === 1 ? "candidate" : "candidates";
+  byId("rejected-title").textContent = `${rejected.length} ${noun} could not be used`;
+  byId("rejected-list").replaceChildren(
+    ...rejected.map(({ index, code, message }) => {
+      const reason =
+        code === "no-score" ? "The parser gave no score: it counts at weight 1 only." : message;
+      const place = element("b", {}, ordinal(index));
+      return element("li", {}, place, ` ${reason} `, element("code", {}, code));
+    }),
+  );
+}

@@ -1,0 +1,52 @@
+// What can be taken away: the formats of `rerank --output ranked` and `--output best`.
+
+import { element } from "./elements.js";
+
+/** One line of `--output ranked` (docs/output.md) for a sentence and its order. */
+export function rankedLine(sentence, order, sourceName) {
+  return JSON.stringify({
+    version: 1,
+    id: sentence.id,
+    status: order.best ? "ok" : "failed",
+    best_index: order.best?.index ?? null,
+    margin: order.margin,
+    fallback: order.best ? null : sentence.fallback,
+    ranking: order.ranking.map(({ candidate, score, duplicateOf }) => ({
+      index: candidate.index,
+      score,
+      nll: candidate.nll,
+      perplexity: candidate.perplexity,
+      tokens: candidate.tokens,
+      unknown_words: candidate.unknown_words,
+      parser_score: candidate.parser_score,
+      duplicate_of: duplicateOf,
+      repaired: candidate.repaired,
+      tree: candidate.tree,
+      token_scores: candidate.token_scores,
+    })),
+    rejected: order.rejected.map(({ index, line = 0, code, message }) => ({
+      index,
+      file: sourceName,
+      line,
+      code,
+      message,
+    })),
+  });
+}
+
+/** The best tree, or what stands in for it. */
+export function bestTree(sentence, order) {
+  return order.best ? order.best.candidate.tree : (sentence.fallback ?? "(TOP )");
+}
+
+/** Let the browser save lines of text under a name. */
+export function save(lines, name, type) {
+  const text = lines.map((line) => line + "\n").join("");
+  const address = URL.createObjectURL(new Blob([text], { type }));
+  const link = element("a", { href: address, download: name });
+  document.body.append(link);
+  link.click();
+  link.remove();
+  // Not at once: some browsers read it only after the click is over.
+  setTimeout(() => URL.revokeObjectURL(address), 60_000);
+}

@@ -1,0 +1,68 @@
+// Trees -> SVG.
+
+import { svg } from "./elements.js";
+import { LABEL_PADDING, LEVEL, widthOf } from "./layout.js";
+
+const LABEL_HALF = 8; // half a label's height
+const CORNER = 5;
+
+/**
+ * A tree that `layOut` has placed, as an <svg>. `marked` are the nodes to highlight, `otherTags`
+ * the leaves whose tag differs. Each node gets its drawn group as `node.drawn`.
+ */
+export function draw(tree, size, marked, otherTags, description) {
+  const picture = svg("svg", {
+    viewBox: `0 0 ${size.width} ${size.height}`,
+    width: size.width,
+    height: size.height,
+    role: "img",
+    "aria-label": description,
+  });
+  // Marked branches last, so that they lie above the others.
+  for (const node of tree.nodes) if (!marked.has(node)) picture.append(branches(node, "branch"));
+  for (const node of tree.nodes) if (marked.has(node)) picture.append(branches(node, "branch own"));
+  for (const node of tree.nodes) picture.append(label(node, marked.has(node)));
+  for (const leaf of tree.leaves) picture.append(word(leaf, otherTags.has(leaf)));
+  return picture;
+}
+
+/** From the label down to a bar, along it and down to each child, with rounded corners. */
+function branches(node, className) {
+  const start = node.y + LABEL_HALF;
+  const bar = node.y + LEVEL / 2;
+  let path = "";
+  for (const child of node.children) {
+    const end = child.children ? child.y - LABEL_HALF : child.y + 2;
+    const across = child.x - node.x;
+    const corner = Math.min(CORNER, Math.abs(across) / 2);
+    const side = Math.sign(across);
+    path += `M${node.x} ${start}`;
+    path +=
+      Math.abs(across) < 1
+        ? `L${child.x} ${end}`
+        : `V${bar - corner}q0 ${corner} ${side * corner} ${corner}H${child.x - side * corner}` +
+          `q${side * corner} 0 ${side * corner} ${corner}V${end}`;
+  }
+  return svg("path", { d: path, class: className });
+}
+
+function label(node, isMarked) {
+  const width = widthOf(node.label, "label") + 2 * LABEL_PADDING;
+  const box = svg("rect", {
+    x: node.x - width / 2,
+    y: node.y - LABEL_HALF,
+    width,
+    height: 2 * LABEL_HALF,
+    rx: 4,
+  });
+  const text = svg("text", { x: node.x, y: node.y + 4, class: "label" }, node.label);
+  node.drawn = svg("g", { class: isMarked ? "node own" : "node" }, box, text);
+  return node.drawn;
+}
+
+function word(leaf, hasOtherTag) {
+  const tag = svg("text", { x: leaf.x, y: leaf.y + 13, class: "tag" }, leaf.tag);
+  const text = svg("text", { x: leaf.x, y: leaf.y + 32, class: "word" }, leaf.word);
+  leaf.drawn = svg("g", { class: hasOtherTag ? "leaf other-tag" : "leaf" }, tag, text);
+  return leaf.drawn;
+}

@@ -1,0 +1,80 @@
+// The two lists one walks with the arrow keys: sentences, and candidates of the chosen sentence.
+// The list keeps the focus and names its active entry, so that entries can move under it.
+
+import { element } from "./elements.js";
+
+const MOVES = {
+  ArrowUp: (at) => at - 1,
+  ArrowDown: (at) => at + 1,
+  PageUp: (at) => at - 10,
+  PageDown: (at) => at + 10,
+  Home: () => 0,
+  End: () => Infinity,
+};
+
+/** Makes a role="listbox" element a list with `show(entries)` and one active entry. */
+export class ChoiceList {
+  #list;
+  #choose;
+
+  /** `choose(key)` is called when the user makes the entry with that data-key active. */
+  constructor(list, choose) {
+    // It scrolls in its parent, below what stands before it there.
+    this.#list = list;
+    this.#choose = choose;
+    list.addEventListener("keydown", (event) => this.#move(event));
+    list.addEventListener("click", (event) => {
+      const entry = event.target.closest("[role=option]");
+      if (entry) this.#choose(Number(entry.dataset.key));
+    });
+  }
+
+  /** Put these entries in, in this order; those that are there already only move. */
+  show(entries) {
+    const now = this.#list.children;
+    if (now.length === entries.length && entries.every((one, place) => now[place] === one)) return;
+    this.#list.replaceChildren(...entries);
+  }
+
+  /** Mark the entry with this key; `isFollowed` scrolls it into view. */
+  activate(key, isFollowed = true) {
+    for (const entry of this.#list.children) {
+      const isActive = entry.dataset.key === String(key);
+      if (isActive !== (entry.getAttribute("aria-selected") === "true")) {
+        entry.setAttribute("aria-selected", isActive);
+      }
+      if (!isActive) continue;
+      this.#list.setAttribute("aria-activedescendant", entry.id);
+      if (isFollowed) scrollInto(this.#list, entry);
+    }
+  }
+
+  #move(event) {
+    const move = MOVES[event.key];
+    if (!move || event.altKey || event.ctrlKey || event.metaKey) return;
+    event.preventDefault();
+    const entries = [...this.#list.children];
+    const active = this.#list.getAttribute("aria-activedescendant");
+    const at = entries.findIndex((entry) => entry.id === active);
+    const to = Math.max(0, Math.min(entries.length - 1, move(at)));
+    if (to !== at && entries[to]) this.#choose(Number(entries[to].dataset.key));
+  }
+}
+
+// scrollIntoView would move the page as well.
+function scrollInto(list, entry) {
+  const scroller = list.parentElement;
+  const above = entry.offsetTop - scroller.scrollTop - list.offsetTop;
+  const below = entry.offsetTop + entry.offsetHeight - scroller.scrollTop - scroller.clientHeight;
+  if (above < 0) scroller.scrollTop += above;
+  else if (below > 0) scroller.scrollTop += below;
+}
+
+/** An entry of a ChoiceList. */
+export function option(prefix, key, ...children) {
+  return element(
+    "li",
+    { role: "option", id: `${prefix}-${key}`, "data-key": key, "aria-selected": "false" },
+    ...children,
+  );
+}

@@ -1,0 +1,196 @@
+// Two trees next to each other, and their tokens' surprisals below.
+
+import { draw } from "./drawing.js";
+import { byId, element } from "./elements.js";
+import { LEVEL, layOut } from "./layout.js";
+import { SHADES, fillStrip, onStripKey, scrollToGain } from "./strip.js";
+import { constituentsMissingIn, treeOf } from "./trees.js";
+
+const SMALLEST = 0.72; // a tree shrinks to this before it scrolls
+const SIDES = ["chosen", "other"];
+const GAP = 10; // half of what is between two trees side by side, and their frames, in pixels
+
+/** What the right-hand part of the page shows: the best candidate and another one. */
+export class Reading {
+  #shown = []; // the candidates that are drawn, so that they are drawn once
+  #size = null;
+  #drawn = []; // the trees on the screen, the best one first
+  #trees = new WeakMap(); // candidate -> its tree
+  #rows = []; // of the strip, in the same order
+  #models = 1;
+  #pointed = [];
+  #isStacked = null; // one tree above the other: as the user wants it, or null
+
+  constructor() {
+    const canvases = SIDES.map((side) => byId(`${side}-canvas`));
+    canvases.forEach((canvas, place) => {
+      const partner = canvases[1 - place];
+      canvas.addEventListener("scroll", () => {
+        if (partner.scrollLeft !== canvas.scrollLeft) partner.scrollLeft = canvas.scrollLeft;
+      });
+    });
+    canvases.forEach((canvas, place) => {
+      canvas.addEventListener("pointerover", (event) => this.#pointAtNode(place, event.target));
+      canvas.addEventListener("pointerleave", () => this.#point(null));
+    });
+    new ResizeObserver(() => this.#fit()).observe(byId("trees"));
+    byId("stacked").addEventListener("change", () => {
+      this.#isStacked = byId("stacked").checked;
+      this.#fit();
+    });
+    byId("strip").addEventListener("keydown", onStripKey);
+    byId("strip").addEventListener("pointerleave", () => this.#point(null));
+    byId("scale").replaceChildren(...scaleEntries());
+  }
+
+  /** `best` and `other` are {candidate, name, title, details} or null. */
+  show({ best, other, models }) {
+    byId("comparison").hidden = !best;
+    byId("other").hidden = !other;
+    if (!best) {
+      this.#shown = [];
+      return;
+    }
+    caption("chosen-caption", best);
+    if (other) caption("other-caption", other);
+    byId("legend-other").textContent = other ? `only in the ${other.name}` : "";
+    byId("per-model").textContent = models > 1 ? `, per model (of ${models})` : "";
+    const pair = [best, other].filter(Boolean);
+    const shown = pair.map((one) => one.candidate);
+    if (shown.length === this.#shown.length && shown.every((one, at) => one === this.#shown[at])) {
+      return;
+    }
+    this.#shown = shown;
+    this.#draw(pair, models);
+  }
+
+  #tree(candidate) {
+    if (!this.#trees.has(candidate)) this.#trees.set(candidate, treeOf(candidate));
+    return this.#trees.get(candidate);
+  }
+
+  #draw(pair, models) {
+    performance.mark("draw-begins");
+    const trees = pair.map((one) => this.#tree(one.candidate));
+    this.#size = layOut(trees);
+    this.#drawn = trees;
+    const [first, second] = trees;
+    const marks = second
+      ? [constituentsMissingIn(second, first), constituentsMissingIn(first, second)]
+      : [new Set()];
+    const tagged = trees.map((tree, place) => otherTags(tree, trees[1 - place]));
+    trees.forEach((tree, place) => {
+      const text = `Tree: ${pair[place].candidate.tree}`;
+      const picture = draw(tree, this.#size, marks[place], tagged[place], text);
+      byId(`${SIDES[place]}-canvas`).replaceChildren(picture);
+    });
+    byId("legend-tags").hidden = tagged.every((leaves) => leaves.size === 0);
+    this.#fit();
+    this.#scrollToDifference(marks);
+    this.#models = models;
+    this.#rows = pair.map((one, place) => ({
+      name: one.name,
+      className: place === 0 ? "chosen" : "other",
+      candidate: one.candidate,
+      tree: trees[place],
+    }));
+    fillStrip(byId("strip"), this.#rows, models, (row, token) => this.#pointAtToken(row, token));
+    scrollToGain(byId("strip-scroll"));
+    this.#point(null);
+    performance.measure("draw", "draw-begins");
+  }
+
+  // Side by side where both fit so, and as large as they fit.
+  #fit() {
+    if (!this.#size) return;
+    const half = byId("trees").clientWidth / 2 - GAP;
+    const isStacked = this.#isStacked ?? this.#size.width * SMALLEST > half;
+    byId("trees").classList.toggle("stacked", isStacked);
+    byId("stacked").checked = isStacked;
+    const highest = Math.max(...this.#drawn.map((tree) => tree.root.height));
+    this.#drawn.forEach((tree, place) => {
+      const canvas = byId(`${SIDES[place]}-canvas`);
+      if (!canvas.clientWidth) return;
+      const { width } = this.#size;
+      // Side by side words stand at one height; a lower tree has room above it.
+      const unused = isStacked ? (highest - tree.root.height) * LEVEL : 0;
+      const height = this.#size.height - unused;
+      const fitting = canvas.clientWidth / width;
+      const scale = Math.min(1, fitting < SMALLEST ? 0.9 : fitting);
+      const picture = canvas.firstElementChild;
+      picture.setAttribute("viewBox", `0 ${unused} ${width} ${height}`);
+      picture.setAttribute("width", width * scale);
+      picture.setAttribute("height", height * scale);
+    });
+  }
+
+  #scrollToDifference(marks) {
+    const starts = marks.flatMap((nodes) => [...nodes].map((node) => node.start));
+    const column = Math.max(0, Math.min(...starts, Infinity) - 1);
+    const canvas = byId("chosen-canvas");
+    const scale = canvas.firstElementChild.getAttribute("width") / this.#size.width;
+    const target = starts.length ? this.#size.edges[column] * scale - 12 : 0;
+    for (const side of SIDES) byId(`${side}-canvas`).scrollLeft = target;
+  }
+
+  // Say what a token costs and show where in the tree it is.
+  #pointAtToken(row, token) {
+    const node = [...row.tree.nodes, ...row.tree.leaves].find(
+      (one) => one.opening === token.place || one.closing === token.place,
+    );
+    this.#point(row, token.text, token.surprisal, node ? [node] : []);
+  }
+
+  // Say what a constituent's brackets cost, or a word, and show which words it spans.
+  #pointAtNode(place, target) {
+    const row = this.#rows[place];
+    const drawn = target.closest("g");
+    if (!drawn) return;
+    const node = [...row.tree.nodes, ...row.tree.leaves].find((one) => one.drawn === drawn);
+    const tokens = [node.opening, node.closing].filter(Number.isInteger);
+    const scores = tokens.map((at) => row.candidate.token_scores[at]);
+    const cost = scores.reduce((sum, [, logProbability]) => sum - logProbability, 0);
+    const within = row.tree.leaves.slice(node.start, node.end);
+    this.#point(row, scores.map(([token]) => token).join(" … "), cost, [node, ...within]);
+  }
+
+  #point(row, text, surprisal, nodes = []) {
+    for (const drawn of this.#pointed) drawn.classList.remove("pointed");
+    this.#pointed = nodes.map((node) => node.drawn).filter(Boolean);
+    for (const drawn of this.#pointed) drawn.classList.add("pointed");
+    const readout = byId("readout");
+    if (!row) {
+      readout.textContent = "Point at a token or a label to see what it costs.";
+      return;
+    }
+    const each = this.#models > 1 ? `, ${(surprisal / this.#models).toFixed(2)} per model` : "";
+    readout.replaceChildren(
+      element("b", {}, text),
+      ` in ${row.name === "best" ? "the best tree" : `the ${row.name}`}: `,
+      element("b", {}, `${surprisal.toFixed(2)} nats`),
+      each,
+    );
+  }
+}
+
+function caption(id, { title, details }) {
+  byId(id).replaceChildren(element("b", {}, title), element("span", {}, details));
+}
+
+function otherTags(tree, other) {
+  if (!other) return new Set();
+  return new Set(
+    tree.leaves.filter((leaf, place) => {
+      const tag = other.leaves[place]?.tag;
+      return leaf.tag && tag && leaf.tag !== tag;
+    }),
+  );
+}
+
+function scaleEntries() {
+  return [...SHADES, null].map((end, place) => {
+    const begin = place === 0 ? 0 : SHADES[place - 1];
+    const text = end === null ? `over ${begin}` : `${begin}–${end}`;
+    return element("li", { class: `heat${place}` }, text);
+  });
+}

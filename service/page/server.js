@@ -1,0 +1,86 @@
+// Talking to the service.
+
+/** What went wrong, in words for the user; `status` is 0 if there was no answer. */
+export class ServerError extends Error {
+  constructor(status, message, retryAfter = null) {
+    super(message);
+    this.status = status;
+    this.retryAfter = retryAfter;
+  }
+}
+
+/** Version, models and limits. Raises ServerError; its status is 401 if a key is needed. */
+export const getInfo = async (key) => (await call("info", key)).json();
+
+/** An n-best text to try. */
+export const getExample = async (key) => (await call("page/example.txt", key)).text();
+
+/**
+ * Scores for an n-best text in any dialect, with trees and token scores, at weight 1.
+ *
+ * `tokens` are the sentences, one a line, or ""; `beam` matters to OpenNMT's format. `limits` are
+ * those of getInfo. Raises ServerError.
+ */
+export async function rerank({ nbest, tokens, format, beam }, limits, key, signal) {
+  const body = JSON.stringify({
+    nbest,
+    ...(tokens.trim() ? { tokens } : {}),
+    format,
+    ...(format === "opennmt" ? { beam } : {}),
+    criterion: "perplexity",
+    lm_weight: 1,
+    return_trees: true,
+    return_token_scores: true,
+  });
+  const bytes = new Blob([body]).size;
+  if (bytes > limits.max_body_bytes) {
+    // A server that refuses a body may hang up before we can read why.
+    const [size, most] = [bytes, limits.max_body_bytes].map(megabytes);
+    throw new ServerError(413, `The text has ${size} MB; this server takes ${most} at once.`);
+  }
+  const headers = { "Content-Type": "application/json" };
+  if (limits.max_request_seconds) headers["X-Request-Timeout"] = limits.max_request_seconds;
+  return (await call("rerank", key, { method: "POST", body, headers, signal })).json();
+}
+
+async function call(path, key, options = {}) {
+  const headers = { ...options.headers };
+  if (key) headers.Authorization = `Bearer ${key}`;
+  let response;
+  try {
+    response = await fetch(path, { ...options, headers, credentials: "same-origin" });
+  } catch (error) {
+    if (error.name === "AbortError") throw error;
+    throw new ServerError(0, "The server does not answer. Is it still running?");
+  }
+  if (response.ok) return response;
+  throw new ServerError(
+    response.status,
+    sentence(response, await saidError(response)),
+    Number(response.headers.get("Retry-After")) || null,
+  );
+}
+
+const megabytes = (bytes) => (bytes / 1e6).toFixed(1);
+
+async function saidError(response) {
+  try {
+    return (await response.json()).error ?? {};
+  } catch {
+    return {};
+  }
+}
+
+function sentence(response, error) {
+  const meaning = {
+    401: "This server wants an API key",
+    413: "The text is too large for this server",
+    422: "The server cannot use this text",
+    429: "The server is busy, try again in a moment",
+    503: "The server is not ready, try again in a moment",
+    504: "The server could not answer in time, try fewer sentences",
+  }[response.status];
+  const start = meaning ?? `The server answered with an error (${response.status})`;
+  const reference = error.request_id ? ` (request ${error.request_id})` : "";
+  return (error.message ? `${start}: ${error.message}` : start) + reference;
+}

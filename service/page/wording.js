@@ -1,0 +1,27 @@
+// Numbers and places as text.
+
+/** "1st" for index 0. */
+export function ordinal(index) {
+  const place = index + 1;
+  const isTeen = Math.floor(place / 10) % 10 === 1;
+  return place + ((!isTeen && { 1: "st", 2: "nd", 3: "rd" }[place % 10]) || "th");
+}
+
+/** A candidate by its place in the parser's list: "parser’s first", "parser’s 2nd". */
+export const parsers = (index) => `parser’s ${index === 0 ? "first" : ordinal(index)}`;
+
+/** Fixed decimals, with a minus sign that is as wide as a digit. */
+export const minus = (value, digits) => value.toFixed(digits).replace("-", "\u2212");
+
+/** The same with a sign before positive numbers too. */
+export function signed(value, digits) {
+  const text = Math.abs(value).toFixed(digits);
+  return Number(text) === 0 ? text : (value < 0 ? "\u2212" : "+") + text;
+}
+
+/** A perplexity; null is one beyond every number. */
+export function shortNumber(value) {
+  if (value === null) return "∞";
+  if (value >= 1e6) return value.toExponential(1).replace("+", "");
+  return value.toFixed(value >= 1000 ? 0 : value >= 100 ? 1 : 2);
+}

@@ -1,0 +1,119 @@
+"""From the wire to a request's fields: bodies with limits, work that stops when nobody waits."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import Coroutine, Sequence
+from typing import Any, TypeVar
+
+from pydantic import TypeAdapter, ValidationError
+from starlette.requests import ClientDisconnect, Request
+
+from service.errors import ServiceError, too_late
+from service.schemas import RERANK_BODY, AnyRequest, QueryOptions, TextRequest
+from service.settings import Settings
+
+T = TypeVar("T")
+
+_KINDS = {"Candidate", "Document", "str"}
+
+
+class ClientGone(Exception):
+    """Nobody is there to take the answer."""
+
+
+async def read_body(request: Request, settings: Settings, deadline: float) -> bytes:
+    """Raises ServiceError 413 and 408, or 504 if the deadline comes first, and ClientGone."""
+    limit = settings.max_body_bytes
+    too_long = ServiceError(413, "too-large", f"the body is longer than max_body_bytes = {limit}")
+    try:
+        if int(request.headers.get("content-length", 0)) > limit:
+            raise too_long
+    except ValueError:
+        pass
+    patience = time.monotonic() + settings.body_seconds
+    body = bytearray()
+    try:
+        async with asyncio.timeout(min(patience, deadline) - time.monotonic()):
+            async for chunk in request.stream():
+                body += chunk
+                if len(body) > limit:
+                    raise too_long
+    except ClientDisconnect as error:
+        raise ClientGone from error
+    except TimeoutError as error:
+        if deadline < patience:
+            raise too_late(deadline - request.state.arrived) from error
+        message = f"the body did not arrive within body_seconds = {settings.body_seconds:g}"
+        raise ServiceError(408, "slow-body", message) from error
+    return bytes(body)
+
+
+async def while_awaited(request: Request, work: Coroutine[Any, Any, T], deadline: float) -> T:
+    """The result of ``work``, which is cancelled at the deadline (ServiceError 504) and when the
+    client hangs up (ClientGone). The body must have been read."""
+    doing = asyncio.ensure_future(work)
+    leaving = asyncio.ensure_future(_hangs_up(request))
+    try:
+        left = deadline - time.monotonic()
+        await asyncio.wait({doing, leaving}, timeout=left, return_when=asyncio.FIRST_COMPLETED)
+        if doing.done():
+            return doing.result()
+        if leaving.done():
+            raise ClientGone
+        raise too_late(deadline - request.state.arrived)
+    finally:
+        doing.cancel()
+        leaving.cancel()
+        await asyncio.gather(doing, leaving, return_exceptions=True)
+
+
+async def _hangs_up(request: Request) -> None:
+    while (await request.receive())["type"] != "http.disconnect":
+        pass
+
+
+def media_type(request: Request) -> str:
+    return request.headers.get("content-type", "").partition(";")[0].strip().lower()
+
+
+def check_media_type(request: Request, *allowed: str) -> None:
+    """Raises ServiceError 415."""
+    given = media_type(request)
+    if given not in allowed:
+        wanted = " or ".join(allowed)
+        message = f"send Content-Type: {wanted}, not {given or 'nothing'}"
+        raise ServiceError(415, "unsupported-media-type", message, "Content-Type")
+
+
+def parse_lists(body: bytes, media: str, query: QueryOptions) -> AnyRequest:
+    """A body for ``/rerank``; options of the query hold where the body has none."""
+    options = query.model_dump(exclude_unset=True)
+    if media == "text/plain":
+        if not body.strip():
+            raise ServiceError(422, "unreadable", "the body is empty", "nbest")
+        text = body.decode("utf-8", "surrogateescape")
+        return TextRequest.model_construct(None, nbest=text, tokens=None, **options)
+    given = parse(RERANK_BODY, body)
+    fields = type(given).model_fields
+    missing = {k: v for k, v in options.items() if k in fields and k not in given.model_fields_set}
+    return given.model_copy(update=missing)
+
+
+def parse(adapter: TypeAdapter[T], body: bytes) -> T:
+    """Raises ServiceError 400 for what is not JSON, 422 for JSON that is not as documented."""
+    try:
+        return adapter.validate_json(body)
+    except ValidationError as error:
+        first = error.errors(include_url=False, include_context=False, include_input=False)[0]
+        if first["type"] == "json_invalid":
+            raise ServiceError(400, "malformed-json", first["msg"]) from error
+        # pydantic adds which form of the request it took and which kind of candidate.
+        place = first["loc"][1:] if adapter is RERANK_BODY else first["loc"]
+        raise invalid([one for one in place if one not in _KINDS], first["msg"]) from error
+
+
+def invalid(place: Sequence[str | int], message: str) -> ServiceError:
+    """422 for the field at ``place``."""
+    return ServiceError(422, "invalid", message, ".".join(map(str, place)) or None)

@@ -1,0 +1,184 @@
+"""Everything about the service that can be set: by flag, environment (``RERANK_...``) or TOML file.
+
+A flag beats the environment, which beats the file. Each field's description is its ``--help``.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import tomllib
+from pathlib import Path
+from typing import Annotated, Any, Literal, get_args, get_origin
+
+from pydantic import AfterValidator, Field, SecretStr, ValidationError, field_validator
+from pydantic_settings import (
+    BaseSettings,
+    InitSettingsSource,
+    NoDecode,
+    PydanticBaseSettingsSource,
+    SettingsConfigDict,
+)
+
+from reranker.errors import InputError
+from reranker.trees import MAX_DEPTH
+
+
+def _has_items(values: list[str]) -> list[str]:
+    if not values:
+        raise ValueError("needs at least one")
+    return values
+
+
+# NoDecode: a list in the environment is words with commas between them, not JSON.
+_Words = Annotated[list[str], NoDecode]
+_Keys = Annotated[list[SecretStr], NoDecode]
+_Count = Annotated[int, Field(ge=1)]
+_Seconds = Annotated[float, Field(gt=0, le=86_400)]
+
+
+class Settings(BaseSettings):
+    """What ``rerank serve`` runs with."""
+
+    model_config = SettingsConfigDict(
+        env_prefix="RERANK_", extra="forbid", hide_input_in_errors=True, frozen=True
+    )
+
+    config: Path | None = Field(None, description="TOML file with any of these settings")
+
+    models: Annotated[_Words, AfterValidator(_has_items)] = Field(
+        ["ckpt/*.pt"], description="checkpoints of the ensemble, or globs"
+    )
+    combine: Literal["sum", "average"] = Field(
+        "sum", description="sum the members' log-probabilities, or average their probabilities"
+    )
+    device: str = Field("cpu", description="cpu, cuda or cuda:N")
+    host: str = Field("127.0.0.1", description="address to listen on; 0.0.0.0 is all")
+    port: int = Field(8000, ge=0, le=65_535, description="port to listen on; 0 is any free one")
+
+    batch_tokens: _Count = Field(
+        20_000, description="tokens scored in one call; longer requests take several"
+    )
+    batch_wait_ms: float = Field(
+        3.0, ge=0, le=1000, description="how long an idle worker waits for more to score together"
+    )
+    queue_requests: _Count = Field(
+        128, description="requests in the house at once; the next is answered 429"
+    )
+    queue_tokens: _Count = Field(
+        1_000_000, description="tokens that may wait; a request that comes on top is answered 429"
+    )
+
+    max_body_bytes: _Count = Field(16 * 2**20, description="longest body, else 413")
+    max_sentences: _Count = Field(1000, description="most sentences in a request, else 422")
+    max_candidates: _Count = Field(1000, description="most candidates of a sentence, else 422")
+    max_tree_tokens: _Count = Field(
+        5000, description="most language model tokens in a tree, else 422"
+    )
+    max_depth: int = Field(
+        500, ge=1, le=MAX_DEPTH, description="most brackets open at once in a tree, else 422"
+    )
+    request_seconds: _Seconds = Field(
+        60.0, description="deadline of a request without X-Request-Timeout, else 504"
+    )
+    max_request_seconds: _Seconds = Field(
+        600.0, description="longest deadline X-Request-Timeout can ask for"
+    )
+    body_seconds: _Seconds = Field(20.0, description="time for a body to arrive, else 408")
+
+    api_keys: _Keys = Field([], description="who may use the service; none: everybody")
+    api_keys_file: Path | None = Field(None, description="more of them, one a line")
+    admin_keys: _Keys = Field([], description="who may reload models; none: nobody, but SIGHUP")
+    admin_keys_file: Path | None = Field(None, description="more of them, one a line")
+    cors_origins: _Words = Field([], description="web sites whose pages may call the service")
+
+    drain_seconds: _Seconds = Field(
+        30.0, description="after SIGTERM: time to finish what was accepted"
+    )
+    linger_seconds: float = Field(
+        0.5, ge=0, description="after SIGTERM: least time to go on answering 503 before closing"
+    )
+    log_format: Literal["text", "json"] = Field("text", description="how to log")
+    log_text: bool = Field(False, description="log the words of what users send, to find an error")
+    traces: bool = Field(False, description="OpenTelemetry traces; OTEL_... say where to")
+
+    @classmethod
+    def settings_customise_sources(
+        cls,
+        settings_cls: type[BaseSettings],
+        init_settings: PydanticBaseSettingsSource,
+        env_settings: PydanticBaseSettingsSource,
+        dotenv_settings: PydanticBaseSettingsSource,
+        file_secret_settings: PydanticBaseSettingsSource,
+    ) -> tuple[PydanticBaseSettingsSource, ...]:
+        """Flags, environment, file: no .env in the working directory has a say."""
+        given = init_settings()
+        path = given.get("config") or os.environ.get("RERANK_CONFIG")
+        file = InitSettingsSource(settings_cls, _read_toml(path) if path else {})
+        return init_settings, env_settings, file
+
+    @field_validator("models", "cors_origins", "api_keys", "admin_keys", mode="before")
+    @classmethod
+    def _split(cls, value: Any) -> Any:
+        if isinstance(value, str):
+            return [word.strip() for word in value.split(",") if word.strip()]
+        return value
+
+    @property
+    def limits(self) -> dict[str, int | float]:
+        """What ``/info`` shows: every bound a request can meet."""
+        names = (
+            "max_body_bytes max_sentences max_candidates max_tree_tokens max_depth queue_requests "
+            "queue_tokens request_seconds max_request_seconds body_seconds"
+        )
+        return {name: getattr(self, name) for name in names.split()}
+
+
+def _read_toml(path: str | Path) -> dict[str, Any]:
+    try:
+        return tomllib.loads(Path(path).read_text(encoding="utf-8"))
+    except OSError as error:
+        raise InputError(f"{path}: cannot be read: {error.strerror}") from error
+    except ValueError as error:
+        raise InputError(f"{path}: not TOML: {error}") from error
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """A flag for every setting; those not given are left to environment and file.
+
+    Keys have none: other users of the machine can read command lines.
+    """
+    for name, field in Settings.model_fields.items():
+        if name in ("api_keys", "admin_keys"):
+            continue
+        default = f" (default: {_shown(field.default)})" if field.default not in (None, []) else ""
+        options: dict[str, Any] = {
+            "dest": name,
+            "default": argparse.SUPPRESS,
+            "help": f"{field.description}{default}".replace("%", "%%"),
+        }
+        if field.annotation is bool:
+            options["action"] = argparse.BooleanOptionalAction
+        elif get_origin(field.annotation) is list:
+            options.update(nargs="+", metavar="NAME")
+        elif get_origin(field.annotation) is Literal:
+            options["choices"] = get_args(field.annotation)
+        else:
+            options["metavar"] = name.rpartition("_")[2].upper()
+        parser.add_argument(f"--{name.replace('_', '-')}", **options)
+
+
+def load_settings(flags: dict[str, Any]) -> Settings:
+    """The settings with ``flags`` on top; raises InputError naming the one that is wrong."""
+    try:
+        return Settings(**flags)
+    except ValidationError as error:
+        first = error.errors(include_input=False, include_url=False)[0]
+        name = ".".join(map(str, first["loc"]))
+        raise InputError(f"setting {name}: {first['msg']}") from error
+
+
+def _shown(default: Any) -> str:
+    if isinstance(default, bool):
+        return "on" if default else "off"
+    return " ".join(default) if isinstance(default, list) else str(default)

@@ -1,0 +1,45 @@
+"""Checkpoints, lists and a server for all tests that leave it as it was."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import httpx
+import pytest
+import torch
+
+from reranker.checkpoint import save_checkpoint
+from tests.reranker.ensembles import untrained
+from tests.service.servers import Server, serving
+
+EXAMPLE = Path(__file__).parents[2] / "examples" / "parses.txt"
+
+
+def save_models(folder: Path, *seeds: int) -> list[str]:
+    """Untrained checkpoints that know the words of the example."""
+    words = sorted(set(EXAMPLE.read_text(encoding="utf-8").replace(")", " ").split()))
+    paths = []
+    for seed in seeds:
+        member = untrained(seed, tuple(word for word in words if word[0] not in "()"))
+        path = folder / f"model-{seed}.pt"
+        save_checkpoint(path, member.model, member.vocabulary, {}, torch.float32)
+        paths.append(str(path))
+    return paths
+
+
+@pytest.fixture(scope="session")
+def models(tmp_path_factory: pytest.TempPathFactory) -> list[str]:
+    return save_models(tmp_path_factory.mktemp("models"), 1, 2)
+
+
+@pytest.fixture(scope="session")
+def server(models: list[str]) -> Iterator[Server]:
+    with serving(models) as server:
+        yield server
+
+
+@pytest.fixture(scope="session")
+def http(server: Server) -> Iterator[httpx.Client]:
+    with server.client() as client:
+        yield client

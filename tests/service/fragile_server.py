@@ -1,0 +1,47 @@
+"""``rerank serve`` with an ensemble that misbehaves on command, to see how the service bears it.
+
+In a list, the word ``slow`` takes half a second, ``crash`` raises and ``die`` ends the thread.
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+import time
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
+
+from reranker import Reranker
+from reranker.nbest import NBest
+from reranker.ranking import Criterion, Scored
+from service import command, logs
+from service.app import create_app
+from service.settings import add_arguments, load_settings
+
+
+class Fragile(Reranker):
+    def score_lists(
+        self,
+        lists: Iterable[NBest],
+        criterion: Criterion = "perplexity",
+        token_scores: bool = False,
+    ) -> Iterator[tuple[NBest, list[Scored]]]:
+        lists = list(lists)
+        words = [word for nbest in lists for one in nbest.candidates for word in one.words]
+        if "crash" in words:
+            raise RuntimeError("the word was crash")
+        if "die" in words:
+            raise SystemExit
+        time.sleep(0.5 * words.count("slow"))
+        return super().score_lists(lists, criterion, token_scores)
+
+
+if __name__ == "__main__":
+    parser = argparse.ArgumentParser()
+    add_arguments(parser)
+    settings = load_settings(vars(parser.parse_args()))
+    logs.configure(settings)
+    reranker = Fragile(Reranker.load(settings.models).members)
+    sys.exit(command.serve(create_app(reranker, settings), settings))

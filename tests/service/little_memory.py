@@ -1,0 +1,41 @@
+"""Prints how often ``score_in_parts`` had to halve, and whether the scores are right, in a process
+that gets hardly more memory than it has."""
+
+from __future__ import annotations
+
+import resource
+import sys
+from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
+
+import torch
+
+from models import AwdLstmDoc, Config
+from reranker import Reranker
+from reranker.checkpoint import Checkpoint
+from reranker.linearize import linearize
+from reranker.nbest.data import RawCandidate, RawList
+from reranker.nbest.faithful import Source, accept
+from reranker.nbest.notation import Notation
+from reranker.trees import Tree
+from reranker.vocab import Vocabulary
+from service.batching import score_in_parts
+
+trees = [f"(S (NN a{number}) (NN b))" for number in range(3000)]
+vocabulary = Vocabulary.build([linearize(Tree.from_string(tree)) for tree in trees], 1)
+model = AwdLstmDoc(Config(len(vocabulary), 200, (200, 200, 200), components=(0, 0, 0, 15)))
+reranker = Reranker([Checkpoint("wide", model.requires_grad_(False).eval(), vocabulary)])
+source = Source("test", Notation.BRACKETS, False)
+lists = [
+    accept(RawList(str(number), 1, [RawCandidate(1, tree)]), source)
+    for number, tree in enumerate(trees)
+]
+torch.set_num_threads(1)
+small = [scores for nbest in lists[:20] for _, scores in reranker.score_lists([nbest])]
+pages = int(Path("/proc/self/statm").read_text().split()[0])
+limit = pages * resource.getpagesize() + 20 * 2**20
+resource.setrlimit(resource.RLIMIT_AS, (limit, limit))
+retries: list[None] = []
+found = score_in_parts(reranker, lists, False, lambda: retries.append(None))
+print(len(retries), found[:20] == small)

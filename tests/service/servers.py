@@ -1,0 +1,95 @@
+"""Real servers in real processes."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+import httpx
+
+RERANK = str(Path(sys.executable).with_name("rerank"))
+FRAGILE = str(Path(__file__).with_name("fragile_server.py"))
+
+
+class Server:
+    """A process that serves: where, and what it has logged so far."""
+
+    def __init__(self, command: Sequence[str], environment: dict[str, str]) -> None:
+        self.process = subprocess.Popen(
+            [*command, "--port", "0", "--log-format", "json"],
+            env={**os.environ, "OMP_NUM_THREADS": "1", **environment},
+            stderr=subprocess.PIPE,
+            text=True,
+        )
+        self.log: list[dict[str, Any]] = []
+        self._reader = threading.Thread(target=self._read, daemon=True)
+        self._reader.start()
+
+    def _read(self) -> None:
+        assert self.process.stderr is not None
+        for line in self.process.stderr:
+            try:
+                self.log.append(json.loads(line))
+            except ValueError:
+                self.log.append({"event": line.rstrip()})
+
+    def logged(self, event: str, seconds: float = 30) -> dict[str, Any]:
+        """The first such line of the log, waited for."""
+        until = time.monotonic() + seconds
+        while True:
+            ended = self.process.poll() is not None
+            for line in self.log:
+                if line["event"] == event:
+                    return line
+            assert not ended and time.monotonic() < until, self.log
+            time.sleep(0.01)
+
+    @property
+    def url(self) -> str:
+        return str(self.logged("listening")["url"])
+
+    @property
+    def port(self) -> int:
+        return int(self.url.rpartition(":")[2])
+
+    def client(self, **options: Any) -> httpx.Client:
+        return httpx.Client(base_url=self.url, timeout=30, **options)
+
+    def end(self) -> int:
+        """Its exit code, and the whole of its log, once it has ended by itself."""
+        code = self.process.wait(30)
+        self._reader.join(5)
+        return code
+
+
+@contextlib.contextmanager
+def serving(
+    models: Sequence[str], *flags: str, fragile: bool = False, wait: bool = True, **environment: str
+) -> Iterator[Server]:
+    """``rerank serve`` with these flags; ready, if ``wait``. ``fragile``: see fragile_server."""
+    command = [sys.executable, FRAGILE] if fragile else [RERANK, "serve"]
+    server = Server([*command, "--models", *models, *flags], environment)
+    try:
+        if wait:
+            server.logged("ready")
+        yield server
+    finally:
+        server.process.kill()
+        server.process.wait()
+        server._reader.join(5)
+        assert server.process.stderr is not None
+        server.process.stderr.close()
+
+
+def sentence(*words: str) -> dict[str, Any]:
+    """A sentence with one flat tree over these words."""
+    nodes = " ".join(f"(NN {word})" for word in words)
+    return {"candidates": [f"(S1 (S {nodes}))"]}

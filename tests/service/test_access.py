@@ -1,0 +1,140 @@
+"""Keys, headers, and what the log holds."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import httpx
+import pytest
+
+from tests.service.servers import Server, sentence, serving
+
+BODY = {"sentences": [sentence("Aardvark")]}
+KEYED = ("/", "/info", "/models", "/metrics", "/docs", "/openapi.json", "/page/x", "/nothing")
+
+
+@pytest.fixture(scope="module")
+def closed(models: list[str], tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
+    keys = tmp_path_factory.mktemp("keys") / "keys"
+    keys.write_text("# to be replaced\nold\n\nnew\n")
+    flags = ["--api-keys-file", str(keys), "--cors-origins", "https://example.org"]
+    with serving(
+        models, *flags, RERANK_API_KEYS="third,fourth", RERANK_ADMIN_KEYS="boss"
+    ) as server:
+        yield server
+
+
+@pytest.fixture(scope="module")
+def outside(closed: Server) -> Iterator[httpx.Client]:
+    with closed.client() as client:
+        yield client
+
+
+def test_only_health_is_open(outside: httpx.Client) -> None:
+    for path in ("/health/live", "/health/ready"):
+        assert outside.get(path).status_code == 200
+    for path in KEYED:
+        answer = outside.get(path)
+        assert answer.status_code == 401
+        assert answer.json()["error"]["code"] == "unauthorized"
+        assert answer.headers["www-authenticate"].startswith("Bearer")
+    assert outside.post("/rerank", json=BODY).status_code == 401
+    assert outside.post("/models/reload").status_code == 401
+
+
+@pytest.mark.parametrize("key", ["old", "new", "third", "fourth", "boss"])
+def test_each_key_opens_in_each_way(outside: httpx.Client, key: str) -> None:
+    for headers in ({"Authorization": f"Bearer {key}"}, {"X-API-Key": key}):
+        assert outside.post("/rerank", json=BODY, headers=headers).status_code == 200
+    assert outside.get("/info", auth=("anybody", key)).status_code == 200
+
+
+@pytest.mark.parametrize(
+    "headers",
+    [
+        {"Authorization": "Bearer"},
+        {"Authorization": "Bearer olD"},
+        {"Authorization": "old"},
+        {"Authorization": "Basic !"},
+        {"X-API-Key": "# to be replaced"},
+        {"X-API-Key": "old\u00ff"},
+        {"X-API-Key": ""},
+    ],
+)
+def test_wrong_keys_do_not(outside: httpx.Client, headers: dict[str, str]) -> None:
+    encoded = {name: value.encode("latin-1") for name, value in headers.items()}
+    assert outside.post("/rerank", json=BODY, headers=encoded).status_code == 401  # type: ignore[arg-type]
+
+
+def test_only_an_admin_reloads(outside: httpx.Client, models: list[str]) -> None:
+    answer = outside.post("/models/reload", headers={"X-API-Key": "old"})
+    assert (answer.status_code, answer.json()["error"]["code"]) == (403, "not-admin")
+    # A browser would send this with a stranger's form.
+    assert outside.post("/models/reload", auth=("", "boss")).status_code == 401
+    answer = outside.post("/models/reload", headers={"Authorization": "Bearer boss"})
+    assert answer.status_code == 200
+    assert [one["name"] for one in answer.json()["models"]] == [Path(one).name for one in models]
+
+
+def test_without_admin_keys_nobody_reloads(http: httpx.Client) -> None:
+    assert http.post("/models/reload").status_code == 403
+
+
+def test_cross_origin(outside: httpx.Client, http: httpx.Client) -> None:
+    asks = {"Origin": "https://example.org", "Access-Control-Request-Method": "POST"}
+    allowed = outside.options("/rerank", headers=asks)
+    assert allowed.headers["access-control-allow-origin"] == "https://example.org"
+    other = outside.options("/rerank", headers={**asks, "Origin": "https://example.com"})
+    assert "access-control-allow-origin" not in other.headers
+    off = http.post("/rerank", json=BODY, headers={"Origin": "https://example.org"})
+    assert off.status_code == 200
+    assert not [name for name in off.headers if name.startswith("access-control")]
+
+
+def test_headers(http: httpx.Client) -> None:
+    for path in ("/info", "/nothing", "/docs"):
+        headers = http.get(path).headers
+        assert "default-src 'self'" in headers["content-security-policy"]
+        assert "unsafe" not in headers["content-security-policy"]
+        assert headers["x-content-type-options"] == "nosniff"
+        assert headers["x-frame-options"] == "DENY"
+        assert "server" not in headers
+
+
+@pytest.mark.parametrize("given, kept", [("abc-1.2_3", True), ("a b", False), ("x" * 65, False)])
+def test_request_ids(http: httpx.Client, given: str, kept: bool) -> None:
+    answer = http.post("/rerank", json=BODY, headers={"X-Request-ID": given})
+    assert answer.json()["id"] == answer.headers["x-request-id"]
+    assert (answer.json()["id"] == given) is kept
+
+
+def test_log_has_ids_and_no_words(server: Server, http: httpx.Client) -> None:
+    bodies: dict[str, Any] = {
+        "good": BODY,
+        "bad": {"sentences": [{"candidates": "Aardvark"}]},
+        "odd": {"nbest": "1\tx\nAardvark\n-3\n"},
+    }
+    for request_id, body in bodies.items():
+        http.post("/rerank?top_n=1", json=body, headers={"X-Request-ID": request_id})
+        http.get("/Aardvark")
+        line = next(one for one in server.log if one.get("request_id") == request_id)
+        assert (line["event"], line["path"], line["method"]) == ("request", "/rerank", "POST")
+        assert isinstance(line["seconds"], float)
+    assert "Aardvark" not in str(server.log)
+
+
+def test_words_in_the_log_if_asked(models: list[str]) -> None:
+    with serving(models, "--log-text") as server, server.client() as client:
+        client.post("/rerank", json=BODY)
+        assert "Aardvark" in server.logged("request")["text"]
+
+
+def test_pages(http: httpx.Client) -> None:
+    page = http.get("/")
+    assert page.headers["content-type"].startswith("text/html")
+    assert "<script" in page.text
+    assert http.get("/page/page.css").headers["content-type"].startswith("text/css")
+    assert http.get("/page/../settings.py").status_code == 404
+    assert http.get("/page/%2e%2e/settings.py").status_code == 404

@@ -1,0 +1,174 @@
+"""The queue and its thread, without a server."""
+
+from __future__ import annotations
+
+import asyncio
+import subprocess
+import sys
+import time
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+
+import pytest
+import torch
+
+from reranker import Reranker
+from reranker.nbest import NBest
+from reranker.nbest.data import RawCandidate, RawList
+from reranker.nbest.faithful import Source, accept
+from reranker.nbest.notation import Notation
+from reranker.ranking import Criterion, Scored
+from service.batching import Batcher, OutOfMemory, Work, score_in_parts
+from service.errors import ServiceError
+from service.metrics import Metrics
+from service.settings import Settings
+from tests.reranker.ensembles import CANDIDATES, untrained
+
+SOURCE = Source("test", Notation.BRACKETS, False)
+
+
+def nbest(name: str, *trees: str) -> NBest:
+    return accept(RawList(name, 1, [RawCandidate(1, tree) for tree in trees]), SOURCE)
+
+
+class Watched(Reranker):
+    """Remembers which lists it scored together; has room for ``room`` candidates."""
+
+    room = 10**6
+
+    def __init__(self, seed: int = 1) -> None:
+        super().__init__([untrained(seed)])
+        self.calls: list[list[str]] = []
+
+    def score_lists(
+        self,
+        lists: Iterable[NBest],
+        criterion: Criterion = "perplexity",
+        token_scores: bool = False,
+    ) -> Iterator[tuple[NBest, list[Scored]]]:
+        lists = list(lists)
+        if sum(len(one.candidates) for one in lists) > self.room:
+            raise torch.OutOfMemoryError("CUDA out of memory")
+        self.calls.append([one.id for one in lists])
+        return super().score_lists(lists, criterion, token_scores)
+
+
+def batcher(reranker: Reranker, **settings: int) -> Batcher:
+    made = Batcher(Settings.model_validate({"models": ["none"], **settings}), Metrics())
+    made.start(lambda: Work(reranker, [nbest("warm-up", CANDIDATES[0])], later(), is_warm_up=True))
+    while not made.is_ready:
+        time.sleep(0.001)
+    return made
+
+
+def later() -> float:
+    return time.monotonic() + 30
+
+
+def test_a_long_request_does_not_hold_up_short_ones() -> None:
+    """Two lists fill a batch: the long request's are taken in turn with the others'."""
+    reranker = Watched()
+    queue = batcher(reranker, batch_tokens=42, batch_wait_ms=50)
+    long = [nbest(f"long-{place}", CANDIDATES[0]) for place in range(4)]
+    short = [[nbest(name, CANDIDATES[1])] for name in ("a", "b")]
+
+    async def ask() -> list[list[list[Scored]]]:
+        works = [Work(reranker, lists, later()) for lists in (long, *short)]
+        assert [work.sizes for work in works] == [[20] * 4, [22], [22]]
+        return await asyncio.gather(*map(queue.score, works))
+
+    answers = asyncio.run(ask())
+    queue.stop()
+    assert [len(one) for one in answers] == [4, 1, 1]
+    assert reranker.calls[1:] == [["long-0", "a"], ["b", "long-1"], ["long-2", "long-3"]]
+    alone = [scores for _, scores in Watched().score_lists([long[0], short[0][0]])]
+    assert [answers[0][3], answers[1][0]] == alone
+
+
+def test_ensembles_are_never_mixed() -> None:
+    """While models are reloaded, requests for both wait; each is answered by its own."""
+    old, new = Watched(1), Watched(2)
+    queue = batcher(old, batch_wait_ms=50)
+
+    async def ask() -> list[list[list[Scored]]]:
+        works = [
+            Work(reranker, [nbest(str(number), *CANDIDATES)], later())
+            for number, reranker in enumerate((old, new, old, new))
+        ]
+        return await asyncio.gather(*map(queue.score, works))
+
+    answers = asyncio.run(ask())
+    queue.stop()
+    assert answers[0] == answers[2] != answers[1] == answers[3]
+    assert old.calls[1:] == [["0"], ["2"]] and new.calls == [["1"], ["3"]]
+
+
+def test_what_nobody_waits_for_is_not_scored() -> None:
+    reranker = Watched()
+    queue = batcher(reranker, batch_wait_ms=100)
+
+    async def ask() -> None:
+        given_up, late = (
+            asyncio.ensure_future(queue.score(Work(reranker, [nbest(name, "(A b)")], deadline)))
+            for name, deadline in (("a", later()), ("b", time.monotonic() - 1))
+        )
+        await asyncio.sleep(0.01)
+        given_up.cancel()
+        await queue.score(Work(reranker, [nbest("c", "(A b)")], later()))
+        late.cancel()
+
+    asyncio.run(ask())
+    queue.stop()
+    assert reranker.calls[1:] == [["c"]]
+
+
+def test_after_its_end_the_queue_answers_503() -> None:
+    reranker = Watched()
+    queue = batcher(reranker)
+    queue.stop()
+    with pytest.raises(ServiceError) as caught:
+        asyncio.run(queue.score(Work(reranker, [nbest("a", "(A b)")], later())))
+    assert (caught.value.status, caught.value.code) == (503, "draining")
+
+
+@pytest.mark.parametrize("room, retries", [(100, 0), (13, 1), (7, 2), (3, 5), (1, 17)])
+def test_out_of_memory_halves_until_it_fits(room: int, retries: int) -> None:
+    """Three lists of 6 candidates, of which 0 and 3 are the same to the models. 18 candidates are
+    halved to 1 and 2 lists; the 2 to one each; a list of 6 to 3 and 3, and so on."""
+    lists = [nbest(str(number), *CANDIDATES) for number in range(3)]
+    roomy, tight = Watched(), Watched()
+    tight.room = room
+    counted: list[None] = []
+    found = score_in_parts(tight, lists, True, lambda: counted.append(None))
+    assert found == [scores for _, scores in roomy.score_lists(lists, token_scores=True)]
+    assert [one.duplicate_of for one in found[0]] == [None, None, None, 0, None, None]
+    assert len(counted) == retries
+
+
+def test_a_tree_too_large_for_the_device() -> None:
+    tight = Watched()
+    tight.room = 0
+    with pytest.raises(OutOfMemory):
+        score_in_parts(tight, [nbest("a", "(A b)")], False, lambda: None)
+
+
+def test_other_errors_are_no_lack_of_memory() -> None:
+    class Broken(Watched):
+        def score_lists(self, *_: object, **__: object) -> Iterator[tuple[NBest, list[Scored]]]:
+            raise RuntimeError("something else")
+
+    with pytest.raises(RuntimeError, match="something else"):
+        score_in_parts(Broken(), [nbest("a", *CANDIDATES)], False, lambda: None)
+
+
+@pytest.mark.slow
+def test_real_lack_of_memory_on_a_cpu() -> None:
+    """A process that may have no more memory scores in parts what it cannot score at once."""
+    done = subprocess.run(
+        [sys.executable, str(Path(__file__).with_name("little_memory.py"))],
+        capture_output=True,
+        text=True,
+    )
+    assert done.returncode == 0, done.stderr
+    retries, same = done.stdout.split()
+    assert int(retries) > 0 and same == "True"

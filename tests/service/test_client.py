@@ -1,0 +1,91 @@
+"""``reranker.client`` answers as ``Reranker`` does, and comes back when it is asked to."""
+
+from __future__ import annotations
+
+import threading
+import time
+from http.server import BaseHTTPRequestHandler, HTTPServer
+from typing import ClassVar
+
+import pytest
+
+from reranker import Reranker, Weighing
+from reranker.client import Client, ServiceError
+from reranker.errors import RerankError
+from tests.reranker.ensembles import CANDIDATES
+from tests.reranker.files import bllip
+from tests.service.servers import Server
+
+
+def test_the_same_ranking_as_in_the_process(server: Server, models: list[str]) -> None:
+    reranker = Reranker.load(models)
+    weighing = Weighing(0.4, "token-perplexity")
+    scores = [-30.5, -31.0, -30.0, -32.0, -33.0, -30.25]
+    with Client(server.url) as client:
+        assert client.rerank(CANDIDATES) == reranker.rerank(CANDIDATES)
+        here = reranker.rerank(CANDIDATES, scores, weighing)
+        assert client.rerank(CANDIDATES, scores, weighing) == here
+        assert here.margin is not None
+        (of_text,) = client.rerank_text(bllip(CANDIDATES))
+        here = reranker.rerank(CANDIDATES)
+        assert [one.nll for one in of_text.ranking] == [one.nll for one in here.ranking]
+        (detailed,) = client.rerank_lists([{"candidates": list(CANDIDATES)}], token_scores=True)
+        assert detailed.ranking[0].token_scores is not None
+        log_probability, nothing = client.score([CANDIDATES[0], "(("])
+        assert log_probability == -client.rerank(CANDIDATES[:1]).ranking[0].nll
+        assert nothing is None
+        assert client.info()["limits"]["max_depth"] == 500
+        with pytest.raises(RerankError, match="1 parser scores for 6 candidates"):
+            client.rerank(CANDIDATES, [1.0])
+
+
+def test_errors_have_their_code(server: Server) -> None:
+    with Client(server.url) as client, pytest.raises(ServiceError) as caught:
+        client.rerank_text("no list")
+    assert (caught.value.status, caught.value.code) == (422, "unreadable")
+    assert caught.value.request_id
+
+
+class Moody(BaseHTTPRequestHandler):
+    """Answers with one status after the other."""
+
+    statuses: ClassVar[list[int]] = []
+    times: ClassVar[list[float]] = []
+
+    def do_GET(self) -> None:
+        self.times.append(time.monotonic())
+        self.send_response(self.statuses.pop(0))
+        self.send_header("Retry-After", "1")
+        self.send_header("Content-Length", "2")
+        self.end_headers()
+        self.wfile.write(b"{}")
+
+    def log_message(self, format: str, *arguments: object) -> None:
+        pass
+
+
+@pytest.mark.parametrize(
+    "statuses, expected, attempts",
+    [([429, 200], None, 2), ([503, 429], 429, 2), ([500], 500, 1), ([404], 404, 1)],
+)
+def test_retries(statuses: list[int], expected: int | None, attempts: int) -> None:
+    Moody.statuses, Moody.times = [*statuses], []
+    with HTTPServer(("127.0.0.1", 0), Moody) as service:
+        threading.Thread(target=service.serve_forever, daemon=True).start()
+        with Client(f"http://127.0.0.1:{service.server_port}", retries=1) as client:
+            if expected is None:
+                assert client.info() == {}
+            else:
+                with pytest.raises(ServiceError) as caught:
+                    client.info()
+                assert caught.value.status == expected
+        service.shutdown()
+    assert len(Moody.times) == attempts
+    if attempts == 2:
+        assert 1 <= Moody.times[1] - Moody.times[0] < 5  # as Retry-After asks
+
+
+def test_nobody_there() -> None:
+    with Client("http://127.0.0.1:9", retries=1) as client, pytest.raises(ServiceError) as caught:
+        client.info()
+    assert (caught.value.status, caught.value.code) == (0, "unreachable")

@@ -1,0 +1,69 @@
+"""The curl lines of docs/service.md work as they are printed, and its Python too."""
+
+from __future__ import annotations
+
+import json
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+from service.settings import Settings
+from tests.service.servers import Server
+
+ROOT = Path(__file__).parents[2]
+DOCS = (ROOT / "docs" / "service.md").read_text(encoding="utf-8")
+BLOCKS = re.findall(r"^```(sh|python)\n(.*?)^```$", DOCS, re.MULTILINE | re.DOTALL)
+
+
+def at(server: Server, text: str) -> str:
+    """The text for a server on another port than 8000."""
+    return text.replace("http://localhost:8000", server.url)
+
+
+def test_curl_lines(server: Server) -> None:
+    commands = [
+        command
+        for language, block in BLOCKS
+        if language == "sh" and "curl" in block
+        for command in re.split(r"^(?=curl)", block, flags=re.MULTILINE)
+        if command
+    ]
+    assert len(commands) == 9
+    answers = []
+    for command in commands:
+        done = subprocess.run(
+            ["bash", "-euc", at(server, command)], cwd=ROOT, capture_output=True, text=True
+        )
+        assert done.returncode == 0, done.stderr
+        answers.append(done.stdout)
+    one, whole, documents, score = map(json.loads, answers[:4])
+    assert [entry["status"] for entry in one["sentences"]] == ["ok"]
+    assert [len(entry["ranking"]) for entry in whole["sentences"]] == [1] * 26
+    assert len(documents["results"]) == 1
+    assert score["results"][0]["error"] is None
+    assert json.loads(answers[4])["sentences"] == 26
+    assert json.loads(answers[7]) == {"status": "ready"}
+
+
+def test_the_readmes_curl_line(server: Server) -> None:
+    readme = (ROOT / "README.md").read_text(encoding="utf-8")
+    (command,) = re.findall(r"^curl .*$", readme, re.MULTILINE)
+    done = subprocess.run(
+        ["bash", "-euc", at(server, command)], cwd=ROOT, capture_output=True, text=True
+    )
+    assert done.returncode == 0, done.stderr
+    assert len(json.loads(done.stdout)["sentences"]) == 26
+
+
+def test_python(server: Server) -> None:
+    (block,) = [block for language, block in BLOCKS if language == "python"]
+    command = [sys.executable, "-c", at(server, block)]
+    done = subprocess.run(command, capture_output=True, text=True)
+    assert done.stdout.startswith("(S1 (S (NP (PRP It))"), done.stderr
+
+
+def test_settings_that_are_named_exist() -> None:
+    table = "\n".join(line for line in DOCS.splitlines() if line.startswith("|"))
+    named = set(re.findall(r"`([a-z]+_[a-z_]+)`", table))
+    assert named <= set(Settings.model_fields) and len(named) > 10

@@ -1,0 +1,159 @@
+"""Starting, reloading, crashing, ending."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import time
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from typing import Any
+
+import httpx
+import pytest
+
+from tests.service.conftest import save_models
+from tests.service.servers import RERANK, Server, sentence, serving
+
+BODY = {"sentences": [sentence("We", "saw", "it")]}
+SLOW = {"sentences": [sentence("slow")]}
+
+
+def ask(client: httpx.Client, body: dict[str, Any]) -> httpx.Response:
+    return client.post("/rerank", json=body)
+
+
+def test_sigterm_finishes_what_was_accepted(models: list[str]) -> None:
+    with (
+        serving(models, fragile=True) as server,
+        server.client() as client,
+        ThreadPoolExecutor(6) as threads,
+    ):
+        accepted = [threads.submit(ask, client, SLOW) for _ in range(5)]
+        while "rerank_requests_in_flight 5.0" not in client.get("/metrics").text:
+            time.sleep(0.01)
+        server.process.send_signal(signal.SIGTERM)
+        server.logged("draining")
+        late, ready = ask(client, BODY), client.get("/health/ready")
+        assert (late.status_code, ready.status_code) == (503, 503)
+        assert late.json()["error"]["code"] == "draining"
+        assert "retry-after" in late.headers
+        assert client.get("/health/live").status_code == 200
+        assert [one.result().status_code for one in accepted] == [200] * 5
+        assert server.end() == 0
+
+
+def test_grace_time_is_bounded(models: list[str]) -> None:
+    with (
+        serving(models, "--drain-seconds", "0.3", fragile=True) as server,
+        server.client() as client,
+        ThreadPoolExecutor(1) as threads,
+    ):
+        asked = threads.submit(ask, client, {"sentences": [sentence("slow")] * 60})
+        while "rerank_requests_in_flight 1.0" not in client.get("/metrics").text:
+            time.sleep(0.01)
+        started = time.monotonic()
+        server.process.send_signal(signal.SIGTERM)
+        assert server.end() == 0
+        assert time.monotonic() - started < 10  # 60 lists would take 30 s
+        unfinished = asked.result()
+        assert unfinished.status_code == 503
+        assert unfinished.json()["error"]["code"] == "draining"
+
+
+@pytest.mark.parametrize("word", ["crash", "die"])
+def test_crash_of_the_worker(models: list[str], word: str) -> None:
+    with (
+        serving(models, "--batch-tokens", "5", fragile=True) as server,
+        server.client() as client,
+        ThreadPoolExecutor(2) as threads,
+    ):
+        # The batches are small: who waits while another crashes is answered all the same.
+        threads.submit(ask, client, SLOW)
+        time.sleep(0.1)
+        fatal = threads.submit(ask, client, {"sentences": [sentence(word)]})
+        time.sleep(0.1)
+        assert ask(client, BODY).status_code == 200
+        assert fatal.result().status_code == 503
+        assert fatal.result().json()["error"]["code"] == "worker-crashed"
+        assert "retry-after" in fatal.result().headers
+        line = server.logged("the scoring thread crashed and is started anew")
+        assert line["error"] == ("RuntimeError" if word == "crash" else "SystemExit")
+        assert "rerank_worker_restarts_total 1.0" in client.get("/metrics").text
+        assert client.get("/health/ready").status_code == 200
+
+
+def test_reload_loses_nobody(tmp_path: Path) -> None:
+    """Signals and requests at once; every answer is wholly of the old models or of the new."""
+    save_models(tmp_path, 1)
+    pattern = str(tmp_path / "model-*.pt")
+    with serving([pattern]) as server, server.client() as client:
+        before = ask(client, BODY).json()
+        body = {"sentences": BODY["sentences"] * 20}
+        with ThreadPoolExecutor(4) as threads:
+            asked = [threads.submit(ask, client, body) for _ in range(40)]
+            save_models(tmp_path, 2)
+            server.process.send_signal(signal.SIGHUP)
+            server.logged("models reloaded")
+            after = ask(client, BODY).json()
+            answers = [one.result() for one in asked]
+        assert [len(one["models"]) for one in (before, after)] == [1, 2]
+        known = {one["signature"]: one["sentences"][0]["ranking"] for one in (before, after)}
+        assert len(known) == 2
+        for answer in answers:
+            rankings = [one["ranking"] for one in answer.json()["sentences"]]
+            assert rankings == [known[answer.json()["signature"]]] * 20
+
+
+def test_a_reload_that_fails_changes_nothing(tmp_path: Path) -> None:
+    save_models(tmp_path, 1)
+    pattern = str(tmp_path / "*.pt")
+    with serving([pattern], RERANK_ADMIN_KEYS="boss") as server, server.client() as client:
+        before = ask(client, BODY).json()
+        (tmp_path / "zzz.pt").write_bytes(b"no checkpoint")
+        answer = client.post("/models/reload", headers={"X-API-Key": "boss"})
+        assert answer.status_code == 409
+        error = answer.json()["error"]
+        assert error["code"] == "reload-failed" and "zzz.pt" in error["message"]
+        assert str(tmp_path) not in answer.text
+        after = ask(client, BODY).json()
+        assert {**after, "id": ""} == {**before, "id": ""}
+
+
+def test_while_models_load(models: list[str]) -> None:
+    """Until the first score: alive but not ready, and no request is taken."""
+    with serving(models * 30, wait=False) as server, server.client() as client:
+        assert client.get("/health/live").status_code == 200
+        early = client.get("/health/ready")
+        assert (early.status_code, early.json()["error"]["code"]) == (503, "loading")
+        assert ask(client, BODY).json()["error"]["code"] == "loading"
+        server.logged("ready")
+        assert client.get("/health/ready").status_code == 200
+
+
+@pytest.mark.parametrize(
+    "flags, message",
+    [
+        (["--models", "nothing.pt"], "--models nothing.pt: no such file"),
+        (["--models", __file__], "test_life.py: not a checkpoint"),
+        (["--models", __file__, "--port", "x"], "setting port: "),
+        (["--models", __file__, "--device", "cuda"], "--device cuda: no CUDA device here"),
+        (["--config", "nothing.toml"], "nothing.toml: cannot be read"),
+    ],
+)
+def test_what_cannot_start_says_why(flags: list[str], message: str) -> None:
+    environment = {**os.environ, "CUDA_VISIBLE_DEVICES": ""}
+    given = ["--port", "0", *flags]
+    done = subprocess.run(
+        [RERANK, "serve", *given], env=environment, capture_output=True, text=True, timeout=60
+    )
+    assert done.returncode == 2
+    assert message in done.stderr and "Traceback" not in done.stderr
+
+
+def test_a_taken_port(server: Server, models: list[str]) -> None:
+    command = [RERANK, "serve", "--models", *models, "--port", str(server.port)]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=60)
+    assert done.returncode == 2
+    assert f"cannot listen on 127.0.0.1 port {server.port}" in done.stderr

@@ -1,0 +1,198 @@
+"""Every limit has its answer, which names it."""
+
+from __future__ import annotations
+
+import json
+import socket
+import time
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any
+
+import httpx
+import pytest
+
+from tests.reranker.ensembles import CANDIDATES
+from tests.service.servers import Server, sentence, serving
+
+TREE = CANDIDATES[0]
+LIMITS = {
+    "max_body_bytes": 20_000,
+    "max_sentences": 3,
+    "max_candidates": 4,
+    "max_tree_tokens": 30,
+    "max_depth": 10,
+    "queue_requests": 4,
+    "queue_tokens": 50,
+    "body_seconds": 1.0,
+    "request_seconds": 5.0,
+    "max_request_seconds": 8.0,
+}
+
+
+@pytest.fixture(scope="module")
+def narrow(models: list[str]) -> Iterator[Server]:
+    flags = [text for name, value in LIMITS.items() for text in (f"--{name}", str(value))]
+    flags = [flag.replace("_", "-") if flag.startswith("--") else flag for flag in flags]
+    with serving(models, *flags, fragile=True) as server:
+        yield server
+
+
+@pytest.fixture(scope="module")
+def tight(narrow: Server) -> Iterator[httpx.Client]:
+    with narrow.client() as client:
+        yield client
+
+
+def error_of(answer: httpx.Response) -> dict[str, Any]:
+    """The error of an answer, whose envelope is whole."""
+    assert set(answer.json()) == {"error"}
+    error: dict[str, Any] = answer.json()["error"]
+    assert set(error) == {"code", "message", "param", "request_id"}
+    assert error["request_id"] == answer.headers["x-request-id"]
+    assert "Traceback" not in answer.text and "/work" not in answer.text
+    return error
+
+
+def test_limits_are_told(tight: httpx.Client) -> None:
+    assert tight.get("/info").json()["limits"] == LIMITS
+
+
+@pytest.mark.parametrize(
+    "sentences, limit",
+    [
+        ([sentence("a")] * 4, "max_sentences = 3"),
+        ([{"candidates": [TREE] * 5}], "max_candidates = 4"),
+        ([sentence(*["a"] * 29)], "max_tree_tokens = 30"),  # (S, 29 words, )S, <eos>
+        ([{"candidates": ["(S1 " * 11 + "(NN a)" + ")" * 11]}], "max_depth = 10"),
+        ([{"candidates": ["(" * 9_000]}], "max_depth = 10"),
+    ],
+)
+def test_422_names_the_limit(
+    tight: httpx.Client, sentences: list[dict[str, Any]], limit: str
+) -> None:
+    answer = tight.post("/rerank", json={"sentences": sentences})
+    assert answer.status_code == 422
+    error = error_of(answer)
+    assert (error["code"], error["param"]) == ("over-limit", "sentences")
+    assert limit in error["message"]
+
+
+def test_what_just_fits_is_answered(tight: httpx.Client) -> None:
+    deepest = "(S1 " * 9 + "(NN a)" + ")" * 9
+    body = {"sentences": [sentence(*["a"] * 27), {"candidates": [deepest]}, {"candidates": []}]}
+    assert tight.post("/rerank", json=body).status_code == 200
+
+
+def test_413_with_and_without_a_length(tight: httpx.Client) -> None:
+    for content in (b"x" * 20_001, (b"x" * 1000 for _ in range(30))):
+        answer = tight.post("/rerank", content=content, headers={"Content-Type": "text/plain"})
+        assert answer.status_code == 413
+        assert "max_body_bytes = 20000" in error_of(answer)["message"]
+
+
+@pytest.mark.parametrize(
+    "content, status, code, param",
+    [
+        (b"{", 400, "malformed-json", None),
+        (b"\xff\xfe", 400, "malformed-json", None),
+        (b'{"sentences":' * 1000, 400, "malformed-json", None),
+        (b"[" * 15_000, 400, "malformed-json", None),
+        (b"[]", 422, "invalid", None),
+        (b"{}", 422, "invalid", "sentences"),
+        (b'{"sentences": []}', 422, "invalid", "sentences"),
+        (b'{"sentences": [{"candidates": "x"}]}', 422, "invalid", "sentences.0.candidates"),
+        (
+            b'{"sentences": [{"candidates": [{"tree": 1}]}]}',
+            422,
+            "invalid",
+            "sentences.0.candidates.0.tree",
+        ),
+        (b'{"sentences": [{"candidates": []}], "lm_weight": 1.5}', 422, "invalid", "lm_weight"),
+        (b'{"sentences": [{"candidates": []}], "lm_weight": NaN}', 422, "invalid", "lm_weight"),
+        (b'{"sentences": [{"candidates": []}], "top_n": 0}', 422, "invalid", "top_n"),
+        (b'{"sentences": [{"candidates": []}], "topn": 1}', 422, "invalid", "topn"),
+        (b'{"documents": []}', 422, "invalid", "documents"),
+        (b'{"nbest": "no list"}', 422, "unreadable", "nbest"),
+        (b'{"nbest": "(S (NN a))", "format": "opennmt"}', 422, "unreadable", "nbest"),
+    ],
+)
+def test_bodies_that_are_no_request(
+    tight: httpx.Client, content: bytes, status: int, code: str, param: str | None
+) -> None:
+    answer = tight.post("/rerank", content=content, headers={"Content-Type": "application/json"})
+    error = error_of(answer)
+    assert (answer.status_code, error["code"], error["param"]) == (status, code, param)
+
+
+def test_wrong_queries_headers_paths_and_media(tight: httpx.Client) -> None:
+    body = {"sentences": [sentence("a")]}
+    for request, status, param in (
+        ({"url": "/rerank?top_n=x", "json": body}, 422, "top_n"),
+        ({"url": "/rerank?nothing=1", "json": body}, 422, "nothing"),
+        ({"url": "/rerank", "json": body, "headers": {"X-Request-Timeout": "-1"}}, 422, None),
+        ({"url": "/rerank", "json": body, "headers": {"X-Request-Timeout": "nan"}}, 422, None),
+        ({"url": "/rerank", "data": {"a": "b"}}, 415, "Content-Type"),
+        ({"url": "/rerank"}, 415, "Content-Type"),
+        ({"url": "/nothing"}, 404, None),
+        ({"url": "/info"}, 405, None),
+    ):
+        answer = tight.post(**request)
+        assert answer.status_code == status, request
+        assert param in (None, error_of(answer)["param"])
+    assert tight.post("/info").headers["allow"] == "GET"
+
+
+def test_deadline(tight: httpx.Client) -> None:
+    body = {"sentences": [sentence("slow")] * 3}
+    started = time.monotonic()
+    answer = tight.post("/rerank", json=body, headers={"X-Request-Timeout": "0.2"})
+    assert (answer.status_code, error_of(answer)["code"]) == (504, "deadline")
+    assert time.monotonic() - started < 1
+
+
+def test_full_queue(narrow: Server, tight: httpx.Client) -> None:
+    """50 tokens may wait: one request is scored, 12 tokens each wait, and health stays good."""
+    body = {"sentences": [sentence("slow", *["a"] * 10)] * 2}  # 2 * 14 tokens, a second
+
+    def ask(_: int) -> httpx.Response:
+        return tight.post("/rerank", json=body)
+
+    with ThreadPoolExecutor(8) as threads:
+        asked = threads.map(ask, range(8))
+        time.sleep(0.3)
+        assert tight.get("/health/ready").status_code == 200
+        answers = list(asked)
+    refusals = [one for one in answers if one.status_code == 429]
+    assert 0 < len(refusals) < 8
+    assert {one.status_code for one in answers} == {200, 429}
+    for refused in refusals:
+        assert error_of(refused)["code"] == "queue-full"
+        assert int(refused.headers["retry-after"]) >= 1
+
+
+def connect(server: Server, body: bytes, length: int) -> socket.socket:
+    connection = socket.create_connection(("127.0.0.1", server.port), timeout=10)
+    head = f"POST /rerank HTTP/1.1\r\nHost: x\r\nContent-Length: {length}\r\n"
+    connection.sendall(f"{head}Content-Type: application/json\r\n\r\n".encode() + body)
+    return connection
+
+
+def test_slow_body(narrow: Server) -> None:
+    with connect(narrow, b"{", 1000) as connection:
+        assert connection.recv(12) == b"HTTP/1.1 408"
+
+
+def test_work_of_a_client_that_hangs_up_is_dropped(narrow: Server, tight: httpx.Client) -> None:
+    def dropped() -> bool:
+        return 'rerank_dropped_total{reason="disconnect"}' in tight.get("/metrics").text
+
+    assert not dropped()
+    body = json.dumps({"sentences": [sentence("slow")] * 3}).encode()
+    with connect(narrow, body, len(body)):
+        time.sleep(0.2)
+    until = time.monotonic() + 5
+    while not dropped():
+        assert time.monotonic() < until
+        time.sleep(0.02)
+    assert tight.post("/rerank", json={"sentences": [sentence("a")]}).status_code == 200

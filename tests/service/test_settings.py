@@ -1,0 +1,70 @@
+"""Settings come from flags, else the environment, else a file."""
+
+from __future__ import annotations
+
+import argparse
+import re
+from pathlib import Path
+
+import pytest
+
+from reranker.errors import InputError
+from service.settings import Settings, add_arguments, load_settings
+
+
+def from_flags(*flags: str) -> Settings:
+    parser = argparse.ArgumentParser(allow_abbrev=False)
+    add_arguments(parser)
+    return load_settings(vars(parser.parse_args(flags)))
+
+
+def test_flags_beat_the_environment_which_beats_the_file(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    file = tmp_path / "service.toml"
+    file.write_text('port = 1\nmax_depth = 11\nmodels = ["a.pt"]\nbatch_tokens = 5\n')
+    monkeypatch.setenv("RERANK_CONFIG", str(file))
+    monkeypatch.setenv("RERANK_PORT", "2")
+    monkeypatch.setenv("RERANK_MAX_DEPTH", "12")
+    monkeypatch.setenv("RERANK_CORS_ORIGINS", "https://a.org, https://b.org")
+    monkeypatch.setenv("RERANK_LOG_TEXT", "1")
+    found = from_flags("--port", "3", "--models", "b.pt", "c.pt", "--no-log-text")
+    assert (found.port, found.max_depth, found.batch_tokens) == (3, 12, 5)
+    assert found.models == ["b.pt", "c.pt"]
+    assert found.cors_origins == ["https://a.org", "https://b.org"]
+    assert found.log_text is False
+    other = tmp_path / "other.toml"
+    other.write_text("port = 4\n")
+    monkeypatch.delenv("RERANK_PORT")
+    assert from_flags("--config", str(other)).port == 4
+
+
+@pytest.mark.parametrize(
+    "flags, message",
+    [
+        (["--port", "70000"], "setting port: "),
+        (["--max-depth", "2001"], "setting max_depth: "),
+        (["--batch-tokens", "0"], "setting batch_tokens: "),
+        (["--request-seconds", "nan"], "setting request_seconds: "),
+    ],
+)
+def test_a_wrong_value_is_named(flags: list[str], message: str) -> None:
+    with pytest.raises(InputError, match=re.escape(message)):
+        from_flags(*flags)
+
+
+def test_a_wrong_file_is_named(tmp_path: Path) -> None:
+    file = tmp_path / "wrong.toml"
+    for text, message in (("port = ", "not TOML"), ("prot = 1", "setting prot: ")):
+        file.write_text(text)
+        with pytest.raises(InputError, match=message):
+            from_flags("--config", str(file))
+
+
+def test_keys_do_not_show(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("RERANK_API_KEYS", "secret,other")
+    found = from_flags()
+    assert [key.get_secret_value() for key in found.api_keys] == ["secret", "other"]
+    assert "secret" not in repr(found)
+    with pytest.raises(SystemExit):
+        from_flags("--api-keys", "secret")
