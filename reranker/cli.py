@@ -7,6 +7,7 @@ at once.
 from __future__ import annotations
 
 import argparse
+import io
 import logging
 import os
 import signal
@@ -47,6 +48,13 @@ _SUBCOMMANDS: dict[str, tuple[_Command, str]] = {
 def main(argv: Sequence[str] | None = None) -> int:
     """Run the command; returns the exit code: 0 fine, 1 some input rejected, 2 unusable input."""
     given = list(sys.argv[1:] if argv is None else argv)
+    if sys.stderr is None:
+        sys.stderr = open(os.devnull, "w")  # noqa: SIM115 - as long as the process
+    if sys.stdout is None:
+        print("rerank: standard output is closed", file=sys.stderr)
+        return 2
+    if isinstance(sys.stdout, io.TextIOWrapper):  # whatever the locale: trees are UTF-8
+        sys.stdout.reconfigure(encoding="utf-8", errors="surrogateescape")
     logging.basicConfig(format="rerank: %(message)s", level=logging.INFO, stream=sys.stderr)
     if given and given[0] in _SUBCOMMANDS:
         name = given.pop(0)

@@ -8,9 +8,10 @@ import sys
 from pathlib import Path
 
 from reranker import nbest_arguments
+from reranker.errors import InputError
 from reranker.nbest import FORMATS
 from reranker.nbest.writing import list_text, tokens_text
-from reranker.output import open_whole
+from reranker.output import open_whole, output_path
 from reranker.rejections import report
 
 EXAMPLES = """examples:
@@ -26,7 +27,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the flags of ``rerank convert`` to ``parser``."""
     nbest_arguments.add_arguments(parser, required=False)
     parser.add_argument("--to", required=True, choices=FORMATS, metavar="NAME", help="new format")
-    parser.add_argument("--to-beam", type=int, metavar="K", help="lines a list, for --to opennmt")
+    parser.add_argument(
+        "--to-beam",
+        type=nbest_arguments.positive,
+        metavar="K",
+        help="lines a list, for --to opennmt",
+    )
     parser.add_argument("--out", type=Path, metavar="FILE", help="write here instead of stdout")
     parser.add_argument(
         "--tokens-out",
@@ -38,13 +44,18 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     """Convert as the flags say; returns the exit code."""
+    inputs = nbest_arguments.inputs(arguments)
+    out_path = output_path(arguments.out, inputs)
+    tokens_path = output_path(arguments.tokens_out, inputs)
+    if out_path is not None and out_path == tokens_path:
+        raise InputError("--out and --tokens-out are the same file")
     lists = nbest_arguments.open_lists(arguments)
     sentences = candidates = rejected = 0
     with contextlib.ExitStack() as files:
-        out = files.enter_context(open_whole(arguments.out))
+        out = files.enter_context(open_whole(out_path))
         tokens_out = None
-        if arguments.tokens_out:
-            tokens_out = files.enter_context(open_whole(arguments.tokens_out))
+        if tokens_path is not None:
+            tokens_out = files.enter_context(open_whole(tokens_path))
         for nbest in lists:
             report(nbest)
             out.write(list_text(nbest, sentences, arguments.to, arguments.to_beam))

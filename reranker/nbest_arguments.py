@@ -41,7 +41,7 @@ def add_arguments(parser: argparse.ArgumentParser, *, required: bool) -> None:
     )
     parser.add_argument(
         "--beam",
-        type=_positive,
+        type=positive,
         metavar="K",
         help="lines of a list, where the file does not say (OpenNMT's -n_best K)",
     )
@@ -61,7 +61,7 @@ def open_lists(
     options = ReadOptions(
         arguments.format, arguments.tokens, arguments.repair, arguments.beam, restore
     )
-    if arguments.nbest.count("-") > 1:
+    if inputs(arguments).count("-") > 1:
         raise InputError("standard input (-) can be read only once")
     lists = read_nbest(*arguments.nbest, options=options)
     for file in lists.files:
@@ -73,6 +73,12 @@ def open_lists(
         return itertools.chain([next(lists)], lists)
     except StopIteration:
         raise InputError(f"{', '.join(arguments.nbest)}: no n-best lists") from None
+
+
+def inputs(arguments: argparse.Namespace) -> list[str]:
+    """The files that the flags say to read, checkpoints apart."""
+    others = (arguments.tokens, getattr(arguments, "gold", None))
+    return [*arguments.nbest, *(one for one in others if one is not None)]
 
 
 def settings(arguments: argparse.Namespace) -> dict[str, Any]:
@@ -96,8 +102,8 @@ def _digest(path: str) -> str:
         raise InputError(f"{path}: cannot be read: {error.strerror}") from error
 
 
-def _positive(text: str) -> int:
-    value = int(text)
-    if value < 1:
-        raise argparse.ArgumentTypeError(f"{text} is not 1 or more")
-    return value
+def positive(text: str) -> int:
+    """The type of a flag that counts something."""
+    if not text.isdecimal() or int(text) < 1:
+        raise argparse.ArgumentTypeError(f"{text!r} is not a number from 1 up")
+    return int(text)

@@ -11,7 +11,7 @@ import contextlib
 import json
 import os
 import sys
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import IO, Any, NamedTuple, Protocol, TextIO
 
@@ -36,6 +36,28 @@ class Output(Protocol):
     def write(self, line: str, written: Written) -> None:
         """Add a sentence's answer; ``line`` has no line break. Raises RerankError if the disk is
         full and the like."""
+
+
+def output_path(path: Path | None, inputs: Iterable[str | os.PathLike[str]] = ()) -> Path | None:
+    """The file to be written, links followed; None, standard output, stays.
+
+    Raises InputError for what is no regular file, and for one of ``inputs``: it would be replaced.
+    """
+    if path is None:
+        return None
+    try:
+        resolved = path.resolve()
+        if not path.name or resolved.is_dir():
+            raise InputError(f"{path or '.'}: cannot be written: it is a directory")
+        if resolved.exists() and not resolved.is_file():
+            raise InputError(f"{path}: is no regular file; without it, standard output is written")
+        for one in inputs:
+            if resolved.exists() and os.path.exists(one) and os.path.samefile(resolved, one):
+                raise InputError(f"{path}: is read as well; give the output another name")
+    except (OSError, RuntimeError, ValueError) as error:
+        reason = error.strerror if isinstance(error, OSError) else error
+        raise InputError(f"{path}: cannot be written: {reason}") from error
+    return resolved
 
 
 @contextlib.contextmanager
@@ -123,13 +145,13 @@ class _JournaledFile:
         self._journal_size = 0
         self._count = 0
         header = {"version": _VERSION, "settings": json.loads(json.dumps(settings))}
-        has_parts = self._part_path.exists() and self._journal_path.exists()
-        if has_parts and not resume:
-            raise InputError(
-                f"{self._part_path} is left of an interrupted run: give --resume to go on with it, "
-                "or delete it to start over"
-            )
         try:
+            has_parts = self._part_path.exists() and self._journal_path.exists()
+            if has_parts and not resume:
+                raise InputError(
+                    f"{self._part_path} is left of an interrupted run: give --resume to go on with "
+                    "it, or delete it to start over"
+                )
             if has_parts:
                 self._recover(header)
             mode = "r+b" if self._count else "wb"
@@ -226,7 +248,7 @@ def _end(record: bytes) -> int | None:
     """Where the answer ends that a journal line vouches for; None if the line is torn."""
     try:
         end, *written = json.loads(record)
-    except ValueError:
+    except (ValueError, TypeError):
         return None
     is_whole = record.endswith(b"\n") and len(written) == len(Written._fields)
     return end if is_whole and isinstance(end, int) and end > 0 else None

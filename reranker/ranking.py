@@ -135,7 +135,14 @@ def rank(nbest: NBest, scores: Sequence[Scored], weighing: Weighing) -> Ranking:
         if weighing.lm_weight < 1 and candidate.score is None:
             message = "no parser score to mix with; use --lm-weight 1"
             rejected.append(
-                Rejected(candidate.index, candidate.line, "no-score", message, candidate.text)
+                Rejected(
+                    candidate.index,
+                    candidate.line,
+                    "no-score",
+                    message,
+                    candidate.text,
+                    candidate.file,
+                )
             )
         else:
             usable.append((candidate, scored))

@@ -15,7 +15,7 @@ from reranker.checkpoint_paths import checkpoint_paths
 from reranker.errors import InputError
 from reranker.gold import GoldTable
 from reranker.nbest import NBest
-from reranker.output import Written, open_output
+from reranker.output import Written, open_output, output_path
 from reranker.ranking import Ranking, Weighing
 from reranker.rejections import report
 
@@ -31,7 +31,7 @@ EXAMPLES = """examples:
   rerank --nbest bllip.txt berkeley.txt --models ckpt/*.pt
   parseIt -N50 DATA sentences | rerank --nbest - --models ckpt/*.pt
 
-exit status: 0 fine, 1 some candidates were rejected, 2 nothing could be done"""
+exit status: 0 fine, 1 candidates were rejected or a sentence has none, 2 nothing could be done"""
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -103,6 +103,7 @@ def run(arguments: argparse.Namespace) -> int:
         raise InputError("--token-scores needs --output ranked")
     table = GoldTable(arguments.gold, arguments.gold_tags) if arguments.gold else None
     paths = checkpoint_paths(arguments.models)
+    out = output_path(arguments.out, [*nbest_arguments.inputs(arguments), *paths])
     lists = nbest_arguments.open_lists(arguments, restore=arguments.restore)
 
     import torch
@@ -116,8 +117,11 @@ def run(arguments: argparse.Namespace) -> int:
     weighing = Weighing(arguments.lm_weight, arguments.criterion)
     tally = _Tally(table)
     progress = tqdm(unit=" sentences", disable=not sys.stderr.isatty())
-    with open_output(arguments.out, arguments.resume, _settings(arguments, reranker)) as output:
-        for written, nbest in zip(output.resumed(), lists, strict=False):
+    with open_output(out, arguments.resume, _settings(arguments, reranker)) as output:
+        for written in output.resumed():
+            nbest = next(lists, None)
+            if nbest is None:
+                raise InputError("--nbest ends before what the interrupted run has written")
             tally.add_list(nbest)
             tally.add_answer(written)
             progress.update()
@@ -127,6 +131,7 @@ def run(arguments: argparse.Namespace) -> int:
             _watched(lists, tally), weighing, token_scores=arguments.token_scores
         )
         for ranking in rankings:
+            report(ranking)
             written = _written(ranking)
             output.write(_line(ranking, arguments.output), written)
             tally.add_answer(written)
@@ -138,7 +143,7 @@ def run(arguments: argparse.Namespace) -> int:
     if table is not None:
         print(table.format(), file=sys.stdout if arguments.out else sys.stderr)
         print(signature(reranker, weighing, arguments), file=sys.stderr)
-    return 1 if tally.rejected else 0
+    return 1 if tally.rejected or tally.failed else 0
 
 
 @dataclass(slots=True)
@@ -178,7 +183,6 @@ class _Tally:
 
 def _watched(lists: Iterable[NBest], tally: _Tally) -> Iterator[NBest]:
     for nbest in lists:
-        report(nbest)
         tally.add_list(nbest)
         yield nbest
 
@@ -225,7 +229,10 @@ def _line(ranking: Ranking, output: str) -> str:
 
 
 def _weight(text: str) -> float:
-    value = float(text)
+    try:
+        value = float(text)
+    except ValueError:
+        raise argparse.ArgumentTypeError(f"{text!r} is not a number") from None
     if not 0 <= value <= 1:
         raise argparse.ArgumentTypeError(f"{text} is not between 0 and 1")
     return value

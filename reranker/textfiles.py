@@ -17,6 +17,7 @@ import zstandard
 from reranker.errors import InputError
 
 MAX_LINE = 1_000_000
+MAX_JSON_LINE = 1 << 26  # a line that begins with a brace holds a whole list
 _GZIP_MAGIC = b"\x1f\x8b"
 _ZSTD_MAGIC = b"\x28\xb5\x2f\xfd"
 _BUFFER = 1 << 16
@@ -28,8 +29,8 @@ class TextFile:
 
     ``damage`` is None, or after the last line says why nothing more could be read: a gzip file
     cut short, a disk error. A line of more than ``MAX_LINE`` characters arrives cut to
-    ``MAX_LINE + 1``. Bytes that are not UTF-8 arrive as surrogate escapes
-    (``text.encode(errors="surrogateescape")`` gives them back).
+    ``MAX_LINE + 1``; one in JSON may have ``MAX_JSON_LINE``. Bytes that are not UTF-8 arrive as
+    surrogate escapes (``text.encode(errors="surrogateescape")`` gives them back).
     """
 
     _unpacks = True
@@ -55,6 +56,8 @@ class TextFile:
         )
         line = text.readline(MAX_LINE + 1).removeprefix("\ufeff")
         while line:
+            if len(line) > MAX_LINE and line[0] == "{" and not line.endswith("\n"):
+                line += text.readline(MAX_JSON_LINE)
             yield line
             while len(line) > MAX_LINE and not line.endswith("\n"):
                 line = text.readline(MAX_LINE + 1) or "\n"

@@ -12,6 +12,7 @@ from typing import Any
 from reranker import nbest_arguments
 from reranker.checkpoint_paths import checkpoint_paths
 from reranker.nbest import NBest
+from reranker.output import open_whole
 
 EXAMPLES = """examples:
   rerank validate parses.txt.gz
@@ -74,7 +75,8 @@ def run(arguments: argparse.Namespace) -> int:
         frequent = unknown[name].most_common(SHOWN_WORDS)
         report.frequent_unknown_words[name] = [word for word, _ in frequent]
     text = json.dumps(asdict(report), ensure_ascii=False, indent=2) if arguments.json else None
-    print(text if text is not None else _format(report))
+    with open_whole(None) as out:
+        out.write((_format(report) if text is None else text) + "\n")
     return 1 if report.rejected else 0
 
 

@@ -65,6 +65,7 @@ class Candidate:
     tags: tuple[str, ...] | None = None
     """Given if ``text`` has no part-of-speech nodes of its own."""
     is_repaired: bool = False
+    file: str = ""
 
     @property
     def words(self) -> list[str]:

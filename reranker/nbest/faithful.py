@@ -156,7 +156,9 @@ def _aligned(
         own_tags = tuple(tag or UNKNOWN_TAG for tag in skeleton.tags)
         tags = sentence.tags if sentence and sentence.tags else own_tags
     is_repaired = bool(skeleton and skeleton.faults)
-    candidate = Candidate(found.place, text, tokens, raw.score, raw.line, tags, is_repaired)
+    candidate = Candidate(
+        found.place, text, tokens, raw.score, raw.line, tags, is_repaired, source.name
+    )
     if source.restore:
         tree = candidate.tree
         if sentence and sentence.tags and set(tree.tags()) == {UNKNOWN_TAG}:

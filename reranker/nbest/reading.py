@@ -12,7 +12,7 @@ from reranker.errors import InputError
 from reranker.nbest.counted import read_counted
 from reranker.nbest.data import NBest, RawList, Rejected, Sentence
 from reranker.nbest.detect import FORMATS, detect_format, detect_notation
-from reranker.nbest.faithful import Source, accept
+from reranker.nbest.faithful import Source, accept, printable
 from reranker.nbest.json_lines import read_json_lines
 from reranker.nbest.notation import Notation
 from reranker.nbest.numbered import read_fairseq, read_rnng
@@ -51,7 +51,7 @@ class NBestFile:
         """Raises InputError if the file cannot be read or is empty."""
         self._lines = NumberedLines(path)
         self._options, self._warn = options, warn
-        self.name = self._lines.name
+        self.name = printable(self._lines.name)
         head = self._lines.head
         if not any(line.strip() for line in head):
             self.close()
@@ -59,6 +59,8 @@ class NBestFile:
             raise InputError(f"{self.name} holds no n-best lists{reason}")
         self.format = detect_format(head) if options.format == "auto" else options.format
         self.notation = detect_notation(self.format, head)
+        if self.format in ("berkeley", "seq2seq"):
+            self._lines.look_for_blank_line()  # it tells how lines make lists
         is_seq2seq = self.notation is Notation.LINEARIZED
         repair = is_seq2seq if options.repair is None else options.repair
         self.source = Source(self.name, self.notation, repair, options.restore)

@@ -13,6 +13,10 @@ from reranker.textfiles import TextFile, open_text
 HEAD_LINES = 400
 HEAD_CHARACTERS = 1 << 20
 
+# A list of more lines than this would have to be written by a machine with a grudge.
+LONGEST_LIST_LINES = 100_000
+LONGEST_LIST_CHARACTERS = 1 << 26
+
 
 class NumberedLines:
     """Iterates over (line number from 1, line without its line break); use it in a ``with``."""
@@ -30,6 +34,18 @@ class NumberedLines:
             size += len(line)
             if size > HEAD_CHARACTERS:
                 break
+
+    def look_for_blank_line(self) -> None:
+        """Let the head reach behind its first blank line, however long the first list is."""
+        size = sum(map(len, self.head))
+        if not all(line.strip() for line in self.head):
+            return
+        for line in itertools.islice(self._lines, LONGEST_LIST_LINES):
+            is_behind = not self.head[-1].strip()
+            self.head.append(line)
+            size += len(line)
+            if is_behind or size > LONGEST_LIST_CHARACTERS:
+                return
 
     @property
     def damage(self) -> str | None:

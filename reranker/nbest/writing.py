@@ -126,7 +126,8 @@ def _fairseq(nbest: NBest, position: int) -> str:
 
 
 def _trees(nbest: NBest, position: int) -> str:
-    return (bracketed(nbest.candidates[0]) if nbest.candidates else "") + "\n"
+    # No blank line, which between trees can mean nothing at all.
+    return (bracketed(nbest.candidates[0]) if nbest.candidates else "(TOP )") + "\n"
 
 
 def _jsonl(nbest: NBest, position: int) -> str:

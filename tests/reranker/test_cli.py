@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gzip
 import json
+import os
 import pickle
 import random
 import re
@@ -363,3 +364,51 @@ def test_a_perplexity_beyond_the_number_range(tmp_path: Path, models: list[str])
         (0, False),
         (1, True),
     ]
+
+
+def test_candidates_without_a_score_are_reported_when_one_is_asked_for(
+    tmp_path: Path, models: list[str], capsys: pytest.CaptureFixture[str]
+) -> None:
+    file = write(tmp_path / "trees.txt", FLAT + "\n")
+    (row,) = ranked(["--nbest", file, "--models", *models, "--lm-weight", "0.5"], tmp_path / "o", 1)
+    assert row["fallback"] == FLAT
+    assert [(one["file"], one["code"]) for one in row["rejected"]] == [(file, "no-score")]
+    assert f"{file}:1: candidate 1 of list 0 rejected, no-score" in capsys.readouterr().err
+
+
+def test_streams_that_are_closed_full_or_of_another_encoding(tmp_path: Path) -> None:
+    word = "caf\N{LATIN SMALL LETTER E WITH ACUTE}"
+    file = write(tmp_path / "n.txt", bllip((FLAT.replace("end", word),)))
+    command = f"{sys.executable} -m reranker.cli"
+
+    def run(line: str, **environment: str) -> subprocess.CompletedProcess[bytes]:
+        return subprocess.run(
+            ["bash", "-c", line], capture_output=True, env={**os.environ, **environment}
+        )
+
+    done = run(f"{command} convert {file} --to trees", PYTHONIOENCODING="ascii")
+    assert (done.returncode, done.stdout.decode().count(word)) == (0, 1)
+    done = run(f"{command} validate {file} > /dev/full")
+    assert done.returncode == 2
+    assert b"standard output: cannot be written: No space left" in done.stderr
+    done = run(f"{command} convert {file} --to trees 2>&-")
+    assert (done.returncode, done.stdout.count(b"\n")) == (0, 1)
+    done = run(f"{command} convert {file} --to trees >&-")
+    assert (done.returncode, done.stderr) == (2, b"rerank: standard output is closed\n")
+
+
+def test_input_shorter_than_what_was_written_is_refused(tmp_path: Path, models: list[str]) -> None:
+    out = str(tmp_path / "out")
+    arguments = ["--models", *models, "--out", out, "--nbest", "-"]
+    gold = write(tmp_path / "gold.mrg", f"{GOLD}\n" * 4)
+    code = "import sys; from reranker import pipeline, cli; pipeline.BATCH_TOKENS = 1; "
+    command = [sys.executable, "-c", f"{code}sys.exit(cli.main())", *arguments]
+    five, one = (bllip(*[CANDIDATES] * count).encode() for count in (5, 1))
+    done = subprocess.run([*command, "--gold", gold], input=five, capture_output=True)
+    assert done.returncode == 2  # one gold tree is missing
+    done = subprocess.run([*command, "--resume"], input=one, capture_output=True)
+    assert done.returncode == 2
+    assert b"--nbest ends before what the interrupted run has written" in done.stderr
+    done = subprocess.run([*command, "--resume"], input=five, capture_output=True)
+    assert done.returncode == 0
+    assert len(Path(out).read_text().splitlines()) == 5

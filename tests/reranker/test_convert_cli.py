@@ -65,3 +65,39 @@ def test_usage(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     with pytest.raises(SystemExit) as stopped:
         main(["convert", file, "--to", "penn"])
     assert stopped.value.code == 2
+
+
+@pytest.mark.parametrize("to", ["berkeley", "seq2seq"])
+def test_lists_longer_than_a_look_at_the_head(to: str, tmp_path: Path) -> None:
+    lists = bllip([FLAT] * 450, [FLAT] * 401)
+    file = write(tmp_path / "n.txt", lists)
+    there, tokens, back = (str(tmp_path / name) for name in ("there", "tokens", "back"))
+    assert main(["convert", file, "--to", to, "--out", there, "--tokens-out", tokens]) == 0
+    if to == "seq2seq":  # the other way to tell lists: a blank line instead of a count
+        lines = Path(there).read_text().splitlines()[1:]
+        blank = "".join(f"{line}\n" if "(" in line else "\n" for line in lines)
+        write(tmp_path / "there", blank + "\n")
+    assert main(["convert", there, "--tokens", tokens, "--to", "bllip", "--out", back]) == 0
+    headers = [line for line in Path(back).read_text().splitlines() if "\t" in line]
+    assert headers == ["450\t0", "401\t1"]
+
+
+def test_a_json_line_may_be_long(tmp_path: Path) -> None:
+    tall = "(S1 " + "(NP " * 900 + "(NN end)" + ")" * 901
+    file = write(tmp_path / "n.txt", bllip([tall] * 400))
+    jsonl, back = str(tmp_path / "n.jsonl"), str(tmp_path / "back.txt")
+    assert main(["convert", file, "--to", "jsonl", "--out", jsonl]) == 0
+    assert Path(jsonl).stat().st_size > 1_500_000
+    assert main(["convert", jsonl, "--to", "bllip", "--out", back]) == 0
+    assert Path(back).read_text() == Path(file).read_text()
+
+
+def test_nothing_that_is_read_is_written(tmp_path: Path) -> None:
+    file = write(tmp_path / "n.txt", bllip((FLAT,)))
+    before = Path(file).read_bytes()
+    assert main(["convert", file, "--to", "trees", "--out", file]) == 2
+    assert main(["convert", file, "--to", "trees", "--tokens-out", file]) == 2
+    both = str(tmp_path / "both")
+    assert main(["convert", file, "--to", "trees", "--out", both, "--tokens-out", both]) == 2
+    assert Path(file).read_bytes() == before
+    assert not Path(both).exists()

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import json
+import os
 from pathlib import Path
 
 import pytest
 
 from reranker.errors import InputError, RerankError
-from reranker.output import Written, open_output, open_whole
+from reranker.output import Written, open_output, open_whole, output_path
 
 SETTINGS = {"lm_weight": 1.0, "models": ["a", "b"]}
 ANSWERS = [
@@ -134,3 +135,32 @@ def test_open_whole_is_all_or_nothing(tmp_path: Path) -> None:
         file.write("one\n")
         file.write("two\n")
     assert path.read_text() == "one\ntwo\n"
+
+
+def test_what_must_not_be_replaced(tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("lists")
+    (tmp_path / "link").symlink_to("file")
+    os.mkfifo(tmp_path / "pipe")
+    for path in (Path(""), Path("/"), Path("."), tmp_path):
+        with pytest.raises(InputError, match="it is a directory"):
+            output_path(path)
+    for path in (tmp_path / "pipe", Path("/dev/null")):
+        with pytest.raises(InputError, match="no regular file"):
+            output_path(path)
+    for path in (tmp_path / "file", tmp_path / "link"):
+        with pytest.raises(InputError, match="is read as well"):
+            output_path(path, ["-", "missing", str(tmp_path / "file")])
+        assert output_path(path, ["-", "missing"]) == tmp_path / "file"
+    with pytest.raises(InputError, match="cannot be written"):
+        run(tmp_path / ("n" * 251))
+    assert output_path(None) is None
+
+
+def test_a_strange_journal_line_ends_what_is_known(tmp_path: Path) -> None:
+    path = tmp_path / "out"
+    with pytest.raises(Stopped):
+        run(path, stop_after=2)
+    with parts(path)[1].open("a") as journal:
+        journal.write("5\n")
+    assert run(path, resume=True) == 2
+    assert path.read_bytes() == WHOLE
