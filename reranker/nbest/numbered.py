@@ -23,7 +23,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from reranker.errors import InputError
 from reranker.nbest.data import RawCandidate, RawList, Sentence
 from reranker.nbest.source import NumberedLines
-from reranker.nbest.words import escaped, is_placeholder, split_words
+from reranker.nbest.words import escaped, split_words
 
 if TYPE_CHECKING:
     import numpy as np
@@ -33,6 +33,7 @@ MAX_GAP = 10_000
 
 RNNG_LINE = re.compile(r"\s*([0-9]{1,12})\s*\|\|\|(.*)", re.DOTALL)
 FAIRSEQ_LINE = re.compile(r"([STHDP])-([0-9]{1,12})(?:\t(.*))?", re.DOTALL)
+_UNKNOWN_SOURCE_WORD = "<unk>"
 _BARS = re.compile(r"\s*\|\|\|\s*")
 _NO_ID = ("no-id", "the line does not begin with a sentence's number")
 
@@ -88,7 +89,8 @@ def _fairseq_list(position: int, lines: list[_Line]) -> RawList:
         kind, rest = match[1], match[3] or ""
         if kind == "S":
             words = tuple(escaped(word) for word in split_words(rest))
-            if words and not any(map(is_placeholder, words)):
+            # An XX in the source is a word, as in sentences on chromosomes.
+            if words and _UNKNOWN_SOURCE_WORD not in words:
                 sentence = Sentence(words)
         elif kind in "HD":
             score, _, text = rest.partition("\t")

@@ -230,3 +230,8 @@ def test_an_empty_hypothesis(read: Read) -> None:
     (nbest,) = read("S-0\tGo !\nH-0\t-1\t\nP-0\t-1\nH-0\t-2\t(S XX . )S\nP-0\t-2\n")
     assert rejected(nbest) == [(0, 2, "empty")]
     assert scores(nbest) == pytest.approx([-2 * math.log(2)])
+
+
+def test_a_word_in_the_source_may_look_like_a_placeholder(read: Read) -> None:
+    (nbest,) = read("S-0\tAn XX mouse\nH-0\t-0.5\t(NP XX XX XX )NP\n")
+    assert nbest.candidates[0].words == ["An", "XX", "mouse"]
