@@ -57,7 +57,7 @@ class Settings(BaseSettings):
     port: int = Field(8000, ge=0, le=65_535, description="port to listen on; 0 is any free one")
 
     batch_tokens: _Count = Field(
-        20_000, description="tokens scored in one call; longer requests take several"
+        60_000, description="tokens scored in one call; longer requests take several"
     )
     batch_wait_ms: float = Field(
         3.0, ge=0, le=1000, description="how long an idle worker waits for more to score together"
@@ -73,7 +73,7 @@ class Settings(BaseSettings):
     max_sentences: _Count = Field(1000, description="most sentences in a request, else 422")
     max_candidates: _Count = Field(1000, description="most candidates of a sentence, else 422")
     max_tree_tokens: _Count = Field(
-        5000, description="most language model tokens in a tree, else 422"
+        1500, description="most language model tokens in a tree, else 422"
     )
     max_depth: int = Field(
         500, ge=1, le=MAX_DEPTH, description="most brackets open at once in a tree, else 422"
