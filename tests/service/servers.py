@@ -41,7 +41,7 @@ class Server:
             except ValueError:
                 self.log.append({"event": line.rstrip()})
 
-    def logged(self, event: str, seconds: float = 30) -> dict[str, Any]:
+    def logged(self, event: str, seconds: float = 120) -> dict[str, Any]:
         """The first such line of the log, waited for."""
         until = time.monotonic() + seconds
         while True:
@@ -61,7 +61,7 @@ class Server:
         return int(self.url.rpartition(":")[2])
 
     def client(self, **options: Any) -> httpx.Client:
-        return httpx.Client(base_url=self.url, timeout=30, **options)
+        return httpx.Client(base_url=self.url, timeout=120, **options)
 
     def end(self) -> int:
         """Its exit code, and the whole of its log, once it has ended by itself."""

@@ -146,7 +146,7 @@ def test_what_cannot_start_says_why(flags: list[str], message: str) -> None:
     environment = {**os.environ, "CUDA_VISIBLE_DEVICES": ""}
     given = ["--port", "0", *flags]
     done = subprocess.run(
-        [RERANK, "serve", *given], env=environment, capture_output=True, text=True, timeout=60
+        [RERANK, "serve", *given], env=environment, capture_output=True, text=True, timeout=240
     )
     assert done.returncode == 2
     assert message in done.stderr and "Traceback" not in done.stderr
@@ -154,6 +154,6 @@ def test_what_cannot_start_says_why(flags: list[str], message: str) -> None:
 
 def test_a_taken_port(server: Server, models: list[str]) -> None:
     command = [RERANK, "serve", "--models", *models, "--port", str(server.port)]
-    done = subprocess.run(command, capture_output=True, text=True, timeout=60)
+    done = subprocess.run(command, capture_output=True, text=True, timeout=240)
     assert done.returncode == 2
     assert f"cannot listen on 127.0.0.1 port {server.port}" in done.stderr

