@@ -18,6 +18,7 @@ import sys
 import time
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
+from functools import partial
 from glob import glob
 from pathlib import Path
 from typing import Any
@@ -76,7 +77,7 @@ def faults(server: Server, client: httpx.Client) -> Iterator[tuple[str, str, Ite
 
     for word in ("crash", "die"):
         body = {"sentences": [sentence(word)]}
-        yield f"kill the worker ({word})", "503", times(20, lambda body=body: post(body))  # type: ignore[misc]
+        yield f"kill the worker ({word})", "503", times(20, partial(post, body))
     yield "fill the queue", "200 or 429", at_once(40, lambda: post(SLOW))
     yield "be too slow", "504", at_once(8, lambda: post(SLOW, headers={"X-Request-Timeout": "0.1"}))
     yield "slow body", "408", at_once(5, lambda: slow_body(server))
@@ -99,7 +100,7 @@ def faults(server: Server, client: httpx.Client) -> Iterator[tuple[str, str, Ite
     yield "4 * 10^5 balanced brackets", "422", times(5, lambda: post(balanced))
     for key in ("wrong", "", "righ", "rightt"):
         headers = {"X-API-Key": key}
-        yield f"key {key!r}", "401", times(20, lambda headers=headers: post(GOOD, headers=headers))  # type: ignore[misc]
+        yield f"key {key!r}", "401", times(20, partial(post, GOOD, headers=headers))
 
 
 def open_request(server: Server, body: bytes, length: int) -> socket.socket:

@@ -13,7 +13,7 @@ from collections.abc import Sequence
 from reranker.errors import TreeError
 from reranker.trees import MAX_DEPTH, MAX_WORDS, ROOT_LABELS, TRACE, Tree
 
-_FUNCTION_TAG = re.compile(r"(?<!^)[-=].*", re.DOTALL)
+FUNCTION_TAG = re.compile(r"(?<!^)[-=].*", re.DOTALL)
 # A preterminal, an opening bracket that does not close at once, a closing one, a stray word.
 _PIECE = re.compile(r"\((?:[^()\s]++ [^()\s]++\)|\s*+[^()\s]*+(?!\s*\)))|\)|[^()\s]++", re.ASCII)
 _REMEMBERED = 100_000
@@ -40,7 +40,7 @@ def linearize(tree: Tree) -> tuple[str, ...]:
             if node.label != TRACE:
                 tokens.append(node.children[0])  # type: ignore[arg-type]
         else:
-            label = _FUNCTION_TAG.sub("", node.label)
+            label = FUNCTION_TAG.sub("", node.label)
             tokens.append("(" + label)
             stack.append(")" + label)
             stack.extend(reversed(node.children))
@@ -59,16 +59,17 @@ def linearize_text(text: str) -> tuple[str, ...]:
 def _plain_tokens(text: str) -> tuple[str, ...] | None:
     """The tokens of a tree without oddities; None if the slow way has to look."""
     pieces = _PIECE.findall(text)
-    if len(pieces) < 3 or pieces[-1] != ")" or len(pieces) > MAX_WORDS:
+    brackets = text.count("(")
+    # With so few brackets, a tree is neither too deep nor too long.
+    if len(pieces) < 3 or pieces[-1] != ")" or brackets >= min(MAX_DEPTH, MAX_WORDS):
         return None
-    if text.count("(") + pieces.count(")") != len(pieces):
+    if brackets + pieces.count(")") != len(pieces):
         return None  # a bracket is no piece: that of a constituent without words
     remembered = _remembered
     if len(remembered) > _REMEMBERED:
         remembered.clear()
-    tokens: list[str | None] = []
-    stack: list[str | None] = [None]  # None closes the root, so it must not be met on the way
-    depth = 1
+    tokens: list[str] = []
+    stack = [""]  # closes the root, so it must not be met on the way
     try:
         opening, root_closing = remembered[pieces[0]]
         if root_closing is None:
@@ -81,15 +82,13 @@ def _plain_tokens(text: str) -> tuple[str, ...] | None:
                 tokens.append(token)
                 if closing is not None:
                     stack.append(closing)
-                    if len(stack) > depth:
-                        depth += 1
     except (LookupError, ValueError):
         return None
-    if len(stack) != 1 or None in tokens or depth >= MAX_DEPTH:
+    if len(stack) != 1 or "" in tokens:
         return None
     if pieces[0][1:].strip() not in ROOT_LABELS:
         tokens = [opening, *tokens, root_closing]
-    return tuple(tokens)  # type: ignore[arg-type]
+    return tuple(tokens)
 
 
 class _Remembered(dict[str, tuple[str, str | None]]):
@@ -108,7 +107,7 @@ class _Remembered(dict[str, tuple[str, str | None]]):
                 raise ValueError("a trace")
             entry = word, None
         else:
-            label = _FUNCTION_TAG.sub("", piece[1:].strip(" \t\n\r\f\v"))
+            label = FUNCTION_TAG.sub("", piece[1:].strip(" \t\n\r\f\v"))
             entry = "(" + label, ")" + label
         self[piece] = entry
         return entry

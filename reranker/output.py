@@ -111,12 +111,8 @@ class Writer:
 
     def write(self, text: str) -> None:
         """Raises RerankError if the disk is full and the like."""
-        try:
+        with _told(self._name):
             self._file.write(text)
-        except BrokenPipeError:
-            raise
-        except OSError as error:
-            raise _unwritable(self._name, error) from error
 
 
 class _StandardOutput:
@@ -128,12 +124,19 @@ class _StandardOutput:
 
 
 def _flush_standard_output() -> None:
-    try:
+    with _told("standard output"):
         sys.stdout.flush()
+
+
+@contextlib.contextmanager
+def _told(name: str) -> Iterator[None]:
+    """Errors of writing as ours; of a closed pipe, the command itself tells."""
+    try:
+        yield
     except BrokenPipeError:
         raise
     except OSError as error:
-        raise _unwritable("standard output", error) from error
+        raise _unwritable(name, error) from error
 
 
 class _JournaledFile:

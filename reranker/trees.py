@@ -31,7 +31,7 @@ _TOKEN = re.compile(
     | (?:[^()\s\\]++|\\[()]?+)++""",
     re.ASCII | re.VERBOSE,
 )
-_TOKEN_WITHOUT_ESCAPES = re.compile(r"\(\s*+[^()\s]*+|\)|[^()\s]++", re.ASCII)
+BRACKET_TOKEN = re.compile(r"\(\s*+[^()\s]*+|\)|[^()\s]++", re.ASCII)
 _ESCAPED_BRACKET = re.compile(r"\\[()]")
 _ROOT_LABEL = re.compile(r"\s*\(\s*([^()\s]*)", re.ASCII)
 _WHITE_SPACE = " \t\n\r\f\v"
@@ -63,7 +63,7 @@ class Tree:
             if error.code != "unbalanced" or "\\" not in text:
                 raise
             # A word can also end in a backslash of its own: ``(SYM \\)``.
-            return cls._from_tokens(_TOKEN_WITHOUT_ESCAPES.findall(text))
+            return cls._from_tokens(BRACKET_TOKEN.findall(text))
 
     @classmethod
     def _from_tokens(cls, tokens: list[str]) -> Tree:

@@ -12,6 +12,7 @@ from reranker.nbest.counted import HEADER
 from reranker.nbest.notation import Notation
 from reranker.nbest.numbered import FAIRSEQ_LINE, RNNG_LINE
 from reranker.nbest.plain import SCORED
+from reranker.trees import BRACKET_TOKEN
 
 FORMATS = {
     "bllip": "BLLIP/Charniak: N<TAB>id, then scores and trees; also its Python interface's",
@@ -25,7 +26,6 @@ FORMATS = {
     "jsonl": "one JSON object a sentence, ours (docs/formats.md)",
 }
 
-_TOKEN = re.compile(r"\(\s*+[^()\s]*+|\)|[^()\s]++", re.ASCII)
 _LAST_WORD = re.compile(r"([^()\s]++)\s*+\)")  # of a constituent
 _CLOSER_WITH_LABEL = re.compile(r"(?:^|\s)\)_*[^\s()_]")
 
@@ -40,11 +40,11 @@ def detect_format(head: Sequence[str]) -> str:
         return "fairseq"
     if RNNG_LINE.match(first):
         return "rnng"
-    if HEADER.fullmatch(first):
+    if header := HEADER.fullmatch(first):
         trees = [line for line in lines if line[0] == "(" or line.startswith("<s>")]
         if trees and _is_linearized(trees):
             return "seq2seq"
-        return "bllip" if HEADER.fullmatch(first)[2] or " " in first else "choe-charniak"  # type: ignore[index]
+        return "bllip" if header[3] or header[4] else "choe-charniak"
     if SCORED.match(first):
         return "berkeley"
     if _is_linearized(lines):
@@ -99,7 +99,7 @@ def _are_lists(head: Sequence[str]) -> bool:
 
 def _is_bare(text: str) -> bool:
     """Whether a word has sisters, which none has in a part-of-speech node."""
-    tokens = _TOKEN.findall(text)
+    tokens = BRACKET_TOKEN.findall(text)
     return any(
         is_word(token) and (before[0] != "(" or len(before.strip()) == 1 or after != ")")
         for before, token, after in zip(tokens, tokens[1:], tokens[2:], strict=False)

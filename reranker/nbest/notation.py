@@ -16,16 +16,14 @@ from enum import Enum
 from typing import NamedTuple
 
 from reranker.errors import TreeError
-from reranker.linearize import is_word
-from reranker.trees import MAX_DEPTH, MAX_WORDS, ROOT_LABELS, TRACE
+from reranker.linearize import FUNCTION_TAG, is_word
+from reranker.trees import BRACKET_TOKEN, MAX_DEPTH, MAX_WORDS, ROOT_LABELS, TRACE
 
 PLACEHOLDER = "XX"
 PUNCTUATION = frozenset({".", ",", ":", "''", "``"})
 
-_BRACKETED = re.compile(r"\(\s*+[^()\s]*+|\)|[^()\s]++", re.ASCII)
 _LINEARIZED = re.compile(r"[()]?[^()\s]++|[()]", re.ASCII)
 _TAG_TOKEN = re.compile(r"_(\S+)_")
-_FUNCTION_TAG = re.compile(r"(?<!^)[-=].*", re.DOTALL)
 _WRAPPERS = frozenset({"<s>", "</s>", "<pad>", "<eos>"})
 
 
@@ -143,7 +141,7 @@ def _linearized(text: str) -> Iterator[_Piece]:
 
 
 def _bracketed(text: str, notation: Notation) -> Iterator[_Piece]:
-    tokens = _BRACKETED.findall(text)
+    tokens = BRACKET_TOKEN.findall(text)
     position = 0
     while position < len(tokens):
         token = tokens[position]
@@ -177,7 +175,7 @@ def _assemble(pieces: Iterator[_Piece]) -> Skeleton:
         if not open_labels:
             roots += 1
         if piece.kind == "(":
-            label = _FUNCTION_TAG.sub("", piece.text)
+            label = FUNCTION_TAG.sub("", piece.text)
             open_labels.append(label)
             tokens.append("(" + label)
             if len(open_labels) + wraps > MAX_DEPTH:
@@ -189,14 +187,14 @@ def _assemble(pieces: Iterator[_Piece]) -> Skeleton:
             skeleton.tags.append(piece.tag)
         elif not open_labels:
             faults.append(TreeError("unbalanced", "more brackets are closed than opened"))
-            label = _FUNCTION_TAG.sub("", piece.text) or "TOP"
+            label = FUNCTION_TAG.sub("", piece.text) or "TOP"
             wraps += 1
             if wraps > MAX_DEPTH:
                 raise TreeError("too-deep", f"more than {MAX_DEPTH} brackets are missing")
             tokens.append(")" + label)
             roots = 1
         else:
-            label = _FUNCTION_TAG.sub("", piece.text)
+            label = FUNCTION_TAG.sub("", piece.text)
             if piece.text and label != open_labels[-1]:
                 message = f"')' + {label[:40]!r} closes '(' + {open_labels[-1][:40]!r}"
                 faults.append(TreeError("unbalanced", message))

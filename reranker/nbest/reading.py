@@ -84,21 +84,21 @@ class NBestFile:
 
     def raw_lists(self) -> Iterator[RawList]:
         """The lists as they stand in the file."""
-        with self._lines as lines:
-            if self.format == "rnng":
-                yield from read_rnng(lines)
-            elif self.format == "fairseq":
-                yield from read_fairseq(lines)
-            elif self.format in ("seq2seq", "opennmt"):
-                yield from read_seq2seq(lines, self._options.beam)
-            elif self.format == "berkeley":
-                yield from read_scored_trees(lines)
-            elif self.format == "trees":
-                yield from read_trees(lines)
-            elif self.format == "jsonl":
-                yield from read_json_lines(lines)
-            else:
-                yield from read_counted(lines, self._warn)
+        lines = self._lines
+        if self.format == "rnng":
+            yield from read_rnng(lines)
+        elif self.format == "fairseq":
+            yield from read_fairseq(lines)
+        elif self.format in ("seq2seq", "opennmt"):
+            yield from read_seq2seq(lines, self._options.beam)
+        elif self.format == "berkeley":
+            yield from read_scored_trees(lines)
+        elif self.format == "trees":
+            yield from read_trees(lines)
+        elif self.format == "jsonl":
+            yield from read_json_lines(lines)
+        else:
+            yield from read_counted(lines, self._warn)
 
 
 class NBestFiles:

@@ -5,8 +5,6 @@ from __future__ import annotations
 import itertools
 import os
 from collections.abc import Iterator
-from types import TracebackType
-from typing import Self
 
 from reranker.textfiles import TextFile, open_text
 
@@ -19,7 +17,7 @@ LONGEST_LIST_CHARACTERS = 1 << 26
 
 
 class NumberedLines:
-    """Iterates over (line number from 1, line without its line break); use it in a ``with``."""
+    """Iterates over (line number from 1, line without its line break)."""
 
     def __init__(self, path: str | os.PathLike[str] | TextFile) -> None:
         """Raises InputError if the file cannot be read."""
@@ -55,18 +53,6 @@ class NumberedLines:
     def __iter__(self) -> Iterator[tuple[int, str]]:
         for number, line in enumerate(itertools.chain(self.head, self._lines), 1):
             yield number, line.removesuffix("\n").removesuffix("\r")
-
-    def __enter__(self) -> Self:
-        self._file.__enter__()
-        return self
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        traceback: TracebackType | None,
-    ) -> None:
-        self.close()
 
     def close(self) -> None:
         self._file.close()

@@ -1,3 +1,4 @@
+import contextlib
 import gzip
 import logging
 import math
@@ -62,7 +63,7 @@ class LinesFile(TextFile):
 
 def from_lines(lines: Iterable[str]) -> list[NBest]:
     source = Source("lines", Notation.BRACKETS, repair=False)
-    with NumberedLines(LinesFile(lines)) as file:
+    with contextlib.closing(NumberedLines(LinesFile(lines))) as file:
         return [accept(raw, source) for raw in read_counted(file, lambda _: None)]
 
 
@@ -377,7 +378,7 @@ def test_lists_are_streamed() -> None:
                 lines_read += 1
                 yield line
 
-    with NumberedLines(LinesFile(endless())) as file:
+    with contextlib.closing(NumberedLines(LinesFile(endless()))) as file:
         lists = read_counted(file, print)
         for count in range(2 * HEAD_LINES // 10):  # 10 lines for 2 lists
             next(lists)
