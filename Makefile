@@ -2,7 +2,7 @@ PYTHON ?= python3
 BIN := .venv/bin
 INSTALLED := .venv/.installed
 
-.PHONY: install check test demo serve clean
+.PHONY: install check test demo serve bench clean
 
 install: $(INSTALLED)
 
@@ -32,6 +32,13 @@ demo: install
 # http://127.0.0.1:8000, until interrupted.
 serve: install
 	$(BIN)/rerank serve --models ckpt/*.pt
+
+# A few minutes: scoring against the authors' code (AUTHORS=checkout of nttcslab-nlp/doc_lm) on real
+# lists, untrained models of the paper's sizes. More: docs/performance.md.
+LISTS ?= ../shared/data/nbest/gum_dev_50best.txt.gz
+BENCH ?= --paper-size
+bench: install
+	$(BIN)/python -m benchmarks.scoring --lists $(LISTS) $(if $(AUTHORS),--authors $(AUTHORS)) $(BENCH)
 
 clean:
 	rm -rf .venv build dist *.egg-info *.tmp .mypy_cache .ruff_cache .pytest_cache \

@@ -1,7 +1,51 @@
 """Language models over token ids. They see tensors only; trees and files are the reranker's."""
 
-from models.awd_lstm_doc import AwdLstmDoc, Config, Features, State
+from collections.abc import Callable
+from typing import Any
 
-ARCHITECTURES = {"awd-lstm-doc": (Config, AwdLstmDoc)}
+from models.attention import (
+    Attention,
+    AttentionConfig,
+    KeyValue,
+    KeyValueConfig,
+    KeyValuePredict,
+    KeyValuePredictConfig,
+)
+from models.awd_lstm_doc import AwdLstmDoc
+from models.config import Config
+from models.language_model import Features, LanguageModel, State
+from models.lstmn import Lstmn, LstmnConfig
+from models.recurrent_memory import RecurrentMemory, RecurrentMemoryConfig
+from models.rnn_n import RnnN, RnnNConfig
 
-__all__ = ["ARCHITECTURES", "AwdLstmDoc", "Config", "Features", "State"]
+# By the name in configurations and checkpoints: the settings' class and what makes a model of them.
+ARCHITECTURES: dict[str, tuple[type[Config], Callable[[Any], LanguageModel]]] = {
+    AwdLstmDoc.architecture: (Config, AwdLstmDoc),
+    RnnN.architecture: (RnnNConfig, RnnN),
+    Attention.architecture: (AttentionConfig, Attention),
+    KeyValue.architecture: (KeyValueConfig, KeyValue),
+    KeyValuePredict.architecture: (KeyValuePredictConfig, KeyValuePredict),
+    RecurrentMemory.architecture: (RecurrentMemoryConfig, RecurrentMemory),
+    Lstmn.architecture: (LstmnConfig, Lstmn),
+}
+
+__all__ = [
+    "ARCHITECTURES",
+    "Attention",
+    "AttentionConfig",
+    "AwdLstmDoc",
+    "Config",
+    "Features",
+    "KeyValue",
+    "KeyValueConfig",
+    "KeyValuePredict",
+    "KeyValuePredictConfig",
+    "LanguageModel",
+    "Lstmn",
+    "LstmnConfig",
+    "RecurrentMemory",
+    "RecurrentMemoryConfig",
+    "RnnN",
+    "RnnNConfig",
+    "State",
+]

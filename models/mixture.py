@@ -20,7 +20,9 @@ from torch import Tensor
 # Scoring in float32 wants a block of logits and the block's words in the second-level cache;
 # training hands each block to three matrix products, which want it large (elements).
 _SCORING_ROWS, _SCORING_WORDS = 960, 512
+_EDGE_ROWS = 256
 _TRAINING_BLOCK = 1 << 22
+_DEVICE_BLOCK = 1 << 28  # on a GPU, whose kernels each cost a launch
 _MATRIX_UNIT = 32  # inner sizes that are no multiple of this run many times slower in bfloat16
 _TINY, _HUGE = 1e-20, 1e20
 _LOG2_E = math.log2(math.e)
@@ -39,14 +41,45 @@ def target_log_probability(
 ) -> Tensor:
     """log P of each row's target, [N]; no gradient."""
     with torch.no_grad():
-        result = torch.empty_like(log_weights[:, 0])
-        for rows in _scoring_blocks(*log_weights.shape):
-            log_sums = _log_sums(components[rows].flatten(0, 1), embedding, bias)
-            log_joint = _log_joint(
-                components[rows], log_weights[rows], embedding, bias, targets[rows], log_sums
-            )
-            result[rows] = torch.logsumexp(log_joint, dim=1)
-        return result
+        log_sums = log_normalisers(components, embedding, bias)
+        rows = torch.arange(len(targets), device=targets.device)
+        return continuations(components, log_weights, log_sums, embedding, bias, rows, targets)
+
+
+def log_normalisers(components: Tensor, embedding: Tensor, bias: Tensor) -> Tensor:
+    """log sum_v exp(W_v k_j + b_v), [N, J]; no gradient.
+
+    A row's result is the same to the last bit whatever rows are beside it if their number is a
+    multiple of 32 (why: reranker.scoring.ROW_MULTIPLE).
+    """
+    rows = components.flatten(0, 1)
+    step = _SCORING_ROWS if rows.device.type == "cpu" else _DEVICE_BLOCK // len(embedding) + 1
+    wide = torch.promote_types(components.dtype, torch.float32)
+    result = rows.new_empty(len(rows), dtype=wide)
+    for start in range(0, len(rows), step):
+        result[start : start + step] = _log_sums(rows[start : start + step], embedding, bias)
+    return result.view(components.shape[:2])
+
+
+def continuations(
+    components: Tensor,
+    log_weights: Tensor,
+    log_sums: Tensor,
+    embedding: Tensor,
+    bias: Tensor,
+    rows: Tensor,
+    targets: Tensor,
+) -> Tensor:
+    """log P of ``targets`` [E] after ``rows`` [E] of the others, whose normalisers are
+    ``log_sums``; a row may be continued several times. [E]; no gradient."""
+    result = []
+    for start in range(0, len(rows), _EDGE_ROWS):
+        mine, goals = (part[start : start + _EDGE_ROWS] for part in (rows, targets))
+        log_joint = _log_joint(
+            components[mine], log_weights[mine], embedding, bias, goals, log_sums[mine]
+        )
+        result.append(torch.logsumexp(log_joint, dim=1))
+    return torch.cat(result) if result else log_sums.new_zeros(0)
 
 
 def negative_log_likelihood(
@@ -138,12 +171,6 @@ def _blocks(components: Tensor, embedding: Tensor, elements: int) -> Iterator[sl
     return (slice(start, start + step) for start in range(0, count, step))
 
 
-def _scoring_blocks(count: int, mixture: int) -> Iterator[slice]:
-    """Slices of rows, each but the last a multiple of 32 (why: reranker.scoring.ROW_MULTIPLE)."""
-    step = max(32, _SCORING_ROWS // mixture // 32 * 32)
-    return (slice(start, start + step) for start in range(0, count, step))
-
-
 def _log_sums(rows: Tensor, weight: Tensor, bias: Tensor) -> Tensor:
     """logsumexp of the logits, [R], the vocabulary in blocks that stay in the cache.
 
@@ -152,7 +179,9 @@ def _log_sums(rows: Tensor, weight: Tensor, bias: Tensor) -> Tensor:
     a pass over the block.
     """
     wide = torch.promote_types(rows.dtype, torch.float32)
-    sums = torch.zeros(len(rows), dtype=wide, device=rows.device)
+    if rows.device.type != "cpu":  # few large kernels, and nothing that waits for the device
+        return torch.logsumexp(torch.addmm(bias, rows, weight.T).to(wide), 1)
+    sums = torch.zeros(len(rows), dtype=wide)
     scaled_rows, scaled_bias = rows * _LOG2_E, bias * _LOG2_E
     block = rows.new_empty(len(rows), _SCORING_WORDS)
     for start in range(0, len(weight), _SCORING_WORDS):

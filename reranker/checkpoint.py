@@ -11,7 +11,7 @@ from typing import Any
 
 import torch
 
-from models import ARCHITECTURES, AwdLstmDoc
+from models import ARCHITECTURES, LanguageModel
 from reranker.errors import CheckpointError
 from reranker.vocab import Vocabulary
 
@@ -24,7 +24,7 @@ class Checkpoint:
     """A model ready to score (float32, evaluation mode) and what is known about it."""
 
     name: str
-    model: AwdLstmDoc
+    model: LanguageModel
     vocabulary: Vocabulary
     information: dict[str, Any] = field(default_factory=dict)
     sha256: str = ""
@@ -32,7 +32,7 @@ class Checkpoint:
 
 def save_checkpoint(
     path: Path,
-    model: AwdLstmDoc,
+    model: LanguageModel,
     vocabulary: Vocabulary,
     information: dict[str, Any],
     dtype: torch.dtype = torch.float16,
@@ -44,7 +44,7 @@ def save_checkpoint(
         {
             "format": FORMAT,
             "version": VERSION,
-            "architecture": "awd-lstm-doc",
+            "architecture": model.architecture,
             "config": asdict(model.config),
             "vocabulary": list(vocabulary.symbols),
             "weights": weights,

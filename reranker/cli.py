@@ -18,6 +18,7 @@ from types import FrameType
 from typing import NoReturn, Protocol
 
 from reranker import (
+    comparing_cli,
     convert_cli,
     evalb_cli,
     rerank_cli,
@@ -36,11 +37,12 @@ class _Command(Protocol):
 
 
 _SUBCOMMANDS: dict[str, tuple[_Command, str]] = {
+    "compare": (comparing_cli, "is the difference of two parsers' F1 more than chance"),
     "convert": (convert_cli, "n-best files from one format to another"),
     "eval": (evalb_cli, "EVALB's figures for two treebank files"),
     "serve": (serve_cli, "the same over HTTP, with a page to look at"),
     "train": (training_cli, "train a language model on a treebank"),
-    "tune": (tuning_cli, "F1 by --lm-weight, from ranked output and gold trees"),
+    "tune": (tuning_cli, "the best --lm-weight and more, from ranked output and gold trees"),
     "validate": (validate_cli, "what is in an n-best file, and what is wrong with it"),
 }
 

@@ -188,6 +188,7 @@ def _ranked(entry: dict[str, Any]) -> Ranked:
     fields = dict(entry)
     score = fields.pop("relevance_score")
     scores = fields.pop("token_scores", None)
+    fields["member_nll"] = tuple(fields.get("member_nll", ()))
     if fields["perplexity"] is None:
         fields["perplexity"] = float("inf")
     token_scores = None if scores is None else tuple((token, value) for token, value in scores)

@@ -4,41 +4,37 @@ share."""
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Iterator, Sequence
+from collections import deque
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from concurrent.futures import Future
+from importlib.metadata import version
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal
-
-import numpy as np
-from numpy.typing import NDArray
+from typing import TYPE_CHECKING, Generic, TypeVar
 
 from reranker.checkpoint import Checkpoint, load_checkpoint
+from reranker.devices import Precision, devices, placed
+from reranker.ensemble import Combination, Ensemble
 from reranker.errors import RerankError, TreeError
-from reranker.linearize import is_word
+from reranker.judging import Judge
+from reranker.lanes import Call, Lanes, available_cores
 from reranker.memory import keep_freed_memory
 from reranker.nbest import NBest
 from reranker.nbest.data import RawCandidate, RawList
 from reranker.nbest.faithful import Source, accept
 from reranker.nbest.notation import Notation
-from reranker.ranking import (
-    TOKEN_SCORE_DECIMALS,
-    Criterion,
-    Ranking,
-    Scored,
-    Weighing,
-    perplexity,
-    rank,
-)
-from reranker.scoring import Trie, edge_log_probabilities
+from reranker.ranking import Criterion, Ranking, Scored, Weighing, rank
+from reranker.sentences import Sentence, batches
 from reranker.trees import Tree
-from reranker.vocab import EOS
 
 if TYPE_CHECKING:
     import nltk
 
-Combination = Literal["sum", "average"]
+T = TypeVar("T")
 
 # Distinct tokens of the lists that are scored together; a longer list is scored by itself.
 BATCH_TOKENS = 60_000
+# Batches that are made of what is read ahead: the more, the more alike in length their sentences.
+POOL_BATCHES = 4
 
 
 class Reranker:
@@ -50,31 +46,64 @@ class Reranker:
     '(S (NP (PRP It)) (VP (VBZ runs)))'
     """
 
-    def __init__(self, members: Sequence[Checkpoint], combination: Combination = "sum") -> None:
+    def __init__(
+        self,
+        members: Sequence[Checkpoint],
+        combination: Combination = "sum",
+        threads: int | None = None,
+    ) -> None:
         """``sum`` adds the members' log-probabilities, each with its own vocabulary; ``average``
-        averages their probabilities token by token. Raises RerankError if that is impossible."""
-        if not members:
-            raise RerankError("an ensemble needs at least one checkpoint")
-        if combination == "average":
-            for member in members[1:]:
-                if member.vocabulary != members[0].vocabulary:
-                    raise RerankError(
-                        f"{member.name} and {members[0].name} have different vocabularies, so "
-                        "their probabilities cannot be averaged; combine them by sum"
-                    )
-        self.members = tuple(members)
-        self.combination = combination
+        averages their probabilities token by token. ``threads`` are those to compute with, by
+        default one for each core. Raises RerankError if that is impossible."""
+        self._lanes = Lanes(threads or available_cores())
+        self._ensemble = Ensemble(members, combination, self._lanes)
+
+    @property
+    def members(self) -> tuple[Checkpoint, ...]:
+        return self._ensemble.members
+
+    @property
+    def combination(self) -> Combination:
+        return self._ensemble.combination
+
+    @property
+    def device(self) -> str:
+        """Where the members are: ``cpu``, or ``cuda:0,cuda:1``."""
+        where = (str(member.model.embedding.device) for member in self.members)
+        return ",".join(dict.fromkeys(where))
+
+    @property
+    def precision(self) -> str:
+        """The numbers that are computed with: ``float32``, or ``bfloat16`` if that was chosen."""
+        return str(self.members[0].model.embedding.dtype).removeprefix("torch.")
+
+    def signature(self, weighing: Weighing) -> str:
+        """What a figure depends on, on a line."""
+        members = ",".join(f"{one.name}:{one.sha256[:8]}" for one in self.members)
+        return (
+            f"version={version('parse-reranker')} models={members} combine={self.combination} "
+            f"{weighing.signature()} precision={self.precision} device={self.device}"
+        )
 
     @classmethod
     def load(
         cls,
         paths: Iterable[str | os.PathLike[str]],
         combination: Combination = "sum",
-        device: str = "cpu",
+        device: str = "auto",
+        threads: int | None = None,
+        precision: Precision = "exact",
     ) -> Reranker:
-        """Load checkpoints; raises CheckpointError naming the file that is none."""
+        """Load checkpoints for the devices (``reranker.devices``), each member on one of them.
+
+        Raises CheckpointError naming the file that is none, InputError for a wrong device.
+        """
         keep_freed_memory()
-        return cls([load_checkpoint(Path(path), device) for path in paths], combination)
+        where = devices(device)
+        members = placed([load_checkpoint(Path(path)) for path in paths], where, precision)
+        if all(one.type != "cpu" for one in where):
+            threads = len(where)
+        return cls(members, combination, threads)
 
     def rerank(
         self,
@@ -110,10 +139,23 @@ class Reranker:
         lists: Iterable[NBest],
         weighing: Weighing = Weighing(),  # noqa: B008 - immutable
         token_scores: bool = False,
+        top: int | None = None,
     ) -> Iterator[Ranking]:
-        """A ranking for each list, in order; reads ahead only as far as one batch."""
-        for nbest, scores in self.score_lists(lists, weighing.criterion, token_scores):
-            yield rank(nbest, scores, weighing)
+        """A ranking for each list, in order, while the next ones are read and scored.
+
+        Where only the ``top`` best are wanted, the rankings hold these alone, and most of the
+        others are never scored exactly (reranker.winner).
+        """
+
+        judge = Judge(self._ensemble, weighing.criterion, token_scores)
+
+        def job(batch: Sequence[Sentence], call: Call) -> list[list[Scored | None]]:
+            if top is None or not self._ensemble.has_cheap_bounds:
+                return [[*scores] for scores in judge.all(batch, call)]
+            return judge.best(batch, call, weighing, top)
+
+        for nbest, scores in self._in_order(lists, job):
+            yield rank(nbest, scores, weighing, top)
 
     def score_lists(
         self,
@@ -123,95 +165,65 @@ class Reranker:
     ) -> Iterator[tuple[NBest, list[Scored]]]:
         """The language models' part alone: score once, then ``rank`` with as many weights as
         wanted."""
-        batch: list[_Sentence] = []
-        size = 0
+        return self._in_order(lists, Judge(self._ensemble, criterion, token_scores).all)
 
-        def score() -> Iterator[tuple[NBest, list[Scored]]]:
-            scores = iter(self._token_log_probabilities([s for one in batch for s in one.distinct]))
-            for sentence in batch:
-                mine = [next(scores) for _ in sentence.distinct]
-                yield sentence.nbest, self._scored(sentence, mine, criterion, token_scores)
-
-        for nbest in lists:
-            sentence = _Sentence(nbest)
-            if batch and size + sentence.size > BATCH_TOKENS:
-                yield from score()
-                batch, size = [], 0
-            batch.append(sentence)
-            size += sentence.size
-        yield from score()
-
-    def _token_log_probabilities(
-        self, sequences: Sequence[Sequence[str]]
-    ) -> list[NDArray[np.float64]]:
-        """The ensemble's log-probability of each token of each sequence, ``<eos>`` included, in
-        nats: a sum over members, or that of the averaged distribution."""
-        totals = [np.zeros(len(tokens) + 1) for tokens in sequences]
-        trie: Trie | None = None
-        averaged: NDArray[np.float64] | None = None
-        for number, member in enumerate(self.members):
-            if trie is None or member.vocabulary != self.members[number - 1].vocabulary:
-                vocabulary = member.vocabulary
-                trie = Trie([vocabulary.encode(tokens) for tokens in sequences], vocabulary.eos)
-            edges = edge_log_probabilities(member.model, trie)
-            if self.combination == "sum":
-                for total, path in zip(totals, trie.paths, strict=True):
-                    total += edges[path]
-            else:
-                averaged = edges if averaged is None else np.logaddexp(averaged, edges)
-        if trie is not None and averaged is not None:
-            averaged = averaged - np.log(len(self.members))
-            totals = [averaged[path] for path in trie.paths]
-        return totals
-
-    def _scored(
-        self,
-        sentence: _Sentence,
-        log_probabilities: Sequence[NDArray[np.float64]],
-        criterion: Criterion,
-        token_scores: bool,
-    ) -> list[Scored]:
-        members = len(self.members) if self.combination == "sum" else 1
-        first_tokens = sentence.distinct[0] if sentence.distinct else ()
-        words = [token for token in first_tokens if is_word(token)]
-        unknown = sum(
-            any(member.vocabulary.is_unknown(word) for member in self.members) for word in words
-        )
-        result = []
-        for which, first in zip(sentence.which, sentence.first, strict=True):
-            values = log_probabilities[which]
-            by_token = None
-            if token_scores:
-                rounded = values.round(TOKEN_SCORE_DECIMALS).tolist()
-                by_token = tuple(zip((*sentence.distinct[which], EOS), rounded, strict=True))
-            nll = -float(values.sum())
-            result.append(
-                Scored(
-                    nll=nll,
-                    perplexity=perplexity(nll, len(words), len(values), members, criterion),
-                    tokens=len(values),
-                    unknown_words=unknown,
-                    duplicate_of=first,
-                    token_scores=by_token,
+    def _in_order(
+        self, lists: Iterable[NBest], job: Callable[[Sequence[Sentence], Call], list[T]]
+    ) -> Iterator[tuple[NBest, T]]:
+        """What ``job`` makes of each list, in order; it is given batches. Two pools of lists are
+        under way at a time: one is read while the other is scored."""
+        call = Call()
+        lanes, under_way = self._lanes, deque[_Pool[T]]()
+        try:
+            for sentences in _pools(lists, BATCH_TOKENS * max(POOL_BATCHES, lanes.count)):
+                made = batches(sentences, BATCH_TOKENS, lanes.count)
+                under_way.append(
+                    _Pool(sentences, [(one, lanes.direct(job, one, call)) for one in made])
                 )
-            )
-        return result
+                if len(under_way) > 1:
+                    yield from under_way.popleft().results()
+            while under_way:
+                yield from under_way.popleft().results()
+        finally:
+            call.end()
+            for pool in under_way:
+                pool.cancel()
 
 
-class _Sentence:
-    """A list with its candidates linearised and the duplicates among them found."""
+class _Pool(Generic[T]):
+    """Sentences that were read together and the batches they are scored in."""
 
-    def __init__(self, nbest: NBest) -> None:
-        self.nbest = nbest
-        self.distinct: list[tuple[str, ...]] = []
-        self.which: list[int] = []  # per candidate: its place in distinct
-        self.first: list[int | None] = []  # per candidate: index of the one it repeats
-        seen: dict[tuple[str, ...], tuple[int, int]] = {}
-        for candidate in nbest.candidates:
-            tokens = candidate.tokens
-            place, index = seen.setdefault(tokens, (len(self.distinct), candidate.index))
-            if index == candidate.index:
-                self.distinct.append(tokens)
-            self.which.append(place)
-            self.first.append(None if index == candidate.index else index)
-        self.size = sum(len(tokens) + 1 for tokens in self.distinct)
+    def __init__(
+        self,
+        sentences: Sequence[Sentence],
+        batches: Sequence[tuple[Sequence[Sentence], Future[list[T]]]],
+    ) -> None:
+        self._sentences, self._batches = sentences, batches
+
+    def results(self) -> Iterator[tuple[NBest, T]]:
+        """When all of them are done, so that a batch's failure leaves no half of a pool behind."""
+        found = {
+            id(sentence): result
+            for batch, future in self._batches
+            for sentence, result in zip(batch, future.result(), strict=True)
+        }
+        for sentence in self._sentences:
+            yield sentence.nbest, found[id(sentence)]
+
+    def cancel(self) -> None:
+        for _, future in self._batches:
+            future.cancel()
+
+
+def _pools(lists: Iterable[NBest], tokens: int) -> Iterator[list[Sentence]]:
+    """Sentences as they come, ``tokens`` at a time."""
+    pool: list[Sentence] = []
+    size = 0
+    for nbest in lists:
+        pool.append(Sentence(nbest))
+        size += pool[-1].size
+        if size > tokens:
+            yield pool
+            pool, size = [], 0
+    if pool:
+        yield pool

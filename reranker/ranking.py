@@ -5,8 +5,9 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Any, Literal
+from typing import Any, Literal, get_args
 
+from reranker.errors import RerankError
 from reranker.nbest import Candidate, NBest, Rejected
 
 Criterion = Literal["perplexity", "token-perplexity"]
@@ -21,10 +22,50 @@ OUTPUT_VERSION = 1
 
 @dataclass(frozen=True, slots=True)
 class Weighing:
-    """How language model and parser are weighed: weight * LM + (1 - weight) * parser, in nats."""
+    """How language models and parser are weighed: ``lm_weight * LM + (1 - lm_weight) * parser``, in
+    nats, where LM is the sum of ``member_weights[m]`` times the log-probability under member m,
+    plus ``token_bonus`` for each LM token of the candidate.
+
+    Candidates of a sentence have the same words, so a bonus for each token, ``<eos>`` and both
+    brackets of a constituent included, is twice that for each constituent. Raises RerankError for
+    numbers that cannot be meant.
+    """
 
     lm_weight: float = 1.0
     criterion: Criterion = "perplexity"
+    member_weights: tuple[float, ...] = ()
+    """One for each member; none at all: 1 for each."""
+    token_bonus: float = 0.0
+    """Nats; negative where models prefer trees of too many brackets."""
+
+    def __post_init__(self) -> None:
+        if not 0 <= self.lm_weight <= 1:
+            raise RerankError(f"lm_weight {self.lm_weight} is not between 0 and 1")
+        if self.criterion not in get_args(Criterion):
+            raise RerankError(f"there is no criterion {self.criterion!r}")
+        if not all(0 <= weight < math.inf for weight in self.member_weights):
+            raise RerankError(f"member_weights {self.member_weights} are not all from 0 up")
+        if self.member_weights and not any(self.member_weights):
+            raise RerankError("member_weights are all 0")
+        if not math.isfinite(self.token_bonus):
+            raise RerankError(f"token_bonus {self.token_bonus} is not finite")
+
+    def signature(self) -> str:
+        """What a figure depends on, on a line."""
+        parts = [f"criterion={self.criterion}", f"lm-weight={self.lm_weight:g}"]
+        if self.member_weights:
+            parts.append("member-weights=" + ",".join(f"{one:g}" for one in self.member_weights))
+        if self.token_bonus:
+            parts.append(f"token-bonus={self.token_bonus:g}")
+        return " ".join(parts)
+
+    def but(self, lm_weight: float | None, criterion: Criterion | None) -> Weighing:
+        """The same with what was asked for in its place; None was not."""
+        return replace(
+            self,
+            lm_weight=self.lm_weight if lm_weight is None else lm_weight,
+            criterion=self.criterion if criterion is None else criterion,
+        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,6 +78,7 @@ class Scored:
     unknown_words: int  # words that at least one member does not know
     duplicate_of: int | None  # index of the first candidate with the same tokens
     token_scores: tuple[tuple[str, float], ...] | None = None  # on request, see Ranked
+    member_nll: tuple[float, ...] = ()  # each member's part of nll; none if they are averaged
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,12 +98,17 @@ class Ranked:
     token_scores: tuple[tuple[str, float], ...] | None = None
     """Each token of the linearised tree, ``<eos>`` last, with its log-probability in nats summed
     over the ensemble: together they are ``-nll``."""
+    member_nll: tuple[float, ...] = ()
+    """Each member's part of ``nll``, in the order of the checkpoints; empty if there is one member
+    only, or if their probabilities were averaged."""
 
     def to_dict(self) -> dict[str, Any]:
         """Plain data for JSON, which knows no infinity: such a perplexity is None."""
         data = {name: getattr(self, name) for name in self.__slots__}
         if self.token_scores is None:
             del data["token_scores"]
+        if not self.member_nll:
+            del data["member_nll"]
         if not math.isfinite(self.perplexity):
             data["perplexity"] = None
         return data
@@ -76,6 +123,8 @@ class Ranking:
     rejected: tuple[Rejected, ...]
     fallback: str = "(TOP )"
     """The answer if no candidate could be used."""
+    beaten: int = 0
+    """Candidates left out because they are not among the best few that were asked for."""
 
     @property
     def status(self) -> Literal["ok", "failed"]:
@@ -123,15 +172,25 @@ class Ranking:
         }
 
 
-def rank(nbest: NBest, scores: Sequence[Scored], weighing: Weighing) -> Ranking:
-    """Order the candidates of a list; ``scores[i]`` is candidate i's. Ties keep the parser's order.
+def rank(
+    nbest: NBest,
+    scores: Sequence[Scored | None],
+    weighing: Weighing,
+    top: int | None = None,
+) -> Ranking:
+    """Order the candidates of a list; ``scores[i]`` is candidate i's, None if it is known not to be
+    among the ``top`` different ones, beyond which none is kept. Ties keep the parser's order.
 
     A duplicate takes the score of the candidate it repeats, so it stands after it. With a weight
-    below 1 a candidate that has no parser score is rejected (``no-score``).
+    below 1 a candidate that has no parser score is rejected (``no-score``). Raises RerankError for
+    other member weights than one for each member.
     """
     rejected = list(nbest.rejected)
     usable: list[tuple[Candidate, Scored]] = []
+    own: dict[int, float] = {}
+    beaten = 0
     for candidate, scored in zip(nbest.candidates, scores, strict=True):
+        score = None if scored is None else mixed_score(candidate, scored, weighing)
         if weighing.lm_weight < 1 and candidate.score is None:
             message = "no parser score to mix with; use --lm-weight 1"
             rejected.append(
@@ -144,9 +203,11 @@ def rank(nbest: NBest, scores: Sequence[Scored], weighing: Weighing) -> Ranking:
                     candidate.file,
                 )
             )
+        elif scored is None or score is None:
+            beaten += 1
         else:
             usable.append((candidate, scored))
-    own = {candidate.index: _score(candidate, scored, weighing) for candidate, scored in usable}
+            own[candidate.index] = score
     ranked = [
         Ranked(
             index=candidate.index,
@@ -163,13 +224,18 @@ def rank(nbest: NBest, scores: Sequence[Scored], weighing: Weighing) -> Ranking:
             repaired=candidate.is_repaired,
             tree=candidate.text,
             token_scores=scored.token_scores,
+            member_nll=_member_nll(scored),
         )
         for candidate, scored in usable
     ]
     ranked.sort(key=lambda one: (-one.score, one.index))
+    different = [place for place, one in enumerate(ranked) if one.duplicate_of is None]
+    if top is not None and len(different) > top:
+        beaten += len(ranked) - different[top]
+        del ranked[different[top] :]
     rejected.sort(key=lambda one: (one.index, one.line))
     fallback = "" if ranked else replace(nbest, rejected=tuple(rejected)).fallback
-    return Ranking(nbest.id, tuple(ranked), tuple(rejected), fallback)
+    return Ranking(nbest.id, tuple(ranked), tuple(rejected), fallback, beaten)
 
 
 def perplexity(nll: float, words: int, tokens: int, members: int, criterion: Criterion) -> float:
@@ -183,11 +249,34 @@ def perplexity(nll: float, words: int, tokens: int, members: int, criterion: Cri
     return math.exp(exponent) if exponent < 700 else math.inf
 
 
-def _score(candidate: Candidate, scored: Scored, weighing: Weighing) -> float:
+def mixed_score(candidate: Candidate, scored: Scored, weighing: Weighing) -> float | None:
+    """What candidates are ordered by: a greater nll never makes it better. None if the parser's
+    part is missing."""
     weight = weighing.lm_weight
-    score = -weight * scored.nll
-    if weight < 1 and candidate.score is not None:
+    score = weight * _models(scored, weighing)
+    if weight < 1:
+        if candidate.score is None:
+            return None
         score += (1 - weight) * candidate.score
     if weighing.criterion == "token-perplexity":
         score /= scored.tokens
     return round(score, SCORE_DECIMALS)
+
+
+def _models(scored: Scored, weighing: Weighing) -> float:
+    """The language models' part of the score, in nats."""
+    score = -scored.nll
+    if weights := weighing.member_weights:
+        # Of a single member nll says it all.
+        parts = scored.member_nll or (scored.nll,)
+        if len(weights) != len(parts):
+            averaged = "" if scored.member_nll else ", or averaged ones"
+            raise RerankError(f"{len(weights)} member weights for {len(parts)} model(s){averaged}")
+        score = -math.fsum(weight * nll for weight, nll in zip(weights, parts, strict=True))
+    return score + weighing.token_bonus * scored.tokens
+
+
+def _member_nll(scored: Scored) -> tuple[float, ...]:
+    if len(scored.member_nll) < 2:
+        return ()
+    return tuple(round(nll, SCORE_DECIMALS) for nll in scored.member_nll)

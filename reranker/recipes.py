@@ -13,7 +13,7 @@ from typing import Any, Protocol
 import torch
 from torch import Tensor
 
-from models import AwdLstmDoc
+from models import LanguageModel
 from reranker.batching import Batch, StreamBatches, TreeBatches
 from reranker.training_config import TrainingConfig
 
@@ -45,7 +45,7 @@ class FastRecipe:
     """AdamW, linear warm-up, linear decay to zero at the end of the budget."""
 
     def __init__(
-        self, model: AwdLstmDoc, config: TrainingConfig, trees: Sequence[Sequence[int]], eos: int
+        self, model: LanguageModel, config: TrainingConfig, trees: Sequence[Sequence[int]], eos: int
     ) -> None:
         self.model, self.config = model, config
         self.batches = TreeBatches(trees, eos, config.batch_tokens, config.seed)
@@ -94,7 +94,7 @@ class PaperRecipe:
     averages: dict[str, Tensor]
 
     def __init__(
-        self, model: AwdLstmDoc, config: TrainingConfig, trees: Sequence[Sequence[int]], eos: int
+        self, model: LanguageModel, config: TrainingConfig, trees: Sequence[Sequence[int]], eos: int
     ) -> None:
         self.model, self.config = model, config
         self.batches = StreamBatches(

@@ -6,12 +6,12 @@ import argparse
 import json
 import sys
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from reranker import nbest_arguments
-from reranker.checkpoint_paths import checkpoint_paths
+from reranker.ensemble_file import named_models
 from reranker.errors import InputError
 from reranker.gold import GoldTable
 from reranker.nbest import NBest
@@ -25,6 +25,7 @@ if TYPE_CHECKING:
 EXAMPLES = """examples:
   rerank --nbest parses.txt --models ckpt/*.pt > best.txt
   rerank --nbest parses.txt.gz --models ckpt/*.pt --lm-weight 0.3 --output ranked --out ranked.jsonl
+  rerank --nbest parses.txt --models ensemble.toml > best.txt
   rerank --nbest parses.txt --models ckpt/*.pt --gold gold.mrg --gold-tags --out best.txt
   rerank --nbest large.txt.zst --models ckpt/*.pt --out best.txt --resume
   rerank --nbest samples.txt --tokens sentences.txt --models ckpt/*.pt
@@ -38,7 +39,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the flags of ``rerank`` to ``parser``."""
     nbest_arguments.add_arguments(parser, required=True)
     parser.add_argument(
-        "--models", required=True, nargs="+", metavar="FILE.pt", help="checkpoints of the ensemble"
+        "--models",
+        required=True,
+        nargs="+",
+        metavar="FILE",
+        help="checkpoints of the ensemble, or the ensemble.toml of `rerank tune`",
     )
     parser.add_argument(
         "--out", type=Path, metavar="FILE", help="write here, when complete, instead of to stdout"
@@ -67,16 +72,15 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--lm-weight",
         type=_weight,
-        default=1.0,
         metavar="W",
-        help="score = W * language models + (1 - W) * parser, in nats (default: 1)",
+        help="score = W * language models + (1 - W) * parser, in nats (default: what ensemble.toml "
+        "says, else 1)",
     )
     parser.add_argument(
         "--criterion",
         choices=("perplexity", "token-perplexity"),
-        default="perplexity",
         help="perplexity per word of the sentence, which orders by total log-probability, "
-        "or per token of the candidate (default: perplexity)",
+        "or per token of the candidate (default: what ensemble.toml says, else perplexity)",
     )
     parser.add_argument(
         "--combine",
@@ -92,7 +96,32 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         action="store_true",
         help="for that table, give every candidate the gold part-of-speech tags",
     )
-    parser.add_argument("--device", default="cpu", metavar="cpu|cuda", help="default: cpu")
+    parser.add_argument(
+        "--top",
+        type=nbest_arguments.positive,
+        metavar="K",
+        help="with --output ranked: only the best K different candidates",
+    )
+    parser.add_argument(
+        "--device",
+        default="auto",
+        metavar="NAMES",
+        help="cpu, cuda or cuda:0,cuda:1; the ensemble's members take them in turn "
+        "(default: auto, every GPU there is, else the CPU)",
+    )
+    parser.add_argument(
+        "--threads",
+        type=nbest_arguments.positive,
+        metavar="N",
+        help="CPU threads (default: one for each core)",
+    )
+    parser.add_argument(
+        "--precision",
+        choices=("exact", "fast"),
+        default="exact",
+        help="float32, or bfloat16, which may choose otherwise where candidates are less than "
+        "half a nat apart (default: exact)",
+    )
 
 
 def run(arguments: argparse.Namespace) -> int:
@@ -101,23 +130,29 @@ def run(arguments: argparse.Namespace) -> int:
         raise InputError("--gold-tags needs --gold")
     if arguments.token_scores and arguments.output != "ranked":
         raise InputError("--token-scores needs --output ranked")
+    if arguments.top is not None and arguments.output != "ranked":
+        raise InputError("--top needs --output ranked; --output best is the best one")
     table = GoldTable(arguments.gold, arguments.gold_tags) if arguments.gold else None
-    paths = checkpoint_paths(arguments.models)
-    out = output_path(arguments.out, [*nbest_arguments.inputs(arguments), *paths])
+    ensemble = named_models(arguments.models, arguments.combine)
+    weighing = ensemble.weighing.but(arguments.lm_weight, arguments.criterion)
+    inputs = [*nbest_arguments.inputs(arguments), *arguments.models, *ensemble.paths]
+    out = output_path(arguments.out, inputs)
     lists = nbest_arguments.open_lists(arguments, restore=arguments.restore)
 
-    import torch
     from tqdm import tqdm
 
     from reranker.pipeline import Reranker
 
-    if arguments.device.startswith("cuda") and not torch.cuda.is_available():
-        raise InputError(f"--device {arguments.device}: no CUDA device here")
-    reranker = Reranker.load(paths, arguments.combine, arguments.device)
-    weighing = Weighing(arguments.lm_weight, arguments.criterion)
+    reranker = Reranker.load(
+        ensemble.paths,
+        arguments.combine,
+        arguments.device,
+        arguments.threads,
+        arguments.precision,
+    )
     tally = _Tally(table)
     progress = tqdm(unit=" sentences", disable=not sys.stderr.isatty())
-    with open_output(out, arguments.resume, _settings(arguments, reranker)) as output:
+    with open_output(out, arguments.resume, _settings(arguments, reranker, weighing)) as output:
         for written in output.resumed():
             nbest = next(lists, None)
             if nbest is None:
@@ -128,7 +163,10 @@ def run(arguments: argparse.Namespace) -> int:
         if tally.sentences:
             print(f"rerank: going on after sentence {tally.sentences}", file=sys.stderr)
         rankings = reranker.rerank_lists(
-            _watched(lists, tally), weighing, token_scores=arguments.token_scores
+            _watched(lists, tally),
+            weighing,
+            token_scores=arguments.token_scores,
+            top=1 if arguments.output == "best" else arguments.top,
         )
         for ranking in rankings:
             report(ranking)
@@ -142,7 +180,9 @@ def run(arguments: argparse.Namespace) -> int:
     print(tally.summary(), file=sys.stderr)
     if table is not None:
         print(table.format(), file=sys.stdout if arguments.out else sys.stderr)
-        print(signature(reranker, weighing, arguments), file=sys.stderr)
+        tags = "gold" if arguments.gold_tags else "parser"
+        signature = f"{reranker.signature(weighing)} evalb=COLLINS tags={tags}"
+        print(f"rerank: signature {signature}", file=sys.stderr)
     return 1 if tally.rejected or tally.failed else 0
 
 
@@ -191,35 +231,25 @@ def _written(ranking: Ranking) -> Written:
     best = ranking.best
     return Written(
         best.index if best else None,
-        len(ranking.ranking),
+        len(ranking.ranking) + ranking.beaten,
         len(ranking.rejected),
         sum(one.repaired for one in ranking.ranking),
     )
 
 
-def _settings(arguments: argparse.Namespace, reranker: Reranker) -> dict[str, Any]:
+def _settings(
+    arguments: argparse.Namespace, reranker: Reranker, weighing: Weighing
+) -> dict[str, Any]:
     """What the answers depend on: an interrupted run goes on only with the same."""
     return {
         "models": [member.sha256 for member in reranker.members],
         **nbest_arguments.settings(arguments),
         **{
             name: getattr(arguments, name)
-            for name in ("output", "token_scores", "restore", "lm_weight", "criterion", "combine")
+            for name in ("output", "top", "token_scores", "restore", "combine", "precision")
         },
+        **asdict(weighing),
     }
-
-
-def signature(reranker: Reranker, weighing: Weighing, arguments: argparse.Namespace) -> str:
-    """What a figure depends on: version, checkpoints, combination, weight, criterion, tags."""
-    from importlib.metadata import version
-
-    members = ",".join(f"{one.name}:{one.sha256[:8]}" for one in reranker.members)
-    return (
-        f"rerank: signature version={version('parse-reranker')} models={members} "
-        f"combine={reranker.combination} lm-weight={weighing.lm_weight:g} "
-        f"criterion={weighing.criterion} evalb=COLLINS "
-        f"tags={'gold' if arguments.gold_tags else 'parser'}"
-    )
 
 
 def _line(ranking: Ranking, output: str) -> str:

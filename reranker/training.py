@@ -20,7 +20,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from models import AwdLstmDoc, Features
+from models import Features, LanguageModel, State
 from models.mixture import negative_log_likelihood
 from reranker.batching import PADDING, Batch, whole_trees
 from reranker.checkpoint import load_checkpoint, load_data, save_checkpoint, write_atomically
@@ -159,7 +159,7 @@ def train(
 
 
 def dev_perplexity(
-    model: AwdLstmDoc,
+    model: LanguageModel,
     trees: Sequence[Sequence[int]],
     eos: int,
     dtype: torch.dtype = torch.float32,
@@ -190,22 +190,22 @@ def dev_perplexity(
 
 def _model(
     config: TrainingConfig, trees: Sequence[Sequence[str]], start_from: Path | None
-) -> tuple[Vocabulary, AwdLstmDoc]:
+) -> tuple[Vocabulary, LanguageModel]:
     if start_from is None:
         vocabulary = Vocabulary.build(trees, config.minimum_count)
-        return vocabulary, AwdLstmDoc(config.model_config(len(vocabulary)))
+        return vocabulary, config.new_model(len(vocabulary))
     checkpoint = load_checkpoint(start_from)
-    model = AwdLstmDoc(config.model_config(len(checkpoint.vocabulary)))
+    model = config.new_model(len(checkpoint.vocabulary))
     try:
         model.load_state_dict(checkpoint.model.state_dict())
     except RuntimeError as error:
-        raise ConfigError(f"{start_from}: its sizes are not those of [model]") from error
+        raise ConfigError(f"{start_from}: it does not fit [model]") from error
     return checkpoint.vocabulary, model
 
 
 def _loss(
-    model: AwdLstmDoc, batch: Batch, state: Any, dtype: torch.dtype, device: str
-) -> tuple[Tensor, int, Features, Any]:
+    model: LanguageModel, batch: Batch, state: State | None, dtype: torch.dtype, device: str
+) -> tuple[Tensor, int, Features, State]:
     """The summed negative log-likelihood of the batch, its number of targets, and more."""
     inputs, targets = batch.inputs.to(device), batch.targets.to(device)
     state = state or model.initial_state(inputs.shape[1])
@@ -222,13 +222,13 @@ def _loss(
 
 
 def _backward(
-    model: AwdLstmDoc,
+    model: LanguageModel,
     batch: Batch,
-    state: Any,
+    state: State | None,
     config: TrainingConfig,
     dtype: torch.dtype,
     device: str,
-) -> tuple[float, int, Any]:
+) -> tuple[float, int, State]:
     """Gradients of the mean loss and its penalties; returns loss in nats a token, tokens, state."""
     model.train()
     loss, count, features, state = _loss(model, batch, state, dtype, device)
@@ -242,7 +242,7 @@ def _backward(
     if config.mixture_balance and features.log_weights.shape[-1] > 1:
         objective = objective + config.mixture_balance * mixture_imbalance(features.log_weights)
     objective.backward()  # type: ignore[no-untyped-call]
-    detached = tuple((hidden.detach(), cell.detach()) for hidden, cell in state)
+    detached = tuple(tuple(part.detach() for part in layer) for layer in state)
     return float(mean.detach()), count, detached
 
 
@@ -271,10 +271,10 @@ def _validation_due(config: TrainingConfig, progress: Progress, recipe: Recipe) 
 def _save_state(
     path: Path,
     run: dict[str, Any],
-    model: AwdLstmDoc,
+    model: LanguageModel,
     recipe: Recipe,
     progress: Progress,
-    carried: Any,
+    carried: State | None,
 ) -> None:
     write_atomically(
         path,
@@ -293,11 +293,11 @@ def _save_state(
 def _resume(
     path: Path,
     run: dict[str, Any],
-    model: AwdLstmDoc,
+    model: LanguageModel,
     recipe: Recipe,
     progress: Progress,
     device: str,
-) -> Any:
+) -> State | None:
     saved = load_data(path)
     if not isinstance(saved, dict) or saved.get("run") != run:
         raise ConfigError(
@@ -312,4 +312,4 @@ def _resume(
         setattr(progress, name, value)
     logger.info("resuming %s after %d batches", path, progress.batches)
     carried = saved["carried"]
-    return carried and tuple((hidden.to(device), cell.to(device)) for hidden, cell in carried)
+    return carried and tuple(tuple(part.to(device) for part in layer) for layer in carried)

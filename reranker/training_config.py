@@ -8,7 +8,7 @@ from dataclasses import MISSING, asdict, dataclass, field, fields
 from pathlib import Path
 from typing import Any, Literal
 
-from models import Config
+from models import ARCHITECTURES, AwdLstmDoc, Config, LanguageModel
 from reranker.errors import ConfigError
 
 
@@ -97,18 +97,33 @@ class TrainingConfig:
                 raise ValueError(f"{name} is 0: nothing would be learned")
         self.model_config(vocabulary_size=1)
 
+    @property
+    def architecture(self) -> str:
+        """The name of the model's architecture, ``awd-lstm-doc`` unless [model] says otherwise."""
+        return str(self.model.get("architecture", AwdLstmDoc.architecture))
+
     def model_config(self, vocabulary_size: int) -> Config:
         """The model's configuration; raises TypeError or ValueError for a wrong setting."""
+        if self.architecture not in ARCHITECTURES:
+            known = ", ".join(ARCHITECTURES)
+            raise ValueError(f"architecture is {self.architecture!r}, not one of {known}")
+        config_class, _ = ARCHITECTURES[self.architecture]
         settings: dict[str, Any] = {
             name: tuple(value) if isinstance(value, list) else value
             for name, value in self.model.items()
+            if name != "architecture"
         }
-        defaults = {e.name: e.default for e in fields(Config) if e.default is not MISSING}
+        defaults = {e.name: e.default for e in fields(config_class) if e.default is not MISSING}
         for name, value in settings.items():
             if name not in defaults:
-                raise ValueError(f"unknown setting {name!r} in [model]")
+                raise ValueError(f"unknown setting {name!r} in [model] of {self.architecture}")
             _check_kind(name, value, defaults[name])
-        return Config(vocabulary_size=vocabulary_size, **settings)
+        return config_class(vocabulary_size=vocabulary_size, **settings)
+
+    def new_model(self, vocabulary_size: int) -> LanguageModel:
+        """The model before training; raises what ``model_config`` does."""
+        _, make = ARCHITECTURES[self.architecture]
+        return make(self.model_config(vocabulary_size))
 
     def to_dict(self) -> dict[str, Any]:
         """Plain data, for logs, checkpoints and comparing with a run to resume."""

@@ -1,101 +1,86 @@
-"""Which ``--lm-weight`` is best: scored once, weighed for free.
+"""The weights of an ensemble from one scored file: tuned, cross-validated and chosen.
 
-Reads what ``rerank --output ranked`` wrote, so that any number of weights costs one scoring.
+docs/tuning.md explains the figures.
 """
 
 from __future__ import annotations
 
-import json
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from reranker.errors import InputError, TreeError
-from reranker.evalb import Gold, Parameters, with_top_root
-from reranker.ranking import SCORE_DECIMALS
-from reranker.trees import Tree
+from reranker.bracket_counts import corpus_f1
+from reranker.comparing import randomisation_p
+from reranker.ranking import Weighing
+from reranker.tuning_lists import ScoredLists
+from reranker.tuning_search import tune
 
 WEIGHTS = tuple(round(step * 0.05, 2) for step in range(21))
 
-
-class Counts(NamedTuple):
-    """Brackets of one candidate against the gold tree; an invalid one has none and counts not."""
-
-    matched: int
-    gold: int
-    test: int
+# How sure it must be that further weights are better on lists they were not tuned on.
+SIGNIFICANT = 0.05
 
 
 @dataclass(frozen=True, slots=True)
-class ScoredSentence:
-    """One list: distinct candidates in the parser's order."""
+class Outcome:
+    """Weights tuned on all lists, and what they are worth."""
 
-    lm: NDArray[np.float64]  # log-probability under the ensemble, nats
-    parser: NDArray[np.float64]  # the parser's, nats
-    counts: tuple[Counts, ...]
+    name: str
+    weighing: Weighing
+    f1: float  # percent, on the lists they were tuned on
+    unseen: NDArray[np.int64]  # [S, 3] counts of each list under weights tuned without it
 
-    def choice(self, weight: float) -> Counts:
-        """What the candidate with the best mixed score is worth; ties keep the parser's order."""
-        mixed = weight * self.lm + (1 - weight) * self.parser if weight < 1 else self.lm
-        return self.counts[int(np.argmax(mixed.round(SCORE_DECIMALS)))]
-
-    def oracle(self) -> Counts:
-        """The candidate with the best F1 of its own, the first of equals."""
-        return max(self.counts, key=lambda one: f1([one]) if one.gold + one.test else -1.0)
+    @property
+    def unseen_f1(self) -> float:
+        """Percent, cross-validated."""
+        return corpus_f1(self.unseen)
 
 
-def f1(chosen: Iterable[Counts]) -> float:
-    """Corpus F1 in percent: brackets are summed first, as EVALB does."""
-    matched, gold, test = (sum(column) for column in zip(*chosen, strict=True))
-    return 200 * matched / (gold + test) if gold + test else 0.0
+def sweep(lists: ScoredLists) -> dict[float, float]:
+    """F1 by ``lm_weight``; without parser scores, of weight 1 only."""
+    weights = WEIGHTS if lists.has_parser_scores else (1.0,)
+    return {weight: corpus_f1(lists.chosen(Weighing(weight))) for weight in weights}
 
 
-def read_scored(
-    ranked_lines: Iterable[str], gold_lines: Iterable[str], gold_tags: bool
-) -> list[ScoredSentence]:
-    """Pair ranked output with gold trees; a list without candidates is left out.
+def outcomes(lists: ScoredLists, folds: int) -> list[Outcome]:
+    """With ever more weights tuned: that of the language models, if there are parser scores to mix
+    with, and beside it the bonus for tokens and the members' weights."""
+    name = "LM weight" if lists.has_parser_scores else "models alone"
+    kinds = [(name, False, False), ("+ token bonus", True, False)]
+    if lists.number_of_members > 1:
+        kinds += [("+ member weights", False, True), ("+ both", True, True)]
+    found = []
+    for name, with_bonus, with_members in kinds:
+        weighing = tune(lists, with_bonus, with_members)
+        unseen = cross_validated(lists, with_bonus, with_members, folds)
+        found.append(Outcome(name, weighing, corpus_f1(lists.chosen(weighing)), unseen))
+    return found
 
-    Raises InputError for a line that is not ranked output, or when the numbers of lines differ.
+
+def choose(found: Sequence[Outcome]) -> Outcome:
+    """The first, the simplest, unless another is better on unseen lists by more than chance."""
+    simplest = found[0]
+    best = max(found, key=lambda one: one.unseen_f1)
+    is_better = best.unseen_f1 > simplest.unseen_f1
+    if is_better and randomisation_p(simplest.unseen, best.unseen) < SIGNIFICANT:
+        return best
+    return simplest
+
+
+def cross_validated(
+    lists: ScoredLists, with_bonus: bool, with_members: bool, folds: int
+) -> NDArray[np.int64]:
+    """[S, 3] the counts of every list's best candidate under weights tuned on the other blocks.
+
+    Blocks are of neighbouring sentences: those of one document are alike, and weights tuned on
+    some of them would know too much about the rest. A single list is its own test.
     """
-    parameters = Parameters.collins()
-    sentences = []
-    gold = iter(gold_lines)
-    number = 0
-    for number, line in enumerate(ranked_lines, 1):
-        gold_line = next(gold, None)
-        if gold_line is None:
-            raise InputError(f"more ranked sentences than the {number - 1} gold trees")
-        try:
-            ranking = [one for one in json.loads(line)["ranking"] if one["duplicate_of"] is None]
-            ranking.sort(key=lambda one: one["index"])
-            lm = np.array([-one["nll"] for one in ranking], dtype=np.float64)
-            parser = np.array([one["parser_score"] for one in ranking], dtype=np.float64)
-            trees = [Tree.from_string(one["tree"]) for one in ranking]
-        except (ValueError, KeyError, TypeError, TreeError) as error:
-            raise InputError(
-                f"line {number} is not a sentence of `rerank --output ranked`: {error}"
-            ) from error
-        if not trees:
-            continue
-        standard = Gold(with_top_root(gold_line), parameters)
-        tags = Tree.from_string(gold_line).tags() if gold_tags else None
-        counts = []
-        for tree in trees:
-            if tags is not None and len(tags) == len(tree.tags()):
-                tree = tree.with_tags(tags)
-            score = standard.score(with_top_root(tree.to_string()))
-            counts.append(Counts(score.matched, score.gold, score.test))
-        sentences.append(ScoredSentence(lm, parser, tuple(counts)))
-    if next(gold, None) is not None:
-        raise InputError(f"more gold trees than the {number} ranked sentences")
-    return sentences
-
-
-def sweep(sentences: Sequence[ScoredSentence]) -> dict[float, float]:
-    """F1 by weight; without parser scores, of weight 1 only."""
-    has_scores = all(bool(np.isfinite(one.parser).all()) for one in sentences)
-    weights = WEIGHTS if has_scores else (1.0,)
-    return {weight: f1(one.choice(weight) for one in sentences) for weight in weights}
+    everything = np.arange(len(lists))
+    parts = []
+    for block in np.array_split(everything, min(folds, len(lists))):
+        others = np.setdiff1d(everything, block) if len(block) < len(lists) else block
+        weighing = tune(lists[others], with_bonus, with_members)
+        parts.append(lists[block].chosen(weighing))
+    return np.concatenate(parts)

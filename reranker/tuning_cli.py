@@ -1,19 +1,31 @@
-"""``rerank tune``: its flags and its table."""
+"""``rerank tune``: its flags and its tables."""
 
 from __future__ import annotations
 
 import argparse
-from collections.abc import Sequence
+from importlib.metadata import version
+from pathlib import Path
+from typing import TYPE_CHECKING
 
+from reranker.ensemble_file import WeighedModels, named_models, write_ensemble_file
 from reranker.errors import InputError
+from reranker.output import output_path
 from reranker.textfiles import open_text
+
+if TYPE_CHECKING:
+    from reranker.ranking import Weighing
+    from reranker.tuning import Outcome
+    from reranker.tuning_lists import ScoredLists
 
 EXAMPLES = """examples:
   rerank --nbest dev.txt --models ckpt/*.pt --output ranked --out dev.jsonl
   rerank tune dev.jsonl dev.mrg --gold-tags
+  rerank tune dev.jsonl dev.mrg --gold-tags --models ckpt/*.pt --save ckpt/ensemble.toml
+  rerank --nbest new.txt --models ckpt/ensemble.toml > best.txt
 
-The best weight of one half of the sentences is tried on the other, so that the figure to expect
-on new text stands beside the one that was tuned."""
+First F1 by --lm-weight, with the best weight of one half of the sentences tried on the other.
+Then what finer tuning gives, on the sentences tuned on and, cross-validated, on others:
+docs/tuning.md."""
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -25,32 +37,132 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--gold-tags", action="store_true", help="give every candidate the gold tags first"
     )
+    parser.add_argument(
+        "--folds",
+        type=_folds,
+        default=10,
+        metavar="K",
+        help="cross-validate with K blocks of neighbouring sentences (default: 10)",
+    )
+    parser.add_argument(
+        "--models", nargs="+", metavar="FILE.pt", help="with --save: what RANKED was scored with"
+    )
+    parser.add_argument(
+        "--save",
+        type=Path,
+        metavar="FILE.toml",
+        help="write the ensemble with the weights found, for `rerank --models FILE.toml`",
+    )
+    parser.add_argument(
+        "--plot",
+        type=Path,
+        metavar="FILE.png",
+        help="draw F1 by --lm-weight (.svg and .pdf too; needs matplotlib)",
+    )
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """Print F1 by ``--lm-weight``; returns the exit code."""
-    from reranker.tuning import ScoredSentence, f1, read_scored, sweep
+    """Print F1 by ``--lm-weight`` and what tuning gives; returns the exit code."""
+    if (arguments.save is None) != (arguments.models is None):
+        raise InputError("--save and --models go together")
+    if arguments.save is not None and arguments.save.suffix != ".toml":
+        raise InputError(f"--save {arguments.save}: its name has to end in .toml")
+    inputs = [arguments.ranked, arguments.gold]
+    paths = named_models(arguments.models).paths if arguments.models else ()
+    save = output_path(arguments.save, [*inputs, *paths])
+    picture = output_path(arguments.plot, [*inputs, *paths])
+
+    from reranker.tuning import choose, outcomes
+    from reranker.tuning_lists import read_scored
 
     with open_text(arguments.ranked) as ranked, open_text(arguments.gold) as gold:
-        sentences = read_scored(ranked, gold, arguments.gold_tags)
-    if not sentences:
-        raise InputError(f"{arguments.ranked}: no sentence with a usable candidate")
-    half = (len(sentences) + 1) // 2
-    parts: list[Sequence[ScoredSentence]] = [sentences[:half], sentences[half:], sentences]
-    curves = [sweep(part) if part else {} for part in parts]
-    rows: list[tuple[str, ...]] = [("", "first half", "second half", "all")]
-    rows.append(("parser", *(_figure(f1(one.counts[0] for one in part)) for part in parts if part)))
-    for weight in curves[2]:
-        rows.append((f"W = {weight:.2f}", *(_figure(curve[weight]) for curve in curves if curve)))
-    rows.append(("oracle", *(_figure(f1(one.oracle() for one in part)) for part in parts if part)))
+        lists = read_scored(ranked, gold, arguments.gold_tags)
+    if paths and len(paths) != lists.number_of_members:
+        raise InputError(
+            f"{arguments.ranked} tells of {lists.number_of_members} model(s), --models of "
+            f"{len(paths)}; score with --combine sum and these checkpoints"
+        )
+    _print_sweep(lists)
+    found = outcomes(lists, arguments.folds)
+    chosen = choose(found)
+    summary = _print_outcomes(lists, found, chosen)
+    if picture is not None:
+        from reranker.tuning_plot import plot
+
+        plot(picture, lists, chosen.weighing)
+    if save is not None:
+        comments = (f"rerank tune {version('parse-reranker')}, {len(lists)} sentences", *summary)
+        write_ensemble_file(save, WeighedModels(paths, chosen.weighing), comments)
+    return 0
+
+
+def _print_sweep(lists: ScoredLists) -> None:
+    from reranker.bracket_counts import corpus_f1
+    from reranker.tuning import sweep
+
+    half = (len(lists) + 1) // 2
+    parts = [part for part in (lists[:half], lists[half:], lists) if len(part)]
+    curves = [sweep(part) for part in parts]
+    names = ("first half", "second half", "all") if len(parts) == 3 else ("first half", "all")
+    rows: list[tuple[str, ...]] = [("", *names)]
+    rows.append(("parser", *(_figure(corpus_f1(part.parsers_first())) for part in parts)))
+    for weight in curves[-1]:
+        rows.append((f"W = {weight:.2f}", *(_figure(curve[weight]) for curve in curves)))
+    rows.append(("oracle", *(_figure(corpus_f1(part.oracle())) for part in parts)))
     for row in rows:
         print(f"{row[0]:10}" + "".join(f"{cell:>13}" for cell in row[1:]))
-    if all(curves):
+    if len(parts) == 3:
         # The weight nearest 1 of equals: it leans least on the parser.
         best = max(curves[0], key=lambda weight: (curves[0][weight], weight))
         print(f"\nbest of the first half: W = {best:.2f}, on the second {curves[1][best]:.2f}")
-    return 0
+
+
+def _print_outcomes(lists: ScoredLists, found: list[Outcome], chosen: Outcome) -> list[str]:
+    """Print the second table; returns what is worth keeping in the ensemble file."""
+    from reranker.bracket_counts import corpus_f1
+    from reranker.ranking import Weighing
+
+    parser, oracle = corpus_f1(lists.parsers_first()), corpus_f1(lists.oracle())
+
+    def gap(f1: float) -> str:
+        return f"{100 * (f1 - parser) / (oracle - parser):.1f} %" if oracle > parser else ""
+
+    alone = corpus_f1(lists.chosen(Weighing()))
+    rows = [("", "tuned on all", "cross-validated", "gap closed", "")]
+    rows.append(("parser", _figure(parser), _figure(parser), gap(parser), ""))
+    if found[0].name != "models alone":
+        rows.append(("models alone", _figure(alone), _figure(alone), gap(alone), ""))
+    for one in found:
+        unseen = one.unseen_f1
+        weights = _weights(one.weighing)
+        rows.append((one.name, _figure(one.f1), _figure(unseen), gap(unseen), weights))
+    rows.append(("oracle", _figure(oracle), _figure(oracle), gap(oracle), ""))
+    print()
+    for name, tuned, unseen_f1, closed, weights in rows:
+        print(f"{name:20}{tuned:>13}{unseen_f1:>17}{closed:>12}  {weights}".rstrip())
+    summary = [
+        f"F1 {chosen.f1:.2f}, cross-validated {chosen.unseen_f1:.2f} "
+        f"({gap(chosen.unseen_f1)} of the gap); parser {parser:.2f}, models alone "
+        f"{alone:.2f}, oracle {oracle:.2f}"
+    ]
+    print(f"\nchosen: {chosen.name.strip(' +')}: {_weights(chosen.weighing)}")
+    return summary
+
+
+def _weights(weighing: Weighing) -> str:
+    parts = [f"W = {weighing.lm_weight:.3f}"]
+    if weighing.token_bonus:
+        parts.append(f"bonus {weighing.token_bonus:+.3f}")
+    if weighing.member_weights:
+        parts.append("members " + " ".join(f"{weight:.2f}" for weight in weighing.member_weights))
+    return ", ".join(parts)
 
 
 def _figure(percent: float) -> str:
     return f"{percent:.2f}"
+
+
+def _folds(text: str) -> int:
+    if not (text.isascii() and text.isdecimal() and int(text) >= 2):
+        raise argparse.ArgumentTypeError(f"{text!r} is not a number from 2 up")
+    return int(text)

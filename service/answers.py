@@ -22,19 +22,20 @@ from service.schemas import (
 )
 
 VERSION = version("parse-reranker")
-PRECISION = "float32"
 
 _FIGURES = ("nll", "perplexity", "tokens", "unknown_words")
 _RANKED_FIELDS = (*_FIGURES, "parser_score", "duplicate_of", "repaired")
 
 
 def rankings(
-    reranker: Reranker, lists: Sequence[NBest], scores: Sequence[list[Scored]], body: AnyRequest
+    reranker: Reranker,
+    lists: Sequence[NBest],
+    scores: Sequence[list[Scored]],
+    weighing: Weighing,
 ) -> list[Ranking]:
-    """Weigh as this request asks; what was scored together may be weighed differently."""
-    weighing = Weighing(body.lm_weight, body.criterion)
+    """Weigh as one request asks; what was scored together may be weighed differently."""
     return [
-        rank(nbest, _by_criterion(reranker, nbest, mine, body.criterion), weighing)
+        rank(nbest, _by_criterion(reranker, nbest, mine, weighing.criterion), weighing)
         for nbest, mine in zip(lists, scores, strict=True)
     ]
 
@@ -45,6 +46,7 @@ def rerank_answer(
     lists: Sequence[NBest],
     ranked: Sequence[Ranking],
     body: AnyRequest,
+    weighing: Weighing,
     tokens: int,
     warnings: list[str],
 ) -> bytes:
@@ -52,7 +54,7 @@ def rerank_answer(
     head = {
         "id": request_id,
         "models": models(reranker),
-        "signature": signature(reranker, body.criterion, body.lm_weight),
+        "signature": reranker.signature(weighing),
         "usage": _usage(lists, tokens),
     }
     if isinstance(body, SentencesRequest | TextRequest):
@@ -109,7 +111,7 @@ def score_answer(
         {
             "id": request_id,
             "models": models(reranker),
-            "signature": signature(reranker, body.criterion, 1),
+            "signature": reranker.signature(Weighing(criterion=body.criterion)),
             "usage": _usage(lists, tokens),
             "results": results,
         }
@@ -119,15 +121,6 @@ def score_answer(
 def models(reranker: Reranker) -> list[dict[str, Any]]:
     """Names and hashes of the ensemble."""
     return [{"name": one.name, "sha256": one.sha256} for one in reranker.members]
-
-
-def signature(reranker: Reranker, criterion: Criterion, lm_weight: float) -> str:
-    """What a figure depends on, on a line."""
-    members = ",".join(f"{one.name}:{one.sha256[:8]}" for one in reranker.members)
-    return (
-        f"version={VERSION} models={members} combine={reranker.combination} "
-        f"criterion={criterion} lm-weight={lm_weight:g} precision={PRECISION}"
-    )
 
 
 def _by_criterion(
@@ -149,7 +142,7 @@ def _sentence(ranking: Ranking, body: Options) -> dict[str, Any]:
     entries = []
     for one in data["ranking"][: body.top_n]:
         entry = {"index": one["index"], "relevance_score": one["score"]}
-        entry |= {name: one[name] for name in _RANKED_FIELDS}
+        entry |= {name: one[name] for name in (*_RANKED_FIELDS, "member_nll") if name in one}
         if body.return_trees:
             entry["tree"] = one["tree"]
         if body.return_token_scores:

@@ -28,7 +28,6 @@ from service import answers, openapi, schemas
 from service.errors import ServiceError, envelope, from_http, internal
 from service.front import Front, KeyCheck
 from service.lifecycle import Service
-from service.metrics import device_of
 from service.reading import read_lists, read_trees
 from service.requests import (
     ClientGone,
@@ -158,11 +157,19 @@ def _add_ranking(app: FastAPI, service: Service) -> None:
             scores, tokens = await service.score(reranker, lists, deadline, token_scores)
 
             def write() -> bytes:
-                ranked = answers.rankings(reranker, lists, scores, given)
+                weighing = service.weighing(reranker).but(given.lm_weight, given.criterion)
+                ranked = answers.rankings(reranker, lists, scores, weighing)
                 words = sum(len(one.candidates[0].words) for one in lists if one.candidates)
                 service.metrics.ranked(ranked, words)
                 return answers.rerank_answer(
-                    request.state.request_id, reranker, lists, ranked, given, tokens, warnings
+                    request.state.request_id,
+                    reranker,
+                    lists,
+                    ranked,
+                    given,
+                    weighing,
+                    tokens,
+                    warnings,
                 )
 
             return await service.in_thread(write)
@@ -258,8 +265,8 @@ def _add_information(app: FastAPI, service: Service) -> None:
                 "version": answers.VERSION,
                 "models": answers.models(reranker),
                 "combine": reranker.combination,
-                "device": device_of(reranker),
-                "precision": answers.PRECISION,
+                "device": reranker.device,
+                "precision": reranker.precision,
                 "formats": FORMATS,
                 "limits": settings.limits,
                 "batching": {

@@ -8,7 +8,6 @@ from __future__ import annotations
 import argparse
 import asyncio
 import contextlib
-import os
 import signal
 import socket
 from collections.abc import Iterator
@@ -16,7 +15,7 @@ from typing import TYPE_CHECKING
 
 import structlog
 
-from reranker.checkpoint_paths import checkpoint_paths
+from reranker.ensemble_file import named_models
 from reranker.errors import InputError
 from service import logs
 from service.errors import ServiceError
@@ -41,15 +40,11 @@ _IDLE_SECONDS = 75
 def run(arguments: argparse.Namespace) -> int:
     """Serve until SIGTERM; returns the exit code."""
     settings = load_settings(vars(arguments))
-    checkpoint_paths(settings.models)
-    # torch's threads otherwise wait for each other by spinning, and with the web server on one of
-    # their cores scoring takes several times as long. Read when torch is loaded.
-    os.environ.setdefault("OMP_WAIT_POLICY", "PASSIVE")
-    if settings.device.startswith("cuda"):
-        import torch
+    named_models(settings.models, settings.combine)
+    if settings.device not in ("auto", "cpu"):
+        from reranker.devices import devices
 
-        if not torch.cuda.is_available():
-            raise InputError(f"--device {settings.device}: no CUDA device here")
+        devices(settings.device)
     logs.configure(settings)
     from service.app import create_app
 

@@ -10,21 +10,23 @@ from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 from pathlib import Path
 from typing import TypeVar
+from weakref import WeakKeyDictionary
 
 import structlog
 
 from reranker import Reranker
-from reranker.checkpoint_paths import checkpoint_paths
+from reranker.ensemble_file import named_models
 from reranker.errors import RerankError
 from reranker.nbest import NBest
 from reranker.nbest.data import RawCandidate, RawList
 from reranker.nbest.faithful import Source, accept
 from reranker.nbest.notation import Notation
+from reranker.ranking import Weighing
 from service.access import Keys
 from service.batching import Batcher, Scores, Work
 from service.errors import ServiceError, overloaded, unavailable
 from service.logs import described
-from service.metrics import Metrics, device_of
+from service.metrics import Metrics
 from service.settings import Settings
 
 _LOGGER = structlog.get_logger("rerank.service")
@@ -47,6 +49,7 @@ class Service:
         """Why the models could not be loaded at the start."""
         self.in_flight = 0
         self._given = reranker
+        self._weighings: WeakKeyDictionary[Reranker, Weighing] = WeakKeyDictionary()
         self._batcher = Batcher(settings, self.metrics)
         self._reloading = asyncio.Lock()
         # Reading and writing of requests; two, so that a long one does not stop the others.
@@ -61,7 +64,7 @@ class Service:
         except RerankError as error:
             self.failure = error
             return
-        self.metrics.watch_device(device_of(given))
+        self.metrics.watch_device(given.device)
         self._batcher.start(lambda: _warm_up(self.reranker or given, self.settings))
         while not self._batcher.is_ready and not self._batcher.is_hopeless:
             await asyncio.sleep(0.01)
@@ -99,6 +102,10 @@ class Service:
         if self.reranker is None:
             raise unavailable("loading", "the models are being loaded", retry_after=2)
         return self.reranker
+
+    def weighing(self, reranker: Reranker) -> Weighing:
+        """How these models were tuned to be weighed, for what a request leaves open."""
+        return self._weighings.get(reranker, Weighing())
 
     @contextlib.contextmanager
     def visit(self) -> Iterator[Reranker]:
@@ -147,8 +154,13 @@ class Service:
             return reranker
 
     def _load(self) -> Reranker:
-        paths = checkpoint_paths(self.settings.models)
-        return Reranker.load(paths, self.settings.combine, self.settings.device)
+        models = named_models(self.settings.models, self.settings.combine)
+        settings = self.settings
+        reranker = Reranker.load(
+            models.paths, settings.combine, settings.device, settings.threads, settings.precision
+        )
+        self._weighings[reranker] = models.weighing
+        return reranker
 
     def _without_paths(self, message: str) -> str:
         for name in (*self.settings.models, str(self.settings.api_keys_file)):

@@ -16,7 +16,7 @@ from prometheus_client import (
     generate_latest,
 )
 
-from reranker import Ranking, Reranker
+from reranker import Ranking
 
 _SECONDS = (0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 120)
 _TOKENS = (100, 300, 1000, 3000, 10_000, 20_000, 40_000, 60_000, 100_000)
@@ -63,7 +63,7 @@ class Metrics:
         self.device_memory = gauge("device_memory_bytes", "GPU memory in use, else the process's")
 
     def watch_device(self, device: str) -> None:
-        """Tell the memory of this device."""
+        """Tell the memory of this device, or of these."""
         self.device_memory.set_function(_memory(device))
 
     def scored(self, tokens: int, requests: int, seconds: float) -> None:
@@ -88,13 +88,9 @@ class Metrics:
         return generate_latest(self._registry)
 
 
-def device_of(reranker: Reranker) -> str:
-    """Where the ensemble's tensors are."""
-    return str(reranker.members[0].model.embedding.device)
-
-
 def _memory(device: str) -> Callable[[], float]:
     if device.startswith("cuda"):
-        return lambda: float(torch.cuda.memory_reserved(device))
+        names = device.split(",")
+        return lambda: float(sum(torch.cuda.memory_reserved(name) for name in names))
     page = os.sysconf("SC_PAGE_SIZE")
     return lambda: float(Path("/proc/self/statm").read_text().split()[1]) * page

@@ -46,14 +46,17 @@ class Options(_Request):
         None, ge=1, le=10_000, description="lines of a list, where a text does not say"
     )
     top_n: int | None = Field(None, ge=1, description="how many of each ranking to return")
-    criterion: Criterion = Field(
-        "perplexity", description="per word of the sentence, or per token of the candidate"
+    criterion: Criterion | None = Field(
+        None,
+        description="per word of the sentence, or per token of the candidate; null: as the "
+        "ensemble was tuned, else per word",
     )
-    lm_weight: float = Field(
-        1.0,
+    lm_weight: float | None = Field(
+        None,
         ge=0,
         le=1,
-        description="score = lm_weight * language models + (1 - lm_weight) * parser, in nats",
+        description="score = lm_weight * language models + (1 - lm_weight) * parser, in nats; "
+        "null: as the ensemble was tuned, else 1",
     )
     return_trees: bool = Field(True, description="give each ranked candidate's tree back")
     return_token_scores: bool = Field(
@@ -134,8 +137,8 @@ class _Foreign(BaseModel):
         None, description="the sentence; its words are used where the trees hide theirs"
     )
     top_n: int | None = Field(None, ge=1)
-    lm_weight: float = Field(1.0, ge=0, le=1)
-    criterion: Criterion = "perplexity"
+    lm_weight: float | None = Field(None, ge=0, le=1)
+    criterion: Criterion | None = None
 
 
 class Document(BaseModel):
@@ -214,6 +217,9 @@ class Ranked(BaseModel):
     parser_score: float | None
     duplicate_of: int | None
     repaired: bool
+    member_nll: list[float] | None = Field(
+        None, description="each model's part of nll, where there are two or more"
+    )
     tree: str | None = Field(None, description="with return_trees")
     token_scores: list[tuple[str, float]] | None = Field(
         None, description="with return_token_scores"

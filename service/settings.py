@@ -47,12 +47,19 @@ class Settings(BaseSettings):
     config: Path | None = Field(None, description="TOML file with any of these settings")
 
     models: Annotated[_Words, AfterValidator(_has_items)] = Field(
-        ["ckpt/*.pt"], description="checkpoints of the ensemble, or globs"
+        ["ckpt/*.pt"],
+        description="checkpoints of the ensemble, or globs, or the ensemble.toml of `rerank tune`",
     )
     combine: Literal["sum", "average"] = Field(
         "sum", description="sum the members' log-probabilities, or average their probabilities"
     )
-    device: str = Field("cpu", description="cpu, cuda or cuda:N")
+    device: str = Field(
+        "auto", description="cpu, cuda or cuda:0,cuda:1; auto is every GPU there is, else the CPU"
+    )
+    threads: _Count | None = Field(
+        None, description="CPU threads to score with; by default one for each core"
+    )
+    precision: Literal["exact", "fast"] = Field("exact", description="float32 or bfloat16")
     host: str = Field("127.0.0.1", description="address to listen on; 0.0.0.0 is all")
     port: int = Field(8000, ge=0, le=65_535, description="port to listen on; 0 is any free one")
 

@@ -23,6 +23,7 @@ export function rankedLine(sentence, order, sourceName) {
       repaired: candidate.repaired,
       tree: candidate.tree,
       token_scores: candidate.token_scores,
+      member_nll: candidate.member_nll,
     })),
     rejected: order.rejected.map(({ index, line = 0, code, message }) => ({
       index,

@@ -5,7 +5,7 @@ import { Candidates } from "./candidates.js";
 import { bestTree, rankedLine, save } from "./downloads.js";
 import { byId, element } from "./elements.js";
 import { ChoiceList, option } from "./lists.js";
-import { rank } from "./ranking.js";
+import { modelsScore, rank } from "./ranking.js";
 import { Reading } from "./reading.js";
 import { isWord } from "./trees.js";
 import { minus, ordinal, parsers, shortNumber, signed } from "./wording.js";
@@ -147,7 +147,7 @@ function described(one, { best, ranking }) {
 /** How models and parser each contribute to being behind, where both count. */
 function shares(one, best) {
   if (state.weight === 1) return "";
-  const models = -state.weight * (one.nll - best.nll);
+  const models = state.weight * (modelsScore(one) - modelsScore(best));
   const parser = (1 - state.weight) * (one.parser_score - best.parser_score);
   return ` (models ${signed(models, 2)}, parser ${signed(parser, 2)})`;
 }

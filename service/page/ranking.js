@@ -15,8 +15,8 @@ export function rounded(value) {
 /**
  * Order candidates: weight * LM + (1 - weight) * parser, in nats, best first.
  *
- * `sentence.candidates` are all that were scored (nll, parser_score, duplicate_of), as the server
- * gives them for weight 1. Ties keep the parser's order, a duplicate takes the score of the
+ * `sentence.candidates` are all that were scored (their score, parser_score, duplicate_of), as the
+ * server gives them for weight 1. Ties keep the parser's order, a duplicate takes the score of the
  * candidate it repeats, and below weight 1 one without parser score is rejected.
  */
 export function rank(sentence, weight) {
@@ -51,8 +51,11 @@ export function rank(sentence, weight) {
   };
 }
 
+/** What the models say of a candidate: the server's score for weight 1, which may be tuned. */
+export const modelsScore = (one) => one.relevance_score ?? -one.nll;
+
 function mixed(one, weight) {
-  let score = -weight * one.nll;
+  let score = weight * modelsScore(one);
   if (weight < 1) score += (1 - weight) * one.parser_score;
   return rounded(score);
 }

@@ -5,8 +5,8 @@ import pytest
 import torch
 from torch import Tensor, nn
 
-from models import ARCHITECTURES, AwdLstmDoc, Config, Features
-from models.awd_lstm_doc import LstmLayer
+from models import AwdLstmDoc, Config, Features
+from models.layer import LstmLayer
 from models.mixture import negative_log_likelihood
 
 WORDS = 11
@@ -51,23 +51,6 @@ def tokens(length: int = 6, batch: int = 3) -> Tensor:
     return torch.randint(WORDS, (length, batch))
 
 
-def test_paper_sizes_have_23_million_parameters() -> None:
-    with torch.device("meta"):
-        model = AwdLstmDoc(Config(vocabulary_size=10_000))
-    expected = (
-        10_000 * 280  # the embedding, which is also W
-        + 10_000  # b
-        + 4 * 960 * (280 + 960 + 1)  # the three layers
-        + 4 * 960 * (960 + 960 + 1)
-        + 4 * 620 * (960 + 620 + 1)
-        + 5 * 280 * (960 + 1)  # i_2 = 5
-        + 15 * 280 * (620 + 1)  # i_3 = 15
-        + 20 * 620  # W_pi
-    )
-    assert sum(parameter.numel() for parameter in model.parameters()) == expected
-    assert round(expected / 1e6) == 23  # Table 7
-
-
 @every_setting
 def test_mixture_weights_and_probabilities_sum_to_one(config: Config) -> None:
     model = build(config)
@@ -77,17 +60,6 @@ def test_mixture_weights_and_probabilities_sum_to_one(config: Config) -> None:
     assert torch.allclose(features.log_weights.exp().sum(-1), torch.ones(6, 3), atol=1e-6)
     sums = model.log_probabilities(features).exp().sum(-1)
     assert torch.allclose(sums, torch.ones(6, 3), atol=1e-5)
-
-
-@every_setting
-def test_target_only_scoring_equals_the_full_softmax(config: Config) -> None:
-    model = build(config)
-    features = read(model, tokens())
-    targets = tokens()
-    full = model.log_probabilities(features).gather(-1, targets.unsqueeze(-1)).squeeze(-1)
-    assert full.std() > 0.1
-    result = model.target_log_probability(features, targets)
-    assert torch.allclose(result, full, rtol=0, atol=1e-5)
 
 
 @every_setting
@@ -114,47 +86,6 @@ def test_streamed_gradients_equal_autograd_for_every_parameter(config: Config) -
             continue
         assert weight.grad is not None and weight.grad.abs().max() > 1e-4, name
         assert torch.allclose(weight.grad, wanted, rtol=1e-4, atol=1e-5), name
-
-
-@every_setting
-def test_step_equals_forward_token_by_token(config: Config) -> None:
-    model = build(config)
-    inputs = tokens()
-    whole, last = model(inputs, model.initial_state(3))
-    state = model.initial_state(3)
-    for position, column in enumerate(inputs):
-        features, state = model.step(column, state)
-        for one, all_steps in zip(features, whole, strict=True):
-            assert torch.allclose(one, all_steps[position], atol=1e-6)
-    for mine, theirs in zip(state, last, strict=True):
-        assert torch.allclose(mine[0], theirs[0], atol=1e-6)
-        assert torch.allclose(mine[1], theirs[1], atol=1e-6)
-
-
-@every_setting
-def test_two_segments_with_the_state_carried_equal_one(config: Config) -> None:
-    model = build(config)
-    inputs = tokens()
-    whole = model.log_probabilities(read(model, inputs))
-    state = model.initial_state(3)
-    parts = []
-    for segment in (inputs[:2], inputs[2:]):
-        features, state = model(segment, state)
-        parts.append(model.log_probabilities(features))
-    assert torch.allclose(torch.cat(parts), whole, atol=1e-5)
-    forgotten = model.log_probabilities(read(model, inputs[2:]))
-    if config.components != (1, 0, 0, 0):  # that one looks at the current word only
-        assert not torch.allclose(forgotten, whole[2:], atol=1e-2)
-
-
-@every_setting
-def test_a_batch_equals_its_sequences_one_by_one(config: Config) -> None:
-    model = build(config)
-    inputs = tokens()
-    together = model.log_probabilities(read(model, inputs))
-    for column in range(3):
-        alone = model.log_probabilities(read(model, inputs[:, column : column + 1]))
-        assert torch.allclose(together[:, column : column + 1], alone, atol=1e-5)
 
 
 def test_a_layer_equals_torch_s_own_lstm() -> None:
@@ -212,22 +143,6 @@ def test_recurrent_weights_are_trained_through_their_dropout() -> None:
     assert not torch.allclose(after, read(model, inputs).raw_output, atol=1e-3)
 
 
-@pytest.mark.parametrize("name", RATES)
-def test_each_dropout_works_in_training_and_never_in_evaluation(name: str) -> None:
-    change: dict[str, Any] = {name: 0.5}
-    model = build(replace(PLAIN, **change))
-    undropped = build(PLAIN)
-    undropped.load_state_dict(model.state_dict())
-    inputs = tokens()
-    expected = undropped.log_probabilities(read(undropped, inputs))
-    assert torch.equal(model.log_probabilities(read(model, inputs)), expected)
-    model.train()
-    dropped = model.log_probabilities(read(model, inputs))
-    assert not torch.allclose(dropped, expected, atol=1e-3)
-    again = model.log_probabilities(read(model, inputs))
-    assert not torch.allclose(dropped, again, atol=1e-3)
-
-
 def test_softmaxes_from_a_middle_layer_see_its_output_after_dropout() -> None:
     config = replace(
         PLAIN,
@@ -260,22 +175,6 @@ def test_features_are_ordered_embedding_first_and_weighed_by_the_last_layer() ->
     assert model.mixture_weights is not None
     weights = torch.softmax(layers[3] @ model.mixture_weights.weight.T, dim=-1)
     assert torch.allclose(features.log_weights.exp(), weights, atol=1e-6)
-
-
-def test_bfloat16_is_close_and_leaves_parameters_in_float32() -> None:
-    model = build(PLAIN)
-    inputs, targets = tokens(), tokens()
-    rough, _ = model(inputs, model.initial_state(3), torch.bfloat16)
-    assert rough.components.dtype == torch.bfloat16
-    assert rough.log_weights.dtype == torch.float32
-    exact = read(model, inputs)
-    assert torch.allclose(rough.components.float(), exact.components, atol=0.03)
-    assert {parameter.dtype for parameter in model.parameters()} == {torch.float32}
-    model.target_log_probability(exact, targets)
-
-
-def test_the_architecture_is_known_by_name() -> None:
-    assert ARCHITECTURES["awd-lstm-doc"] == (Config, AwdLstmDoc)
 
 
 @pytest.mark.parametrize(

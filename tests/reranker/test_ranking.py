@@ -2,7 +2,11 @@ from __future__ import annotations
 
 import json
 import math
+from typing import Any
 
+import pytest
+
+from reranker.errors import RerankError
 from reranker.linearize import linearize_text
 from reranker.nbest import Candidate, NBest, Rejected
 from reranker.ranking import Scored, Weighing, perplexity, rank
@@ -92,3 +96,85 @@ def test_perplexity_by_hand() -> None:
     assert perplexity(6.0, 3, 4, 1, "perplexity") == math.exp(2)
     assert perplexity(6.0, 3, 4, 1, "token-perplexity") == math.exp(1.5)
     assert perplexity(6.0, 3, 4, 2, "perplexity") == math.exp(1)
+
+
+def by_members(*nlls: float, tokens: int = 8) -> Scored:
+    return Scored(sum(nlls), 1.0, tokens, 0, None, member_nll=nlls)
+
+
+def test_member_weights() -> None:
+    scores = [by_members(10.0, 4.0), by_members(6.0, 9.0)]
+    assert order([None, None], scores, Weighing()) == [0, 1]  # 14 against 15
+    # 1.5 * 10 + 0.5 * 4 = 17 and 1.5 * 6 + 0.5 * 9 = 13.5
+    ranking = rank(nbest(None, None), scores, Weighing(member_weights=(1.5, 0.5)))
+    assert [(one.index, one.score) for one in ranking.ranking] == [(1, -13.5), (0, -17.0)]
+    assert [one.nll for one in ranking.ranking] == [15.0, 14.0]  # as ever
+    # Mixed: 0.5 * -17 + 0.5 * -20 and 0.5 * -13.5 + 0.5 * -30
+    mixed = rank(nbest(-20.0, -30.0), scores, Weighing(0.5, member_weights=(1.5, 0.5)))
+    assert [(one.index, one.score) for one in mixed.ranking] == [(0, -18.5), (1, -21.75)]
+
+
+def test_weights_of_one_change_nothing() -> None:
+    scores = [by_members(10.1, 4.2, 0.3), by_members(6.4, 9.5, 0.6)]
+    assert rank(nbest(-1.0, -2.0), scores, Weighing(0.3)) == rank(
+        nbest(-1.0, -2.0), scores, Weighing(0.3, member_weights=(1.0, 1.0, 1.0))
+    )
+
+
+def test_a_token_bonus_belongs_to_the_models() -> None:
+    scores = [scored(10.0, tokens=8), scored(11.0, tokens=12)]
+    # -10 + 0.5 * 8 = -6 and -11 + 0.5 * 12 = -5
+    ranking = rank(nbest(None, None), scores, Weighing(token_bonus=0.5))
+    assert [(one.index, one.score) for one in ranking.ranking] == [(1, -5.0), (0, -6.0)]
+    # Half of them, and half of -30 and -31
+    ranking = rank(nbest(-30.0, -31.0), scores, Weighing(0.5, token_bonus=0.5))
+    assert [(one.index, one.score) for one in ranking.ranking] == [(0, -18.0), (1, -18.0)]
+    # Without the models there is none.
+    assert order([-30.0, -31.0], scores, Weighing(0.0, token_bonus=0.5)) == [0, 1]
+
+
+def test_member_weights_must_fit_the_members() -> None:
+    three = Weighing(member_weights=(1.0, 1.0, 1.0))
+    with pytest.raises(RerankError, match=r"3 member weights for 2 model\(s\)"):
+        rank(nbest(None), [by_members(10.0, 4.0)], three)
+    with pytest.raises(RerankError, match=r"3 member weights for 1 model\(s\), or averaged ones"):
+        rank(nbest(None), [scored(10.0)], three)
+    (one,) = rank(nbest(None), [scored(10.0)], Weighing(member_weights=(0.5,))).ranking
+    assert one.score == -5.0
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        {"lm_weight": -0.1},
+        {"lm_weight": math.nan},
+        {"criterion": "beauty"},
+        {"member_weights": (1.0, -1.0)},
+        {"member_weights": (math.inf,)},
+        {"member_weights": (0.0, 0.0)},
+        {"token_bonus": math.inf},
+        {"token_bonus": math.nan},
+    ],
+)
+def test_weighings_that_cannot_be_meant(wrong: dict[str, Any]) -> None:
+    with pytest.raises(RerankError, match=next(iter(wrong))):
+        Weighing(**wrong)
+
+
+def test_what_is_asked_for_goes_before_what_was_tuned() -> None:
+    tuned = Weighing(0.4, "perplexity", (0.5, 1.5), -0.25)
+    assert tuned.but(None, None) == tuned
+    assert tuned.but(1.0, None) == Weighing(1.0, "perplexity", (0.5, 1.5), -0.25)
+    assert tuned.but(0.0, "token-perplexity").lm_weight == 0
+    assert tuned.but(None, "token-perplexity").criterion == "token-perplexity"
+    assert tuned.signature() == (
+        "criterion=perplexity lm-weight=0.4 member-weights=0.5,1.5 token-bonus=-0.25"
+    )
+    assert Weighing().signature() == "criterion=perplexity lm-weight=1"
+
+
+def test_the_members_parts_are_told_where_there_are_several() -> None:
+    data = rank(nbest(None), [by_members(10.00004, 4.0)], Weighing()).to_dict()
+    assert data["ranking"][0]["member_nll"] == (10.0, 4.0)
+    for alone in (by_members(10.0), scored(10.0)):
+        assert "member_nll" not in rank(nbest(None), [alone], Weighing()).to_dict()["ranking"][0]

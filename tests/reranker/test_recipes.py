@@ -8,7 +8,7 @@ import pytest
 import torch
 from torch import Tensor
 
-from models import AwdLstmDoc, Config
+from models import AwdLstmDoc, Config, LanguageModel
 from reranker.batching import Batch
 from reranker.recipes import FastRecipe, PaperRecipe
 from reranker.training_config import TrainingConfig
@@ -31,11 +31,11 @@ def paper_recipe(config: TrainingConfig = PAPER) -> PaperRecipe:
     return PaperRecipe(AwdLstmDoc(Config(vocabulary_size=5, **SIZES)), config, TREES, eos=0)
 
 
-def weights(model: AwdLstmDoc) -> dict[str, Tensor]:
+def weights(model: LanguageModel) -> dict[str, Tensor]:
     return {name: weight.detach().clone() for name, weight in model.named_parameters()}
 
 
-def fill(model: AwdLstmDoc, value: float) -> None:
+def fill(model: LanguageModel, value: float) -> None:
     for parameter in model.parameters():
         parameter.data.fill_(value)
 

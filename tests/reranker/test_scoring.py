@@ -10,8 +10,9 @@ from models import AwdLstmDoc
 from models.awd_lstm_doc import Config
 from reranker import scoring
 from reranker.linearize import linearize
-from reranker.scoring import Trie, edge_log_probabilities, score_one_by_one
+from reranker.scoring import edge_log_probabilities, score_one_by_one
 from reranker.trees import Tree
+from reranker.trie import Trie
 from tests.reranker.ensembles import CANDIDATES, untrained
 
 MEMBER = untrained(1)
@@ -22,17 +23,6 @@ EOS = MEMBER.vocabulary.eos
 def totals(sequences: list[list[int]]) -> np.ndarray:
     trie = Trie(sequences, EOS)
     return trie.totals(edge_log_probabilities(MEMBER.model, trie))
-
-
-def test_trie_by_hand() -> None:
-    # After <eos> 0: 5, then 6 or 7; both 5-6 sequences go on alike up to 8.
-    trie = Trie([[5, 6, 8, 0], [5, 6, 8, 9, 0], [5, 7, 0]], eos=0)
-    # Edges: 5 | 6 7 | 8, 0 after 5-7 | 0 9 after 5-6-8 | 0
-    assert [level.edge_targets for level in trie.levels] == [[5], [6, 7], [8, 0], [0, 9], [0]]
-    assert [level.tokens for level in trie.levels] == [[0], [5], [6, 7], [8], [9]]
-    assert [level.parents for level in trie.levels] == [[0], [0], [0, 0], [0], [0]]
-    assert [path.tolist() for path in trie.paths] == [[0, 1, 3, 5], [0, 1, 3, 6, 7], [0, 2, 4]]
-    assert trie.edges == 8
 
 
 def test_trie_scores_equal_the_straightforward_ones() -> None:

@@ -18,25 +18,11 @@ from models import AwdLstmDoc, Config
 from reranker import training
 from reranker.checkpoint import load_checkpoint
 from reranker.errors import CheckpointError, ConfigError
-from reranker.linearize import linearize
 from reranker.training import Progress, dev_perplexity, mixture_imbalance, train
 from reranker.training_config import TrainingConfig
 from reranker.training_log import TrainingLog
-from reranker.trees import Tree
+from tests.reranker.toy_trees import DEV, TREES, tree
 
-SUBJECTS = ("It", "The dog", "A child", "The old man")
-VERBS = ("runs", "sees it", "sleeps", "eats the fish", "walks")
-
-
-def tree(subject: str, verb: str) -> tuple[str, ...]:
-    def tagged(words: str) -> str:
-        return " ".join(f"(X {word})" for word in words.split())
-
-    return linearize(Tree.from_string(f"(S1 (S (NP {tagged(subject)}) (VP {tagged(verb)}) (. .)))"))
-
-
-TREES = [tree(subject, verb) for subject in SUBJECTS for verb in VERBS]  # 20
-DEV = [tree("The child", "runs"), tree("It", "eats it")]
 MODEL: dict[str, Any] = {
     "embedding_size": 8,
     "hidden_sizes": [10, 9],
@@ -66,6 +52,14 @@ PAPER = replace(
     temporal_regularization=1.0,
     validate_every=0,
 )
+ATTENTIVE: dict[str, Any] = {
+    "architecture": "key-value-predict",
+    "embedding_size": 8,
+    "hidden_sizes": [12],
+    "window": 4,
+    "embedding_range": 0.3,
+    "output_dropout": 0.1,
+}
 
 Report = Callable[[Progress, float, float], None]
 
@@ -208,7 +202,11 @@ fork_warning = pytest.mark.filterwarnings("ignore:.*fork:DeprecationWarning")
 
 @forks
 @fork_warning
-@pytest.mark.parametrize("config", [FAST, PAPER], ids=["fast", "paper"])
+@pytest.mark.parametrize(
+    "config",
+    [FAST, PAPER, replace(PAPER, model=ATTENTIVE)],
+    ids=["fast", "paper", "paper with attention"],
+)
 def test_a_killed_run_goes_on_to_the_same_weights_bit_by_bit(
     config: TrainingConfig, tmp_path: Path
 ) -> None:
@@ -313,9 +311,10 @@ def test_start_from_takes_vocabulary_and_weights(tmp_path: Path) -> None:
     assert perplexity == load_checkpoint(start).information["dev_perplexity"]
     assert second.information["start_from"] == "model.pt"
 
-    other = replace(still, model={**MODEL, "hidden_sizes": [11, 9]})
-    with pytest.raises(ConfigError, match=r"model\.pt"):
-        train(other, TREES, DEV, out, tmp_path / "other", start_from=start)
+    for model in ({**MODEL, "hidden_sizes": [11, 9]}, ATTENTIVE):
+        other = replace(still, model=model)
+        with pytest.raises(ConfigError, match=r"model\.pt"):
+            train(other, TREES, DEV, out, tmp_path / "other", start_from=start)
     with pytest.raises(CheckpointError, match=r"none\.pt"):
         train(still, TREES, DEV, out, tmp_path / "other", start_from=tmp_path / "none.pt")
 

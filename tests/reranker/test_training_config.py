@@ -2,7 +2,9 @@ import re
 from pathlib import Path
 
 import pytest
+import torch
 
+from models import ARCHITECTURES
 from reranker.errors import ConfigError
 from reranker.training_config import TrainingConfig
 
@@ -53,9 +55,29 @@ def test_overrides_are_checked_too(path: Path) -> None:
 
 
 @pytest.mark.parametrize("name", [path.name for path in sorted(CONFIGS.glob("*.toml"))])
-def test_the_configurations_that_come_along_are_sound(name: str) -> None:
+def test_the_configurations_that_come_along_have_the_size_they_claim(name: str) -> None:
+    comment = (CONFIGS / name).read_text("utf-8").partition("[model]")[0].replace("\n# ", " ")
+    claim = re.search(
+        r"([\d.]+) M parameters at (?:their |the )?([\d,]+) (?:words|symbols)", comment
+    )
+    assert claim
     config = TrainingConfig.from_file(CONFIGS / name, budget_minutes=1.0)
-    assert config.model_config(vocabulary_size=100).vocabulary_size == 100
+    with torch.device("meta"):
+        model = config.new_model(vocabulary_size=int(claim[2].replace(",", "")))
+    count = sum(parameter.numel() for parameter in model.parameters())
+    digits = len(claim[1].partition(".")[2])
+    assert float(claim[1]) == round(count / 1e6, digits)
+
+
+def test_every_layer_split_of_table_3_and_every_thesis_model_has_its_configuration() -> None:
+    configs = [TrainingConfig.from_file(path, epochs=1.0) for path in CONFIGS.glob("*.toml")]
+    splits = {config.model_config(10_000).components for config in configs}
+    # Table 3 lists i_3 i_2 i_1 i_0, components are i_0 to i_3.
+    table_3 = ("15 0 0 0", "20 0 0 0", "15 0 0 5", "15 0 5 0", "15 5 0 0", "10 5 0 5", "10 5 5 0")
+    assert {tuple(map(int, reversed(row.split()))) for row in table_3} <= splits
+    for family in ("thesis", "small"):
+        names = {TrainingConfig.from_file(path).architecture for path in CONFIGS.glob(f"{family}*")}
+        assert names == ARCHITECTURES.keys()
 
 
 @pytest.mark.parametrize(
@@ -64,7 +86,14 @@ def test_the_configurations_that_come_along_are_sound(name: str) -> None:
         ("[training]\nlerning_rate = 1\n", "unknown setting 'lerning_rate' in [training]"),
         ("[training]\nhidden_sizes = [2]\n", "unknown setting 'hidden_sizes' in [training]"),
         ("[training.model]\ntied = true\n", "unknown setting 'model' in [training]"),
-        ("[training]\nepochs = 1\n[model]\nhidden = [2]\n", "unknown setting 'hidden' in [model]"),
+        (
+            "[training]\nepochs = 1\n[model]\nhidden = [2]\n",
+            "unknown setting 'hidden' in [model] of awd-lstm-doc",
+        ),
+        (
+            '[training]\nepochs = 1\n[model]\narchitecture = "rnn-n"\nwindow = 5\n',
+            "unknown setting 'window' in [model] of rnn-n",
+        ),
         ("[optimizer]\nmomentum = 1\n", "'optimizer' is neither [training] nor [model]"),
         ("seed = 5\n", "'seed' is neither [training] nor [model]"),
         ("training = 5\n", "[training] is a table, not 5"),
@@ -106,7 +135,29 @@ def test_training_values_that_make_no_sense(path: Path, setting: str, reason: st
 @pytest.mark.parametrize(
     ("setting", "reason"),
     [
-        ("vocabulary_size = 5", "unknown setting 'vocabulary_size' in [model]"),
+        (
+            "vocabulary_size = 5",
+            "unknown setting 'vocabulary_size' in [model] of awd-lstm-doc",
+        ),
+        (
+            'architecture = "transformer"',
+            "architecture is 'transformer', not one of awd-lstm-doc, rnn-n, attention, key-value, "
+            "key-value-predict, recurrent-memory, lstmn",
+        ),
+        (
+            "architecture = 3",
+            "architecture is '3', not one of awd-lstm-doc, rnn-n, attention, "
+            "key-value, key-value-predict, recurrent-memory, lstmn",
+        ),
+        (
+            'architecture = "attention"\nwindow = 0',
+            "window is 0, not a whole number from 1 to 1000",
+        ),
+        ('architecture = "lstmn"\nwindow = 2.5', "window is a whole number, not 2.5"),
+        (
+            'architecture = "key-value"\nhidden_sizes = [7]\nembedding_size = 5',
+            "the last of hidden_sizes is 7, which 2 parts cannot share alike",
+        ),
         ('embedding_size = "big"', "embedding_size is a whole number, not 'big'"),
         ("embedding_size = 12.5", "embedding_size is a whole number, not 12.5"),
         ("hidden_sizes = 5", "hidden_sizes is a list of whole numbers, not 5"),

@@ -1,28 +1,36 @@
+"""``rerank tune``: its tables, what it chooses and what it saves."""
+
 from __future__ import annotations
 
 import json
 from pathlib import Path
 
+import numpy as np
 import pytest
 
+from reranker.bracket_counts import corpus_f1
 from reranker.cli import main
+from reranker.ensemble_file import read_ensemble_file
+from reranker.nbest import Candidate, NBest
+from reranker.ranking import Scored, Weighing, rank
+from reranker.tuning import choose, cross_validated, outcomes
+from reranker.tuning_lists import read_scored
+from tests.reranker.tuned_lists import (
+    BEST,
+    GOLD,
+    WORSE,
+    WORST,
+    entry,
+    lists,
+    random_lists,
+    ranked,
+)
 
-GOLD = "(TOP (S (NP (A a)) (VP (B b) (NP (C c)))))"  # brackets S, NP, VP, NP
-WORSE = "(S1 (S (NP (A a)) (VP (B b) (C c))))"  # matches 3 of its 3, gold 4
-WORST = "(S1 (X (A a) (B b) (C c)))"  # matches 0 of its 1
-BEST = "(S1 (S (NP (A a)) (VP (B b) (NP (C c)))))"
+RIGHT, WRONG = (4, 4, 4), (0, 4, 4)
 
 
-def entry(index: int, tree: str, nll: float, parser: float | None) -> dict[str, object]:
-    return {"index": index, "tree": tree, "nll": nll, "parser_score": parser, "duplicate_of": None}
-
-
-def ranked(*sentences: list[dict[str, object]]) -> str:
-    return "".join(json.dumps({"ranking": sentence}) + "\n" for sentence in sentences)
-
-
-def test_table_by_hand(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    # LM and parser disagree; the best tree wins with W between 0.4 and 0.6 only:
+def test_tables_by_hand(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    # LM and parser disagree; the best tree wins with W between 0.4 and 5/9 = 0.556 only:
     # W * -nll + (1 - W) * parser: BEST -10W - 10(1-W) = -10, WORSE -25W, WORST -20(1-W) - 2W
     sentence = [
         entry(0, WORSE, 25.0, 0.0),
@@ -33,8 +41,8 @@ def test_table_by_hand(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> No
     file.write_text(ranked(sentence, sentence))
     gold.write_text(f"{GOLD}\n{GOLD}\n")
     assert main(["tune", str(file), str(gold), "--gold-tags"]) == 0
-    *rows, _, last = capsys.readouterr().out.splitlines()
-    table = {line[:10].strip(): line[10:].split() for line in rows}
+    first, second, last = capsys.readouterr().out.split("\n\n", 2)
+    table = {line[:10].strip(): line[10:].split() for line in first.splitlines()}
     # F1 = 2 * 3 / (4 + 3) = 85.71 for WORSE, 0 for WORST
     assert table["parser"] == ["85.71"] * 3
     assert table["oracle"] == ["100.00"] * 3
@@ -43,7 +51,15 @@ def test_table_by_hand(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> No
     assert table["W = 0.45"] == table["W = 0.55"] == ["100.00"] * 3
     assert table["W = 0.60"] == ["0.00"] * 3
     assert table["W = 1.00"] == ["0.00"] * 3
-    assert last == "best of the first half: W = 0.55, on the second 100.00"
+    assert second == "best of the first half: W = 0.55, on the second 100.00"
+    last, chosen = last.rstrip().split("\n\n")
+    table = {line[:20].strip(): line[20:].split() for line in last.splitlines()}
+    assert table["parser"] == ["85.71", "85.71", "0.0", "%"]
+    assert table["models alone"] == ["0.00", "0.00", "-600.0", "%"]  # -85.71 of a gap of 14.29
+    assert table["oracle"] == ["100.00", "100.00", "100.0", "%"]
+    # The mean from 0.1 below to 0.1 above rises until the fall to 0 comes within reach, at 0.456.
+    assert table["LM weight"] == ["100.00", "100.00", "100.0", "%", "W", "=", "0.455"]
+    assert chosen == "chosen: LM weight: W = 0.455"
 
 
 def test_without_parser_scores_only_the_models_count(
@@ -52,20 +68,133 @@ def test_without_parser_scores_only_the_models_count(
     file, gold = tmp_path / "r.jsonl", tmp_path / "gold.mrg"
     file.write_text(ranked([entry(0, WORSE, 3.0, None), entry(1, BEST, 2.0, None)]))
     gold.write_text(GOLD + "\n")
-    assert main(["tune", str(file), str(gold)]) == 0
+    arguments = ["tune", str(file), str(gold)]
+    assert main(arguments) == 0
     printed = capsys.readouterr().out
     assert "W = 1.00" in printed and "W = 0.95" not in printed
+    assert "chosen: models alone" in printed
+    assert main([*arguments, "--plot", str(tmp_path / "p.png")]) == 2
+    assert "no parser scores" in capsys.readouterr().err
 
 
 def test_files_that_do_not_fit(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     file, gold = tmp_path / "r.jsonl", tmp_path / "gold.mrg"
     gold.write_text(GOLD + "\n")
     sentence = [entry(0, BEST, 2.0, -1.0)]
-    for content, reason in (
-        (ranked(sentence, sentence), "more ranked sentences"),
-        ("", "more gold trees"),
-        ("(S (A a))\n", "line 1 is not a sentence"),
+    two = [entry(0, BEST, 2.0, -1.0, 1.0, 1.0)]
+    for content, golds, reason in (
+        (ranked(sentence, sentence), 1, "more ranked sentences"),
+        ("", 1, "more gold trees"),
+        ("(S (A a))\n", 1, "line 1 is not a sentence"),
+        ("[]\n", 1, "line 1 is not a sentence"),
+        (ranked([]), 1, "no sentence with a usable candidate"),
+        (ranked(sentence, two), 2, "some sentences were scored by 1 models, some by 2"),
     ):
         file.write_text(content)
+        gold.write_text(f"{GOLD}\n" * golds)
         assert main(["tune", str(file), str(gold)]) == 2
         assert reason in capsys.readouterr().err
+
+
+def test_scores_are_those_that_rank_orders_by() -> None:
+    some = random_lists(2, sentences=1, candidates=6, members=2)
+    size = int(some.is_candidate.sum())
+    candidates = [
+        Candidate(place, "", ("x",), float(some.parser[0, place]), place) for place in range(size)
+    ]
+    scored = [
+        Scored(-float(parts.sum()), 1.0, int(tokens), 0, None, member_nll=tuple(-parts))
+        for parts, tokens in zip(some.members[0, :size], some.tokens[0, :size], strict=True)
+    ]
+    for weighing in (
+        Weighing(),
+        Weighing(0.3),
+        Weighing(0.7, member_weights=(0.25, 1.75), token_bonus=-0.5),
+    ):
+        ranking = rank(NBest("x", tuple(candidates), (), 1), scored, weighing).ranking
+        assert {one.index: one.score for one in ranking} == pytest.approx(
+            dict(enumerate(some.scores(weighing)[0, :size])), abs=1e-4
+        )
+
+
+def test_padding_is_never_chosen() -> None:
+    # The second list is shorter; positive scores are above the zeros that fill it up, and below.
+    short, long = [entry(0, WORSE, 3.0, -1.0)], [entry(0, BEST, 3.0, -1.0)] * 2
+    some = read_scored(ranked(long, short).splitlines(), [GOLD, GOLD], False)
+    assert some.is_candidate.tolist() == [[True, True], [True, False]]
+    for weight in (0.0, 0.5, 1.0):
+        assert some.chosen(Weighing(weight)).tolist() == [[4, 4, 4], [3, 4, 3]]
+    assert some.oracle().tolist() == [[4, 4, 4], [3, 4, 3]]
+    assert some.scores(Weighing())[1].tolist() == [-3.0, -np.inf]
+
+
+def test_cross_validation_tunes_without_what_it_tests() -> None:
+    # Lists of the first half want the models, those of the second the parser. Tuned on the other
+    # half each is wrong; tuned on everything one half is right.
+    models_right = [((0.0,), 9.0, 9, WRONG), ((9.0,), 0.0, 9, RIGHT)]
+    parser_right = [((0.0,), 9.0, 9, RIGHT), ((9.0,), 0.0, 9, WRONG)]
+    some = lists(*[models_right] * 5, *[parser_right] * 5)
+    (found,) = [one for one in outcomes(some, 2) if one.name == "LM weight"]
+    assert found.f1 == 50
+    assert found.unseen_f1 == 0
+    assert cross_validated(some, False, False, 2).tolist() == [list(WRONG)] * 10
+    # A list alone has no others to tune on.
+    assert corpus_f1(cross_validated(some[:1], False, False, 10)) == 100
+
+
+def test_further_weights_must_be_better_by_more_than_chance() -> None:
+    # The sum of both members is wrong, the first alone right: worth a weight in 30 lists; in two
+    # of them it could be chance.
+    needs = [((-11.0, -10.0), -5.0, 9, WRONG), ((-10.0, -12.0), -5.0, 9, RIGHT)]
+    easy = [((-10.0, -10.0), -5.0, 9, RIGHT), ((-12.0, -12.0), -5.0, 9, WRONG)]
+    many = choose(outcomes(lists(*[needs, easy] * 30), 5))
+    assert many.name == "+ member weights"
+    assert many.unseen_f1 == 100
+    few = outcomes(lists(needs, *[easy] * 30, needs), 2)
+    assert max(one.unseen_f1 for one in few) > few[0].unseen_f1
+    assert choose(few) is few[0]
+
+
+def test_save_and_plot(
+    tmp_path: Path, models: list[str], capsys: pytest.CaptureFixture[str]
+) -> None:
+    file, gold = tmp_path / "r.jsonl", tmp_path / "gold.mrg"
+    sentence = [entry(0, WORSE, 25.0, 0.0, 5.0, 20.0), entry(1, BEST, 10.0, -10.0, 8.0, 2.0)]
+    file.write_text(ranked(*[sentence] * 4))
+    gold.write_text(f"{GOLD}\n" * 4)
+    save, picture = tmp_path / "e.toml", tmp_path / "f1.svg"
+    arguments = ["tune", str(file), str(gold), "--models", *models, "--save", str(save)]
+    assert main([*arguments, "--plot", str(picture)]) == 0
+    found = read_ensemble_file(save)
+    assert [path.resolve() for path in found.paths] == [Path(path).resolve() for path in models]
+    # BEST wins from W = 0.4 on; the middle of what is best with 0.1 on either side: 0.5 to 1.
+    assert found.weighing == Weighing(0.75)
+    head = save.read_text().splitlines()[:2]
+    assert head[0].startswith("# rerank tune ") and head[0].endswith(", 4 sentences")
+    assert head[1] == (
+        "# F1 100.00, cross-validated 100.00 (100.0 % of the gap); parser 85.71, models alone "
+        "100.00, oracle 100.00"
+    )
+    assert "<svg" in picture.read_text() and "W = 0.75" in capsys.readouterr().out
+    assert main([*arguments, "--plot", str(tmp_path / "f1.poem")]) == 2
+    assert "poem" in capsys.readouterr().err
+
+
+def test_save_refuses_what_it_would_get_wrong(
+    tmp_path: Path, models: list[str], capsys: pytest.CaptureFixture[str]
+) -> None:
+    file, gold = tmp_path / "r.jsonl", tmp_path / "gold.mrg"
+    file.write_text(ranked([entry(0, BEST, 2.0, -1.0)]))
+    gold.write_text(GOLD + "\n")
+    save = str(tmp_path / "e.toml")
+    for flags, reason in (
+        (["--save", save], "--save and --models go together"),
+        (["--models", *models], "--save and --models go together"),
+        (["--models", *models, "--save", str(tmp_path / "e.json")], "has to end in .toml"),
+        (["--models", *models, "--save", save], "tells of 1 model(s), --models of 2"),
+        (["--models", models[0], "--save", models[0]], "has to end in .toml"),
+    ):
+        assert main(["tune", str(file), str(gold), *flags]) == 2
+        assert reason in capsys.readouterr().err
+    assert not Path(save).exists()
+    assert json.loads(file.read_text())  # what is read is not written to

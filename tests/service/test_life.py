@@ -138,7 +138,7 @@ def test_while_models_load(models: list[str]) -> None:
         (["--models", "nothing.pt"], "--models nothing.pt: no such file"),
         (["--models", __file__], "test_life.py: not a checkpoint"),
         (["--models", __file__, "--port", "x"], "setting port: "),
-        (["--models", __file__, "--device", "cuda"], "--device cuda: no CUDA device here"),
+        (["--models", __file__, "--device", "cuda"], "device cuda: no such CUDA device here"),
         (["--config", "nothing.toml"], "nothing.toml: cannot be read"),
     ],
 )

@@ -1,0 +1,224 @@
+"""500-best lists and five paper-size models on one GPU: how long, and what takes the time.
+
+    python -m benchmarks.gpu [--lists LISTS] [--authors CHECKOUT]
+
+takes less than eight minutes: every line of the table stops after ``--budget`` seconds, the making
+of lists included, and says how much it did; the last column is what 2,416 sentences would take at
+that pace. Weights are random. Lists shorter than ``--candidates`` are made longer
+(benchmarks/stretch.py), and where sentences are too few they come again, made longer differently.
+``--tiny --device cpu`` tries the script itself.
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+import time
+from collections.abc import Callable, Iterator, Sequence
+from functools import partial
+from itertools import islice
+from pathlib import Path
+from typing import NamedTuple
+
+import torch
+
+from benchmarks.scoring.authors import AuthorsScorer
+from benchmarks.scoring.lists import Sentence, encoded, nodes, raw_tokens, read
+from benchmarks.scoring.setting import untrained
+from benchmarks.scoring.table import Table
+from benchmarks.scoring.vocabularies import resized
+from benchmarks.scoring.work import Work, work_per_token
+from benchmarks.stages import Stages
+from benchmarks.stretch import stretched
+from models import Config, mixture
+from reranker.checkpoint import Checkpoint, load_checkpoint
+from reranker.errors import RerankError
+from reranker.memory import keep_freed_memory
+from reranker.pipeline import Reranker
+from reranker.vocab import Vocabulary
+
+WHOLE = 2_416  # sentences of the Penn Treebank's section 23
+VOCABULARY = "ckpt/doc-small-1.pt"  # gives words their numbers
+PAPER = Config(6_922)
+TINY = Config(6_922, 16, (24, 24, 16), (0, 0, 1, 2))
+PRECISIONS = ("float32", "tf32", "bfloat16")
+LAYERS, DECODER, TARGETS = "layers and projections", "normalisers", "targets"
+
+
+class Run(NamedTuple):
+    """One line: what was done until time was up."""
+
+    name: str
+    models: int
+    seconds: float = 0.0
+    sentences: int = 0
+    raw: int = 0
+    nodes: int = 0
+
+    def plus(self, seconds: float, batch: Sequence[Sentence]) -> Run:
+        return Run(
+            self.name,
+            self.models,
+            self.seconds + seconds,
+            self.sentences + len(batch),
+            self.raw + sum(raw_tokens(sentence.ids) for sentence in batch),
+            self.nodes + sum(nodes(sentence.ids) for sentence in batch),
+        )
+
+
+def main(argv: Sequence[str]) -> int:
+    arguments = options().parse_args(argv)
+    device = arguments.device
+    if device.startswith("cuda") and not torch.cuda.is_available():
+        print("no CUDA device here; --device cpu --tiny tries the script itself", file=sys.stderr)
+        return 2
+    try:
+        config = TINY if arguments.tiny else PAPER
+        vocabulary = resized(load_checkpoint(Path(VOCABULARY)).vocabulary, config.vocabulary_size)
+        models = [untrained(config, vocabulary, seed) for seed in range(arguments.models)]
+        for one in models:
+            one.model.to(device)
+        name = torch.cuda.get_device_name() if device.startswith("cuda") else device
+        print(f"{name}, torch {torch.__version__}, {arguments.models} models, random weights")
+        peaks = {one: peak(device, one, 256 if arguments.tiny else 8_192) for one in PRECISIONS}
+        rates = ", ".join(f"{name} {rate / 1e12:.2f}" for name, rate in peaks.items())
+        print(f"Matrix products, TFLOP/s: {rates}")
+        runs, tables = [], []
+        # PLUG IN fast precision here: one more line with its name and its peak.
+        for name, of_peak in (("exact", "float32"),):
+            stages = Stages(device)
+            run = ours(name, models, arguments, stages)
+            runs.append(run)
+            tables.append(
+                stage_table(run, stages.seconds(), work_per_token(config), peaks[of_peak])
+            )
+        if arguments.authors:
+            runs.append(authors(models[0], arguments))
+    except RerankError as error:
+        print(error, file=sys.stderr)
+        return 2
+    for table in (speed_table(runs, arguments.models), *tables):
+        print(f"\n{table.text()}")
+    return 0
+
+
+def options() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
+    add = parser.add_argument
+    add("--lists", default="examples/parses.txt")
+    add("--authors", type=Path, help="a checkout of github.com/nttcslab-nlp/doc_lm")
+    add("--authors-memory", type=float, default=60.0, metavar="GB", help="halve larger batches")
+    add("--sentences", type=int, default=WHOLE)
+    add("--candidates", type=int, default=500)
+    add("--together", type=int, default=128, help="sentences scored at a time")
+    add("--threads", type=int, default=1, help="that drive the device; stages are those of one")
+    add("--models", type=int, default=5)
+    add("--budget", type=float, default=120.0, help="seconds of one line (default: %(default)s)")
+    add("--device", default="cuda")
+    add("--tiny", action="store_true", help="a small model")
+    return parser
+
+
+def lists(arguments: argparse.Namespace, vocabulary: Vocabulary) -> Iterator[Sentence]:
+    """As many as asked for, each as long as asked for."""
+    given = read(arguments.lists, arguments.candidates)
+    for number in range(arguments.sentences):
+        nbest = given[number % len(given)]
+        yield from encoded([stretched(nbest, arguments.candidates, number)], vocabulary)
+
+
+def peak(device: str, precision: str, size: int) -> float:
+    """Operations per second of a large matrix product: the best of five."""
+    dtype = torch.bfloat16 if precision == "bfloat16" else torch.float32
+    left, right = (torch.randn(size, size, device=device, dtype=dtype) for _ in range(2))
+    before = torch.get_float32_matmul_precision()
+    torch.set_float32_matmul_precision("high" if precision == "tf32" else "highest")
+    best = min(timed(lambda: left @ right, device) for _ in range(5))
+    torch.set_float32_matmul_precision(before)
+    return 2 * size**3 / best
+
+
+def timed(action: Callable[[], object], device: str) -> float:
+    wait(device)
+    started = time.perf_counter()
+    action()
+    wait(device)
+    return time.perf_counter() - started
+
+
+def wait(device: str) -> None:
+    if device.startswith("cuda"):
+        torch.cuda.synchronize()
+
+
+def ours(
+    name: str, models: Sequence[Checkpoint], arguments: argparse.Namespace, stages: Stages
+) -> Run:
+    """Sentences through all models until there are no more or time is up, after some that warm
+    up."""
+    reranker = Reranker(models, threads=arguments.threads)
+
+    def score(batch: Sequence[Sentence]) -> None:
+        for _ in reranker.score_lists(sentence.nbest for sentence in batch):
+            pass
+
+    vocabulary = models[0].vocabulary
+    score(list(islice(lists(arguments, vocabulary), arguments.together)))
+    places = [(one.model, "step", LAYERS) for one in models]
+    outputs = [(mixture, "log_normalisers", DECODER), (mixture, "continuations", TARGETS)]
+    run, sentences = Run(name, len(models)), lists(arguments, vocabulary)
+    end = time.perf_counter() + arguments.budget
+    with stages.wrapping(*places, *outputs):
+        while time.perf_counter() < end:
+            batch = list(islice(sentences, arguments.together))
+            if not batch:
+                break
+            run = run.plus(timed(partial(score, batch), arguments.device), batch)
+    return run
+
+
+def authors(checkpoint: Checkpoint, arguments: argparse.Namespace) -> Run:
+    """The same for one of the models in their code, a sentence's raw candidates a batch; as many
+    models take as many times as long."""
+    scorer = AuthorsScorer(arguments.authors, checkpoint, arguments.authors_memory)
+    run, vocabulary = Run("authors", 1), checkpoint.vocabulary
+    scorer.scores(next(lists(arguments, vocabulary)).ids)
+    end = time.perf_counter() + arguments.budget
+    for sentence in lists(arguments, vocabulary):
+        action = partial(scorer.scores, sentence.ids)
+        run = run.plus(timed(action, arguments.device), [sentence])
+        if time.perf_counter() > end:
+            break
+    return run
+
+
+def speed_table(runs: Sequence[Run], models: int) -> Table:
+    header = ["", "sentences", "models", "s", "raw tokens/s and model", f"{WHOLE} x {models}, s"]
+    rows = []
+    tokens = runs[0].raw / runs[0].sentences * WHOLE * models
+    for run in runs:
+        rate = run.raw * run.models / run.seconds
+        line = [run.name, f"{run.sentences:,}", f"{run.models}", f"{run.seconds:.2f}"]
+        rows.append([*line, f"{rate:,.0f}", f"{tokens / rate:,.1f}"])
+    raw, left = runs[0].raw, runs[0].nodes
+    note = f"{raw:,} raw tokens, {left:,} trie nodes ({raw / left:.2f} times fewer)."
+    return Table("Speed", header, rows, [note])
+
+
+def stage_table(run: Run, seconds: dict[str, float], work: Work, best: float) -> Table:
+    """Where the time went. The rest is building tries, moving numbers and sums on the processor;
+    peak is that of a matrix product in the same precision."""
+    needed = {LAYERS: work.lstm + work.projections, DECODER: work.decoder}
+    rows = []
+    seconds = {**seconds, "rest": run.seconds - sum(seconds.values())}
+    for stage, taken in {**seconds, "all": run.seconds}.items():
+        flop = work.total if stage == "all" else needed.get(stage, 0)
+        share = flop * run.nodes * run.models / taken / best
+        of_peak = f"{100 * share:.1f} %" if flop else "-"
+        rows.append([stage, f"{taken:.2f}", f"{100 * taken / run.seconds:.0f} %", of_peak])
+    return Table(f"Stages, {run.name}", ["", "s", "of the time", "of peak"], rows)
+
+
+if __name__ == "__main__":
+    keep_freed_memory()
+    sys.exit(main(sys.argv[1:]))

@@ -1,0 +1,6 @@
+"""How fast candidates are scored: the authors' code, the obvious way, and each stage of ours.
+
+    python -m benchmarks.scoring --lists LISTS [--authors CHECKOUT] [--paper-size]
+
+``--help`` says the rest, docs/performance.md how to read the tables.
+"""

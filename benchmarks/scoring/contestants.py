@@ -1,0 +1,147 @@
+"""Who takes part: a name, and a way from models to a function that scores sentences.
+
+A contestant is told the models before the clock runs and given all sentences at once; how it
+batches them is its own affair. What it returns is, for each sentence, the log-probability of each
+raw candidate in nats, summed over the models. One that only looks for the winner gives minus
+infinity for all others.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from pathlib import Path
+from typing import NamedTuple
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from torch import Tensor
+
+from benchmarks.scoring.authors import AuthorsScorer
+from benchmarks.scoring.lists import Ids, Sentence
+from models import Features, LanguageModel
+from reranker.batching import whole_trees
+from reranker.checkpoint import Checkpoint
+from reranker.pipeline import Reranker
+
+Scores = list[NDArray[np.float64]]
+Scorer = Callable[[Sequence[Sentence]], Scores]
+Decode = Callable[[LanguageModel, Features, Tensor], Tensor]
+
+# Elements of [N, J, V] at a time in the straightforward form: 64 MB of logits.
+STRAIGHTFORWARD_BLOCK = 1 << 24
+
+
+class Contestant(NamedTuple):
+    name: str
+    prepare: Callable[[Sequence[Checkpoint], int], Scorer]  # models, threads
+    shares_prefixes: bool = False
+    winner_only: bool = False
+
+
+def authors(checkout: Path, memory_limit: float) -> Contestant:
+    """Their code from ``checkout``; see ``AuthorsScorer``."""
+
+    def prepare(checkpoints: Sequence[Checkpoint], threads: int) -> Scorer:
+        scorers = [AuthorsScorer(checkout, one, memory_limit) for one in checkpoints]
+
+        def score(sentences: Sequence[Sentence]) -> Scores:
+            torch.set_num_threads(threads)
+            return [sum_of(scorer.scores(one.ids) for scorer in scorers) for one in sentences]
+
+        return score
+
+    return Contestant("authors", prepare)
+
+
+def one_batch_a_sentence(decode: Decode) -> Callable[[Sequence[Checkpoint], int], Scorer]:
+    """Every raw candidate from <eos> to <eos>, a sentence's padded to the longest; ``decode`` makes
+    log-probabilities of features and targets, padding left out."""
+
+    def of_one(checkpoint: Checkpoint, ids: Ids) -> NDArray[np.float64]:
+        model = checkpoint.model
+        batch = whole_trees(ids, checkpoint.vocabulary.eos)
+        with torch.inference_mode():
+            features, _ = model(batch.inputs, model.initial_state(len(ids)))
+            is_real = batch.targets >= 0
+            values = torch.zeros(batch.targets.shape, dtype=torch.float64)
+            kept = chosen(features, is_real)
+            values[is_real] = decode(model, kept, batch.targets[is_real]).double()
+        return values.sum(0).numpy()
+
+    def prepare(checkpoints: Sequence[Checkpoint], threads: int) -> Scorer:
+        def score(sentences: Sequence[Sentence]) -> Scores:
+            torch.set_num_threads(threads)
+            return [sum_of(of_one(model, one.ids) for model in checkpoints) for one in sentences]
+
+        return score
+
+    return prepare
+
+
+def straightforward(model: LanguageModel, features: Features, targets: Tensor) -> Tensor:
+    """The whole vocabulary's log-probabilities, then the targets'."""
+    mixture, words = features.log_weights.shape[-1], len(model.output_weight)
+    rows = max(1, STRAIGHTFORWARD_BLOCK // (mixture * words))
+    parts = []
+    for start in range(0, len(targets), rows):
+        block = slice(start, start + rows)
+        table = model.log_probabilities(chosen(features, block))
+        parts.append(table.gather(1, targets[block].unsqueeze(1)).squeeze(1))
+    return torch.cat(parts)
+
+
+def target_only(model: LanguageModel, features: Features, targets: Tensor) -> Tensor:
+    """The targets' alone, normalisers streamed."""
+    return model.target_log_probability(features, targets)
+
+
+def all_scores(checkpoints: Sequence[Checkpoint], threads: int) -> Scorer:
+    """`rerank --output ranked` without reading and writing, on one lane for each thread."""
+    reranker = Reranker(checkpoints, threads=threads)
+
+    def score(sentences: Sequence[Sentence]) -> Scores:
+        torch.set_num_threads(1)  # each lane's; in MKL this is everybody's
+        found = reranker.score_lists(sentence.nbest for sentence in sentences)
+        return [np.array([-one.nll for one in scored]) for _, scored in found]
+
+    return score
+
+
+def winner_only(checkpoints: Sequence[Checkpoint], threads: int) -> Scorer:
+    """`rerank`, which writes the best tree and no more."""
+    reranker = Reranker(checkpoints, threads=threads)
+
+    def score(sentences: Sequence[Sentence]) -> Scores:
+        torch.set_num_threads(1)
+        scores: Scores = []
+        rankings = reranker.rerank_lists((sentence.nbest for sentence in sentences), top=1)
+        for (nbest, _), ranking in zip(sentences, rankings, strict=True):
+            best = ranking.ranking[0]
+            is_best = [candidate.index == best.index for candidate in nbest.candidates]
+            scores.append(np.where(is_best, -best.nll, -np.inf))
+        return scores
+
+    return score
+
+
+OURS = (
+    Contestant("straightforward", one_batch_a_sentence(straightforward)),
+    Contestant("target only", one_batch_a_sentence(target_only)),
+    # Further stages go here.
+    Contestant("all scores", all_scores, shares_prefixes=True),
+    Contestant("winner only", winner_only, shares_prefixes=True, winner_only=True),
+)
+
+
+def chosen(features: Features, rows: Tensor | slice) -> Features:
+    """Components and weights of some positions."""
+    return features._replace(
+        components=features.components[rows], log_weights=features.log_weights[rows]
+    )
+
+
+def sum_of(parts: Iterable[NDArray[np.float64]]) -> NDArray[np.float64]:
+    """The sum over models."""
+    total: NDArray[np.float64] = np.sum(list(parts), axis=0)
+    return total

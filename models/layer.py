@@ -1,0 +1,104 @@
+"""What language models are built of: recurrent layers, and readers of the past on top of them."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+
+import torch
+from torch import Tensor, nn
+from torch.nn import functional
+
+LayerState = tuple[Tensor, ...]  # the first dimension of each is the row, B
+
+
+class Layer(nn.Module, ABC):
+    """A recurrent layer."""
+
+    @abstractmethod
+    def initial_state(self, batch: int) -> LayerState:
+        """What the layer remembers before the first token."""
+
+    @abstractmethod
+    def forward(self, inputs: Tensor, state: LayerState) -> tuple[Tensor, LayerState]:
+        """Outputs [T, B, H] for inputs [T, B, D], and the last state."""
+
+    @abstractmethod
+    def step(self, inputs: Tensor, state: LayerState) -> tuple[Tensor, LayerState]:
+        """One time step for inputs [B, D], no dropout: the output [B, H] and new state."""
+
+
+class Reader(nn.Module, ABC):
+    """Makes the vectors h* that words are predicted from, of a layer's outputs and past ones."""
+
+    @abstractmethod
+    def initial_state(self, batch: int) -> LayerState:
+        """An empty past."""
+
+    @abstractmethod
+    def forward(
+        self, outputs: Tensor, tokens: Tensor, state: LayerState
+    ) -> tuple[Tensor, Tensor | None, LayerState]:
+        """h* [T, B, K] for outputs [T, B, H] after reading ``tokens`` [T, B]; the attention paid to
+        the last L positions, oldest first, [T, B, L], if that is how it reads; the last state."""
+
+
+class LstmLayer(Layer):
+    """One LSTM layer whose recurrent weights are dropped (DropConnect) in training."""
+
+    def __init__(self, input_size: int, hidden_size: int, weight_dropout: float) -> None:
+        super().__init__()
+        self.weight_dropout = weight_dropout
+        self.input_weight = nn.Parameter(torch.empty(4 * hidden_size, input_size))
+        self.recurrent_weight = nn.Parameter(torch.empty(4 * hidden_size, hidden_size))
+        self.bias = nn.Parameter(torch.zeros(4 * hidden_size))  # gates: input, forget, cell, output
+        nn.init.xavier_uniform_(self.input_weight)
+        for gate in self.recurrent_weight.data.chunk(4):
+            nn.init.orthogonal_(gate)
+        self.bias.data[hidden_size : 2 * hidden_size] = 1.0
+
+    def initial_state(self, batch: int) -> LayerState:
+        """h_0 = c_0 = 0, [batch, H] each."""
+        size = self.recurrent_weight.shape[1]
+        return self.bias.new_zeros(batch, size), self.bias.new_zeros(batch, size)
+
+    def forward(self, inputs: Tensor, state: LayerState) -> tuple[Tensor, LayerState]:
+        # The dropped weight is a local value handed to the kernel: nothing can silently bypass it.
+        recurrent = functional.dropout(self.recurrent_weight, self.weight_dropout, self.training)
+        bias = self.bias.to(inputs.dtype)
+        weights = [
+            self.input_weight.to(inputs.dtype),
+            recurrent.to(inputs.dtype),
+            bias,
+            torch.zeros_like(bias),
+        ]
+        hidden, cell = (part.unsqueeze(0).to(inputs.dtype) for part in state)
+        outputs, hidden, cell = torch.lstm(
+            inputs, (hidden, cell), weights, True, 1, 0.0, self.training, False, False
+        )
+        return outputs, (hidden[0], cell[0])
+
+    def step(self, inputs: Tensor, state: LayerState) -> tuple[Tensor, LayerState]:
+        hidden, cell = state
+        gates = torch.addmm(self.bias, inputs, self.input_weight.T)
+        gates = torch.addmm(gates, hidden, self.recurrent_weight.T)
+        hidden, cell = lstm_cell(gates, cell)
+        return hidden, (hidden, cell)
+
+
+def lstm_cell(gates: Tensor, cell: Tensor) -> tuple[Tensor, Tensor]:
+    """Hidden and cell state [B, H] of an LSTM from its gates' sums [B, 4 H] and the cell before."""
+    into, keep, new, out = gates.chunk(4, dim=1)
+    cell = torch.sigmoid(keep) * cell + torch.sigmoid(into) * torch.tanh(new)
+    return torch.sigmoid(out) * torch.tanh(cell), cell
+
+
+def matrix(outputs: int, inputs: int) -> nn.Parameter:
+    """A weight [outputs, inputs] to be trained."""
+    weight = nn.Parameter(torch.empty(outputs, inputs))
+    nn.init.xavier_uniform_(weight)
+    return weight
+
+
+def product(inputs: Tensor, weight: Tensor) -> Tensor:
+    """``weight`` [N, D] times each of ``inputs`` [..., D], in the inputs' precision: [..., N]."""
+    return functional.linear(inputs, weight.to(inputs.dtype))

@@ -1,0 +1,140 @@
+"""``rerank compare``: its flags and what it prints."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+from collections.abc import Sequence
+from dataclasses import asdict
+from typing import TYPE_CHECKING, Any
+
+from reranker.errors import InputError
+from reranker.evalb import Parameters
+from reranker.textfiles import open_text
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+    from reranker.bracket_counts import GoldTree
+    from reranker.comparing import Comparison
+
+EXAMPLES = """examples:
+  rerank compare gold.mrg parser.txt reranked.txt
+  rerank compare gold.mrg one.jsonl two.jsonl three.jsonl --gold-tags
+
+Every file after the first is compared with the first. Files hold one tree a line, or what
+`rerank --output ranked` wrote, whose best trees count. All roots are called TOP.
+
+exit status: 0 fine, 2 unusable files"""
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Add the flags of ``rerank compare`` to ``parser``."""
+    parser.add_argument("gold", metavar="GOLD", help="gold trees, one a line")
+    parser.add_argument("first", metavar="FIRST", help="trees, or ranked output")
+    parser.add_argument("others", metavar="OTHER", nargs="+", help="the same, to compare with it")
+    parser.add_argument(
+        "--gold-tags", action="store_true", help="give every tree the gold tags first"
+    )
+    parser.add_argument(
+        "--samples", type=_count, default=10_000, metavar="N", help="for each test (default: 10000)"
+    )
+    parser.add_argument(
+        "--seed", type=_count, default=12345, metavar="N", help="of the samples (default: 12345)"
+    )
+    parser.add_argument("--json", action="store_true", help="print one JSON object")
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Print every F1 and how sure the differences are; returns the exit code."""
+    # numpy takes its time to load, and other commands do without.
+    from reranker.bracket_counts import GoldTree, corpus_f1
+    from reranker.comparing import compare
+
+    names = [arguments.gold, arguments.first, *arguments.others]
+    if names.count("-") > 1:
+        raise InputError("only one of the files can be standard input")
+    parameters = Parameters.collins()
+    gold = [GoldTree(line, parameters, arguments.gold_tags) for line in _lines(arguments.gold)]
+    if not gold:
+        raise InputError(f"{arguments.gold}: no gold trees")
+    first, *others = [_counts(gold, arguments.gold, name) for name in names[1:]]
+    found = [compare(first, one, arguments.samples, arguments.seed) for one in others]
+    settings = {
+        "sentences": len(gold),
+        "samples": arguments.samples,
+        "seed": arguments.seed,
+        "evalb": "COLLINS",
+        "tags": "gold" if arguments.gold_tags else "parser",
+    }
+    if arguments.json:
+        rows = [{"file": name, **asdict(one)} for name, one in zip(names[2:], found, strict=True)]
+        start = {"file": names[1], "f1": corpus_f1(first)}
+        print(json.dumps({**settings, "first": start, "others": rows}, allow_nan=False))
+    else:
+        print(_table(names[1:], corpus_f1(first), found))
+        print(" ".join(f"{name}={value}" for name, value in settings.items()))
+    return 0
+
+
+def _counts(gold: Sequence[GoldTree], gold_name: str, name: str) -> NDArray[np.int64]:
+    """[S, 3] matched, gold and test brackets of the file's trees."""
+    import numpy as np
+
+    trees = _trees(name)
+    if len(trees) != len(gold):
+        raise InputError(f"{gold_name} has {len(gold)} trees but {name} has {len(trees)}")
+    scores = [standard.score(tree) for standard, tree in zip(gold, trees, strict=True)]
+    for number, score in enumerate(scores, 1):
+        if score.status != "valid":
+            print(f"{name}:{number}: {score.status}: {score.reason}", file=sys.stderr)
+    return np.array([(score.matched, score.gold, score.test) for score in scores])
+
+
+def _trees(name: str) -> list[str]:
+    """The trees of a file, or the best ones of a file of rankings."""
+    lines = _lines(name)
+    if not lines or not lines[0].lstrip().startswith("{"):
+        return lines
+    trees = []
+    for number, line in enumerate(lines, 1):
+        try:
+            data: dict[str, Any] = json.loads(line)
+            trees.append(data["ranking"][0]["tree"] if data["ranking"] else data["fallback"])
+        except (ValueError, LookupError, TypeError) as error:
+            raise InputError(
+                f"{name}:{number}: not a sentence of `rerank --output ranked`: {error}"
+            ) from error
+    return trees
+
+
+def _lines(name: str) -> list[str]:
+    with open_text(name) as file:
+        lines = list(file)
+        if file.damage:
+            raise InputError(f"{file.name}: cannot be read past line {len(lines)}: {file.damage}")
+    return lines
+
+
+def _table(names: Sequence[str], first_f1: float, found: Sequence[Comparison]) -> str:
+    width = max(len(name) for name in names)
+    heads = ("F1", "difference", "95 % interval", "bootstrap p", "randomisation p")
+    widths = (7, 12, 18, 13, 17)
+    rows: list[tuple[str, ...]] = [heads, (f"{first_f1:.2f}", "", "", "", "")]
+    for one in found:
+        interval = f"{one.low:+.2f} to {one.high:+.2f}"
+        p_values = f"{one.bootstrap_p:.4f}", f"{one.randomisation_p:.4f}"
+        rows.append((f"{one.f1:.2f}", f"{one.difference:+.2f}", interval, *p_values))
+    lines = []
+    for name, cells in zip(["", *names], rows, strict=True):
+        figures = "".join(f"{cell:>{size}}" for cell, size in zip(cells, widths, strict=True))
+        lines.append(f"{name:{width}}{figures}".rstrip())
+    return "\n".join(lines)
+
+
+def _count(text: str) -> int:
+    if not (text.isascii() and text.isdecimal() and 0 < int(text) <= 10_000_000):
+        raise argparse.ArgumentTypeError(f"{text!r} is not a number from 1 to 10,000,000")
+    return int(text)

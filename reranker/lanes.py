@@ -1,0 +1,70 @@
+"""Work side by side: each lane is one thread that computes with one core, or drives a GPU.
+
+Torch's own way, all cores on each matrix product, is slower for products of this size, and a number
+could come out otherwise in its last bit.
+"""
+
+from __future__ import annotations
+
+import os
+import threading
+from collections.abc import Callable, Iterable, Iterator
+from concurrent.futures import Future, ThreadPoolExecutor
+from typing import ParamSpec, TypeVar
+
+import torch
+
+P = ParamSpec("P")
+T = TypeVar("T")
+
+
+class Stopped(Exception):
+    """Nobody waits for the result any more."""
+
+
+class Lanes:
+    """``count`` threads for computing."""
+
+    def __init__(self, count: int) -> None:
+        self.count = count
+        self._compute = ThreadPoolExecutor(count, "compute", lambda: torch.set_num_threads(1))
+        # These wait for computations most of the time; one more, so that a lane always has work.
+        self._direct = ThreadPoolExecutor(count + 1, "direct")
+
+    def compute(self, jobs: Iterable[Callable[[], T]]) -> list[T]:
+        """The jobs' results; to be called by what ``direct`` runs."""
+        futures = [self._compute.submit(job) for job in jobs]
+        try:
+            return [future.result() for future in futures]
+        finally:
+            for future in futures:
+                future.cancel()
+
+    def direct(self, job: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> Future[T]:
+        """Run a job that mostly waits for its computations."""
+        return self._direct.submit(job, *args, **kwargs)
+
+
+class Call:
+    """Whether somebody still waits for what is computed; asked from time to time."""
+
+    def __init__(self) -> None:
+        self._over = threading.Event()
+
+    def end(self) -> None:
+        self._over.set()
+
+    def watched(self, items: Iterable[T]) -> Iterator[T]:
+        """The items, until the call is over: then raises Stopped."""
+        for item in items:
+            if self._over.is_set():
+                raise Stopped
+            yield item
+
+
+def available_cores() -> int:
+    """Cores this process may use."""
+    try:
+        return len(os.sched_getaffinity(0))
+    except AttributeError:  # not on Linux
+        return os.cpu_count() or 1

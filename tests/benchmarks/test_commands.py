@@ -1,0 +1,93 @@
+"""The commands themselves, in their smallest settings."""
+
+import json
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from benchmarks import gpu
+from benchmarks.scoring.__main__ import main
+from benchmarks.stages import Stages
+
+ROOT = Path(__file__).resolve().parents[2]
+
+
+@pytest.fixture(autouse=True)
+def _in_the_root(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(ROOT)
+
+
+def test_lists_that_are_not_there(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["--lists", "nowhere/lists.txt"]) == 2
+    expected = "nowhere/lists.txt: no such lists; name others with --lists (make bench LISTS=FILE)"
+    assert capsys.readouterr().err.startswith(expected)
+
+
+def test_a_checkout_that_is_none(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    few = ["--sentences", "1", "--candidates", "1", "--lists", "examples/parses.txt"]
+    assert main([*few, "--authors", str(tmp_path)]) == 2
+    assert capsys.readouterr().err.startswith(f"{tmp_path}: no checkout of the authors' code; git")
+
+
+def test_a_page_without_a_place_for_tables(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    page = tmp_path / "page.md"
+    page.write_text("nothing\n", "utf-8")
+    few = ["--sentences", "1", "--candidates", "1", "--lists", "examples/parses.txt"]
+    assert main([*few, "--markdown", str(page)]) == 2
+    expected = f"{page}: no lines <!-- begin trained --> and <!-- end trained -->\n"
+    assert capsys.readouterr() == ("", expected)
+
+
+@pytest.mark.slow
+def test_the_whole_benchmark(tmp_path: Path) -> None:
+    page = tmp_path / "page.md"
+    page.write_text("<!-- begin trained -->\n<!-- end trained -->\n", "utf-8")
+    options = ["--lists", "examples/parses.txt", "--sentences", "1", "--candidates", "3"]
+    options += ["--models", "ckpt/doc-small-1.pt", "--rounds", "1"]
+    files = ["--history", str(tmp_path / "h"), "--markdown", str(page)]
+    files += ["--charts", str(tmp_path / "chart")]
+    command = [sys.executable, "-m", "benchmarks.scoring", *options, *files]
+    done = subprocess.run(command, capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    assert done.stderr == ""
+    (line,) = (tmp_path / "h").read_text("utf-8").splitlines()
+    record = json.loads(line)
+    assert "<svg" in (tmp_path / "chart.svg").read_text("utf-8")
+    assert "\n![How fast everybody is](chart.svg)\n" in page.read_text("utf-8")
+    assert record["candidates"] == 3
+    assert [row["same_winner"] for row in record["rows"]] == [1] * len(record["rows"])
+    assert all(row["megabytes_peak"] > row["megabytes_loaded"] > 100 for row in record["rows"])
+    for row in record["rows"]:
+        assert f"\n{row['name']} " in done.stdout
+        assert f"\n| {row['name']} |" in page.read_text("utf-8")
+
+
+def test_the_gpu_script_on_a_processor(capsys: pytest.CaptureFixture[str]) -> None:
+    sizes = ["--sentences", "3", "--together", "2", "--candidates", "60", "--models", "2"]
+    assert gpu.main(["--device", "cpu", "--tiny", *sizes]) == 0
+    printed = capsys.readouterr().out
+    assert re.search(r"^exact +3 +2 ", printed, re.MULTILINE)
+    # Everything that is measured within the whole is a part of it.
+    shares = [int(share) for share in re.findall(r" (\d+) %", printed.partition("Stages")[2])]
+    assert shares[-1] == 100
+    assert sum(shares[:-1]) == pytest.approx(100, abs=len(shares) / 2)
+
+
+def test_stages_measure_only_while_they_wrap() -> None:
+    class Owner:
+        def method(self) -> int:
+            return 3
+
+    owner, stages = Owner(), Stages("cpu")
+    with stages.wrapping((owner, "method", "of one"), (Owner, "method", "of all")):
+        assert owner.method() == 3
+    inside = stages.seconds()
+    assert list(inside) == ["of one"]
+    assert owner.method() == 3
+    assert stages.seconds() == inside
+    assert vars(owner) == {}

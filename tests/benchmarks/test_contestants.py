@@ -1,0 +1,139 @@
+"""Everybody scores the same, and the tables say what was measured."""
+
+from functools import partial
+
+import numpy as np
+import pytest
+import torch
+from numpy.typing import NDArray
+
+from benchmarks.scoring.authors import halved
+from benchmarks.scoring.comparison import agreement, compare, comparison_table
+from benchmarks.scoring.contestants import OURS, Contestant, Scorer
+from benchmarks.scoring.lists import Sentence, encoded
+from benchmarks.scoring.measure import interleaved
+from benchmarks.scoring.scaling import Case, scale, scaling_table
+from benchmarks.scoring.setting import Setting, untrained
+from benchmarks.scoring.table import Table, put_between_markers
+from models import Config
+from reranker.checkpoint import Checkpoint
+from reranker.nbest import Candidate, NBest
+from reranker.scoring import score_one_by_one
+from reranker.vocab import Vocabulary
+
+VOCABULARY = Vocabulary(["<eos>", "<unk>", "(<unk>", ")<unk>", "a", "b", "c"])
+EOS, A, B, C = 0, 4, 5, 6
+
+
+def sentence_of(*candidates: str) -> Sentence:
+    made = tuple(Candidate(i, one, tuple(one.split()), None, 1) for i, one in enumerate(candidates))
+    return encoded([NBest("0", made, (), 1)], VOCABULARY)[0]
+
+
+# The third candidate repeats the first.
+SENTENCES = [sentence_of("a b", "a c c", "a b"), sentence_of("b", "")]
+
+
+def small_model(seed: int = 0) -> Checkpoint:
+    checkpoint = untrained(Config(7, 3, (5, 5, 4), (0, 0, 1, 2)), VOCABULARY, seed)
+    torch.nn.init.normal_(checkpoint.model.embedding)
+    return checkpoint
+
+
+def expected_scores(checkpoints: list[Checkpoint]) -> list[NDArray[np.float64]]:
+    by_model = [
+        [score_one_by_one(checkpoint.model, sentence.ids, EOS) for sentence in SENTENCES]
+        for checkpoint in checkpoints
+    ]
+    return [np.sum(one, axis=0) for one in zip(*by_model, strict=True)]
+
+
+@pytest.mark.parametrize("contestant", OURS, ids=lambda contestant: contestant.name)
+def test_everybody_scores_alike(contestant: Contestant) -> None:
+    checkpoints = [small_model(1), small_model(2)]
+    found = contestant.prepare(checkpoints, 1)(SENTENCES)
+    for scores, expected in zip(found, expected_scores(checkpoints), strict=True):
+        best = int(expected.argmax())
+        if contestant.winner_only:
+            assert int(scores.argmax()) == best
+            assert np.isinf(np.delete(scores, best)).all()
+            scores, expected = scores[[best]], expected[[best]]
+        assert scores == pytest.approx(expected, abs=1e-4)
+
+
+def test_rounds_go_through_everybody_and_warm_up_first() -> None:
+    calls: list[str] = []
+    seconds = interleaved({name: partial(calls.append, name) for name in "ab"}, rounds=2)
+    assert calls == ["a", "b"] * 3
+    assert {name: len(values) for name, values in seconds.items()} == {"a": 2, "b": 2}
+
+
+def test_batches_too_large_are_halved() -> None:
+    a, b, c, d = [1] * 2, [1] * 3, [1] * 6, [1]
+    # 4 x 6 positions are too many; 2 x 3 fit, 2 x 6 do not, and 6 is too long whatever one does.
+    assert halved([a, b, c, d], 24) == [[a, b, c, d]]
+    assert halved([a, b, c, d], 5) == [[a], [b], [c], [d]]
+    assert halved([a, b, c, d], 6) == [[a, b], [c], [d]]
+
+
+def test_the_same_tree_wins_whichever_duplicate_is_named() -> None:
+    setting = Setting("", [], SENTENCES)
+    reference = [np.array([-1.0, -2.0, -1.0]), np.array([-3.0, -1.0])]
+    # The first sentence's duplicate, half a nat less for the other; the second's loser.
+    found = [np.array([-1.0, -2.5, -0.9]), np.array([-1.0, -1.5])]
+    assert agreement(setting, reference, found) == (2.0, 1)
+    only_winners = [np.array([-1.0, -np.inf, -np.inf]), np.array([-np.inf, -1.0])]
+    assert agreement(setting, reference, only_winners) == (None, 2)
+
+
+def test_the_tables_figures() -> None:
+    def pretending(name: str, factor: float) -> Contestant:
+        def prepare(checkpoints: object, threads: int) -> Scorer:
+            return lambda sentences: [
+                factor * np.arange(len(one.ids), dtype=float) for one in sentences
+            ]
+
+        return Contestant(name, prepare)
+
+    setting = Setting("", [small_model()], SENTENCES)
+    memory = {"others": (10.0, 20.0)}
+    contestants = [pretending("others", 2.0), pretending("straightforward", 1.0)]
+    figures = compare(contestants, setting, 1, 1, memory)
+    # 3 + 4 + 3 + 2 + 1 tokens; beginnings "", a, a b, a c, a c c and "", b.
+    assert (figures["raw_tokens"], figures["nodes"], figures["candidates"]) == (13, 7, 5)
+    first, second = figures["rows"]
+    assert (first["largest_difference"], second["largest_difference"]) == (2.0, 0.0)
+    assert first["raw_tokens_per_second"] == pytest.approx(13 / first["median"])
+    assert second["times_as_fast"] == pytest.approx(first["median"] / second["median"])
+    table = comparison_table("title", figures)
+    assert [row[6:8] for row in table.rows] == [["20", "10"], ["-", "-"]]
+    assert [row[-2:] for row in table.rows] == [["2.0e+00", "2/2"], ["0.0e+00", "2/2"]]
+
+
+def test_growth_is_relative_to_the_first_line() -> None:
+    checkpoints, lists = [small_model()], [sentence.nbest for sentence in SENTENCES]
+    lines = [Case(1, checkpoints, lists[1:], 1), Case(10, checkpoints, lists, 1)]
+    figures = scale("candidates", lines, OURS[-1:], 1)
+    assert [(row["raw_tokens"], row["nodes"]) for row in figures["rows"]] == [(3, 2), (13, 7)]
+    name = OURS[-1].name
+    figures["rows"][0]["seconds"][name], figures["rows"][1]["seconds"][name] = 0.5, 2.0
+    table = scaling_table(figures)
+    assert table.rows[1][4:7] == ["3.50", "2.00", "4.00"]
+    assert table.notes == [f"From 1 to 10 candidates: time times 4.00 ({name}), nodes times 3.50."]
+
+
+def test_text_and_markdown() -> None:
+    table = Table("T", ["", "s"], [["a", "10.5"], ["bc", "2.0"]], ["Note."])
+    assert table.text() == "T\n       s\na   10.5\nbc   2.0\nNote."
+    assert table.markdown() == (
+        "**T**\n\n|  | s |\n| --- | ---: |\n| a | 10.5 |\n| bc | 2.0 |\n\nNote."
+    )
+
+
+def test_tables_take_the_place_between_their_markers() -> None:
+    page = "one\n<!-- begin x -->\nold\n<!-- end x -->\ntwo\n"
+    expected = "one\n<!-- begin x -->\nnew\n<!-- end x -->\ntwo\n"
+    assert put_between_markers(page, "x", "new") == expected
+    assert put_between_markers(expected, "x", "new") == expected
+    with pytest.raises(ValueError, match="no lines <!-- begin y --> and <!-- end y -->"):
+        put_between_markers(page, "y", "new")

@@ -1,0 +1,127 @@
+"""ensemble.toml: written, read back, and refused where it does not fit."""
+
+from __future__ import annotations
+
+import hashlib
+from pathlib import Path
+
+import pytest
+
+from reranker.ensemble_file import (
+    WeighedModels,
+    named_models,
+    read_ensemble_file,
+    write_ensemble_file,
+)
+from reranker.errors import InputError
+from reranker.ranking import Weighing
+
+
+@pytest.fixture
+def paths(tmp_path: Path) -> tuple[Path, Path]:
+    """Two files that could be checkpoints: nothing but their bytes matters here."""
+    folder = tmp_path / "models"
+    folder.mkdir()
+    one, two = folder / "one.pt", folder / 'two "quoted" é.pt'
+    one.write_bytes(b"one")
+    two.write_bytes(b"two")
+    return one, two
+
+
+def test_what_is_written(tmp_path: Path, paths: tuple[Path, Path]) -> None:
+    path = tmp_path / "ensemble.toml"
+    weighing = Weighing(0.465, "perplexity", (0.5, 1.5), -0.25)
+    write_ensemble_file(path, WeighedModels(paths, weighing), ["F1 86.38"])
+    one, two = (hashlib.sha256(word).hexdigest() for word in (b"one", b"two"))
+    assert path.read_text() == (
+        "# F1 86.38\n"
+        "version = 1\n"
+        'criterion = "perplexity"\n'
+        "lm_weight = 0.465\n"
+        "token_bonus = -0.25\n"
+        "\n"
+        "[[members]]\n"
+        'file = "models/one.pt"\n'
+        f'sha256 = "{one}"\n'
+        "weight = 0.5\n"
+        "\n"
+        "[[members]]\n"
+        'file = "models/two \\"quoted\\" é.pt"\n'
+        f'sha256 = "{two}"\n'
+        "weight = 1.5\n"
+    )
+    assert read_ensemble_file(path) == WeighedModels(paths, weighing)
+
+
+def test_it_moves_with_its_checkpoints(
+    tmp_path: Path, paths: tuple[Path, Path], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    # Written into and read from other folders, by relative names: those in the file stay right.
+    monkeypatch.chdir(tmp_path)
+    relative = tuple(path.relative_to(tmp_path) for path in paths)
+    write_ensemble_file(Path("models/e.toml"), WeighedModels(relative, Weighing(0.5)))
+    (tmp_path / "models").rename(tmp_path / "moved")
+    monkeypatch.chdir(tmp_path / "moved")
+    assert read_ensemble_file(Path("e.toml")).paths == (Path("one.pt"), Path(paths[1].name))
+
+
+def test_weights_of_one_are_none(tmp_path: Path, paths: tuple[Path, Path]) -> None:
+    path = tmp_path / "e.toml"
+    write_ensemble_file(path, WeighedModels(paths, Weighing(0.5)))
+    assert path.read_text().count("weight = 1.0\n") == 2
+    assert read_ensemble_file(path).weighing == Weighing(0.5)
+
+
+def test_other_checkpoints_are_refused(tmp_path: Path, paths: tuple[Path, Path]) -> None:
+    path = tmp_path / "e.toml"
+    write_ensemble_file(path, WeighedModels(paths, Weighing(0.5)))
+    paths[1].write_bytes(b"retrained")
+    with pytest.raises(InputError, match=r"two.* is not the checkpoint that .*e\.toml was tuned"):
+        read_ensemble_file(path)
+    paths[1].unlink()
+    with pytest.raises(InputError, match=r"two.*: cannot be read: No such file"):
+        read_ensemble_file(path)
+
+
+HEAD = 'version = 1\ncriterion = "perplexity"\nlm_weight = 0.5\ntoken_bonus = 0\n'
+MEMBER = '[[members]]\nfile = "x.pt"\nsha256 = "0"\nweight = 1\n'
+
+
+@pytest.mark.parametrize(
+    ("content", "reason"),
+    [
+        ("lm_weight = ", "no ensemble file: Invalid value"),
+        (b"\xff", "no ensemble file"),
+        (HEAD.replace("version = 1", "version = 2") + MEMBER, "version is 2"),
+        (HEAD, r"there are no \[\[members\]\]"),
+        ("members = [3]\n" + HEAD, "3 is no table"),
+        (HEAD.replace("0.5", '"much"') + MEMBER, "lm_weight is 'much'"),
+        (HEAD.replace("lm_weight = 0.5\n", "") + MEMBER, "lm_weight is missing"),
+        (HEAD.replace("0.5", "1.5") + MEMBER, "lm_weight 1.5 is not between 0 and 1"),
+        (HEAD.replace("= 0\n", "= nan\n") + MEMBER, "token_bonus nan is not finite"),
+        (HEAD.replace('"perplexity"', '"beauty"') + MEMBER, "no criterion 'beauty'"),
+        ("colour = 1\n" + HEAD + MEMBER, "colour is no key"),
+        (HEAD + MEMBER.replace("= 1", "= -1"), "not all from 0 up"),
+        (HEAD + MEMBER.replace("= 1", "= 0"), "all 0"),
+        (HEAD + MEMBER.replace("= 1", "= true"), "weight is True"),
+        (HEAD + MEMBER, "x.pt: cannot be read"),
+    ],
+)
+def test_what_is_no_ensemble(tmp_path: Path, content: str | bytes, reason: str) -> None:
+    path = tmp_path / "e.toml"
+    path.write_bytes(content if isinstance(content, bytes) else content.encode())
+    with pytest.raises(InputError, match=f"{path.parent}.*{reason}"):
+        read_ensemble_file(path)
+
+
+def test_names_of_models(tmp_path: Path, paths: tuple[Path, Path]) -> None:
+    path = tmp_path / "e.toml"
+    write_ensemble_file(path, WeighedModels(paths, Weighing(0.5)))
+    assert named_models([str(paths[0])]) == WeighedModels(paths[:1], Weighing())
+    assert named_models([str(tmp_path / "*.toml")]) == WeighedModels(paths, Weighing(0.5))
+    with pytest.raises(InputError, match="nothing can stand beside it"):
+        named_models([str(paths[0]), str(path)])
+    with pytest.raises(InputError, match="was tuned for --combine sum"):
+        named_models([str(path)], "average")
+    with pytest.raises(InputError, match="no such file"):
+        named_models([str(tmp_path / "missing.toml")])

@@ -1,0 +1,112 @@
+"""The scores on real lists against a float64 computation of the obvious kind, trained models.
+
+REAL_LIST_STEP=1 takes every list; by default one in 150.
+"""
+
+from __future__ import annotations
+
+import copy
+import os
+import random
+from collections.abc import Iterator
+from itertools import islice
+from pathlib import Path
+
+import numpy as np
+import pytest
+import torch
+
+from models import LanguageModel
+from reranker.checkpoint import load_checkpoint
+from reranker.ensemble import Ensemble
+from reranker.judging import Judge
+from reranker.lanes import Call, Lanes
+from reranker.nbest import NBest, read_nbest
+from reranker.pipeline import Reranker
+from reranker.ranking import Weighing, rank
+from reranker.sentences import Sentence
+
+ROOT = Path(__file__).parents[2]
+DATA = ROOT.parent / "shared/data/nbest"
+MEMBERS = [load_checkpoint(ROOT / f"ckpt/doc-small-{number}.pt") for number in (1, 2, 3)]
+STEP = int(os.environ.get("REAL_LIST_STEP", "150"))
+
+pytestmark = [
+    pytest.mark.slow,
+    pytest.mark.skipif(not DATA.exists(), reason="the real n-best lists are not here"),
+]
+
+
+@pytest.fixture(params=["gum_dev_50best.txt.gz", "craft_dev_first1200_50best.txt.gz"])
+def lists(request: pytest.FixtureRequest) -> list[NBest]:
+    return list(islice(read_nbest(DATA / request.param), 0, None, STEP))
+
+
+def straightforward(model: LanguageModel, sequences: list[list[int]], eos: int) -> np.ndarray:
+    """log P of each sequence [C]: padded, every position, the whole vocabulary, in float64."""
+    totals = []
+    with torch.inference_mode():
+        for some in chunks(sequences, 8):
+            length = max(map(len, some))
+            targets = torch.tensor([[*ids, *[eos] * (length - len(ids))] for ids in some]).T
+            inputs = torch.cat([torch.full((1, len(some)), eos), targets[:-1]])
+            features, _ = model(inputs, model.initial_state(len(some)))
+            table = model.log_probabilities(features)
+            found = table.gather(2, targets.unsqueeze(2)).squeeze(2)
+            totals += [float(found[: len(ids), column].sum()) for column, ids in enumerate(some)]
+    return np.array(totals)
+
+
+def chunks(sequences: list[list[int]], size: int) -> Iterator[list[list[int]]]:
+    for start in range(0, len(sequences), size):
+        yield sequences[start : start + size]
+
+
+def test_scores_are_those_of_float64(lists: list[NBest]) -> None:
+    doubles = [copy.deepcopy(member.model).double() for member in MEMBERS]
+    judge = Judge(Ensemble(MEMBERS, "sum", Lanes(1)), "perplexity", False)
+    sentences = [Sentence(nbest) for nbest in lists]
+    largest, orders, compared = 0.0, 0, 0
+    for sentence, (scores,) in ((one, judge.all([one], Call())) for one in sentences):
+        vocabulary = MEMBERS[0].vocabulary
+        ids = [vocabulary.encode(tokens) for tokens in sentence.distinct]
+        expected = np.zeros(len(ids))
+        for model in doubles:
+            expected -= straightforward(model, ids, vocabulary.eos)
+        by_place = {place: one for (place, _), one in zip(sentence.candidates, scores, strict=True)}
+        found = np.array([by_place[place].nll for place in sentence.places])
+        largest = max(largest, float(np.abs(found - expected).max()) / len(MEMBERS))
+        compared += len(ids)
+        # Ranked alike, but for what float64 itself has within a ten-thousandth of a nat.
+        order = np.argsort(found.round(4), kind="stable")
+        steps = np.diff(expected[order])
+        assert (steps > -2e-4).all()
+        orders += bool((steps > 1e-4).all())
+    print(f"{compared} candidates, largest difference {largest:.1e} nats, {orders} orders strict")
+    assert largest < 1e-4
+
+
+def test_the_winner_alone_is_the_winner_of_all(lists: list[NBest]) -> None:
+    judge = Judge(Ensemble(MEMBERS, "sum", Lanes(2)), "perplexity", False)
+    weighing = Weighing(0.5)
+    everything, best = [], []
+    for start in range(0, len(lists), 40):
+        sentences = [Sentence(nbest) for nbest in lists[start : start + 40]]
+        everything += judge.all(sentences, Call())
+        best += judge.best(sentences, Call(), weighing, 1)
+    for nbest, all_scores, some in zip(lists, everything, best, strict=True):
+        assert rank(nbest, some, weighing, 1) == rank(nbest, all_scores, weighing, 1)
+    left = sum(one is not None for scores in best for one in scores)
+    print(f"{len(lists)} sentences, {left} of {sum(map(len, best))} candidates scored exactly")
+
+
+def test_alone_together_shuffled_with_one_thread_or_two(lists: list[NBest]) -> None:
+    one, two = Reranker(MEMBERS, threads=1), Reranker(MEMBERS, threads=2)
+    together = [scores for _, scores in one.score_lists(lists)]
+    assert [scores for _, scores in two.score_lists(lists)] == together
+    order = list(range(len(lists)))
+    random.Random(1).shuffle(order)
+    shuffled = [scores for _, scores in two.score_lists([lists[number] for number in order])]
+    assert shuffled == [together[number] for number in order]
+    for nbest, expected in list(zip(lists, together, strict=True))[:40]:
+        assert [scores for _, scores in two.score_lists([nbest])] == [expected]

@@ -1,0 +1,112 @@
+"""From scoring over tuning to ``rerank --models ensemble.toml``."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from reranker.cli import main
+from reranker.ensemble_file import WeighedModels, read_ensemble_file, write_ensemble_file
+from reranker.ranking import Weighing
+from tests.reranker.ensembles import CANDIDATES
+from tests.reranker.files import bllip, write
+
+TUNED = Weighing(0.4, "perplexity", (0.25, 1.75), -0.5)
+
+
+@pytest.fixture
+def ensemble(tmp_path: Path, models: list[str]) -> str:
+    path = tmp_path / "ensemble.toml"
+    write_ensemble_file(path, WeighedModels(tuple(map(Path, models)), TUNED))
+    return str(path)
+
+
+def scores(capsys: pytest.CaptureFixture[str], *arguments: str) -> dict[int, float]:
+    """Score by index of the first list."""
+    assert main([*arguments, "--output", "ranked"]) == 0
+    (row,) = [json.loads(line) for line in capsys.readouterr().out.splitlines()]
+    return {one["index"]: one["score"] for one in row["ranking"]}
+
+
+def test_the_files_weights_are_used_unless_others_are_given(
+    tmp_path: Path, models: list[str], ensemble: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    file = write(tmp_path / "n.txt", bllip(CANDIDATES[:3]))
+    main(["--nbest", file, "--models", *models, "--output", "ranked"])
+    (row,) = [json.loads(line) for line in capsys.readouterr().out.splitlines()]
+
+    def expected(lm_weight: float) -> dict[int, float]:
+        weighed = {}
+        for one in row["ranking"]:
+            first, second = one["member_nll"]
+            assert first + second == pytest.approx(one["nll"], abs=2e-4)
+            lm = -0.25 * first - 1.75 * second - 0.5 * one["tokens"]
+            weighed[one["index"]] = lm_weight * lm + (1 - lm_weight) * one["parser_score"]
+        return weighed
+
+    command = ["--nbest", file, "--models", ensemble]
+
+    def found(*flags: str) -> Any:
+        return pytest.approx(scores(capsys, *command, *flags), abs=5e-4)
+
+    assert expected(0.4) == found()
+    assert expected(1.0) == found("--lm-weight", "1")
+    assert expected(0.4) == found("--lm-weight", "0.4")
+    per_token = scores(capsys, *command, "--criterion", "token-perplexity")
+    for one in row["ranking"]:
+        total = scores(capsys, *command)[one["index"]]
+        assert per_token[one["index"]] == pytest.approx(total / one["tokens"], abs=2e-4)
+    assert main([*command, "--combine", "average"]) == 2
+    assert "was tuned for --combine sum" in capsys.readouterr().err
+
+
+def test_other_weights_are_another_run(
+    tmp_path: Path, ensemble: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    # The second list breaks the run off, after the first was written.
+    file = write(tmp_path / "n.txt", bllip(CANDIDATES[:3]))
+    gold = write(tmp_path / "gold.mrg", CANDIDATES[0] + "\n" + CANDIDATES[0])
+    out = tmp_path / "out.jsonl"
+    command = ["--nbest", file, "--models", ensemble, "--out", str(out), "--gold", gold]
+    assert main(command) == 2
+    assert (tmp_path / "out.jsonl.part").exists()
+    capsys.readouterr()
+    models = read_ensemble_file(Path(ensemble))
+    other = WeighedModels(models.paths, Weighing(0.4, "perplexity", (0.5, 1.5), -0.5))
+    write_ensemble_file(Path(ensemble), other)
+    assert main([*command, "--resume"]) == 2
+    assert "member_weights is [0.5, 1.5], in the interrupted run it was [0.25, 1.75]" in (
+        capsys.readouterr().err
+    )
+
+
+def test_the_ensemble_file_is_not_overwritten(
+    tmp_path: Path, ensemble: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    file = write(tmp_path / "n.txt", bllip(CANDIDATES[:3]))
+    before = Path(ensemble).read_bytes()
+    assert main(["--nbest", file, "--models", ensemble, "--out", ensemble]) == 2
+    assert "is read as well" in capsys.readouterr().err
+    assert Path(ensemble).read_bytes() == before
+
+
+def test_tuning_what_was_scored(
+    tmp_path: Path, models: list[str], capsys: pytest.CaptureFixture[str]
+) -> None:
+    file = write(tmp_path / "n.txt", bllip(*[CANDIDATES] * 4))
+    gold = write(tmp_path / "gold.mrg", (CANDIDATES[1].replace("S1", "TOP") + "\n") * 4)
+    ranked, saved = str(tmp_path / "r.jsonl"), str(tmp_path / "tuned.toml")
+    command = ["--nbest", file, "--models", *models, "--output", "ranked", "--out", ranked]
+    assert main(command) == 0
+    assert main(["tune", ranked, gold, "--models", *models, "--save", saved]) == 0
+    assert "chosen: LM weight" in capsys.readouterr().out
+    tuned = read_ensemble_file(Path(saved)).weighing
+    weight = ["--lm-weight", f"{tuned.lm_weight}"]
+    command = ["--nbest", file, "--models"]
+    assert main([*command, saved]) == 0
+    printed = capsys.readouterr().out
+    assert main([*command, *models, *weight]) == 0
+    assert capsys.readouterr().out == printed

@@ -1,0 +1,104 @@
+"""Only the best are asked for: the same ones come out as when everything is scored."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from reranker.checkpoint import load_checkpoint
+from reranker.ensemble import Combination, Ensemble
+from reranker.judging import Judge
+from reranker.lanes import Call, Lanes
+from reranker.linearize import linearize_text
+from reranker.nbest import Candidate, NBest, read_nbest
+from reranker.ranking import Scored, Weighing, rank
+from reranker.sentences import Sentence
+from reranker.winner import Contest
+
+ROOT = Path(__file__).parents[2]
+MEMBERS = [load_checkpoint(ROOT / f"ckpt/doc-small-{number}.pt") for number in (1, 2)]
+LISTS = list(read_nbest(ROOT / "examples/parses.txt"))[3::8]
+
+
+def scored(nll: float) -> Scored:
+    return Scored(nll=nll, perplexity=1.0, tokens=6, unknown_words=0, duplicate_of=None)
+
+
+def contest(optimistic: Sequence[float], top: int, parser: Sequence[float] = ()) -> Contest:
+    trees = [f"(S ({label} (X a)))" for label in "ABCDEFGH"[: len(optimistic)]]
+    made = tuple(
+        Candidate(i, tree, linearize_text(tree), parser[i] if parser else None, i)
+        for i, tree in enumerate(trees)
+    )
+    weighing = Weighing(0.5 if parser else 1.0)
+    return Contest(
+        Sentence(NBest("x", made, (), 1)), [scored(one) for one in optimistic], weighing, top
+    )
+
+
+def test_contest_by_hand() -> None:
+    found = contest([10, 8, 9, 20], top=1)
+    assert found.favourites == [1]
+    # The favourite comes to 9.5: only what is at 9.5 or less at best can be better.
+    assert found.rivals({1: scored(9.5)}) == [2]
+    assert found.rivals({1: scored(8.1)}) == []
+    assert found.rivals({1: scored(30)}) == [0, 2, 3]
+
+
+def test_a_bound_that_is_equal_to_the_bar_stays_in() -> None:
+    assert contest([10, 8, 10.0005], top=1).rivals({1: scored(10)}) == [0, 2]
+
+
+def test_the_best_two() -> None:
+    found = contest([10, 8, 9, 20], top=2)
+    assert found.favourites == [1, 2]
+    assert found.rivals({1: scored(9), 2: scored(12)}) == [0]
+
+
+def test_the_parser_has_its_say() -> None:
+    # Halves: -(10 + 2), -(8 + 6), -(9 + 1): the third is the most promising.
+    assert contest([10, 8, 9], top=1, parser=[-2, -6, -1]).favourites == [2]
+
+
+@pytest.mark.parametrize(
+    ("combination", "weighing", "top"),
+    [
+        ("sum", Weighing(), 1),
+        ("sum", Weighing(0.7, token_bonus=0.3), 2),
+        ("average", Weighing(0.4, "token-perplexity"), 1),
+    ],
+)
+def test_the_best_are_those_of_the_whole_ranking(
+    combination: Combination, weighing: Weighing, top: int
+) -> None:
+    judge = Judge(Ensemble(MEMBERS, combination, Lanes(1)), weighing.criterion, False)
+    sentences = [Sentence(nbest) for nbest in LISTS]
+    left_out = 0
+    for nbest, everything, best in zip(
+        LISTS,
+        judge.all(sentences, Call()),
+        judge.best(sentences, Call(), weighing, top),
+        strict=True,
+    ):
+        expected = rank(nbest, everything, weighing, top)
+        assert rank(nbest, best, weighing, top) == expected
+        left_out += best.count(None)
+    assert left_out > sum(len(nbest.candidates) for nbest in LISTS) / 2
+
+
+def test_what_has_no_parser_score_is_still_rejected() -> None:
+    nbest = LISTS[0]
+    without = replace(
+        nbest,
+        candidates=tuple(replace(c, score=None) if c.index % 2 else c for c in nbest.candidates),
+    )
+    weighing = Weighing(0.5)
+    judge = Judge(Ensemble(MEMBERS[:1], "sum", Lanes(1)), "perplexity", False)
+    (best,) = judge.best([Sentence(without)], Call(), weighing, 1)
+    (everything,) = judge.all([Sentence(without)], Call())
+    found = rank(without, best, weighing, 1)
+    assert found == rank(without, everything, weighing, 1)
+    assert [one.code for one in found.rejected] == ["no-score"] * (len(nbest.candidates) // 2)
