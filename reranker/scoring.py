@@ -23,12 +23,6 @@ from reranker.trie import Level, Numbers, Trie
 # Rows of one step and one decoding; bounds memory however many candidates there are.
 MAX_ROWS = 2_048
 
-# Rows are computed in multiples of this. Matrix products of a few rows add up in another order than
-# larger ones, and numbers left over when a vector unit's width has been divided out go through
-# other code; without either, a row's result is the same to the last bit whatever is beside it.
-# (Seen on x86 with one or two threads and layers whose sizes are multiples of 4.)
-ROW_MULTIPLE = 32
-
 
 def edge_log_probabilities(
     model: LanguageModel, trie: Trie, call: Call | None = None, coarse: Coarse | None = None
@@ -69,8 +63,9 @@ def _level(
         before = tuple(tuple(part[parents] for part in layer) for layer in state)
         features, after = model.step(tokens, before)
         states.append(after)
+        real = features.components[: len(level.tokens[rows])]
         output = coarse or Coarse(model.output_weight, model.decoder_bias)
-        log_sums = mixture.log_normalisers(features.components, output.weight, output.bias)
+        log_sums = mixture.log_normalisers(real, output.weight, output.bias)
         found = mixture.continuations(
             features.components,
             features.log_weights,
@@ -89,14 +84,14 @@ def _level(
 
 
 def _padded(numbers: Numbers, device: torch.device) -> Tensor:
-    """On the device, filled with zeros up to a multiple of ``ROW_MULTIPLE``: what they stand for is
+    """On the device, filled with zeros up to a multiple of ``mixture.ROW_MULTIPLE``: what they stand for is
     computed and never asked for."""
     padding = _multiple(len(numbers)) - len(numbers)
     return functional.pad(torch.from_numpy(numbers), (0, padding)).to(device, non_blocking=True)
 
 
 def _multiple(count: int) -> int:
-    return -(-count // ROW_MULTIPLE) * ROW_MULTIPLE
+    return -(-count // mixture.ROW_MULTIPLE) * mixture.ROW_MULTIPLE
 
 
 def score_one_by_one(
