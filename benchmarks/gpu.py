@@ -164,7 +164,7 @@ def ours(
 
     vocabulary = models[0].vocabulary
     score(list(islice(lists(arguments, vocabulary), arguments.together)))
-    places = [(one.model, "step", LAYERS) for one in models]
+    places = [(one.model, "advance", LAYERS) for one in models]
     outputs = [(mixture, "log_normalisers", DECODER), (mixture, "continuations", TARGETS)]
     run, sentences = Run(name, len(models)), lists(arguments, vocabulary)
     end = time.perf_counter() + arguments.budget

@@ -80,10 +80,11 @@ def faults(server: Server, client: httpx.Client) -> Iterator[tuple[str, str, Ite
         yield f"kill the worker ({word})", "503", times(20, partial(post, body))
     yield "fill the queue", "200 or 429", at_once(40, lambda: post(SLOW))
     yield "be too slow", "504", at_once(8, lambda: post(SLOW, headers={"X-Request-Timeout": "0.1"}))
+    yield "slow head", "408", at_once(5, lambda: slow_head(server))
     yield "slow body", "408", at_once(5, lambda: slow_body(server))
     yield "cut connection before the body", "0", times(50, lambda: cut(server, b"{"))
-    body = json.dumps(SLOW).encode()
-    yield "cut connection while scoring", "0", times(20, lambda: cut(server, body))
+    whole = json.dumps(SLOW).encode()
+    yield "cut connection while scoring", "0", times(20, lambda: cut(server, whole))
     broken = [
         b"",
         b"{",
@@ -110,12 +111,22 @@ def open_request(server: Server, body: bytes, length: int) -> socket.socket:
     return connection
 
 
+def slow_head(server: Server) -> int:
+    with socket.create_connection(("127.0.0.1", server.port), timeout=30) as connection:
+        return dripping(connection, b"GET")
+
+
 def slow_body(server: Server) -> int:
     with open_request(server, b"{", 1000) as connection:
-        for _ in range(6):
-            connection.sendall(b" ")
-            time.sleep(0.5)
-        return int(connection.recv(12)[9:])
+        return dripping(connection, b"   ")
+
+
+def dripping(connection: socket.socket, content: bytes) -> int:
+    """The status that comes while bytes are sent slowly."""
+    for byte in content:
+        connection.sendall(bytes([byte]))
+        time.sleep(0.5)
+    return int(connection.recv(12)[9:])
 
 
 def cut(server: Server, body: bytes) -> int:

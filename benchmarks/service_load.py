@@ -32,7 +32,7 @@ from typing import Any
 from reranker.textfiles import open_text
 
 RERANK = str(Path(sys.executable).with_name("rerank"))
-CONNECTIONS = 32
+CONNECTIONS = 96
 
 
 def main() -> None:

@@ -6,7 +6,7 @@ go in and come out alike in all of them.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import ClassVar, NamedTuple
 
 import torch
@@ -68,6 +68,9 @@ class LanguageModel(nn.Module):
         self.mixture_weights = (
             nn.Linear(sizes[-1], mixture_size, bias=False) if mixture_size > 1 else None
         )
+        last = len(sizes) - 1
+        self.decoded_layers = tuple(sorted({*map(int, self.projections), last}))
+        """The layers whose outputs words are predicted from; 0 is the embedding."""
 
     @property
     def output_weight(self) -> Tensor:
@@ -107,12 +110,23 @@ class LanguageModel(nn.Module):
             new_state.append(after)
             hidden = locked_dropout(raw, config.output_dropout, training)
             outputs.append(hidden)
-        components, log_weights = self._mix(outputs)
+        components, log_weights = self.mixed([outputs[layer] for layer in self.decoded_layers])
         components = shared_dropout(components, config.component_dropout, training)
         return Features(components, log_weights, raw, hidden, attention), tuple(new_state)
 
     def step(self, tokens: Tensor, state: State) -> tuple[Features, State]:
         """The same for one token each, [B], without dropout: features without the time axis."""
+        outputs, after, attention = self._advanced(tokens, state)
+        components, log_weights = self.mixed(outputs)
+        return Features(components, log_weights, outputs[-1], outputs[-1], attention), after
+
+    def advance(self, tokens: Tensor, state: State) -> tuple[list[Tensor], State]:
+        """``step`` without its last part: the outputs [B, H] of ``decoded_layers``, for
+        ``mixed``."""
+        outputs, after, _ = self._advanced(tokens, state)
+        return outputs, after
+
+    def _advanced(self, tokens: Tensor, state: State) -> tuple[list[Tensor], State, Tensor | None]:
         hidden = functional.embedding(tokens, self.embedding)
         outputs = [hidden]
         new_state = []
@@ -127,8 +141,7 @@ class LanguageModel(nn.Module):
             hidden, attention = read[0], None if paid is None else paid[0]
             new_state.append(after)
             outputs.append(hidden)
-        components, log_weights = self._mix(outputs)
-        return Features(components, log_weights, hidden, hidden, attention), tuple(new_state)
+        return [outputs[layer] for layer in self.decoded_layers], tuple(new_state), attention
 
     def target_log_probability(self, features: Features, targets: Tensor) -> Tensor:
         """log P of ``targets`` (the features' shape without J and D), no gradient."""
@@ -150,8 +163,9 @@ class LanguageModel(nn.Module):
             self.decoder_bias,
         ).view(*features.log_weights.shape[:-1], -1)
 
-    def _mix(self, outputs: list[Tensor]) -> tuple[Tensor, Tensor]:
-        """k (equation 11 of Takase et al. 2018) and log pi (equation 10) from h^0 ... h^N, h*."""
+    def mixed(self, outputs: Sequence[Tensor]) -> tuple[Tensor, Tensor]:
+        """k (equation 11 of Takase et al. 2018) and log pi (equation 10) from the outputs of
+        ``decoded_layers``."""
         last = outputs[-1]
         if not self.projections:
             components = last.unsqueeze(-2)
@@ -159,7 +173,7 @@ class LanguageModel(nn.Module):
             parts = []
             for number, projection in self.projections.items():
                 assert isinstance(projection, nn.Linear)
-                source = outputs[int(number)]
+                source = outputs[self.decoded_layers.index(int(number))]
                 part = functional.linear(
                     source, projection.weight.to(last.dtype), projection.bias.to(last.dtype)
                 )

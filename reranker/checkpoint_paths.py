@@ -1,4 +1,4 @@
-"""``--models``: names and quoted globs -> the files of an ensemble."""
+"""What names models: files and quoted globs -> the files of an ensemble."""
 
 from __future__ import annotations
 
@@ -16,6 +16,6 @@ def checkpoint_paths(given: Iterable[str]) -> list[Path]:
     for name in given:
         matches = [name] if os.path.exists(name) else sorted(glob.glob(name))
         if not matches:
-            raise InputError(f"--models {name}: no such file")
+            raise InputError(f"{name}: no such file")
         paths.extend(Path(match) for match in matches)
     return paths

@@ -18,6 +18,7 @@ from types import FrameType
 from typing import NoReturn, Protocol
 
 from reranker import (
+    analysis_cli,
     comparing_cli,
     convert_cli,
     evalb_cli,
@@ -37,6 +38,7 @@ class _Command(Protocol):
 
 
 _SUBCOMMANDS: dict[str, tuple[_Command, str]] = {
+    "analyse": (analysis_cli, "what models do: the papers' tables and figures about them"),
     "compare": (comparing_cli, "is the difference of two parsers' F1 more than chance"),
     "convert": (convert_cli, "n-best files from one format to another"),
     "eval": (evalb_cli, "EVALB's figures for two treebank files"),

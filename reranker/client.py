@@ -34,6 +34,9 @@ class ServiceError(RerankError):
 class Client:
     """Connections to a service, reused; use it in a ``with``, from one thread or several.
 
+    Of a ``weighing`` the weight of the language models and the criterion count; without one, those
+    that the service's ensemble was tuned for. Member weights and token bonus are always its own.
+
     A request is repeated after 429, 503 and a broken connection, ``retries`` times, with the pauses
     the service asks for or ones that grow.
     """
@@ -56,7 +59,7 @@ class Client:
         self,
         candidates: Iterable[str],
         parser_scores: Sequence[float] | None = None,
-        weighing: Weighing = Weighing(),  # noqa: B008 - immutable
+        weighing: Weighing | None = None,
         tokens: Sequence[str] | None = None,
     ) -> Ranking:
         """Rank the candidates of one sentence, as ``Reranker.rerank`` does; ``tokens`` are its
@@ -77,31 +80,26 @@ class Client:
     def rerank_lists(
         self,
         sentences: Sequence[Mapping[str, Any]],
-        weighing: Weighing = Weighing(),  # noqa: B008 - immutable
+        weighing: Weighing | None = None,
         token_scores: bool = False,
     ) -> list[Ranking]:
         """A ranking for each sentence: ``{"id", "tokens", "candidates"}`` as docs/service.md has
         them. Raises ServiceError."""
         body = {
             "sentences": list(sentences),
-            "lm_weight": weighing.lm_weight,
-            "criterion": weighing.criterion,
             "return_token_scores": token_scores,
+            **_asked(weighing),
         }
         return _rankings(self._ask("POST", "/rerank", json=body))
 
     def rerank_text(
         self,
         nbest: str | bytes,
-        weighing: Weighing = Weighing(),  # noqa: B008 - immutable
+        weighing: Weighing | None = None,
         format: str = "auto",
     ) -> list[Ranking]:
         """A ranking for each sentence of an n-best text in any dialect. Raises ServiceError."""
-        query = {
-            "format": format,
-            "lm_weight": weighing.lm_weight,
-            "criterion": weighing.criterion,
-        }
+        query = {"format": format, **_asked(weighing)}
         content = nbest.encode() if isinstance(nbest, str) else nbest
         headers = {"Content-Type": "text/plain"}
         return _rankings(
@@ -151,6 +149,12 @@ class Client:
                 return answer.json()
             raise _error(answer)
         raise AssertionError("the last attempt answers or raises")
+
+
+def _asked(weighing: Weighing | None) -> dict[str, Any]:
+    if weighing is None:
+        return {}
+    return {"lm_weight": weighing.lm_weight, "criterion": weighing.criterion}
 
 
 def _pause(attempt: int, asked: str | None) -> float:

@@ -2,27 +2,31 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from functools import cached_property, partial
 from typing import Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
+from models import LanguageModel
 from models.coarse import Coarse, coarse_output
 from reranker.checkpoint import Checkpoint
 from reranker.errors import RerankError
 from reranker.lanes import Call, Lanes
-from reranker.scoring import edge_log_probabilities
+from reranker.scoring import Walk, edge_log_probabilities
 from reranker.trie import Trie
 from reranker.vocab import Vocabulary
 
 Combination = Literal["sum", "average"]
 Values = NDArray[np.float64]
 
-# Bounds that cost more than this share of the scores are not worth it: a fifth to a quarter of all
-# prefixes is scored exactly after all, and in narrower batches (docs/performance.md).
-_CHEAP = 0.6
+# Bounds that cost more than this share of the scores are not worth it: words are predicted exactly
+# for a fifth of all prefixes after all (docs/performance.md).
+_CHEAP = 0.75
+
+# Of the hidden states that a survey keeps if no two candidates begin alike.
+_KEPT_BYTES = 300_000_000
 
 
 class Ensemble:
@@ -51,13 +55,22 @@ class Ensemble:
     def log_probabilities(self, sequences: Sequence[Sequence[str]], call: Call) -> list[Values]:
         """For each sequence of tokens [M, T]: the log-probability of each token, ``<eos>``
         included, under each member, in nats; M is 1 if they are averaged."""
-        return self._values(sequences, call, [None] * len(self.members))
+        tries = self._tries(sequences)
+        edges = self._lanes.compute(
+            partial(edge_log_probabilities, member.model, trie, call)
+            for member, trie in zip(self.members, tries, strict=True)
+        )
+        return self._by_sequence(edges, tries, range(len(sequences)))
+
+    def survey(self, sequences: Sequence[Sequence[str]], call: Call) -> Survey:
+        """The same in two steps: bounds of all first, then exact values of some."""
+        return Survey(self, sequences, call)
 
     @cached_property
     def has_cheap_bounds(self) -> bool:
         """Whether upper bounds cost so much less than scores that it pays to have them first."""
         full = coarse = 0.0
-        for member, stand_in in zip(self.members, self._coarse, strict=True):
+        for member, stand_in in zip(self.members, self.coarse, strict=True):
             config = member.model.config
             decoder = member.model.output_weight.numel() * max(1, sum(config.components))
             layers = sum(one.numel() for one in member.model.layers.parameters())
@@ -65,9 +78,20 @@ class Ensemble:
             coarse += layers + decoder * (1 if stand_in is None else stand_in.share)
         return coarse < _CHEAP * full
 
-    def upper_bounds(self, sequences: Sequence[Sequence[str]], call: Call) -> list[Values]:
-        """No less than ``log_probabilities`` but for float32's rounding, and cheaper."""
-        return self._values(sequences, call, self._coarse)
+    @cached_property
+    def coarse(self) -> list[Coarse | None]:
+        """Stand-ins for the members' outputs; None where the vocabulary is too small for one."""
+        return [coarse_output(m.model.output_weight, m.model.decoder_bias) for m in self.members]
+
+    @property
+    def survey_tokens(self) -> int:
+        """How many tokens one survey may be of, for the sake of memory."""
+        sizes = (
+            member.model.config.layer_sizes[layer]
+            for member in self.members
+            for layer in member.model.decoded_layers
+        )
+        return _KEPT_BYTES // (4 * sum(sizes))
 
     def unknown(self, words: Sequence[str]) -> int:
         """How many of the words at least one member does not know."""
@@ -79,26 +103,65 @@ class Ensemble:
     def _vocabularies(self) -> set[Vocabulary]:
         return {member.vocabulary for member in self.members}
 
-    @cached_property
-    def _coarse(self) -> list[Coarse | None]:
-        return [coarse_output(m.model.output_weight, m.model.decoder_bias) for m in self.members]
-
-    def _values(
-        self, sequences: Sequence[Sequence[str]], call: Call, coarse: Sequence[Coarse | None]
-    ) -> list[Values]:
+    def _tries(self, sequences: Sequence[Sequence[str]]) -> list[Trie]:
+        """One for each member; members with one vocabulary share it."""
         tries: dict[Vocabulary, Trie] = {}
         for vocabulary in self._vocabularies:
             ids = [vocabulary.encode(tokens) for tokens in sequences]
             tries[vocabulary] = Trie(ids, vocabulary.eos)
-        edges = self._lanes.compute(
-            partial(edge_log_probabilities, member.model, tries[member.vocabulary], call, stand_in)
-            for member, stand_in in zip(self.members, coarse, strict=True)
+        return [tries[member.vocabulary] for member in self.members]
+
+    def _by_sequence(
+        self, edges: Sequence[Values], tries: Sequence[Trie], which: Iterable[int]
+    ) -> list[Values]:
+        found = []
+        for number in which:
+            values = np.stack([e[t.paths[number]] for e, t in zip(edges, tries, strict=True)])
+            if self.combination == "average":
+                values = np.logaddexp.reduce(values, axis=0, keepdims=True) - np.log(len(edges))
+            found.append(values)
+        return found
+
+
+class Survey:
+    """Sequences of which the hidden states are computed and kept, but not yet all that follows."""
+
+    def __init__(self, ensemble: Ensemble, sequences: Sequence[Sequence[str]], call: Call) -> None:
+        self._ensemble = ensemble
+        self._tries = ensemble._tries(sequences)
+        self._count = len(sequences)
+        self._walks = ensemble._lanes.compute(
+            partial(Walk, member.model, trie, call)
+            for member, trie in zip(ensemble.members, self._tries, strict=True)
         )
-        if self.combination == "average":
-            averaged = np.logaddexp.reduce(edges, axis=0) - np.log(len(edges))
-            return [averaged[np.newaxis, path] for path in tries[self.members[0].vocabulary].paths]
-        paths = zip(*(tries[member.vocabulary].paths for member in self.members), strict=True)
-        return [
-            np.stack([values[path] for values, path in zip(edges, mine, strict=True)])
-            for mine in paths
-        ]
+        # Per member and edge; NaN is not known yet.
+        self._exact = [np.full(trie.edges, np.nan) for trie in self._tries]
+
+    def upper_bounds(self) -> list[Values]:
+        """No less than ``exact`` but for float32's rounding, for every sequence."""
+        edges = self._ensemble._lanes.compute(
+            partial(_bounds, walk, member.model, coarse)
+            for walk, member, coarse in zip(
+                self._walks, self._ensemble.members, self._ensemble.coarse, strict=True
+            )
+        )
+        return self._ensemble._by_sequence(edges, self._tries, range(self._count))
+
+    def exact(self, which: Sequence[int]) -> list[Values]:
+        """What ``Ensemble.log_probabilities`` says of some of the sequences."""
+        missing = []
+        for trie, known in zip(self._tries, self._exact, strict=True):
+            wanted = np.zeros(trie.edges, dtype=np.bool_)
+            for number in which:
+                wanted[trie.paths[number]] = True
+            missing.append(np.flatnonzero(wanted & np.isnan(known)))
+        found = self._ensemble._lanes.compute(
+            partial(walk.exact, edges) for walk, edges in zip(self._walks, missing, strict=True)
+        )
+        for known, edges, values in zip(self._exact, missing, found, strict=True):
+            known[edges] = values
+        return self._ensemble._by_sequence(self._exact, self._tries, which)
+
+
+def _bounds(walk: Walk, model: LanguageModel, coarse: Coarse | None) -> Values:
+    return walk.upper_bounds(coarse or Coarse(model.output_weight, model.decoder_bias))

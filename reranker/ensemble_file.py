@@ -44,9 +44,9 @@ def named_models(given: Iterable[str], combination: str = "sum") -> WeighedModel
     if not files:
         return WeighedModels(tuple(paths), Weighing())
     if len(paths) > 1:
-        raise InputError(f"--models: {files[0]} is a whole ensemble, nothing can stand beside it")
+        raise InputError(f"{files[0]} is a whole ensemble, nothing can stand beside it")
     if combination != "sum":
-        raise InputError(f"--models {files[0]} was tuned for --combine sum")
+        raise InputError(f"{files[0]} was tuned for the sum of its models, not their {combination}")
     return read_ensemble_file(files[0])
 
 

@@ -38,18 +38,25 @@ class Judge:
     ) -> list[list[Scored | None]]:
         """The same scores for at least the ``top`` best of each sentence's different candidates,
         and None for others."""
-        contested = [one for one in batch if len(one.distinct) >= max(FEWEST, 2 * top)]
-        bounds = self._bounds({one: one.places for one in contested}, call)
+        most = self._ensemble.survey_tokens
+        fewest = max(FEWEST, 2 * top)
+        contested = [one for one in batch if len(one.distinct) >= fewest and one.size <= most]
+        everything = {one: one.places for one in contested}
+        survey = self._ensemble.survey(_sequences(everything), call)
+        numbers = {key: number for number, key in enumerate(_keys(everything))}
+
+        def exact(wanted: Wanted) -> Found:
+            return self._scored(wanted, survey.exact([numbers[key] for key in _keys(wanted)]))
+
+        bounds = self._scored(everything, survey.upper_bounds())
         contests = {
             one: Contest(one, [bounds[one][place] for place in one.places], weighing, top)
             for one in contested
         }
-        found = self._exact(
-            {one: contests[one].favourites if one in contests else one.places for one in batch},
-            call,
-        )
+        found = self._exact({one: one.places for one in batch if one not in contests}, call)
+        found.update(exact({one: contest.favourites for one, contest in contests.items()}))
         rivals = {one: contest.rivals(found[one]) for one, contest in contests.items()}
-        for one, others in self._exact(rivals, call).items():
+        for one, others in exact(rivals).items():
             found[one].update(others)
         return [
             [
@@ -61,9 +68,6 @@ class Judge:
 
     def _exact(self, wanted: Wanted, call: Call) -> Found:
         return self._scored(wanted, self._ensemble.log_probabilities(_sequences(wanted), call))
-
-    def _bounds(self, wanted: Wanted, call: Call) -> Found:
-        return self._scored(wanted, self._ensemble.upper_bounds(_sequences(wanted), call))
 
     def _scored(self, wanted: Wanted, values: Sequence[Values]) -> Found:
         remaining = iter(values)
@@ -97,8 +101,12 @@ class Judge:
         )
 
 
+def _keys(wanted: Wanted) -> list[tuple[Sentence, int]]:
+    return [(one, place) for one, places in wanted.items() for place in places]
+
+
 def _sequences(wanted: Wanted) -> list[tuple[str, ...]]:
-    return [one.distinct[place] for one, places in wanted.items() for place in places]
+    return [one.distinct[place] for one, place in _keys(wanted)]
 
 
 def _repeating(scored: Scored, first: int | None) -> Scored:

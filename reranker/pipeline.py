@@ -8,12 +8,12 @@ from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import Future
 from importlib.metadata import version
-from pathlib import Path
 from typing import TYPE_CHECKING, Generic, TypeVar
 
 from reranker.checkpoint import Checkpoint, load_checkpoint
 from reranker.devices import Precision, devices, placed
 from reranker.ensemble import Combination, Ensemble
+from reranker.ensemble_file import named_models
 from reranker.errors import RerankError, TreeError
 from reranker.judging import Judge
 from reranker.lanes import Call, Lanes, available_cores
@@ -51,10 +51,13 @@ class Reranker:
         members: Sequence[Checkpoint],
         combination: Combination = "sum",
         threads: int | None = None,
+        weighing: Weighing = Weighing(),
     ) -> None:
         """``sum`` adds the members' log-probabilities, each with its own vocabulary; ``average``
         averages their probabilities token by token. ``threads`` are those to compute with, by
-        default one for each core. Raises RerankError if that is impossible."""
+        default one for each core. ``weighing`` is that of rankings that are not told another.
+        Raises RerankError if that is impossible."""
+        self.weighing = weighing
         self._lanes = Lanes(threads or available_cores())
         self._ensemble = Ensemble(members, combination, self._lanes)
 
@@ -93,29 +96,35 @@ class Reranker:
         device: str = "auto",
         threads: int | None = None,
         precision: Precision = "exact",
+        weighing: Weighing | None = None,
     ) -> Reranker:
-        """Load checkpoints for the devices (``reranker.devices``), each member on one of them.
+        """Load checkpoints, or those of an ``ensemble.toml``, for the devices
+        (``reranker.devices``), each member on one of them. The weighing is by default the ensemble
+        file's.
 
-        Raises CheckpointError naming the file that is none, InputError for a wrong device.
+        Raises CheckpointError naming the file that is none, InputError for names that match
+        nothing, an ensemble file that does not fit and a wrong device.
         """
+        named = named_models([os.fspath(path) for path in paths], combination)
         keep_freed_memory()
         where = devices(device)
-        members = placed([load_checkpoint(Path(path)) for path in paths], where, precision)
+        members = placed([load_checkpoint(path) for path in named.paths], where, precision)
         if all(one.type != "cpu" for one in where):
             threads = len(where)
-        return cls(members, combination, threads)
+        return cls(members, combination, threads, weighing or named.weighing)
 
     def rerank(
         self,
         candidates: Iterable[str | Tree | nltk.Tree],
         parser_scores: Sequence[float] | None = None,
-        weighing: Weighing = Weighing(),  # noqa: B008 - immutable
+        weighing: Weighing | None = None,
     ) -> Ranking:
         """Rank the candidates of one sentence: bracketed strings, ``Tree`` or ``nltk.Tree``.
 
-        ``parser_scores`` are the parser's natural-log probabilities, one for each candidate. What
-        is not a tree, or has other words than the first that is, stands in the answer's
-        ``rejected``; the others are ranked all the same.
+        ``parser_scores`` are the parser's natural-log probabilities, one for each candidate;
+        ``weighing`` says how they count, else ``self.weighing`` does. What is not a tree, or has
+        other words than the first that is, stands in the answer's ``rejected``; the others are
+        ranked all the same.
         """
         found: list[RawCandidate] = []
         for index, given in enumerate(candidates):
@@ -137,24 +146,28 @@ class Reranker:
     def rerank_lists(
         self,
         lists: Iterable[NBest],
-        weighing: Weighing = Weighing(),  # noqa: B008 - immutable
+        weighing: Weighing | None = None,
         token_scores: bool = False,
         top: int | None = None,
     ) -> Iterator[Ranking]:
-        """A ranking for each list, in order, while the next ones are read and scored.
+        """A ranking for each list, in order, while the next ones are read and scored; weighed as
+        ``weighing`` says, else ``self.weighing``.
 
         Where only the ``top`` best are wanted, the rankings hold these alone, and most of the
         others are never scored exactly (reranker.winner).
         """
-
+        weighing = weighing or self.weighing
         judge = Judge(self._ensemble, weighing.criterion, token_scores)
+        if top is None or not self._ensemble.has_cheap_bounds:
+            for nbest, everything in self._in_order(lists, judge.all, BATCH_TOKENS):
+                yield rank(nbest, everything, weighing, top)
+            return
 
-        def job(batch: Sequence[Sentence], call: Call) -> list[list[Scored | None]]:
-            if top is None or not self._ensemble.has_cheap_bounds:
-                return [[*scores] for scores in judge.all(batch, call)]
+        def best(batch: Sequence[Sentence], call: Call) -> list[list[Scored | None]]:
             return judge.best(batch, call, weighing, top)
 
-        for nbest, scores in self._in_order(lists, job):
+        tokens = min(BATCH_TOKENS, self._ensemble.survey_tokens)
+        for nbest, scores in self._in_order(lists, best, tokens):
             yield rank(nbest, scores, weighing, top)
 
     def score_lists(
@@ -165,18 +178,22 @@ class Reranker:
     ) -> Iterator[tuple[NBest, list[Scored]]]:
         """The language models' part alone: score once, then ``rank`` with as many weights as
         wanted."""
-        return self._in_order(lists, Judge(self._ensemble, criterion, token_scores).all)
+        judge = Judge(self._ensemble, criterion, token_scores)
+        return self._in_order(lists, judge.all, BATCH_TOKENS)
 
     def _in_order(
-        self, lists: Iterable[NBest], job: Callable[[Sequence[Sentence], Call], list[T]]
+        self,
+        lists: Iterable[NBest],
+        job: Callable[[Sequence[Sentence], Call], list[T]],
+        tokens: int,
     ) -> Iterator[tuple[NBest, T]]:
-        """What ``job`` makes of each list, in order; it is given batches. Two pools of lists are
-        under way at a time: one is read while the other is scored."""
+        """What ``job`` makes of each list, in order; it is given batches of about ``tokens``. Two
+        pools of lists are under way at a time: one is read while the other is scored."""
         call = Call()
         lanes, under_way = self._lanes, deque[_Pool[T]]()
         try:
-            for sentences in _pools(lists, BATCH_TOKENS * max(POOL_BATCHES, lanes.count)):
-                made = batches(sentences, BATCH_TOKENS, lanes.count)
+            for sentences in _pools(lists, tokens * max(POOL_BATCHES, lanes.count)):
+                made = batches(sentences, tokens, lanes.count)
                 under_way.append(
                     _Pool(sentences, [(one, lanes.direct(job, one, call)) for one in made])
                 )

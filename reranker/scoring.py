@@ -1,13 +1,13 @@
 """Tokens -> log-probability, for many candidates and one language model.
 
 The candidates of a sentence share most of their beginnings, so they are laid out as a trie and
-each shared prefix is computed once. The trie is walked level by level; only the live level's
-recurrent state is kept.
+each shared prefix is computed once. The trie is walked level by level with only the live level's
+recurrent state kept; words are predicted for many levels' prefixes at a time.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
 import numpy as np
 import torch
@@ -15,77 +15,140 @@ from numpy.typing import NDArray
 from torch import Tensor
 from torch.nn import functional
 
-from models import LanguageModel, State, mixture
+from models import LanguageModel, mixture
 from models.coarse import Coarse
 from reranker.lanes import Call
-from reranker.trie import Level, Numbers, Trie
+from reranker.trie import Numbers, Trie
 
 # Rows of one step and one decoding; bounds memory however many candidates there are.
 MAX_ROWS = 2_048
 
+Outputs = tuple[Tensor, ...]  # [rows, H] of each layer that words are predicted from
+
 
 def edge_log_probabilities(
-    model: LanguageModel, trie: Trie, call: Call | None = None, coarse: Coarse | None = None
+    model: LanguageModel, trie: Trie, call: Call | None = None
 ) -> NDArray[np.float64]:
     """log P(next token | prefix) of every edge, in nats, in the order ``Trie.paths`` counts them.
 
-    Every sequence starts from the zero state and reads ``<eos>`` first. With ``coarse``, the stand-
-    in of the model's output, upper bounds of them (but for float32's rounding). Raises Stopped when
+    Every sequence starts from the zero state and reads ``<eos>`` first. Raises Stopped when
     ``call`` is over.
     """
-    results = [torch.zeros(0, dtype=torch.float64)]
+    values = np.empty(trie.edges)
+    done = 0
+    for outputs in _gathered(_walked(model, trie, call)):
+        count = len(outputs[0])
+        edges = slice(*np.searchsorted(trie.edge_rows, (done, done + count)))
+        rows, targets = trie.edge_rows[edges] - done, trie.edge_targets[edges]
+        values[edges] = _decoded(model, outputs, rows, targets, None)
+        done += count
+    return values
+
+
+class Walk:
+    """A trie walked once, its hidden states kept, so that words can be predicted twice: roughly
+    everywhere, then exactly where it matters. Raises Stopped when ``call`` is over."""
+
+    def __init__(self, model: LanguageModel, trie: Trie, call: Call | None = None) -> None:
+        self._model, self._trie = model, trie
+        self._outputs = _joined(list(_walked(model, trie, call)))
+
+    def upper_bounds(self, coarse: Coarse) -> NDArray[np.float64]:
+        """No less than log P of every edge (but for float32's rounding), computed with the stand-in
+        of the model's output."""
+        return self._values(np.arange(self._trie.edges), coarse)
+
+    def exact(self, edges: Numbers) -> NDArray[np.float64]:
+        """log P of some edges, in ascending order; the same as ``edge_log_probabilities``."""
+        return self._values(edges, None)
+
+    def _values(self, edges: Numbers, coarse: Coarse | None) -> NDArray[np.float64]:
+        values = np.empty(len(edges))
+        wanted, row_of = np.unique(self._trie.edge_rows[edges], return_inverse=True)
+        targets = self._trie.edge_targets[edges]
+        for start in range(0, len(wanted), MAX_ROWS):
+            chosen = torch.from_numpy(wanted[start : start + MAX_ROWS])
+            outputs = tuple(part[chosen.to(part.device)] for part in self._outputs)
+            mine = slice(*np.searchsorted(row_of, (start, start + MAX_ROWS)))
+            values[mine] = _decoded(
+                self._model, outputs, row_of[mine] - start, targets[mine], coarse
+            )
+        return values
+
+
+def _walked(model: LanguageModel, trie: Trie, call: Call | None) -> Iterator[Outputs]:
+    """The outputs for every row of the trie, in order, a level or a part of one at a time."""
     with torch.inference_mode():
         state = model.initial_state(1)
         for level in trie.levels if call is None else call.watched(trie.levels):
-            state, values = _level(model, level, state, coarse)
-            results.append(values)
-    return torch.cat(results).double().cpu().numpy()
+            count = len(level.tokens)
+            step = _multiple(-(-count // -(-count // MAX_ROWS)))
+            states = []
+            for start in range(0, count, step):
+                rows = slice(start, start + step)
+                parents, tokens = (
+                    _padded(part[rows], model.embedding.device)
+                    for part in (level.parents, level.tokens)
+                )
+                before = tuple(tuple(part[parents] for part in layer) for layer in state)
+                outputs, after = model.advance(tokens, before)
+                states.append(after)
+                yield tuple(part[: len(level.tokens[rows])] for part in outputs)
+            if len(states) == 1:
+                state = states[0]
+            else:
+                layers = zip(*states, strict=True)
+                state = tuple(_joined(list(layer)) for layer in layers)
 
 
-def _level(
-    model: LanguageModel, level: Level, state: State, coarse: Coarse | None
-) -> tuple[State, Tensor]:
-    """Step every prefix of a level, ``MAX_ROWS`` at a time; the new state and the edges' values."""
-    parts = _multiple(-(-len(level.tokens) // -(-len(level.tokens) // MAX_ROWS)))
-    states, values = [], []
-    for start in range(0, len(level.tokens), parts):
-        rows = slice(start, start + parts)
-        edges = slice(*np.searchsorted(level.edge_rows, (start, start + parts)))
-        parents, tokens, edge_rows, targets = (
-            _padded(part, model.embedding.device)
-            for part in (
-                level.parents[rows],
-                level.tokens[rows],
-                level.edge_rows[edges] - start,
-                level.edge_targets[edges],
-            )
+def _gathered(parts: Iterator[Outputs]) -> Iterator[Outputs]:
+    """The same rows, ``MAX_ROWS`` or somewhat more at a time."""
+    held: list[Outputs] = []
+    for outputs in parts:
+        held.append(outputs)
+        if sum(len(one[0]) for one in held) >= MAX_ROWS:
+            yield _joined(held)
+            held = []
+    if held:
+        yield _joined(held)
+
+
+def _joined(parts: list[tuple[Tensor, ...]]) -> tuple[Tensor, ...]:
+    return tuple(torch.cat(same) for same in zip(*parts, strict=True))
+
+
+def _decoded(
+    model: LanguageModel, outputs: Outputs, rows: Numbers, targets: Numbers, coarse: Coarse | None
+) -> NDArray[np.float64]:
+    """log P of ``targets`` after ``rows`` of the outputs."""
+    if not len(rows):
+        return np.zeros(0)
+    with torch.inference_mode():
+        count = len(outputs[0])
+        padding = _multiple(count) - count
+        components, log_weights = model.mixed(
+            [functional.pad(part, (0, 0, 0, padding)) for part in outputs]
         )
-        before = tuple(tuple(part[parents] for part in layer) for layer in state)
-        features, after = model.step(tokens, before)
-        states.append(after)
-        real = features.components[: len(level.tokens[rows])]
-        output = coarse or Coarse(model.output_weight, model.decoder_bias)
-        log_sums = mixture.log_normalisers(real, output.weight, output.bias)
+        weight, bias = model.output_weight, model.decoder_bias
+        log_sums = mixture.log_normalisers(
+            components[:count], *((weight, bias) if coarse is None else coarse[:2])
+        )
+        device = model.embedding.device
         found = mixture.continuations(
-            features.components,
-            features.log_weights,
+            components,
+            log_weights,
             log_sums,
-            model.output_weight,
-            model.decoder_bias,
-            edge_rows,
-            targets,
+            weight,
+            bias,
+            _padded(rows, device),
+            _padded(targets, device),
         )
-        values.append(found[: edges.stop - edges.start])
-    if len(states) == 1:
-        return states[0], values[0]
-    layers = zip(*states, strict=True)
-    joined = (tuple(torch.cat(one) for one in zip(*layer, strict=True)) for layer in layers)
-    return tuple(joined), torch.cat(values)
+        return found[: len(rows)].double().cpu().numpy()
 
 
 def _padded(numbers: Numbers, device: torch.device) -> Tensor:
-    """On the device, filled with zeros up to a multiple of ``mixture.ROW_MULTIPLE``: what they stand for is
-    computed and never asked for."""
+    """On the device, filled with zeros up to a multiple of ``mixture.ROW_MULTIPLE``; what these
+    stand for is computed and never asked for."""
     padding = _multiple(len(numbers)) - len(numbers)
     return functional.pad(torch.from_numpy(numbers), (0, padding)).to(device, non_blocking=True)
 

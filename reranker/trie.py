@@ -17,22 +17,18 @@ Numbers = NDArray[np.int64]
 
 @dataclass(frozen=True, slots=True)
 class Level:
-    """The prefixes of one length: what each reads, and which of its continuations are asked for.
-
-    Edges are in the order of their rows.
-    """
+    """The prefixes of one length that something follows."""
 
     parents: Numbers  # per row: its prefix's row in the level before
     tokens: Numbers  # per row: the prefix's last token
-    edge_rows: Numbers  # per edge: row of the prefix to be continued
-    edge_targets: Numbers  # per edge: the token that continues it
 
 
 class Trie:
     """Sequences of ids as the paths of a tree whose root has read ``eos``.
 
     An edge is a distinct (prefix, next token) pair; ``paths[i]`` are the edges of sequence i, whose
-    log-probabilities sum to the sequence's. A row is a prefix that something follows.
+    log-probabilities sum to the sequence's. A row is a prefix that something follows; rows are
+    counted through all levels, and edges are in the order of their rows.
     """
 
     def __init__(self, sequences: Sequence[Sequence[int]], eos: int) -> None:
@@ -43,6 +39,7 @@ class Trie:
         starts = np.cumsum(lengths) - lengths
         edges_of = np.empty_like(flat)  # in the place of each token: its edge
         self.edges = self.rows = 0
+        edge_rows, edge_targets = [], []
         # Those that go on, with the row and position each is at.
         alive = np.flatnonzero(lengths > 0)
         rows = np.zeros_like(alive)
@@ -50,15 +47,22 @@ class Trie:
         while len(alive):
             places = starts[alive] + len(self.levels)
             keys, edge_of = np.unique(rows * base + flat[places], return_inverse=True)
-            level = Level(parents, tokens, keys // base, keys % base)
+            continued_rows, targets = keys // base, keys % base
             edges_of[places] = self.edges + edge_of
+            edge_rows.append(self.rows + continued_rows)
+            edge_targets.append(targets)
             self.edges += len(keys)
             self.rows += len(tokens)
-            self.levels.append(level)
+            self.levels.append(Level(parents, tokens))
             goes_on = lengths[alive] > len(self.levels)
             alive = alive[goes_on]
             continued, rows = np.unique(edge_of[goes_on], return_inverse=True)
-            parents, tokens = level.edge_rows[continued], level.edge_targets[continued]
+            parents, tokens = continued_rows[continued], targets[continued]
+        none = [np.zeros(0, np.int64)]
+        self.edge_rows: Numbers = np.concatenate(edge_rows or none)
+        """Per edge: the row of the prefix that it continues."""
+        self.edge_targets: Numbers = np.concatenate(edge_targets or none)
+        """Per edge: the token that it continues it with."""
         self.paths = np.split(edges_of, starts[1:]) if len(starts) else []
 
     def totals(self, edge_log_probabilities: NDArray[np.float64]) -> NDArray[np.float64]:

@@ -10,7 +10,7 @@ from dataclasses import asdict, dataclass, field
 from typing import Any
 
 from reranker import nbest_arguments
-from reranker.checkpoint_paths import checkpoint_paths
+from reranker.ensemble_file import named_models
 from reranker.nbest import NBest
 from reranker.output import open_whole
 
@@ -29,7 +29,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the flags of ``rerank validate`` to ``parser``."""
     nbest_arguments.add_arguments(parser, required=False)
     parser.add_argument(
-        "--models", nargs="+", metavar="FILE.pt", help="count the words these do not know"
+        "--models",
+        nargs="+",
+        metavar="FILE",
+        help="count the words that these checkpoints, or those of an ensemble.toml, do not know",
     )
     parser.add_argument("--json", action="store_true", help="print the report as JSON")
 
@@ -83,7 +86,7 @@ def run(arguments: argparse.Namespace) -> int:
 def _vocabularies(given: list[str]) -> dict[str, Callable[[str], bool]]:
     from reranker.checkpoint import load_checkpoint
 
-    members = [load_checkpoint(path) for path in checkpoint_paths(given)]
+    members = [load_checkpoint(path) for path in named_models(given).paths]
     return {member.name: member.vocabulary.is_unknown for member in members}
 
 

@@ -111,6 +111,8 @@ class Batcher:
     def stop(self) -> None:
         """End the thread; who still waits is answered 503."""
         with self._changed:
+            if self._is_stopped:
+                return
             self._is_stopped = True
             lost = {*self._waiting, *(work for work, _ in self._batch)}
             self._waiting.clear()

@@ -58,6 +58,8 @@ def serve(app: FastAPI, settings: Settings) -> int:
     """
     import uvicorn
 
+    from service.connections import bounded
+
     class Server(uvicorn.Server):
         """Leaves signals to us: uvicorn would stop listening at once and die by the signal."""
 
@@ -67,7 +69,7 @@ def serve(app: FastAPI, settings: Settings) -> int:
 
     config = uvicorn.Config(
         app,
-        http="h11",
+        http=bounded(app.state.service),
         ws="none",
         lifespan="on",
         log_config=None,

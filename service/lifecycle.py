@@ -10,18 +10,15 @@ from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 from pathlib import Path
 from typing import TypeVar
-from weakref import WeakKeyDictionary
 
 import structlog
 
 from reranker import Reranker
-from reranker.ensemble_file import named_models
 from reranker.errors import RerankError
 from reranker.nbest import NBest
 from reranker.nbest.data import RawCandidate, RawList
 from reranker.nbest.faithful import Source, accept
 from reranker.nbest.notation import Notation
-from reranker.ranking import Weighing
 from service.access import Keys
 from service.batching import Batcher, Scores, Work
 from service.errors import ServiceError, overloaded, unavailable
@@ -49,7 +46,6 @@ class Service:
         """Why the models could not be loaded at the start."""
         self.in_flight = 0
         self._given = reranker
-        self._weighings: WeakKeyDictionary[Reranker, Weighing] = WeakKeyDictionary()
         self._batcher = Batcher(settings, self.metrics)
         self._reloading = asyncio.Lock()
         # Reading and writing of requests; two, so that a long one does not stop the others.
@@ -103,10 +99,6 @@ class Service:
             raise unavailable("loading", "the models are being loaded", retry_after=2)
         return self.reranker
 
-    def weighing(self, reranker: Reranker) -> Weighing:
-        """How these models were tuned to be weighed, for what a request leaves open."""
-        return self._weighings.get(reranker, Weighing())
-
     @contextlib.contextmanager
     def visit(self) -> Iterator[Reranker]:
         """A request's stay; gives the models it is to be answered with. Raises ServiceError 503 or
@@ -154,13 +146,10 @@ class Service:
             return reranker
 
     def _load(self) -> Reranker:
-        models = named_models(self.settings.models, self.settings.combine)
         settings = self.settings
-        reranker = Reranker.load(
-            models.paths, settings.combine, settings.device, settings.threads, settings.precision
+        return Reranker.load(
+            settings.models, settings.combine, settings.device, settings.threads, settings.precision
         )
-        self._weighings[reranker] = models.weighing
-        return reranker
 
     def _without_paths(self, message: str) -> str:
         for name in (*self.settings.models, str(self.settings.api_keys_file)):

@@ -64,7 +64,7 @@ class Settings(BaseSettings):
     port: int = Field(8000, ge=0, le=65_535, description="port to listen on; 0 is any free one")
 
     batch_tokens: _Count = Field(
-        60_000, description="tokens scored in one call; longer requests take several"
+        100_000, description="tokens scored in one call; longer requests take several"
     )
     batch_wait_ms: float = Field(
         3.0, ge=0, le=1000, description="how long an idle worker waits for more to score together"
@@ -91,7 +91,9 @@ class Settings(BaseSettings):
     max_request_seconds: _Seconds = Field(
         600.0, description="longest deadline X-Request-Timeout can ask for"
     )
-    body_seconds: _Seconds = Field(20.0, description="time for a body to arrive, else 408")
+    body_seconds: _Seconds = Field(
+        20.0, description="time for a request's head to arrive, then for its body, else 408"
+    )
 
     api_keys: _Keys = Field([], description="who may use the service; none: everybody")
     api_keys_file: Path | None = Field(None, description="more of them, one a line")

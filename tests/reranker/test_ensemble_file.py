@@ -121,7 +121,7 @@ def test_names_of_models(tmp_path: Path, paths: tuple[Path, Path]) -> None:
     assert named_models([str(tmp_path / "*.toml")]) == WeighedModels(paths, Weighing(0.5))
     with pytest.raises(InputError, match="nothing can stand beside it"):
         named_models([str(paths[0]), str(path)])
-    with pytest.raises(InputError, match="was tuned for --combine sum"):
+    with pytest.raises(InputError, match="was tuned for the sum"):
         named_models([str(path)], "average")
     with pytest.raises(InputError, match="no such file"):
         named_models([str(tmp_path / "missing.toml")])

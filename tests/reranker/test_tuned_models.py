@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from reranker import Reranker
 from reranker.cli import main
 from reranker.ensemble_file import WeighedModels, read_ensemble_file, write_ensemble_file
 from reranker.ranking import Weighing
@@ -60,7 +61,25 @@ def test_the_files_weights_are_used_unless_others_are_given(
         total = scores(capsys, *command)[one["index"]]
         assert per_token[one["index"]] == pytest.approx(total / one["tokens"], abs=2e-4)
     assert main([*command, "--combine", "average"]) == 2
-    assert "was tuned for --combine sum" in capsys.readouterr().err
+    assert "was tuned for the sum" in capsys.readouterr().err
+
+
+def test_the_same_from_python(
+    models: list[str], ensemble: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    parser = [-30.5, -31.0, -30.0, -32.0, -33.0, -30.25]
+    plain, tuned = Reranker.load(models), Reranker.load([Path(ensemble)])
+    assert (plain.weighing, tuned.weighing) == (Weighing(), TUNED)
+    expected = plain.rerank(CANDIDATES, parser, TUNED)
+    assert tuned.rerank(CANDIDATES, parser) == expected
+    assert expected != plain.rerank(CANDIDATES, parser)
+    # What is asked for goes before what was tuned, for one list or for all.
+    assert tuned.rerank(CANDIDATES, parser, Weighing()) == plain.rerank(CANDIDATES, parser)
+    other = Reranker.load([ensemble], weighing=Weighing(0.9))
+    assert other.rerank(CANDIDATES, parser) == plain.rerank(CANDIDATES, parser, Weighing(0.9))
+    # Names may have wildcards in them, as on the command line.
+    monkeypatch.chdir(Path(ensemble).parent)
+    assert Reranker.load(["ens*.toml"]).weighing == TUNED
 
 
 def test_other_weights_are_another_run(

@@ -9,6 +9,8 @@ from pathlib import Path
 import pytest
 
 from reranker.cli import main
+from reranker.ensemble_file import WeighedModels, write_ensemble_file
+from reranker.ranking import Weighing
 from tests.reranker.ensembles import CANDIDATES
 from tests.reranker.files import bllip, write
 
@@ -60,6 +62,10 @@ def test_words_unknown_to_checkpoints(
     report = json.loads(capsys.readouterr().out)
     assert list(report["unknown_words"].values()) == [1, 1]
     assert list(report["frequent_unknown_words"].values()) == [["xylophone"]] * 2
+    ensemble = tmp_path / "ensemble.toml"
+    write_ensemble_file(ensemble, WeighedModels(tuple(map(Path, models)), Weighing(0.5)))
+    assert main(["validate", file, "--models", str(ensemble), "--json"]) == 0
+    assert json.loads(capsys.readouterr().out) == report
 
 
 def test_a_long_report_is_cut(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -41,13 +41,13 @@ class Server:
             except ValueError:
                 self.log.append({"event": line.rstrip()})
 
-    def logged(self, event: str, seconds: float = 120) -> dict[str, Any]:
-        """The first such line of the log, waited for."""
-        until = time.monotonic() + seconds
+    def logged(self, event: str, **fields: str) -> dict[str, Any]:
+        """The first such line of the log, with these fields, waited for."""
+        until = time.monotonic() + 120
         while True:
             ended = self.process.poll() is not None
             for line in self.log:
-                if line["event"] == event:
+                if line.items() >= {"event": event, **fields}.items():
                     return line
             assert not ended and time.monotonic() < until, self.log
             time.sleep(0.01)

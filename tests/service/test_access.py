@@ -19,7 +19,7 @@ KEYED = ("/", "/info", "/models", "/metrics", "/docs", "/openapi.json", "/page/x
 def closed(models: list[str], tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
     keys = tmp_path_factory.mktemp("keys") / "keys"
     keys.write_text("# to be replaced\nold\n\nnew\n")
-    flags = ["--api-keys-file", str(keys), "--cors-origins", "https://example.org"]
+    flags = ["--api-keys-file", str(keys), "--cors-origins", "https://example.org", "--log-text"]
     with serving(
         models, *flags, RERANK_API_KEYS="third,fourth", RERANK_ADMIN_KEYS="boss"
     ) as server:
@@ -125,10 +125,10 @@ def test_log_has_ids_and_no_words(server: Server, http: httpx.Client) -> None:
     assert "Aardvark" not in str(server.log)
 
 
-def test_words_in_the_log_if_asked(models: list[str]) -> None:
-    with serving(models, "--log-text") as server, server.client() as client:
-        client.post("/rerank", json=BODY)
-        assert "Aardvark" in server.logged("request")["text"]
+def test_words_in_the_log_if_asked(closed: Server, outside: httpx.Client) -> None:
+    headers = {"X-API-Key": "old", "X-Request-ID": "told"}
+    assert outside.post("/rerank", json=BODY, headers=headers).status_code == 200
+    assert "Aardvark" in closed.logged("request", request_id="told")["text"]
 
 
 def test_pages(http: httpx.Client) -> None:

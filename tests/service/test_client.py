@@ -71,7 +71,7 @@ class Moody(BaseHTTPRequestHandler):
 def test_retries(statuses: list[int], expected: int | None, attempts: int) -> None:
     Moody.statuses, Moody.times = [*statuses], []
     with HTTPServer(("127.0.0.1", 0), Moody) as service:
-        threading.Thread(target=service.serve_forever, daemon=True).start()
+        threading.Thread(target=service.serve_forever, args=(0.01,), daemon=True).start()
         with Client(f"http://127.0.0.1:{service.server_port}", retries=1) as client:
             if expected is None:
                 assert client.info() == {}

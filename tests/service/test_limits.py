@@ -178,6 +178,50 @@ def connect(server: Server, body: bytes, length: int) -> socket.socket:
     return connection
 
 
+def test_slow_head(narrow: Server, tight: httpx.Client) -> None:
+    """A second in all, however steadily the bytes come; for later requests of a connection too."""
+    head = b"GET /info HTTP/1.1\r\nHost: x\r\n"
+    with socket.create_connection(("127.0.0.1", narrow.port), timeout=60) as connection:
+        connection.sendall(head + b"\r\n")
+        assert connection.recv(12) == b"HTTP/1.1 200"
+        time.sleep(1.2)  # an idle connection is kept
+        started, rest = time.monotonic(), b""
+        for byte in head + b"X-Long: " + b"x" * 60:
+            connection.sendall(bytes([byte]))
+            time.sleep(0.03)
+            if b"slow-head" in (rest := rest + received(connection)):
+                break
+        assert 0.9 < time.monotonic() - started < 1.7
+        assert b"HTTP/1.1 408 Request Timeout\r\n" in rest
+        assert rest.endswith(b"}}")
+    error = json.loads(rest[rest.rindex(b"\r\n") :])["error"]
+    assert error["code"] == "slow-head" and "body_seconds = 1" in error["message"]
+    assert 'rerank_dropped_total{reason="slow-head"} 1.0' in tight.get("/metrics").text
+
+
+def received(connection: socket.socket) -> bytes:
+    """What is there without waiting."""
+    try:
+        return connection.recv(100_000, socket.MSG_DONTWAIT)
+    except BlockingIOError:
+        return b""
+
+
+def test_a_connection_that_says_nothing_is_closed(narrow: Server) -> None:
+    with socket.create_connection(("127.0.0.1", narrow.port), timeout=60) as connection:
+        assert connection.recv(1) == b""
+
+
+def test_a_body_that_goes_on_after_its_answer(narrow: Server) -> None:
+    with connect(narrow, b"{", 10**9) as connection:  # too long, and answered at once
+        assert connection.recv(12) == b"HTTP/1.1 413"
+        started = time.monotonic()
+        with pytest.raises(OSError):
+            while time.monotonic() - started < 60:
+                connection.sendall(b" ")
+                time.sleep(0.05)
+
+
 def test_slow_body(narrow: Server) -> None:
     with connect(narrow, b"{", 1000) as connection:
         assert connection.recv(12) == b"HTTP/1.1 408"

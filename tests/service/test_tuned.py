@@ -3,31 +3,48 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from reranker import Reranker
 from reranker.cli import main
 from reranker.client import Client
 from reranker.ensemble_file import WeighedModels, write_ensemble_file
 from reranker.ranking import Weighing
+from tests.reranker.ensembles import CANDIDATES
+from tests.reranker.files import bllip
 from tests.service.conftest import EXAMPLE
-from tests.service.servers import serving
+from tests.service.servers import Server, serving
+
+TUNED = Weighing(0.4, "perplexity", (0.25, 1.75), -0.5)
+
+
+@pytest.fixture(scope="module")
+def ensemble(models: list[str], tmp_path_factory: pytest.TempPathFactory) -> Path:
+    path = tmp_path_factory.mktemp("tuned") / "ensemble.toml"
+    write_ensemble_file(path, WeighedModels(tuple(map(Path, models)), TUNED))
+    return path
+
+
+@pytest.fixture(scope="module")
+def tuned(ensemble: Path) -> Iterator[Server]:
+    with serving([str(ensemble)]) as server:
+        yield server
 
 
 def test_the_files_weights_are_used_unless_others_are_asked_for(
-    models: list[str], tmp_path: Path
+    tuned: Server, ensemble: Path, tmp_path: Path
 ) -> None:
-    ensemble = tmp_path / "ensemble.toml"
-    paths = tuple(map(Path, models))
-    write_ensemble_file(
-        ensemble, WeighedModels(paths, Weighing(0.4, "perplexity", (0.25, 1.75), -0.5))
-    )
+    lists = EXAMPLE.read_text(encoding="utf-8").split("\n\n")[:4]
+    file = tmp_path / "nbest"
+    file.write_text("\n\n".join(lists) + "\n", encoding="utf-8")
 
     def expected(*flags: str) -> list[list[tuple[int, float]]]:
         out = tmp_path / f"ranked{''.join(flags)}.jsonl"
-        command = ["--nbest", str(EXAMPLE), "--models", str(ensemble), "--output", "ranked"]
+        command = ["--nbest", str(file), "--models", str(ensemble), "--output", "ranked"]
         assert main([*command, *flags, "--out", str(out)]) == 0
         rows = [json.loads(line) for line in out.read_text(encoding="utf-8").splitlines()]
         return [[(one["index"], one["score"]) for one in row["ranking"]] for row in rows]
@@ -38,8 +55,8 @@ def test_the_files_weights_are_used_unless_others_are_asked_for(
             for sentence in answer["sentences"]
         ]
 
-    with serving([str(ensemble)]) as server, server.client() as http:
-        body: dict[str, Any] = {"nbest": EXAMPLE.read_text(encoding="utf-8")}
+    with tuned.client() as http:
+        body: dict[str, Any] = {"nbest": file.read_text(encoding="utf-8")}
         answer = http.post("/rerank", json=body).json()
         assert found(answer) == expected()
         assert (
@@ -53,6 +70,27 @@ def test_the_files_weights_are_used_unless_others_are_asked_for(
         # A member's part is told, and a client written for the library finds it.
         entry = answer["sentences"][0]["ranking"][0]
         assert sum(entry["member_nll"]) == pytest.approx(entry["nll"], abs=2e-4)
-        with Client(server.url) as client:
+        with Client(tuned.url) as client:
             ranking = client.rerank_text(body["nbest"])[0].ranking[0]
             assert isinstance(ranking.member_nll, tuple) and len(ranking.member_nll) == 2
+
+
+def test_a_client_that_leaves_the_weights_open_gets_the_tuned_ones(
+    tuned: Server, ensemble: Path
+) -> None:
+    here = Reranker.load([ensemble])
+    parser = [-30.5, -31.0, -30.0, -32.0, -33.0, -30.25]
+    scored = [{"tree": t, "score": s} for t, s in zip(CANDIDATES, parser, strict=True)]
+    with Client(tuned.url) as client:
+        expected = here.rerank(CANDIDATES, parser)
+        assert client.rerank(CANDIDATES, parser) == expected
+        assert client.rerank_lists([{"candidates": scored}]) == [expected]
+        # Of another weighing, the weight and the criterion; the members' weights stay tuned.
+        asked = Weighing(0.9, "token-perplexity")
+        both = TUNED.but(0.9, "token-perplexity")
+        expected = here.rerank(CANDIDATES, parser, both)
+        assert expected != here.rerank(CANDIDATES, parser)
+        assert client.rerank(CANDIDATES, parser, asked) == expected
+        text = bllip(CANDIDATES)
+        by_default, other = client.rerank_text(text), client.rerank_text(text, asked)
+        assert client.rerank_text(text, TUNED) == by_default != other

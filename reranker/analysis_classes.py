@@ -1,0 +1,126 @@
+"""Table 4.12 of Daniluk 2016: perplexity by part of speech; brackets are classes of their own."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from reranker.analysis_reading import LinearTree, Tick, perplexity, token_log_probabilities
+from reranker.analysis_report import aligned
+from reranker.checkpoint import Checkpoint
+from reranker.linearize import is_word
+from reranker.vocab import EOS
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+ALL = "all"
+# The thesis names its six classes and no tags; these are the Penn Treebank's (AUX: BLLIP's).
+WORD_CLASSES = {
+    "nouns": "NN NNS NNP NNPS",
+    "verbs": "VB VBD VBG VBN VBP VBZ MD AUX AUXG",
+    "adjectives": "JJ JJR JJS",
+    "adverbs": "RB RBR RBS WRB",
+    "personal pronouns": "PRP PRP$",
+    "determiners": "DT PDT WDT",
+    "prepositions": "IN TO",
+    "punctuation": ". , : `` '' -LRB- -RRB- -LSB- -RSB- -LCB- -RCB- HYPH NFP",
+}
+OTHER, OPENING, CLOSING, END = "other words", "opening brackets", "closing brackets", "end"
+_CLASS_OF = {tag: name for name, tags in WORD_CLASSES.items() for tag in tags.split()}
+_ORDER = (*WORD_CLASSES, OTHER, OPENING, CLOSING, END)
+
+
+class Total(NamedTuple):
+    """What a model loses on the tokens of a class."""
+
+    tokens: int
+    nll: float  # in nats
+
+    @property
+    def perplexity(self) -> float:
+        return perplexity(self.nll, self.tokens)
+
+
+def broad_class(kind: str) -> str:
+    """The class of a part of speech, a bracket or ``<eos>``.
+
+    >>> [broad_class(kind) for kind in ("NNS", "(NP", ")NP", "CD")]
+    ['nouns', 'opening brackets', 'closing brackets', 'other words']
+    """
+    if kind == EOS:
+        return END
+    if is_word(kind):
+        return _CLASS_OF.get(kind, OTHER)
+    return OPENING if kind[0] == "(" else CLOSING
+
+
+def totals_by_class(
+    checkpoint: Checkpoint,
+    trees: Sequence[LinearTree],
+    class_of: Callable[[str], str] = broad_class,
+    tick: Tick = lambda tokens: None,
+) -> dict[str, Total]:
+    """Of every class that occurs, in the order of the tables (else the alphabet's), and of all."""
+    found: dict[str, Total] = {}
+    for place, values in token_log_probabilities(checkpoint, trees, tick):
+        for kind, value in zip(trees[place].kinds, values, strict=True):
+            name = class_of(kind)
+            tokens, nll = found.get(name, (0, 0.0))
+            found[name] = Total(tokens + 1, nll - value)
+    order = {name: place for place, name in enumerate(_ORDER)}
+    names = sorted(found, key=lambda name: (order.get(name, 0), name))
+    everything = Total(
+        sum(one.tokens for one in found.values()), sum(one.nll for one in found.values())
+    )
+    return {name: found[name] for name in names} | {ALL: everything}
+
+
+@dataclass(frozen=True, slots=True)
+class ClassPerplexities:
+    """exp of the mean -log P over the tokens of each class, the class being that of the token
+    predicted; several models side by side. A word outside the vocabulary counts with the
+    probability of what stands for it, so models compare only if their vocabularies are the same.
+    """
+
+    models: dict[str, dict[str, Total]]
+
+    def text(self) -> str:
+        rows = [("predicted", "tokens", *self.models)]
+        for name, tokens in self._classes():
+            found = (totals[name].perplexity for totals in self.models.values())
+            rows.append((name, str(tokens), *(f"{figure:.2f}" for figure in found)))
+        return aligned(rows)
+
+    def to_json(self) -> Any:
+        return [
+            {
+                "model": model,
+                "classes": {
+                    name: {"tokens": one.tokens, "nll": one.nll, "perplexity": one.perplexity}
+                    for name, one in totals.items()
+                },
+            }
+            for model, totals in self.models.items()
+        ]
+
+    def draw(self, figure: Figure) -> None:
+        """A group of bars for each class, a bar for each model."""
+        names = [name for name, _ in self._classes()]
+        figure.set_size_inches(8, 1.5 + 0.12 * len(names) * (1 + len(self.models)))
+        axes = figure.subplots()
+        height = 0.8 / len(self.models)
+        for number, (model, totals) in enumerate(self.models.items()):
+            places = [place + number * height for place in range(len(names))]
+            values = [totals[name].perplexity for name in names]
+            axes.barh(places, values, height=height, align="edge", label=model)
+        axes.set(xlabel="perplexity", xscale="log")
+        axes.set_yticks([place + 0.4 for place in range(len(names))], names)
+        axes.invert_yaxis()
+        axes.grid(alpha=0.3, axis="x")
+        axes.legend()
+
+    def _classes(self) -> Iterable[tuple[str, int]]:
+        """Names and numbers of tokens, the same for every model."""
+        return [(name, one.tokens) for name, one in next(iter(self.models.values())).items()]

@@ -1,0 +1,97 @@
+"""Figure 2 of Takase et al. 2018: perplexity on the dev trees as training goes on."""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple
+
+from reranker.analysis_report import aligned, names
+from reranker.errors import InputError
+from reranker.textfiles import open_text
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+Measure = Literal["epochs", "tokens", "minutes"]
+LOG = "log.jsonl"
+
+
+class Evaluation(NamedTuple):
+    """One of the evaluations that `rerank train` makes on its way."""
+
+    epochs: float
+    tokens: int
+    minutes: float
+    perplexity: float
+
+
+def read_log(path: Path) -> list[Evaluation]:
+    """The evaluations in a ``log.jsonl``, or in that of a run's folder.
+
+    A line cut short, as a kill leaves it, is passed over. Raises InputError if the file cannot be
+    read or tells of no evaluation.
+    """
+    file = path / LOG if path.is_dir() else path
+    found = []
+    with open_text(file) as lines:
+        for line in lines:
+            try:
+                row = json.loads(line)
+                figures = (
+                    float(row["epoch"]), int(row["tokens"]), row["seconds"] / 60,
+                    float(row["dev_perplexity"]),
+                )  # fmt: skip
+            except (ValueError, KeyError, TypeError):
+                continue  # about the training loss, or torn
+            if math.isfinite(figures[3]):
+                found.append(Evaluation(*figures))
+    if not found:
+        raise InputError(f"{file}: tells of no evaluation; is it a log of `rerank train`?")
+    return found
+
+
+def read_curves(paths: Sequence[Path], by: Measure) -> Curves:
+    """The curves of several runs; a run is called by its folder."""
+    logs = {path: read_log(path) for path in paths}
+    folders = [(path if path.is_dir() else path.resolve().parent) for path in logs]
+    return Curves(dict(zip(names(folders), logs.values(), strict=True)), by)
+
+
+@dataclass(frozen=True, slots=True)
+class Curves:
+    """Dev perplexity per token of several runs, at each evaluation."""
+
+    runs: dict[str, list[Evaluation]]
+    by: Measure
+
+    def text(self) -> str:
+        rows = [("run", "evaluations", "best", "at epoch", "tokens", "minutes", "last")]
+        for name, evaluations in self.runs.items():
+            best = min(evaluations, key=lambda one: one.perplexity)
+            rows.append(
+                (
+                    name, str(len(evaluations)), f"{best.perplexity:.3f}", f"{best.epochs:.2f}",
+                    f"{best.tokens:,}", f"{best.minutes:.1f}", f"{evaluations[-1].perplexity:.3f}",
+                )
+            )  # fmt: skip
+        return aligned(rows)
+
+    def to_json(self) -> Any:
+        return [
+            {"run": name, "evaluations": [one._asdict() for one in evaluations]}
+            for name, evaluations in self.runs.items()
+        ]
+
+    def draw(self, figure: Figure) -> None:
+        """A line for each run, perplexity over ``by``."""
+        axes = figure.subplots()
+        for name, evaluations in self.runs.items():
+            places = [getattr(one, self.by) for one in evaluations]
+            axes.plot(places, [one.perplexity for one in evaluations], marker=".", label=name)
+        axes.set(xlabel=self.by, ylabel="dev perplexity per token", yscale="log")
+        axes.grid(alpha=0.3, which="both")
+        axes.legend()

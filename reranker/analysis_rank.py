@@ -1,0 +1,160 @@
+"""Table 5 of Takase et al. 2018: the rank of the matrix of log-probabilities."""
+
+from __future__ import annotations
+
+import copy
+import random
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
+
+import torch
+from torch import Tensor
+
+from reranker.analysis_mixture import component_layers
+from reranker.analysis_reading import LinearTree, Tick, at, readings
+from reranker.analysis_report import aligned
+from reranker.checkpoint import Checkpoint
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+_EPSILON = torch.finfo(torch.float64).eps
+_BLOCK = 1 << 23  # elements of [tokens, J, V] at a time
+_LARGE = 1e-3
+
+
+@dataclass(frozen=True, slots=True)
+class MatrixRank:
+    """Of one model's A~ (equation 9): a row log P(. | c) for each of some contexts c."""
+
+    model: str
+    contexts: int
+    symbols: int
+    bound: int
+    """The most it could be: D + 2 for one softmax (A = H W^T + 1 b^T - z 1^T, with the rows'
+    normalisers z; without bias and normaliser it would be D), else what its sides allow."""
+    singular_values: tuple[float, ...]  # the greatest first
+
+    @property
+    def tolerance(self) -> float:
+        """Singular values up to this are taken for rounding: the greatest times the longer side
+        times float64's epsilon, as in numpy.linalg.matrix_rank, MATLAB and Numerical Recipes."""
+        return self.singular_values[0] * max(self.contexts, self.symbols) * _EPSILON
+
+    @property
+    def rank(self) -> int:
+        return sum(value > self.tolerance for value in self.singular_values)
+
+    @property
+    def large(self) -> int:
+        """How many singular values are above a thousandth of the greatest."""
+        return sum(value > _LARGE * self.singular_values[0] for value in self.singular_values)
+
+
+def matrix_rank(
+    checkpoint: Checkpoint,
+    trees: Sequence[LinearTree],
+    name: str,
+    tokens: int,
+    seed: int = 0,
+    tick: Tick = lambda tokens: None,
+) -> MatrixRank:
+    """Of ``tokens`` contexts, or all there are if fewer, from whole trees drawn at random.
+
+    A context is what has been read since a tree's start, so no two rows are equal by design: the
+    first context, nothing, counts once. Everything is computed in float64, since float32's rounding
+    alone has full rank. Memory: two matrices of ``tokens`` times the vocabulary; time: that times
+    the shorter side.
+    """
+    exact = replace(checkpoint, model=copy.deepcopy(checkpoint.model).double())
+    chosen, positions = _contexts(checkpoint, trees, tokens, seed)
+    matrix = torch.cat(_rows(exact, chosen, positions, tick))
+    model = checkpoint.model
+    sides = min(matrix.shape)
+    bound = sides if component_layers(model) else min(sides, model.output_weight.shape[1] + 2)
+    values = torch.linalg.svdvals(matrix)
+    return MatrixRank(name, matrix.shape[0], matrix.shape[1], bound, tuple(values.tolist()))
+
+
+def _contexts(
+    checkpoint: Checkpoint, trees: Sequence[LinearTree], tokens: int, seed: int
+) -> tuple[list[LinearTree], list[list[int]]]:
+    """Trees, and of each the positions whose contexts are new: ``tokens`` in all."""
+    seen: set[tuple[int, ...]] = set()
+    chosen, positions = [], []
+    for tree in random.Random(seed).sample(trees, len(trees)):
+        ids = tuple(checkpoint.vocabulary.encode(tree.tokens))
+        fresh = [end for end in range(len(ids)) if ids[:end] not in seen]
+        fresh = fresh[: tokens - len(seen)]
+        seen.update(ids[:end] for end in fresh)
+        chosen.append(tree)
+        positions.append(fresh)
+        if len(seen) == tokens:
+            break
+    return chosen, positions
+
+
+def _rows(
+    checkpoint: Checkpoint, trees: Sequence[LinearTree], positions: list[list[int]], tick: Tick
+) -> list[Tensor]:
+    """log P of the whole vocabulary at the positions, [n, V] each."""
+    parts = []
+    for reading in readings(checkpoint, trees, tick):
+        wanted = torch.zeros_like(reading.wanted)
+        for column, place in enumerate(reading.places):
+            wanted[positions[place], column] = True
+        picked = at(reading.features, wanted)
+        count, mixture = picked.log_weights.shape
+        step = max(1, _BLOCK // (mixture * len(checkpoint.vocabulary)))
+        for start in range(0, count, step):
+            some = picked._replace(
+                components=picked.components[start : start + step],
+                log_weights=picked.log_weights[start : start + step],
+            )
+            parts.append(checkpoint.model.log_probabilities(some))
+    return parts
+
+
+@dataclass(frozen=True, slots=True)
+class Ranks:
+    """Of several models, each on a sample of contexts (the paper: all of a corpus)."""
+
+    models: tuple[MatrixRank, ...]
+
+    def text(self) -> str:
+        rows: list[tuple[str, ...]] = [
+            ("model", "contexts", "symbols", "at most", "rank", "over 1e-3", "tolerance")
+        ]
+        for one in self.models:
+            counts = (one.contexts, one.symbols, one.bound, one.rank, one.large)
+            rows.append((one.model, *map(str, counts), f"{one.tolerance:.1e}"))
+        return aligned(rows)
+
+    def to_json(self) -> Any:
+        return [
+            {
+                "model": one.model,
+                "contexts": one.contexts,
+                "symbols": one.symbols,
+                "at_most": one.bound,
+                "rank": one.rank,
+                "over_a_thousandth": one.large,
+                "tolerance": one.tolerance,
+                "singular_values": one.singular_values,
+            }
+            for one in self.models
+        ]
+
+    def draw(self, figure: Figure) -> None:
+        """Singular values in their order, as shares of the greatest."""
+        axes = figure.subplots()
+        for one in self.models:
+            greatest = one.singular_values[0]
+            shares = [value / greatest for value in one.singular_values if value > 0]
+            (line,) = axes.plot(range(1, len(shares) + 1), shares)
+            line.set_label(f"{one.model}: rank {one.rank}")
+            axes.axhline(one.tolerance / greatest, color=line.get_color(), linestyle=":")
+        axes.set(xlabel="number", ylabel="singular value / the greatest", yscale="log")
+        axes.grid(alpha=0.3)
+        axes.legend(title="dotted: the tolerance")

@@ -1,0 +1,82 @@
+"""eval/tables: a study from data to figures, on a dozen sentences."""
+
+from __future__ import annotations
+
+import json
+import signal
+import subprocess
+import time
+from pathlib import Path
+
+import pytest
+
+from tests.eval.toy_study import STUDY, command, make, write_data
+
+FLAGS = ("--budget", "0.02", "--shrink", "4")
+
+
+@pytest.fixture
+def study(tmp_path: Path) -> Path:
+    write_data(tmp_path / "data")
+    path = tmp_path / "toy.toml"
+    path.write_text(STUDY, encoding="utf-8")
+    return path
+
+
+def test_every_row_is_filled_and_an_interrupted_run_goes_on(study: Path, tmp_path: Path) -> None:
+    data, work, page = tmp_path / "data", tmp_path / "work", tmp_path / "results.md"
+    page.write_text("# Ours\n<!-- choice -->\nold\n<!-- end of choice -->\nbelow\n", "utf-8")
+    first = work / "models" / "doc-1.pt"
+    running = subprocess.Popen(command(study, data, work, *FLAGS, "--workers", "1"))
+    while not first.exists():
+        assert running.poll() is None
+        time.sleep(0.05)
+    running.send_signal(signal.SIGTERM)
+    assert running.wait() == 130
+    assert not (work / "scored" / "lstm-1.dev.lists.jsonl").exists()
+    trained_at = first.stat().st_mtime_ns
+
+    done = make(study, data, work, *FLAGS, "--workers", "1")
+    assert done.returncode == 0, done.stderr
+    assert first.stat().st_mtime_ns == trained_at
+    choice = json.loads((work / "choice.json").read_text("utf-8"))
+    assert choice["sets"]["dev"]["sentences"] == 12
+    # Gold is first in every second list. FRAG for S costs one bracket of four, the flat tree VP:
+    # its S, NP and NP match of 4.  12 lists: 6 * 4 + 6 * 3 matched, 48 gold, 24 + 18 brackets.
+    assert choice["sets"]["dev"]["parser"] == pytest.approx(100 * 2 * 42 / (48 + 42))
+    assert choice["sets"]["dev"]["oracle"] == 100
+    # One of the three at random: 4 + 3 + 3 matched of 4 + 3 + 4.
+    assert choice["sets"]["dev"]["random"] == pytest.approx(100 * 2 * 10 / (12 + 11))
+    rows = {row["name"]: row for row in choice["rows"]}
+    assert {name: len(row["sets"]["dev"]["alone"]) for name, row in rows.items()} == {
+        "LSTM": 1,
+        "DOC": 2,
+        "DOC x 2": 1,
+    }
+    for row in rows.values():
+        figures = row["sets"]["dev"]
+        assert all(1 < one < 100 for one in figures["perplexity"])
+        assert all(0 < one["f1"] <= 100 for one in figures["alone"] + figures["mixed"])
+        assert 0 < figures["mixed_against_parser"]["randomisation_p"] <= 1
+        assert ("mixed_against_reference" in figures) == (row["name"] != "DOC")
+        assert min(figures["seconds"]) > 0
+        assert row["signature"].startswith("version=")
+        assert all(one.startswith("rerank train --config") for one in row["commands"])
+    singles = rows["DOC"]["sets"]["dev"]["perplexity"]
+    assert rows["DOC x 2"]["sets"]["dev"]["perplexity"][0] < sum(singles) / 2
+
+    words = (work / "words.md").read_text("utf-8")
+    assert "| model | seeds | parameters | trained tokens | toy dev | printed |" in words
+    assert "failed" not in words
+
+    # Nothing is left to do, and what is there is put where it belongs.
+    again = make(
+        study, data, work, *FLAGS, "--workers", "1", "--only", "choice", "--into", str(page)
+    )
+    assert again.returncode == 0, again.stderr
+    assert "doc-1" not in again.stderr
+    assert page.read_text("utf-8").startswith("# Ours\n<!-- choice -->\n**Which chooses best.**")
+    assert page.read_text("utf-8").endswith("<!-- end of choice -->\nbelow\n")
+    other = make(study, data, work, *FLAGS, "--workers", "2")
+    assert other.returncode == 2
+    assert "was begun with minutes of training for each model" in other.stderr

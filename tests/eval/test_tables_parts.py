@@ -1,0 +1,192 @@
+"""eval/tables: its parts, on numbers and trees that fit on the screen."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from reranker.errors import InputError
+from reranker.trees import Tree
+from tests.eval.toy_study import STUDY, TABLES, make, module, write_data
+from tests.reranker.tuned_lists import BEST, GOLD, WORSE, WORST, entry, ranked
+
+figures, prepare = module("figures"), module("prepare")
+report, studies, work = module("report"), module("study"), module("work")
+
+
+def test_lists_are_taken_from_everywhere() -> None:
+    assert prepare.spread(7, 3) == [1, 3, 5]
+    assert prepare.spread(3, 0) == prepare.spread(3, 3) == prepare.spread(3, 9) == [0, 1, 2]
+    assert prepare.spread(1575, 300)[:2] == [2, 7]
+
+
+def test_text_becomes_trees_that_linearise_to_it() -> None:
+    lines = [" no it was n't \n", "\n", " The N ( <unk> \n", "end\n"]
+    found = list(prepare.text_trees(iter(lines), words_per_tree=5))
+    assert found == [
+        "(TOP (W no) (W it) (W was) (W n't) (W ¶))",
+        "(TOP (W ^the) (W ^n) (W -LRB-) (W <unk>) (W ¶) (W end))",
+    ]
+    # As many tokens as words and line ends, with <eos> at the end of each tree.
+    assert sum(len(Tree.from_string(one).leaves()) + 1 for one in found) == 9 + 4
+
+
+def test_gold_trees_lose_traces_and_function_tags() -> None:
+    tree = Tree.from_string(
+        "( (S (NP-SBJ-1 (DT The) (NN cat)) (VP (VBZ sits) (S (NP-SBJ (-NONE- *-1)))) (. .)) )"
+    )
+    cleaned = "(TOP (S (NP (DT The) (NN cat)) (VP (VBZ sits)) (. .)))"
+    assert prepare.cleaned(tree) == cleaned
+    assert prepare.cleaned(Tree.from_string(cleaned)) == cleaned
+
+
+def test_perplexity_is_of_averaged_probabilities() -> None:
+    one, two = np.log([0.5, 0.25]), np.log([0.5, 0.75])
+    assert figures.perplexity([one]) == pytest.approx((1 / (0.5 * 0.25)) ** 0.5)
+    assert figures.perplexity([one, two]) == pytest.approx(2)  # 0.5 and 0.5
+
+
+def test_log_probabilities_of_tokens(tmp_path: Path) -> None:
+    path = tmp_path / "scored.jsonl"
+    first = {"ranking": [{"token_scores": [["it", -1.5], ["<eos>", -0.5]]}]}
+    path.write_text(json.dumps(first) + "\n" + json.dumps(first) + "\n", "utf-8")
+    assert figures.token_log_probabilities(path).tolist() == [-1.5, -0.5, -1.5, -0.5]
+    path.write_text(json.dumps(first) + "\n" + json.dumps({"ranking": []}) + "\n", "utf-8")
+    with pytest.raises(InputError, match="2: the tree was not scored"):
+        figures.token_log_probabilities(path)
+
+
+@pytest.fixture
+def lists(tmp_path: Path) -> object:
+    """Two sentences scored by models a and b, which list candidates in other orders."""
+    gold = tmp_path / "gold.mrg"
+    gold.write_text(f"{GOLD}\n{GOLD}\n", "utf-8")
+    paths = {}
+    for name, nlls in {"a": (3.0, 2.0, 9.0), "b": (1.0, 4.0, 9.0)}.items():
+        trees = zip((WORSE, BEST, WORST), nlls, strict=True)
+        found = [entry(place, tree, nll, -10.0 - place) for place, (tree, nll) in enumerate(trees)]
+        paths[name] = tmp_path / f"{name}.jsonl"
+        found.sort(key=lambda one: str(one["nll"]))
+        paths[name].write_text(ranked(found, found), "utf-8")
+    return figures.Lists(paths, gold, True)
+
+
+def test_models_are_scored_apart_and_summed(lists: object) -> None:
+    def alone(*names: str) -> list[int]:
+        counts: list[int] = figures.choice(lists.of(names), None).alone[0].tolist()  # type: ignore[attr-defined]
+        return counts
+
+    best, worse = [4, 4, 4], [3, 4, 3]
+    assert alone("a") == best
+    assert alone("b") == worse
+    assert alone("a", "b") == worse  # 4 nats against 6
+    # At random: (3 + 4 + 0) / 3 matched of (3 + 4 + 1) / 3, gold 4.
+    assert lists.random_f1() == pytest.approx(100 * 2 * 7 / (12 + 8))  # type: ignore[attr-defined]
+
+
+def test_f1_and_the_share_of_the_gap() -> None:
+    parser = np.array([[3, 4, 3], [3, 4, 3]])
+    chosen, oracle = np.array([[4, 4, 4], [3, 4, 3]]), np.array([[4, 4, 4], [4, 4, 4]])
+    found = figures.f1_figures(chosen, parser, oracle)
+    low, f1 = 100 * 12 / 14, 100 * 14 / 15
+    assert found["f1"] == pytest.approx(f1)
+    assert found["halves"] == [100, pytest.approx(low)]
+    assert found["gap_closed"] == pytest.approx(100 * (f1 - low) / (100 - low))
+
+
+def test_a_table_is_put_between_its_markers(tmp_path: Path) -> None:
+    page = tmp_path / "results.md"
+    page.write_text("a\n<!-- one -->\nold\n<!-- end of one -->\nb\n", "utf-8")
+    report.put(page, "one", r"\1 new" + "\n")
+    assert page.read_text("utf-8") == "a\n<!-- one -->\n\\1 new\n<!-- end of one -->\nb\n"
+    with pytest.raises(InputError, match="no place for the table: <!-- two -->"):
+        report.put(page, "two", "")
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "message"),
+    [
+        ('config = "tiny.toml"', 'config = "none.toml"', "no none.toml in"),
+        ("seeds = 2", "sedes = 2", "doc: 'sedes' is no setting"),
+        ('models = ["lstm"] }', 'models = ["gru"] }', "there is no 'gru'"),
+        ('reference = "DOC"', 'reference = "DCO"', "there is no row 'DCO'"),
+        ('nbest = "dev.nbest"', "", "F1 needs sets with nbest"),
+        ('title = "Which chooses best"', "", "tables.choice: title is missing"),
+        ("seeds = 2", "model = { components = [1] }", "models.doc: components takes one count"),
+        ("[data]", "shrink = 3\n[data]", "embedding_size 64 cannot be divided by 3"),
+    ],
+)
+def test_a_wrong_study_is_told_before_anything_is_done(
+    old: str, new: str, message: str, tmp_path: Path
+) -> None:
+    path = tmp_path / "study.toml"
+    path.write_text(STUDY.replace(old, new, 1), "utf-8")
+    with pytest.raises(InputError) as caught:
+        studies.Study.read(path)
+    assert message in str(caught.value)
+    assert "study.toml" in str(caught.value)
+
+
+def test_shrink_divides_sizes_and_seeds_are_replaced(tmp_path: Path) -> None:
+    path = tmp_path / "study.toml"
+    path.write_text(STUDY, "utf-8")
+    study = studies.Study.read(path, ["words"], shrink=4, seeds=3)
+    assert study.settings("doc")["model"]["embedding_size"] == 16
+    assert study.settings("doc")["model"]["hidden_sizes"] == [40, 40, 32]
+    assert study.all_runs() == ["doc-1", "doc-2", "doc-3", "lstm-1", "lstm-2", "lstm-3"]
+    assert study.members(study.tables["words"].rows[1]) == ["doc-1", "lstm-1"]
+
+
+def test_missing_data_are_named(tmp_path: Path) -> None:
+    path = tmp_path / "study.toml"
+    path.write_text(STUDY, "utf-8")
+    write_data(tmp_path)
+    (tmp_path / "dev.nbest").unlink()
+    done = make(path, tmp_path, tmp_path / "work")
+    assert done.returncode == 2
+    assert f"needs data that are not here:\n  {tmp_path / 'dev.nbest'}\n" in done.stderr
+    assert "--data" in done.stderr
+    assert "train.mrg" not in done.stderr
+
+
+def test_a_work_folder_is_of_one_run(tmp_path: Path) -> None:
+    with work.Work(tmp_path, {"shrink": 2}, 1, 1), pytest.raises(InputError, match="another run"):
+        work.Work(tmp_path, {"shrink": 2}, 1, 1)
+    with work.Work(tmp_path, {"shrink": 2}, 1, 1):
+        pass
+    with pytest.raises(InputError, match="begun with shrink 2, now it is 4"):
+        work.Work(tmp_path, {"shrink": 4}, 1, 1)
+
+
+def test_a_step_that_fails_leaves_the_others_alone(tmp_path: Path) -> None:
+    folder = tmp_path / "work"
+    gold = tmp_path / "gold.mrg"
+    gold.write_text(GOLD + "\n", "utf-8")
+    with work.Work(folder, {}, 2, 1) as here:
+        out = folder / "list.jsonl"
+        good = ["convert", str(gold), "--to", "jsonl", "--out", str(out)]
+        here.run(
+            [
+                work.Step("bad", ["convert", "nowhere", "--to", "jsonl"], folder / "none"),
+                work.Step("good", good, out),
+            ]
+        )
+        assert list(here.failures) == ["bad"]
+        assert "nowhere" in here.failures["bad"]
+        assert out.exists()
+        assert here.seconds("good") > 0
+        assert here.command("good").startswith("rerank convert")
+
+
+def test_the_open_study_and_the_recipes_are_whole() -> None:
+    paths = [TABLES / "open.toml", *(TABLES.parent / "recipes").glob("*.toml")]
+    assert len(paths) == 5
+    for path in paths:
+        study = studies.Study.read(path)
+        shown = {
+            name for table in study.tables.values() for row in table.rows for name in row.models
+        }
+        assert shown == set(study.models), f"{path}: a model that no table shows"
