@@ -8,9 +8,11 @@ import torch
 
 from models import AwdLstmDoc
 from models.awd_lstm_doc import Config
+from models.coarse import coarse_output
 from reranker import scoring
+from reranker.lanes import Call, Stopped
 from reranker.linearize import linearize
-from reranker.scoring import edge_log_probabilities, score_one_by_one
+from reranker.scoring import Walk, edge_log_probabilities, score_one_by_one
 from reranker.trees import Tree
 from reranker.trie import Trie
 from tests.reranker.ensembles import CANDIDATES, untrained
@@ -86,3 +88,30 @@ def test_scores_are_the_same_to_the_last_bit_whatever_is_beside_them(
     assert [totals([one])[0] for one in sequences[:20]] == together[:20]
     assert totals(sequences[7:40]) == together[7:40]
     assert totals(sequences[::-1]) == together[::-1]
+
+
+def test_a_walk_gives_bounds_of_all_and_exact_values_of_some(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    trie = Trie(SEQUENCES, EOS)
+    expected = edge_log_probabilities(MEMBER.model, trie)
+    weight, bias = MEMBER.model.output_weight, MEMBER.model.decoder_bias
+    coarse = coarse_output(weight, bias, frequent=4, clusters=3)
+    assert coarse is not None
+    for rows in (2, 4_096):
+        monkeypatch.setattr(scoring, "MAX_ROWS", rows)
+        walk = Walk(MEMBER.model, trie)
+        bounds = walk.upper_bounds(coarse)
+        assert (bounds >= expected - 1e-6).all()
+        assert (bounds > expected + 0.01).any()
+        some = np.array([0, 3, 4, trie.edges - 1])
+        assert walk.exact(some).tolist() == expected[some].tolist()
+        assert walk.exact(np.arange(trie.edges)).tolist() == expected.tolist()
+        assert walk.exact(some[:0]).tolist() == []
+
+
+def test_a_call_that_is_over_is_not_gone_on_with() -> None:
+    call = Call()
+    call.end()
+    with pytest.raises(Stopped):
+        edge_log_probabilities(MEMBER.model, Trie(SEQUENCES, EOS), call)
