@@ -2,7 +2,7 @@ PYTHON ?= python3
 BIN := .venv/bin
 INSTALLED := .venv/.installed
 
-.PHONY: install check test demo serve bench clean
+.PHONY: install check test demo serve bench tables clean
 
 install: $(INSTALLED)
 
@@ -39,6 +39,12 @@ LISTS ?= ../shared/data/nbest/gum_dev_50best.txt.gz
 BENCH ?= --paper-size
 bench: install
 	$(BIN)/python -m benchmarks.scoring --lists $(LISTS) $(if $(AUTHORS),--authors $(AUTHORS)) $(BENCH)
+
+# Under an hour on two cores: every model of both papers trained small and compared, into
+# runs/tables-open. What the figures mean, and longer runs: docs/results.md.
+DATA ?= ../shared/data
+tables: install
+	$(BIN)/python eval/tables/make.py eval/tables/open.toml --data $(DATA) --budget 50 --sentences 300
 
 clean:
 	rm -rf .venv build dist *.egg-info *.tmp .mypy_cache .ruff_cache .pytest_cache \

@@ -33,6 +33,7 @@ from reranker.textfiles import open_text
 
 RERANK = str(Path(sys.executable).with_name("rerank"))
 CONNECTIONS = 96
+TOGETHER = 8  # lists in a request of a pipeline that sends what it has parsed
 
 
 def main() -> None:
@@ -59,7 +60,8 @@ def run_command(
     lists: list[bytes], models: list[str], folder: Path
 ) -> tuple[list[dict[str, Any]], float]:
     """What the command writes, and its candidates a second without the time it takes to start."""
-    seconds, rows = [], []
+    seconds: list[float] = []
+    rows: list[dict[str, Any]] = []
     for part in (lists[:1], lists):
         (folder / "lists").write_bytes(b"".join(part))
         command = [RERANK, "--nbest", str(folder / "lists"), "--models", *models]
@@ -158,22 +160,28 @@ async def measure(
         idle.put_nowait(connection)
         report_right("one by one", answers, expected)
 
-        async def ask(place: int) -> tuple[int, bytes]:
+        async def ask(body: bytes) -> tuple[int, bytes]:
             free = await idle.get()
             try:
-                return await free.ask(lists[place])
+                return await free.ask(body)
             finally:
                 idle.put_nowait(free)
 
-        order = list(range(len(lists)))
-        started = time.perf_counter()
-        answers = await asyncio.gather(*map(ask, order))
-        seconds = time.perf_counter() - started
-        report_right("coalesced", answers, expected)
         candidates = sum(len(row["ranking"]) for row in expected)
-        rate = candidates / seconds
-        share = 100 * rate / command_rate
-        print(f"service at saturation: {rate:.0f} candidates/s, {share:.0f} % of the command's")
+        for together in (TOGETHER, 1):
+            starts = range(0, len(lists), together)
+            bodies = [b"".join(lists[start : start + together]) for start in starts]
+            started = time.perf_counter()
+            answers = await asyncio.gather(*map(ask, bodies))
+            seconds = time.perf_counter() - started
+            if together == 1:
+                report_right("coalesced", answers, expected)
+            assert all(status == 200 for status, _ in answers)
+            rate = candidates / seconds
+            print(
+                f"service at saturation, {together} list(s) a request: {rate:.0f} candidates/s, "
+                f"{100 * rate / command_rate:.0f} % of the command's"
+            )
         per_second = len(lists) / seconds
         await half_load(lists, idle, per_second / 2)
     await overload(lists, expected, port, process, 10 * per_second, overload_seconds)

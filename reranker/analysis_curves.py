@@ -93,5 +93,7 @@ class Curves:
             places = [getattr(one, self.by) for one in evaluations]
             axes.plot(places, [one.perplexity for one in evaluations], marker=".", label=name)
         axes.set(xlabel=self.by, ylabel="dev perplexity per token", yscale="log")
+        for plain_numbers in (axes.yaxis.set_major_formatter, axes.yaxis.set_minor_formatter):
+            plain_numbers("{x:g}")
         axes.grid(alpha=0.3, which="both")
         axes.legend()

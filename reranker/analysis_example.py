@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import torch
 
 from reranker.analysis_attention import plain, reach_of
-from reranker.analysis_reading import LinearTree, at, readings
+from reranker.analysis_reading import LinearTree, at, perplexity, readings
 from reranker.analysis_report import aligned
 from reranker.checkpoint import Checkpoint
 from reranker.errors import InputError
@@ -66,7 +66,7 @@ def predict(checkpoint: Checkpoint, tree: LinearTree, token: int, name: str) -> 
     return Prediction(
         name,
         symbols[target],
-        math.exp(-float(log_probabilities[target])),
+        perplexity(-float(log_probabilities[target]), 1),
         tuple(
             (symbols[number], value)
             for number, value in zip(best.indices.tolist(), best.values.tolist(), strict=True)
@@ -121,14 +121,19 @@ class Example:
         }
 
     def draw(self, figure: Figure) -> None:
-        """A row for each model, a column for each token in view, shaded by attention."""
+        """A row for each model, a column for each token in view, shaded by attention; grey where a
+        model does not look."""
         shown = self._shown()
         figure.set_size_inches(3 + 0.7 * len(shown), 1.5 + 0.9 * len(self.predictions))
         axes = figure.subplots()
         shares = [
-            [(one.attention or {}).get(place, 0.0) for place in shown] for one in self.predictions
+            [(one.attention or {}).get(place, math.nan) for place in shown]
+            for one in self.predictions
         ]
-        image = axes.imshow(shares, cmap="Blues", aspect="auto", vmin=0)
+        every_weight = (w for one in self.predictions for w in (one.attention or {}).values())
+        greatest = max(every_weight, default=1.0)
+        axes.set_facecolor("lightgrey")
+        image = axes.imshow(shares, cmap="Blues", aspect="auto", vmin=0, vmax=greatest)
         axes.set_xticks(
             range(len(shown)),
             [plain(self._token(place)) for place in shown],

@@ -138,7 +138,7 @@ class Variation:
             axes.set(
                 title=title, xlabel="softmax", ylabel="mean pi", xticks=range(1, len(bars) + 1)
             )
-            axes.legend()
+            axes.legend(loc="center left", bbox_to_anchor=(1, 0.5))  # beside the bars
 
 
 @dataclass(frozen=True, slots=True)
@@ -192,7 +192,7 @@ class LayerWeights:
                 axes.bar([each or "all" for each in columns], heights, bottom=bottom, label=layer)
                 bottom = [low + height for low, height in zip(bottom, heights, strict=True)]
             axes.set(title=one.model, xlabel="next token", ylabel="weight in the mixture")
-            axes.legend()
+            axes.legend(loc="center left", bbox_to_anchor=(1, 0.5))  # beside the bars
 
 
 def _predicted(symbol: str) -> int:

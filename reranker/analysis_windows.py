@@ -85,7 +85,11 @@ class Windows:
             means = [statistics.mean(each) for each in found]
             spreads = [statistics.stdev(each) if len(each) > 1 else 0.0 for each in found]
             axes.errorbar(windows, means, spreads, marker=".", capsize=3, label=architecture)
-        axes.set(xlabel="window", ylabel="perplexity per token")
+        axes.set(
+            xlabel="window",
+            ylabel="perplexity per token",
+            xticks=sorted({one.window for one in self.points}),
+        )
         axes.grid(alpha=0.3)
         axes.legend()
 

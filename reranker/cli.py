@@ -75,11 +75,10 @@ def main(argv: Sequence[str] | None = None) -> int:
         parser.add_argument(
             "--version", action="version", version=f"parse-reranker {version('parse-reranker')}"
         )
-    module.add_arguments(parser)
-    arguments = parser.parse_args(given)
     signal.signal(signal.SIGTERM, _interrupt)
     try:
-        return module.run(arguments)
+        module.add_arguments(parser)
+        return module.run(parser.parse_args(given))
     except RerankError as error:
         print(f"rerank: {error}", file=sys.stderr)
         return 2

@@ -12,6 +12,7 @@ from pydantic import BaseModel
 from pydantic.json_schema import models_json_schema
 
 from service import schemas
+from service.access import OPEN_PATHS
 
 _REFERENCE = "#/components/schemas/{model}"
 _FORMS = (
@@ -24,7 +25,7 @@ _ERRORS = {
     400: "not JSON",
     401: "no key, or a wrong one",
     403: "not an admin key",
-    408: "the body took too long to arrive",
+    408: "the head, or then the body, took too long to arrive",
     409: "the new models cannot be loaded; the old ones stay",
     413: "the body is too long",
     415: "neither JSON nor text",
@@ -105,6 +106,10 @@ def describe(app: FastAPI, has_keys: bool) -> dict[str, Any]:
                 "header": {"type": "apiKey", "in": "header", "name": "X-API-Key"},
             }
             document["security"] = [{"bearer": []}, {"header": []}]
+        for path in OPEN_PATHS:
+            operation = document["paths"][path]["get"]
+            operation["security"] = []
+            del operation["responses"]["401"]
         app.openapi_schema = document
     return app.openapi_schema
 

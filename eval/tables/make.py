@@ -23,11 +23,12 @@ from pathlib import Path
 from typing import Any
 
 from figures import FOLDS
-from prepare import Prepared, prepare, source_files
+from prepare import prepare, source_files
 from report import markdown, put
-from results import Results, checkpoint_path, lists_path, text_path
+from results import Results
+from steps import checkpoint_path, scoring, training, waves
 from study import Study, to_toml
-from work import Step, Work
+from work import Work
 
 from reranker.errors import RerankError
 from reranker.output import open_whole
@@ -58,6 +59,7 @@ def _make(arguments: argparse.Namespace) -> int:
     minutes = arguments.budget and TRAINING_SHARE * arguments.budget * arguments.workers / len(runs)
     settings = {
         "minutes of training for each model": round(minutes, 4),
+        "epochs": arguments.epochs,
         "shrink": study.shrink,
         "sentences": arguments.sentences,
         "device": arguments.device,
@@ -71,13 +73,16 @@ def _make(arguments: argparse.Namespace) -> int:
     with Work(folder, settings, arguments.workers, arguments.threads) as work:
         for name in study.models:
             work.write(folder / "configs" / f"{name}.toml", to_toml(study.settings(name)))
-        print(f"{len(runs)} models, {minutes:.2f} minutes each", file=sys.stderr)
+        length = _length(arguments, minutes)
+        print(f"{len(runs)} models, each trained {length}", file=sys.stderr)
         prepared = prepare(study, arguments.data, folder / "data", arguments.sentences)
         options = ["--device", arguments.device, "--threads", str(arguments.threads)]
-        budget = ["--budget", f"{minutes:.4f}"] if minutes else []
-        for models in _waves(study):
+        # Under a budget nothing else ends training, or the quickest models would get less of it.
+        budget = ["--budget", f"{minutes:.4f}", "--epochs", "0"] if minutes else []
+        budget += ["--epochs", f"{arguments.epochs:g}"] if arguments.epochs else []
+        for models in waves(study):
             work.run(
-                _training(study, name, number, folder, prepared, [*budget, *options])
+                training(study, name, number, folder, prepared, [*budget, *options])
                 for name, number in models
                 if study.models[name].start_from == ""
                 or checkpoint_path(folder, f"{study.models[name].start_from}-{number}").exists()
@@ -86,12 +91,10 @@ def _make(arguments: argparse.Namespace) -> int:
             if not checkpoint_path(folder, run).exists():
                 work.failures.setdefault(run, "what it starts from failed")
         trained = [run for run in runs if run not in work.failures]
-        work.run(
-            step for run in trained for step in _scoring(study, run, folder, prepared, options)
-        )
+        work.run(step for run in trained for step in scoring(study, run, folder, prepared, options))
         results = Results(study, work, prepared)
         made = {
-            name: {**results.table(table), "method": _method(arguments, study, minutes, table.kind)}
+            name: {**results.table(table), "method": _method(arguments, study, length, table.kind)}
             for name, table in study.tables.items()
         }
         for name, table in made.items():
@@ -99,6 +102,7 @@ def _make(arguments: argparse.Namespace) -> int:
                 "commands": [_command(arguments)],
                 "budget_minutes": arguments.budget,
                 "minutes_each": minutes,
+                "epochs": arguments.epochs,
                 "settings": settings,
             }
             text = markdown(table)
@@ -113,63 +117,19 @@ def _make(arguments: argparse.Namespace) -> int:
         return 1 if work.failures else 0
 
 
-def _waves(study: Study) -> list[list[tuple[str, int]]]:
-    """Models and seeds to train, first those that need no other; first seeds first."""
-    waves: dict[int, list[tuple[int, str]]] = {}
-    for name, model in study.models.items():
-        depth, start = 0, model.start_from
-        while start:
-            depth, start = depth + 1, study.models[start].start_from
-        waves.setdefault(depth, []).extend((seed, name) for seed in range(1, model.seeds + 1))
-    first_seeds_first = [sorted(waves[depth], key=lambda one: one[0]) for depth in sorted(waves)]
-    return [[(name, seed) for seed, name in wave] for wave in first_seeds_first]
+def _length(arguments: argparse.Namespace, minutes: float) -> str:
+    """How long every model is trained."""
+    if minutes:
+        return f"for {minutes:.3g} minutes"
+    if arguments.epochs:
+        return f"for {arguments.epochs:g} epochs"
+    return "as long as its configuration says"
 
 
-def _training(
-    study: Study, name: str, seed: int, folder: Path, prepared: Prepared, options: Sequence[str]
-) -> Step:
-    run, start = f"{name}-{seed}", study.models[name].start_from
-    out = checkpoint_path(folder, run)
-    arguments = ["train", "--config", folder / "configs" / f"{name}.toml"]
-    arguments += ["--train", prepared.train, "--dev", prepared.dev, "--out", out]
-    arguments += ["--log-folder", folder / "training" / run, "--seed", seed]
-    if start:
-        arguments += ["--start-from", checkpoint_path(folder, f"{start}-{seed}")]
-    return Step(run, [*map(str, arguments), *options], out)
-
-
-def _scoring(
-    study: Study, run: str, folder: Path, prepared: Prepared, options: Sequence[str]
-) -> list[Step]:
-    """The trees of every set, for perplexity, and its lists, if a table asks for their F1."""
-    tables = study.tables.values()
-    in_f1 = {
-        (member, name)
-        for table in tables
-        if table.kind == "F1"
-        for row in table.rows
-        for member in study.members(row)
-        for listed in table.sets
-        for name in (listed, study.sets[listed].weight_from)
-    }
-    steps = []
-    for name in study.sets:
-        kinds = [("text", prepared.text(name), text_path(folder, run, name), ["--token-scores"])]
-        if (run, name) in in_f1:
-            kinds.append(("", prepared.lists(name), lists_path(folder, run, name), []))
-        for kind, nbest, out, more in kinds:
-            arguments = ["--nbest", nbest, "--models", checkpoint_path(folder, run)]
-            arguments += ["--output", "ranked", "--out", out, "--resume", *more]
-            label = f"{run}:{name}:{kind}".removesuffix(":")
-            steps.append(Step(label, [*map(str, arguments), *options], out))
-    return steps
-
-
-def _method(arguments: argparse.Namespace, study: Study, minutes: float, kind: str) -> str:
+def _method(arguments: argparse.Namespace, study: Study, length: str, kind: str) -> str:
     """What a reader has to know, in sentences."""
-    each = f"{minutes:.1f} minutes" if minutes else "as long as its configuration says"
     side = f"{arguments.workers} side by side with {arguments.threads} thread(s) each"
-    parts = [f"Every model was trained {each} on the same trees, {side}"]
+    parts = [f"Every model was trained {length} on the same trees, {side}"]
     if study.shrink > 1:
         parts.append(f"sizes are those of its configuration divided by {study.shrink}")
     if kind == "F1":
@@ -193,9 +153,18 @@ def _machine() -> str:
 
 def _command(arguments: argparse.Namespace) -> str:
     words = ["python eval/tables/make.py", str(arguments.study)]
-    for name in ("budget", "shrink", "seeds", "sentences", "workers", "threads", "device"):
+    for name in (
+        "budget",
+        "epochs",
+        "shrink",
+        "seeds",
+        "sentences",
+        "workers",
+        "threads",
+        "device",
+    ):
         if value := getattr(arguments, name):
-            words.append(f"--{name} {value}")
+            words.append(f"--{name} {value:g}" if isinstance(value, float) else f"--{name} {value}")
     return " ".join([*words, *(["--only", *arguments.only] if arguments.only else [])])
 
 
@@ -222,13 +191,21 @@ def _arguments(argv: Sequence[str] | None) -> argparse.Namespace:
     parser.add_argument(
         "--work", type=Path, metavar="FOLDER", help="keep every step here (default: runs/tables-*)"
     )
-    parser.add_argument(
+    length = parser.add_mutually_exclusive_group()
+    length.add_argument(
         "--budget",
         type=_number(float, 0),
         default=0,
         metavar="MINUTES",
         help="wall-clock in all; 60 %% is for training, the same for every model "
         "(default: what the configurations say)",
+    )
+    length.add_argument(
+        "--epochs",
+        type=_number(float, 0),
+        default=0,
+        metavar="N",
+        help="train every model for so many, whatever time it takes (paper recipe: each phase)",
     )
     counts = (
         ("sentences", 0, "score this many of each set's lists, evenly spread (default: all)"),

@@ -59,7 +59,8 @@ def source_files(study: Study, root: Path) -> list[Path]:
         listed = "".join(f"\n  {root / pattern}" for pattern in missing)
         raise InputError(
             f"{study.path} needs data that are not here:{listed}\n"
-            "Say with --data where they are (docs/results.md tells where they come from)"
+            "Say where they are with --data FOLDER, or `make tables DATA=FOLDER`; where they come "
+            "from: docs/results.md"
         )
     return list(dict.fromkeys(path for pattern in patterns for path in _found(root, pattern)))
 

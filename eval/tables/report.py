@@ -102,14 +102,14 @@ def _perplexity_table(table: dict[str, Any]) -> str:
 
 
 def _provenance(table: dict[str, Any]) -> str:
-    """Every row's seeds, time, commands and signature."""
+    """Every row's time and signature, then the commands: of the table, and of each model once."""
     lines = ["<details><summary>Commands and signatures</summary>", "", "```text"]
-    for row in table["rows"]:
-        if "failed" not in row:
-            minutes = ", ".join(f"{one:g}" for one in row["trained_minutes"])
-            lines += [f"{row['name']}: trained for {minutes} minutes", *row["commands"]]
-            lines += [row["signature"], ""]
-    return "\n".join([*lines, *table["commands"], "```", "", "</details>"])
+    whole = [row for row in table["rows"] if "failed" not in row]
+    for row in whole:
+        minutes = ", ".join(f"{one:g}" for one in row["trained_minutes"])
+        lines.append(f"{row['name']}: trained for {minutes} minutes; {row['signature']}")
+    commands = dict.fromkeys(one for row in whole for one in row["commands"])
+    return "\n".join([*lines, "", *table["commands"], *commands, "```", "", "</details>"])
 
 
 def _grid(heads: Sequence[str], rows: Iterable[Sequence[str]]) -> str:

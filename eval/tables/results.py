@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from importlib.metadata import version
-from pathlib import Path
 from typing import Any
 
 from figures import (
@@ -19,6 +18,7 @@ from figures import (
     token_log_probabilities,
 )
 from prepare import Prepared
+from steps import checkpoint_path, lists_path, text_path
 from study import Row, Study, Table
 from work import Work
 
@@ -173,24 +173,10 @@ class Results:
             one = self.study.sets[table.sets[0]]
             tags = "gold" if one.gold_tags else "parser"
             weight = f"tuned-on-{one.weight_from}" if one.weight_from else f"{FOLDS}-fold"
-            parts += ["combine=sum", f"lm-weight=1|{weight}", "evalb=COLLINS", f"tags={tags}"]
+            parts += ["combine=mean-log", f"lm-weight=1|{weight}", "evalb=COLLINS", f"tags={tags}"]
         elif ensemble:
             parts.append("combine=average")
         return " ".join(parts)
-
-
-def checkpoint_path(folder: Path, run: str) -> Path:
-    return folder / "models" / f"{run}.pt"
-
-
-def text_path(folder: Path, run: str, name: str) -> Path:
-    """The scored trees of a set."""
-    return folder / "scored" / f"{run}.{name}.text.jsonl"
-
-
-def lists_path(folder: Path, run: str, name: str) -> Path:
-    """The scored lists of a set."""
-    return folder / "scored" / f"{run}.{name}.lists.jsonl"
 
 
 def _of(step: str, runs: Sequence[str]) -> bool:

@@ -178,8 +178,10 @@ class Study:
                 raise ValueError(f"tables.{name}: F1 needs sets with nbest")
             if table.reference and table.reference not in [row.name for row in table.rows]:
                 raise ValueError(f"tables.{name}: there is no row {table.reference!r}")
+            if not table.rows or not table.sets:
+                raise ValueError(f"tables.{name}: no {'sets' if table.rows else 'rows'}")
             for row in table.rows:
-                if not row.ensemble and len(row.models) != 1:
+                if not row.models or (not row.ensemble and len(row.models) != 1):
                     raise ValueError(f"tables.{name}: {row.name!r} is one model, or an ensemble")
 
 

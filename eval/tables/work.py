@@ -29,15 +29,23 @@ _SETTINGS = "settings.json"
 
 @dataclass(frozen=True, slots=True)
 class Step:
-    """``rerank`` with ``arguments`` makes ``output``."""
+    """``rerank`` with ``arguments`` makes ``output``; ``scratch`` is of no use after that."""
 
     name: str
     arguments: Sequence[str]
     output: Path
+    scratch: Path | None = None
 
     @property
     def command(self) -> str:
         return shlex.join(["rerank", *self.arguments])
+
+    def is_done(self) -> bool:
+        """Whether the output is there; deletes the scratch then."""
+        done = self.output.exists()
+        if done and self.scratch:
+            self.scratch.unlink(missing_ok=True)
+        return done
 
 
 class Work:
@@ -92,7 +100,7 @@ class Work:
     def run(self, steps: Iterable[Step]) -> None:
         """Do those that are not done, some at a time. One that fails is a name in ``failures`` with
         its last words, and the others go on."""
-        waiting = [step for step in steps if not step.output.exists()]
+        waiting = [step for step in steps if not step.is_done()]
         pool = ThreadPoolExecutor(self.workers)
         try:
             futures = [pool.submit(self._do, step) for step in waiting]
@@ -141,7 +149,7 @@ class Work:
         record = {"command": step.command, "seconds": round(seconds, 2), "exit": code}
         log.with_suffix(".json").write_text(json.dumps(record), encoding="utf-8")
         # 1 says that some candidates were rejected, which the log tells.
-        is_done = code in (0, 1) and step.output.exists()
+        is_done = code in (0, 1) and step.is_done()
         return seconds, "" if is_done else f"exit {code}: {_last_line(log)}"
 
     def _record(self, name: str) -> dict[str, Any]:

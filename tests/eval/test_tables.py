@@ -39,6 +39,8 @@ def test_every_row_is_filled_and_an_interrupted_run_goes_on(study: Path, tmp_pat
     done = make(study, data, work, *FLAGS, "--workers", "1")
     assert done.returncode == 0, done.stderr
     assert first.stat().st_mtime_ns == trained_at
+    assert sorted(path.name for path in (work / "training").glob("*/state.pt")) == []
+    assert len(list((work / "training").glob("*/log.jsonl"))) == 3
     choice = json.loads((work / "choice.json").read_text("utf-8"))
     assert choice["sets"]["dev"]["sentences"] == 12
     # Gold is first in every second list. FRAG for S costs one bracket of four, the flat tree VP:

@@ -14,7 +14,8 @@ from tests.eval.toy_study import STUDY, TABLES, make, module, write_data
 from tests.reranker.tuned_lists import BEST, GOLD, WORSE, WORST, entry, ranked
 
 figures, prepare = module("figures"), module("prepare")
-report, studies, work = module("report"), module("study"), module("work")
+report, steps, studies = module("report"), module("steps"), module("study")
+work = module("work")
 
 
 def test_lists_are_taken_from_everywhere() -> None:
@@ -74,7 +75,7 @@ def lists(tmp_path: Path) -> object:
     return figures.Lists(paths, gold, True)
 
 
-def test_models_are_scored_apart_and_summed(lists: object) -> None:
+def test_models_are_scored_apart_and_averaged(lists: object) -> None:
     def alone(*names: str) -> list[int]:
         counts: list[int] = figures.choice(lists.of(names), None).alone[0].tolist()  # type: ignore[attr-defined]
         return counts
@@ -82,7 +83,11 @@ def test_models_are_scored_apart_and_summed(lists: object) -> None:
     best, worse = [4, 4, 4], [3, 4, 3]
     assert alone("a") == best
     assert alone("b") == worse
-    assert alone("a", "b") == worse  # 4 nats against 6
+    assert alone("a", "b") == worse  # 2 nats against 3
+    # Two of a kind weigh as much as one against the parser.
+    twice, once = lists.of(["a", "a"]), lists.of(["a"])  # type: ignore[attr-defined]
+    assert twice.members.sum(2).tolist() == once.members.sum(2).tolist()
+    assert lists.of(["a", "b"]).members[0].sum(1).tolist() == [-2.0, -3.0, -9.0]  # type: ignore[attr-defined]
     # At random: (3 + 4 + 0) / 3 matched of (3 + 4 + 1) / 3, gold 4.
     assert lists.random_f1() == pytest.approx(100 * 2 * 7 / (12 + 8))  # type: ignore[attr-defined]
 
@@ -117,6 +122,12 @@ def test_a_table_is_put_between_its_markers(tmp_path: Path) -> None:
         ('title = "Which chooses best"', "", "tables.choice: title is missing"),
         ("seeds = 2", "model = { components = [1] }", "models.doc: components takes one count"),
         ("[data]", "shrink = 3\n[data]", "embedding_size 64 cannot be divided by 3"),
+        (
+            "[tables.words]",
+            "[tables.none]\ntitle = 'None'\nkind = 'F1'\nsets = ['dev']\n[tables.words]",
+            "tables.none: no rows",
+        ),
+        ('models = ["doc", "lstm"]', "models = []", "words: 'both' is one model, or an ensemble"),
     ],
 )
 def test_a_wrong_study_is_told_before_anything_is_done(
@@ -150,6 +161,83 @@ def test_missing_data_are_named(tmp_path: Path) -> None:
     assert f"needs data that are not here:\n  {tmp_path / 'dev.nbest'}\n" in done.stderr
     assert "--data" in done.stderr
     assert "train.mrg" not in done.stderr
+
+
+def test_training_is_told_how_long(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path = tmp_path / "study.toml"
+    path.write_text(STUDY, "utf-8")
+    study = studies.Study.read(path)
+    assert steps.waves(study) == [[("doc", 1), ("lstm", 1), ("doc", 2)]]
+    data = prepare.Prepared(tmp_path / "data")
+    step = steps.training(study, "doc", 2, tmp_path, data, ["--epochs", "3"])
+    assert step.command == (
+        f"rerank train --config {tmp_path}/configs/doc.toml --train {tmp_path}/data/train.mrg "
+        f"--dev {tmp_path}/data/dev.mrg --out {tmp_path}/models/doc-2.pt "
+        f"--log-folder {tmp_path}/training/doc-2 --seed 2 --epochs 3"
+    )
+    with pytest.raises(SystemExit, match="2"):
+        module("make").main([str(path), "--epochs", "3", "--budget", "1"])
+    assert "not allowed with argument --epochs" in capsys.readouterr().err
+
+
+def test_a_model_that_starts_from_another_waits_for_it(tmp_path: Path) -> None:
+    path = tmp_path / "study.toml"
+    again = '[models.again]\nconfig = "tiny.toml"\nstart_from = "doc"\n[models.lstm]'
+    shown = 'models = ["again"] },\n    { name = "LSTM", models = ["lstm"] }'
+    text = STUDY.replace("[models.lstm]", again).replace('models = ["lstm"] }', shown, 1)
+    path.write_text(text, "utf-8")
+    study = studies.Study.read(path)
+    assert steps.waves(study) == [[("doc", 1), ("lstm", 1), ("doc", 2)], [("again", 1)]]
+    step = steps.training(study, "again", 1, tmp_path, prepare.Prepared(tmp_path), [])
+    assert step.command.endswith(f"--start-from {tmp_path}/models/doc-1.pt")
+
+
+def test_what_training_resumes_from_goes_once_it_is_done(tmp_path: Path) -> None:
+    state, out = tmp_path / "state.pt", tmp_path / "model.pt"
+    state.touch()
+    step = work.Step("doc-1", [], out, scratch=state)
+    assert not step.is_done()
+    assert state.exists()
+    out.touch()
+    assert step.is_done()
+    assert not state.exists()
+    assert step.is_done()
+
+
+def test_a_row_names_its_signature_and_every_command_comes_once() -> None:
+    def row(name: str, *commands: str) -> dict[str, object]:
+        return {
+            "name": name,
+            "printed": "",
+            "runs": list(commands),
+            "parameters": 2_000_000,
+            "trained_tokens": [3_000_000],
+            "trained_minutes": [1.5] * len(commands),
+            "commands": list(commands),
+            "signature": f"models={name}",
+            "sets": {"dev": {"perplexity": [8.0, 10.0] if len(commands) > 1 else [9.0]}},
+        }
+
+    table = {
+        "title": "T",
+        "kind": "perplexity",
+        "method": "How.",
+        "sets": {"dev": {"name": "toy dev"}},
+        "rows": [row("one", "rerank a"), row("both", "rerank a", "rerank b")],
+        "commands": ["make"],
+    }
+    assert report.markdown(table) == (
+        "**T.** How.\n\n"
+        "| model | seeds | parameters | trained tokens | toy dev |\n"
+        "| --- | --- | --- | --- | --- |\n"
+        "| one | 1 | 2.0 M | 3.0 M | 9.00 |\n"
+        # The sample's standard deviation: the square root of (1 + 1) / (2 - 1).
+        "| both | 2 | 2.0 M | 3.0 M | 9.00 ± 1.41 |\n\n"
+        "<details><summary>Commands and signatures</summary>\n\n```text\n"
+        "one: trained for 1.5 minutes; models=one\n"
+        "both: trained for 1.5, 1.5 minutes; models=both\n"
+        "\nmake\nrerank a\nrerank b\n```\n\n</details>\n"
+    )
 
 
 def test_a_work_folder_is_of_one_run(tmp_path: Path) -> None:

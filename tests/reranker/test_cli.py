@@ -397,6 +397,17 @@ def test_streams_that_are_closed_full_or_of_another_encoding(tmp_path: Path) -> 
     assert (done.returncode, done.stderr) == (2, b"rerank: standard output is closed\n")
 
 
+def test_a_missing_extra_is_named() -> None:
+    # None there is how Python is told that a module cannot be imported.
+    code = "import sys; sys.modules['structlog'] = None; from reranker.cli import main"
+    command = [sys.executable, "-c", f"{code}; sys.exit(main(['serve', '--models', 'a.pt']))"]
+    done = subprocess.run(command, capture_output=True, text=True)
+    assert done.returncode == 2
+    assert done.stderr == (
+        "rerank: structlog is not installed; pip install 'parse-reranker[service]'\n"
+    )
+
+
 def test_input_shorter_than_what_was_written_is_refused(tmp_path: Path, models: list[str]) -> None:
     out = str(tmp_path / "out")
     arguments = ["--models", *models, "--out", out, "--nbest", "-"]

@@ -93,18 +93,44 @@ def restarts(client: httpx.Client) -> int:
     return int(count)
 
 
-def test_reload_loses_nobody(tmp_path: Path) -> None:
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Of the models that ``reloading`` serves."""
+    return tmp_path_factory.mktemp("reloaded")
+
+
+@pytest.fixture(scope="module")
+def reloading(folder: Path) -> Iterator[Server]:
+    save_models(folder, 1)
+    with serving([str(folder / "*.pt")], RERANK_ADMIN_KEYS="boss") as server:
+        yield server
+
+
+def test_a_reload_that_fails_changes_nothing(reloading: Server, folder: Path) -> None:
+    broken = folder / "zzz.pt"
+    with reloading.client() as client:
+        before = ask(client, BODY).json()
+        broken.write_bytes(b"no checkpoint")
+        answer = client.post("/models/reload", headers={"X-API-Key": "boss"})
+        broken.unlink()
+        assert answer.status_code == 409
+        error = answer.json()["error"]
+        assert error["code"] == "reload-failed" and "zzz.pt" in error["message"]
+        assert str(folder) not in answer.text
+        after = ask(client, BODY).json()
+        assert {**after, "id": ""} == {**before, "id": ""}
+
+
+def test_reload_loses_nobody(reloading: Server, folder: Path) -> None:
     """Signals and requests at once; every answer is wholly of the old models or of the new."""
-    save_models(tmp_path, 1)
-    pattern = str(tmp_path / "model-*.pt")
-    with serving([pattern]) as server, server.client() as client:
+    with reloading.client() as client:
         before = ask(client, BODY).json()
         body = {"sentences": BODY["sentences"] * 20}
         with ThreadPoolExecutor(4) as threads:
             asked = [threads.submit(ask, client, body) for _ in range(40)]
-            save_models(tmp_path, 2)
-            server.process.send_signal(signal.SIGHUP)
-            server.logged("models reloaded")
+            save_models(folder, 2)
+            reloading.process.send_signal(signal.SIGHUP)
+            reloading.logged("models reloaded")
             after = ask(client, BODY).json()
             answers = [one.result() for one in asked]
         assert [len(one["models"]) for one in (before, after)] == [1, 2]
@@ -113,21 +139,6 @@ def test_reload_loses_nobody(tmp_path: Path) -> None:
         for answer in answers:
             rankings = [one["ranking"] for one in answer.json()["sentences"]]
             assert rankings == [known[answer.json()["signature"]]] * 20
-
-
-def test_a_reload_that_fails_changes_nothing(tmp_path: Path) -> None:
-    save_models(tmp_path, 1)
-    pattern = str(tmp_path / "*.pt")
-    with serving([pattern], RERANK_ADMIN_KEYS="boss") as server, server.client() as client:
-        before = ask(client, BODY).json()
-        (tmp_path / "zzz.pt").write_bytes(b"no checkpoint")
-        answer = client.post("/models/reload", headers={"X-API-Key": "boss"})
-        assert answer.status_code == 409
-        error = answer.json()["error"]
-        assert error["code"] == "reload-failed" and "zzz.pt" in error["message"]
-        assert str(tmp_path) not in answer.text
-        after = ask(client, BODY).json()
-        assert {**after, "id": ""} == {**before, "id": ""}
 
 
 def test_while_models_load(models: list[str]) -> None:

@@ -58,6 +58,12 @@ def test_plain_answers_are_as_described(http: httpx.Client, document: dict[str, 
         jsonschema.validate(http.get(path).json(), {**schema, "components": document["components"]})
 
 
+def test_all_but_health_may_ask_for_a_key(document: dict[str, Any]) -> None:
+    operations = {p: next(iter(methods.values())) for p, methods in document["paths"].items()}
+    closed = {path for path, operation in operations.items() if "401" in operation["responses"]}
+    assert set(operations) - closed == {"/health/live", "/health/ready"}
+
+
 def test_docs_need_nothing_from_elsewhere(http: httpx.Client, document: dict[str, Any]) -> None:
     page = http.get("/docs").text
     for path in document["paths"]:

@@ -1,0 +1,138 @@
+"""What ``rerank analyse`` computes: from its flags to an analysis of every model they name."""
+
+from __future__ import annotations
+
+import argparse
+import logging
+import sys
+from collections.abc import Callable, Iterator
+
+from tqdm import tqdm
+
+from reranker.analysis_attention import (
+    AttentionByPosition,
+    AttentionSample,
+    attention_at,
+    attention_by_position,
+    checked_reach,
+    random_places,
+)
+from reranker.analysis_classes import ClassPerplexities, broad_class, totals_by_class
+from reranker.analysis_curves import read_curves
+from reranker.analysis_example import Example, predict
+from reranker.analysis_mixture import LayerWeights, Variation, Weights, mixture_weights
+from reranker.analysis_rank import MatrixRank, Ranks, matrix_rank
+from reranker.analysis_reading import Tick, read_trees, token_count
+from reranker.analysis_report import Result, names
+from reranker.analysis_windows import Windows, point
+from reranker.checkpoint import Checkpoint, load_checkpoint
+from reranker.ensemble_file import named_models
+from reranker.errors import InputError
+
+logger = logging.getLogger(__name__)
+
+
+def analysed(arguments: argparse.Namespace) -> Result:
+    """The analysis of ``arguments.kind``; raises RerankError for files it cannot be made from."""
+    if arguments.kind == "curves":
+        return read_curves(arguments.runs, arguments.by)
+    return _ANALYSES[arguments.kind](_Job(arguments))
+
+
+class _Job:
+    """The models and trees of the command line, and the bar that shows how far they are read."""
+
+    def __init__(self, arguments: argparse.Namespace) -> None:
+        self.arguments = arguments
+        self._paths = named_models(arguments.models).paths
+        sample, seed = getattr(arguments, "sample", None), getattr(arguments, "seed", 0)
+        self.trees = read_trees(arguments.trees, sample, seed)
+        self.tick: Tick = lambda tokens: None
+
+    def models(self, compares_perplexity: bool = False) -> Iterator[tuple[str, Checkpoint]]:
+        """Names and checkpoints, one at a time, ``tick`` moving the bar meanwhile."""
+        shown = names(self._paths)
+        first = None
+        for name, path in zip(shown, self._paths, strict=True):
+            checkpoint = load_checkpoint(path)
+            first = first or checkpoint.vocabulary
+            if compares_perplexity and checkpoint.vocabulary != first:
+                logger.warning(
+                    "%s and %s have different vocabularies: their perplexities do not compare",
+                    *(shown[0], name),
+                )
+            total, hidden = token_count(self.trees), not sys.stderr.isatty()
+            with tqdm(total=total, desc=name, unit=" tokens", leave=False, disable=hidden) as bar:
+                self.tick = bar.update
+                yield name, checkpoint
+
+
+def _mixtures(job: _Job) -> tuple[Weights, ...]:
+    return tuple(mixture_weights(model, job.trees, name, job.tick) for name, model in job.models())
+
+
+def _ranks(job: _Job) -> Ranks:
+    def rank(name: str, model: Checkpoint) -> MatrixRank:
+        tokens, seed = job.arguments.tokens, job.arguments.seed
+        return matrix_rank(model, job.trees, name, tokens, seed, job.tick)
+
+    return Ranks(tuple(rank(name, model) for name, model in job.models()))
+
+
+def _classes(job: _Job) -> ClassPerplexities:
+    class_of = str if job.arguments.by == "tag" else broad_class
+    return ClassPerplexities(
+        {
+            name: totals_by_class(model, job.trees, class_of, job.tick)
+            for name, model in job.models(compares_perplexity=True)
+        }
+    )
+
+
+def _windows(job: _Job) -> Windows:
+    models = job.models(compares_perplexity=True)
+    return Windows(tuple(point(model, job.trees, name, job.tick) for name, model in models))
+
+
+def _attention(job: _Job) -> AttentionByPosition:
+    return AttentionByPosition(
+        {
+            name: attention_by_position(model, job.trees, name, job.tick)
+            for name, model in job.models()
+        }
+    )
+
+
+def _attention_sample(job: _Job) -> AttentionSample:
+    models = dict(job.models())
+    reaches = {name: checked_reach(model, name) for name, model in models.items()}
+    places = random_places(
+        job.trees, list(reaches.values()), job.arguments.tokens, job.arguments.seed
+    )
+    return AttentionSample(
+        {
+            name: (reaches[name], attention_at(model, job.trees, places))
+            for name, model in models.items()
+        }
+    )
+
+
+def _attention_example(job: _Job) -> Example:
+    number = job.arguments.tree
+    if number > len(job.trees):
+        raise InputError(f"--tree {number}: there are {len(job.trees)} trees")
+    tree, token = job.trees[number - 1], job.arguments.token - 1
+    predictions = tuple(predict(model, tree, token, name) for name, model in job.models())
+    return Example(tree.tokens, token, predictions)
+
+
+_ANALYSES: dict[str, Callable[[_Job], Result]] = {
+    "variation": lambda job: Variation(_mixtures(job)),
+    "layers": lambda job: LayerWeights(_mixtures(job)),
+    "rank": _ranks,
+    "classes": _classes,
+    "windows": _windows,
+    "attention": _attention,
+    "attention-sample": _attention_sample,
+    "attention-example": _attention_example,
+}

@@ -1,0 +1,92 @@
+"""eval/recipes: each, end to end, on a few dozen sentences in the files that it asks for."""
+
+from __future__ import annotations
+
+import gzip
+import json
+import math
+import re
+from pathlib import Path
+
+import pytest
+
+from tests.eval.toy_study import TABLES, make, nbest, trees
+
+RECIPES = sorted((TABLES.parent / "recipes").glob("*.toml"))
+# Sizes are divided as far as all of a recipe's can be; a thesis model has 277.
+SHRINK = {"ptb-thesis": 1}
+
+
+@pytest.fixture
+def data(tmp_path: Path) -> Path:
+    """The licensed files' names and notations: 36 sentences to train on, 12 to judge by."""
+    folder = tmp_path / "data"
+    train, dev = trees()[:36], trees()[36:]
+    for section, part in (("02", train[:12]), ("10", train[12:24]), ("21", train[24:])):
+        _write_section(folder, section, part)
+    for section in ("22", "23"):
+        _write_section(folder, section, dev)
+        with gzip.open(folder / f"charniak-{section}-500.txt.gz", "wt") as file:
+            file.write(nbest(dev).replace("(TOP ", "(S1 "))
+    with gzip.open(folder / "rnng-23-700.txt.gz", "wt") as file:
+        file.writelines(_samples(dev))
+    (folder / "sentences-23.txt").write_text("".join(map(_line, dev)), "utf-8")
+    for name, ending in (("ptb", "txt"), ("wiki", "tokens")):
+        for part, lines in (("train", 4 * train), ("valid", dev), ("test", dev[:6])):
+            text = "".join(f" {_line(tree)}" for tree in lines).replace("red", "<unk>")
+            (folder / f"{name}.{part}.{ending}").write_text(text, "utf-8")
+    return folder
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("recipe", RECIPES, ids=lambda path: path.stem)
+def test_every_table_is_filled(recipe: Path, data: Path, tmp_path: Path) -> None:
+    shrink = str(SHRINK.get(recipe.stem, 10))
+    done = make(
+        recipe, data, tmp_path / "work", "--epochs", "1", "--seeds", "1", "--shrink", shrink
+    )
+    assert done.returncode == 0, done.stderr
+    tables = [json.loads(path.read_text("utf-8")) for path in (tmp_path / "work").glob("*.json")]
+    tables = [table for table in tables if "rows" in table]
+    assert len(tables) == recipe.read_text("utf-8").count("\n[tables.")
+    for table in tables:
+        for row in table["rows"]:
+            assert row["printed"]
+            for figures in row["sets"].values():
+                assert all(1 < one < math.inf for one in figures["perplexity"])
+                if table["kind"] == "F1":
+                    assert all(0 < one["f1"] <= 100 for one in figures["alone"] + figures["mixed"])
+                    assert len(figures["mixed"]) == 1
+        if table["kind"] == "F1":
+            [one] = table["sets"].values()
+            assert one["sentences"] == 12
+            # As in test_tables.py: 42 of 48 brackets matched, 42 found, gold among the candidates.
+            assert one["parser"] == pytest.approx(100 * 2 * 42 / (48 + 42))
+            assert one["oracle"] == 100
+
+
+def _write_section(folder: Path, section: str, part: list[str]) -> None:
+    """As the treebank has them: over several lines, without a name for the root, with function
+    tags."""
+    path = folder / "wsj" / section / f"wsj_{section}01.mrg"
+    path.parent.mkdir(parents=True)
+    bare = (tree.replace("(TOP (S (NP", "( (S\n    (NP-SBJ", 1) for tree in part)
+    path.write_text("".join(f"{tree}\n" for tree in bare), "utf-8")
+
+
+def _samples(dev: list[str]) -> list[str]:
+    """``7 ||| -20.5 ||| (S (NP A cat) (VP UNK-LC-s (NP the fish)) .)``, twice each."""
+    lines = []
+    for block in nbest(dev).split("\n\n")[:-1]:
+        head, *pairs = block.split("\n")
+        number = head.split("\t")[1]
+        for score, tree in zip(pairs[::2], pairs[1::2], strict=True):
+            words = re.sub(r"\((?:DT|NN|VBZ|\.) ([^() ]+)\)", r"\1", tree)
+            bare = words.removeprefix("(TOP ")[:-1].replace("sees", "UNK-LC-s")
+            lines += [f"{number} ||| {score} ||| {bare}\n"] * 2
+    return lines
+
+
+def _line(tree: str) -> str:
+    """The tree's words."""
+    return " ".join(re.findall(r" ([^() ]+)\)", tree)) + " \n"

@@ -1,0 +1,253 @@
+"""``rerank analyse`` as a user meets it: tables, JSON and pictures out, exit codes."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+import torch
+
+from reranker.checkpoint import Checkpoint, save_checkpoint
+from reranker.cli import main
+from tests.reranker.ensembles import untrained
+from tests.reranker.files import write
+from tests.reranker.known_models import (
+    THE_DOG,
+    THE_DOG_BARKS,
+    even_attention,
+    known_memory,
+    known_mixture,
+    known_softmax,
+)
+
+OF_MODELS = {  # kind -> a model it has something to say about, and more flags
+    "variation": ("mixture.pt", []),
+    "layers": ("mixture.pt", ["--sample", "1"]),
+    "rank": ("softmax.pt", ["--tokens", "5"]),
+    "classes": ("softmax.pt", ["--by", "tag"]),
+    "windows": ("even.pt", []),
+    "attention": ("memory.pt", []),
+    "attention-sample": ("memory.pt", ["--tokens", "2"]),
+    "attention-example": ("memory.pt", ["--token", "3"]),
+}  # fmt: skip
+Lines = list[list[str]]
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Models whose weights are known, two trees and the log of a run."""
+    folder = tmp_path_factory.mktemp("analysis")
+    members: dict[str, Checkpoint] = {
+        "softmax": known_softmax(),
+        "mixture": known_mixture((0.5, 0.3, 0.2), (1, 2)),
+        "memory": known_memory((0.1, 0.2, 0.7)),
+        "even": even_attention(2),
+        "other": untrained(1),
+    }
+    for name, member in members.items():
+        path = folder / f"{name}.pt"
+        save_checkpoint(path, member.model, member.vocabulary, {}, torch.float32)
+    write(folder / "dev.mrg", f"{THE_DOG}\n{THE_DOG_BARKS}\n")
+    (folder / "run").mkdir()
+    row = {"batches": 9, "tokens": 1000, "seconds": 90.0, "dev_perplexity": 9.5, "epoch": 0.5}
+    write(folder / "run" / "log.jsonl", json.dumps(row) + "\n")
+    return folder
+
+
+def _of(folder: Path, kind: str, *models: str) -> list[str]:
+    files = [str(folder / name) for name in models]
+    return ["analyse", kind, "--models", *files, "--trees", str(folder / "dev.mrg")]
+
+
+def _lines(capsys: pytest.CaptureFixture[str]) -> Lines:
+    return [line.split() for line in capsys.readouterr().out.splitlines()]
+
+
+def test_tables_of_mixtures(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(_of(folder, "variation", "mixture.pt")) == 0
+    # std (0.5, 0.3, 0.2) = 0.15275, divided by 1/3
+    assert _lines(capsys)[1] == ["mixture.pt", "3", "0.458", "0.200", "0.500"]
+    assert main(_of(folder, "layers", "mixture.pt")) == 0
+    half = ["50.0", "%"] * 5  # of all tokens and of each kind
+    assert _lines(capsys)[1:] == [
+        ["mixture.pt", "embedding", "1", "33.3", "%", *half],
+        ["mixture.pt", "layer", "1", "2", "66.7", "%", *half],
+    ]
+
+
+def test_table_of_ranks(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(_of(folder, "rank", "softmax.pt", "mixture.pt")) == 0
+    head, *rows = _lines(capsys)
+    assert " ".join(head) == "model contexts symbols at most rank over 1e-3 tolerance"
+    # The distribution is always the same. D = 2, so one softmax could have rank 4.
+    assert [row[:6] for row in rows] == [
+        ["softmax.pt", "7", "9", "4", "1", "1"],
+        ["mixture.pt", "7", "9", "7", "1", "1"],
+    ]
+
+
+def test_tables_of_perplexities(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(_of(folder, "classes", "softmax.pt", "memory.pt")) == 0
+    # 11 tokens: three of 1/16, six of 1/8 and two of 1/4: 2^(34/11) = 8.52
+    assert _lines(capsys) == [
+        ["predicted", "tokens", "softmax.pt", "memory.pt"],
+        ["nouns", "2", "16.00", "16.00"],
+        ["verbs", "1", "16.00", "16.00"],
+        ["determiners", "2", "8.00", "8.00"],
+        ["opening", "brackets", "2", "4.00", "4.00"],
+        ["closing", "brackets", "2", "8.00", "8.00"],
+        ["end", "2", "8.00", "8.00"],
+        ["all", "11", "8.52", "8.52"],
+    ]
+    assert main([*_of(folder, "classes", "softmax.pt"), "--by", "tag"]) == 0
+    assert [row[0] for row in _lines(capsys)[1:]] == [
+        *("(NP", ")NP", "<eos>", "DT", "NN", "VBZ", "all")
+    ]
+    assert main(_of(folder, "windows", "even.pt", "memory.pt")) == 0
+    assert _lines(capsys) == [
+        ["architecture", "2", "3"],
+        ["attention", "8.52"],
+        ["recurrent-memory", "8.52"],
+    ]
+    assert main(["analyse", "curves", str(folder / "run")]) == 0
+    assert _lines(capsys)[1] == ["run", "1", "9.500", "0.50", "1,000", "1.5", "9.500"]
+
+
+def test_tables_of_attention(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(_of(folder, "attention", "memory.pt", "even.pt")) == 0
+    # memory.pt sees the last three tokens, even.pt the outputs after the two before the last.
+    assert _lines(capsys) == [
+        ["steps", "back", "memory.pt", "even.pt"],
+        ["2", "10.0", "%", "50.0", "%"],
+        ["1", "20.0", "%", "50.0", "%"],
+        ["0", "70.0", "%"],
+        ["tokens", "7", "7"],
+    ]
+    assert main(_of(folder, "attention-sample", "memory.pt", "even.pt")) == 0
+    first, second = capsys.readouterr().out.split("\n\n")
+    # All tokens with full windows: the last three of the first tree and four of the second.
+    tokens = ["dog", ")NP", "<eos>", "dog", "barks", ")NP", "<eos>"]
+    assert [line.split() for line in first.splitlines()] == [
+        ["memory.pt", "2", "1", "0"],
+        *([token, "10", "20", "70"] for token in tokens),
+    ]
+    assert [line.split() for line in second.splitlines()] == [
+        ["even.pt", "2", "1"],
+        *([token, "50", "50"] for token in tokens),
+    ]
+
+
+def test_an_example(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    command = _of(folder, "attention-example", "memory.pt", "softmax.pt", "even.pt")
+    assert main([*command, "--tree", "2", "--token", "4"]) == 0
+    lines = _lines(capsys)
+    assert lines[:7] == [
+        ["memory.pt", "softmax.pt", "even.pt"],
+        ["(NP", "10.0", "%", "50.0", "%"],
+        ["The", "20.0", "%", "50.0", "%"],
+        ["dog", "70.0", "%"],
+        ["->", "barks", "barks", "barks", "barks"],
+        ["perplexity", "16.00", "16.00", "16.00"],
+        ["1.", *["(NP", "-1.39"] * 3],  # log(1/4)
+    ]
+    # Five, then no more: four of the symbols with log(1/8).
+    assert [line[0] for line in lines[7:]] == ["2.", "3.", "4.", "5."]
+    assert all(line[2::2] == ["-2.08"] * 3 for line in lines[7:])
+
+
+@pytest.mark.parametrize("kind", [*OF_MODELS, "curves"])
+def test_pictures_and_json(
+    kind: str, folder: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    if kind == "curves":
+        command = ["analyse", kind, str(folder / "run"), "--by", "minutes"]
+    else:
+        model, flags = OF_MODELS[kind]
+        command = [*_of(folder, kind, model), *flags]
+    picture = tmp_path / "picture.png"
+    assert main([*command, "--plot", str(picture)]) == 0
+    assert picture.read_bytes()[:8] == b"\x89PNG\r\n\x1a\n"
+    assert capsys.readouterr().out.count("\n") >= 2
+    assert main([*command, "--json"]) == 0
+    # NaN and Infinity, which Python would write and read, are no JSON.
+    assert json.loads(capsys.readouterr().out, parse_constant=_no_number)
+
+
+def _no_number(text: str) -> Any:
+    raise AssertionError(text)
+
+
+def test_everything_unrounded_as_json(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main([*_of(folder, "layers", "mixture.pt"), "--json"]) == 0
+    (found,) = json.loads(capsys.readouterr().out)
+    assert found["tokens"] == {"words": 5, "opening": 2, "closing": 2, "end": 2}
+    assert found["layers"]["layer 1"]["softmaxes"] == 2
+    assert found["layers"]["layer 1"]["weight"] == pytest.approx(0.5, abs=1e-6)
+    assert main([*_of(folder, "attention", "memory.pt"), "--json"]) == 0
+    (found,) = json.loads(capsys.readouterr().out)
+    assert [each["steps_back"] for each in found["attention"]] == [2, 1, 0]
+    weights = [each["weight"] for each in found["attention"]]
+    assert weights == pytest.approx([0.1, 0.2, 0.7], abs=1e-6)
+
+
+def test_perplexities_that_do_not_compare(
+    folder: Path, capsys: pytest.CaptureFixture[str], caplog: pytest.LogCaptureFixture
+) -> None:
+    assert main(_of(folder, "classes", "softmax.pt", "memory.pt")) == 0
+    assert not caplog.messages
+    assert main(_of(folder, "classes", "softmax.pt", "other.pt")) == 0
+    assert caplog.messages == [
+        "softmax.pt and other.pt have different vocabularies: their perplexities do not compare"
+    ]
+
+
+@pytest.mark.parametrize(
+    ("kind", "model", "flags", "message"),
+    [
+        ("variation", "softmax.pt", [], "softmax.pt: has one softmax"),
+        ("layers", "memory.pt", [], "memory.pt: has one softmax"),
+        ("windows", "softmax.pt", [], "awd-lstm-doc looks back through no window"),
+        ("attention", "softmax.pt", [], "awd-lstm-doc has no attention"),
+        ("attention-sample", "mixture.pt", [], "awd-lstm-doc has no attention"),
+        ("attention-example", "memory.pt", ["--token", "9"], "the tree has no token 9; they are"),
+        ("attention-example", "memory.pt", ["--token", "1", "--tree", "3"], "there are 2 trees"),
+        ("rank", "softmax.pt", ["--plot", "rank.pgn"], "has to end in one of"),
+        ("rank", "no.pt", [], "no.pt"),
+    ],
+)
+def test_mistakes(
+    kind: str,
+    model: str,
+    flags: list[str],
+    message: str,
+    folder: Path,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    assert main([*_of(folder, kind, model), *flags]) == 2
+    printed = capsys.readouterr()
+    assert message in printed.err and not printed.out
+
+
+def test_mistakes_with_files(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    trees = folder / "dev.mrg"
+    before = trees.read_bytes()
+    assert main([*_of(folder, "rank", "softmax.pt"), "--plot", str(trees)]) == 2
+    assert "is read as well" in capsys.readouterr().err
+    assert trees.read_bytes() == before
+    assert main(["analyse", "curves", str(trees)]) == 2
+    assert "tells of no evaluation" in capsys.readouterr().err
+    assert main(["analyse", "curves", str(folder / "nowhere")]) == 2
+    assert "nowhere" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("flags", [["--sample", "0"], ["--sample", "two"], []])
+def test_flags_that_are_none(
+    flags: list[str], folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    command = [*_of(folder, "variation", "mixture.pt"), *flags] if flags else ["analyse"]
+    with pytest.raises(SystemExit) as stop:
+        main(command)
+    assert stop.value.code == 2
+    assert "usage: rerank analyse" in capsys.readouterr().err
