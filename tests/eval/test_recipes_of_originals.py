@@ -22,17 +22,18 @@ def data(tmp_path: Path) -> Path:
     """The licensed files' names and notations: 36 sentences to train on, 12 to judge by."""
     folder = tmp_path / "data"
     train, dev = trees()[:36], trees()[36:]
-    for section, part in (("02", train[:12]), ("10", train[12:24]), ("21", train[24:])):
+    sections = {"02": train[:12], "10": train[12:24], "21": train[24:], "22": dev, "23": dev}
+    for section, part in sections.items():
         _write_section(folder, section, part)
     for section in ("22", "23"):
-        _write_section(folder, section, dev)
         with gzip.open(folder / f"charniak-{section}-500.txt.gz", "wt") as file:
             file.write(nbest(dev).replace("(TOP ", "(S1 "))
     with gzip.open(folder / "rnng-23-700.txt.gz", "wt") as file:
         file.writelines(_samples(dev))
     (folder / "sentences-23.txt").write_text("".join(map(_line, dev)), "utf-8")
+    texts = {"train": 4 * train, "valid": dev, "test": dev[:6]}
     for name, ending in (("ptb", "txt"), ("wiki", "tokens")):
-        for part, lines in (("train", 4 * train), ("valid", dev), ("test", dev[:6])):
+        for part, lines in texts.items():
             text = "".join(f" {_line(tree)}" for tree in lines).replace("red", "<unk>")
             (folder / f"{name}.{part}.{ending}").write_text(text, "utf-8")
     return folder

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import subprocess
 from pathlib import Path
 
 import numpy as np
@@ -238,6 +239,27 @@ def test_a_row_names_its_signature_and_every_command_comes_once() -> None:
         "both: trained for 1.5, 1.5 minutes; models=both\n"
         "\nmake\nrerank a\nrerank b\n```\n\n</details>\n"
     )
+
+
+def test_the_page_of_results_tells_the_command_and_has_a_place_for_every_table(
+    tmp_path: Path,
+) -> None:
+    root = TABLES.parents[1]
+    page = (root / "docs" / "results.md").read_text("utf-8")
+    dry = subprocess.run(
+        ["make", "--dry-run", "tables"], cwd=root, capture_output=True, text=True, check=True
+    )
+    command = (
+        "python eval/tables/make.py eval/tables/open.toml --data ../shared/data --budget 50 "
+        "--sentences 300\n"
+    )
+    assert command in dry.stdout
+    assert command in page
+    copy = tmp_path / "results.md"
+    copy.write_text(page, "utf-8")
+    for name in studies.Study.read(TABLES / "open.toml").tables:
+        report.put(copy, name, f"figures of {name}\n")
+        assert f"figures of {name}\n" in copy.read_text("utf-8")
 
 
 def test_a_work_folder_is_of_one_run(tmp_path: Path) -> None:
