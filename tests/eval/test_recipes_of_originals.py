@@ -33,9 +33,9 @@ def data(tmp_path: Path) -> Path:
     (folder / "sentences-23.txt").write_text("".join(map(_line, dev)), "utf-8")
     texts = {"train": 4 * train, "valid": dev, "test": dev[:6]}
     for name, ending in (("ptb", "txt"), ("wiki", "tokens")):
-        for part, lines in texts.items():
+        for split, lines in texts.items():
             text = "".join(f" {_line(tree)}" for tree in lines).replace("red", "<unk>")
-            (folder / f"{name}.{part}.{ending}").write_text(text, "utf-8")
+            (folder / f"{name}.{split}.{ending}").write_text(text, "utf-8")
     return folder
 
 

@@ -10,9 +10,26 @@ from pathlib import Path
 
 import pytest
 
-from tests.eval.toy_study import STUDY, command, make, write_data
+from reranker.trees import Tree
+from tests.eval.toy_study import STUDY, command, make, trees, write_data
 
 FLAGS = ("--budget", "0.02", "--shrink", "4")
+ONE_ROW = """
+[data]
+train = ["train.mrg"]
+dev = ["dev.mrg"]
+[sets.dev]
+name = "toy dev"
+trees = ["dev.mrg"]
+nbest = "dev.nbest"
+[models.lstm]
+config = "small-lstm.toml"
+[tables.one]
+title = "One"
+kind = "F1"
+sets = ["dev"]
+rows = [{ name = "LSTM", models = ["lstm"] }]
+"""
 
 
 @pytest.fixture
@@ -23,6 +40,27 @@ def study(tmp_path: Path) -> Path:
     return path
 
 
+def test_one_command_fills_a_table(study: Path, tmp_path: Path) -> None:
+    study.write_text(ONE_ROW, "utf-8")
+    done = make(study, tmp_path / "data", tmp_path / "work", "--epochs", "1", "--shrink", "4")
+    assert done.returncode == 0, done.stderr
+    lines = done.stdout.splitlines()
+    assert lines[0].startswith("**One.** Every model was trained for 1 epochs on the same trees, 2")
+    head = (
+        "| model | seeds | parameters | perplexity | F1 alone | F1 mixed | gap closed | p, parser"
+    )
+    assert f"{head} | seconds |" in lines
+    # 42 of 48 gold brackets matched by 42, as below.
+    assert "| parser | - | - | - | 93.33 | - | - | - | - |" in lines
+    [row] = [line for line in lines if line.startswith("| LSTM | 1 |")]
+    assert "failed" not in row
+    figures = json.loads((tmp_path / "work" / "one.json").read_text("utf-8"))
+    assert "rerank train --config" in figures["rows"][0]["commands"][0]
+    assert figures["rows"][0]["commands"][0].endswith("--epochs 1 --device cpu --threads 1")
+    assert figures["rows"][0]["trained_tokens"][0] == sum(map(_tokens, trees()[:36]))
+
+
+@pytest.mark.slow
 def test_every_row_is_filled_and_an_interrupted_run_goes_on(study: Path, tmp_path: Path) -> None:
     data, work, page = tmp_path / "data", tmp_path / "work", tmp_path / "results.md"
     page.write_text("# Ours\n<!-- choice -->\nold\n<!-- end of choice -->\nbelow\n", "utf-8")
@@ -82,3 +120,9 @@ def test_every_row_is_filled_and_an_interrupted_run_goes_on(study: Path, tmp_pat
     other = make(study, data, work, *FLAGS, "--workers", "2")
     assert other.returncode == 2
     assert "was begun with minutes of training for each model" in other.stderr
+
+
+def _tokens(tree: str) -> int:
+    """Its words, two for each constituent but TOP and parts of speech, and <eos>."""
+    words = len(Tree.from_string(tree).leaves())
+    return words + 2 * (tree.count("(") - words - 1) + 1

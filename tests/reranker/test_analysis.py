@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import json
 import math
+from collections import Counter
 from dataclasses import replace
 from pathlib import Path
 
@@ -12,11 +13,12 @@ import pytest
 import torch
 
 from models import AwdLstmDoc, Config
-from reranker.analysis_classes import totals_by_class
+from reranker.analysis_classes import broad_class, totals_by_class
 from reranker.analysis_curves import Evaluation, read_curves, read_log
 from reranker.analysis_mixture import component_layers, mixture_weights
 from reranker.analysis_rank import MatrixRank, matrix_rank
 from reranker.analysis_reading import linear_tree, read_trees, token_log_probabilities
+from reranker.analysis_report import aligned, names
 from reranker.analysis_windows import Point, Windows, point
 from reranker.errors import InputError
 from reranker.scoring import score_one_by_one
@@ -48,10 +50,12 @@ def test_a_sample_of_trees(tmp_path: Path) -> None:
     file = Path(write(tmp_path / "t.mrg", "".join(f"(S1 (NP (X {w})))\n" for w in "abcdefgh")))
     everything = read_trees([file])
     assert [tree.tokens for tree in everything] == [("(NP", word, ")NP") for word in "abcdefgh"]
-    drawn = [read_trees([file], 3, seed) for seed in range(100)]
+    drawn = [read_trees([file], 3, seed) for seed in range(400)]
     places = [[everything.index(tree) for tree in some] for some in drawn]
     assert all(len(some) == 3 and some == sorted(set(some)) for some in places)
-    assert {place for some in places for place in some} == set(range(8))
+    # Each is in 3/8 of 400 samples: 150, with a standard deviation of sqrt(150 * 5/8) = 9.7.
+    often = Counter(place for some in places for place in some)
+    assert all(often[place] == pytest.approx(150, abs=40) for place in range(8))
     assert read_trees([file], 3, 5) == drawn[5]
     assert read_trees([file], 20) == everything
 
@@ -156,6 +160,16 @@ def test_contexts_count_once() -> None:
     assert matrix_rank(member, some, "m", 1000).rank == 1
 
 
+def test_classes_of_tags() -> None:
+    expected = {
+        "NNPS": "nouns", "MD": "verbs", "JJR": "adjectives", "WRB": "adverbs",
+        "PRP$": "personal pronouns", "PDT": "determiners", "TO": "prepositions",
+        "-LRB-": "punctuation", "CD": "other words", "(PRN": "opening brackets",
+        ")PRN": "closing brackets", "<eos>": "end",
+    }  # fmt: skip
+    assert {kind: broad_class(kind) for kind in expected} == expected
+
+
 def test_perplexity_by_class_by_hand() -> None:
     totals = totals_by_class(known_softmax(), trees(THE_DOG, THE_DOG_BARKS))
     # dog and barks have 1/16, the and <eos> 1/8, (NP 1/4, )NP 1/8
@@ -229,3 +243,10 @@ def test_learning_curves(tmp_path: Path) -> None:
     log.write_text(json.dumps(rows[0]))
     with pytest.raises(InputError, match=r"log\.jsonl: tells of no evaluation"):
         read_log(log)
+
+
+def test_columns_and_names() -> None:
+    table = aligned([("model", "x", "n"), ("a", "left", "10"), ("bb", "", "")], left=2)
+    assert table == "model  x      n\na      left  10\nbb"
+    assert names([Path("a/m.pt"), Path("b/n.pt")]) == ["m.pt", "n.pt"]
+    assert names([Path("a/m.pt"), Path("b/m.pt")]) == [str(Path("a/m.pt")), str(Path("b/m.pt"))]
