@@ -122,7 +122,7 @@ def _length(arguments: argparse.Namespace, minutes: float) -> str:
     if minutes:
         return f"for {minutes:.3g} minutes"
     if arguments.epochs:
-        return f"for {arguments.epochs:g} epochs"
+        return f"for {arguments.epochs:g} epoch{'s' * (arguments.epochs != 1)}"
     return "as long as its configuration says"
 
 

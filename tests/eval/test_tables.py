@@ -45,7 +45,7 @@ def test_one_command_fills_a_table(study: Path, tmp_path: Path) -> None:
     done = make(study, tmp_path / "data", tmp_path / "work", "--epochs", "1", "--shrink", "4")
     assert done.returncode == 0, done.stderr
     lines = done.stdout.splitlines()
-    assert lines[0].startswith("**One.** Every model was trained for 1 epochs on the same trees, 2")
+    assert lines[0].startswith("**One.** Every model was trained for 1 epoch on the same trees, 2")
     head = (
         "| model | seeds | parameters | perplexity | F1 alone | F1 mixed | gap closed | p, parser"
     )
