@@ -108,7 +108,8 @@ class Connection:
         self._writer: asyncio.StreamWriter | None = None
 
     async def ask(self, body: bytes, path: str = "/rerank") -> tuple[int, bytes]:
-        if self._writer is None or self._writer.is_closing():
+        is_open = self._reader is not None and not self._reader.at_eof()
+        if self._writer is None or self._writer.is_closing() or not is_open:
             self._reader, self._writer = await asyncio.open_connection("127.0.0.1", self._port)
         assert self._reader is not None
         method = b"POST" if body else b"GET"

@@ -31,6 +31,9 @@ _LOGGER = structlog.get_logger("rerank.batching")
 # Failed warm-ups in a row after which a restart of the whole process is the only hope.
 _HOPELESS = 3
 
+# Share of the time to its deadline that a request may be expected to wait: speed is a guess.
+_PATIENCE = 0.6
+
 Scores = list[list[Scored]]
 
 
@@ -124,15 +127,17 @@ class Batcher:
             self._thread.join(timeout=2)
 
     async def score(self, work: Work) -> Scores:
-        """The scores of each list; raises ServiceError 429 if the queue is full and 503 if the
-        scoring thread dies of it. Cancelled, it drops what has not been scored."""
+        """The scores of each list; raises ServiceError 429 if the queue is full, or too long for
+        the deadline, and 503 if the scoring thread dies of it. Cancelled, it drops what has not
+        been scored."""
         if not work.lists:
             return []
         with self._changed:
             if self._is_stopped:
                 raise _ended()
             tokens = work.waiting_tokens
-            if self._tokens and self._tokens + tokens > self._settings.queue_tokens:
+            is_full = self._tokens + tokens > self._settings.queue_tokens
+            if self._tokens and (is_full or self._comes_too_late(work)):
                 raise overloaded(self._seconds_to_wait())
             self._waiting.append(work)
             self._count(tokens)
@@ -150,6 +155,11 @@ class Batcher:
         """Seconds until what waits is done, as far as one can tell."""
         with self._changed:
             return self._seconds_to_wait()
+
+    def _comes_too_late(self, work: Work) -> bool:
+        """Whether the deadline is likely to pass before what waits is done."""
+        ahead = self._tokens + sum(one.sizes[place] for one, place in self._batch)
+        return ahead / self._rate > _PATIENCE * (work.deadline - time.monotonic())
 
     def _seconds_to_wait(self) -> int:
         return min(60, 1 + int(self._tokens / self._rate))

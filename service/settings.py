@@ -73,7 +73,8 @@ class Settings(BaseSettings):
         128, description="requests in the house at once; the next is answered 429"
     )
     queue_tokens: _Count = Field(
-        1_000_000, description="tokens that may wait; a request that comes on top is answered 429"
+        1_000_000,
+        description="tokens that may wait; a request that comes on top, or would wait beyond its deadline, is answered 429",
     )
 
     max_body_bytes: _Count = Field(16 * 2**20, description="longest body, else 413")

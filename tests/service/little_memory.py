@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import resource
 import sys
+import time
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
@@ -25,13 +26,16 @@ from service.batching import score_in_parts
 trees = [f"(S (NN a{number}) (NN b))" for number in range(3000)]
 vocabulary = Vocabulary.build([linearize(Tree.from_string(tree)) for tree in trees], 1)
 model = AwdLstmDoc(Config(len(vocabulary), 200, (200, 200, 200), components=(0, 0, 0, 15)))
-reranker = Reranker([Checkpoint("wide", model.requires_grad_(False).eval(), vocabulary)])
+member = Checkpoint("wide", model.requires_grad_(False).eval(), vocabulary)
+reranker = Reranker([member], threads=1)
 source = Source("test", Notation.BRACKETS, False)
 lists = [
     accept(RawList(str(number), 1, [RawCandidate(1, tree)]), source)
     for number, tree in enumerate(trees)
 ]
 torch.set_num_threads(1)
+for future in [reranker._lanes.direct(time.sleep, 0.2) for _ in range(2)]:
+    future.result()  # threads need memory, too: all are there now
 small = [scores for nbest in lists[:20] for _, scores in reranker.score_lists([nbest])]
 pages = int(Path("/proc/self/statm").read_text().split()[0])
 limit = pages * resource.getpagesize() + 20 * 2**20

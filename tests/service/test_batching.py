@@ -122,6 +122,28 @@ def test_what_nobody_waits_for_is_not_scored() -> None:
     assert reranker.calls[1:] == [["c"]]
 
 
+def test_who_would_wait_beyond_the_deadline_is_told_at_once() -> None:
+    reranker = Watched()
+    # Nothing is scored for a second: what comes meanwhile waits.
+    queue = batcher(reranker, batch_wait_ms=1000)
+
+    async def ask() -> tuple[int, str]:
+        # Some 4,000 tokens, at first taken for 0.4 s of work.
+        long = Work(reranker, [nbest(str(n), *CANDIDATES) for n in range(35)], later())
+        before = asyncio.ensure_future(queue.score(long))
+        await asyncio.sleep(0.01)
+        patient = Work(reranker, [nbest("b", "(A b)")], time.monotonic() + 20)
+        also = asyncio.ensure_future(queue.score(patient))
+        await asyncio.sleep(0.01)
+        with pytest.raises(ServiceError) as caught:
+            await queue.score(Work(reranker, [nbest("a", "(A b)")], time.monotonic() + 0.2))
+        assert len(await before) == 35 and len(await also) == 1
+        return caught.value.status, caught.value.code
+
+    assert asyncio.run(ask()) == (429, "queue-full")
+    queue.stop()
+
+
 def test_after_its_end_the_queue_answers_503() -> None:
     reranker = Watched()
     queue = batcher(reranker)
