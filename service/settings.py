@@ -74,7 +74,8 @@ class Settings(BaseSettings):
     )
     queue_tokens: _Count = Field(
         1_000_000,
-        description="tokens that may wait; a request that comes on top, or would wait beyond its deadline, is answered 429",
+        description="tokens that may wait; a request that comes on top, or would probably wait "
+        "beyond its deadline, is answered 429",
     )
 
     max_body_bytes: _Count = Field(16 * 2**20, description="longest body, else 413")
