@@ -92,7 +92,7 @@ class Batcher:
         self._changed = threading.Condition()
         self._waiting: deque[Work] = deque()
         self._tokens = 0  # that wait
-        self._rate = 10_000.0  # tokens a second, learned
+        self._rate = 10_000.0  # tokens a second while others wait, learned
         self._batch: list[Piece] = []
         self._is_stopped = False
         self._failed_starts = 0
@@ -255,6 +255,7 @@ class Batcher:
 
     def _score(self, batch: list[Piece]) -> None:
         started = time.monotonic()
+        is_full = self._tokens > 0  # small batches are slower: their speed says nothing
         reranker = batch[0][0].reranker
         lists = [work.lists[place] for work, place in batch]
         token_scores = any(work.token_scores for work, _ in batch)
@@ -268,7 +269,8 @@ class Batcher:
         seconds = time.monotonic() - started
         tokens = sum(work.sizes[place] for work, place in batch)
         if not batch[0][0].is_warm_up:
-            self._rate += 0.2 * (tokens / max(seconds, 1e-4) - self._rate)
+            if is_full:
+                self._rate += 0.3 * (tokens / max(seconds, 1e-4) - self._rate)
             requests = len({work for work, _ in batch})
             self._metrics.scored(tokens, requests, seconds)
         for (work, place), mine in zip(batch, scores, strict=True):

@@ -74,7 +74,7 @@ def _f1_row(row: dict[str, Any], name: str) -> list[str]:
         _spread(one["perplexity"]),
         _spread([each["f1"] for each in one["alone"]]),
         _spread([each["f1"] for each in one["mixed"]]),
-        NONE if None in gaps else f"{mean(gaps):.0f} %",
+        NONE if None in gaps else f"{round(mean(gaps))} %",
         _p(one.get(f"{kind}_against_parser")),
         _p(one.get(f"{kind}_against_reference")),
         f"{mean(one['seconds']):.0f}",
