@@ -32,7 +32,7 @@ _LOGGER = structlog.get_logger("rerank.batching")
 _HOPELESS = 3
 
 # Share of the time to its deadline that a request may be expected to wait: speed is a guess.
-_PATIENCE = 0.6
+_PATIENCE = 0.5
 
 Scores = list[list[Scored]]
 
