@@ -92,14 +92,20 @@ def continuations(
 
 
 def negative_log_likelihood(
-    components: Tensor, log_weights: Tensor, embedding: Tensor, bias: Tensor, targets: Tensor
+    components: Tensor,
+    log_weights: Tensor,
+    embedding: Tensor,
+    bias: Tensor,
+    targets: Tensor,
+    shares: Tensor | None = None,
 ) -> Tensor:
     """The sum of -log P(target) over all rows, a scalar, with gradients for the first four.
 
-    The gradients are made during the forward pass, while each block of exponentials exists.
+    ``shares`` [N] are what each row counts, 1 if left out; negative ones are fine. The gradients
+    are made during the forward pass, while each block of exponentials exists.
     """
     apply: Callable[..., Tensor] = _NegativeLogLikelihood.apply
-    return apply(components, log_weights, embedding, bias, targets)
+    return apply(components, log_weights, embedding, bias, targets, shares)
 
 
 class _NegativeLogLikelihood(torch.autograd.Function):
@@ -118,6 +124,7 @@ class _NegativeLogLikelihood(torch.autograd.Function):
         embedding: Tensor,
         bias: Tensor,
         targets: Tensor,
+        shares: Tensor | None,
     ) -> Tensor:
         size, dtype = embedding.shape[1], components.dtype
         wide = torch.promote_types(dtype, torch.float32)
@@ -149,8 +156,11 @@ class _NegativeLogLikelihood(torch.autograd.Function):
                 log_sums = sums.log() + shift.squeeze(1).to(wide)
             log_joint = _log_joint(k, log_weights[rows], weight[:, :size], bias, goal, log_sums)
             log_likelihood = torch.logsumexp(log_joint, dim=1)
-            total -= log_likelihood.sum()
             gamma = torch.exp(log_joint - log_likelihood.unsqueeze(1))  # [n, J]
+            if shares is not None:
+                gamma *= shares[rows].unsqueeze(1)
+                log_likelihood = log_likelihood * shares[rows]
+            total -= log_likelihood.sum()
             grad_log_weights[rows] = -gamma
             factor = (gamma.flatten().to(wide) / sums).unsqueeze(1)
             pulled = (pulled[:, :size] * factor).view(k.shape)
@@ -170,7 +180,11 @@ class _NegativeLogLikelihood(torch.autograd.Function):
     @staticmethod
     def backward(ctx: Any, *grad_outputs: Tensor) -> tuple[Tensor | None, ...]:
         scale = grad_outputs[0]
-        return (*(gradient * scale.to(gradient.dtype) for gradient in ctx.saved_tensors), None)
+        return (
+            *(gradient * scale.to(gradient.dtype) for gradient in ctx.saved_tensors),
+            None,
+            None,
+        )
 
 
 def _blocks(components: Tensor, embedding: Tensor, elements: int) -> Iterator[slice]:

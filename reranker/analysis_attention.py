@@ -142,7 +142,7 @@ class Row(NamedTuple):
     weights: tuple[float, ...]
 
 
-Place = tuple[int, int]  # a tree's number and a token's in it, both from 0
+Place = tuple[int, int]  # a tree's number and a token's in it as it is read, both from 0
 
 
 def random_places(
@@ -174,7 +174,10 @@ def attention_at(
             if tree in column:
                 weights = reading.features.attention[token, column[tree]]
                 found[tree, token] = tuple(weights.tolist())
-    return [Row((*trees[tree].tokens, EOS)[token], found[tree, token]) for tree, token in places]
+    return [
+        Row((*trees[tree].as_read(checkpoint).tokens, EOS)[token], found[tree, token])
+        for tree, token in places
+    ]
 
 
 @dataclass(frozen=True, slots=True)

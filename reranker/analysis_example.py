@@ -38,11 +38,12 @@ class Prediction:
 
 
 def predict(checkpoint: Checkpoint, tree: LinearTree, token: int, name: str) -> Prediction:
-    """Of ``token``, from 0, of the tree's; the number after its last is ``<eos>``'s.
+    """Of ``token``, from 0, of the tree's in the order the model reads them; the number after the
+    last is ``<eos>``'s.
 
     Raises InputError for a number that is none of its tokens'.
     """
-    all_tokens = (*tree.tokens, EOS)
+    all_tokens = (*tree.as_read(checkpoint).tokens, EOS)
     if not 0 <= token < len(all_tokens):
         raise InputError(
             f"the tree has no token {token + 1}; they are "
@@ -77,8 +78,8 @@ def predict(checkpoint: Checkpoint, tree: LinearTree, token: int, name: str) -> 
 
 @dataclass(frozen=True, slots=True)
 class Example:
-    """The tokens before a prediction, how much each is attended to, the perplexity of the token
-    that follows, and the five most probable with their log-probabilities in nats."""
+    """The tokens read before a prediction, how much each is attended to, the perplexity of the
+    token that follows, and the five most probable with their log-probabilities in nats."""
 
     tokens: tuple[str, ...]
     token: int

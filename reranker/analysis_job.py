@@ -49,14 +49,27 @@ class _Job:
         self.trees = read_trees(arguments.trees, sample, seed)
         self.tick: Tick = lambda tokens: None
 
-    def models(self, compares_perplexity: bool = False) -> Iterator[tuple[str, Checkpoint]]:
-        """Names and checkpoints, one at a time, ``tick`` moving the bar meanwhile."""
+    def models(
+        self, compares_perplexity: bool = False, compares_tokens: bool = False
+    ) -> Iterator[tuple[str, Checkpoint]]:
+        """Names and checkpoints, one at a time, ``tick`` moving the bar meanwhile.
+
+        Raises InputError where the same tokens are to be compared and a model reads them in
+        another direction than the first.
+        """
         shown = names(self._paths)
         first = None
         for name, path in zip(shown, self._paths, strict=True):
             checkpoint = load_checkpoint(path)
-            first = first or checkpoint.vocabulary
-            if compares_perplexity and checkpoint.vocabulary != first:
+            mine = checkpoint.vocabulary
+            first = first or mine
+            if compares_tokens and mine.backward != first.backward:
+                raise InputError(
+                    f"{shown[0]} and {name} read in different directions: not the same comes "
+                    "before a token, so look at them one by one"
+                )
+            is_alike = mine.symbols == first.symbols and mine.classes == first.classes
+            if compares_perplexity and not is_alike:
                 logger.warning(
                     "%s and %s have different vocabularies: their perplexities do not compare",
                     *(shown[0], name),
@@ -104,7 +117,7 @@ def _attention(job: _Job) -> AttentionByPosition:
 
 
 def _attention_sample(job: _Job) -> AttentionSample:
-    models = dict(job.models())
+    models = dict(job.models(compares_tokens=True))
     reaches = {name: checked_reach(model, name) for name, model in models.items()}
     places = random_places(
         job.trees, list(reaches.values()), job.arguments.tokens, job.arguments.seed
@@ -122,8 +135,11 @@ def _attention_example(job: _Job) -> Example:
     if number > len(job.trees):
         raise InputError(f"--tree {number}: there are {len(job.trees)} trees")
     tree, token = job.trees[number - 1], job.arguments.token - 1
-    predictions = tuple(predict(model, tree, token, name) for name, model in job.models())
-    return Example(tree.tokens, token, predictions)
+    predictions = []
+    for name, model in job.models(compares_tokens=True):
+        predictions.append(predict(model, tree, token, name))
+        tokens = tree.as_read(model).tokens
+    return Example(tokens, token, tuple(predictions))
 
 
 _ANALYSES: dict[str, Callable[[_Job], Result]] = {

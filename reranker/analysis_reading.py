@@ -32,9 +32,16 @@ class LinearTree(NamedTuple):
     tokens: tuple[str, ...]
     kinds: tuple[str, ...]
 
+    def as_read(self, checkpoint: Checkpoint) -> LinearTree:
+        """In the order the model reads them: from the tree's end if it is a backward one."""
+        if not checkpoint.vocabulary.backward:
+            return self
+        return LinearTree(self.tokens[::-1], (*self.kinds[-2::-1], EOS))
+
 
 class Reading(NamedTuple):
-    """A batch of trees as a model reads them; column b is the tree number ``places[b]``."""
+    """A batch of trees as a model reads them; column b is the tree number ``places[b]``, its tokens
+    in the order of ``LinearTree.as_read``."""
 
     places: list[int]
     features: Features  # [T, B, ...]
@@ -90,7 +97,9 @@ def readings(
 def token_log_probabilities(
     checkpoint: Checkpoint, trees: Sequence[LinearTree], tick: Tick = lambda tokens: None
 ) -> Iterator[tuple[int, list[float]]]:
-    """The number of each tree and log P of each of its tokens and ``<eos>``, in nats."""
+    """The number of each tree and log P of each of its tokens and ``<eos>``, in nats and in the
+    tree's order."""
+    is_backward = checkpoint.vocabulary.backward
     for reading in readings(checkpoint, trees, tick):
         wanted = reading.wanted
         picked = at(reading.features, wanted)
@@ -99,7 +108,8 @@ def token_log_probabilities(
             picked, reading.targets[wanted]
         ).double()
         for column, place in enumerate(reading.places):
-            yield place, values[: len(trees[place].kinds), column].tolist()
+            *of_tokens, of_end = values[: len(trees[place].kinds), column].tolist()
+            yield place, [*(of_tokens[::-1] if is_backward else of_tokens), of_end]
 
 
 def at(features: Features, positions: Tensor) -> Features:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import os
 import zipfile
+from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
@@ -13,10 +14,10 @@ import torch
 
 from models import ARCHITECTURES, LanguageModel
 from reranker.errors import CheckpointError
-from reranker.vocab import Vocabulary
+from reranker.vocab import MOST_CLASSED, Vocabulary
 
 FORMAT = "parse-reranker checkpoint"
-VERSION = 1
+VERSION = 2  # 1 had no word classes and no backward models
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,6 +48,8 @@ def save_checkpoint(
             "architecture": model.architecture,
             "config": asdict(model.config),
             "vocabulary": list(vocabulary.symbols),
+            "word_classes": _packed(vocabulary.classes),
+            "backward": vocabulary.backward,
             "weights": weights,
             "information": information,
         },
@@ -61,9 +64,10 @@ def load_checkpoint(path: Path, device: str = "cpu") -> Checkpoint:
     content = load_data(path)
     if not isinstance(content, dict) or content.get("format") != FORMAT:
         raise CheckpointError(f"{path}: not a checkpoint made by `rerank train`")
-    if content.get("version") != VERSION:
+    version = content.get("version")
+    if type(version) is not int or not 1 <= version <= VERSION:
         raise CheckpointError(
-            f"{path}: checkpoint version {content.get('version')}, this program reads {VERSION}"
+            f"{path}: checkpoint version {version}, this program reads 1 to {VERSION}"
         )
     try:
         config_class, model_class = ARCHITECTURES[content["architecture"]]
@@ -79,7 +83,11 @@ def load_checkpoint(path: Path, device: str = "cpu") -> Checkpoint:
             raise ValueError("its weights claim to be larger than the file")
         weights = {name: weight.to(device).float() for name, weight in stored.items()}
         model.load_state_dict(weights, assign=True)
-        vocabulary = Vocabulary(content["vocabulary"])
+        is_backward = content.get("backward", False)
+        if type(is_backward) is not bool:
+            raise TypeError(f"backward is true or false, not {is_backward!r}")
+        classes = _unpacked(content.get("word_classes"), path.stat().st_size)
+        vocabulary = Vocabulary(content["vocabulary"], classes, is_backward)
         if len(vocabulary) != model.config.vocabulary_size:
             raise ValueError(
                 f"{len(vocabulary)} symbols for {model.config.vocabulary_size} embedding rows"
@@ -116,6 +124,31 @@ def load_data(path: Path) -> Any:
         raise CheckpointError(
             f"{path}: not a checkpoint (or one that holds code, which is never run)"
         ) from error
+
+
+def _packed(classes: Mapping[str, int]) -> dict[str, Any] | None:
+    """A hundred thousand strings and numbers of their own would take many times the space."""
+    if not classes:
+        return None
+    numbers = torch.tensor([*classes.values()], dtype=torch.int32)
+    return {"words": "\n".join(classes), "numbers": numbers}
+
+
+def _unpacked(packed: Any, most_bytes: int) -> dict[str, int]:
+    """Raises ValueError or TypeError for what ``_packed`` never makes."""
+    if packed is None:
+        return {}
+    words, numbers = packed["words"], packed["numbers"]
+    if len(words) > most_bytes or numbers.nbytes > most_bytes:
+        raise ValueError("its word classes claim to be larger than the file")
+    if numbers.dtype not in (torch.int16, torch.int32) or numbers.dim() != 1:
+        raise TypeError("the numbers of its word classes are no whole numbers")
+    if len(numbers) > MOST_CLASSED or words.count("\n") + 1 != len(numbers):
+        raise ValueError(f"{len(numbers)} class numbers for its words")
+    classes = dict(zip(words.split("\n"), numbers.tolist(), strict=True))
+    if len(classes) != len(numbers) or min(classes.values()) < 0:
+        raise ValueError("a word has two classes or a negative one")
+    return classes
 
 
 def write_atomically(path: Path, content: dict[str, Any]) -> None:

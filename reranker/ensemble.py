@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from dataclasses import replace
 from functools import cached_property, partial
 from typing import Literal
 
@@ -32,8 +33,9 @@ _KEPT_BYTES = 300_000_000
 class Ensemble:
     """Language models that judge together.
 
-    ``sum`` adds the members' log-probabilities, each with its own vocabulary; ``average`` averages
-    their probabilities token by token. Raises RerankError if that is impossible.
+    ``sum`` adds the members' log-probabilities, each with its own vocabulary and direction;
+    ``average`` averages their probabilities token by token. Raises RerankError if that is
+    impossible.
     """
 
     def __init__(
@@ -41,20 +43,32 @@ class Ensemble:
     ) -> None:
         if not members:
             raise RerankError("an ensemble needs at least one checkpoint")
+        # Equal vocabularies become one, since comparing them takes longer than scoring a sentence.
+        distinct: dict[Vocabulary, Vocabulary] = {}
+        self.members = tuple(
+            replace(one, vocabulary=distinct.setdefault(one.vocabulary, one.vocabulary))
+            for one in members
+        )
+        self._vocabularies = tuple(distinct)
         if combination == "average":
-            for member in members[1:]:
-                if member.vocabulary != members[0].vocabulary:
-                    raise RerankError(
-                        f"{member.name} and {members[0].name} have different vocabularies, so "
-                        "their probabilities cannot be averaged; combine them by sum"
-                    )
-        self.members = tuple(members)
+            first, *others = self.members
+            for member in others:
+                if member.vocabulary is first.vocabulary:
+                    continue
+                differ = "have different vocabularies"
+                if member.vocabulary.backward != first.vocabulary.backward:
+                    differ = "read in different directions"
+                raise RerankError(
+                    f"{member.name} and {first.name} {differ}, so their probabilities cannot be "
+                    "averaged; combine them by sum"
+                )
         self.combination = combination
         self._lanes = lanes
 
     def log_probabilities(self, sequences: Sequence[Sequence[str]], call: Call) -> list[Values]:
         """For each sequence of tokens [M, T]: the log-probability of each token, ``<eos>``
-        included, under each member, in nats; M is 1 if they are averaged."""
+        included, under each member, in nats and in the tree's order whatever the member's; M is 1
+        if they are averaged."""
         tries = self._tries(sequences)
         edges = self._lanes.compute(
             partial(edge_log_probabilities, member.model, trie, call)
@@ -99,17 +113,13 @@ class Ensemble:
             any(vocabulary.is_unknown(word) for vocabulary in self._vocabularies) for word in words
         )
 
-    @cached_property
-    def _vocabularies(self) -> set[Vocabulary]:
-        return {member.vocabulary for member in self.members}
-
     def _tries(self, sequences: Sequence[Sequence[str]]) -> list[Trie]:
         """One for each member; members with one vocabulary share it."""
-        tries: dict[Vocabulary, Trie] = {}
+        tries: dict[int, Trie] = {}
         for vocabulary in self._vocabularies:
             ids = [vocabulary.encode(tokens) for tokens in sequences]
-            tries[vocabulary] = Trie(ids, vocabulary.eos)
-        return [tries[member.vocabulary] for member in self.members]
+            tries[id(vocabulary)] = Trie(ids, vocabulary.eos)
+        return [tries[id(member.vocabulary)] for member in self.members]
 
     def _by_sequence(
         self, edges: Sequence[Values], tries: Sequence[Trie], which: Iterable[int]
@@ -117,6 +127,9 @@ class Ensemble:
         found = []
         for number in which:
             values = np.stack([e[t.paths[number]] for e, t in zip(edges, tries, strict=True)])
+            for row, member in zip(values, self.members, strict=True):
+                if member.vocabulary.backward:
+                    row[:-1] = row[:-1][::-1]
             if self.combination == "average":
                 values = np.logaddexp.reduce(values, axis=0, keepdims=True) - np.log(len(edges))
             found.append(values)

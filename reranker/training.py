@@ -25,11 +25,13 @@ from models.mixture import negative_log_likelihood
 from reranker.batching import PADDING, Batch, whole_trees
 from reranker.checkpoint import load_checkpoint, load_data, save_checkpoint, write_atomically
 from reranker.errors import ConfigError
+from reranker.list_training import CandidateList, RiskTrainer
 from reranker.memory import keep_freed_memory
 from reranker.recipes import RECIPES, Recipe
 from reranker.training_config import TrainingConfig
 from reranker.training_log import TrainingLog
-from reranker.vocab import Vocabulary
+from reranker.vocab import Vocabulary, rare_words
+from reranker.word_vectors import WordVectors, start_embedding
 
 STATE_INTERVAL = 45.0  # seconds
 _LOG_INTERVAL = 50  # batches
@@ -45,6 +47,7 @@ class Progress:
     tokens: int = 0
     seconds: float = 0.0
     mean_loss: float = 0.0  # nats a token, over about _LOG_INTERVAL batches
+    mean_errors: float = 0.0  # expected wrong brackets of a list, likewise
     evaluated_at: int = -1  # batches
     best_perplexity: float = math.inf
     best_weights: dict[str, Tensor] = field(default_factory=dict)
@@ -59,31 +62,43 @@ def train(
     *,
     device: str = "cpu",
     start_from: Path | None = None,
+    vectors: WordVectors | None = None,
+    lists: Sequence[CandidateList] = (),
     report: Callable[[Progress, float, float], None] = lambda progress, loss, done: None,
 ) -> float:
     """Train on linearised trees, write the best model to ``out``; returns its dev perplexity.
 
     Perplexity is per token, ``<eos>`` counted. ``start_from`` takes vocabulary and first weights
-    from a checkpoint. ``report(progress, loss, done)`` is called after every batch with the loss
-    in nats a token and the share of the budget used up. Raises ConfigError if ``log_folder`` holds
-    the state of another run, if the configuration does not fit ``start_from`` or the data, and if
-    training diverges.
+    from a checkpoint; ``vectors`` are where embeddings start otherwise, and class the words that
+    are rare in the trees. With ``lists`` every batch also lowers the risk of some of them, and the
+    last model is kept: what is best for choosing is not best for perplexity.
+
+    ``report(progress, loss, done)`` is called after every batch with the loss in nats a token and
+    the share of the budget used up. Raises ConfigError if ``log_folder`` holds the state of another
+    run, if the configuration does not fit ``start_from`` or the data, and if training diverges.
     """
     keep_freed_memory()
     torch.set_flush_denormal(True)  # gradients full of denormals run a hundred times slower
     torch.manual_seed(config.seed)
-    vocabulary, model = _model(config, train_trees, start_from)
+    vocabulary, model = _model(config, train_trees, start_from, vectors)
     model.to(device)
     encoded = [vocabulary.encode(tokens) for tokens in train_trees]
     every = max(1, len(dev_trees) // config.validation_trees) if config.validation_trees else 1
     dev = [vocabulary.encode(tokens) for tokens in dev_trees[::every]]
     recipe: Recipe = RECIPES[config.recipe](model, config, encoded, vocabulary.eos)
     dtype = torch.bfloat16 if config.precision == "bfloat16" else torch.float32
+    risk = _risk_trainer(config, model, vocabulary, lists) if lists else None
 
     settings = config.to_dict()
     for budget in ("budget_minutes", "epochs"):  # a run may be given more time
         del settings[budget]
-    run = {"config": settings, "symbols": len(vocabulary), "trees": len(encoded)}
+    run = {
+        "config": settings,
+        "vocabulary": vocabulary.digest,
+        "trees": len(encoded),
+        "word_vectors": len(vectors.words) if vectors else 0,
+        "lists": len(lists),
+    }
     state_path = log_folder / "state.pt"
     progress, carried = Progress(), None
     if state_path.exists():
@@ -92,12 +107,17 @@ def train(
     started, state_saved = time.monotonic() - progress.seconds, time.monotonic()
     finished = False
     while not finished:
-        done = _share_done(config, progress, recipe)
+        done = _share_done(config, progress, recipe, risk)
         finished = done >= 1 or recipe.finished
         if not finished:
             batch = recipe.batches.next()
             state = carried if batch.continues and carried else None
             loss, count, carried = _backward(model, batch, state, config, dtype, device)
+            if risk is not None:
+                errors = risk.backward(progress.batches, config.risk_weight, dtype, device)
+                progress.mean_errors += (errors - progress.mean_errors) / min(
+                    progress.batches + 1, _LOG_INTERVAL
+                )
             torch.nn.utils.clip_grad_norm_(model.parameters(), config.clip)
             rate = recipe.step(batch, done)
             model.zero_grad(set_to_none=True)
@@ -110,15 +130,15 @@ def train(
             if progress.batches % _LOG_INTERVAL == 0:
                 log.write(
                     progress.batches, tokens=progress.tokens, seconds=progress.seconds,
-                    loss=progress.mean_loss, learning_rate=rate,
+                    loss=progress.mean_loss, learning_rate=rate, errors=progress.mean_errors,
                 )  # fmt: skip
         due = finished or _validation_due(config, progress, recipe)
         if due and progress.evaluated_at != progress.batches:
             progress.evaluated_at = progress.batches
             with recipe.evaluation_weights():
                 perplexity = dev_perplexity(model, dev, vocabulary.eos, dtype, device)
-                improved = perplexity < progress.best_perplexity
-                if improved:
+                improved = perplexity < progress.best_perplexity or risk is not None
+                if improved and math.isfinite(perplexity):
                     progress.best_perplexity = perplexity
                     progress.best_weights = {
                         name: weight.detach().cpu().clone()
@@ -152,6 +172,8 @@ def train(
         "epochs": recipe.batches.progress,
         "minutes": progress.seconds / 60,
         "start_from": start_from.name if start_from else "",
+        "word_vectors": len(vectors.words) if vectors else 0,
+        "lists": len(lists),
     }
     save_checkpoint(out, model, vocabulary, information, stored)
     log.close()
@@ -189,12 +211,27 @@ def dev_perplexity(
 
 
 def _model(
-    config: TrainingConfig, trees: Sequence[Sequence[str]], start_from: Path | None
+    config: TrainingConfig,
+    trees: Sequence[Sequence[str]],
+    start_from: Path | None,
+    vectors: WordVectors | None,
 ) -> tuple[Vocabulary, LanguageModel]:
     if start_from is None:
-        vocabulary = Vocabulary.build(trees, config.minimum_count)
-        return vocabulary, config.new_model(len(vocabulary))
+        classes = None
+        if vectors is not None:
+            rare = rare_words(trees, config.minimum_count)
+            classes = vectors.classes(rare, config.word_classes)
+        vocabulary = Vocabulary.build(
+            trees, config.minimum_count, classes, config.direction == "backward"
+        )
+        model = config.new_model(len(vocabulary))
+        if vectors is not None:
+            start_embedding(model, vocabulary, vectors)
+        return vocabulary, model
     checkpoint = load_checkpoint(start_from)
+    direction = "backward" if checkpoint.vocabulary.backward else "forward"
+    if direction != config.direction:
+        raise ConfigError(f"{start_from}: it reads {direction}, not {config.direction}")
     model = config.new_model(len(checkpoint.vocabulary))
     try:
         model.load_state_dict(checkpoint.model.state_dict())
@@ -252,13 +289,29 @@ def mixture_imbalance(log_weights: Tensor) -> Tensor:
     return (summed.std() / summed.mean()) ** 2
 
 
-def _share_done(config: TrainingConfig, progress: Progress, recipe: Recipe) -> float:
+def _risk_trainer(
+    config: TrainingConfig,
+    model: LanguageModel,
+    vocabulary: Vocabulary,
+    lists: Sequence[CandidateList],
+) -> RiskTrainer:
+    if config.recipe != "fast":
+        raise ConfigError("only the fast recipe learns from n-best lists")
+    return RiskTrainer(
+        model, vocabulary, lists, config.lists_per_batch, config.parser_weight, config.seed
+    )
+
+
+def _share_done(
+    config: TrainingConfig, progress: Progress, recipe: Recipe, risk: RiskTrainer | None
+) -> float:
     """How much of the budget is used up, 0 to 1; the fast recipe's learning rate follows it."""
     shares = [0.0]
     if config.budget_minutes:
         shares.append(progress.seconds / 60 / config.budget_minutes)
     if config.epochs and config.recipe == "fast":
-        shares.append(recipe.batches.progress / config.epochs)
+        epochs = recipe.batches.progress if risk is None else risk.progress(progress.batches)
+        shares.append(epochs / config.epochs)
     return min(1.0, max(shares))
 
 

@@ -6,16 +6,24 @@ import argparse
 import sys
 import time
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from reranker.errors import InputError
 from reranker.linearize import linearize
+from reranker.textfiles import open_text
 from reranker.treebank import read_treebank
+from reranker.vocab import MOST_CLASSED
+
+if TYPE_CHECKING:
+    from reranker.list_training import CandidateList
 
 EXAMPLES = """examples:
   rerank train --config models/configs/small.toml --train train.mrg.gz --dev dev.mrg.gz \\
       --out ckpt/mine.pt --budget 60
   rerank train --config models/configs/ptb.toml --train wsj_02_21.mrg --dev wsj_22.mrg \\
       --out ckpt/ptb.pt --device cuda
+  rerank train --config models/configs/small.toml --train train.mrg.gz --dev dev.mrg.gz \\
+      --out ckpt/mine.pt --budget 60 --vectors glove.6B.100d.txt
 
 A run that was stopped, however, goes on when the same command is given again."""
 
@@ -38,11 +46,40 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--epochs", type=float, metavar="N")
     parser.add_argument("--seed", type=int, metavar="N")
     parser.add_argument("--precision", choices=("bfloat16", "float32"))
-    parser.add_argument(
+    start = parser.add_mutually_exclusive_group()
+    start.add_argument(
         "--start-from",
         type=Path,
         metavar="FILE.pt",
         help="take vocabulary and first weights from this checkpoint",
+    )
+    start.add_argument(
+        "--vectors",
+        type=Path,
+        metavar="FILE",
+        help="word vectors as text (GloVe, word2vec, fastText): where embeddings start, and what "
+        "puts rare words into classes of similar words",
+    )
+    parser.add_argument(
+        "--vector-words",
+        type=int,
+        default=150_000,
+        metavar="N",
+        help="read only the first, most frequent N of them (%(default)s)",
+    )
+    parser.add_argument(
+        "--lists",
+        type=Path,
+        nargs="+",
+        default=[],
+        metavar="FILE.jsonl",
+        help="learn to choose from these n-best lists, too, as `rerank --output ranked` wrote them",
+    )
+    parser.add_argument(
+        "--lists-gold", type=Path, nargs="+", default=[], metavar="TREES", help="their gold trees"
+    )
+    parser.add_argument(
+        "--gold-tags", action="store_true", help="give the lists' candidates their gold tags"
     )
     parser.add_argument("--device", default="cpu", metavar="cpu|cuda")
     parser.add_argument("--threads", type=int, metavar="N", help="CPU threads (default: all cores)")
@@ -55,6 +92,7 @@ def run(arguments: argparse.Namespace) -> int:
 
     from reranker.training import Progress, train
     from reranker.training_config import TrainingConfig
+    from reranker.word_vectors import WordVectors
 
     config = TrainingConfig.from_file(
         arguments.config,
@@ -74,6 +112,14 @@ def run(arguments: argparse.Namespace) -> int:
         f"{len(train_trees)} training trees, {len(dev_trees)} dev trees; logs in {folder}",
         file=sys.stderr,
     )
+    vectors = None
+    if arguments.vectors is not None:
+        if not 1 <= arguments.vector_words <= MOST_CLASSED:
+            raise InputError(
+                f"--vector-words {arguments.vector_words}: not a number from 1 to {MOST_CLASSED:,}"
+            )
+        vectors = WordVectors.read(arguments.vectors, arguments.vector_words)
+    lists = _lists(arguments, config.candidates_per_list)
     bar = tqdm(
         total=1.0,
         disable=not sys.stderr.isatty(),
@@ -101,8 +147,30 @@ def run(arguments: argparse.Namespace) -> int:
         folder,
         device=arguments.device,
         start_from=arguments.start_from,
+        vectors=vectors,
+        lists=lists,
         report=report,
     )
     bar.close()
     print(f"{arguments.out}: dev perplexity {perplexity:.3f} per token", file=sys.stderr)
     return 0
+
+
+def _lists(arguments: argparse.Namespace, most: int) -> list[CandidateList]:
+    if len(arguments.lists) != len(arguments.lists_gold):
+        raise InputError(
+            f"--lists has {len(arguments.lists)} files and --lists-gold {len(arguments.lists_gold)}"
+            ": every file of lists needs one of gold trees, in the same order"
+        )
+    from reranker.list_training import read_lists
+
+    lists = []
+    for ranked, gold in zip(arguments.lists, arguments.lists_gold, strict=True):
+        with open_text(ranked) as lines, open_text(gold) as trees:
+            try:
+                found = read_lists(lines, trees, arguments.gold_tags, most)
+            except InputError as error:
+                raise InputError(f"{ranked}: {error}") from error
+        print(f"{ranked}: {len(found)} lists to learn from", file=sys.stderr)
+        lists += found
+    return lists

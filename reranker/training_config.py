@@ -23,8 +23,10 @@ class TrainingConfig:
     recipe: Literal["fast", "paper"] = "fast"
     seed: int = 1
     minimum_count: int = 10  # rarer words become unknown-word classes
+    direction: Literal["forward", "backward"] = "forward"  # trees are read from start or end
+    word_classes: int = 256  # of similar words, where word vectors are given
     budget_minutes: float = 0.0  # wall-clock, over all resumptions; 0 is no limit
-    epochs: float = 0.0  # 0 is no limit (paper: of each phase)
+    epochs: float = 0.0  # 0 is no limit (paper: of each phase; with n-best lists: of these)
     learning_rate: float = 3e-3
     weight_decay: float = 0.01
     clip: float = 1.0  # largest norm of the gradient of the mean loss
@@ -36,6 +38,12 @@ class TrainingConfig:
     activation_regularization: float = 0.0  # alpha, on the dropped h^N
     temporal_regularization: float = 0.0  # beta, on the change of h^N
     mixture_balance: float = 1e-3  # lambda_beta, on the variation of the mixture weights
+    risk_weight: float = (
+        0.1  # with n-best lists: nats a token that a wrong bracket a sentence is worth
+    )
+    parser_weight: float = 0.5  # b: of the parser's scores in a list's probabilities
+    lists_per_batch: int = 4
+    candidates_per_list: int = 12
     validate_every: int = 500  # batches; 0 is once an epoch
     validation_trees: int = 0  # taken evenly from the dev trees; 0 is all
     precision: Literal["bfloat16", "float32"] = "float32"  # of matrix products; weights are float32
@@ -81,6 +89,7 @@ class TrainingConfig:
                 _check_kind(each.name, getattr(self, each.name), each.default)
         choices = (
             ("recipe", ("fast", "paper")),
+            ("direction", ("forward", "backward")),
             ("precision", ("bfloat16", "float32")),
             ("stored_precision", ("float16", "float32")),
         )
@@ -89,7 +98,14 @@ class TrainingConfig:
                 raise ValueError(f"{name} is {getattr(self, name)!r}, not {' or '.join(allowed)}")
         if self.recipe == "fast" and not (self.budget_minutes or self.epochs):
             raise ValueError("the fast recipe needs budget_minutes or epochs to decay over")
-        for name in ("batch_tokens", "batch_size", "sequence_length", "non_monotone_interval"):
+        for name in (
+            "batch_tokens",
+            "batch_size",
+            "sequence_length",
+            "non_monotone_interval",
+            "lists_per_batch",
+            "candidates_per_list",
+        ):
             if getattr(self, name) < 1:
                 raise ValueError(f"{name} is {getattr(self, name)}, not 1 or more")
         for name in ("learning_rate", "clip"):

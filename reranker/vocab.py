@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import hashlib
+import re
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
 from reranker.linearize import is_word
 
@@ -11,6 +13,7 @@ EOS = "<eos>"
 UNKNOWN_WORD = "<unk>"
 UNKNOWN_OPENING, UNKNOWN_CLOSING = "(<unk>", ")<unk>"
 MINIMUM_COUNT = 10
+MOST_CLASSED = 5_000_000  # words in classes: bounds what reading a checkpoint takes
 
 _SUFFIXES = (
     ("ing", "ing"),
@@ -22,6 +25,7 @@ _SUFFIXES = (
     ("ion", "ion"),
     ("ory", "ory"),
 )
+_NUMBERED = re.compile(r"<[^/]+/([0-9]+)>")
 
 
 def unknown_class(word: str) -> str:
@@ -48,8 +52,38 @@ def unknown_class(word: str) -> str:
     return f"<{name}{inner}>"
 
 
+def _classes(word: str, classes: Mapping[str, int]) -> tuple[str, str, str]:
+    """The classes of an unknown word, the narrowest first."""
+    spelling = unknown_class(word)
+    number = classes.get(word.lower())
+    if number is None:
+        return spelling, spelling, spelling
+    return f"{spelling[:-1]}/{number}>", f"<*/{number}>", spelling
+
+
+def class_number(symbol: str) -> int | None:
+    """The number in the symbol of a class of similar words, ``<unks/37>`` or ``<*/37>``."""
+    match = _NUMBERED.fullmatch(symbol)
+    return int(match[1]) if match else None
+
+
 def _is_special(symbol: str) -> bool:
     return len(symbol) > 2 and symbol[0] == "<" and symbol[-1] == ">"
+
+
+def rare_words(sequences: Iterable[Sequence[str]], minimum_count: int) -> set[str]:
+    """The words, in lower case, that these training trees have, but not ``minimum_count`` times."""
+    spelled: Counter[str] = Counter()
+    for tokens in sequences:
+        spelled.update(token for token in tokens if is_word(token))
+    return {word for word, count in _lowered(spelled).items() if count < minimum_count}
+
+
+def _lowered(spelled: Counter[str]) -> Counter[str]:
+    lowered: Counter[str] = Counter()
+    for token, count in spelled.items():
+        lowered[token.lower() if is_word(token) else token] += count
+    return lowered
 
 
 class Vocabulary:
@@ -58,10 +92,24 @@ class Vocabulary:
     Words in lower case, unknown-word classes in ``<...>`` and bracket tokens. A class or a label
     that training never saw maps to ``<unk>``, ``(<unk>`` or ``)<unk>``, which always exist. A word
     that is itself spelled like ``<eos>`` is an unknown word, never the symbol.
+
+    ``classes`` numbers words, in lower case, by what they are similar to (``word_vectors``): an
+    unknown word among them becomes ``<unks/37>``, its class by spelling within class 37; where
+    training saw too few of those ``<*/37>``, of any spelling; else its class by spelling alone.
+
+    A ``backward`` model reads a tree from its end: another order to write it in, as good as the
+    first, whose errors are others.
     """
 
-    def __init__(self, symbols: Sequence[str]) -> None:
+    def __init__(
+        self,
+        symbols: Sequence[str],
+        classes: Mapping[str, int] | None = None,
+        backward: bool = False,
+    ) -> None:
         self.symbols = tuple(symbols)
+        self.classes: Mapping[str, int] = classes or {}
+        self.backward = backward
         self._ids = {symbol: number for number, symbol in enumerate(self.symbols)}
         needed = (EOS, UNKNOWN_WORD, UNKNOWN_OPENING, UNKNOWN_CLOSING)
         is_distinct = len(self._ids) == len(self.symbols) and "" not in self._ids
@@ -72,37 +120,61 @@ class Vocabulary:
 
     @classmethod
     def build(
-        cls, sequences: Iterable[Sequence[str]], minimum_count: int = MINIMUM_COUNT
+        cls,
+        sequences: Iterable[Sequence[str]],
+        minimum_count: int = MINIMUM_COUNT,
+        classes: Mapping[str, int] | None = None,
+        backward: bool = False,
     ) -> Vocabulary:
         """From linearised training trees: every word and label seen ``minimum_count`` times or more
-        (in lower case), and the classes of the others."""
+        (in lower case), and the classes of the others, numbered ones seen so often alike."""
         spelled: Counter[str] = Counter()
         trees = 0
         for tokens in sequences:
             spelled.update(tokens)
             trees += 1
-        lowered: Counter[str] = Counter()
-        for token, count in spelled.items():
-            lowered[token.lower() if is_word(token) else token] += count
+        lowered = _lowered(spelled)
         counts = Counter({EOS: trees, UNKNOWN_WORD: 0, UNKNOWN_OPENING: 0, UNKNOWN_CLOSING: 0})
+        rare = []
         for token, count in spelled.items():
             symbol = token.lower() if is_word(token) else token
             if lowered[symbol] >= minimum_count and not _is_special(symbol):
                 counts[symbol] += count
             elif is_word(token):
-                counts[unknown_class(token)] += count
+                rare.append((token, count))
             else:
                 counts[UNKNOWN_OPENING if token[0] == "(" else UNKNOWN_CLOSING] += count
-        return cls(sorted(counts, key=lambda symbol: (-counts[symbol], symbol)))
+        named = [(*_classes(token, classes or {}), count) for token, count in rare]
+        for level, needed in enumerate((minimum_count, minimum_count, 0)):
+            seen = Counter[str]()
+            for *names, count in named:
+                seen[names[level]] += count
+            kept = Counter({name: count for name, count in seen.items() if count >= needed})
+            counts.update(kept)
+            named = [one for one in named if one[level] not in kept]
+        symbols = sorted(counts, key=lambda symbol: (-counts[symbol], symbol))
+        return cls(symbols, classes, backward)
 
     def __len__(self) -> int:
         return len(self.symbols)
 
     def __eq__(self, other: object) -> bool:
-        return isinstance(other, Vocabulary) and self.symbols == other.symbols
+        return (
+            isinstance(other, Vocabulary)
+            and self.symbols == other.symbols
+            and self.classes == other.classes
+            and self.backward == other.backward
+        )
 
     def __hash__(self) -> int:
         return hash(self.symbols)
+
+    @property
+    def digest(self) -> str:
+        """The same for equal vocabularies alone, in every process."""
+        classes = (f"{word} {number}" for word, number in self.classes.items())
+        content = "\n".join([str(self.backward), *self.symbols, "", *classes])
+        return hashlib.sha256(content.encode(errors="surrogatepass")).hexdigest()
 
     def symbol(self, token: str) -> str:
         """What the model reads for one token: the word in lower case, its class, or the label."""
@@ -113,13 +185,14 @@ class Vocabulary:
         lowered = token.lower()
         if lowered in self._words:
             return lowered
-        word_class = unknown_class(token)
-        return word_class if word_class in self._ids else UNKNOWN_WORD
+        return next(
+            (one for one in _classes(token, self.classes) if one in self._ids), UNKNOWN_WORD
+        )
 
     def encode(self, tokens: Sequence[str]) -> list[int]:
-        """Ids of a linearised tree, ``<eos>`` added at the end."""
-        ids = self._ids
-        return [*(ids[self.symbol(token)] for token in tokens), self.eos]
+        """Ids of a linearised tree in the order the model reads them, ``<eos>`` at the end."""
+        ids = [self._ids[self.symbol(token)] for token in tokens]
+        return [*(reversed(ids) if self.backward else ids), self.eos]
 
     def is_unknown(self, token: str) -> bool:
         """True for a word outside the vocabulary."""

@@ -68,9 +68,9 @@ def main(source: str, target: str) -> None:
     checkpoint = load_checkpoint(Path(source))
     model = checkpoint.model
     assert isinstance(model, AwdLstmDoc)
-    symbols = checkpoint.vocabulary.symbols
-    more = [f"<unused-{number}>" for number in range(VOCABULARY_SIZE - len(symbols))]
-    vocabulary = Vocabulary([*symbols, *more])
+    small = checkpoint.vocabulary
+    more = [f"<unused-{number}>" for number in range(VOCABULARY_SIZE - len(small))]
+    vocabulary = Vocabulary([*small.symbols, *more], small.classes, small.backward)
     save_checkpoint(Path(target), inflated(model), vocabulary, {}, torch.float32)
 
 

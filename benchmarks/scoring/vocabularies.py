@@ -16,4 +16,5 @@ def resized(vocabulary: Vocabulary, size: int) -> Vocabulary:
     kept = {*_NEEDED, *islice(others, size - len(_NEEDED))}
     invented = (f"<unused-{number}>" for number in count())
     symbols = [symbol for symbol in vocabulary.symbols if symbol in kept]
-    return Vocabulary([*symbols, *islice(invented, size - len(symbols))])
+    symbols += islice(invented, size - len(symbols))
+    return Vocabulary(symbols, vocabulary.classes, vocabulary.backward)

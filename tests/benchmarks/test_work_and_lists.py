@@ -78,6 +78,8 @@ def test_vocabularies_of_other_sizes() -> None:
     assert larger.symbols[:7] == vocabulary.symbols
     assert len(larger) == 9
     assert resized(vocabulary, 7) == vocabulary
+    backward = Vocabulary(vocabulary.symbols, {"zebra": 3}, backward=True)
+    assert resized(backward, 7) == backward
 
 
 def test_stretched_lists_keep_words_and_begin_as_given() -> None:

@@ -22,11 +22,13 @@ CANDIDATES = (
 )
 
 
-def untrained(seed: int, words: tuple[str, ...] = (), name: str = "") -> Checkpoint:
+def untrained(
+    seed: int, words: tuple[str, ...] = (), name: str = "", backward: bool = False
+) -> Checkpoint:
     """A DOC model with random weights, large enough that candidates differ by whole nats."""
     torch.manual_seed(seed)
     sequences = [linearize(Tree.from_string(text)) for text in CANDIDATES]
-    vocabulary = Vocabulary.build([*sequences, words], minimum_count=1)
+    vocabulary = Vocabulary.build([*sequences, words], minimum_count=1, backward=backward)
     model = AwdLstmDoc(
         Config(len(vocabulary), 12, (16, 14, 12), components=(0, 1, 1, 2), embedding_range=1.0)
     )

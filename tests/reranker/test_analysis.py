@@ -17,7 +17,12 @@ from reranker.analysis_classes import broad_class, totals_by_class
 from reranker.analysis_curves import Evaluation, read_curves, read_log
 from reranker.analysis_mixture import component_layers, mixture_weights
 from reranker.analysis_rank import MatrixRank, matrix_rank
-from reranker.analysis_reading import linear_tree, read_trees, token_log_probabilities
+from reranker.analysis_reading import (
+    LinearTree,
+    linear_tree,
+    read_trees,
+    token_log_probabilities,
+)
 from reranker.analysis_report import aligned, names
 from reranker.analysis_windows import Point, Windows, point
 from reranker.errors import InputError
@@ -44,6 +49,41 @@ def test_tokens_and_their_kinds() -> None:
     # Traces go, with what is empty without them, and so do function tags; -LRB- is no such tag.
     assert tree.tokens == ("(S", "(NP", "end", ")NP", "-LRB-", ".", ")S")
     assert tree.kinds == ("(S", "(NP", "NN", ")NP", "-LRB-", ".", ")S", "<eos>")
+
+
+BACKWARD = untrained(5, backward=True)
+
+
+def turned(tree: LinearTree) -> LinearTree:
+    """As if it were written from its end."""
+    *kinds, end = tree.kinds
+    return LinearTree(tree.tokens[::-1], (*kinds[::-1], end))
+
+
+def test_a_backward_models_figures_belong_to_the_tokens_of_the_tree() -> None:
+    (tree,) = trees(THE_DOG)
+    assert tree.as_read(untrained(5)) == tree
+    assert tree.as_read(BACKWARD) == (
+        (")NP", "dog", "The", "(NP"), (")NP", "NN", "DT", "(NP", "<eos>")
+    )  # fmt: skip
+    some = trees(*CANDIDATES)
+    forward = untrained(5)
+    # The same weights, reading forward what is written from its end.
+    found = dict(token_log_probabilities(BACKWARD, some))
+    for place, values in token_log_probabilities(forward, [turned(tree) for tree in some]):
+        *from_the_end, end = values
+        assert found[place] == pytest.approx([*from_the_end[::-1], end])
+    totals = totals_by_class(BACKWARD, some, str)
+    expected = totals_by_class(forward, [turned(tree) for tree in some], str)
+    assert totals.keys() == expected.keys()
+    for name, one in totals.items():
+        assert one.tokens == expected[name].tokens, name
+        assert one.nll == pytest.approx(expected[name].nll), name
+    weights = mixture_weights(BACKWARD, some, "m")
+    again = mixture_weights(forward, [turned(tree) for tree in some], "m")
+    assert weights.tokens == again.tokens
+    for kind, sums in weights.by_predicted.items():
+        assert sums == pytest.approx(again.by_predicted[kind])
 
 
 def test_a_sample_of_trees(tmp_path: Path) -> None:

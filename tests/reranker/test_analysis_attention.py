@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 
 import pytest
 
@@ -14,11 +15,14 @@ from reranker.analysis_attention import (
     reach_of,
 )
 from reranker.analysis_example import predict
+from reranker.checkpoint import Checkpoint
 from reranker.errors import InputError
+from reranker.vocab import Vocabulary
 from tests.models.settings import SETTINGS, build
 from tests.reranker.known_models import (
     THE_DOG,
     THE_DOG_BARKS,
+    VOCABULARY,
     checkpoint,
     even_attention,
     known_memory,
@@ -90,3 +94,20 @@ def test_an_example_by_hand() -> None:
     assert predict(known_softmax(), tree, 1, "m").attention is None
     with pytest.raises(InputError, match=r"no token 7; they are 1:\(NP 2:The .* 6:<eos>"):
         predict(memory, tree, 6, "m")
+
+
+def backward(member: Checkpoint) -> Checkpoint:
+    return replace(member, vocabulary=Vocabulary(VOCABULARY.symbols, backward=True))
+
+
+def test_a_backward_model_is_shown_what_it_reads_in_its_order() -> None:
+    some = trees(THE_DOG, THE_DOG_BARKS)
+    memory = backward(known_memory((0.1, 0.2, 0.7)))
+    # )NP dog the (NP <eos> and )NP barks dog the (NP <eos>
+    rows = attention_at(memory, some, [(0, 2), (0, 4), (1, 2), (1, 4)])
+    assert [row.token for row in rows] == ["The", "<eos>", "dog", "(NP"]
+    dog = predict(memory, some[1], 2, "m")
+    assert dog.symbol == "dog"
+    assert dog.attention == pytest.approx({-1: 0.1, 0: 0.2, 1: 0.7}, abs=1e-6)
+    with pytest.raises(InputError, match=r"no token 7; they are 1:\)NP 2:barks .* 6:<eos>"):
+        predict(memory, some[1], 6, "m")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -11,11 +12,13 @@ import torch
 
 from reranker.checkpoint import Checkpoint, save_checkpoint
 from reranker.cli import main
+from reranker.vocab import Vocabulary
 from tests.reranker.ensembles import untrained
 from tests.reranker.files import write
 from tests.reranker.known_models import (
     THE_DOG,
     THE_DOG_BARKS,
+    VOCABULARY,
     even_attention,
     known_memory,
     known_mixture,
@@ -39,12 +42,16 @@ Lines = list[list[str]]
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Models whose weights are known, two trees and the log of a run."""
     folder = tmp_path_factory.mktemp("analysis")
+    backward = replace(
+        known_memory((0.3, 0.7)), vocabulary=Vocabulary(VOCABULARY.symbols, backward=True)
+    )
     members: dict[str, Checkpoint] = {
         "softmax": known_softmax(),
         "mixture": known_mixture((0.5, 0.3, 0.2), (1, 2)),
         "memory": known_memory((0.1, 0.2, 0.7)),
         "even": even_attention(2),
         "other": untrained(1),
+        "backward": backward,
     }
     for name, member in members.items():
         path = folder / f"{name}.pt"
@@ -190,6 +197,28 @@ def test_everything_unrounded_as_json(folder: Path, capsys: pytest.CaptureFixtur
     assert [each["steps_back"] for each in found["attention"]] == [2, 1, 0]
     weights = [each["weight"] for each in found["attention"]]
     assert weights == pytest.approx([0.1, 0.2, 0.7], abs=1e-6)
+
+
+def test_a_backward_model(
+    folder: Path, capsys: pytest.CaptureFixture[str], caplog: pytest.LogCaptureFixture
+) -> None:
+    assert main(_of(folder, "classes", "backward.pt", "softmax.pt")) == 0
+    assert not caplog.messages, "it predicts the same symbols"
+    rows = _lines(capsys)
+    assert rows[1] == ["nouns", "2", "16.00", "16.00"]
+    assert rows[-1] == ["all", "11", "8.52", "8.52"]
+    command = _of(folder, "attention-example", "backward.pt")
+    assert main([*command, "--tree", "2", "--token", "3"]) == 0
+    assert _lines(capsys)[1:5] == [
+        [")NP", "30.0", "%"],
+        ["barks", "70.0", "%"],
+        ["->", "dog", "dog"],
+        ["perplexity", "16.00"],
+    ]
+    for kind, flags in (("attention-example", ["--token", "3"]), ("attention-sample", [])):
+        assert main([*_of(folder, kind, "backward.pt", "memory.pt"), *flags]) == 2
+        reason = "backward.pt and memory.pt read in different directions"
+        assert reason in capsys.readouterr().err
 
 
 def test_perplexities_that_do_not_compare(

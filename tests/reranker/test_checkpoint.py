@@ -2,6 +2,7 @@ import copy
 import hashlib
 import pickle
 import random
+import time
 import zipfile
 from pathlib import Path
 from typing import Any
@@ -60,6 +61,30 @@ def test_float16_comes_back_rounded_as_float32(tmp_path: Path, model: AwdLstmDoc
         assert weights[name].dtype == torch.float32
         assert torch.equal(weights[name], weight.half().float())  # 11 bits: 0.0005 of a value
         assert torch.allclose(weights[name], weight, rtol=5e-4, atol=1e-7)
+
+
+CLASSED = Vocabulary(VOCABULARY.symbols, {"zebras": 3, "oak": 70_000}, backward=True)
+
+
+def test_word_classes_and_direction_come_back(tmp_path: Path, model: AwdLstmDoc) -> None:
+    path = tmp_path / "classed.pt"
+    odd = {"caf\u00e9": 0, "\u00a0": 1, "\x85": 2, "broken \udcff": 3, "zebras": 2**31 - 1}
+    for vocabulary in (CLASSED, Vocabulary(VOCABULARY.symbols, odd)):
+        save_checkpoint(path, model, vocabulary, {})
+        found = load_checkpoint(path).vocabulary
+        assert found == vocabulary
+        assert found.classes == vocabulary.classes
+        assert found.backward == vocabulary.backward
+
+
+def test_a_checkpoint_of_the_first_version_is_read(path: Path) -> None:
+    content = load_data(path)
+    content["version"] = 1
+    del content["word_classes"], content["backward"]
+    write_atomically(path, content)
+    found = load_checkpoint(path).vocabulary
+    assert found == VOCABULARY
+    assert not found.backward and not found.classes
 
 
 def test_the_hash_is_that_of_the_file(path: Path) -> None:
@@ -182,8 +207,14 @@ def with_weight(content: Any, name: str, weight: object) -> None:
     content["weights"][name] = weight
 
 
+def numbered(content: Any, numbers: torch.Tensor) -> None:
+    content["word_classes"]["numbers"] = numbers
+
+
 ALTERATIONS = {
-    "version": lambda c: c.update(version=2),
+    "version": lambda c: c.update(version=3),
+    "version 0": lambda c: c.update(version=0),
+    "version is a tensor": lambda c: c.update(version=torch.ones(2)),
     "no version": lambda c: c.pop("version"),
     "architecture": lambda c: c.update(architecture="transformer"),
     "architecture is a list": lambda c: c.update(architecture=[]),
@@ -211,11 +242,34 @@ ALTERATIONS = {
     "NaN": lambda c: with_weight(c, "decoder_bias", torch.full((8,), float("nan"))),
     "infinity": lambda c: with_weight(c, "decoder_bias", torch.full((8,), float("inf"))),
     "information is a list": lambda c: c.update(information=[1]),
+    "backward is a text": lambda c: c.update(backward="no"),
+    "backward is a tensor": lambda c: c.update(backward=torch.ones(2)),
+    "classes are a list": lambda c: c.update(word_classes=[1]),
+    "classes are a number": lambda c: c.update(word_classes=0),
+    "classes without numbers": lambda c: c["word_classes"].pop("numbers"),
+    "classes without words": lambda c: c["word_classes"].pop("words"),
+    "words are bytes": lambda c: c["word_classes"].update(words=b"zebras\nOak"),
+    "words are a list": lambda c: c["word_classes"].update(words=["zebras", "oak"]),
+    "words are a tensor": lambda c: c["word_classes"].update(words=torch.ones(2)),
+    "a word too few": lambda c: c["word_classes"].update(words="zebras"),
+    "a word too many": lambda c: c["word_classes"].update(words="zebras\noak\n"),
+    "a word twice": lambda c: c["word_classes"].update(words="oak\noak"),
+    "numbers are a list": lambda c: c["word_classes"].update(numbers=[3, 70_000]),
+    "a negative number": lambda c: numbered(c, torch.tensor([3, -1], dtype=torch.int32)),
+    "numbers with a fraction": lambda c: numbered(c, torch.tensor([3.5, 4.0])),
+    "true and false": lambda c: numbered(c, torch.tensor([True, False])),
+    "numbers in a table": lambda c: numbered(c, torch.ones(2, 1, dtype=torch.int32)),
+    "one number": lambda c: numbered(c, torch.tensor(3, dtype=torch.int32)),
+    "no numbers": lambda c: numbered(c, torch.zeros(0, dtype=torch.int32)),
+    "sparse numbers": lambda c: numbered(c, torch.ones(2, dtype=torch.int32).to_sparse()),
 }
 
 
 @pytest.mark.parametrize("alter", ALTERATIONS.values(), ids=ALTERATIONS.keys())
-def test_a_checkpoint_that_does_not_fit_together_is_refused(alter: Any, path: Path) -> None:
+def test_a_checkpoint_that_does_not_fit_together_is_refused(
+    alter: Any, path: Path, model: AwdLstmDoc
+) -> None:
+    save_checkpoint(path, model, CLASSED, {}, torch.float32)
     content = load_data(path)
     load_checkpoint(path)
     alter(content)
@@ -251,6 +305,35 @@ def test_a_small_file_that_claims_large_weights_is_refused(path: Path) -> None:
     write_atomically(path, content)
     assert path.stat().st_size < 20_000
     assert "larger than the file" in refusal(path)
+
+
+def test_a_small_file_that_claims_many_classes_is_refused(path: Path) -> None:
+    content = load_data(path)
+    many = torch.zeros(1, dtype=torch.int32).expand(10**12)
+    content["word_classes"] = {"words": "oak", "numbers": many}
+    write_atomically(path, content)
+    assert "larger than the file" in refusal(path)
+    content["word_classes"] = {"words": "\n" * 10_000_000, "numbers": many[:2]}
+    write_atomically(path, content)
+    packed = path.with_name("packed.pt")
+    with (
+        zipfile.ZipFile(path) as plain,
+        zipfile.ZipFile(packed, "w", zipfile.ZIP_DEFLATED) as zipped,
+    ):
+        for name in plain.namelist():
+            zipped.writestr(name, plain.read(name))
+    assert packed.stat().st_size < 100_000
+    refusal(packed)
+
+
+def test_more_classes_than_anybody_has_are_refused_at_once(path: Path) -> None:
+    content = load_data(path)
+    numbers = torch.zeros(10_000_000, dtype=torch.int16)
+    content["word_classes"] = {"words": "\n" * (len(numbers) - 1), "numbers": numbers}
+    write_atomically(path, content)
+    began = time.monotonic()
+    assert "10000000 class numbers" in refusal(path)
+    assert time.monotonic() - began < 5
 
 
 def test_saving_does_not_change_the_model(tmp_path: Path, model: AwdLstmDoc) -> None:

@@ -114,6 +114,17 @@ def test_the_same_seed_gives_the_same_weights_and_another_does_not(tmp_path: Pat
     assert not same(first, run(replace(config, seed=2), tmp_path / "third"))
 
 
+def test_a_backward_model_learns_trees_from_their_ends(tmp_path: Path) -> None:
+    config = replace(FAST, epochs=1)
+    backward = run(replace(config, direction="backward"), tmp_path)
+    assert load_checkpoint(tmp_path / "model.pt").vocabulary.backward
+    turned, dev = ([tokens[::-1] for tokens in trees] for trees in (TREES, DEV))
+    out = tmp_path / "turned.pt"
+    train(config, turned, dev, out, tmp_path / "turned")
+    assert same(backward, dict(load_checkpoint(out).model.state_dict()))
+    assert not same(backward, run(config, tmp_path / "forward"))
+
+
 def test_dev_perplexity_is_per_token_from_the_start_state() -> None:
     model = AwdLstmDoc(Config(7, 4, (5, 6), (0, 1, 2))).train()
     trees = [[1, 2, 3, 0], [4, 5, 0], [6, 0], [2, 2, 2, 2, 0]]

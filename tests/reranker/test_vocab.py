@@ -1,10 +1,12 @@
 from collections.abc import Sequence
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from reranker.linearize import linearize
 from reranker.trees import Tree
-from reranker.vocab import EOS, Vocabulary, unknown_class
+from reranker.vocab import EOS, Vocabulary, class_number, rare_words, unknown_class
 
 
 def vocabulary_of(*words_and_symbols: str) -> Vocabulary:
@@ -254,3 +256,99 @@ def test_the_symbols_are_all_a_checkpoint_needs() -> None:
 def test_symbols_that_make_no_vocabulary(symbols: list[str]) -> None:
     with pytest.raises(ValueError, match="distinct symbols"):
         Vocabulary(symbols)
+
+
+def test_rare_words_are_counted_in_lower_case_and_labels_are_none() -> None:
+    trees = [["(S", "The", "Cat", ")S"], ["(X", "the", "1984", ")X"]]
+    assert rare_words(trees, minimum_count=2) == {"cat", "1984"}
+
+
+CLASSED = {"zebras": 3, "lions": 3, "tigers": 3, "cats": 5, "oak": 5, "mouse": 9}
+
+
+def test_rare_words_that_are_alike_share_a_class() -> None:
+    trees = [["the", "zebras", "Tigers", "lions"], ["the", "cats", "Oak"], ["the", "mouse", "1984"]]
+    vocabulary = Vocabulary.build(trees, minimum_count=2, classes=CLASSED)
+    # zebras and lions: <unks/3>, twice. Tigers is <cunks/3>, cats <unks/5> and Oak <cunk/5>: once
+    # each. So cats and Oak make <*/5> together, twice; Tigers is alone in <*/3>, so <cunks>.
+    # mouse is alone in <*/9>, so <unk>. 1984 is in no class.
+    assert dict.fromkeys(vocabulary.symbols) == dict.fromkeys(
+        ["<eos>", "the", "<*/5>", "<unks/3>", "<cunks>", "<unk>", "<unkn>", "(<unk>", ")<unk>"]
+    )
+    assert read_back(vocabulary, [word for tree in trees for word in tree]) == [
+        "the", "<unks/3>", "<cunks>", "<unks/3>", "the", "<*/5>", "<*/5>", "the", "<unk>", "<unkn>",
+        "<eos>",
+    ]  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("word", "symbol"),
+    [
+        ("tigers", "<unks/3>"),  # never seen, but like zebras
+        ("Tigers", "<cunks>"),  # <cunks/3> and <*/3> are no symbols
+        ("TIGERS", "<unk>"),  # nor is <cunk>
+        ("CATS", "<*/5>"),
+        ("oak", "<*/5>"),
+        ("bats", "<unk>"),  # in no class
+        ("1999", "<unkn>"),
+        ("<*/5>", "<unk>"),
+        ("<unks/3>", "<unk>"),
+    ],
+)
+def test_the_narrowest_class_that_training_saw_is_taken(word: str, symbol: str) -> None:
+    trees = [["zebras", "lions", "Tigers", "cats", "Oak", "1984"]]
+    vocabulary = Vocabulary.build(trees, minimum_count=2, classes=CLASSED)
+    assert vocabulary.symbol(word) == symbol
+    assert vocabulary.is_unknown(word)
+
+
+def test_the_number_of_a_class() -> None:
+    symbols = ["<unks/37>", "<*/0>", "<unk->", "<unk>", "1/2", "(S", "<unks/>", "</1>"]
+    assert [class_number(symbol) for symbol in symbols] == [37, 0, *[None] * 6]
+
+
+_WORDS = st.text(st.characters(exclude_characters="()", exclude_categories=["Z", "C"]), min_size=1)
+_TOKENS = st.one_of(
+    st.sampled_from(["(S", ")S", "(X", ")X", "cats", "Cats", "1984", "<unk>", "<*/1>", "<eos>"]),
+    _WORDS,
+)
+
+
+@given(
+    trees=st.lists(st.lists(_TOKENS), max_size=4),
+    minimum_count=st.integers(0, 3),
+    others=st.lists(_TOKENS),
+    data=st.data(),
+)
+def test_every_token_has_a_symbol(
+    trees: list[list[str]], minimum_count: int, others: list[str], data: st.DataObject
+) -> None:
+    spelled = [token.lower() for tokens in [*trees, others, ["cats"]] for token in tokens]
+    classes = data.draw(st.dictionaries(st.sampled_from(spelled), st.integers(0, 2)))
+    backward = data.draw(st.booleans())
+    vocabulary = Vocabulary.build(trees, minimum_count, classes, backward)
+    for tokens in [*trees, others]:
+        symbols = [vocabulary.symbol(token) for token in tokens]
+        expected = [*(reversed(symbols) if backward else symbols), "<eos>"]
+        assert read_back(vocabulary, tokens) == expected
+
+
+def test_a_backward_model_reads_a_tree_from_its_end() -> None:
+    symbols = ["(S", ")S", "it", "<unks>", "<unk>", "(<unk>", ")<unk>", "<eos>"]
+    vocabulary = Vocabulary(symbols, backward=True)
+    assert vocabulary.encode(["(S", "It", "runs", ")S"]) == [1, 3, 2, 0, 7]
+    assert vocabulary.encode([]) == [7]
+
+
+def test_vocabularies_are_equal_if_all_of_them_is() -> None:
+    symbols = ["<eos>", "<unk>", "(<unk>", ")<unk>", "it"]
+    some = [
+        Vocabulary(symbols),
+        Vocabulary([*symbols, "he"]),
+        Vocabulary(symbols, {"it": 1}),
+        Vocabulary(symbols, {"it": 2}),
+        Vocabulary(symbols, backward=True),
+    ]
+    assert len(set(some)) == len({one.digest for one in some}) == 5
+    again = Vocabulary(symbols, {"it": 2})
+    assert (again, hash(again), again.digest) == (some[3], hash(some[3]), some[3].digest)

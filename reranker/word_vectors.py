@@ -1,0 +1,146 @@
+"""Word vectors made elsewhere on much text (GloVe, word2vec, fastText), for what a treebank is too
+small to teach: which rare words are alike, and where embeddings may start.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from torch import Tensor
+from torch.nn import functional
+
+from models import LanguageModel
+from reranker.errors import InputError
+from reranker.textfiles import open_text
+from reranker.vocab import Vocabulary, class_number
+
+_ROUNDS = 15
+_MOST_DIMENSIONS = 4_096
+_PRODUCTS = 1 << 23  # of points and centers at a time: bounds memory
+_HEADER = re.compile(r"[0-9]{1,9} [0-9]{1,9}\s*")
+
+
+@dataclass(frozen=True, slots=True)
+class WordVectors:
+    """Words in lower case, most frequent first as such files have them, and their vectors."""
+
+    words: tuple[str, ...]
+    vectors: Tensor  # [N, D] float32
+
+    @classmethod
+    def read(cls, path: Path, limit: int) -> WordVectors:
+        """The first ``limit`` words of a text file, plain, gzip or zstd: a word and its D numbers a
+        line, separated by spaces, perhaps after a line with N and D. Of words that differ in case
+        only, the first counts; what has a space in it (". . ." in GloVe) is left out.
+
+        Raises InputError for a file that cannot be read, naming the line for what is no vector.
+        """
+        rows: dict[str, NDArray[np.float32]] = {}
+        size = 0
+        with open_text(path) as lines:
+            for number, line in enumerate(lines, 1):
+                if len(rows) == limit:
+                    break
+                if number == 1 and _HEADER.fullmatch(line):
+                    size = int(line.split()[1])
+                    continue
+                size = size or line.rstrip().count(" ")
+                word, *values = line.rstrip().rsplit(" ", min(size, _MOST_DIMENSIONS))
+                vector = _numbers(values)
+                *spaced, last = word.split(" ")
+                if not 0 < len(vector) == size or (spaced and len(_numbers([last]))):
+                    raise InputError(
+                        f"{path}:{number}: not a word and {size or 'its'} numbers: {line[:40]!r}"
+                    )
+                if not spaced:
+                    rows.setdefault(word.lower(), vector)
+        if lines.damage is not None:
+            raise InputError(f"{path}: damaged: {lines.damage}")
+        if not rows:
+            raise InputError(f"{path}: holds no word vectors")
+        return cls(tuple(rows), torch.from_numpy(np.stack(list(rows.values()))))
+
+    def classes(self, rare: Collection[str], count: int) -> dict[str, int]:
+        """The number of the class, 0 to ``count`` - 1, of each word that has a letter and no digit;
+        none at all if none of them is ``rare``.
+
+        Spherical k-means (by the angle between vectors) on the ``rare`` words alone, which the
+        classes are for, from centers evenly spread over their frequencies. In float64, so that how
+        many threads compute it makes no difference.
+        """
+        mine = [
+            place
+            for place, word in enumerate(self.words)
+            if not any(map(str.isdigit, word)) and any(map(str.isalpha, word))
+        ]
+        points = functional.normalize(self.vectors[mine].double(), dim=1)
+        fitted = points[[place for place, one in enumerate(mine) if self.words[one] in rare]]
+        count = min(count, len(fitted))
+        if count == 0:
+            return {}
+        centers = fitted[torch.arange(count) * len(fitted) // count]
+        for _ in range(_ROUNDS):
+            sums = torch.zeros_like(centers).index_add_(0, _nearest(fitted, centers), fitted)
+            empty = (sums == 0).all(1, keepdim=True)
+            centers = functional.normalize(torch.where(empty, centers, sums), dim=1)
+        numbers = _nearest(points, centers).tolist()
+        return {self.words[place]: number for place, number in zip(mine, numbers, strict=True)}
+
+
+def start_embedding(model: LanguageModel, vocabulary: Vocabulary, vectors: WordVectors) -> None:
+    """Set the embedding's rows to the vectors of their words, and of a class to the mean of its
+    words; rows of other symbols keep their random start.
+
+    Vectors are centered, turned to their main axes, cut to the embedding's size if longer, and
+    scaled to the spread of a random row; if shorter, the rest of a row stays random. Vectors that
+    are all the same change nothing.
+    """
+    exact = vectors.vectors.double()
+    places = {word: place for place, word in enumerate(vectors.words)}
+    members: dict[int, list[int]] = {}
+    for word, number in vocabulary.classes.items():
+        members.setdefault(number, []).append(places[word])
+    rows, found = [], []
+    for row, symbol in enumerate(vocabulary.symbols):
+        of_class = class_number(symbol)
+        if of_class is not None:
+            mine = members.get(of_class, [])
+        else:
+            mine = [places[symbol]] if symbol in places else []
+        if mine:
+            rows.append(row)
+            found.append(exact[mine].mean(0))
+    if len(rows) < 2:
+        return
+    points = torch.stack(found)
+    points = points - points.mean(0)
+    _, _, axes = torch.linalg.svd(points, full_matrices=False)
+    turned = points @ axes[: model.embedding.shape[1]].T
+    if turned.std() == 0:
+        return
+    with torch.no_grad():
+        scaled = turned * (model.embedding.std() / turned.std())
+        model.embedding[rows, : turned.shape[1]] = scaled.to(model.embedding)
+
+
+def _nearest(points: Tensor, centers: Tensor) -> Tensor:
+    """The center with the smallest angle to each point, [N]."""
+    step = max(1, _PRODUCTS // len(centers))
+    starts = range(0, len(points), step)
+    return torch.cat([(points[at : at + step] @ centers.T).argmax(1) for at in starts])
+
+
+def _numbers(texts: Sequence[str]) -> NDArray[np.float32]:
+    """Empty if one of them is no finite number."""
+    try:
+        with np.errstate(over="ignore"):
+            found = np.array(texts, dtype=np.float32)
+    except ValueError:
+        return np.zeros(0, dtype=np.float32)
+    return found if np.isfinite(found).all() else found[:0]

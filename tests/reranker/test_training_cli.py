@@ -1,0 +1,135 @@
+"""``rerank train`` as a user meets it: word vectors, directions, exit codes."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from reranker.checkpoint import load_checkpoint
+from reranker.cli import main
+from reranker.pipeline import Reranker
+from tests.reranker.files import write
+
+CONFIG = """[training]
+epochs = 1
+minimum_count = 2
+word_classes = 2
+direction = "backward"
+stored_precision = "float32"
+[model]
+embedding_size = 4
+hidden_sizes = [5]
+components = []
+tied = false
+"""
+TREES = """(S1 (S (NP (DT The) (NN cat)) (VP (VBZ runs))))
+(S1 (S (NP (DT The) (NN dog)) (VP (VBZ runs))))
+(S1 (S (NP (DT The) (NNS zebras)) (VP (VBD ran))))
+(S1 (S (NP (DT The) (NNS lions)) (VP (VBZ runs))))
+"""
+VECTORS = """the 0 0
+cat 1 0.1
+zebras 9 1
+dog 3 0.5
+ran -0.1 1
+lions 3 0
+walked -1 9
+tigers 9 1.5
+"""
+
+
+@pytest.fixture
+def command(tmp_path: Path) -> list[str]:
+    for name, content in (("c.toml", CONFIG), ("trees", TREES), ("vectors.txt", VECTORS)):
+        write(tmp_path / name, content)
+    train = ["train", "--config", "c.toml", "--train", "trees", "--dev", "trees", "--out", "m.pt"]
+    return [*train, "--log-folder", "log", "--threads", "1"]
+
+
+@pytest.fixture(autouse=True)
+def _there(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+
+
+def test_a_backward_model_with_word_vectors(command: list[str]) -> None:
+    assert main([*command, "--vectors", "vectors.txt"]) == 0
+    checkpoint = load_checkpoint(Path("m.pt"))
+    vocabulary = checkpoint.vocabulary
+    assert vocabulary.backward
+    assert checkpoint.information["word_vectors"] == 8
+    assert checkpoint.information["training"]["direction"] == "backward"
+    # The rare words' directions are those of animals, 1 : 0, and of walking, 0 : 1.
+    animals = vocabulary.classes["lions"]
+    assert set(vocabulary.classes) == {
+        "the", "cat", "zebras", "dog", "ran", "lions", "walked", "tigers"
+    }  # fmt: skip
+    assert vocabulary.classes["tigers"] == animals != vocabulary.classes["walked"]
+    # Twice each: zebras and lions, cat and dog; ran is alone in its class.
+    assert vocabulary.symbol("tigers") == f"<unks/{animals}>"
+    assert vocabulary.symbol("cat") == f"<unk/{animals}>"
+    assert vocabulary.symbol("walked") == "<unk>"
+    ranking = Reranker.load(["m.pt"]).rerank(TREES.splitlines()[:1])
+    assert ranking.tree == TREES.splitlines()[0]
+
+
+def test_the_first_words_alone(command: list[str]) -> None:
+    assert main([*command, "--vectors", "vectors.txt", "--vector-words", "3"]) == 0
+    vocabulary = load_checkpoint(Path("m.pt")).vocabulary
+    assert set(vocabulary.classes) == {"the", "cat", "zebras"}
+
+
+def refused(command: list[str], reason: str, capsys: pytest.CaptureFixture[str]) -> None:
+    """In one line, after that of what was read."""
+    capsys.readouterr()
+    assert main(command) == 2
+    lines = capsys.readouterr().err.splitlines()
+    assert len([line for line in lines if line.startswith("rerank: ")]) == 1
+    assert reason in lines[-1]
+
+
+def test_another_file_of_vectors_is_another_run(
+    command: list[str], capsys: pytest.CaptureFixture[str]
+) -> None:
+    with_vectors = [*command, "--vectors", "vectors.txt"]
+    assert main(with_vectors) == 0
+    assert main([*with_vectors, "--epochs", "2"]) == 0
+    reason = "other settings or trees"
+    refused(command, reason, capsys)
+    refused([*with_vectors, "--vector-words", "6"], reason, capsys)
+    write(Path("others.txt"), VECTORS.replace("tigers 9 1.5", "tigers -9 9"))
+    refused([*command, "--vectors", "others.txt"], reason, capsys)
+    write(Path("log/state.pt"), b"")
+    assert main([*with_vectors, "--log-folder", "new"]) == 0
+
+
+def test_vectors_that_are_none(command: list[str], capsys: pytest.CaptureFixture[str]) -> None:
+    write(Path("ragged.txt"), VECTORS + "owl 1\n")
+    for file, reason in (
+        ("none.txt", "none.txt: cannot be read: No such file"),
+        ("ragged.txt", "ragged.txt:9: not a word and 2 numbers: 'owl 1"),
+        ("trees", "trees:1: not a word and"),
+    ):
+        refused([*command, "--vectors", file], reason, capsys)
+    for count in ("0", "-5", "10000000"):
+        arguments = [*command, "--vectors", "vectors.txt", "--vector-words", count]
+        refused(arguments, "not a number from 1 to 5,000,000", capsys)
+    assert not Path("m.pt").exists()
+
+
+def test_a_checkpoint_brings_its_own_vocabulary_and_direction(
+    command: list[str], capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main([*command, "--vectors", "vectors.txt"]) == 0
+    again = [*command, "--log-folder", "again", "--start-from", "m.pt"]
+    with pytest.raises(SystemExit) as stopped:
+        main([*again, "--vectors", "vectors.txt"])
+    assert stopped.value.code == 2
+    assert "not allowed with argument" in capsys.readouterr().err
+    before = load_checkpoint(Path("m.pt")).vocabulary
+    assert main(again) == 0
+    assert load_checkpoint(Path("m.pt")).vocabulary == before
+    write(Path("c.toml"), CONFIG.replace("backward", "forward"))
+    refused([*again, "--log-folder", "other"], "m.pt: it reads backward, not forward", capsys)
+    write(Path("c.toml"), CONFIG.replace("backward", "sideways"))
+    refused(command, "direction is 'sideways', not forward or backward", capsys)
