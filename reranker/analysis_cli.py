@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import json
+import math
 from collections.abc import Callable
 from pathlib import Path
 from typing import NamedTuple
@@ -50,11 +51,23 @@ def run(arguments: argparse.Namespace) -> int:
     picture = output_path(arguments.plot, [file for files in given for file in files])
     figure = new_figure(picture) if picture is not None else None
     result = analysed(arguments)
-    print(json.dumps(result.to_json(), indent=2) if arguments.json else result.text())
+    if arguments.json:
+        print(json.dumps(_finite(result.to_json()), indent=2, allow_nan=False))
+    else:
+        print(result.text())
     if figure is not None and picture is not None:
         result.draw(figure)
         save_figure(figure, picture)
     return 0
+
+
+def _finite(value: object) -> object:
+    """JSON has no infinite perplexity: null."""
+    if isinstance(value, dict):
+        return {name: _finite(one) for name, one in value.items()}
+    if isinstance(value, list | tuple):
+        return [_finite(one) for one in value]
+    return None if isinstance(value, float) and not math.isfinite(value) else value
 
 
 def _model_arguments(parser: argparse.ArgumentParser) -> None:

@@ -86,7 +86,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--combine",
         choices=("sum", "average"),
         default="sum",
-        help="sum the members' log-probabilities, or average their probabilities (default: sum)",
+        help="sum the members' log-probabilities, or average their probabilities token by token, "
+        "if they have one vocabulary and direction (default: sum)",
     )
     parser.add_argument(
         "--gold", metavar="FILE", help="gold trees, one a line: F1 of parser, reranked and oracle"

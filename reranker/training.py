@@ -114,10 +114,9 @@ def train(
             state = carried if batch.continues and carried else None
             loss, count, carried = _backward(model, batch, state, config, dtype, device)
             if risk is not None:
-                errors = risk.backward(progress.batches, config.risk_weight, dtype, device)
-                progress.mean_errors += (errors - progress.mean_errors) / min(
-                    progress.batches + 1, _LOG_INTERVAL
-                )
+                expected = risk.backward(progress.batches, config.risk_weight, dtype, device)
+                window = min(progress.batches + 1, _LOG_INTERVAL)
+                progress.mean_errors += (expected - progress.mean_errors) / window
             torch.nn.utils.clip_grad_norm_(model.parameters(), config.clip)
             rate = recipe.step(batch, done)
             model.zero_grad(set_to_none=True)
@@ -128,9 +127,10 @@ def train(
             progress.mean_loss += (loss - progress.mean_loss) / window
             report(progress, progress.mean_loss, done)
             if progress.batches % _LOG_INTERVAL == 0:
+                errors = {} if risk is None else {"errors": progress.mean_errors}
                 log.write(
                     progress.batches, tokens=progress.tokens, seconds=progress.seconds,
-                    loss=progress.mean_loss, learning_rate=rate, errors=progress.mean_errors,
+                    loss=progress.mean_loss, learning_rate=rate, **errors,
                 )  # fmt: skip
         due = finished or _validation_due(config, progress, recipe)
         if due and progress.evaluated_at != progress.batches:

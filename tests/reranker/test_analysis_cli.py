@@ -182,6 +182,23 @@ def test_pictures_and_json(
     assert json.loads(capsys.readouterr().out, parse_constant=_no_number)
 
 
+def test_an_infinite_perplexity_is_null_in_json(
+    folder: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """A model that will not have what comes: log P is minus infinity in float32 for two thousand
+    nats a token."""
+    member = known_softmax()
+    member.model.decoder_bias[0] += 2000.0
+    save_checkpoint(tmp_path / "sure.pt", member.model, member.vocabulary, {}, torch.float32)
+    trees = ["--trees", str(folder / "dev.mrg")]
+    assert (
+        main(["analyse", "classes", "--models", str(tmp_path / "sure.pt"), *trees, "--json"]) == 0
+    )
+    text = capsys.readouterr().out
+    assert json.loads(text, parse_constant=_no_number)
+    assert ": null" in text
+
+
 def _no_number(text: str) -> Any:
     raise AssertionError(text)
 
