@@ -92,20 +92,14 @@ def continuations(
 
 
 def negative_log_likelihood(
-    components: Tensor,
-    log_weights: Tensor,
-    embedding: Tensor,
-    bias: Tensor,
-    targets: Tensor,
-    shares: Tensor | None = None,
+    components: Tensor, log_weights: Tensor, embedding: Tensor, bias: Tensor, targets: Tensor
 ) -> Tensor:
     """The sum of -log P(target) over all rows, a scalar, with gradients for the first four.
 
-    ``shares`` [N] are what each row counts, 1 if left out; negative ones are fine. The gradients
-    are made during the forward pass, while each block of exponentials exists.
+    The gradients are made during the forward pass, while each block of exponentials exists.
     """
     apply: Callable[..., Tensor] = _NegativeLogLikelihood.apply
-    return apply(components, log_weights, embedding, bias, targets, shares)
+    return apply(components, log_weights, embedding, bias, targets)
 
 
 class _NegativeLogLikelihood(torch.autograd.Function):
@@ -124,7 +118,6 @@ class _NegativeLogLikelihood(torch.autograd.Function):
         embedding: Tensor,
         bias: Tensor,
         targets: Tensor,
-        shares: Tensor | None,
     ) -> Tensor:
         size, dtype = embedding.shape[1], components.dtype
         wide = torch.promote_types(dtype, torch.float32)
@@ -156,11 +149,8 @@ class _NegativeLogLikelihood(torch.autograd.Function):
                 log_sums = sums.log() + shift.squeeze(1).to(wide)
             log_joint = _log_joint(k, log_weights[rows], weight[:, :size], bias, goal, log_sums)
             log_likelihood = torch.logsumexp(log_joint, dim=1)
-            gamma = torch.exp(log_joint - log_likelihood.unsqueeze(1))  # [n, J]
-            if shares is not None:
-                gamma *= shares[rows].unsqueeze(1)
-                log_likelihood = log_likelihood * shares[rows]
             total -= log_likelihood.sum()
+            gamma = torch.exp(log_joint - log_likelihood.unsqueeze(1))  # [n, J]
             grad_log_weights[rows] = -gamma
             factor = (gamma.flatten().to(wide) / sums).unsqueeze(1)
             pulled = (pulled[:, :size] * factor).view(k.shape)
@@ -180,11 +170,7 @@ class _NegativeLogLikelihood(torch.autograd.Function):
     @staticmethod
     def backward(ctx: Any, *grad_outputs: Tensor) -> tuple[Tensor | None, ...]:
         scale = grad_outputs[0]
-        return (
-            *(gradient * scale.to(gradient.dtype) for gradient in ctx.saved_tensors),
-            None,
-            None,
-        )
+        return (*(gradient * scale.to(gradient.dtype) for gradient in ctx.saved_tensors), None)
 
 
 def _blocks(components: Tensor, embedding: Tensor, elements: int) -> Iterator[slice]:

@@ -25,7 +25,6 @@ from models.mixture import negative_log_likelihood
 from reranker.batching import PADDING, Batch, whole_trees
 from reranker.checkpoint import load_checkpoint, load_data, save_checkpoint, write_atomically
 from reranker.errors import ConfigError
-from reranker.list_training import CandidateList, RiskTrainer
 from reranker.memory import keep_freed_memory
 from reranker.recipes import RECIPES, Recipe
 from reranker.training_config import TrainingConfig
@@ -47,7 +46,6 @@ class Progress:
     tokens: int = 0
     seconds: float = 0.0
     mean_loss: float = 0.0  # nats a token, over about _LOG_INTERVAL batches
-    mean_errors: float = 0.0  # expected wrong brackets of a list, likewise
     evaluated_at: int = -1  # batches
     best_perplexity: float = math.inf
     best_weights: dict[str, Tensor] = field(default_factory=dict)
@@ -63,15 +61,13 @@ def train(
     device: str = "cpu",
     start_from: Path | None = None,
     vectors: WordVectors | None = None,
-    lists: Sequence[CandidateList] = (),
     report: Callable[[Progress, float, float], None] = lambda progress, loss, done: None,
 ) -> float:
     """Train on linearised trees, write the best model to ``out``; returns its dev perplexity.
 
     Perplexity is per token, ``<eos>`` counted. ``start_from`` takes vocabulary and first weights
     from a checkpoint; ``vectors`` are where embeddings start otherwise, and class the words that
-    are rare in the trees. With ``lists`` every batch also lowers the risk of some of them, and the
-    last model is kept: what is best for choosing is not best for perplexity.
+    are rare in the trees.
 
     ``report(progress, loss, done)`` is called after every batch with the loss in nats a token and
     the share of the budget used up. Raises ConfigError if ``log_folder`` holds the state of another
@@ -87,7 +83,6 @@ def train(
     dev = [vocabulary.encode(tokens) for tokens in dev_trees[::every]]
     recipe: Recipe = RECIPES[config.recipe](model, config, encoded, vocabulary.eos)
     dtype = torch.bfloat16 if config.precision == "bfloat16" else torch.float32
-    risk = _risk_trainer(config, model, vocabulary, lists) if lists else None
 
     settings = config.to_dict()
     for budget in ("budget_minutes", "epochs"):  # a run may be given more time
@@ -97,7 +92,6 @@ def train(
         "vocabulary": vocabulary.digest,
         "trees": len(encoded),
         "word_vectors": len(vectors.words) if vectors else 0,
-        "lists": len(lists),
     }
     state_path = log_folder / "state.pt"
     progress, carried = Progress(), None
@@ -107,16 +101,12 @@ def train(
     started, state_saved = time.monotonic() - progress.seconds, time.monotonic()
     finished = False
     while not finished:
-        done = _share_done(config, progress, recipe, risk)
+        done = _share_done(config, progress, recipe)
         finished = done >= 1 or recipe.finished
         if not finished:
             batch = recipe.batches.next()
             state = carried if batch.continues and carried else None
             loss, count, carried = _backward(model, batch, state, config, dtype, device)
-            if risk is not None:
-                expected = risk.backward(progress.batches, config.risk_weight, dtype, device)
-                window = min(progress.batches + 1, _LOG_INTERVAL)
-                progress.mean_errors += (expected - progress.mean_errors) / window
             torch.nn.utils.clip_grad_norm_(model.parameters(), config.clip)
             rate = recipe.step(batch, done)
             model.zero_grad(set_to_none=True)
@@ -127,18 +117,17 @@ def train(
             progress.mean_loss += (loss - progress.mean_loss) / window
             report(progress, progress.mean_loss, done)
             if progress.batches % _LOG_INTERVAL == 0:
-                errors = {} if risk is None else {"errors": progress.mean_errors}
                 log.write(
                     progress.batches, tokens=progress.tokens, seconds=progress.seconds,
-                    loss=progress.mean_loss, learning_rate=rate, **errors,
+                    loss=progress.mean_loss, learning_rate=rate,
                 )  # fmt: skip
         due = finished or _validation_due(config, progress, recipe)
         if due and progress.evaluated_at != progress.batches:
             progress.evaluated_at = progress.batches
             with recipe.evaluation_weights():
                 perplexity = dev_perplexity(model, dev, vocabulary.eos, dtype, device)
-                improved = perplexity < progress.best_perplexity or risk is not None
-                if improved and math.isfinite(perplexity):
+                improved = perplexity < progress.best_perplexity
+                if improved:
                     progress.best_perplexity = perplexity
                     progress.best_weights = {
                         name: weight.detach().cpu().clone()
@@ -173,7 +162,6 @@ def train(
         "minutes": progress.seconds / 60,
         "start_from": start_from.name if start_from else "",
         "word_vectors": len(vectors.words) if vectors else 0,
-        "lists": len(lists),
     }
     save_checkpoint(out, model, vocabulary, information, stored)
     log.close()
@@ -289,29 +277,13 @@ def mixture_imbalance(log_weights: Tensor) -> Tensor:
     return (summed.std() / summed.mean()) ** 2
 
 
-def _risk_trainer(
-    config: TrainingConfig,
-    model: LanguageModel,
-    vocabulary: Vocabulary,
-    lists: Sequence[CandidateList],
-) -> RiskTrainer:
-    if config.recipe != "fast":
-        raise ConfigError("only the fast recipe learns from n-best lists")
-    return RiskTrainer(
-        model, vocabulary, lists, config.lists_per_batch, config.parser_weight, config.seed
-    )
-
-
-def _share_done(
-    config: TrainingConfig, progress: Progress, recipe: Recipe, risk: RiskTrainer | None
-) -> float:
+def _share_done(config: TrainingConfig, progress: Progress, recipe: Recipe) -> float:
     """How much of the budget is used up, 0 to 1; the fast recipe's learning rate follows it."""
     shares = [0.0]
     if config.budget_minutes:
         shares.append(progress.seconds / 60 / config.budget_minutes)
     if config.epochs and config.recipe == "fast":
-        epochs = recipe.batches.progress if risk is None else risk.progress(progress.batches)
-        shares.append(epochs / config.epochs)
+        shares.append(recipe.batches.progress / config.epochs)
     return min(1.0, max(shares))
 
 

@@ -6,16 +6,11 @@ import argparse
 import sys
 import time
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from reranker.errors import InputError
 from reranker.linearize import linearize
-from reranker.textfiles import open_text
 from reranker.treebank import read_treebank
 from reranker.vocab import MOST_CLASSED
-
-if TYPE_CHECKING:
-    from reranker.list_training import CandidateList
 
 EXAMPLES = """examples:
   rerank train --config models/configs/small.toml --train train.mrg.gz --dev dev.mrg.gz \\
@@ -67,20 +62,6 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         metavar="N",
         help="read only the first, most frequent N of them (%(default)s)",
     )
-    parser.add_argument(
-        "--lists",
-        type=Path,
-        nargs="+",
-        default=[],
-        metavar="FILE.jsonl",
-        help="learn to choose from these n-best lists, too, as `rerank --output ranked` wrote them",
-    )
-    parser.add_argument(
-        "--lists-gold", type=Path, nargs="+", default=[], metavar="TREES", help="their gold trees"
-    )
-    parser.add_argument(
-        "--gold-tags", action="store_true", help="give the lists' candidates their gold tags"
-    )
     parser.add_argument("--device", default="cpu", metavar="cpu|cuda")
     parser.add_argument("--threads", type=int, metavar="N", help="CPU threads (default: all cores)")
 
@@ -119,7 +100,6 @@ def run(arguments: argparse.Namespace) -> int:
                 f"--vector-words {arguments.vector_words}: not a number from 1 to {MOST_CLASSED:,}"
             )
         vectors = WordVectors.read(arguments.vectors, arguments.vector_words)
-    lists = _lists(arguments, config.candidates_per_list)
     bar = tqdm(
         total=1.0,
         disable=not sys.stderr.isatty(),
@@ -148,29 +128,8 @@ def run(arguments: argparse.Namespace) -> int:
         device=arguments.device,
         start_from=arguments.start_from,
         vectors=vectors,
-        lists=lists,
         report=report,
     )
     bar.close()
     print(f"{arguments.out}: dev perplexity {perplexity:.3f} per token", file=sys.stderr)
     return 0
-
-
-def _lists(arguments: argparse.Namespace, most: int) -> list[CandidateList]:
-    if len(arguments.lists) != len(arguments.lists_gold):
-        raise InputError(
-            f"--lists has {len(arguments.lists)} files and --lists-gold {len(arguments.lists_gold)}"
-            ": every file of lists needs one of gold trees, in the same order"
-        )
-    from reranker.list_training import read_lists
-
-    lists = []
-    for ranked, gold in zip(arguments.lists, arguments.lists_gold, strict=True):
-        with open_text(ranked) as lines, open_text(gold) as trees:
-            try:
-                found = read_lists(lines, trees, arguments.gold_tags, most)
-            except InputError as error:
-                raise InputError(f"{ranked}: {error}") from error
-        print(f"{ranked}: {len(found)} lists to learn from", file=sys.stderr)
-        lists += found
-    return lists

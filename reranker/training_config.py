@@ -26,7 +26,7 @@ class TrainingConfig:
     direction: Literal["forward", "backward"] = "forward"  # trees are read from start or end
     word_classes: int = 256  # of similar words, where word vectors are given
     budget_minutes: float = 0.0  # wall-clock, over all resumptions; 0 is no limit
-    epochs: float = 0.0  # 0 is no limit (paper: of each phase; with n-best lists: of these)
+    epochs: float = 0.0  # 0 is no limit (paper: of each phase)
     learning_rate: float = 3e-3
     weight_decay: float = 0.01
     clip: float = 1.0  # largest norm of the gradient of the mean loss
@@ -98,14 +98,7 @@ class TrainingConfig:
                 raise ValueError(f"{name} is {getattr(self, name)!r}, not {' or '.join(allowed)}")
         if self.recipe == "fast" and not (self.budget_minutes or self.epochs):
             raise ValueError("the fast recipe needs budget_minutes or epochs to decay over")
-        for name in (
-            "batch_tokens",
-            "batch_size",
-            "sequence_length",
-            "non_monotone_interval",
-            "lists_per_batch",
-            "candidates_per_list",
-        ):
+        for name in ("batch_tokens", "batch_size", "sequence_length", "non_monotone_interval"):
             if getattr(self, name) < 1:
                 raise ValueError(f"{name} is {getattr(self, name)}, not 1 or more")
         for name in ("learning_rate", "clip"):
