@@ -41,6 +41,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--epochs", type=float, metavar="N")
     parser.add_argument("--seed", type=int, metavar="N")
     parser.add_argument("--precision", choices=("bfloat16", "float32"))
+    parser.add_argument(
+        "--direction",
+        choices=("forward", "backward"),
+        help="read trees from their starts or from their ends; an ensemble gains from both",
+    )
     start = parser.add_mutually_exclusive_group()
     start.add_argument(
         "--start-from",
@@ -81,6 +86,7 @@ def run(arguments: argparse.Namespace) -> int:
         epochs=arguments.epochs,
         seed=arguments.seed,
         precision=arguments.precision,
+        direction=arguments.direction,
     )
     if arguments.device.startswith("cuda") and not torch.cuda.is_available():
         raise InputError(f"--device {arguments.device}: no CUDA device here")

@@ -52,6 +52,13 @@ def _there(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
 
 
+def test_the_direction_may_be_a_flag(command: list[str]) -> None:
+    assert main([*command, "--direction", "forward"]) == 0
+    assert not load_checkpoint(Path("m.pt")).vocabulary.backward
+    with pytest.raises(SystemExit, match="2"):
+        main([*command, "--direction", "sideways"])
+
+
 def test_a_backward_model_with_word_vectors(command: list[str]) -> None:
     assert main([*command, "--vectors", "vectors.txt"]) == 0
     checkpoint = load_checkpoint(Path("m.pt"))
