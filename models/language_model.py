@@ -18,6 +18,8 @@ from models.config import Config
 from models.dropout import locked_dropout, row_dropout, shared_dropout
 from models.layer import Layer, LayerState, Reader
 
+_PROJECTION_GAIN = 2.0  # makes k of what LSTMs put out, which is some 0.2 in size, about 0.5
+
 State = tuple[LayerState, ...]  # one for each layer, and the reader's; all tensors are [B, ...]
 
 
@@ -64,6 +66,10 @@ class LanguageModel(nn.Module):
                 if count
             }
         )
+        for projection in self.projections.values():
+            assert isinstance(projection, nn.Linear)
+            nn.init.xavier_uniform_(projection.weight, gain=_PROJECTION_GAIN)
+            nn.init.zeros_(projection.bias)
         mixture_size = sum(config.components)
         self.mixture_weights = (
             nn.Linear(sizes[-1], mixture_size, bias=False) if mixture_size > 1 else None
@@ -71,6 +77,13 @@ class LanguageModel(nn.Module):
         last = len(sizes) - 1
         self.decoded_layers = tuple(sorted({*map(int, self.projections), last}))
         """The layers whose outputs words are predicted from; 0 is the embedding."""
+
+    def start_from_frequencies(self, counts: Tensor) -> None:
+        """Set the output's bias so that symbols seen ``counts`` [V] times are as likely as often,
+        which training would take hundreds of batches for."""
+        smoothed = counts.to(self.decoder_bias) + 0.5
+        with torch.no_grad():
+            self.decoder_bias.copy_((smoothed / smoothed.sum()).log())
 
     @property
     def output_weight(self) -> Tensor:

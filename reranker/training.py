@@ -79,6 +79,9 @@ def train(
     vocabulary, model = _model(config, train_trees, start_from, vectors)
     model.to(device)
     encoded = [vocabulary.encode(tokens) for tokens in train_trees]
+    if start_from is None:
+        seen = torch.tensor([number for ids in encoded for number in ids])
+        model.start_from_frequencies(torch.bincount(seen, minlength=len(vocabulary)))
     every = max(1, len(dev_trees) // config.validation_trees) if config.validation_trees else 1
     dev = [vocabulary.encode(tokens) for tokens in dev_trees[::every]]
     recipe: Recipe = RECIPES[config.recipe](model, config, encoded, vocabulary.eos)
