@@ -15,6 +15,7 @@ import re
 import tarfile
 import tempfile
 from pathlib import Path
+from typing import Any
 
 WORD = re.compile(r"\([^()\s]+ ([^()\s]+)\)")
 
@@ -48,7 +49,7 @@ def unpacked(model: Path, folder: str) -> Path:
     return inside
 
 
-def load(folder: Path, candidates: int):  # type: ignore[no-untyped-def]
+def load(folder: Path, candidates: int) -> Any:
     from bllipparser import RerankingParser
 
     parser = RerankingParser()

@@ -9,8 +9,8 @@ from torch import Tensor, nn
 from torch.nn import functional
 
 # Inputs are embeddings or outputs of LSTMs, some 0.2 to 0.3 in size, and what is in a gate's sum
-# should be near 1: with the usual scale of 1 a stack's last outputs are a hundredth of its inputs,
-# and a mixture of softmaxes on it learns nothing but frequencies for a thousand batches.
+# should be near 1: with Xavier's scale a layer's outputs start at 0.03, and a mixture of softmaxes
+# on them learns nothing but frequencies for hundreds of batches (docs/training.md).
 _INPUT_SCALE = 3.0
 
 LayerState = tuple[Tensor, ...]  # the first dimension of each is the row, B

@@ -164,7 +164,7 @@ def train(
         "epochs": recipe.batches.progress,
         "minutes": progress.seconds / 60,
         "start_from": start_from.name if start_from else "",
-        "word_vectors": len(vectors.words) if vectors else 0,
+        "word_vectors": run["word_vectors"],
     }
     save_checkpoint(out, model, vocabulary, information, stored)
     log.close()

@@ -38,12 +38,6 @@ class TrainingConfig:
     activation_regularization: float = 0.0  # alpha, on the dropped h^N
     temporal_regularization: float = 0.0  # beta, on the change of h^N
     mixture_balance: float = 1e-3  # lambda_beta, on the variation of the mixture weights
-    risk_weight: float = (
-        0.1  # with n-best lists: nats a token that a wrong bracket a sentence is worth
-    )
-    parser_weight: float = 0.5  # b: of the parser's scores in a list's probabilities
-    lists_per_batch: int = 4
-    candidates_per_list: int = 12
     validate_every: int = 500  # batches; 0 is once an epoch
     validation_trees: int = 0  # taken evenly from the dev trees; 0 is all
     precision: Literal["bfloat16", "float32"] = "float32"  # of matrix products; weights are float32

@@ -135,23 +135,22 @@ class Vocabulary:
             trees += 1
         lowered = _lowered(spelled)
         counts = Counter({EOS: trees, UNKNOWN_WORD: 0, UNKNOWN_OPENING: 0, UNKNOWN_CLOSING: 0})
-        rare = []
+        rare: list[tuple[str, str, str, int]] = []  # the names of its classes, and its count
         for token, count in spelled.items():
             symbol = token.lower() if is_word(token) else token
             if lowered[symbol] >= minimum_count and not _is_special(symbol):
                 counts[symbol] += count
             elif is_word(token):
-                rare.append((token, count))
+                rare.append((*_classes(token, classes or {}), count))
             else:
                 counts[UNKNOWN_OPENING if token[0] == "(" else UNKNOWN_CLOSING] += count
-        named = [(*_classes(token, classes or {}), count) for token, count in rare]
         for level, needed in enumerate((minimum_count, minimum_count, 0)):
             seen = Counter[str]()
-            for *names, count in named:
+            for *names, count in rare:
                 seen[names[level]] += count
             kept = Counter({name: count for name, count in seen.items() if count >= needed})
             counts.update(kept)
-            named = [one for one in named if one[level] not in kept]
+            rare = [one for one in rare if one[level] not in kept]
         symbols = sorted(counts, key=lambda symbol: (-counts[symbol], symbol))
         return cls(symbols, classes, backward)
 

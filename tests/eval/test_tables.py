@@ -11,25 +11,20 @@ from pathlib import Path
 import pytest
 
 from reranker.trees import Tree
-from tests.eval.toy_study import STUDY, command, make, trees, write_data
+from tests.eval.toy_study import DATA, LSTM, STUDY, command, make, trees, write_data
 
 FLAGS = ("--budget", "0.02", "--shrink", "4")
-ONE_ROW = """
-[data]
-train = ["train.mrg"]
-dev = ["dev.mrg"]
-[sets.dev]
-name = "toy dev"
-trees = ["dev.mrg"]
-nbest = "dev.nbest"
-[models.lstm]
-config = "small-lstm.toml"
+ONE_ROW = (
+    DATA
+    + LSTM
+    + """
 [tables.one]
 title = "One"
 kind = "F1"
 sets = ["dev"]
 rows = [{ name = "LSTM", models = ["lstm"] }]
 """
+)
 
 
 @pytest.fixture

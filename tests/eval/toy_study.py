@@ -16,7 +16,8 @@ _SUBJECTS = ("The dog", "A child", "The old man", "A cat")
 _OBJECTS = ("the fish", "a bird", "the tree", "a red house")
 _VERBS = ("sees", "eats", "likes")
 
-STUDY = """
+# Trees and lists, to which settings of the set may be added, and the quickest model.
+DATA = """
 [data]
 train = ["train.mrg"]
 dev = ["dev.mrg"]
@@ -25,14 +26,19 @@ dev = ["dev.mrg"]
 name = "toy dev"
 trees = ["dev.mrg"]
 nbest = "dev.nbest"
+"""
+LSTM = """
+[models.lstm]
+config = "small-lstm.toml"
+"""
+_DOC = """
 gold_tags = true
 
 [models.doc]
 config = "tiny.toml"
 seeds = 2
-[models.lstm]
-config = "small-lstm.toml"
-
+"""
+_TABLES = """
 [tables.choice]
 title = "Which chooses best"
 kind = "F1"
@@ -53,6 +59,7 @@ rows = [
     { name = "both", models = ["doc", "lstm"], seeds = 1, ensemble = true },
 ]
 """
+STUDY = DATA + _DOC + LSTM + _TABLES
 
 
 def module(name: str) -> Any:
