@@ -14,6 +14,7 @@ import hashlib
 import json
 import os
 import platform
+import shutil
 import signal
 import sys
 from collections.abc import Sequence
@@ -27,7 +28,7 @@ from prepare import prepare, source_files
 from report import markdown, put
 from results import Results
 from steps import checkpoint_path, scoring, training, waves
-from study import Study, to_toml
+from study import ROOT, Study, to_toml
 from work import Work
 
 from reranker.errors import RerankError
@@ -56,7 +57,10 @@ def _make(arguments: argparse.Namespace) -> int:
     study = Study.read(arguments.study, arguments.only, arguments.shrink, arguments.seeds)
     files = source_files(study, arguments.data)
     runs = study.all_runs()
-    minutes = arguments.budget and TRAINING_SHARE * arguments.budget * arguments.workers / len(runs)
+    to_train = sum(study.models[name].seeds for name in study.trained)
+    minutes = 0.0
+    if arguments.budget and to_train:
+        minutes = TRAINING_SHARE * arguments.budget * arguments.workers / to_train
     settings = {
         "minutes of training for each model": round(minutes, 4),
         "epochs": arguments.epochs,
@@ -65,16 +69,21 @@ def _make(arguments: argparse.Namespace) -> int:
         "device": arguments.device,
         "workers and threads": [arguments.workers, arguments.threads],
         "data": {str(path): _digest(path) for path in files},
+        **({"checkpoints": checkpoints} if (checkpoints := _checkpoints(study)) else {}),
         "text": [study.data.text, study.data.words_per_tree],
         "sets": {name: asdict(one) for name, one in study.sets.items()},
         "machine": _machine(),
     }
     folder = arguments.work or Path("runs", "-".join(["tables", study.path.stem, *arguments.only]))
     with Work(folder, settings, arguments.workers, arguments.threads) as work:
-        for name in study.models:
+        for name in study.trained:
             work.write(folder / "configs" / f"{name}.toml", to_toml(study.settings(name)))
+        for name in checkpoints:
+            checkpoint_path(folder, name).parent.mkdir(exist_ok=True)
+            shutil.copyfile(ROOT / study.models[name].checkpoint, checkpoint_path(folder, name))
         length = _length(arguments, minutes)
-        print(f"{len(runs)} models, each trained {length}", file=sys.stderr)
+        to_do = f", {to_train} to be trained {length}" if to_train else ""
+        print(f"{len(runs)} models{to_do}", file=sys.stderr)
         prepared = prepare(study, arguments.data, folder / "data", arguments.sentences)
         options = ["--device", arguments.device, "--threads", str(arguments.threads)]
         # Under a budget nothing else ends training, or the quickest models would get less of it.
@@ -120,18 +129,20 @@ def _make(arguments: argparse.Namespace) -> int:
 def _length(arguments: argparse.Namespace, minutes: float) -> str:
     """How long every model is trained."""
     if minutes:
-        return f"for {minutes:.3g} minutes"
+        return f"for {minutes:.3g} minutes each"
     if arguments.epochs:
-        return f"for {arguments.epochs:g} epoch{'s' * (arguments.epochs != 1)}"
-    return "as long as its configuration says"
+        return f"for {arguments.epochs:g} epoch{'s' * (arguments.epochs != 1)} each"
+    return "as long as their configurations say"
 
 
 def _method(arguments: argparse.Namespace, study: Study, length: str, kind: str) -> str:
     """What a reader has to know, in sentences."""
     side = f"{arguments.workers} side by side with {arguments.threads} thread(s) each"
-    parts = [f"Every model was trained {length} on the same trees, {side}"]
-    if study.shrink > 1:
-        parts.append(f"sizes are those of its configuration divided by {study.shrink}")
+    parts = ["Checkpoints as they are"]
+    if study.trained:
+        parts = [f"Models were trained {length} on the same trees, {side}"]
+    if study.trained and study.shrink > 1:
+        parts.append(f"sizes are those of their configurations divided by {study.shrink}")
     if kind == "F1":
         lists = (
             f"{arguments.sentences} lists, evenly spread" if arguments.sentences else "all lists"
@@ -166,6 +177,15 @@ def _command(arguments: argparse.Namespace) -> str:
         if value := getattr(arguments, name):
             words.append(f"--{name} {value:g}" if isinstance(value, float) else f"--{name} {value}")
     return " ".join([*words, *(["--only", *arguments.only] if arguments.only else [])])
+
+
+def _checkpoints(study: Study) -> dict[str, str]:
+    """The models that are judged as they are, and what tells their files from others."""
+    return {
+        name: _digest(ROOT / model.checkpoint)
+        for name, model in study.models.items()
+        if model.checkpoint
+    }
 
 
 def _digest(path: Path) -> str:

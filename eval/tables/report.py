@@ -16,6 +16,11 @@ NONE = "-"
 def markdown(table: dict[str, Any]) -> str:
     """The whole table: its caption, its figures and, folded away, how each row was made."""
     parts = [f"**{table['title']}.** {table['method']}"]
+    if len(table["vocabularies"]) > 1:
+        parts[0] += (
+            " Perplexities can be compared where the letter is the same: that of the vocabulary "
+            "and of the direction in which a tree is read."
+        )
     if table["kind"] == "F1":
         parts += [_f1_table(table, name) for name in table["sets"]]
     else:
@@ -50,7 +55,7 @@ def _f1_table(table: dict[str, Any], name: str) -> str:
     caption = f"{one['name']}, {one['sentences']} sentences" if "sentences" in one else one["name"]
     heads = ["model", "seeds", "parameters", "perplexity", "F1 alone", "F1 mixed", "gap closed"]
     heads += ["p, parser", f"p, {table['reference']}", "seconds", "printed"]
-    rows = [_f1_row(row, name) for row in table["rows"]]
+    rows = [_f1_row(row, name, table) for row in table["rows"]]
     fixed = [
         [label, *[NONE] * 3, _number(one[key]), *[NONE] * 6]
         for label, key in (("parser", "parser"), ("random", "random"), ("oracle", "oracle"))
@@ -60,7 +65,7 @@ def _f1_table(table: dict[str, Any], name: str) -> str:
     return f"{caption}:\n\n{_grid(heads, cells)}"
 
 
-def _f1_row(row: dict[str, Any], name: str) -> list[str]:
+def _f1_row(row: dict[str, Any], name: str, table: dict[str, Any]) -> list[str]:
     if "failed" in row:
         return [row["name"], *["failed"] * 9, row["printed"] or NONE]
     one = row["sets"][name]
@@ -71,7 +76,7 @@ def _f1_row(row: dict[str, Any], name: str) -> list[str]:
         row["name"],
         str(len(row["runs"])),
         _size(row["parameters"]),
-        _spread(one["perplexity"]),
+        _perplexity(row, name, table),
         _spread([each["f1"] for each in one["alone"]]),
         _spread([each["f1"] for each in one["mixed"]]),
         NONE if None in gaps else f"{round(mean(gaps))} %",
@@ -95,10 +100,18 @@ def _perplexity_table(table: dict[str, Any]) -> str:
                 str(len(row["runs"])),
                 _size(row["parameters"]),
                 _size(mean(row["trained_tokens"])),
-                *(_spread(row["sets"][name]["perplexity"]) for name in names),
+                *(_perplexity(row, name, table) for name in names),
             ]
         cells.append([row["name"], *figures, row["printed"] or NONE])
     return _grid(heads, cells)
+
+
+def _perplexity(row: dict[str, Any], name: str, table: dict[str, Any]) -> str:
+    values = row["sets"][name]["perplexity"]
+    if None in values:
+        return NONE
+    letter = f" {row['vocabularies'][0]}" if len(table["vocabularies"]) > 1 else ""
+    return _spread(values) + letter
 
 
 def _provenance(table: dict[str, Any]) -> str:

@@ -24,7 +24,7 @@ from work import Work
 
 from reranker.bracket_counts import corpus_f1
 from reranker.checkpoint import load_checkpoint
-from reranker.errors import InputError
+from reranker.vocab import Vocabulary
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,14 +42,16 @@ class Results:
     """Figures of what is in the work folder."""
 
     def __init__(self, study: Study, work: Work, prepared: Prepared) -> None:
-        """Raises InputError unless all models have the same vocabulary."""
         self.study, self.work, self.prepared = study, work, prepared
         self.runs: dict[str, Run] = {}
-        vocabularies = set()
+        self._vocabularies: dict[Vocabulary, str] = {}  # and the letters they are called by
+        self._vocabulary_of: dict[str, str] = {}
         for name in study.all_runs():
             if not any(failed.split(":")[0] == name for failed in work.failures):
                 checkpoint = load_checkpoint(checkpoint_path(work.folder, name))
-                vocabularies.add(checkpoint.vocabulary)
+                letter = chr(ord("A") + len(self._vocabularies))
+                letter = self._vocabularies.setdefault(checkpoint.vocabulary, letter)
+                self._vocabulary_of[name] = letter
                 told = checkpoint.information
                 self.runs[name] = Run(
                     name,
@@ -58,8 +60,6 @@ class Results:
                     int(told["tokens"]),
                     float(told["minutes"]),
                 )
-        if len(vocabularies) > 1:
-            raise InputError(f"{work.folder}: models of different vocabularies cannot be compared")
         self._lists: dict[str, Lists] = {}
 
     def table(self, table: Table) -> dict[str, Any]:
@@ -73,6 +73,7 @@ class Results:
         return {
             "title": table.title,
             "kind": table.kind,
+            "vocabularies": {letter: one.digest for one, letter in self._vocabularies.items()},
             "reference": table.reference,
             "sets": {name: self._set(name, table) for name in table.sets},
             "rows": [self._row(row, table, choices) for row in table.rows],
@@ -103,10 +104,11 @@ class Results:
         return {
             **found,
             "ensemble": row.ensemble,
+            "vocabularies": sorted({self._vocabulary_of[name] for name in members}),
             "parameters": sum(run.parameters for run in (runs if row.ensemble else runs[:1])),
             "trained_tokens": [run.tokens for run in runs],
             "trained_minutes": [round(run.minutes, 2) for run in runs],
-            "commands": [self.work.command(name) for name in members],
+            "commands": [one for name in members if (one := self.work.command(name))],
             "signature": self._signature(runs, table, row.ensemble),
             "sets": {
                 name: {
@@ -150,7 +152,10 @@ class Results:
         members = self.study.members(row)
         return [members] if row.ensemble else [[name] for name in members]
 
-    def _perplexity(self, name: str, part: Sequence[str]) -> float:
+    def _perplexity(self, name: str, part: Sequence[str]) -> float | None:
+        """None if the models have not all the same vocabulary and direction."""
+        if len({self._vocabulary_of[run] for run in part}) > 1:
+            return None
         paths = [text_path(self.work.folder, run, name) for run in part]
         return perplexity([token_log_probabilities(path) for path in paths])
 

@@ -27,7 +27,8 @@ def lists_path(folder: Path, run: str, name: str) -> Path:
 def waves(study: Study) -> list[list[tuple[str, int]]]:
     """Models and seeds to train, first those that need no other; first seeds first."""
     found: dict[int, list[tuple[int, str]]] = {}
-    for name, model in study.models.items():
+    for name in study.trained:
+        model = study.models[name]
         depth, start = 0, model.start_from
         while start:
             depth, start = depth + 1, study.models[start].start_from

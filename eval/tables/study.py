@@ -17,7 +17,8 @@ from reranker.errors import InputError
 from reranker.training_config import TrainingConfig
 
 Kind = Literal["F1", "perplexity"]
-CONFIGS = Path(__file__).resolve().parents[2] / "models" / "configs"
+ROOT = Path(__file__).resolve().parents[2]
+CONFIGS = ROOT / "models" / "configs"
 T = TypeVar("T")
 
 
@@ -46,13 +47,15 @@ class EvaluationSet:
 
 @dataclass(frozen=True, slots=True)
 class Model:
-    """A configuration of ``models/configs``, with changes, trained with seeds 1 to ``seeds``."""
+    """A configuration of ``models/configs``, with changes, trained with seeds 1 to ``seeds``; or a
+    ``checkpoint``, a file seen from the repository's root, that is judged as it is."""
 
-    config: str
+    config: str = ""
     seeds: int = 1
     model: dict[str, Any] | None = None
     training: dict[str, Any] | None = None
     start_from: str = ""  # another model, whose run with the same seed this one goes on from
+    checkpoint: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -131,8 +134,16 @@ class Study:
         return {"model": model, "training": training}
 
     def runs(self, name: str) -> list[str]:
-        """The names of a model's runs, one for each seed."""
-        return [f"{name}-{seed}" for seed in range(1, self.models[name].seeds + 1)]
+        """The names of a model's runs, one for each seed; a checkpoint's is its own."""
+        model = self.models[name]
+        if model.checkpoint:
+            return [name]
+        return [f"{name}-{seed}" for seed in range(1, model.seeds + 1)]
+
+    @property
+    def trained(self) -> list[str]:
+        """The names of the models that are to be trained."""
+        return [name for name, model in self.models.items() if not model.checkpoint]
 
     def members(self, row: Row) -> list[str]:
         """The runs of a row."""
@@ -142,7 +153,10 @@ class Study:
         return [run for name in self.models for run in self.runs(name)]
 
     def _with_seeds(self, seeds: int) -> Study:
-        models = {n: replace(one, seeds=seeds or one.seeds) for n, one in self.models.items()}
+        models = {
+            name: one if one.checkpoint else replace(one, seeds=seeds or one.seeds)
+            for name, one in self.models.items()
+        }
         return replace(self, models=models)
 
     def _only(self, names: Sequence[str]) -> Study:
@@ -163,6 +177,14 @@ class Study:
 
     def _check(self) -> None:
         for name, model in self.models.items():
+            if model.checkpoint:
+                if model != Model(checkpoint=model.checkpoint):
+                    raise ValueError(f"models.{name}: a checkpoint has no other settings")
+                if not (ROOT / model.checkpoint).is_file():
+                    raise ValueError(f"models.{name}: no {model.checkpoint} in {ROOT}")
+                continue
+            if not model.config:
+                raise ValueError(f"models.{name}: config is missing")
             if model.start_from and self.models[model.start_from].seeds < model.seeds:
                 raise ValueError(f"models.{name}: {model.start_from} has fewer seeds to start from")
             tables = self.settings(name)

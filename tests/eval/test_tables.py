@@ -40,7 +40,7 @@ def test_one_command_fills_a_table(study: Path, tmp_path: Path) -> None:
     done = make(study, tmp_path / "data", tmp_path / "work", "--epochs", "1", "--shrink", "4")
     assert done.returncode == 0, done.stderr
     lines = done.stdout.splitlines()
-    assert lines[0].startswith("**One.** Every model was trained for 1 epoch on the same trees, 2")
+    assert lines[0].startswith("**One.** Models were trained for 1 epoch each on the same trees, 2")
     head = (
         "| model | seeds | parameters | perplexity | F1 alone | F1 mixed | gap closed | p, parser"
     )
@@ -53,6 +53,20 @@ def test_one_command_fills_a_table(study: Path, tmp_path: Path) -> None:
     assert "rerank train --config" in figures["rows"][0]["commands"][0]
     assert figures["rows"][0]["commands"][0].endswith("--epochs 1 --device cpu --threads 1")
     assert figures["rows"][0]["trained_tokens"][0] == sum(map(_tokens, trees()[:36]))
+
+    # A checkpoint is judged as it is, and by itself as well as among others.
+    checkpoint = tmp_path / "work" / "models" / "lstm-1.pt"
+    again = ONE_ROW.replace('config = "small-lstm.toml"', f'checkpoint = "{checkpoint}"')
+    study.write_text(again, "utf-8")
+    done = make(study, tmp_path / "data", tmp_path / "judged")
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.startswith("**One.** Checkpoints as they are; all lists; weights of")
+    judged = json.loads((tmp_path / "judged" / "one.json").read_text("utf-8"))
+    for name, value in figures["rows"][0]["sets"]["dev"].items():
+        if name != "seconds":
+            assert judged["rows"][0]["sets"]["dev"][name] == value
+    assert judged["vocabularies"] == figures["vocabularies"]
+    assert judged["rows"][0]["commands"] == []
 
 
 @pytest.mark.slow

@@ -123,6 +123,13 @@ def test_a_table_is_put_between_its_markers(tmp_path: Path) -> None:
         ('title = "Which chooses best"', "", "tables.choice: title is missing"),
         ("seeds = 2", "model = { components = [1] }", "models.doc: components takes one count"),
         ("[data]", "shrink = 3\n[data]", "embedding_size 64 cannot be divided by 3"),
+        ('config = "small-lstm.toml"', "seeds = 2", "models.lstm: config is missing"),
+        ('config = "small-lstm.toml"', 'checkpoint = "ckpt/no.pt"', "lstm: no ckpt/no.pt in"),
+        (
+            'config = "small-lstm.toml"',
+            'checkpoint = "README.md"\nseeds = 2',
+            "models.lstm: a checkpoint has no other settings",
+        ),
         (
             "[tables.words]",
             "[tables.none]\ntitle = 'None'\nkind = 'F1'\nsets = ['dev']\n[tables.words]",
@@ -215,6 +222,7 @@ def test_a_row_names_its_signature_and_every_command_comes_once() -> None:
             "trained_tokens": [3_000_000],
             "trained_minutes": [1.5] * len(commands),
             "commands": list(commands),
+            "vocabularies": ["A"],
             "signature": f"models={name}",
             "sets": {"dev": {"perplexity": [8.0, 10.0] if len(commands) > 1 else [9.0]}},
         }
@@ -223,6 +231,7 @@ def test_a_row_names_its_signature_and_every_command_comes_once() -> None:
         "title": "T",
         "kind": "perplexity",
         "method": "How.",
+        "vocabularies": {"A": "0123"},
         "sets": {"dev": {"name": "toy dev"}},
         "rows": [row("one", "rerank a"), row("both", "rerank a", "rerank b")],
         "commands": ["make"],
@@ -239,6 +248,15 @@ def test_a_row_names_its_signature_and_every_command_comes_once() -> None:
         "both: trained for 1.5, 1.5 minutes; models=both\n"
         "\nmake\nrerank a\nrerank b\n```\n\n</details>\n"
     )
+
+    # Of two vocabularies, each perplexity says whose it is; what has both has none.
+    table["vocabularies"] = {"A": "0123", "B": "4567"}
+    table["rows"][1]["vocabularies"] = ["A", "B"]  # type: ignore[index]
+    table["rows"][1]["sets"]["dev"]["perplexity"] = [None]  # type: ignore[index]
+    shown = report.markdown(table)
+    assert "| one | 1 | 2.0 M | 3.0 M | 9.00 A |\n" in shown
+    assert "| both | 2 | 2.0 M | 3.0 M | - |\n" in shown
+    assert "compared where the letter is the same" in shown
 
 
 def test_the_page_of_results_tells_the_command_and_has_a_place_for_every_table(
@@ -291,9 +309,9 @@ def test_a_step_that_fails_leaves_the_others_alone(tmp_path: Path) -> None:
         assert here.command("good").startswith("rerank convert")
 
 
-def test_the_open_study_and_the_recipes_are_whole() -> None:
-    paths = [TABLES / "open.toml", *(TABLES.parent / "recipes").glob("*.toml")]
-    assert len(paths) == 5
+def test_all_studies_and_the_recipes_are_whole() -> None:
+    paths = [*TABLES.glob("*.toml"), *(TABLES.parent / "recipes").glob("*.toml")]
+    assert len(paths) == 6
     for path in paths:
         study = studies.Study.read(path)
         shown = {

@@ -28,7 +28,7 @@ from reranker.sentences import Sentence
 
 ROOT = Path(__file__).parents[2]
 DATA = ROOT.parent / "shared/data/nbest"
-MEMBERS = [load_checkpoint(ROOT / f"ckpt/doc-small-{number}.pt") for number in (1, 2, 3)]
+MEMBERS = [load_checkpoint(path) for path in sorted(ROOT.glob("ckpt/*.pt"))]
 STEP = int(os.environ.get("REAL_LIST_STEP", "150"))
 
 pytestmark = [
@@ -68,15 +68,14 @@ def test_scores_are_those_of_float64(lists: list[NBest]) -> None:
     sentences = [Sentence(nbest) for nbest in lists]
     largest, orders, compared = 0.0, 0, 0
     for sentence, (scores,) in ((one, judge.all([one], Call())) for one in sentences):
-        vocabulary = MEMBERS[0].vocabulary
-        ids = [vocabulary.encode(tokens) for tokens in sentence.distinct]
-        expected = np.zeros(len(ids))
-        for model in doubles:
-            expected -= straightforward(model, ids, vocabulary.eos)
+        expected = np.zeros(len(sentence.distinct))
+        for model, member in zip(doubles, MEMBERS, strict=True):
+            ids = [member.vocabulary.encode(tokens) for tokens in sentence.distinct]
+            expected -= straightforward(model, ids, member.vocabulary.eos)
         by_place = {place: one for (place, _), one in zip(sentence.candidates, scores, strict=True)}
         found = np.array([by_place[place].nll for place in sentence.places])
         largest = max(largest, float(np.abs(found - expected).max()) / len(MEMBERS))
-        compared += len(ids)
+        compared += len(expected)
         # Ranked alike, but for what float64 itself has within a ten-thousandth of a nat.
         order = np.argsort(found.round(4), kind="stable")
         steps = np.diff(expected[order])

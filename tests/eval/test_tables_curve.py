@@ -1,0 +1,68 @@
+"""eval/tables/curve.py: what perplexity a gain would need."""
+
+from __future__ import annotations
+
+import json
+import math
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.eval.toy_study import module
+
+curve = module("curve")
+
+
+def table(*perplexities: float | None, parser: float = 80.0) -> dict[str, Any]:
+    """Rows that gain 12 - 4 ln(perplexity) alone and one F1 more mixed."""
+    rows: list[dict[str, Any]] = [{"name": "broken", "failed": ["why"]}]
+    for number, perplexity in enumerate(perplexities):
+        alone = parser + 12 - 4 * math.log(perplexity or 1)
+        one = {"perplexity": [perplexity], "alone": [{"f1": alone}], "mixed": [{"f1": alone + 1}]}
+        rows.append({"name": f"row {number}", "vocabularies": ["A"], "sets": {"dev": one}})
+    sets = {"dev": {"name": "toy dev", "parser": parser}}
+    return {"rows": rows, "sets": sets, "vocabularies": {"A": "0123456789"}}
+
+
+def test_the_perplexity_for_a_gain(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    one, two = tmp_path / "one.json", tmp_path / "two.json"
+    one.write_text(json.dumps(table(8.0, 10.0, None)), "utf-8")
+    two.write_text(json.dumps(table(6.0, parser=83.0)), "utf-8")  # another number of lists, say
+    picture = tmp_path / "curve.png"
+    assert curve.main([str(one), str(two), "--gain", "8", "--plot", str(picture)]) == 0
+    lines = capsys.readouterr().out.splitlines()
+    best = 12 - 4 * math.log(6)
+    assert lines[2] == (
+        f"| toy dev | 01234567 | alone | 6.00 | {best:+.2f} | 4.0 | 0.00 | {math.e:.2f} |"
+    )
+    assert lines[3] == (
+        f"| toy dev | 01234567 | mixed | 6.00 | {best + 1:+.2f} | 4.0 | 0.00 "
+        f"| {math.exp(1.25):.2f} |"
+    )
+    assert picture.read_bytes().startswith(b"\x89PNG")
+
+
+def test_a_line_needs_three_points_and_has_to_fall(tmp_path: Path) -> None:
+    path = tmp_path / "one.json"
+    path.write_text(json.dumps(table(6.0, 8.0, 20.0)), "utf-8")
+    points = curve.read_points([path])
+    assert curve.lines(points, below=10) == {}
+    assert len(curve.lines(points, below=30)) == 2
+    rising = curve.Line.through([1.0, math.e, math.e**2], [0.0, 1.0, 2.0])
+    assert rising.perplexity_for(3.0) == math.inf
+    # Off by 1/3, 2/3 and 1/3; one degree of freedom is left.
+    bent = curve.Line.through([1.0, math.e, math.e**2], [0.0, 1.0, 0.0])
+    assert bent.deviation == pytest.approx(math.sqrt(2 / 3))
+
+
+@pytest.mark.parametrize("text", ["", "{}", '{"rows": [{"name": "a"}]}', "[]"])
+def test_what_is_no_table_is_told(
+    text: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = tmp_path / "table.json"
+    path.write_text(text, "utf-8")
+    assert curve.main([str(path)]) == 2
+    assert f"curve: {path}: not the JSON of an F1 table" in capsys.readouterr().err
+    assert curve.main([str(tmp_path / "none.json")]) == 2
+    assert "cannot be read" in capsys.readouterr().err
