@@ -2,8 +2,9 @@
 
     python eval/tables/curve.py runs/tables-open/open-table-11.json --gain 4.5 --plot curve.png
 
-A point is a row of a table on one of its sets: the mean of its seeds. Through those of one
-vocabulary a line is drawn, gain over the parser's F1 = a - b ln(perplexity), by least squares.
+A point is a row of a table on one of its sets: an ensemble, or the mean of a model's seeds. Through
+those of one vocabulary a line is drawn, gain over the parser's F1 = a - b ln(perplexity), by least
+squares.
 """
 
 from __future__ import annotations
@@ -56,15 +57,16 @@ class Line:
         left = values - (at_one + slope * nats)
         return cls(at_one, -slope, float(np.sqrt((left**2).sum() / max(1, len(values) - 2))))
 
-    def perplexity_for(self, gain: float) -> float:
-        """Where the line reaches the gain; infinity if it does not fall."""
-        if self.per_nat <= 0:
-            return float("inf")
+    def perplexity_for(self, gain: float) -> float | None:
+        """Where the line reaches the gain; None if it does not fall, or reaches it below 1."""
+        if self.per_nat <= 0 or gain > self.at_one:
+            return None
         return float(np.exp((self.at_one - gain) / self.per_nat))
 
 
 def read_points(paths: Sequence[Path]) -> list[Point]:
-    """The rows of F1 tables. Raises InputError for a file that is none."""
+    """The rows of F1 tables. Raises InputError for a file that is none, and if no row has both
+    figures."""
     points = []
     for path in paths:
         try:
@@ -87,37 +89,35 @@ def read_points(paths: Sequence[Path]) -> list[Point]:
                     )
         except OSError as error:
             raise InputError(f"{path}: cannot be read: {error.strerror}") from error
-        except (ValueError, KeyError, TypeError, AttributeError) as error:
+        except (ValueError, LookupError, TypeError, AttributeError) as error:
             raise InputError(f"{path}: not the JSON of an F1 table: {error!r}") from error
+    if not points:
+        raise InputError("no row with a perplexity and F1")
     return points
 
 
-def lines(points: Sequence[Point], below: float) -> dict[tuple[str, str, str], Line]:
-    """By set, vocabulary and ``alone`` or ``mixed``; of the points ``below`` a perplexity."""
-    gains: dict[tuple[str, str, str], list[tuple[float, float]]] = {}
-    for point in points:
+def lines(points: Sequence[Point]) -> dict[tuple[str, str, str], Line]:
+    """By set, vocabulary and ``alone`` or ``mixed``, where there are points enough for one."""
+    found = {}
+    for name, vocabulary in sorted({(point.set, point.vocabulary) for point in points}):
         for kind in KINDS:
-            gain = getattr(point, kind)
-            if gain is not None and point.perplexity < below:
-                key = point.set, point.vocabulary, kind
-                gains.setdefault(key, []).append((point.perplexity, gain))
-    return {
-        key: Line.through(*zip(*pairs, strict=True))
-        for key, pairs in sorted(gains.items())
-        if len({perplexity for perplexity, _ in pairs}) >= _FEWEST
-    }
+            pairs = _gains(points, name, vocabulary, kind)
+            if len({perplexity for perplexity, _ in pairs}) >= _FEWEST:
+                found[name, vocabulary, kind] = Line.through(*zip(*pairs, strict=True))
+    return found
 
 
 def report(points: Sequence[Point], found: dict[tuple[str, str, str], Line], gain: float) -> str:
     """A Markdown table of the lines."""
-    heads = ["set", "vocabulary", "choice", "least perplexity", "best gain", "F1 a nat", "±"]
-    rows = [f"| {' | '.join(heads)} | for +{gain:g} |", "|---" * 8 + "|"]
+    heads = ["set", "vocabulary", "choice", "points", "least perplexity", "best gain", "F1 a nat"]
+    rows = [f"| {' | '.join(heads)} | ± | for +{gain:g} |", "|---" * 9 + "|"]
     for (name, vocabulary, kind), line in found.items():
-        mine = [one for one in points if (one.set, one.vocabulary) == (name, vocabulary)]
-        best = max(value for one in mine if (value := getattr(one, kind)) is not None)
-        cells = [name, vocabulary[:8], kind, f"{min(one.perplexity for one in mine):.2f}"]
-        cells += [f"{best:+.2f}", f"{line.per_nat:.1f}", f"{line.deviation:.2f}"]
-        rows.append(f"| {' | '.join(cells)} | {line.perplexity_for(gain):.2f} |")
+        pairs = _gains(points, name, vocabulary, kind)
+        needed = line.perplexity_for(gain)
+        cells = [name, vocabulary[:8], kind, str(len(pairs)), f"{min(pairs)[0]:.2f}"]
+        cells += [f"{max(best for _, best in pairs):+.2f}", f"{line.per_nat:.1f}"]
+        cells += [f"{line.deviation:.2f}", "-" if needed is None else f"{needed:.2f}"]
+        rows.append(f"| {' | '.join(cells)} |")
     return "\n".join(rows) + "\n"
 
 
@@ -126,45 +126,54 @@ def draw(
 ) -> None:
     """A panel for each set: points, their lines and the gain that is asked for."""
     names = list(dict.fromkeys(point.set for point in points))
+    vocabularies = list(dict.fromkeys(point.vocabulary for point in points))
     figure = new_figure(path)
     figure.set_size_inches(6 * len(names), 4.5)
     panels = np.atleast_1d(figure.subplots(1, len(names), sharey=True))
     for name, axes in zip(names, panels, strict=True):
-        _panel(axes, [one for one in points if one.set == name], found, gain)
-        axes.set_title(name)
+        for number, vocabulary in enumerate(vocabularies):
+            for kind in KINDS:
+                pairs = _gains(points, name, vocabulary, kind)
+                if not pairs:
+                    continue
+                color = f"C{2 * number + KINDS.index(kind)}"
+                label = kind if len(vocabularies) == 1 else f"{kind}, vocabulary {vocabulary[:8]}"
+                marker = "o" if kind == "alone" else "x"
+                axes.scatter(*zip(*pairs, strict=True), marker=marker, color=color, label=label)
+                if line := found.get((name, vocabulary, kind)):
+                    _draw_line(axes, line, [perplexity for perplexity, _ in pairs], gain, color)
+        axes.axhline(gain, color="gray", linestyle=":", linewidth=1)
+        axes.set(xscale="log", xlabel="perplexity per token", title=name)
+        axes.xaxis.set_major_formatter("{x:g}")
+        axes.xaxis.set_minor_formatter("{x:g}")
+        axes.grid(alpha=0.3)
+        axes.legend(fontsize="small")
     panels[0].set_ylabel("F1 over the parser's")
-    panels[0].legend(fontsize="small")
     save_figure(figure, path)
 
 
-def _panel(
-    axes: Axes, points: Sequence[Point], found: dict[tuple[str, str, str], Line], gain: float
+def _draw_line(
+    axes: Axes, line: Line, perplexities: Sequence[float], gain: float, color: str
 ) -> None:
-    vocabularies = list(dict.fromkeys(point.vocabulary for point in points))
-    for number, vocabulary in enumerate(vocabularies):
-        for kind, marker in zip(KINDS, "ox", strict=True):
-            mine = [
-                (point.perplexity, value)
-                for point in points
-                if point.vocabulary == vocabulary and (value := getattr(point, kind)) is not None
-            ]
-            if not mine:
-                continue
-            label = kind if len(vocabularies) == 1 else f"{kind}, vocabulary {vocabulary[:8]}"
-            color = f"C{2 * number + KINDS.index(kind)}"
-            axes.scatter(*zip(*mine, strict=True), marker=marker, color=color, label=label)
-            line = found.get((points[0].set, vocabulary, kind))
-            if line is not None:
-                ends = [line.perplexity_for(gain), max(one for one, _ in mine)]
-                ends = [end for end in ends if 1 <= end < float("inf")]
-                heights = [line.at_one - line.per_nat * np.log(end) for end in ends]
-                axes.plot(ends, heights, color=color, linewidth=1)
-    axes.axhline(gain, color="gray", linestyle=":", linewidth=1)
-    axes.set_xscale("log")
-    axes.xaxis.set_major_formatter("{x:g}")
-    axes.xaxis.set_minor_formatter("{x:g}")
-    axes.set_xlabel("perplexity per token")
-    axes.grid(alpha=0.3)
+    """Along its points, and on to the gain if it gets there."""
+    needed = line.perplexity_for(gain)
+    ends = [min(perplexities), max(perplexities)]
+    ends[0] = min(ends[0], needed or ends[0])
+    axes.plot(
+        ends, [line.at_one - line.per_nat * np.log(end) for end in ends], color=color, linewidth=1
+    )
+
+
+def _gains(
+    points: Sequence[Point], name: str, vocabulary: str, kind: str
+) -> list[tuple[float, float]]:
+    """Perplexities and what was gained."""
+    return [
+        (point.perplexity, gained)
+        for point in points
+        if (point.set, point.vocabulary) == (name, vocabulary)
+        and (gained := getattr(point, kind)) is not None
+    ]
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -175,13 +184,20 @@ def main(argv: Sequence[str] | None = None) -> int:
     parser.add_argument("tables", type=Path, nargs="+", metavar="TABLE.json")
     parser.add_argument("--gain", type=float, default=4.5, metavar="F1", help="default: 4.5")
     parser.add_argument(
-        "--below", type=float, default=float("inf"), metavar="PERPLEXITY", help="for the lines"
+        "--below",
+        type=float,
+        default=float("inf"),
+        metavar="PERPLEXITY",
+        help="without the points above (default: all points)",
     )
     parser.add_argument("--plot", type=Path, metavar="FILE.png")
     arguments = parser.parse_args(argv)
     try:
         points = read_points(arguments.tables)
-        found = lines(points, arguments.below)
+        points = [point for point in points if point.perplexity < arguments.below]
+        found = lines(points)
+        if not found:
+            print(f"curve: a line needs {_FEWEST} perplexities or more", file=sys.stderr)
         print(report(points, found, arguments.gain), end="")
         if arguments.plot:
             draw(points, found, arguments.gain, arguments.plot)

@@ -28,10 +28,11 @@ from prepare import prepare, source_files
 from report import markdown, put
 from results import Results
 from steps import checkpoint_path, scoring, training, waves
-from study import ROOT, Study, to_toml
+from study import ROOT, Study, Table, to_toml
 from work import Work
 
-from reranker.errors import RerankError
+from reranker.checkpoint import load_checkpoint
+from reranker.errors import InputError, RerankError
 from reranker.output import open_whole
 
 # What of the budget is for training; scoring, mostly of n-best lists, is known to take less than
@@ -57,6 +58,7 @@ def _make(arguments: argparse.Namespace) -> int:
     study = Study.read(arguments.study, arguments.only, arguments.shrink, arguments.seeds)
     files = source_files(study, arguments.data)
     runs = study.all_runs()
+    checkpoints = _checkpoints(study)
     to_train = sum(study.models[name].seeds for name in study.trained)
     minutes = 0.0
     if arguments.budget and to_train:
@@ -69,7 +71,6 @@ def _make(arguments: argparse.Namespace) -> int:
         "device": arguments.device,
         "workers and threads": [arguments.workers, arguments.threads],
         "data": {str(path): _digest(path) for path in files},
-        **({"checkpoints": checkpoints} if (checkpoints := _checkpoints(study)) else {}),
         "text": [study.data.text, study.data.words_per_tree],
         "sets": {name: asdict(one) for name, one in study.sets.items()},
         "machine": _machine(),
@@ -78,7 +79,8 @@ def _make(arguments: argparse.Namespace) -> int:
     with Work(folder, settings, arguments.workers, arguments.threads) as work:
         for name in study.trained:
             work.write(folder / "configs" / f"{name}.toml", to_toml(study.settings(name)))
-        for name in checkpoints:
+        for name, digest in checkpoints.items():
+            work.write(folder / "configs" / f"{name}.sha256", digest + "\n")
             checkpoint_path(folder, name).parent.mkdir(exist_ok=True)
             shutil.copyfile(ROOT / study.models[name].checkpoint, checkpoint_path(folder, name))
         length = _length(arguments, minutes)
@@ -103,7 +105,7 @@ def _make(arguments: argparse.Namespace) -> int:
         work.run(step for run in trained for step in scoring(study, run, folder, prepared, options))
         results = Results(study, work, prepared)
         made = {
-            name: {**results.table(table), "method": _method(arguments, study, length, table.kind)}
+            name: {**results.table(table), "method": _method(arguments, study, length, table)}
             for name, table in study.tables.items()
         }
         for name, table in made.items():
@@ -135,15 +137,19 @@ def _length(arguments: argparse.Namespace, minutes: float) -> str:
     return "as long as their configurations say"
 
 
-def _method(arguments: argparse.Namespace, study: Study, length: str, kind: str) -> str:
+def _method(arguments: argparse.Namespace, study: Study, length: str, table: Table) -> str:
     """What a reader has to know, in sentences."""
-    side = f"{arguments.workers} side by side with {arguments.threads} thread(s) each"
-    parts = ["Checkpoints as they are"]
-    if study.trained:
-        parts = [f"Models were trained {length} on the same trees, {side}"]
-    if study.trained and study.shrink > 1:
-        parts.append(f"sizes are those of their configurations divided by {study.shrink}")
-    if kind == "F1":
+    shown = dict.fromkeys(name for row in table.rows for name in row.models)
+    ready = [name for name in shown if study.models[name].checkpoint]
+    parts = []
+    if len(ready) < len(shown):
+        side = f"{arguments.workers} side by side with {arguments.threads} thread(s) each"
+        parts.append(f"Models were trained {length} on the same trees, {side}")
+        if study.shrink > 1:
+            parts.append(f"sizes are those of their configurations divided by {study.shrink}")
+    if ready:
+        parts.append(f"{', '.join(ready)}: checkpoints as they are")
+    if table.kind == "F1":
         lists = (
             f"{arguments.sentences} lists, evenly spread" if arguments.sentences else "all lists"
         )
@@ -180,12 +186,19 @@ def _command(arguments: argparse.Namespace) -> str:
 
 
 def _checkpoints(study: Study) -> dict[str, str]:
-    """The models that are judged as they are, and what tells their files from others."""
-    return {
-        name: _digest(ROOT / model.checkpoint)
-        for name, model in study.models.items()
-        if model.checkpoint
-    }
+    """The models that are judged as they are, and their files' SHA-256.
+
+    Raises CheckpointError for a file that is no checkpoint, InputError for one that does not say
+    how it was trained.
+    """
+    found = {}
+    for name, model in study.models.items():
+        if model.checkpoint:
+            checkpoint = load_checkpoint(ROOT / model.checkpoint)
+            if not {"tokens", "minutes"} <= checkpoint.information.keys():
+                raise InputError(f"models.{name}: {model.checkpoint} does not say its training")
+            found[name] = checkpoint.sha256
+    return found
 
 
 def _digest(path: Path) -> str:

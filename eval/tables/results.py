@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from importlib.metadata import version
+from pathlib import Path
 from typing import Any
 
 from figures import (
@@ -44,13 +45,13 @@ class Results:
     def __init__(self, study: Study, work: Work, prepared: Prepared) -> None:
         self.study, self.work, self.prepared = study, work, prepared
         self.runs: dict[str, Run] = {}
-        self._vocabularies: dict[Vocabulary, str] = {}  # and the letters they are called by
+        self._letters: dict[Vocabulary, str] = {}
         self._vocabulary_of: dict[str, str] = {}
         for name in study.all_runs():
             if not any(failed.split(":")[0] == name for failed in work.failures):
                 checkpoint = load_checkpoint(checkpoint_path(work.folder, name))
-                letter = chr(ord("A") + len(self._vocabularies))
-                letter = self._vocabularies.setdefault(checkpoint.vocabulary, letter)
+                letter = chr(ord("A") + len(self._letters))
+                letter = self._letters.setdefault(checkpoint.vocabulary, letter)
                 self._vocabulary_of[name] = letter
                 told = checkpoint.information
                 self.runs[name] = Run(
@@ -70,18 +71,22 @@ class Results:
             for name in table.sets
             if table.kind == "F1" and self._is_whole(row)
         }
+        rows = [self._row(row, table, choices) for row in table.rows]
+        letters = {letter for row in rows for letter in row.get("vocabularies", ())}
         return {
             "title": table.title,
             "kind": table.kind,
-            "vocabularies": {letter: one.digest for one, letter in self._vocabularies.items()},
+            "vocabularies": {
+                letter: one.digest for one, letter in self._letters.items() if letter in letters
+            },
             "reference": table.reference,
             "sets": {name: self._set(name, table) for name in table.sets},
-            "rows": [self._row(row, table, choices) for row in table.rows],
+            "rows": rows,
         }
 
     def _set(self, name: str, table: Table) -> dict[str, Any]:
         found: dict[str, Any] = {"name": self.study.sets[name].name}
-        if table.kind == "F1" and self.runs:
+        if table.kind == "F1" and self._scored_files(name):
             lists = self._scored(name)
             found |= {
                 "sentences": len(lists),
@@ -159,12 +164,16 @@ class Results:
         paths = [text_path(self.work.folder, run, name) for run in part]
         return perplexity([token_log_probabilities(path) for path in paths])
 
+    def _scored_files(self, name: str) -> dict[str, Path]:
+        """The set's lists as each model scored them, without those that failed."""
+        paths = {run: lists_path(self.work.folder, run, name) for run in self.runs}
+        return {run: path for run, path in paths.items() if path.exists()}
+
     def _scored(self, name: str) -> Lists:
         if name not in self._lists:
-            paths = {run: lists_path(self.work.folder, run, name) for run in self.runs}
-            there = {run: path for run, path in paths.items() if path.exists()}
             gold_tags = self.study.sets[name].gold_tags
-            self._lists[name] = Lists(there, self.prepared.gold(name), gold_tags)
+            files = self._scored_files(name)
+            self._lists[name] = Lists(files, self.prepared.gold(name), gold_tags)
         return self._lists[name]
 
     def _is_whole(self, row: Row) -> bool:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 import tomllib
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import MISSING, dataclass, fields, replace
 from pathlib import Path
@@ -164,8 +165,12 @@ class Study:
         tables = {name: self.tables[name] for name in names} if names else self.tables
         wanted = {model for table in tables.values() for row in table.rows for model in row.models}
         for name in list(wanted):
+            chain = {name}
             while name := self.models[name].start_from:
-                wanted.add(name)
+                if name in chain:
+                    raise ValueError(f"models.{name}: start_from leads back to it")
+                chain.add(name)
+            wanted |= chain
         sets = {name for table in tables.values() for name in table.sets}
         sets |= {self.sets[name].weight_from for name in sets} - {""}
         return replace(
@@ -185,6 +190,10 @@ class Study:
                 continue
             if not model.config:
                 raise ValueError(f"models.{name}: config is missing")
+            if not isinstance(model.seeds, int) or model.seeds < 1:
+                raise ValueError(f"models.{name}: seeds is {model.seeds!r}, not a number from 1")
+            if model.start_from and self.models[model.start_from].checkpoint:
+                raise ValueError(f"models.{name}: start_from is trained here; that is a checkpoint")
             if model.start_from and self.models[model.start_from].seeds < model.seeds:
                 raise ValueError(f"models.{name}: {model.start_from} has fewer seeds to start from")
             tables = self.settings(name)
@@ -193,6 +202,13 @@ class Study:
                 settings.check()
             except (TypeError, ValueError) as error:
                 raise ValueError(f"models.{name}: {error}") from error
+        runs = Counter(self.all_runs())
+        for run in runs:
+            if runs[run] > 1:
+                raise ValueError(f"models.{run} is also the name of another model's run")
+        for name, one in self.sets.items():
+            if one.weight_from and not self.sets[one.weight_from].nbest:
+                raise ValueError(f"sets.{name}: weight_from needs a set with nbest")
         for name, table in self.tables.items():
             if table.kind not in get_args(Kind):
                 raise ValueError(f"tables.{name}: kind is {table.kind!r}, not F1 or perplexity")

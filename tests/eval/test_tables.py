@@ -54,19 +54,44 @@ def test_one_command_fills_a_table(study: Path, tmp_path: Path) -> None:
     assert figures["rows"][0]["commands"][0].endswith("--epochs 1 --device cpu --threads 1")
     assert figures["rows"][0]["trained_tokens"][0] == sum(map(_tokens, trees()[:36]))
 
-    # A checkpoint is judged as it is, and by itself as well as among others.
+    # A checkpoint is judged as it is; with another of its kind, but for the direction.
     checkpoint = tmp_path / "work" / "models" / "lstm-1.pt"
-    again = ONE_ROW.replace('config = "small-lstm.toml"', f'checkpoint = "{checkpoint}"')
-    study.write_text(again, "utf-8")
-    done = make(study, tmp_path / "data", tmp_path / "judged")
+    backward = (
+        '\n[models.back]\nconfig = "small-lstm.toml"\ntraining = { direction = "backward" }\n'
+    )
+    more = (
+        '{ name = "LSTM", models = ["lstm"] }, { name = "back", models = ["back"] }, '
+        '{ name = "both", models = ["lstm", "back"], ensemble = true }'
+    )
+    again = ONE_ROW.replace('config = "small-lstm.toml"', f'checkpoint = "{checkpoint}"' + backward)
+    study.write_text(again.replace('{ name = "LSTM", models = ["lstm"] }', more), "utf-8")
+    flags = ("--epochs", "1", "--shrink", "4")
+    done = make(study, tmp_path / "data", tmp_path / "judged", *flags)
     assert done.returncode == 0, done.stderr
-    assert done.stdout.startswith("**One.** Checkpoints as they are; all lists; weights of")
+    assert (
+        "; sizes are those of their configurations divided by 4; lstm: checkpoints as they "
+        in (done.stdout.splitlines()[0])
+    )
     judged = json.loads((tmp_path / "judged" / "one.json").read_text("utf-8"))
     for name, value in figures["rows"][0]["sets"]["dev"].items():
         if name != "seconds":
             assert judged["rows"][0]["sets"]["dev"][name] == value
-    assert judged["vocabularies"] == figures["vocabularies"]
+    assert judged["vocabularies"]["A"] == figures["vocabularies"]["A"]
     assert judged["rows"][0]["commands"] == []
+    assert [row["vocabularies"] for row in judged["rows"]] == [["A"], ["B"], ["A", "B"]]
+    assert judged["rows"][2]["sets"]["dev"]["perplexity"] == [None]
+    assert " A | " in done.stdout
+    assert " B | " in done.stdout
+
+    # Another file is another run's, and what is no checkpoint is told before anything is done.
+    checkpoint.write_bytes((tmp_path / "judged" / "models" / "back-1.pt").read_bytes())
+    done = make(study, tmp_path / "data", tmp_path / "judged", *flags)
+    assert done.returncode == 2
+    assert "lstm.sha256 has changed since the run began" in done.stderr
+    checkpoint.write_bytes(b"nothing")
+    done = make(study, tmp_path / "data", tmp_path / "judged", *flags)
+    assert done.returncode == 2
+    assert "lstm-1.pt" in done.stderr
 
 
 @pytest.mark.slow

@@ -34,23 +34,33 @@ def test_the_perplexity_for_a_gain(tmp_path: Path, capsys: pytest.CaptureFixture
     lines = capsys.readouterr().out.splitlines()
     best = 12 - 4 * math.log(6)
     assert lines[2] == (
-        f"| toy dev | 01234567 | alone | 6.00 | {best:+.2f} | 4.0 | 0.00 | {math.e:.2f} |"
+        f"| toy dev | 01234567 | alone | 3 | 6.00 | {best:+.2f} | 4.0 | 0.00 | {math.e:.2f} |"
     )
     assert lines[3] == (
-        f"| toy dev | 01234567 | mixed | 6.00 | {best + 1:+.2f} | 4.0 | 0.00 "
+        f"| toy dev | 01234567 | mixed | 3 | 6.00 | {best + 1:+.2f} | 4.0 | 0.00 "
         f"| {math.exp(1.25):.2f} |"
     )
     assert picture.read_bytes().startswith(b"\x89PNG")
 
+    # 12 is what perplexity 1 would gain alone: no model gains more.
+    assert curve.main([str(one), str(two), "--gain", "12.5"]) == 0
+    alone, mixed = capsys.readouterr().out.splitlines()[2:]
+    assert alone.endswith("| 0.00 | - |")
+    assert mixed.endswith(f"| 0.00 | {math.exp(1 / 8):.2f} |")
 
-def test_a_line_needs_three_points_and_has_to_fall(tmp_path: Path) -> None:
+
+def test_a_line_needs_three_points_and_has_to_fall(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     path = tmp_path / "one.json"
     path.write_text(json.dumps(table(6.0, 8.0, 20.0)), "utf-8")
-    points = curve.read_points([path])
-    assert curve.lines(points, below=10) == {}
-    assert len(curve.lines(points, below=30)) == 2
+    assert len(curve.lines(curve.read_points([path]))) == 2
+    assert curve.main([str(path), "--below", "10"]) == 0
+    out, error = capsys.readouterr()
+    assert len(out.splitlines()) == 2  # heads
+    assert error == "curve: a line needs 3 perplexities or more\n"
     rising = curve.Line.through([1.0, math.e, math.e**2], [0.0, 1.0, 2.0])
-    assert rising.perplexity_for(3.0) == math.inf
+    assert rising.perplexity_for(3.0) is None
     # Off by 1/3, 2/3 and 1/3; one degree of freedom is left.
     bent = curve.Line.through([1.0, math.e, math.e**2], [0.0, 1.0, 0.0])
     assert bent.deviation == pytest.approx(math.sqrt(2 / 3))
@@ -66,3 +76,6 @@ def test_what_is_no_table_is_told(
     assert f"curve: {path}: not the JSON of an F1 table" in capsys.readouterr().err
     assert curve.main([str(tmp_path / "none.json")]) == 2
     assert "cannot be read" in capsys.readouterr().err
+    path.write_text(json.dumps(table(None)), "utf-8")
+    assert curve.main([str(path)]) == 2
+    assert "no row with a perplexity and F1" in capsys.readouterr().err

@@ -125,6 +125,21 @@ def test_a_table_is_put_between_its_markers(tmp_path: Path) -> None:
         ("[data]", "shrink = 3\n[data]", "embedding_size 64 cannot be divided by 3"),
         ('config = "small-lstm.toml"', "seeds = 2", "models.lstm: config is missing"),
         ('config = "small-lstm.toml"', 'checkpoint = "ckpt/no.pt"', "lstm: no ckpt/no.pt in"),
+        ("seeds = 2", "seeds = 0", "models.doc: seeds is 0, not a number from 1"),
+        ("gold_tags = true", 'gold_tags = true\nweight_from = "no"', "there is no 'no'"),
+        ("seeds = 2", 'start_from = "doc"', "models.doc: start_from leads back to it"),
+        (
+            "[tables.choice]",
+            '[models.doc-2]\ncheckpoint = "README.md"\n[tables.more]\ntitle = "More"\nkind = "F1"\n'
+            'sets = ["dev"]\nrows = [{ name = "R", models = ["doc-2"] }]\n[tables.choice]',
+            "models.doc-2 is also the name of another model's run",
+        ),
+        (
+            'config = "small-lstm.toml"',
+            'config = "small-lstm.toml"\nstart_from = "old"\n'
+            '[models.old]\ncheckpoint = "README.md"',
+            "models.lstm: start_from is trained here; that is a checkpoint",
+        ),
         (
             'config = "small-lstm.toml"',
             'checkpoint = "README.md"\nseeds = 2',
