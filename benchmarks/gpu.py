@@ -38,7 +38,7 @@ from reranker.pipeline import Reranker
 from reranker.vocab import Vocabulary
 
 WHOLE = 2_416  # sentences of the Penn Treebank's section 23
-VOCABULARY = "ckpt/doc-small-1.pt"  # gives words their numbers
+VOCABULARY = "ckpt/doc-forward.pt"  # gives words their numbers
 PAPER = Config(6_922)
 TINY = Config(6_922, 16, (24, 24, 16), (0, 0, 1, 2))
 PRECISIONS = ("float32", "tf32", "bfloat16")

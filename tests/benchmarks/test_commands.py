@@ -48,7 +48,7 @@ def test_the_whole_benchmark(tmp_path: Path) -> None:
     page = tmp_path / "page.md"
     page.write_text("<!-- begin trained -->\n<!-- end trained -->\n", "utf-8")
     options = ["--lists", "examples/parses.txt", "--sentences", "1", "--candidates", "3"]
-    options += ["--models", "ckpt/doc-small-1.pt", "--rounds", "1"]
+    options += ["--models", "ckpt/doc-forward.pt", "--rounds", "1"]
     files = ["--history", str(tmp_path / "h"), "--markdown", str(page)]
     files += ["--charts", str(tmp_path / "chart")]
     command = [sys.executable, "-m", "benchmarks.scoring", *options, *files]

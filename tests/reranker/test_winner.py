@@ -19,7 +19,8 @@ from reranker.sentences import Sentence
 from reranker.winner import Contest
 
 ROOT = Path(__file__).parents[2]
-MEMBERS = [load_checkpoint(ROOT / f"ckpt/doc-small-{number}.pt") for number in (1, 2)]
+# Of one vocabulary, so that they can be averaged.
+MEMBERS = [load_checkpoint(ROOT / f"ckpt/{name}-forward.pt") for name in ("doc", "rnn")]
 LISTS = list(read_nbest(ROOT / "examples/parses.txt"))[3::8]
 
 
