@@ -35,7 +35,7 @@ def options() -> argparse.ArgumentParser:
     add("--lists", default=LISTS, help="n-best lists (default: %(default)s)")
     add("--authors", type=Path, help="a checkout of github.com/nttcslab-nlp/doc_lm")
     add("--authors-memory", type=float, default=8.0, metavar="GB", help="halve larger batches")
-    add("--models", nargs="+", default=["ckpt/doc-forward.pt"], help="AWD-LSTM-DOC, of one vocabulary")
+    add("--models", nargs="+", default=["ckpt/doc-forward.pt"], help="DOC models of one vocabulary")
     add("--paper-size", action="store_true", help="random weights in the paper's sizes instead")
     add("--vocabulary-size", type=int, default=6_922, help="of --paper-size")
     add("--ensemble", type=int, default=1, help="models of --paper-size")
