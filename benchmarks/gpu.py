@@ -30,10 +30,10 @@ from benchmarks.scoring.vocabularies import resized
 from benchmarks.scoring.work import Work, work_per_token
 from benchmarks.stages import Stages
 from benchmarks.stretch import stretched
-from models import Config, mixture
 from reranker.checkpoint import Checkpoint, load_checkpoint
 from reranker.errors import RerankError
 from reranker.memory import keep_freed_memory
+from reranker.models import Config, mixture
 from reranker.pipeline import Reranker
 from reranker.vocab import Vocabulary
 

@@ -3,7 +3,7 @@
 from collections.abc import Callable
 from typing import Any
 
-from models.attention import (
+from reranker.models.attention import (
     Attention,
     AttentionConfig,
     KeyValue,
@@ -11,12 +11,12 @@ from models.attention import (
     KeyValuePredict,
     KeyValuePredictConfig,
 )
-from models.awd_lstm_doc import AwdLstmDoc
-from models.config import Config
-from models.language_model import Features, LanguageModel, State
-from models.lstmn import Lstmn, LstmnConfig
-from models.recurrent_memory import RecurrentMemory, RecurrentMemoryConfig
-from models.rnn_n import RnnN, RnnNConfig
+from reranker.models.awd_lstm_doc import AwdLstmDoc
+from reranker.models.config import Config
+from reranker.models.language_model import Features, LanguageModel, State
+from reranker.models.lstmn import Lstmn, LstmnConfig
+from reranker.models.recurrent_memory import RecurrentMemory, RecurrentMemoryConfig
+from reranker.models.rnn_n import RnnN, RnnNConfig
 
 # By the name in configurations and checkpoints: the settings' class and what makes a model of them.
 ARCHITECTURES: dict[str, tuple[type[Config], Callable[[Any], LanguageModel]]] = {

@@ -13,11 +13,11 @@ from typing import ClassVar
 import torch
 from torch import Tensor
 
-from models.awd_lstm_doc import lstm_layers
-from models.config import ThesisConfig, check_window, parts_of
-from models.language_model import LanguageModel
-from models.layer import LayerState, Reader, matrix, product
-from models.past import attention, latest, timeline, windows
+from reranker.models.awd_lstm_doc import lstm_layers
+from reranker.models.config import ThesisConfig, check_window, parts_of
+from reranker.models.language_model import LanguageModel
+from reranker.models.layer import LayerState, Reader, matrix, product
+from reranker.models.past import attention, latest, timeline, windows
 
 
 @dataclass(frozen=True, slots=True)

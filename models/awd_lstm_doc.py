@@ -8,9 +8,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from models.config import Config
-from models.language_model import LanguageModel
-from models.layer import LstmLayer
+from reranker.models.config import Config
+from reranker.models.language_model import LanguageModel
+from reranker.models.layer import LstmLayer
 
 __all__ = ["AwdLstmDoc", "Config", "lstm_layers"]
 

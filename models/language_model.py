@@ -13,10 +13,10 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
-from models import mixture
-from models.config import Config
-from models.dropout import locked_dropout, row_dropout, shared_dropout
-from models.layer import Layer, LayerState, Reader
+from reranker.models import mixture
+from reranker.models.config import Config
+from reranker.models.dropout import locked_dropout, row_dropout, shared_dropout
+from reranker.models.layer import Layer, LayerState, Reader
 
 _PROJECTION_GAIN = 2.0  # makes k of what LSTMs put out, which is some 0.2 in size, about 0.5
 

@@ -11,10 +11,10 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
-from models.config import ThesisConfig, check_window
-from models.language_model import LanguageModel
-from models.layer import Layer, LayerState, lstm_cell, matrix, product
-from models.past import attention
+from reranker.models.config import ThesisConfig, check_window
+from reranker.models.language_model import LanguageModel
+from reranker.models.layer import Layer, LayerState, lstm_cell, matrix, product
+from reranker.models.past import attention
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,11 +10,11 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
-from models.awd_lstm_doc import lstm_layers
-from models.config import ThesisConfig, check_window
-from models.language_model import LanguageModel
-from models.layer import LayerState, Reader, matrix, product
-from models.past import attention, latest, timeline, windows
+from reranker.models.awd_lstm_doc import lstm_layers
+from reranker.models.config import ThesisConfig, check_window
+from reranker.models.language_model import LanguageModel
+from reranker.models.layer import LayerState, Reader, matrix, product
+from reranker.models.past import attention, latest, timeline, windows
 
 _NO_WORD = -1
 

@@ -7,11 +7,11 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor
 
-from models.awd_lstm_doc import lstm_layers
-from models.config import ThesisConfig, parts_of
-from models.language_model import LanguageModel
-from models.layer import LayerState, Reader, matrix, product
-from models.past import latest, timeline
+from reranker.models.awd_lstm_doc import lstm_layers
+from reranker.models.config import ThesisConfig, parts_of
+from reranker.models.language_model import LanguageModel
+from reranker.models.layer import LayerState, Reader, matrix, product
+from reranker.models.past import latest, timeline
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,12 +9,12 @@ from typing import TYPE_CHECKING, Any
 
 import torch
 
-from models import LanguageModel
 from reranker.analysis_reading import LinearTree, Tick, readings
 from reranker.analysis_report import aligned
 from reranker.checkpoint import Checkpoint
 from reranker.errors import InputError
 from reranker.linearize import is_word
+from reranker.models import LanguageModel
 from reranker.vocab import EOS
 
 if TYPE_CHECKING:

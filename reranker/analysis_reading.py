@@ -11,10 +11,10 @@ from typing import NamedTuple
 import torch
 from torch import Tensor
 
-from models import Features
 from reranker.batching import PADDING, whole_trees
 from reranker.checkpoint import Checkpoint
 from reranker.linearize import FUNCTION_TAG, is_word, linearize
+from reranker.models import Features
 from reranker.treebank import read_treebank
 from reranker.trees import TRACE, Tree
 from reranker.vocab import EOS

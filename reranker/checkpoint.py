@@ -12,8 +12,8 @@ from typing import Any
 
 import torch
 
-from models import ARCHITECTURES, LanguageModel
 from reranker.errors import CheckpointError
+from reranker.models import ARCHITECTURES, LanguageModel
 from reranker.vocab import MOST_CLASSED, Vocabulary
 
 FORMAT = "parse-reranker checkpoint"

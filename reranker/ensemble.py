@@ -10,11 +10,11 @@ from typing import Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from models import LanguageModel
-from models.coarse import Coarse, coarse_output
 from reranker.checkpoint import Checkpoint
 from reranker.errors import RerankError
 from reranker.lanes import Call, Lanes
+from reranker.models import LanguageModel
+from reranker.models.coarse import Coarse, coarse_output
 from reranker.scoring import Walk, edge_log_probabilities
 from reranker.trie import Trie
 from reranker.vocab import Vocabulary

@@ -13,8 +13,8 @@ from typing import Any, Protocol
 import torch
 from torch import Tensor
 
-from models import LanguageModel
 from reranker.batching import Batch, StreamBatches, TreeBatches
+from reranker.models import LanguageModel
 from reranker.training_config import TrainingConfig
 
 

@@ -15,9 +15,9 @@ from numpy.typing import NDArray
 from torch import Tensor
 from torch.nn import functional
 
-from models import LanguageModel, mixture
-from models.coarse import Coarse
 from reranker.lanes import Call
+from reranker.models import LanguageModel, mixture
+from reranker.models.coarse import Coarse
 from reranker.trie import Numbers, Trie
 
 # Rows of one step and one decoding; bounds memory however many candidates there are.

@@ -32,9 +32,9 @@ def _service() -> ModuleType:
     # that starts it looks it up by name when it is called: an entry point of its own would do the
     # same but split the `rerank` command in two.
     try:
-        return import_module("service.command")
+        return import_module("reranker.service.server")
     except ModuleNotFoundError as error:
-        if error.name is None or error.name.split(".")[0] in ("service", "reranker", "models"):
+        if error.name is None or error.name.split(".")[0] == "reranker":
             raise
         message = f"{error.name} is not installed; pip install 'parse-reranker[service]'"
         raise InputError(message) from error

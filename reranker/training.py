@@ -20,12 +20,12 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from models import Features, LanguageModel, State
-from models.mixture import negative_log_likelihood
 from reranker.batching import PADDING, Batch, whole_trees
 from reranker.checkpoint import load_checkpoint, load_data, save_checkpoint, write_atomically
 from reranker.errors import ConfigError
 from reranker.memory import keep_freed_memory
+from reranker.models import Features, LanguageModel, State
+from reranker.models.mixture import negative_log_likelihood
 from reranker.recipes import RECIPES, Recipe
 from reranker.training_config import TrainingConfig
 from reranker.training_log import TrainingLog

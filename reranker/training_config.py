@@ -8,8 +8,8 @@ from dataclasses import MISSING, asdict, dataclass, field, fields
 from pathlib import Path
 from typing import Any, Literal
 
-from models import ARCHITECTURES, AwdLstmDoc, Config, LanguageModel
 from reranker.errors import ConfigError
+from reranker.models import ARCHITECTURES, AwdLstmDoc, Config, LanguageModel
 
 
 @dataclass(frozen=True, slots=True)

@@ -15,8 +15,8 @@ from numpy.typing import NDArray
 from torch import Tensor
 from torch.nn import functional
 
-from models import LanguageModel
 from reranker.errors import InputError
+from reranker.models import LanguageModel
 from reranker.textfiles import open_text
 from reranker.vocab import Vocabulary, class_number
 

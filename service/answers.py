@@ -11,7 +11,7 @@ from typing import Any
 from reranker import Ranking, Reranker, Weighing
 from reranker.nbest import NBest
 from reranker.ranking import Criterion, Scored, perplexity, rank
-from service.schemas import (
+from reranker.service.schemas import (
     AnyRequest,
     DocumentsRequest,
     Options,

@@ -23,13 +23,8 @@ from starlette.middleware.cors import CORSMiddleware
 
 from reranker import Reranker
 from reranker.nbest import FORMATS, NBest
-from reranker.validate_cli import SHOWN_WORDS, Report, count
-from service import answers, openapi, schemas
-from service.errors import ServiceError, envelope, from_http, internal
-from service.front import Front, KeyCheck
-from service.lifecycle import Service
-from service.reading import read_lists, read_trees
-from service.requests import (
+from reranker.service import answers, openapi, schemas
+from reranker.service.bodies import (
     ClientGone,
     check_media_type,
     invalid,
@@ -39,7 +34,12 @@ from service.requests import (
     read_body,
     while_awaited,
 )
-from service.settings import Settings
+from reranker.service.errors import ServiceError, envelope, from_http, internal
+from reranker.service.lifecycle import Service
+from reranker.service.lists import read_lists, read_trees
+from reranker.service.middleware import Front, KeyCheck
+from reranker.service.settings import Settings
+from reranker.validate_cli import SHOWN_WORDS, Report, count
 
 _PAGE = Path(__file__).parent / "page"
 _SCORE_BODY = TypeAdapter(schemas.ScoreRequest)
@@ -99,7 +99,7 @@ def create_app(reranker: Reranker | None, settings: Settings) -> FastAPI:
     paths = {getattr(route, "path", "") for route in app.routes}
     app.add_middleware(Front, service=service, paths=paths)
     if settings.traces:
-        from service.traces import add_traces
+        from reranker.service.traces import add_traces
 
         add_traces(app)
     return app

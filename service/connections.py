@@ -9,8 +9,8 @@ from http import HTTPStatus
 import h11
 from uvicorn.protocols.http.h11_impl import H11Protocol
 
-from service.errors import ServiceError, envelope
-from service.lifecycle import Service
+from reranker.service.errors import ServiceError, envelope
+from reranker.service.lifecycle import Service
 
 
 def bounded(service: Service) -> type[H11Protocol]:

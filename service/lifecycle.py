@@ -19,12 +19,12 @@ from reranker.nbest import NBest
 from reranker.nbest.data import RawCandidate, RawList
 from reranker.nbest.faithful import Source, accept
 from reranker.nbest.notation import Notation
-from service.access import Keys
-from service.batching import Batcher, Scores, Work
-from service.errors import ServiceError, overloaded, unavailable
-from service.logs import described
-from service.metrics import Metrics
-from service.settings import Settings
+from reranker.service.errors import ServiceError, overloaded, unavailable
+from reranker.service.keys import Keys
+from reranker.service.logs import described
+from reranker.service.metrics import Metrics
+from reranker.service.queue import Batcher, Scores, Work
+from reranker.service.settings import Settings
 
 _LOGGER = structlog.get_logger("rerank.service")
 

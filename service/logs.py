@@ -10,7 +10,7 @@ from typing import Any
 
 import structlog
 
-from service.settings import Settings
+from reranker.service.settings import Settings
 
 
 def configure(settings: Settings) -> None:

@@ -11,8 +11,8 @@ from fastapi.openapi.utils import get_openapi
 from pydantic import BaseModel
 from pydantic.json_schema import models_json_schema
 
-from service import schemas
-from service.access import OPEN_PATHS
+from reranker.service import schemas
+from reranker.service.keys import OPEN_PATHS
 
 _REFERENCE = "#/components/schemas/{model}"
 _FORMS = (

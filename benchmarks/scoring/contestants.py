@@ -19,9 +19,9 @@ from torch import Tensor
 
 from benchmarks.scoring.authors import AuthorsScorer
 from benchmarks.scoring.lists import Ids, Sentence
-from models import Features, LanguageModel
 from reranker.batching import whole_trees
 from reranker.checkpoint import Checkpoint
+from reranker.models import Features, LanguageModel
 from reranker.pipeline import Reranker
 
 Scores = list[NDArray[np.float64]]

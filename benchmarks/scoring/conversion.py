@@ -11,8 +11,8 @@ from collections.abc import Mapping
 import torch
 from torch import Tensor
 
-from models import AwdLstmDoc, Config, LanguageModel
 from reranker.errors import RerankError
+from reranker.models import AwdLstmDoc, Config, LanguageModel
 
 LAYERS = 3
 # Their name of the components' projection from the embedding, the first two layers and the last.

@@ -15,8 +15,8 @@ from pathlib import Path
 import torch
 from torch import Tensor
 
-from models import AwdLstmDoc, Config
 from reranker.checkpoint import load_checkpoint, save_checkpoint
+from reranker.models import AwdLstmDoc, Config
 from reranker.vocab import Vocabulary
 
 VOCABULARY_SIZE = 6_922

@@ -11,10 +11,10 @@ import torch
 
 from benchmarks.scoring.lists import Sentence, encoded, read, sample
 from benchmarks.scoring.vocabularies import resized
-from models import AwdLstmDoc, Config
 from reranker.checkpoint import Checkpoint, load_checkpoint
 from reranker.checkpoint_paths import checkpoint_paths
 from reranker.errors import RerankError
+from reranker.models import AwdLstmDoc, Config
 from reranker.vocab import Vocabulary
 
 LISTS = "../shared/data/nbest/gum_dev_50best.txt.gz"

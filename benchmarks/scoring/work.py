@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from models import Config
+from reranker.models import Config
 
 
 class Work(NamedTuple):

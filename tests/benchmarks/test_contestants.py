@@ -15,8 +15,8 @@ from benchmarks.scoring.measure import interleaved
 from benchmarks.scoring.scaling import Case, scale, scaling_table
 from benchmarks.scoring.setting import Setting, untrained
 from benchmarks.scoring.table import Table, put_between_markers
-from models import Config
 from reranker.checkpoint import Checkpoint
+from reranker.models import Config
 from reranker.nbest import Candidate, NBest
 from reranker.scoring import score_one_by_one
 from reranker.vocab import Vocabulary

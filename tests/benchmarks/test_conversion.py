@@ -6,8 +6,8 @@ import torch
 from torch import Tensor, nn
 
 from benchmarks.scoring.conversion import from_authors, to_authors
-from models import AwdLstmDoc, Config
 from reranker.errors import RerankError
+from reranker.models import AwdLstmDoc, Config
 
 WORDS, SIZE, HIDDEN, LAST = 7, 3, 5, 4
 COMPONENTS = (1, 0, 2, 3)

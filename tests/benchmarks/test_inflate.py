@@ -3,7 +3,7 @@ from __future__ import annotations
 import torch
 
 from benchmarks.scoring.inflate import inflated
-from models import AwdLstmDoc, Config
+from reranker.models import AwdLstmDoc, Config
 
 
 def test_what_is_added_changes_nothing_but_the_mixture() -> None:

@@ -6,7 +6,7 @@ from benchmarks.scoring.lists import encoded, first, nodes, raw_tokens, sample
 from benchmarks.scoring.vocabularies import resized
 from benchmarks.scoring.work import work_per_token
 from benchmarks.stretch import stretched
-from models import Config
+from reranker.models import Config
 from reranker.nbest import Candidate, NBest
 from reranker.trie import Trie
 from reranker.vocab import Vocabulary

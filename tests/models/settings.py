@@ -8,7 +8,7 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
-from models import (
+from reranker.models import (
     ARCHITECTURES,
     AttentionConfig,
     Config,

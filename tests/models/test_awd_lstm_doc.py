@@ -5,9 +5,9 @@ import pytest
 import torch
 from torch import Tensor, nn
 
-from models import AwdLstmDoc, Config, Features
-from models.layer import LstmLayer
-from models.mixture import negative_log_likelihood
+from reranker.models import AwdLstmDoc, Config, Features
+from reranker.models.layer import LstmLayer
+from reranker.models.mixture import negative_log_likelihood
 
 WORDS = 11
 RATES = [each.name for each in fields(Config) if each.name.endswith("dropout")]

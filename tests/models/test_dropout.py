@@ -1,7 +1,7 @@
 import pytest
 import torch
 
-from models.dropout import locked_dropout, row_dropout, shared_dropout
+from reranker.models.dropout import locked_dropout, row_dropout, shared_dropout
 
 RATE = 0.25
 KEPT = pytest.approx(1 / (1 - RATE))

@@ -9,8 +9,8 @@ import pytest
 import torch
 from torch import Tensor
 
-from models import ARCHITECTURES, LanguageModel
-from models.mixture import negative_log_likelihood
+from reranker.models import ARCHITECTURES, LanguageModel
+from reranker.models.mixture import negative_log_likelihood
 from tests.models.settings import ONE_OF_EACH, SETTINGS, architecture, build, larger, some_tokens
 
 every_setting = pytest.mark.parametrize("setting", SETTINGS)

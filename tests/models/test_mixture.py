@@ -5,7 +5,7 @@ import pytest
 import torch
 from torch import Tensor
 
-from models import mixture
+from reranker.models import mixture
 
 
 class Problem(NamedTuple):

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 import torch
 
-from models import ARCHITECTURES, LanguageModel
+from reranker.models import ARCHITECTURES, LanguageModel
 
 PTB, WIKITEXT_2, WIKIPEDIA = 10_000, 33_278, 77_000  # words
 ONE_SOFTMAX: dict[str, Any] = {"components": (), "tied": False}

@@ -1,6 +1,6 @@
 import torch
 
-from models.past import attention, latest, timeline, windows
+from reranker.models.past import attention, latest, timeline, windows
 
 # One row that remembers 1, 2, 3 and reads 4 and 5; another with 10 times that.
 MEMORY = torch.tensor([[1.0, 2.0, 3.0], [10.0, 20.0, 30.0]])  # [B, L]

@@ -13,8 +13,8 @@ import pytest
 import torch
 from numpy.typing import NDArray
 
-from models import LanguageModel
-from models.layer import LstmLayer
+from reranker.models import LanguageModel
+from reranker.models.layer import LstmLayer
 from tests.models.settings import SETTINGS, build
 
 Vector = NDArray[np.float64]

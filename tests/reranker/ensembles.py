@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import torch
 
-from models import AwdLstmDoc, Config
 from reranker.checkpoint import Checkpoint
 from reranker.linearize import linearize
+from reranker.models import AwdLstmDoc, Config
 from reranker.trees import Tree
 from reranker.vocab import Vocabulary
 

@@ -9,7 +9,9 @@ from collections.abc import Sequence
 import torch
 from torch import Tensor
 
-from models import (
+from reranker.analysis_reading import LinearTree, linear_tree
+from reranker.checkpoint import Checkpoint
+from reranker.models import (
     Attention,
     AttentionConfig,
     AwdLstmDoc,
@@ -18,9 +20,7 @@ from models import (
     RecurrentMemory,
     RecurrentMemoryConfig,
 )
-from models.layer import LstmLayer
-from reranker.analysis_reading import LinearTree, linear_tree
-from reranker.checkpoint import Checkpoint
+from reranker.models.layer import LstmLayer
 from reranker.trees import Tree
 from reranker.vocab import Vocabulary
 

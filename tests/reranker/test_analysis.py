@@ -12,7 +12,6 @@ from pathlib import Path
 import pytest
 import torch
 
-from models import AwdLstmDoc, Config
 from reranker.analysis_classes import broad_class, totals_by_class
 from reranker.analysis_curves import Evaluation, read_curves, read_log
 from reranker.analysis_mixture import component_layers, mixture_weights
@@ -26,6 +25,7 @@ from reranker.analysis_reading import (
 from reranker.analysis_report import aligned, names
 from reranker.analysis_windows import Point, Windows, point
 from reranker.errors import InputError
+from reranker.models import AwdLstmDoc, Config
 from reranker.scoring import score_one_by_one
 from reranker.trees import Tree
 from tests.models.settings import SETTINGS, build

@@ -11,9 +11,9 @@ from typing import Any
 import pytest
 import torch
 
-from models import LanguageModel
 from reranker.checkpoint import load_checkpoint, load_data, save_checkpoint, write_atomically
 from reranker.errors import CheckpointError
+from reranker.models import LanguageModel
 from reranker.scoring import edge_log_probabilities, score_one_by_one
 from reranker.training import dev_perplexity, train
 from reranker.training_config import TrainingConfig

@@ -16,11 +16,11 @@ import numpy as np
 import pytest
 import torch
 
-from models import LanguageModel
 from reranker.checkpoint import load_checkpoint
 from reranker.ensemble import Ensemble
 from reranker.judging import Judge
 from reranker.lanes import Call, Lanes
+from reranker.models import LanguageModel
 from reranker.nbest import NBest, read_nbest
 from reranker.pipeline import Reranker
 from reranker.ranking import Weighing, rank

@@ -8,8 +8,8 @@ import pytest
 import torch
 from torch import Tensor
 
-from models import AwdLstmDoc, Config, LanguageModel
 from reranker.batching import Batch
+from reranker.models import AwdLstmDoc, Config, LanguageModel
 from reranker.recipes import FastRecipe, PaperRecipe
 from reranker.training_config import TrainingConfig
 

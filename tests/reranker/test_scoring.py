@@ -6,12 +6,12 @@ import numpy as np
 import pytest
 import torch
 
-from models import AwdLstmDoc
-from models.awd_lstm_doc import Config
-from models.coarse import coarse_output
 from reranker import scoring
 from reranker.lanes import Call, Stopped
 from reranker.linearize import linearize
+from reranker.models import AwdLstmDoc
+from reranker.models.awd_lstm_doc import Config
+from reranker.models.coarse import coarse_output
 from reranker.scoring import Walk, edge_log_probabilities, score_one_by_one
 from reranker.trees import Tree
 from reranker.trie import Trie

@@ -14,10 +14,10 @@ import pytest
 import torch
 from torch import Tensor
 
-from models import AwdLstmDoc, Config
 from reranker import training
 from reranker.checkpoint import load_checkpoint
 from reranker.errors import CheckpointError, ConfigError
+from reranker.models import AwdLstmDoc, Config
 from reranker.training import Progress, dev_perplexity, mixture_imbalance, train
 from reranker.training_config import TrainingConfig
 from reranker.training_log import TrainingLog

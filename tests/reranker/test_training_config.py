@@ -4,8 +4,8 @@ from pathlib import Path
 import pytest
 import torch
 
-from models import ARCHITECTURES
 from reranker.errors import ConfigError
+from reranker.models import ARCHITECTURES
 from reranker.training_config import TrainingConfig
 
 CONFIGS = Path(__file__).parents[2] / "models/configs"

@@ -9,8 +9,8 @@ import pytest
 import torch
 from torch import Tensor
 
-from models import AwdLstmDoc, Config
 from reranker.errors import InputError
+from reranker.models import AwdLstmDoc, Config
 from reranker.vocab import Vocabulary
 from reranker.word_vectors import WordVectors, start_embedding
 from tests.reranker.files import write

@@ -16,9 +16,9 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
 from reranker import Reranker
 from reranker.nbest import NBest
 from reranker.ranking import Criterion, Scored
-from service import command, logs
-from service.app import create_app
-from service.settings import add_arguments, load_settings
+from reranker.service import logs, server
+from reranker.service.app import create_app
+from reranker.service.settings import add_arguments, load_settings
 
 
 class Fragile(Reranker):
@@ -44,4 +44,4 @@ if __name__ == "__main__":
     settings = load_settings(vars(parser.parse_args()))
     logs.configure(settings)
     reranker = Fragile(Reranker.load(settings.models).members)
-    sys.exit(command.serve(create_app(reranker, settings), settings))
+    sys.exit(server.serve(create_app(reranker, settings), settings))

@@ -12,16 +12,16 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
 
 import torch
 
-from models import AwdLstmDoc, Config
 from reranker import Reranker
 from reranker.checkpoint import Checkpoint
 from reranker.linearize import linearize
+from reranker.models import AwdLstmDoc, Config
 from reranker.nbest.data import RawCandidate, RawList
 from reranker.nbest.faithful import Source, accept
 from reranker.nbest.notation import Notation
+from reranker.service.queue import score_in_parts
 from reranker.trees import Tree
 from reranker.vocab import Vocabulary
-from service.batching import score_in_parts
 
 trees = [f"(S (NN a{number}) (NN b))" for number in range(3000)]
 vocabulary = Vocabulary.build([linearize(Tree.from_string(tree)) for tree in trees], 1)

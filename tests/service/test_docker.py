@@ -22,7 +22,7 @@ def test_dashboard_shows_metrics_that_exist(http: httpx.Client) -> None:
 
 
 def test_the_service_can_be_ended_in_time() -> None:
-    from service.settings import Settings
+    from reranker.service.settings import Settings
 
     compose = (DOCKER / "docker-compose.yml").read_text()
     (grace,) = re.findall(r"stop_grace_period: (\d+)s", compose)

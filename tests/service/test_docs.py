@@ -8,7 +8,7 @@ import subprocess
 import sys
 from pathlib import Path
 
-from service.settings import Settings
+from reranker.service.settings import Settings
 from tests.service.servers import Server
 
 ROOT = Path(__file__).parents[2]

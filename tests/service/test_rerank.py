@@ -12,7 +12,7 @@ import httpx
 import pytest
 
 from reranker.cli import main
-from service import schemas
+from reranker.service import schemas
 from tests.reranker.ensembles import CANDIDATES
 from tests.service.conftest import EXAMPLE
 

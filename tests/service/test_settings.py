@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from reranker.errors import InputError
-from service.settings import Settings, add_arguments, load_settings
+from reranker.service.settings import Settings, add_arguments, load_settings
 
 
 def from_flags(*flags: str) -> Settings:

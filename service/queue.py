@@ -21,10 +21,10 @@ import torch
 from reranker import Reranker
 from reranker.nbest import NBest
 from reranker.ranking import Scored
-from service.errors import ServiceError, overloaded, unavailable
-from service.logs import described
-from service.metrics import Metrics
-from service.settings import Settings
+from reranker.service.errors import ServiceError, overloaded, unavailable
+from reranker.service.logs import described
+from reranker.service.metrics import Metrics
+from reranker.service.settings import Settings
 
 _LOGGER = structlog.get_logger("rerank.batching")
 

@@ -18,10 +18,10 @@ from reranker.nbest.data import RawCandidate, RawList
 from reranker.nbest.faithful import Source, accept
 from reranker.nbest.notation import Notation
 from reranker.ranking import Criterion, Scored
-from service.batching import Batcher, OutOfMemory, Work, score_in_parts
-from service.errors import ServiceError
-from service.metrics import Metrics
-from service.settings import Settings
+from reranker.service.errors import ServiceError
+from reranker.service.metrics import Metrics
+from reranker.service.queue import Batcher, OutOfMemory, Work, score_in_parts
+from reranker.service.settings import Settings
 from tests.reranker.ensembles import CANDIDATES, untrained
 
 SOURCE = Source("test", Notation.BRACKETS, False)

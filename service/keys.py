@@ -13,8 +13,8 @@ from pydantic import SecretStr
 from starlette.datastructures import Headers
 
 from reranker.errors import InputError
-from service.errors import ServiceError
-from service.settings import Settings
+from reranker.service.errors import ServiceError
+from reranker.service.settings import Settings
 
 OPEN_PATHS = frozenset({"/health/live", "/health/ready"})
 

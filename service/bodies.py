@@ -10,9 +10,9 @@ from typing import Any, TypeVar
 from pydantic import TypeAdapter, ValidationError
 from starlette.requests import ClientDisconnect, Request
 
-from service.errors import ServiceError, too_late
-from service.schemas import RERANK_BODY, AnyRequest, QueryOptions, TextRequest
-from service.settings import Settings
+from reranker.service.errors import ServiceError, too_late
+from reranker.service.schemas import RERANK_BODY, AnyRequest, QueryOptions, TextRequest
+from reranker.service.settings import Settings
 
 T = TypeVar("T")
 

@@ -12,9 +12,9 @@ import structlog
 from starlette.datastructures import Headers, MutableHeaders
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from service.errors import ServiceError, envelope, internal
-from service.lifecycle import Service
-from service.logs import described
+from reranker.service.errors import ServiceError, envelope, internal
+from reranker.service.lifecycle import Service
+from reranker.service.logs import described
 
 _LOGGER = structlog.get_logger("rerank.request")
 _REQUEST_ID = re.compile(r"[\w.-]{1,64}", re.ASCII)

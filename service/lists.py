@@ -20,9 +20,8 @@ from reranker.nbest.json_lines import raw_list
 from reranker.nbest.notation import Notation
 from reranker.nbest.source import HEAD_LINES
 from reranker.nbest.words import escaped, split_words
-from reranker.textfiles import TextInMemory
-from service.errors import ServiceError, over_limit
-from service.schemas import (
+from reranker.service.errors import ServiceError, over_limit
+from reranker.service.schemas import (
     AnyRequest,
     Candidate,
     DocumentsRequest,
@@ -30,7 +29,8 @@ from service.schemas import (
     SentencesRequest,
     TextRequest,
 )
-from service.settings import Settings
+from reranker.service.settings import Settings
+from reranker.textfiles import TextInMemory
 
 # Dialects that say how a tree is written; the others leave it to the trees.
 _TREE_FORMATS = {

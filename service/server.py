@@ -17,15 +17,15 @@ import structlog
 
 from reranker.ensemble_file import named_models
 from reranker.errors import InputError
-from service import logs
-from service.errors import ServiceError
-from service.settings import Settings, add_arguments, load_settings
+from reranker.service import logs
+from reranker.service.errors import ServiceError
+from reranker.service.settings import Settings, add_arguments, load_settings
 
 if TYPE_CHECKING:
     import uvicorn
     from fastapi import FastAPI
 
-    from service.lifecycle import Service
+    from reranker.service.lifecycle import Service
 
 __all__ = ["add_arguments", "run", "serve"]
 
@@ -46,7 +46,7 @@ def run(arguments: argparse.Namespace) -> int:
 
         devices(settings.device)
     logs.configure(settings)
-    from service.app import create_app
+    from reranker.service.app import create_app
 
     return serve(create_app(None, settings), settings)
 
@@ -58,7 +58,7 @@ def serve(app: FastAPI, settings: Settings) -> int:
     """
     import uvicorn
 
-    from service.connections import bounded
+    from reranker.service.connections import bounded
 
     class Server(uvicorn.Server):
         """Leaves signals to us: uvicorn would stop listening at once and die by the signal."""
