@@ -7,7 +7,7 @@ import contextlib
 import sys
 from pathlib import Path
 
-from reranker import nbest_arguments
+import reranker.nbest_arguments as nbest_arguments
 from reranker.errors import InputError
 from reranker.nbest import FORMATS
 from reranker.nbest.writing import list_text, tokens_text

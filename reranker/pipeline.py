@@ -98,9 +98,8 @@ class Reranker:
         precision: Precision = "exact",
         weighing: Weighing | None = None,
     ) -> Reranker:
-        """Load checkpoints, or those of an ``ensemble.toml``, for the devices
-        (``reranker.devices``), each member on one of them. The weighing is by default the ensemble
-        file's.
+        """Load checkpoints, or those of an ``ensemble.toml``, for the devices, each member on one
+        of them. The weighing is by default the ensemble file's.
 
         Raises CheckpointError naming the file that is none, InputError for names that match
         nothing, an ensemble file that does not fit and a wrong device.

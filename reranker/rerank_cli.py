@@ -10,7 +10,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from reranker import nbest_arguments
+import reranker.nbest_arguments as nbest_arguments
 from reranker.ensemble_file import named_models
 from reranker.errors import InputError
 from reranker.gold import GoldTable

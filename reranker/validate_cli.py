@@ -9,7 +9,7 @@ from collections.abc import Callable
 from dataclasses import asdict, dataclass, field
 from typing import Any
 
-from reranker import nbest_arguments
+import reranker.nbest_arguments as nbest_arguments
 from reranker.ensemble_file import named_models
 from reranker.nbest import NBest
 from reranker.output import open_whole

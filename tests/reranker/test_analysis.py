@@ -30,7 +30,6 @@ from reranker.scoring import score_one_by_one
 from reranker.trees import Tree
 from tests.models.settings import SETTINGS, build
 from tests.reranker.ensembles import CANDIDATES, untrained
-from tests.reranker.files import write
 from tests.reranker.known_models import (
     THE_DOG,
     THE_DOG_BARKS,
@@ -41,6 +40,7 @@ from tests.reranker.known_models import (
     known_softmax,
     trees,
 )
+from tests.reranker.small_files import write
 
 
 def test_tokens_and_their_kinds() -> None:

@@ -14,7 +14,6 @@ from reranker.checkpoint import Checkpoint, save_checkpoint
 from reranker.cli import main
 from reranker.vocab import Vocabulary
 from tests.reranker.ensembles import untrained
-from tests.reranker.files import write
 from tests.reranker.known_models import (
     THE_DOG,
     THE_DOG_BARKS,
@@ -24,6 +23,7 @@ from tests.reranker.known_models import (
     known_mixture,
     known_softmax,
 )
+from tests.reranker.small_files import write
 
 OF_MODELS = {  # kind -> a model it has something to say about, and more flags
     "variation": ("mixture.pt", []),

@@ -24,7 +24,7 @@ from reranker.linearize import linearize
 from reranker.pipeline import Reranker
 from reranker.trees import Tree
 from tests.reranker.ensembles import CANDIDATES
-from tests.reranker.files import bllip, write
+from tests.reranker.small_files import bllip, write
 
 SCHEMA = json.loads((Path(__file__).parents[2] / "docs" / "ranked.schema.json").read_text())
 GOLD = CANDIDATES[1].replace("(S1 ", "(TOP ")
@@ -412,7 +412,10 @@ def test_input_shorter_than_what_was_written_is_refused(tmp_path: Path, models: 
     out = str(tmp_path / "out")
     arguments = ["--models", *models, "--out", out, "--nbest", "-"]
     gold = write(tmp_path / "gold.mrg", f"{GOLD}\n" * 4)
-    code = "import sys; from reranker import pipeline, cli; pipeline.BATCH_TOKENS = 1; "
+    code = (
+        "import sys; import reranker.cli as cli; from reranker import pipeline; "
+        "pipeline.BATCH_TOKENS = 1; "
+    )
     command = [sys.executable, "-c", f"{code}sys.exit(cli.main())", *arguments]
     five, one = (bllip(*[CANDIDATES] * count).encode() for count in (5, 1))
     done = subprocess.run([*command, "--gold", gold], input=five, capture_output=True)

@@ -8,7 +8,7 @@ import pytest
 
 from reranker.cli import main
 from tests.reranker.ensembles import CANDIDATES
-from tests.reranker.files import bllip, write
+from tests.reranker.small_files import bllip, write
 
 FLAT = "(S1 (NP (DT The) (NN end)))"
 

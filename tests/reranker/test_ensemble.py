@@ -21,7 +21,7 @@ from reranker.textfiles import TextInMemory
 from reranker.trees import Tree
 from reranker.vocab import Vocabulary
 from tests.reranker.ensembles import CANDIDATES, untrained
-from tests.reranker.files import bllip
+from tests.reranker.small_files import bllip
 
 TOKENS = [linearize(Tree.from_string(text)) for text in CANDIDATES]
 FORWARD, BACKWARD = untrained(1, name="forward"), untrained(2, name="backward", backward=True)

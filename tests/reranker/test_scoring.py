@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 import torch
 
-from reranker import scoring
+import reranker.scoring as scoring
 from reranker.lanes import Call, Stopped
 from reranker.linearize import linearize
 from reranker.models import AwdLstmDoc

@@ -8,11 +8,11 @@ from typing import Any
 
 import jsonschema
 import pytest
+from tests.reranker.commands.test_rerank import SCHEMA
 
 from reranker.cli import main
 from tests.reranker.ensembles import CANDIDATES
-from tests.reranker.files import bllip, write
-from tests.reranker.test_cli import SCHEMA
+from tests.reranker.small_files import bllip, write
 
 
 def ranked(file: str, models: list[str], *flags: str) -> list[dict[str, Any]]:

@@ -14,7 +14,7 @@ import pytest
 import torch
 from torch import Tensor
 
-from reranker import training
+import reranker.training as training
 from reranker.checkpoint import load_checkpoint
 from reranker.errors import CheckpointError, ConfigError
 from reranker.models import AwdLstmDoc, Config

@@ -9,7 +9,7 @@ import pytest
 from reranker.checkpoint import load_checkpoint
 from reranker.cli import main
 from reranker.pipeline import Reranker
-from tests.reranker.files import write
+from tests.reranker.small_files import write
 
 CONFIG = """[training]
 epochs = 1

@@ -13,7 +13,7 @@ from reranker.cli import main
 from reranker.ensemble_file import WeighedModels, read_ensemble_file, write_ensemble_file
 from reranker.ranking import Weighing
 from tests.reranker.ensembles import CANDIDATES
-from tests.reranker.files import bllip, write
+from tests.reranker.small_files import bllip, write
 
 TUNED = Weighing(0.4, "perplexity", (0.25, 1.75), -0.5)
 

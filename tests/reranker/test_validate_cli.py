@@ -12,7 +12,7 @@ from reranker.cli import main
 from reranker.ensemble_file import WeighedModels, write_ensemble_file
 from reranker.ranking import Weighing
 from tests.reranker.ensembles import CANDIDATES
-from tests.reranker.files import bllip, write
+from tests.reranker.small_files import bllip, write
 
 FLAT = "(S1 (NP (DT The) (NN end)))"
 RETAGGED = FLAT.replace("DT", "JJ")

@@ -13,7 +13,7 @@ from reranker.errors import InputError
 from reranker.models import AwdLstmDoc, Config
 from reranker.vocab import Vocabulary
 from reranker.word_vectors import WordVectors, start_embedding
-from tests.reranker.files import write
+from tests.reranker.small_files import write
 
 GLOVE = "the 0.5 -1\nCat 2 1e-1\n, 0 0\n"
 

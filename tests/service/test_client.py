@@ -13,7 +13,7 @@ from reranker import Reranker, Weighing
 from reranker.client import Client, ServiceError
 from reranker.errors import RerankError
 from tests.reranker.ensembles import CANDIDATES
-from tests.reranker.files import bllip
+from tests.reranker.small_files import bllip
 from tests.service.servers import Server
 
 

@@ -15,7 +15,7 @@ from reranker.client import Client
 from reranker.ensemble_file import WeighedModels, write_ensemble_file
 from reranker.ranking import Weighing
 from tests.reranker.ensembles import CANDIDATES
-from tests.reranker.files import bllip
+from tests.reranker.small_files import bllip
 from tests.service.conftest import EXAMPLE
 from tests.service.servers import Server, serving
 
