@@ -20,9 +20,9 @@ import time
 from collections.abc import Callable
 from pathlib import Path
 
+from reranker.files.text import open_text
 from reranker.linearize import linearize
 from reranker.nbest import read_nbest
-from reranker.textfiles import open_text
 from reranker.trees import Tree
 
 ROUNDS = 5

@@ -29,7 +29,7 @@ from collections.abc import AsyncIterator, Iterator
 from pathlib import Path
 from typing import Any
 
-from reranker.textfiles import open_text
+from reranker.files.text import open_text
 
 RERANK = str(Path(sys.executable).with_name("rerank"))
 CONNECTIONS = 96

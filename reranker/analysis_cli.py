@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from reranker.analysis_report import new_figure, save_figure
-from reranker.output import output_path
+from reranker.files.output import output_path
 
 EXAMPLES = """examples:
   rerank analyse variation --models ckpt/*.pt --trees dev.mrg.gz

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 from reranker.analysis_report import aligned, names
 from reranker.errors import InputError
-from reranker.textfiles import open_text
+from reranker.files.text import open_text
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

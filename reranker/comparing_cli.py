@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from reranker.errors import InputError
 from reranker.evalb import Parameters
-from reranker.textfiles import open_text
+from reranker.files.text import open_text
 
 if TYPE_CHECKING:
     import numpy as np

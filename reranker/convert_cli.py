@@ -9,9 +9,9 @@ from pathlib import Path
 
 import reranker.nbest_arguments as nbest_arguments
 from reranker.errors import InputError
+from reranker.files.output import open_whole, output_path
 from reranker.nbest import FORMATS
 from reranker.nbest.writing import list_text, tokens_text
-from reranker.output import open_whole, output_path
 from reranker.rejections import report
 
 EXAMPLES = """examples:

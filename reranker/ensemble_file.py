@@ -17,7 +17,7 @@ from typing import Any
 
 from reranker.checkpoint_paths import checkpoint_paths
 from reranker.errors import InputError, RerankError
-from reranker.output import open_whole
+from reranker.files.output import open_whole
 from reranker.ranking import Weighing
 
 _VERSION = 1

@@ -9,7 +9,7 @@ from pathlib import Path
 from reranker.errors import InputError
 from reranker.evalb import Parameters, evaluate, with_top_root
 from reranker.evalb_report import format_report, to_json
-from reranker.textfiles import open_text
+from reranker.files.text import open_text
 
 EXAMPLES = """examples:
   rerank eval gold.mrg best.txt --top-root

@@ -7,8 +7,8 @@ from collections.abc import Iterator
 
 from reranker.errors import InputError, TreeError
 from reranker.evalb import Gold, Parameters, SentenceScore, Summary, with_top_root
+from reranker.files.text import open_text
 from reranker.nbest import NBest
-from reranker.textfiles import open_text
 from reranker.trees import Tree
 
 _ROWS = ("parser", "reranked", "oracle")

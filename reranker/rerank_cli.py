@@ -13,9 +13,9 @@ from typing import TYPE_CHECKING, Any
 import reranker.nbest_arguments as nbest_arguments
 from reranker.ensemble_file import named_models
 from reranker.errors import InputError
+from reranker.files.output import Written, open_output, output_path
 from reranker.gold import GoldTable
 from reranker.nbest import NBest
-from reranker.output import Written, open_output, output_path
 from reranker.ranking import Ranking, Weighing
 from reranker.rejections import report
 

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 from reranker.errors import InputError, TreeError
-from reranker.textfiles import open_text
+from reranker.files.text import open_text
 from reranker.trees import Tree, split_trees
 
 logger = logging.getLogger(__name__)

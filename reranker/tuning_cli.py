@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING
 
 from reranker.ensemble_file import WeighedModels, named_models, write_ensemble_file
 from reranker.errors import InputError
-from reranker.output import output_path
-from reranker.textfiles import open_text
+from reranker.files.output import output_path
+from reranker.files.text import open_text
 
 if TYPE_CHECKING:
     from reranker.ranking import Weighing

@@ -11,8 +11,8 @@ from typing import Any
 
 import reranker.nbest_arguments as nbest_arguments
 from reranker.ensemble_file import named_models
+from reranker.files.output import open_whole
 from reranker.nbest import NBest
-from reranker.output import open_whole
 
 EXAMPLES = """examples:
   rerank validate parses.txt.gz

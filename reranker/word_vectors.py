@@ -16,8 +16,8 @@ from torch import Tensor
 from torch.nn import functional
 
 from reranker.errors import InputError
+from reranker.files.text import open_text
 from reranker.models import LanguageModel
-from reranker.textfiles import open_text
 from reranker.vocab import Vocabulary, class_number
 
 _ROUNDS = 15

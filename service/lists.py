@@ -11,6 +11,7 @@ import re
 from collections.abc import Callable, Iterable, Iterator
 
 from reranker.errors import InputError
+from reranker.files.text import TextInMemory
 from reranker.nbest import NBest, ReadOptions, Rejected, read_nbest
 from reranker.nbest.data import RawList
 from reranker.nbest.data import Sentence as Words
@@ -30,7 +31,6 @@ from reranker.service.schemas import (
     TextRequest,
 )
 from reranker.service.settings import Settings
-from reranker.textfiles import TextInMemory
 
 # Dialects that say how a tree is written; the others leave it to the trees.
 _TREE_FORMATS = {

@@ -17,8 +17,8 @@ from numpy.typing import NDArray
 from reranker.bracket_counts import corpus_f1
 from reranker.comparing import compare
 from reranker.errors import InputError
+from reranker.files.text import open_text
 from reranker.ranking import Weighing
-from reranker.textfiles import open_text
 from reranker.tuning import cross_validated
 from reranker.tuning_lists import ScoredLists, read_scored
 from reranker.tuning_search import tune

@@ -33,7 +33,7 @@ from work import Work
 
 from reranker.checkpoint import load_checkpoint
 from reranker.errors import InputError, RerankError
-from reranker.output import open_whole
+from reranker.files.output import open_whole
 
 # What of the budget is for training; scoring, mostly of n-best lists, is known to take less than
 # the rest with the study's own number of sentences.

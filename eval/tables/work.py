@@ -22,7 +22,7 @@ from types import TracebackType
 from typing import Any, Self
 
 from reranker.errors import InputError
-from reranker.output import open_whole
+from reranker.files.output import open_whole
 
 _SETTINGS = "settings.json"
 

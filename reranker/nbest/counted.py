@@ -25,10 +25,10 @@ import re
 from collections.abc import Callable, Iterator
 
 from reranker.errors import InputError
+from reranker.files.text import MAX_LINE
 from reranker.nbest.data import RawCandidate, RawList
 from reranker.nbest.faithful import printable
 from reranker.nbest.source import NumberedLines
-from reranker.textfiles import MAX_LINE
 from reranker.trees import open_brackets, starts_new_tree
 
 # Rejected candidates reported one by one beyond the number a header promises.

@@ -15,9 +15,9 @@ import math
 import re
 from collections.abc import Iterator, Sequence
 
+from reranker.files.text import MAX_LINE
 from reranker.nbest.data import RawCandidate, RawList
 from reranker.nbest.source import NumberedLines
-from reranker.textfiles import MAX_LINE
 from reranker.trees import open_brackets, starts_new_tree
 
 _NUMBER = (

@@ -9,6 +9,7 @@ from collections.abc import Callable, Generator, Iterator, Sequence
 from dataclasses import dataclass
 
 from reranker.errors import InputError
+from reranker.files.text import TextFile
 from reranker.nbest.counted import read_counted
 from reranker.nbest.data import NBest, RawList, Rejected, Sentence
 from reranker.nbest.detect import FORMATS, detect_format, detect_notation
@@ -21,7 +22,6 @@ from reranker.nbest.sentences import read_sentences
 from reranker.nbest.seq2seq import layout, read_seq2seq
 from reranker.nbest.source import NumberedLines
 from reranker.nbest.words import is_placeholder
-from reranker.textfiles import TextFile
 
 _LOGGER = logging.getLogger(__name__)
 

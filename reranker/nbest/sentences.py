@@ -8,9 +8,9 @@ import re
 from collections.abc import Iterator
 
 from reranker.errors import InputError
+from reranker.files.text import TextFile, open_text
 from reranker.nbest.data import Sentence
 from reranker.nbest.words import escaped, split_words
-from reranker.textfiles import TextFile, open_text
 
 _LOOK_AHEAD = 200
 _UNDECODED = re.compile("[\udc80-\udcff]")

@@ -6,7 +6,7 @@ import itertools
 import os
 from collections.abc import Iterator
 
-from reranker.textfiles import TextFile, open_text
+from reranker.files.text import TextFile, open_text
 
 HEAD_LINES = 400
 HEAD_CHARACTERS = 1 << 20

@@ -5,12 +5,12 @@ from __future__ import annotations
 import pytest
 
 from reranker.errors import InputError
+from reranker.files.text import MAX_LINE
 from reranker.linearize import linearize
 from reranker.nbest import NBest, Sentence
 from reranker.nbest.data import RawCandidate, RawList
 from reranker.nbest.faithful import Source, accept, printable
 from reranker.nbest.notation import Notation
-from reranker.textfiles import MAX_LINE
 from reranker.trees import MAX_DEPTH, MAX_WORDS
 from tests.reranker.nbest.summaries import accepted, rejected, trees
 

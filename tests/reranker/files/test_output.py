@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from reranker.errors import InputError, RerankError
-from reranker.output import Written, open_output, open_whole, output_path
+from reranker.files.output import Written, open_output, open_whole, output_path
 
 SETTINGS = {"lm_weight": 1.0, "models": ["a", "b"]}
 ANSWERS = [
