@@ -21,9 +21,9 @@ from collections.abc import Callable
 from pathlib import Path
 
 from reranker.files.text import open_text
-from reranker.linearize import linearize
 from reranker.nbest import read_nbest
-from reranker.trees import Tree
+from reranker.trees.linearize import linearize
+from reranker.trees.tree import Tree
 
 ROUNDS = 5
 

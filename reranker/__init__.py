@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from reranker.pipeline import Reranker
     from reranker.ranking import Ranking, Weighing
-    from reranker.trees import Tree
+    from reranker.trees.tree import Tree
 
 __all__ = ["Ranking", "Reranker", "Tree", "Weighing"]
 

@@ -13,8 +13,8 @@ from reranker.analysis_reading import LinearTree, Tick, readings
 from reranker.analysis_report import aligned
 from reranker.checkpoint import Checkpoint
 from reranker.errors import InputError
-from reranker.linearize import is_word
 from reranker.models import LanguageModel
+from reranker.trees.linearize import is_word
 from reranker.vocab import EOS
 
 if TYPE_CHECKING:

@@ -13,10 +13,10 @@ from torch import Tensor
 
 from reranker.batching import PADDING, whole_trees
 from reranker.checkpoint import Checkpoint
-from reranker.linearize import FUNCTION_TAG, is_word, linearize
 from reranker.models import Features
-from reranker.treebank import read_treebank
-from reranker.trees import TRACE, Tree
+from reranker.trees.linearize import FUNCTION_TAG, is_word, linearize
+from reranker.trees.tree import TRACE, Tree
+from reranker.trees.treebank import read_treebank
 from reranker.vocab import EOS
 
 UNTAGGED = "untagged"

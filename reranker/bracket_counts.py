@@ -7,7 +7,7 @@ from numpy.typing import NDArray
 
 from reranker.errors import InputError, TreeError
 from reranker.evalb import Gold, Parameters, SentenceScore, with_top_root
-from reranker.trees import Tree
+from reranker.trees.tree import Tree
 
 
 class GoldTree:

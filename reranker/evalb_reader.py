@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from typing import NamedTuple
 
 from reranker.evalb_parameters import Parameters
-from reranker.trees import ROOT_LABELS
+from reranker.trees.tree import ROOT_LABELS
 
 # An opening bracket with its label, and with its word if it closes right after one; a closing
 # bracket; or text that belongs to no bracket. Only ASCII white space separates, as in C.

@@ -9,7 +9,7 @@ from reranker.errors import InputError, TreeError
 from reranker.evalb import Gold, Parameters, SentenceScore, Summary, with_top_root
 from reranker.files.text import open_text
 from reranker.nbest import NBest
-from reranker.trees import Tree
+from reranker.trees.tree import Tree
 
 _ROWS = ("parser", "reranked", "oracle")
 _NO_TREE = "(TOP )"

@@ -24,7 +24,7 @@ from reranker.nbest.faithful import Source, accept
 from reranker.nbest.notation import Notation
 from reranker.ranking import Criterion, Ranking, Scored, Weighing, rank
 from reranker.sentences import Sentence, batches
-from reranker.trees import Tree
+from reranker.trees.tree import Tree
 
 if TYPE_CHECKING:
     import nltk

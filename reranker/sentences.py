@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
-from reranker.linearize import is_word
 from reranker.nbest import NBest
+from reranker.trees.linearize import is_word
 
 
 class Sentence:

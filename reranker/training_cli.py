@@ -8,8 +8,8 @@ import time
 from pathlib import Path
 
 from reranker.errors import InputError
-from reranker.linearize import linearize
-from reranker.treebank import read_treebank
+from reranker.trees.linearize import linearize
+from reranker.trees.treebank import read_treebank
 from reranker.vocab import MOST_CLASSED
 
 EXAMPLES = """examples:

@@ -7,7 +7,7 @@ import re
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 
-from reranker.linearize import is_word
+from reranker.trees.linearize import is_word
 
 EOS = "<eos>"
 UNKNOWN_WORD = "<unk>"

@@ -21,7 +21,7 @@ from pydantic_settings import (
 )
 
 from reranker.errors import InputError
-from reranker.trees import MAX_DEPTH
+from reranker.trees.tree import MAX_DEPTH
 
 
 def _has_items(values: list[str]) -> list[str]:

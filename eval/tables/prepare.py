@@ -13,11 +13,11 @@ from study import Data, EvaluationSet, Study
 from reranker.errors import InputError, TreeError
 from reranker.files.output import open_whole
 from reranker.files.text import open_text
-from reranker.linearize import delinearize, linearize
 from reranker.nbest import ReadOptions, read_nbest
 from reranker.nbest.writing import list_text
-from reranker.treebank import read_treebank
-from reranker.trees import TRACE, Tree
+from reranker.trees.linearize import delinearize, linearize
+from reranker.trees.tree import TRACE, Tree
+from reranker.trees.treebank import read_treebank
 
 LINE_END = "¶"
 

@@ -6,8 +6,8 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 from reranker.errors import TreeError
-from reranker.linearize import delinearize, is_word
-from reranker.trees import Tree
+from reranker.trees.linearize import delinearize, is_word
+from reranker.trees.tree import Tree
 
 UNKNOWN_TAG = "XX"
 
@@ -58,7 +58,7 @@ class Candidate:
     text: str
     """The tree as it came, on one line; a repaired one in the same notation."""
     tokens: tuple[str, ...]
-    """Linearised, with the sentence's own words (``reranker.linearize``)."""
+    """Linearised, with the sentence's own words (``reranker.trees.linearize``)."""
     score: float | None
     """The parser's joint log-probability in nats."""
     line: int

@@ -7,12 +7,12 @@ import json
 import re
 from collections.abc import Iterable, Sequence
 
-from reranker.linearize import is_word
 from reranker.nbest.counted import HEADER
 from reranker.nbest.notation import Notation
 from reranker.nbest.numbered import FAIRSEQ_LINE, RNNG_LINE
 from reranker.nbest.plain import SCORED
-from reranker.trees import BRACKET_TOKEN
+from reranker.trees.linearize import is_word
+from reranker.trees.tree import BRACKET_TOKEN
 
 FORMATS = {
     "bllip": "BLLIP/Charniak: N<TAB>id, then scores and trees; also its Python interface's",

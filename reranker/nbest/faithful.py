@@ -13,7 +13,6 @@ from typing import NamedTuple
 
 from reranker.errors import InputError, TreeError
 from reranker.files.text import MAX_LINE
-from reranker.linearize import is_word, linearize_text
 from reranker.nbest.data import (
     UNKNOWN_TAG,
     Candidate,
@@ -25,6 +24,7 @@ from reranker.nbest.data import (
 )
 from reranker.nbest.notation import PLACEHOLDER, PUNCTUATION, Notation, Skeleton, read_skeleton
 from reranker.nbest.words import check_words, is_placeholder
+from reranker.trees.linearize import is_word, linearize_text
 
 # Bytes that are not UTF-8 arrive as the upper ones; JSON can escape any.
 _SURROGATE = re.compile("[\ud800-\udfff]")

@@ -1,7 +1,7 @@
 """The three ways candidates are written, and what can be repaired in them.
 
 ``BRACKETS``    ``(S (NP (DT the) ...))``, parts of speech included: linearised by
-                ``reranker.linearize.linearize_text``, not here.
+                ``reranker.trees.linearize.linearize_text``, not here.
 ``BARE``        ``(S (NP the ...) ...)``: no parts of speech (RNNG).
 ``LINEARIZED``  ``(S (NP XX ... )NP ... )S``, closers also ``)_NP`` or ``)``; every other token is a
                 word or stands for one: ``XX``, punctuation, ``_DT_`` (seq2seq parsers).
@@ -16,8 +16,8 @@ from enum import Enum
 from typing import NamedTuple
 
 from reranker.errors import TreeError
-from reranker.linearize import FUNCTION_TAG, is_word
-from reranker.trees import BRACKET_TOKEN, MAX_DEPTH, MAX_WORDS, ROOT_LABELS, TRACE
+from reranker.trees.linearize import FUNCTION_TAG, is_word
+from reranker.trees.tree import BRACKET_TOKEN, MAX_DEPTH, MAX_WORDS, ROOT_LABELS, TRACE
 
 PLACEHOLDER = "XX"
 PUNCTUATION = frozenset({".", ",", ":", "''", "``"})

@@ -12,9 +12,9 @@ import math
 from collections.abc import Callable, Iterable
 
 from reranker.errors import InputError
-from reranker.linearize import is_word
 from reranker.nbest.data import UNKNOWN_TAG, Candidate, NBest
 from reranker.nbest.notation import PLACEHOLDER, PUNCTUATION, with_root
+from reranker.trees.linearize import is_word
 
 
 def list_text(nbest: NBest, position: int, format_name: str, beam: int | None = None) -> str:

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from reranker.trees import Tree
+from reranker.trees.tree import Tree
 from tests.eval.toy_study import DATA, LSTM, STUDY, command, make, trees, write_data
 
 FLAGS = ("--budget", "0.02", "--shrink", "4")

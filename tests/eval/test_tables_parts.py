@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from reranker.errors import InputError
-from reranker.trees import Tree
+from reranker.trees.tree import Tree
 from tests.eval.toy_study import STUDY, TABLES, make, module, write_data
 from tests.reranker.tuned_lists import BEST, GOLD, WORSE, WORST, entry, ranked
 

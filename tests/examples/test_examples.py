@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from reranker.nbest import read_nbest
-from reranker.trees import Tree
+from reranker.trees.tree import Tree
 
 EXAMPLES = Path(__file__).resolve().parents[2] / "examples"
 LISTS = list(read_nbest(EXAMPLES / "parses.txt"))

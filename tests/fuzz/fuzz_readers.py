@@ -19,9 +19,9 @@ import atheris
 
 with atheris.instrument_imports():
     from reranker.errors import InputError
-    from reranker.linearize import linearize
     from reranker.nbest import FORMATS, ReadOptions, read_nbest
     from reranker.nbest.writing import list_text, tokens_text
+    from reranker.trees.linearize import linearize
 
 FOLDER = Path(tempfile.mkdtemp(prefix="fuzz-"))
 NAMES = ("auto", *FORMATS)

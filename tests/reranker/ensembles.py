@@ -5,9 +5,9 @@ from __future__ import annotations
 import torch
 
 from reranker.checkpoint import Checkpoint
-from reranker.linearize import linearize
 from reranker.models import AwdLstmDoc, Config
-from reranker.trees import Tree
+from reranker.trees.linearize import linearize
+from reranker.trees.tree import Tree
 from reranker.vocab import Vocabulary
 
 # One sentence, six analyses: 3 repeats 0 but for its tags, 4 and 5 differ from 0 in one bracket.

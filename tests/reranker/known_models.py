@@ -21,7 +21,7 @@ from reranker.models import (
     RecurrentMemoryConfig,
 )
 from reranker.models.layer import LstmLayer
-from reranker.trees import Tree
+from reranker.trees.tree import Tree
 from reranker.vocab import Vocabulary
 
 THE_DOG = "(S1 (NP (DT The) (NN dog)))"

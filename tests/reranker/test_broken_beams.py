@@ -12,9 +12,9 @@ from pathlib import Path
 import pytest
 
 from reranker.cli import main
-from reranker.linearize import is_word
 from reranker.nbest import NBest, read_nbest
 from reranker.nbest.writing import bare, linearized, list_text, tokens_text
+from reranker.trees.linearize import is_word
 from reranker.vocab import unknown_class
 
 ROOT = Path(__file__).parents[2]

@@ -20,9 +20,9 @@ import torch
 
 from reranker import pipeline
 from reranker.cli import main
-from reranker.linearize import linearize
 from reranker.pipeline import Reranker
-from reranker.trees import Tree
+from reranker.trees.linearize import linearize
+from reranker.trees.tree import Tree
 from tests.reranker.ensembles import CANDIDATES
 from tests.reranker.small_files import bllip, write
 

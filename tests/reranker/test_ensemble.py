@@ -14,11 +14,11 @@ from reranker.errors import RerankError
 from reranker.files.text import TextInMemory
 from reranker.judging import Judge
 from reranker.lanes import Call, Lanes
-from reranker.linearize import linearize
 from reranker.nbest import read_nbest
 from reranker.scoring import score_one_by_one
 from reranker.sentences import Sentence
-from reranker.trees import Tree
+from reranker.trees.linearize import linearize
+from reranker.trees.tree import Tree
 from reranker.vocab import Vocabulary
 from tests.reranker.ensembles import CANDIDATES, untrained
 from tests.reranker.small_files import bllip

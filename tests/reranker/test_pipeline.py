@@ -8,12 +8,12 @@ import pytest
 
 from reranker import pipeline
 from reranker.errors import RerankError
-from reranker.linearize import linearize, linearize_text
 from reranker.nbest import Candidate, NBest
 from reranker.pipeline import Reranker
 from reranker.ranking import Ranking, Weighing
 from reranker.scoring import score_one_by_one
-from reranker.trees import Tree
+from reranker.trees.linearize import linearize, linearize_text
+from reranker.trees.tree import Tree
 from tests.reranker.ensembles import CANDIDATES, untrained
 
 RERANKER = Reranker([untrained(1), untrained(2), untrained(3, words=("extra", "words"))])

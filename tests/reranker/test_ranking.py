@@ -7,9 +7,9 @@ from typing import Any
 import pytest
 
 from reranker.errors import RerankError
-from reranker.linearize import linearize_text
 from reranker.nbest import Candidate, NBest, Rejected
 from reranker.ranking import Scored, Weighing, perplexity, rank
+from reranker.trees.linearize import linearize_text
 
 
 def candidate(index: int, score: float | None) -> Candidate:

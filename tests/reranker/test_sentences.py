@@ -1,8 +1,8 @@
 from __future__ import annotations
 
-from reranker.linearize import linearize_text
 from reranker.nbest import Candidate, NBest
 from reranker.sentences import Sentence, batches
+from reranker.trees.linearize import linearize_text
 
 
 def sentence(words: int, candidates: int = 1) -> Sentence:

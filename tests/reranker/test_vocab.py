@@ -4,8 +4,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from reranker.linearize import linearize
-from reranker.trees import Tree
+from reranker.trees.linearize import linearize
+from reranker.trees.tree import Tree
 from reranker.vocab import EOS, Vocabulary, class_number, rare_words, unknown_class
 
 

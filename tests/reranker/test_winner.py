@@ -12,10 +12,10 @@ from reranker.checkpoint import load_checkpoint
 from reranker.ensemble import Combination, Ensemble
 from reranker.judging import Judge
 from reranker.lanes import Call, Lanes
-from reranker.linearize import linearize_text
 from reranker.nbest import Candidate, NBest, read_nbest
 from reranker.ranking import Scored, Weighing, rank
 from reranker.sentences import Sentence
+from reranker.trees.linearize import linearize_text
 from reranker.winner import Contest
 
 ROOT = Path(__file__).parents[2]

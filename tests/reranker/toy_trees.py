@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from reranker.linearize import linearize
-from reranker.trees import Tree
+from reranker.trees.linearize import linearize
+from reranker.trees.tree import Tree
 
 
 def tree(subject: str, verb: str) -> tuple[str, ...]:

@@ -14,13 +14,13 @@ import torch
 
 from reranker import Reranker
 from reranker.checkpoint import Checkpoint
-from reranker.linearize import linearize
 from reranker.models import AwdLstmDoc, Config
 from reranker.nbest.data import RawCandidate, RawList
 from reranker.nbest.faithful import Source, accept
 from reranker.nbest.notation import Notation
 from reranker.service.queue import score_in_parts
-from reranker.trees import Tree
+from reranker.trees.linearize import linearize
+from reranker.trees.tree import Tree
 from reranker.vocab import Vocabulary
 
 trees = [f"(S (NN a{number}) (NN b))" for number in range(3000)]

@@ -28,11 +28,11 @@ import torch
 
 from reranker import Reranker
 from reranker.checkpoint import save_checkpoint
-from reranker.linearize import linearize
 from reranker.nbest import Candidate, NBest, read_nbest
 from reranker.nbest.detect import FORMATS
 from reranker.ranking import Ranking, Scored, Weighing, rank
-from reranker.trees import Tree
+from reranker.trees.linearize import linearize
+from reranker.trees.tree import Tree
 from tests.reranker.ensembles import CANDIDATES, untrained
 
 if TYPE_CHECKING:

@@ -19,7 +19,7 @@ from reranker.nbest.counted import MAX_SURPLUS, read_counted
 from reranker.nbest.faithful import Source, accept
 from reranker.nbest.notation import Notation
 from reranker.nbest.source import HEAD_LINES, NumberedLines
-from reranker.trees import Tree
+from reranker.trees.tree import Tree
 
 ROOT = Path(__file__).parents[3]
 REAL_LISTS = ROOT.parent / "shared" / "data" / "nbest"

@@ -6,12 +6,12 @@ import pytest
 
 from reranker.errors import InputError
 from reranker.files.text import MAX_LINE
-from reranker.linearize import linearize
 from reranker.nbest import NBest, Sentence
 from reranker.nbest.data import RawCandidate, RawList
 from reranker.nbest.faithful import Source, accept, printable
 from reranker.nbest.notation import Notation
-from reranker.trees import MAX_DEPTH, MAX_WORDS
+from reranker.trees.linearize import linearize
+from reranker.trees.tree import MAX_DEPTH, MAX_WORDS
 from tests.reranker.nbest.summaries import accepted, rejected, trees
 
 BRACKETS, BARE, LINEARIZED = Notation.BRACKETS, Notation.BARE, Notation.LINEARIZED

@@ -7,9 +7,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from reranker.errors import TreeError
-from reranker.linearize import delinearize, linearize
 from reranker.nbest.notation import Notation, read_skeleton, with_root
-from reranker.trees import MAX_DEPTH, MAX_WORDS, Tree
+from reranker.trees.linearize import delinearize, linearize
+from reranker.trees.tree import MAX_DEPTH, MAX_WORDS, Tree
 
 BRACKETS, BARE, LINEARIZED = Notation.BRACKETS, Notation.BARE, Notation.LINEARIZED
 

@@ -13,8 +13,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from reranker.errors import InputError
-from reranker.linearize import linearize
 from reranker.nbest import FORMATS, Candidate, NBest, ReadOptions, Rejected, read_nbest
+from reranker.trees.linearize import linearize
 
 PIECES = [
     *("(S (NP (PRP It)) (VP (VBZ runs)))", "(S (NP It) (VP runs) .)", "(S (NP XX )NP XX )S"),

@@ -4,7 +4,14 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from reranker.errors import TreeError
-from reranker.trees import MAX_DEPTH, MAX_WORDS, Tree, open_brackets, split_trees, starts_new_tree
+from reranker.trees.tree import (
+    MAX_DEPTH,
+    MAX_WORDS,
+    Tree,
+    open_brackets,
+    split_trees,
+    starts_new_tree,
+)
 
 IT_RUNS = "(S1 (S (NP (PRP It)) (VP (VBZ runs)) (. .)))"
 

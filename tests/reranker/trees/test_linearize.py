@@ -8,8 +8,8 @@ from hypothesis import strategies as st
 
 from reranker.errors import TreeError
 from reranker.files.text import open_text
-from reranker.linearize import delinearize, is_word, linearize, linearize_text
-from reranker.trees import MAX_DEPTH, MAX_WORDS, Tree
+from reranker.trees.linearize import delinearize, is_word, linearize, linearize_text
+from reranker.trees.tree import MAX_DEPTH, MAX_WORDS, Tree
 
 TREEBANKS = Path(__file__).parents[3] / "shared/data/treebanks"
 PART_OF_SPEECH = re.compile(r"\(([^()\s]+) ([^()\s]+)\)")

@@ -11,7 +11,7 @@ import re
 from collections.abc import Sequence
 
 from reranker.errors import TreeError
-from reranker.trees import MAX_DEPTH, MAX_WORDS, ROOT_LABELS, TRACE, Tree
+from reranker.trees.tree import MAX_DEPTH, MAX_WORDS, ROOT_LABELS, TRACE, Tree
 
 FUNCTION_TAG = re.compile(r"(?<!^)[-=].*", re.DOTALL)
 # A preterminal, an opening bracket that does not close at once, a closing one, a stray word.

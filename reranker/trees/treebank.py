@@ -8,7 +8,7 @@ from pathlib import Path
 
 from reranker.errors import InputError, TreeError
 from reranker.files.text import open_text
-from reranker.trees import Tree, split_trees
+from reranker.trees.tree import Tree, split_trees
 
 logger = logging.getLogger(__name__)
 

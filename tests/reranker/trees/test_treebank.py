@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from reranker.errors import InputError
-from reranker.treebank import read_treebank
+from reranker.trees.treebank import read_treebank
 
 DOG = "(TOP (NP (NN dog)))"
 CAT = "(TOP (NP (NN cat)))"
