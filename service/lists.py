@@ -16,10 +16,10 @@ from reranker.nbest import NBest, ReadOptions, Rejected, read_nbest
 from reranker.nbest.data import RawList
 from reranker.nbest.data import Sentence as Words
 from reranker.nbest.detect import detect_notation
+from reranker.nbest.dialects.json_lines import raw_list
 from reranker.nbest.faithful import Source, accept
-from reranker.nbest.json_lines import raw_list
+from reranker.nbest.lines import HEAD_LINES
 from reranker.nbest.notation import Notation
-from reranker.nbest.source import HEAD_LINES
 from reranker.nbest.words import escaped, split_words
 from reranker.service.errors import ServiceError, over_limit
 from reranker.service.schemas import (

@@ -7,10 +7,10 @@ import json
 import re
 from collections.abc import Iterable, Sequence
 
-from reranker.nbest.counted import HEADER
+from reranker.nbest.dialects.counted import HEADER
+from reranker.nbest.dialects.numbered import FAIRSEQ_LINE, RNNG_LINE
+from reranker.nbest.dialects.plain import SCORED
 from reranker.nbest.notation import Notation
-from reranker.nbest.numbered import FAIRSEQ_LINE, RNNG_LINE
-from reranker.nbest.plain import SCORED
 from reranker.trees.linearize import is_word
 from reranker.trees.tree import BRACKET_TOKEN
 

@@ -10,17 +10,17 @@ from dataclasses import dataclass
 
 from reranker.errors import InputError
 from reranker.files.text import TextFile
-from reranker.nbest.counted import read_counted
 from reranker.nbest.data import NBest, RawList, Rejected, Sentence
 from reranker.nbest.detect import FORMATS, detect_format, detect_notation
+from reranker.nbest.dialects.counted import read_counted
+from reranker.nbest.dialects.json_lines import read_json_lines
+from reranker.nbest.dialects.numbered import read_fairseq, read_rnng
+from reranker.nbest.dialects.plain import read_scored_trees, read_trees
+from reranker.nbest.dialects.seq2seq import layout, read_seq2seq
 from reranker.nbest.faithful import Source, accept, printable
-from reranker.nbest.json_lines import read_json_lines
+from reranker.nbest.lines import NumberedLines
 from reranker.nbest.notation import Notation
-from reranker.nbest.numbered import read_fairseq, read_rnng
-from reranker.nbest.plain import read_scored_trees, read_trees
-from reranker.nbest.sentences import read_sentences
-from reranker.nbest.seq2seq import layout, read_seq2seq
-from reranker.nbest.source import NumberedLines
+from reranker.nbest.tokens_file import read_sentences
 from reranker.nbest.words import is_placeholder
 
 _LOGGER = logging.getLogger(__name__)
@@ -35,7 +35,7 @@ class ReadOptions:
     format: str = "auto"
     """``auto`` or a key of ``FORMATS``."""
     tokens: Path | None = None
-    """A file with the sentences, see ``reranker.nbest.sentences``."""
+    """A file with the sentences, see ``reranker.nbest.tokens_file``."""
     repair: bool | None = None
     """Mend broken candidates; None: those of seq2seq parsers only."""
     beam: int | None = None

@@ -22,7 +22,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from reranker.errors import InputError
 from reranker.nbest.data import RawCandidate, RawList, Sentence
-from reranker.nbest.source import NumberedLines
+from reranker.nbest.lines import NumberedLines
 from reranker.nbest.words import escaped, split_words
 
 if TYPE_CHECKING:

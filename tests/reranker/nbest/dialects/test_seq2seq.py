@@ -5,7 +5,7 @@ import gzip
 import pytest
 
 from reranker.errors import InputError
-from reranker.nbest.seq2seq import layout
+from reranker.nbest.dialects.seq2seq import layout
 from tests.reranker.nbest.summaries import Read, accepted, rejected, trees
 
 RUNS = "(S (NP XX )NP (VP XX )VP . )S"  # Vinyals et al.

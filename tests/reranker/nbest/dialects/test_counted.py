@@ -15,10 +15,10 @@ from hypothesis import strategies as st
 from reranker.errors import InputError
 from reranker.files.text import MAX_LINE, TextFile
 from reranker.nbest import NBest, read_nbest
-from reranker.nbest.counted import MAX_SURPLUS, read_counted
+from reranker.nbest.dialects.counted import MAX_SURPLUS, read_counted
 from reranker.nbest.faithful import Source, accept
+from reranker.nbest.lines import HEAD_LINES, NumberedLines
 from reranker.nbest.notation import Notation
-from reranker.nbest.source import HEAD_LINES, NumberedLines
 from reranker.trees.tree import Tree
 
 ROOT = Path(__file__).parents[3]

@@ -17,7 +17,7 @@ from collections.abc import Iterator, Sequence
 
 from reranker.files.text import MAX_LINE
 from reranker.nbest.data import RawCandidate, RawList
-from reranker.nbest.source import NumberedLines
+from reranker.nbest.lines import NumberedLines
 from reranker.trees.tree import open_brackets, starts_new_tree
 
 _NUMBER = (

@@ -11,7 +11,7 @@ import re
 from collections.abc import Iterator
 
 from reranker.nbest.data import RawCandidate, RawList
-from reranker.nbest.source import NumberedLines
+from reranker.nbest.lines import NumberedLines
 
 _COUNT = re.compile(r"[0-9]{1,9}")
 

@@ -7,7 +7,7 @@ import pytest
 
 from reranker.errors import InputError
 from reranker.nbest.data import Sentence
-from reranker.nbest.sentences import read_sentences
+from reranker.nbest.tokens_file import read_sentences
 
 
 @pytest.fixture

@@ -18,7 +18,7 @@ from typing import Any
 
 from reranker.nbest.data import RawCandidate, RawList, Sentence
 from reranker.nbest.faithful import printable
-from reranker.nbest.source import NumberedLines
+from reranker.nbest.lines import NumberedLines
 from reranker.nbest.words import escaped, split_words
 
 _LINE_BREAK = re.compile(r"[\r\n\f\v]+")

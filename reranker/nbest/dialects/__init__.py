@@ -1,0 +1,1 @@
+"""One file for each family of n-best formats."""
