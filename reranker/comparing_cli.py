@@ -10,15 +10,15 @@ from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
 from reranker.errors import InputError
-from reranker.evalb import Parameters
+from reranker.evaluation.corpus import Parameters
 from reranker.files.text import open_text
 
 if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-    from reranker.bracket_counts import GoldTree
-    from reranker.comparing import Comparison
+    from reranker.evaluation.brackets import GoldTree
+    from reranker.evaluation.significance import Comparison
 
 EXAMPLES = """examples:
   rerank compare gold.mrg parser.txt reranked.txt
@@ -50,8 +50,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(arguments: argparse.Namespace) -> int:
     """Print every F1 and how sure the differences are; returns the exit code."""
     # numpy takes its time to load, and other commands do without.
-    from reranker.bracket_counts import GoldTree, corpus_f1
-    from reranker.comparing import compare
+    from reranker.evaluation.brackets import GoldTree, corpus_f1
+    from reranker.evaluation.significance import compare
 
     names = [arguments.gold, arguments.first, *arguments.others]
     if names.count("-") > 1:

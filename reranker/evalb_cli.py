@@ -7,8 +7,8 @@ import sys
 from pathlib import Path
 
 from reranker.errors import InputError
-from reranker.evalb import Parameters, evaluate, with_top_root
-from reranker.evalb_report import format_report, to_json
+from reranker.evaluation.corpus import Parameters, evaluate, with_top_root
+from reranker.evaluation.report import format_report, to_json
 from reranker.files.text import open_text
 
 EXAMPLES = """examples:

@@ -6,7 +6,7 @@ from collections import deque
 from collections.abc import Iterator
 
 from reranker.errors import InputError, TreeError
-from reranker.evalb import Gold, Parameters, SentenceScore, Summary, with_top_root
+from reranker.evaluation.corpus import Gold, Parameters, SentenceScore, Summary, with_top_root
 from reranker.files.text import open_text
 from reranker.nbest import NBest
 from reranker.trees.tree import Tree

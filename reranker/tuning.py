@@ -11,8 +11,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from reranker.bracket_counts import corpus_f1
-from reranker.comparing import randomisation_p
+from reranker.evaluation.brackets import corpus_f1
+from reranker.evaluation.significance import randomisation_p
 from reranker.ranking import Weighing
 from reranker.tuning_lists import ScoredLists
 from reranker.tuning_search import tune

@@ -97,7 +97,7 @@ def run(arguments: argparse.Namespace) -> int:
 
 
 def _print_sweep(lists: ScoredLists) -> None:
-    from reranker.bracket_counts import corpus_f1
+    from reranker.evaluation.brackets import corpus_f1
     from reranker.tuning import sweep
 
     half = (len(lists) + 1) // 2
@@ -119,7 +119,7 @@ def _print_sweep(lists: ScoredLists) -> None:
 
 def _print_outcomes(lists: ScoredLists, found: list[Outcome], chosen: Outcome) -> list[str]:
     """Print the second table; returns what is worth keeping in the ensemble file."""
-    from reranker.bracket_counts import corpus_f1
+    from reranker.evaluation.brackets import corpus_f1
     from reranker.ranking import Weighing
 
     parser, oracle = corpus_f1(lists.parsers_first()), corpus_f1(lists.oracle())

@@ -13,9 +13,9 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from reranker.bracket_counts import GoldTree
 from reranker.errors import InputError
-from reranker.evalb import Parameters
+from reranker.evaluation.brackets import GoldTree
+from reranker.evaluation.corpus import Parameters
 from reranker.ranking import SCORE_DECIMALS, Weighing
 
 Array = NDArray[np.float64]

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from reranker.bracket_counts import corpus_f1
 from reranker.errors import InputError, RerankError
+from reranker.evaluation.brackets import corpus_f1
 from reranker.ranking import Weighing
 from reranker.tuning_lists import ScoredLists
 from reranker.tuning_search import f1_by_lm_weight

@@ -14,9 +14,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from reranker.bracket_counts import corpus_f1
-from reranker.comparing import compare
 from reranker.errors import InputError
+from reranker.evaluation.brackets import corpus_f1
+from reranker.evaluation.significance import compare
 from reranker.files.text import open_text
 from reranker.ranking import Weighing
 from reranker.tuning import cross_validated
@@ -131,5 +131,5 @@ def f1_figures(chosen: Counts, parser: Counts, oracle: Counts) -> dict[str, Any]
 
 
 def comparison(base: Counts, chosen: Counts) -> dict[str, float]:
-    """Both tests of ``reranker.comparing``."""
+    """Both tests of ``reranker.evaluation.significance``."""
     return asdict(compare(base, chosen))

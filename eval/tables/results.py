@@ -23,8 +23,8 @@ from steps import checkpoint_path, lists_path, text_path
 from study import Row, Study, Table
 from work import Work
 
-from reranker.bracket_counts import corpus_f1
 from reranker.checkpoint import load_checkpoint
+from reranker.evaluation.brackets import corpus_f1
 from reranker.vocab import Vocabulary
 
 

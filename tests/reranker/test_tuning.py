@@ -8,9 +8,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from reranker.bracket_counts import corpus_f1
 from reranker.cli import main
 from reranker.ensemble_file import read_ensemble_file
+from reranker.evaluation.brackets import corpus_f1
 from reranker.nbest import Candidate, NBest
 from reranker.ranking import Scored, Weighing, rank
 from reranker.tuning import choose, cross_validated, outcomes

@@ -7,7 +7,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from reranker.bracket_counts import corpus_f1
+from reranker.evaluation.brackets import corpus_f1
 from reranker.ranking import Weighing
 from reranker.tuning_search import StepFunction, f1_along, f1_by_lm_weight, tune
 from tests.reranker.tuned_lists import lists, random_lists

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from reranker.bracket_counts import corpus_f1
+from reranker.evaluation.brackets import corpus_f1
 
 SAMPLES = 10_000
 SEED = 12345

@@ -11,9 +11,9 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from reranker.bracket_counts import corpus_f1
 from reranker.cli import main
-from reranker.comparing import bootstrap_differences, compare, randomisation_p
+from reranker.evaluation.brackets import corpus_f1
+from reranker.evaluation.significance import bootstrap_differences, compare, randomisation_p
 
 GOLD = "(TOP (S (NP (A a)) (VP (B b) (NP (C c)))))"  # brackets S, NP, VP, NP
 SAME = GOLD.replace("TOP", "S1")

@@ -17,8 +17,8 @@ from types import ModuleType
 from typing import Any, Literal, NamedTuple
 
 from reranker.errors import InputError
-from reranker.evalb_parameters import Parameters
-from reranker.evalb_reader import Reading, read_line, repair_quotes
+from reranker.evaluation.lines import Reading, read_line, repair_quotes
+from reranker.evaluation.parameters import Parameters
 
 
 class _Span(NamedTuple):

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from dataclasses import asdict
 
-from reranker.evalb import Report, SentenceScore, Summary
+from reranker.evaluation.corpus import Report, SentenceScore, Summary
 
 _HEADER = """\
   Sent.                        Matched  Bracket   Cross        Correct Tag

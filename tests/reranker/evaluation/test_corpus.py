@@ -16,7 +16,8 @@ from pathlib import Path
 import pytest
 
 from reranker.errors import ConfigError, InputError
-from reranker.evalb import (
+from reranker.evalb_cli import add_arguments, run
+from reranker.evaluation.corpus import (
     Gold,
     Parameters,
     SentenceScore,
@@ -25,9 +26,8 @@ from reranker.evalb import (
     score_pair,
     with_top_root,
 )
-from reranker.evalb_cli import add_arguments, run
-from reranker.evalb_reader import read_line
-from reranker.evalb_report import format_report, to_json
+from reranker.evaluation.lines import read_line
+from reranker.evaluation.report import format_report, to_json
 
 ROOT = Path(__file__).resolve().parents[2]
 DATA = ROOT.parent / "shared" / "data"

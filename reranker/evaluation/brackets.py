@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from reranker.errors import InputError, TreeError
-from reranker.evalb import Gold, Parameters, SentenceScore, with_top_root
+from reranker.evaluation.corpus import Gold, Parameters, SentenceScore, with_top_root
 from reranker.trees.tree import Tree
 
 

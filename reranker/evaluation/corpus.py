@@ -10,9 +10,9 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from reranker.errors import InputError
-from reranker.evalb_parameters import Parameters
-from reranker.evalb_reader import with_top_root
-from reranker.evalb_sentence import Gold, SentenceScore, percentage, score_pair
+from reranker.evaluation.lines import with_top_root
+from reranker.evaluation.parameters import Parameters
+from reranker.evaluation.sentence import Gold, SentenceScore, percentage, score_pair
 
 __all__ = [
     "Gold",

@@ -10,7 +10,7 @@ import re
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
-from reranker.evalb_parameters import Parameters
+from reranker.evaluation.parameters import Parameters
 from reranker.trees.tree import ROOT_LABELS
 
 # An opening bracket with its label, and with its word if it closes right after one; a closing

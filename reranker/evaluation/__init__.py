@@ -1,0 +1,1 @@
+"""EVALB's figures and whether a difference of two of them is chance."""
