@@ -30,12 +30,12 @@ from benchmarks.scoring.vocabularies import resized
 from benchmarks.scoring.work import Work, work_per_token
 from benchmarks.stages import Stages
 from benchmarks.stretch import stretched
-from reranker.checkpoint import Checkpoint, load_checkpoint
+from reranker.checkpoints.checkpoint import Checkpoint, load_checkpoint
+from reranker.checkpoints.memory import keep_freed_memory
+from reranker.checkpoints.vocabulary import Vocabulary
 from reranker.errors import RerankError
-from reranker.memory import keep_freed_memory
 from reranker.models import Config, mixture
 from reranker.pipeline import Reranker
-from reranker.vocab import Vocabulary
 
 WHOLE = 2_416  # sentences of the Penn Treebank's section 23
 VOCABULARY = "ckpt/doc-forward.pt"  # gives words their numbers

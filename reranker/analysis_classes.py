@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from reranker.analysis_reading import LinearTree, Tick, perplexity, token_log_probabilities
 from reranker.analysis_report import aligned
-from reranker.checkpoint import Checkpoint
+from reranker.checkpoints.checkpoint import Checkpoint
+from reranker.checkpoints.vocabulary import EOS
 from reranker.trees.linearize import is_word
-from reranker.vocab import EOS
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

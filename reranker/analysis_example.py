@@ -12,9 +12,9 @@ import torch
 from reranker.analysis_attention import plain, reach_of
 from reranker.analysis_reading import LinearTree, at, perplexity, readings
 from reranker.analysis_report import aligned
-from reranker.checkpoint import Checkpoint
+from reranker.checkpoints.checkpoint import Checkpoint
+from reranker.checkpoints.vocabulary import EOS
 from reranker.errors import InputError
-from reranker.vocab import EOS
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

@@ -25,8 +25,8 @@ from reranker.analysis_rank import MatrixRank, Ranks, matrix_rank
 from reranker.analysis_reading import Tick, read_trees, token_count
 from reranker.analysis_report import Result, names
 from reranker.analysis_windows import Windows, point
-from reranker.checkpoint import Checkpoint, load_checkpoint
-from reranker.ensemble_file import named_models
+from reranker.checkpoints.checkpoint import Checkpoint, load_checkpoint
+from reranker.checkpoints.ensemble_file import named_models
 from reranker.errors import InputError
 
 logger = logging.getLogger(__name__)

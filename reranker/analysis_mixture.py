@@ -11,11 +11,11 @@ import torch
 
 from reranker.analysis_reading import LinearTree, Tick, readings
 from reranker.analysis_report import aligned
-from reranker.checkpoint import Checkpoint
+from reranker.checkpoints.checkpoint import Checkpoint
+from reranker.checkpoints.vocabulary import EOS
 from reranker.errors import InputError
 from reranker.models import LanguageModel
 from reranker.trees.linearize import is_word
-from reranker.vocab import EOS
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

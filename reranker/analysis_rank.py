@@ -14,7 +14,7 @@ from torch import Tensor
 from reranker.analysis_mixture import component_layers
 from reranker.analysis_reading import LinearTree, Tick, at, readings
 from reranker.analysis_report import aligned
-from reranker.checkpoint import Checkpoint
+from reranker.checkpoints.checkpoint import Checkpoint
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

@@ -12,12 +12,12 @@ import torch
 from torch import Tensor
 
 from reranker.batching import PADDING, whole_trees
-from reranker.checkpoint import Checkpoint
+from reranker.checkpoints.checkpoint import Checkpoint
+from reranker.checkpoints.vocabulary import EOS
 from reranker.models import Features
 from reranker.trees.linearize import FUNCTION_TAG, is_word, linearize
 from reranker.trees.tree import TRACE, Tree
 from reranker.trees.treebank import read_treebank
-from reranker.vocab import EOS
 
 UNTAGGED = "untagged"
 _BATCH_TOKENS = 4_096  # padding counted; bounds memory, unless one tree is longer

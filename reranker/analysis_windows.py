@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from reranker.analysis_reading import LinearTree, Tick, perplexity, token_log_probabilities
 from reranker.analysis_report import aligned
-from reranker.checkpoint import Checkpoint
+from reranker.checkpoints.checkpoint import Checkpoint
 from reranker.errors import InputError
 
 if TYPE_CHECKING:

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 
+from reranker.checkpoints.vocabulary import EOS
 from reranker.ensemble import Ensemble, Values
 from reranker.lanes import Call
 from reranker.ranking import TOKEN_SCORE_DECIMALS, Criterion, Scored, Weighing, perplexity
 from reranker.sentences import Sentence
-from reranker.vocab import EOS
 from reranker.winner import FEWEST, Contest
 
 # Some of a sentence's different candidates, by their places in Sentence.distinct.

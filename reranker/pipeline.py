@@ -10,14 +10,14 @@ from concurrent.futures import Future
 from importlib.metadata import version
 from typing import TYPE_CHECKING, Generic, TypeVar
 
-from reranker.checkpoint import Checkpoint, load_checkpoint
-from reranker.devices import Precision, devices, placed
+from reranker.checkpoints.checkpoint import Checkpoint, load_checkpoint
+from reranker.checkpoints.devices import Precision, devices, placed
+from reranker.checkpoints.ensemble_file import named_models
+from reranker.checkpoints.memory import keep_freed_memory
 from reranker.ensemble import Combination, Ensemble
-from reranker.ensemble_file import named_models
 from reranker.errors import RerankError, TreeError
 from reranker.judging import Judge
 from reranker.lanes import Call, Lanes, available_cores
-from reranker.memory import keep_freed_memory
 from reranker.nbest import NBest
 from reranker.nbest.data import RawCandidate, RawList
 from reranker.nbest.faithful import Source, accept

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import reranker.nbest_arguments as nbest_arguments
-from reranker.ensemble_file import named_models
+from reranker.checkpoints.ensemble_file import named_models
 from reranker.errors import InputError
 from reranker.files.output import Written, open_output, output_path
 from reranker.gold import GoldTable

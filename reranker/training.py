@@ -21,15 +21,20 @@ import torch
 from torch import Tensor
 
 from reranker.batching import PADDING, Batch, whole_trees
-from reranker.checkpoint import load_checkpoint, load_data, save_checkpoint, write_atomically
+from reranker.checkpoints.checkpoint import (
+    load_checkpoint,
+    load_data,
+    save_checkpoint,
+    write_atomically,
+)
+from reranker.checkpoints.memory import keep_freed_memory
+from reranker.checkpoints.vocabulary import Vocabulary, rare_words
 from reranker.errors import ConfigError
-from reranker.memory import keep_freed_memory
 from reranker.models import Features, LanguageModel, State
 from reranker.models.mixture import negative_log_likelihood
 from reranker.recipes import RECIPES, Recipe
 from reranker.training_config import TrainingConfig
 from reranker.training_log import TrainingLog
-from reranker.vocab import Vocabulary, rare_words
 from reranker.word_vectors import WordVectors, start_embedding
 
 STATE_INTERVAL = 45.0  # seconds

@@ -7,10 +7,10 @@ import sys
 import time
 from pathlib import Path
 
+from reranker.checkpoints.vocabulary import MOST_CLASSED
 from reranker.errors import InputError
 from reranker.trees.linearize import linearize
 from reranker.trees.treebank import read_treebank
-from reranker.vocab import MOST_CLASSED
 
 EXAMPLES = """examples:
   rerank train --config models/configs/small.toml --train train.mrg.gz --dev dev.mrg.gz \\

@@ -7,7 +7,7 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from reranker.ensemble_file import WeighedModels, named_models, write_ensemble_file
+from reranker.checkpoints.ensemble_file import WeighedModels, named_models, write_ensemble_file
 from reranker.errors import InputError
 from reranker.files.output import output_path
 from reranker.files.text import open_text

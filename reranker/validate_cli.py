@@ -10,7 +10,7 @@ from dataclasses import asdict, dataclass, field
 from typing import Any
 
 import reranker.nbest_arguments as nbest_arguments
-from reranker.ensemble_file import named_models
+from reranker.checkpoints.ensemble_file import named_models
 from reranker.files.output import open_whole
 from reranker.nbest import NBest
 
@@ -84,7 +84,7 @@ def run(arguments: argparse.Namespace) -> int:
 
 
 def _vocabularies(given: list[str]) -> dict[str, Callable[[str], bool]]:
-    from reranker.checkpoint import load_checkpoint
+    from reranker.checkpoints.checkpoint import load_checkpoint
 
     members = [load_checkpoint(path) for path in named_models(given).paths]
     return {member.name: member.vocabulary.is_unknown for member in members}

@@ -15,10 +15,10 @@ from numpy.typing import NDArray
 from torch import Tensor
 from torch.nn import functional
 
+from reranker.checkpoints.vocabulary import Vocabulary, class_number
 from reranker.errors import InputError
 from reranker.files.text import open_text
 from reranker.models import LanguageModel
-from reranker.vocab import Vocabulary, class_number
 
 _ROUNDS = 15
 _MOST_DIMENSIONS = 4_096

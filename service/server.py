@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 
 import structlog
 
-from reranker.ensemble_file import named_models
+from reranker.checkpoints.ensemble_file import named_models
 from reranker.errors import InputError
 from reranker.service import logs
 from reranker.service.errors import ServiceError
@@ -42,7 +42,7 @@ def run(arguments: argparse.Namespace) -> int:
     settings = load_settings(vars(arguments))
     named_models(settings.models, settings.combine)
     if settings.device not in ("auto", "cpu"):
-        from reranker.devices import devices
+        from reranker.checkpoints.devices import devices
 
         devices(settings.device)
     logs.configure(settings)

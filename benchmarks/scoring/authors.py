@@ -31,7 +31,7 @@ from torch.nn import functional
 from benchmarks.scoring.conversion import components_by_layer, to_authors
 from benchmarks.scoring.lists import Ids
 from reranker.batching import whole_trees
-from reranker.checkpoint import Checkpoint
+from reranker.checkpoints.checkpoint import Checkpoint
 from reranker.errors import RerankError
 from reranker.models import LanguageModel
 

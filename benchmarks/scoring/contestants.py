@@ -20,7 +20,7 @@ from torch import Tensor
 from benchmarks.scoring.authors import AuthorsScorer
 from benchmarks.scoring.lists import Ids, Sentence
 from reranker.batching import whole_trees
-from reranker.checkpoint import Checkpoint
+from reranker.checkpoints.checkpoint import Checkpoint
 from reranker.models import Features, LanguageModel
 from reranker.pipeline import Reranker
 

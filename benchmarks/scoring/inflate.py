@@ -15,9 +15,9 @@ from pathlib import Path
 import torch
 from torch import Tensor
 
-from reranker.checkpoint import load_checkpoint, save_checkpoint
+from reranker.checkpoints.checkpoint import load_checkpoint, save_checkpoint
+from reranker.checkpoints.vocabulary import Vocabulary
 from reranker.models import AwdLstmDoc, Config
-from reranker.vocab import Vocabulary
 
 VOCABULARY_SIZE = 6_922
 NEVER = -50.0  # the logit of a symbol that never comes

@@ -7,8 +7,8 @@ from dataclasses import replace
 from itertools import takewhile
 from typing import NamedTuple
 
+from reranker.checkpoints.vocabulary import Vocabulary
 from reranker.nbest import NBest, read_nbest
-from reranker.vocab import Vocabulary
 
 # Of each raw candidate as the parser listed it, duplicates included; each ends in <eos>.
 Ids = list[list[int]]

@@ -16,7 +16,7 @@ from benchmarks.scoring.setting import Setting, untrained
 from benchmarks.scoring.table import Table
 from benchmarks.scoring.vocabularies import resized
 from benchmarks.scoring.work import work_per_token
-from reranker.checkpoint import Checkpoint
+from reranker.checkpoints.checkpoint import Checkpoint
 from reranker.nbest import NBest
 
 LIST_SIZES = (5, 10, 50, 500)

@@ -11,11 +11,11 @@ import torch
 
 from benchmarks.scoring.lists import Sentence, encoded, read, sample
 from benchmarks.scoring.vocabularies import resized
-from reranker.checkpoint import Checkpoint, load_checkpoint
-from reranker.checkpoint_paths import checkpoint_paths
+from reranker.checkpoints.checkpoint import Checkpoint, load_checkpoint
+from reranker.checkpoints.paths import checkpoint_paths
+from reranker.checkpoints.vocabulary import Vocabulary
 from reranker.errors import RerankError
 from reranker.models import AwdLstmDoc, Config
-from reranker.vocab import Vocabulary
 
 LISTS = "../shared/data/nbest/gum_dev_50best.txt.gz"
 

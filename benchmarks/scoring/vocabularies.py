@@ -4,7 +4,13 @@ from __future__ import annotations
 
 from itertools import count, islice
 
-from reranker.vocab import EOS, UNKNOWN_CLOSING, UNKNOWN_OPENING, UNKNOWN_WORD, Vocabulary
+from reranker.checkpoints.vocabulary import (
+    EOS,
+    UNKNOWN_CLOSING,
+    UNKNOWN_OPENING,
+    UNKNOWN_WORD,
+    Vocabulary,
+)
 
 _NEEDED = (EOS, UNKNOWN_WORD, UNKNOWN_OPENING, UNKNOWN_CLOSING)
 

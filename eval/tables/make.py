@@ -31,7 +31,7 @@ from steps import checkpoint_path, scoring, training, waves
 from study import ROOT, Study, Table, to_toml
 from work import Work
 
-from reranker.checkpoint import load_checkpoint
+from reranker.checkpoints.checkpoint import load_checkpoint
 from reranker.errors import InputError, RerankError
 from reranker.files.output import open_whole
 

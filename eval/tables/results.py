@@ -23,9 +23,9 @@ from steps import checkpoint_path, lists_path, text_path
 from study import Row, Study, Table
 from work import Work
 
-from reranker.checkpoint import load_checkpoint
+from reranker.checkpoints.checkpoint import load_checkpoint
+from reranker.checkpoints.vocabulary import Vocabulary
 from reranker.evaluation.brackets import corpus_f1
-from reranker.vocab import Vocabulary
 
 
 @dataclass(frozen=True, slots=True)

@@ -15,11 +15,11 @@ from benchmarks.scoring.measure import interleaved
 from benchmarks.scoring.scaling import Case, scale, scaling_table
 from benchmarks.scoring.setting import Setting, untrained
 from benchmarks.scoring.table import Table, put_between_markers
-from reranker.checkpoint import Checkpoint
+from reranker.checkpoints.checkpoint import Checkpoint
+from reranker.checkpoints.vocabulary import Vocabulary
 from reranker.models import Config
 from reranker.nbest import Candidate, NBest
 from reranker.scoring import score_one_by_one
-from reranker.vocab import Vocabulary
 
 VOCABULARY = Vocabulary(["<eos>", "<unk>", "(<unk>", ")<unk>", "a", "b", "c"])
 EOS, A, B, C = 0, 4, 5, 6

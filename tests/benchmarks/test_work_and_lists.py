@@ -6,10 +6,10 @@ from benchmarks.scoring.lists import encoded, first, nodes, raw_tokens, sample
 from benchmarks.scoring.vocabularies import resized
 from benchmarks.scoring.work import work_per_token
 from benchmarks.stretch import stretched
+from reranker.checkpoints.vocabulary import Vocabulary
 from reranker.models import Config
 from reranker.nbest import Candidate, NBest
 from reranker.trie import Trie
-from reranker.vocab import Vocabulary
 
 EOS = 9
 # <eos> 1 2 and <eos> 1 3 share <eos> and 1; the third candidate repeats the first.

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 import torch
 
-from reranker.checkpoint import save_checkpoint
+from reranker.checkpoints.checkpoint import save_checkpoint
 from tests.reranker.ensembles import untrained
 
 

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import torch
 
-from reranker.checkpoint import Checkpoint
+from reranker.checkpoints.checkpoint import Checkpoint
+from reranker.checkpoints.vocabulary import Vocabulary
 from reranker.models import AwdLstmDoc, Config
 from reranker.trees.linearize import linearize
 from reranker.trees.tree import Tree
-from reranker.vocab import Vocabulary
 
 # One sentence, six analyses: 3 repeats 0 but for its tags, 4 and 5 differ from 0 in one bracket.
 _SUBJECT, _MAN, _WITH = "(NP (PRP We))", "(NP (DT the) (NN man))", "(PP (IN with) (NP (NNS eyes)))"

@@ -10,7 +10,8 @@ import torch
 from torch import Tensor
 
 from reranker.analysis_reading import LinearTree, linear_tree
-from reranker.checkpoint import Checkpoint
+from reranker.checkpoints.checkpoint import Checkpoint
+from reranker.checkpoints.vocabulary import Vocabulary
 from reranker.models import (
     Attention,
     AttentionConfig,
@@ -22,7 +23,6 @@ from reranker.models import (
 )
 from reranker.models.layer import LstmLayer
 from reranker.trees.tree import Tree
-from reranker.vocab import Vocabulary
 
 THE_DOG = "(S1 (NP (DT The) (NN dog)))"
 THE_DOG_BARKS = "(S1 (NP (DT The) (NN dog) (VBZ barks)))"

@@ -15,9 +15,9 @@ from reranker.analysis_attention import (
     reach_of,
 )
 from reranker.analysis_example import predict
-from reranker.checkpoint import Checkpoint
+from reranker.checkpoints.checkpoint import Checkpoint
+from reranker.checkpoints.vocabulary import Vocabulary
 from reranker.errors import InputError
-from reranker.vocab import Vocabulary
 from tests.models.settings import SETTINGS, build
 from tests.reranker.known_models import (
     THE_DOG,

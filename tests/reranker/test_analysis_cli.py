@@ -10,9 +10,9 @@ from typing import Any
 import pytest
 import torch
 
-from reranker.checkpoint import Checkpoint, save_checkpoint
+from reranker.checkpoints.checkpoint import Checkpoint, save_checkpoint
+from reranker.checkpoints.vocabulary import Vocabulary
 from reranker.cli import main
-from reranker.vocab import Vocabulary
 from tests.reranker.ensembles import untrained
 from tests.reranker.known_models import (
     THE_DOG,

@@ -8,7 +8,8 @@ from itertools import pairwise
 import numpy as np
 import pytest
 
-from reranker.checkpoint import Checkpoint
+from reranker.checkpoints.checkpoint import Checkpoint
+from reranker.checkpoints.vocabulary import Vocabulary
 from reranker.ensemble import Combination, Ensemble
 from reranker.errors import RerankError
 from reranker.files.text import TextInMemory
@@ -19,7 +20,6 @@ from reranker.scoring import score_one_by_one
 from reranker.sentences import Sentence
 from reranker.trees.linearize import linearize
 from reranker.trees.tree import Tree
-from reranker.vocab import Vocabulary
 from tests.reranker.ensembles import CANDIDATES, untrained
 from tests.reranker.small_files import bllip
 

@@ -16,7 +16,7 @@ import numpy as np
 import pytest
 import torch
 
-from reranker.checkpoint import load_checkpoint
+from reranker.checkpoints.checkpoint import load_checkpoint
 from reranker.ensemble import Ensemble
 from reranker.judging import Judge
 from reranker.lanes import Call, Lanes

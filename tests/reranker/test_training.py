@@ -15,7 +15,7 @@ import torch
 from torch import Tensor
 
 import reranker.training as training
-from reranker.checkpoint import load_checkpoint
+from reranker.checkpoints.checkpoint import load_checkpoint
 from reranker.errors import CheckpointError, ConfigError
 from reranker.models import AwdLstmDoc, Config
 from reranker.training import Progress, dev_perplexity, mixture_imbalance, train

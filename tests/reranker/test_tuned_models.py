@@ -9,8 +9,12 @@ from typing import Any
 import pytest
 
 from reranker import Reranker
+from reranker.checkpoints.ensemble_file import (
+    WeighedModels,
+    read_ensemble_file,
+    write_ensemble_file,
+)
 from reranker.cli import main
-from reranker.ensemble_file import WeighedModels, read_ensemble_file, write_ensemble_file
 from reranker.ranking import Weighing
 from tests.reranker.ensembles import CANDIDATES
 from tests.reranker.small_files import bllip, write

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from reranker.checkpoint import load_checkpoint
+from reranker.checkpoints.checkpoint import load_checkpoint
 from reranker.ensemble import Combination, Ensemble
 from reranker.judging import Judge
 from reranker.lanes import Call, Lanes

@@ -9,9 +9,9 @@ import pytest
 import torch
 from torch import Tensor
 
+from reranker.checkpoints.vocabulary import Vocabulary
 from reranker.errors import InputError
 from reranker.models import AwdLstmDoc, Config
-from reranker.vocab import Vocabulary
 from reranker.word_vectors import WordVectors, start_embedding
 from tests.reranker.small_files import write
 

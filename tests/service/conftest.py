@@ -9,7 +9,7 @@ import httpx
 import pytest
 import torch
 
-from reranker.checkpoint import save_checkpoint
+from reranker.checkpoints.checkpoint import save_checkpoint
 from tests.reranker.ensembles import untrained
 from tests.service.servers import Server, serving
 

@@ -13,7 +13,8 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
 import torch
 
 from reranker import Reranker
-from reranker.checkpoint import Checkpoint
+from reranker.checkpoints.checkpoint import Checkpoint
+from reranker.checkpoints.vocabulary import Vocabulary
 from reranker.models import AwdLstmDoc, Config
 from reranker.nbest.data import RawCandidate, RawList
 from reranker.nbest.faithful import Source, accept
@@ -21,7 +22,6 @@ from reranker.nbest.notation import Notation
 from reranker.service.queue import score_in_parts
 from reranker.trees.linearize import linearize
 from reranker.trees.tree import Tree
-from reranker.vocab import Vocabulary
 
 trees = [f"(S (NN a{number}) (NN b))" for number in range(3000)]
 vocabulary = Vocabulary.build([linearize(Tree.from_string(tree)) for tree in trees], 1)

@@ -27,7 +27,7 @@ import pytest
 import torch
 
 from reranker import Reranker
-from reranker.checkpoint import save_checkpoint
+from reranker.checkpoints.checkpoint import save_checkpoint
 from reranker.nbest import Candidate, NBest, read_nbest
 from reranker.nbest.detect import FORMATS
 from reranker.ranking import Ranking, Scored, Weighing, rank

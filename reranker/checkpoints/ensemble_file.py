@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from reranker.checkpoint_paths import checkpoint_paths
+from reranker.checkpoints.paths import checkpoint_paths
 from reranker.errors import InputError, RerankError
 from reranker.files.output import open_whole
 from reranker.ranking import Weighing

@@ -8,7 +8,7 @@ from typing import Literal
 
 import torch
 
-from reranker.checkpoint import Checkpoint
+from reranker.checkpoints.checkpoint import Checkpoint
 from reranker.errors import InputError
 
 Precision = Literal["exact", "fast"]

@@ -10,10 +10,15 @@ from typing import Any
 import pytest
 import torch
 
-from reranker.checkpoint import load_checkpoint, load_data, save_checkpoint, write_atomically
+from reranker.checkpoints.checkpoint import (
+    load_checkpoint,
+    load_data,
+    save_checkpoint,
+    write_atomically,
+)
+from reranker.checkpoints.vocabulary import Vocabulary
 from reranker.errors import CheckpointError
 from reranker.models import AwdLstmDoc, Config
-from reranker.vocab import Vocabulary
 
 VOCABULARY = Vocabulary(["<eos>", "<unk>", "(<unk>", ")<unk>", "(S", ")S", "it", "runs"])
 CONFIG = Config(

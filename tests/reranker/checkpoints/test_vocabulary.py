@@ -4,9 +4,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from reranker.checkpoints.vocabulary import EOS, Vocabulary, class_number, rare_words, unknown_class
 from reranker.trees.linearize import linearize
 from reranker.trees.tree import Tree
-from reranker.vocab import EOS, Vocabulary, class_number, rare_words, unknown_class
 
 
 def vocabulary_of(*words_and_symbols: str) -> Vocabulary:

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from reranker.ensemble_file import (
+from reranker.checkpoints.ensemble_file import (
     WeighedModels,
     named_models,
     read_ensemble_file,

@@ -12,9 +12,9 @@ from typing import Any
 
 import torch
 
+from reranker.checkpoints.vocabulary import MOST_CLASSED, Vocabulary
 from reranker.errors import CheckpointError
 from reranker.models import ARCHITECTURES, LanguageModel
-from reranker.vocab import MOST_CLASSED, Vocabulary
 
 FORMAT = "parse-reranker checkpoint"
 VERSION = 2  # 1 had no word classes and no backward models

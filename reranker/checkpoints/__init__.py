@@ -1,0 +1,1 @@
+"""Models in files: settings, vocabulary and weights, and ensembles of them."""
