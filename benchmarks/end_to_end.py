@@ -21,7 +21,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from reranker.nbest import NBest, read_nbest
-from reranker.sentences import Sentence
+from reranker.scoring.distinct import Sentence
 
 
 def main() -> None:

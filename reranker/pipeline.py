@@ -14,16 +14,16 @@ from reranker.checkpoints.checkpoint import Checkpoint, load_checkpoint
 from reranker.checkpoints.devices import Precision, devices, placed
 from reranker.checkpoints.ensemble_file import named_models
 from reranker.checkpoints.memory import keep_freed_memory
-from reranker.ensemble import Combination, Ensemble
 from reranker.errors import RerankError, TreeError
-from reranker.judging import Judge
-from reranker.lanes import Call, Lanes, available_cores
 from reranker.nbest import NBest
 from reranker.nbest.data import RawCandidate, RawList
 from reranker.nbest.faithful import Source, accept
 from reranker.nbest.notation import Notation
 from reranker.ranking import Criterion, Ranking, Scored, Weighing, rank
-from reranker.sentences import Sentence, batches
+from reranker.scoring.distinct import Sentence, batches
+from reranker.scoring.ensemble import Combination, Ensemble
+from reranker.scoring.judging import Judge
+from reranker.scoring.lanes import Call, Lanes, available_cores
 from reranker.trees.tree import Tree
 
 if TYPE_CHECKING:
@@ -153,7 +153,7 @@ class Reranker:
         ``weighing`` says, else ``self.weighing``.
 
         Where only the ``top`` best are wanted, the rankings hold these alone, and most of the
-        others are never scored exactly (reranker.winner).
+        others are never scored exactly (reranker.scoring.winner).
         """
         weighing = weighing or self.weighing
         judge = Judge(self._ensemble, weighing.criterion, token_scores)

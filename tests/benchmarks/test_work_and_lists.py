@@ -9,7 +9,7 @@ from benchmarks.stretch import stretched
 from reranker.checkpoints.vocabulary import Vocabulary
 from reranker.models import Config
 from reranker.nbest import Candidate, NBest
-from reranker.trie import Trie
+from reranker.scoring.trie import Trie
 
 EOS = 9
 # <eos> 1 2 and <eos> 1 3 share <eos> and 1; the third candidate repeats the first.

@@ -26,7 +26,7 @@ from reranker.analysis_report import aligned, names
 from reranker.analysis_windows import Point, Windows, point
 from reranker.errors import InputError
 from reranker.models import AwdLstmDoc, Config
-from reranker.scoring import score_one_by_one
+from reranker.scoring.walk import score_one_by_one
 from reranker.trees.tree import Tree
 from tests.models.settings import SETTINGS, build
 from tests.reranker.ensembles import CANDIDATES, untrained

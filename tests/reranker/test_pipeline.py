@@ -11,7 +11,7 @@ from reranker.errors import RerankError
 from reranker.nbest import Candidate, NBest
 from reranker.pipeline import Reranker
 from reranker.ranking import Ranking, Weighing
-from reranker.scoring import score_one_by_one
+from reranker.scoring.walk import score_one_by_one
 from reranker.trees.linearize import linearize, linearize_text
 from reranker.trees.tree import Tree
 from tests.reranker.ensembles import CANDIDATES, untrained

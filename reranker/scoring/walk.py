@@ -15,10 +15,10 @@ from numpy.typing import NDArray
 from torch import Tensor
 from torch.nn import functional
 
-from reranker.lanes import Call
 from reranker.models import LanguageModel, mixture
 from reranker.models.coarse import Coarse
-from reranker.trie import Numbers, Trie
+from reranker.scoring.lanes import Call
+from reranker.scoring.trie import Numbers, Trie
 
 # Rows of one step and one decoding; bounds memory however many candidates there are.
 MAX_ROWS = 2_048

@@ -4,7 +4,7 @@ import random
 
 import numpy as np
 
-from reranker.trie import Trie
+from reranker.scoring.trie import Trie
 
 
 def test_by_hand() -> None:

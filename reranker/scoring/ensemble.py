@@ -13,11 +13,11 @@ from numpy.typing import NDArray
 from reranker.checkpoints.checkpoint import Checkpoint
 from reranker.checkpoints.vocabulary import Vocabulary
 from reranker.errors import RerankError
-from reranker.lanes import Call, Lanes
 from reranker.models import LanguageModel
 from reranker.models.coarse import Coarse, coarse_output
-from reranker.scoring import Walk, edge_log_probabilities
-from reranker.trie import Trie
+from reranker.scoring.lanes import Call, Lanes
+from reranker.scoring.trie import Trie
+from reranker.scoring.walk import Walk, edge_log_probabilities
 
 Combination = Literal["sum", "average"]
 Values = NDArray[np.float64]

@@ -6,15 +6,15 @@ import numpy as np
 import pytest
 import torch
 
-import reranker.scoring as scoring
-from reranker.lanes import Call, Stopped
+import reranker.scoring.walk as scoring
 from reranker.models import AwdLstmDoc
 from reranker.models.awd_lstm_doc import Config
 from reranker.models.coarse import coarse_output
-from reranker.scoring import Walk, edge_log_probabilities, score_one_by_one
+from reranker.scoring.lanes import Call, Stopped
+from reranker.scoring.trie import Trie
+from reranker.scoring.walk import Walk, edge_log_probabilities, score_one_by_one
 from reranker.trees.linearize import linearize
 from reranker.trees.tree import Tree
-from reranker.trie import Trie
 from tests.reranker.ensembles import CANDIDATES, untrained
 
 MEMBER = untrained(1)

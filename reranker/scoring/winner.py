@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 
 from reranker.ranking import Scored, Weighing, mixed_score
-from reranker.sentences import Sentence
+from reranker.scoring.distinct import Sentence
 
 # Lists with fewer different candidates are scored as a whole: bounds would not pay.
 FEWEST = 8

@@ -1,7 +1,7 @@
 from __future__ import annotations
 
 from reranker.nbest import Candidate, NBest
-from reranker.sentences import Sentence, batches
+from reranker.scoring.distinct import Sentence, batches
 from reranker.trees.linearize import linearize_text
 
 

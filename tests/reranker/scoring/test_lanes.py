@@ -6,7 +6,7 @@ from functools import partial
 
 import pytest
 
-from reranker.lanes import Call, Lanes, Stopped, available_cores
+from reranker.scoring.lanes import Call, Lanes, Stopped, available_cores
 
 
 def test_jobs_run_side_by_side_and_answer_in_order() -> None:

@@ -6,11 +6,11 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 
 from reranker.checkpoints.vocabulary import EOS
-from reranker.ensemble import Ensemble, Values
-from reranker.lanes import Call
 from reranker.ranking import TOKEN_SCORE_DECIMALS, Criterion, Scored, Weighing, perplexity
-from reranker.sentences import Sentence
-from reranker.winner import FEWEST, Contest
+from reranker.scoring.distinct import Sentence
+from reranker.scoring.ensemble import Ensemble, Values
+from reranker.scoring.lanes import Call
+from reranker.scoring.winner import FEWEST, Contest
 
 # Some of a sentence's different candidates, by their places in Sentence.distinct.
 Wanted = Mapping[Sentence, Iterable[int]]

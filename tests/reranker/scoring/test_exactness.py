@@ -17,14 +17,14 @@ import pytest
 import torch
 
 from reranker.checkpoints.checkpoint import load_checkpoint
-from reranker.ensemble import Ensemble
-from reranker.judging import Judge
-from reranker.lanes import Call, Lanes
 from reranker.models import LanguageModel
 from reranker.nbest import NBest, read_nbest
 from reranker.pipeline import Reranker
 from reranker.ranking import Weighing, rank
-from reranker.sentences import Sentence
+from reranker.scoring.distinct import Sentence
+from reranker.scoring.ensemble import Ensemble
+from reranker.scoring.judging import Judge
+from reranker.scoring.lanes import Call, Lanes
 
 ROOT = Path(__file__).parents[2]
 DATA = ROOT.parent / "shared/data/nbest"

@@ -9,14 +9,14 @@ from pathlib import Path
 import pytest
 
 from reranker.checkpoints.checkpoint import load_checkpoint
-from reranker.ensemble import Combination, Ensemble
-from reranker.judging import Judge
-from reranker.lanes import Call, Lanes
 from reranker.nbest import Candidate, NBest, read_nbest
 from reranker.ranking import Scored, Weighing, rank
-from reranker.sentences import Sentence
+from reranker.scoring.distinct import Sentence
+from reranker.scoring.ensemble import Combination, Ensemble
+from reranker.scoring.judging import Judge
+from reranker.scoring.lanes import Call, Lanes
+from reranker.scoring.winner import Contest
 from reranker.trees.linearize import linearize_text
-from reranker.winner import Contest
 
 ROOT = Path(__file__).parents[2]
 # Of one vocabulary, so that they can be averaged.

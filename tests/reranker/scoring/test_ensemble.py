@@ -10,14 +10,14 @@ import pytest
 
 from reranker.checkpoints.checkpoint import Checkpoint
 from reranker.checkpoints.vocabulary import Vocabulary
-from reranker.ensemble import Combination, Ensemble
 from reranker.errors import RerankError
 from reranker.files.text import TextInMemory
-from reranker.judging import Judge
-from reranker.lanes import Call, Lanes
 from reranker.nbest import read_nbest
-from reranker.scoring import score_one_by_one
-from reranker.sentences import Sentence
+from reranker.scoring.distinct import Sentence
+from reranker.scoring.ensemble import Combination, Ensemble
+from reranker.scoring.judging import Judge
+from reranker.scoring.lanes import Call, Lanes
+from reranker.scoring.walk import score_one_by_one
 from reranker.trees.linearize import linearize
 from reranker.trees.tree import Tree
 from tests.reranker.ensembles import CANDIDATES, untrained

@@ -1,0 +1,1 @@
+"""Log-probabilities of candidates under an ensemble."""
