@@ -14,8 +14,8 @@ from reranker.files.text import open_text
 
 if TYPE_CHECKING:
     from reranker.ranking import Weighing
-    from reranker.tuning import Outcome
-    from reranker.tuning_lists import ScoredLists
+    from reranker.tuning.choosing import Outcome
+    from reranker.tuning.lists import ScoredLists
 
 EXAMPLES = """examples:
   rerank --nbest dev.txt --models ckpt/*.pt --output ranked --out dev.jsonl
@@ -72,8 +72,8 @@ def run(arguments: argparse.Namespace) -> int:
     save = output_path(arguments.save, [*inputs, *paths])
     picture = output_path(arguments.plot, [*inputs, *paths])
 
-    from reranker.tuning import choose, outcomes
-    from reranker.tuning_lists import read_scored
+    from reranker.tuning.choosing import choose, outcomes
+    from reranker.tuning.lists import read_scored
 
     with open_text(arguments.ranked) as ranked, open_text(arguments.gold) as gold:
         lists = read_scored(ranked, gold, arguments.gold_tags)
@@ -87,7 +87,7 @@ def run(arguments: argparse.Namespace) -> int:
     chosen = choose(found)
     summary = _print_outcomes(lists, found, chosen)
     if picture is not None:
-        from reranker.tuning_plot import plot
+        from reranker.tuning.plot import plot
 
         plot(picture, lists, chosen.weighing)
     if save is not None:
@@ -98,7 +98,7 @@ def run(arguments: argparse.Namespace) -> int:
 
 def _print_sweep(lists: ScoredLists) -> None:
     from reranker.evaluation.brackets import corpus_f1
-    from reranker.tuning import sweep
+    from reranker.tuning.choosing import sweep
 
     half = (len(lists) + 1) // 2
     parts = [part for part in (lists[:half], lists[half:], lists) if len(part)]

@@ -19,9 +19,9 @@ from reranker.evaluation.brackets import corpus_f1
 from reranker.evaluation.significance import compare
 from reranker.files.text import open_text
 from reranker.ranking import Weighing
-from reranker.tuning import cross_validated
-from reranker.tuning_lists import ScoredLists, read_scored
-from reranker.tuning_search import tune
+from reranker.tuning.choosing import cross_validated
+from reranker.tuning.lists import ScoredLists, read_scored
+from reranker.tuning.search import tune
 
 FOLDS = 10
 Counts = NDArray[np.int64]

@@ -7,8 +7,8 @@ from pathlib import Path
 from reranker.errors import InputError, RerankError
 from reranker.evaluation.brackets import corpus_f1
 from reranker.ranking import Weighing
-from reranker.tuning_lists import ScoredLists
-from reranker.tuning_search import f1_by_lm_weight
+from reranker.tuning.lists import ScoredLists
+from reranker.tuning.search import f1_by_lm_weight
 
 
 def plot(path: Path, lists: ScoredLists, chosen: Weighing) -> None:

@@ -14,8 +14,8 @@ from numpy.typing import NDArray
 from reranker.evaluation.brackets import corpus_f1
 from reranker.evaluation.significance import randomisation_p
 from reranker.ranking import Weighing
-from reranker.tuning_lists import ScoredLists
-from reranker.tuning_search import tune
+from reranker.tuning.lists import ScoredLists
+from reranker.tuning.search import tune
 
 WEIGHTS = tuple(round(step * 0.05, 2) for step in range(21))
 

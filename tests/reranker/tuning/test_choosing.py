@@ -13,8 +13,8 @@ from reranker.cli import main
 from reranker.evaluation.brackets import corpus_f1
 from reranker.nbest import Candidate, NBest
 from reranker.ranking import Scored, Weighing, rank
-from reranker.tuning import choose, cross_validated, outcomes
-from reranker.tuning_lists import read_scored
+from reranker.tuning.choosing import choose, cross_validated, outcomes
+from reranker.tuning.lists import read_scored
 from tests.reranker.tuned_lists import (
     BEST,
     GOLD,

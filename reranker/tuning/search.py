@@ -13,7 +13,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from reranker.ranking import Weighing
-from reranker.tuning_lists import Array, ScoredLists
+from reranker.tuning.lists import Array, ScoredLists
 
 # Steps on a line; its best point is the middle of the window, this share of the line on either
 # side, with the best mean F1: what is best by a hair between two worse ones is chance.

@@ -1,0 +1,1 @@
+"""The best weights for scored lists with gold trees."""
