@@ -11,10 +11,10 @@ from typing import NamedTuple
 import torch
 from torch import Tensor
 
-from reranker.batching import PADDING, whole_trees
 from reranker.checkpoints.checkpoint import Checkpoint
 from reranker.checkpoints.vocabulary import EOS
 from reranker.models import Features
+from reranker.training.batches import PADDING, whole_trees
 from reranker.trees.linearize import FUNCTION_TAG, is_word, linearize
 from reranker.trees.tree import TRACE, Tree
 from reranker.trees.treebank import read_treebank

@@ -76,9 +76,9 @@ def run(arguments: argparse.Namespace) -> int:
     import torch
     from tqdm import tqdm
 
-    from reranker.training import Progress, train
-    from reranker.training_config import TrainingConfig
-    from reranker.word_vectors import WordVectors
+    from reranker.training.config import TrainingConfig
+    from reranker.training.loop import Progress, train
+    from reranker.training.word_vectors import WordVectors
 
     config = TrainingConfig.from_file(
         arguments.config,

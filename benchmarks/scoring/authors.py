@@ -30,10 +30,10 @@ from torch.nn import functional
 
 from benchmarks.scoring.conversion import components_by_layer, to_authors
 from benchmarks.scoring.lists import Ids
-from reranker.batching import whole_trees
 from reranker.checkpoints.checkpoint import Checkpoint
 from reranker.errors import RerankError
 from reranker.models import LanguageModel
+from reranker.training.batches import whole_trees
 
 GIGABYTE = 1 << 30
 # Their forward holds logits, softmaxes and weighted softmaxes at once, all [T, B, J, V] in float32.

@@ -19,10 +19,10 @@ from torch import Tensor
 
 from benchmarks.scoring.authors import AuthorsScorer
 from benchmarks.scoring.lists import Ids, Sentence
-from reranker.batching import whole_trees
 from reranker.checkpoints.checkpoint import Checkpoint
 from reranker.models import Features, LanguageModel
 from reranker.pipeline import Reranker
+from reranker.training.batches import whole_trees
 
 Scores = list[NDArray[np.float64]]
 Scorer = Callable[[Sequence[Sentence]], Scores]

@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any, Literal, TypeVar, get_args
 
 from reranker.errors import InputError
-from reranker.training_config import TrainingConfig
+from reranker.training.config import TrainingConfig
 
 Kind = Literal["F1", "perplexity"]
 ROOT = Path(__file__).resolve().parents[2]

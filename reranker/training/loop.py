@@ -20,7 +20,6 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from reranker.batching import PADDING, Batch, whole_trees
 from reranker.checkpoints.checkpoint import (
     load_checkpoint,
     load_data,
@@ -32,10 +31,11 @@ from reranker.checkpoints.vocabulary import Vocabulary, rare_words
 from reranker.errors import ConfigError
 from reranker.models import Features, LanguageModel, State
 from reranker.models.mixture import negative_log_likelihood
-from reranker.recipes import RECIPES, Recipe
-from reranker.training_config import TrainingConfig
-from reranker.training_log import TrainingLog
-from reranker.word_vectors import WordVectors, start_embedding
+from reranker.training.batches import PADDING, Batch, whole_trees
+from reranker.training.config import TrainingConfig
+from reranker.training.log import TrainingLog
+from reranker.training.recipes import RECIPES, Recipe
+from reranker.training.word_vectors import WordVectors, start_embedding
 
 STATE_INTERVAL = 45.0  # seconds
 _LOG_INTERVAL = 50  # batches

@@ -6,7 +6,7 @@ import torch
 
 from reranker.errors import ConfigError
 from reranker.models import ARCHITECTURES
-from reranker.training_config import TrainingConfig
+from reranker.training.config import TrainingConfig
 
 CONFIGS = Path(__file__).parents[2] / "models/configs"
 

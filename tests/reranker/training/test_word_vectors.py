@@ -12,7 +12,7 @@ from torch import Tensor
 from reranker.checkpoints.vocabulary import Vocabulary
 from reranker.errors import InputError
 from reranker.models import AwdLstmDoc, Config
-from reranker.word_vectors import WordVectors, start_embedding
+from reranker.training.word_vectors import WordVectors, start_embedding
 from tests.reranker.small_files import write
 
 GLOVE = "the 0.5 -1\nCat 2 1e-1\n, 0 0\n"
@@ -131,7 +131,7 @@ def test_classes_are_the_same_whatever_computes_them(monkeypatch: pytest.MonkeyP
     some = WordVectors(words, torch.randn(len(words), 8))
     expected = some.classes(set(words[::2]), 12)
     assert set(expected.values()) == set(range(12))
-    monkeypatch.setattr("reranker.word_vectors._PRODUCTS", 40)
+    monkeypatch.setattr("reranker.training.word_vectors._PRODUCTS", 40)
     assert some.classes(set(words[::2]), 12) == expected
 
 

@@ -14,13 +14,13 @@ import pytest
 import torch
 from torch import Tensor
 
-import reranker.training as training
+import reranker.training.loop as training
 from reranker.checkpoints.checkpoint import load_checkpoint
 from reranker.errors import CheckpointError, ConfigError
 from reranker.models import AwdLstmDoc, Config
-from reranker.training import Progress, dev_perplexity, mixture_imbalance, train
-from reranker.training_config import TrainingConfig
-from reranker.training_log import TrainingLog
+from reranker.training.config import TrainingConfig
+from reranker.training.log import TrainingLog
+from reranker.training.loop import Progress, dev_perplexity, mixture_imbalance, train
 from tests.reranker.toy_trees import DEV, TREES, tree
 
 MODEL: dict[str, Any] = {

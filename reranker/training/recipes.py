@@ -1,7 +1,7 @@
 """The two ways to train: which batches come, what a step does, what an evaluation decides.
 
 A recipe owns its optimiser and its batches and can hand out and take back all it has learned
-(``state``), so that the loop in ``reranker.training`` knows one kind of run only.
+(``state``), so that the loop in ``reranker.training.loop`` knows one kind of run only.
 """
 
 from __future__ import annotations
@@ -13,9 +13,9 @@ from typing import Any, Protocol
 import torch
 from torch import Tensor
 
-from reranker.batching import Batch, StreamBatches, TreeBatches
 from reranker.models import LanguageModel
-from reranker.training_config import TrainingConfig
+from reranker.training.batches import Batch, StreamBatches, TreeBatches
+from reranker.training.config import TrainingConfig
 
 
 class Recipe(Protocol):

@@ -8,10 +8,10 @@ import pytest
 import torch
 from torch import Tensor
 
-from reranker.batching import Batch
 from reranker.models import AwdLstmDoc, Config, LanguageModel
-from reranker.recipes import FastRecipe, PaperRecipe
-from reranker.training_config import TrainingConfig
+from reranker.training.batches import Batch
+from reranker.training.config import TrainingConfig
+from reranker.training.recipes import FastRecipe, PaperRecipe
 
 CONFIGS = sorted((Path(__file__).parents[2] / "models" / "configs").glob("*.toml"))
 SIZES: dict[str, Any] = {"embedding_size": 4, "hidden_sizes": (4,), "components": ()}

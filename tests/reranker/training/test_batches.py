@@ -6,8 +6,8 @@ import pytest
 import torch
 from torch import Tensor
 
-from reranker.batching import PADDING, Batch, StreamBatches, TreeBatches, whole_trees
 from reranker.errors import ConfigError
+from reranker.training.batches import PADDING, Batch, StreamBatches, TreeBatches, whole_trees
 
 EOS = 0
 

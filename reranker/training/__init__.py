@@ -1,0 +1,1 @@
+"""``rerank train``: a language model from a treebank."""
