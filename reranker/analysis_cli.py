@@ -9,7 +9,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import NamedTuple
 
-from reranker.analysis_report import new_figure, save_figure
+from reranker.analysis.report import new_figure, save_figure
 from reranker.files.output import output_path
 
 EXAMPLES = """examples:
@@ -45,7 +45,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     """Print an analysis; returns the exit code."""
-    from reranker.analysis_job import analysed
+    from reranker.analysis.kinds import analysed
 
     given = [getattr(arguments, name, []) for name in ("models", "trees", "runs")]
     picture = output_path(arguments.plot, [file for files in given for file in files])

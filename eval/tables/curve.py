@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from reranker.analysis_report import new_figure, save_figure
+from reranker.analysis.report import new_figure, save_figure
 from reranker.errors import InputError, RerankError
 
 if TYPE_CHECKING:

@@ -9,7 +9,7 @@ from collections.abc import Sequence
 import torch
 from torch import Tensor
 
-from reranker.analysis_reading import LinearTree, linear_tree
+from reranker.analysis.readings import LinearTree, linear_tree
 from reranker.checkpoints.checkpoint import Checkpoint
 from reranker.checkpoints.vocabulary import Vocabulary
 from reranker.models import (

@@ -12,18 +12,18 @@ from pathlib import Path
 import pytest
 import torch
 
-from reranker.analysis_classes import broad_class, totals_by_class
-from reranker.analysis_curves import Evaluation, read_curves, read_log
-from reranker.analysis_mixture import component_layers, mixture_weights
-from reranker.analysis_rank import MatrixRank, matrix_rank
-from reranker.analysis_reading import (
+from reranker.analysis.classes import broad_class, totals_by_class
+from reranker.analysis.curves import Evaluation, read_curves, read_log
+from reranker.analysis.mixture import component_layers, mixture_weights
+from reranker.analysis.rank import MatrixRank, matrix_rank
+from reranker.analysis.readings import (
     LinearTree,
     linear_tree,
     read_trees,
     token_log_probabilities,
 )
-from reranker.analysis_report import aligned, names
-from reranker.analysis_windows import Point, Windows, point
+from reranker.analysis.report import aligned, names
+from reranker.analysis.windows import Point, Windows, point
 from reranker.errors import InputError
 from reranker.models import AwdLstmDoc, Config
 from reranker.scoring.walk import score_one_by_one

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
-from reranker.analysis_report import aligned, names
+from reranker.analysis.report import aligned, names
 from reranker.errors import InputError
 from reranker.files.text import open_text
 

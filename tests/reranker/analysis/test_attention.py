@@ -7,14 +7,14 @@ from dataclasses import replace
 
 import pytest
 
-from reranker.analysis_attention import (
+from reranker.analysis.attention import (
     Reach,
     attention_at,
     attention_by_position,
     random_places,
     reach_of,
 )
-from reranker.analysis_example import predict
+from reranker.analysis.example import predict
 from reranker.checkpoints.checkpoint import Checkpoint
 from reranker.checkpoints.vocabulary import Vocabulary
 from reranker.errors import InputError

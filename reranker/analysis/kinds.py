@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterator
 
 from tqdm import tqdm
 
-from reranker.analysis_attention import (
+from reranker.analysis.attention import (
     AttentionByPosition,
     AttentionSample,
     attention_at,
@@ -17,14 +17,14 @@ from reranker.analysis_attention import (
     checked_reach,
     random_places,
 )
-from reranker.analysis_classes import ClassPerplexities, broad_class, totals_by_class
-from reranker.analysis_curves import read_curves
-from reranker.analysis_example import Example, predict
-from reranker.analysis_mixture import LayerWeights, Variation, Weights, mixture_weights
-from reranker.analysis_rank import MatrixRank, Ranks, matrix_rank
-from reranker.analysis_reading import Tick, read_trees, token_count
-from reranker.analysis_report import Result, names
-from reranker.analysis_windows import Windows, point
+from reranker.analysis.classes import ClassPerplexities, broad_class, totals_by_class
+from reranker.analysis.curves import read_curves
+from reranker.analysis.example import Example, predict
+from reranker.analysis.mixture import LayerWeights, Variation, Weights, mixture_weights
+from reranker.analysis.rank import MatrixRank, Ranks, matrix_rank
+from reranker.analysis.readings import Tick, read_trees, token_count
+from reranker.analysis.report import Result, names
+from reranker.analysis.windows import Windows, point
 from reranker.checkpoints.checkpoint import Checkpoint, load_checkpoint
 from reranker.checkpoints.ensemble_file import named_models
 from reranker.errors import InputError

@@ -8,8 +8,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from reranker.analysis_reading import LinearTree, Tick, perplexity, token_log_probabilities
-from reranker.analysis_report import aligned
+from reranker.analysis.readings import LinearTree, Tick, perplexity, token_log_probabilities
+from reranker.analysis.report import aligned
 from reranker.checkpoints.checkpoint import Checkpoint
 from reranker.errors import InputError
 

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any
 
 import torch
 
-from reranker.analysis_reading import LinearTree, Tick, readings
-from reranker.analysis_report import aligned
+from reranker.analysis.readings import LinearTree, Tick, readings
+from reranker.analysis.report import aligned
 from reranker.checkpoints.checkpoint import Checkpoint
 from reranker.checkpoints.vocabulary import EOS
 from reranker.errors import InputError

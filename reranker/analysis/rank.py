@@ -11,9 +11,9 @@ from typing import TYPE_CHECKING, Any
 import torch
 from torch import Tensor
 
-from reranker.analysis_mixture import component_layers
-from reranker.analysis_reading import LinearTree, Tick, at, readings
-from reranker.analysis_report import aligned
+from reranker.analysis.mixture import component_layers
+from reranker.analysis.readings import LinearTree, Tick, at, readings
+from reranker.analysis.report import aligned
 from reranker.checkpoints.checkpoint import Checkpoint
 
 if TYPE_CHECKING:

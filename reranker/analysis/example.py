@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING, Any
 
 import torch
 
-from reranker.analysis_attention import plain, reach_of
-from reranker.analysis_reading import LinearTree, at, perplexity, readings
-from reranker.analysis_report import aligned
+from reranker.analysis.attention import plain, reach_of
+from reranker.analysis.readings import LinearTree, at, perplexity, readings
+from reranker.analysis.report import aligned
 from reranker.checkpoints.checkpoint import Checkpoint
 from reranker.checkpoints.vocabulary import EOS
 from reranker.errors import InputError

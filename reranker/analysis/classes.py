@@ -6,8 +6,8 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from reranker.analysis_reading import LinearTree, Tick, perplexity, token_log_probabilities
-from reranker.analysis_report import aligned
+from reranker.analysis.readings import LinearTree, Tick, perplexity, token_log_probabilities
+from reranker.analysis.report import aligned
 from reranker.checkpoints.checkpoint import Checkpoint
 from reranker.checkpoints.vocabulary import EOS
 from reranker.trees.linearize import is_word

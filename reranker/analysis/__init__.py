@@ -1,0 +1,1 @@
+"""``rerank analyse``: what models do, in the papers' tables and figures."""
