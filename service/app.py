@@ -22,6 +22,7 @@ from starlette.exceptions import HTTPException
 from starlette.middleware.cors import CORSMiddleware
 
 from reranker import Reranker
+from reranker.commands.validate import SHOWN_WORDS, Report, count
 from reranker.nbest import FORMATS, NBest
 from reranker.service import answers, openapi, schemas
 from reranker.service.bodies import (
@@ -39,7 +40,6 @@ from reranker.service.lifecycle import Service
 from reranker.service.lists import read_lists, read_trees
 from reranker.service.middleware import Front, KeyCheck
 from reranker.service.settings import Settings
-from reranker.validate_cli import SHOWN_WORDS, Report, count
 
 _PAGE = Path(__file__).parent / "page"
 _SCORE_BODY = TypeAdapter(schemas.ScoreRequest)

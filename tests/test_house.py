@@ -68,7 +68,7 @@ def test_help_answers_at_once(arguments: list[str]) -> None:
     )
     # Each import is a line "import time: self | cumulative | name" on standard error.
     imported = {line.rpartition("|")[2].strip() for line in done.stderr.splitlines()}
-    assert "reranker.cli" in imported
+    assert "reranker.commands.main" in imported
     assert not imported & {"torch", "numpy", "PYEVALB", "nltk", "matplotlib", "tensorboard"}
     assert done.stdout.startswith("usage: rerank")
 

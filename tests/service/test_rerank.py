@@ -11,7 +11,7 @@ from typing import Any
 import httpx
 import pytest
 
-from reranker.cli import main
+from reranker.commands.main import main
 from reranker.service import schemas
 from tests.reranker.ensembles import CANDIDATES
 from tests.service.conftest import EXAMPLE

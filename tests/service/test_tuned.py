@@ -11,8 +11,8 @@ import pytest
 
 from reranker import Reranker
 from reranker.checkpoints.ensemble_file import WeighedModels, write_ensemble_file
-from reranker.cli import main
 from reranker.client import Client
+from reranker.commands.main import main
 from reranker.ranking import Weighing
 from tests.reranker.ensembles import CANDIDATES
 from tests.reranker.small_files import bllip

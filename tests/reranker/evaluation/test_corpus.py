@@ -15,8 +15,8 @@ from pathlib import Path
 
 import pytest
 
+from reranker.commands.evaluate import add_arguments, run
 from reranker.errors import ConfigError, InputError
-from reranker.evalb_cli import add_arguments, run
 from reranker.evaluation.corpus import (
     Gold,
     Parameters,

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from reranker.cli import main
+from reranker.commands.main import main
 from reranker.evaluation.brackets import corpus_f1
 from reranker.evaluation.significance import bootstrap_differences, compare, randomisation_p
 

@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from reranker.checkpoints.vocabulary import unknown_class
-from reranker.cli import main
+from reranker.commands.main import main
 from reranker.nbest import NBest, read_nbest
 from reranker.nbest.writing import bare, linearized, list_text, tokens_text
 from reranker.trees.linearize import is_word

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from reranker.checkpoints.ensemble_file import read_ensemble_file
-from reranker.cli import main
+from reranker.commands.main import main
 from reranker.evaluation.brackets import corpus_f1
 from reranker.nbest import Candidate, NBest
 from reranker.ranking import Scored, Weighing, rank

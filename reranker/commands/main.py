@@ -17,15 +17,15 @@ from importlib.metadata import version
 from types import FrameType
 from typing import NoReturn, Protocol
 
-import reranker.analysis_cli as analysis_cli
-import reranker.comparing_cli as comparing_cli
-import reranker.convert_cli as convert_cli
-import reranker.evalb_cli as evalb_cli
-import reranker.rerank_cli as rerank_cli
-import reranker.serve_cli as serve_cli
-import reranker.training_cli as training_cli
-import reranker.tuning_cli as tuning_cli
-import reranker.validate_cli as validate_cli
+import reranker.commands.analyse as analysis_cli
+import reranker.commands.compare as comparing_cli
+import reranker.commands.convert as convert_cli
+import reranker.commands.evaluate as evalb_cli
+import reranker.commands.rerank as rerank_cli
+import reranker.commands.serve as serve_cli
+import reranker.commands.train as training_cli
+import reranker.commands.tune as tuning_cli
+import reranker.commands.validate as validate_cli
 from reranker.errors import RerankError
 
 

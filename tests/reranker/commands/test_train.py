@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from reranker.checkpoints.checkpoint import load_checkpoint
-from reranker.cli import main
+from reranker.commands.main import main
 from reranker.pipeline import Reranker
 from tests.reranker.small_files import write
 

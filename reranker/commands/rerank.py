@@ -10,14 +10,14 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-import reranker.nbest_arguments as nbest_arguments
+import reranker.commands.nbest_files as nbest_arguments
 from reranker.checkpoints.ensemble_file import named_models
+from reranker.commands.gold_table import GoldTable
+from reranker.commands.rejections import report
 from reranker.errors import InputError
 from reranker.files.output import Written, open_output, output_path
-from reranker.gold import GoldTable
 from reranker.nbest import NBest
 from reranker.ranking import Ranking, Weighing
-from reranker.rejections import report
 
 if TYPE_CHECKING:
     from reranker.pipeline import Reranker

@@ -8,9 +8,9 @@ from typing import Any
 
 import jsonschema
 import pytest
-from tests.reranker.commands.test_rerank import SCHEMA
 
-from reranker.cli import main
+from reranker.commands.main import main
+from tests.reranker.commands.test_rerank import SCHEMA
 from tests.reranker.ensembles import CANDIDATES
 from tests.reranker.small_files import bllip, write
 

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from reranker.checkpoints.ensemble_file import WeighedModels, write_ensemble_file
-from reranker.cli import main
+from reranker.commands.main import main
 from reranker.ranking import Weighing
 from tests.reranker.ensembles import CANDIDATES
 from tests.reranker.small_files import bllip, write

@@ -7,12 +7,12 @@ import contextlib
 import sys
 from pathlib import Path
 
-import reranker.nbest_arguments as nbest_arguments
+import reranker.commands.nbest_files as nbest_arguments
+from reranker.commands.rejections import report
 from reranker.errors import InputError
 from reranker.files.output import open_whole, output_path
 from reranker.nbest import FORMATS
 from reranker.nbest.writing import list_text, tokens_text
-from reranker.rejections import report
 
 EXAMPLES = """examples:
   rerank convert samples.rnng --tokens sentences.txt --to bllip --out parses.txt

@@ -14,7 +14,7 @@ from reranker.checkpoints.ensemble_file import (
     read_ensemble_file,
     write_ensemble_file,
 )
-from reranker.cli import main
+from reranker.commands.main import main
 from reranker.ranking import Weighing
 from tests.reranker.ensembles import CANDIDATES
 from tests.reranker.small_files import bllip, write

@@ -12,7 +12,7 @@ import torch
 
 from reranker.checkpoints.checkpoint import Checkpoint, save_checkpoint
 from reranker.checkpoints.vocabulary import Vocabulary
-from reranker.cli import main
+from reranker.commands.main import main
 from tests.reranker.ensembles import untrained
 from tests.reranker.known_models import (
     THE_DOG,

@@ -19,7 +19,7 @@ import pytest
 import torch
 
 from reranker import pipeline
-from reranker.cli import main
+from reranker.commands.main import main
 from reranker.pipeline import Reranker
 from reranker.trees.linearize import linearize
 from reranker.trees.tree import Tree
@@ -305,7 +305,15 @@ def test_a_full_disk_and_a_closed_pipe_are_reported(
     arguments: list[str], tmp_path: Path, models: list[str]
 ) -> None:
     file = write(tmp_path / "n.txt", bllip(*[CANDIDATES] * 400))
-    command = [sys.executable, "-m", "reranker.cli", "--nbest", file, "--models", models[0]]
+    command = [
+        sys.executable,
+        "-m",
+        "reranker.commands.main",
+        "--nbest",
+        file,
+        "--models",
+        models[0],
+    ]
     with open("/dev/full", "w") as full:
         done = subprocess.run(
             [*command, *arguments], stdout=full, stderr=subprocess.PIPE, text=True
@@ -331,7 +339,7 @@ def test_twenty_kills(output: str, tmp_path: Path, models: list[str]) -> None:
     lists = bllip(*(CANDIDATES[number % 5 :] for number in range(3_000)))
     file = write(tmp_path / "n.txt", lists)
     whole, out = tmp_path / "whole", tmp_path / "out"
-    command = [sys.executable, "-m", "reranker.cli", "--nbest", file, "--models", *models]
+    command = [sys.executable, "-m", "reranker.commands.main", "--nbest", file, "--models", *models]
     command += ["--output", output, "--out"]
     start = time.monotonic()
     subprocess.run([*command, str(whole)], check=True, stderr=subprocess.DEVNULL)
@@ -379,7 +387,7 @@ def test_candidates_without_a_score_are_reported_when_one_is_asked_for(
 def test_streams_that_are_closed_full_or_of_another_encoding(tmp_path: Path) -> None:
     word = "caf\N{LATIN SMALL LETTER E WITH ACUTE}"
     file = write(tmp_path / "n.txt", bllip((FLAT.replace("end", word),)))
-    command = f"{sys.executable} -m reranker.cli"
+    command = f"{sys.executable} -m reranker.commands.main"
 
     def run(line: str, **environment: str) -> subprocess.CompletedProcess[bytes]:
         return subprocess.run(
@@ -399,7 +407,7 @@ def test_streams_that_are_closed_full_or_of_another_encoding(tmp_path: Path) -> 
 
 def test_a_missing_extra_is_named() -> None:
     # None there is how Python is told that a module cannot be imported.
-    code = "import sys; sys.modules['structlog'] = None; from reranker.cli import main"
+    code = "import sys; sys.modules['structlog'] = None; from reranker.commands.main import main"
     command = [sys.executable, "-c", f"{code}; sys.exit(main(['serve', '--models', 'a.pt']))"]
     done = subprocess.run(command, capture_output=True, text=True)
     assert done.returncode == 2
@@ -413,7 +421,7 @@ def test_input_shorter_than_what_was_written_is_refused(tmp_path: Path, models: 
     arguments = ["--models", *models, "--out", out, "--nbest", "-"]
     gold = write(tmp_path / "gold.mrg", f"{GOLD}\n" * 4)
     code = (
-        "import sys; import reranker.cli as cli; from reranker import pipeline; "
+        "import sys; import reranker.commands.main as cli; from reranker import pipeline; "
         "pipeline.BATCH_TOKENS = 1; "
     )
     command = [sys.executable, "-c", f"{code}sys.exit(cli.main())", *arguments]

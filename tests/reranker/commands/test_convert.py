@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from reranker.cli import main
+from reranker.commands.main import main
 from tests.reranker.ensembles import CANDIDATES
 from tests.reranker.small_files import bllip, write
 

@@ -9,7 +9,7 @@ from collections.abc import Callable
 from dataclasses import asdict, dataclass, field
 from typing import Any
 
-import reranker.nbest_arguments as nbest_arguments
+import reranker.commands.nbest_files as nbest_arguments
 from reranker.checkpoints.ensemble_file import named_models
 from reranker.files.output import open_whole
 from reranker.nbest import NBest

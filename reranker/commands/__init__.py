@@ -1,0 +1,1 @@
+"""The ``rerank`` command: a file for each subcommand."""
