@@ -22,8 +22,8 @@ from starlette.exceptions import HTTPException
 from starlette.middleware.cors import CORSMiddleware
 
 from reranker import Reranker
-from reranker.commands.validate import SHOWN_WORDS, Report, count
 from reranker.nbest import FORMATS, NBest
+from reranker.nbest.report import SHOWN_WORDS, Report
 from reranker.service import answers, openapi, schemas
 from reranker.service.bodies import (
     ClientGone,
@@ -218,7 +218,7 @@ def _report(body: schemas.AnyRequest, reranker: Reranker, settings: Settings) ->
     unknown: dict[str, Counter[str]] = defaultdict(Counter)
     lists = read_lists(body, settings, lambda _: None, report.files.append)
     for nbest in lists:
-        count(report, nbest)
+        report.add(nbest)
         words = nbest.candidates[0].words if nbest.candidates else []
         for member in reranker.members:
             unknown[member.name].update(filter(member.vocabulary.is_unknown, words))

@@ -26,7 +26,7 @@ from reranker.trees.tree import Tree
 from tests.reranker.ensembles import CANDIDATES
 from tests.reranker.small_files import bllip, write
 
-SCHEMA = json.loads((Path(__file__).parents[2] / "docs" / "ranked.schema.json").read_text())
+SCHEMA = json.loads((Path(__file__).parents[3] / "docs" / "ranked.schema.json").read_text())
 GOLD = CANDIDATES[1].replace("(S1 ", "(TOP ")
 FLAT = "(S1 (NP (DT The) (NN end)))"
 

@@ -29,7 +29,7 @@ from reranker.evaluation.corpus import (
 from reranker.evaluation.lines import read_line
 from reranker.evaluation.report import format_report, to_json
 
-ROOT = Path(__file__).resolve().parents[2]
+ROOT = Path(__file__).resolve().parents[3]
 DATA = ROOT.parent / "shared" / "data"
 COLLINS = Parameters.collins()
 

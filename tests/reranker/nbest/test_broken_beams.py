@@ -17,7 +17,7 @@ from reranker.nbest import NBest, read_nbest
 from reranker.nbest.writing import bare, linearized, list_text, tokens_text
 from reranker.trees.linearize import is_word
 
-ROOT = Path(__file__).parents[2]
+ROOT = Path(__file__).parents[3]
 SHARED = ROOT.parent / "shared" / "data" / "nbest"
 LISTS = [
     pytest.param(ROOT / "examples" / "parses.txt", id="examples"),

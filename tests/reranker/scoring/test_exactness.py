@@ -26,7 +26,7 @@ from reranker.scoring.ensemble import Ensemble
 from reranker.scoring.judging import Judge
 from reranker.scoring.lanes import Call, Lanes
 
-ROOT = Path(__file__).parents[2]
+ROOT = Path(__file__).parents[3]
 DATA = ROOT.parent / "shared/data/nbest"
 MEMBERS = [load_checkpoint(path) for path in sorted(ROOT.glob("ckpt/*.pt"))]
 STEP = int(os.environ.get("REAL_LIST_STEP", "150"))

@@ -18,7 +18,7 @@ from reranker.scoring.lanes import Call, Lanes
 from reranker.scoring.winner import Contest
 from reranker.trees.linearize import linearize_text
 
-ROOT = Path(__file__).parents[2]
+ROOT = Path(__file__).parents[3]
 # Of one vocabulary, so that they can be averaged.
 MEMBERS = [load_checkpoint(ROOT / f"ckpt/{name}-forward.pt") for name in ("doc", "rnn")]
 LISTS = list(read_nbest(ROOT / "examples/parses.txt"))[3::8]

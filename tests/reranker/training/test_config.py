@@ -8,7 +8,7 @@ from reranker.errors import ConfigError
 from reranker.models import ARCHITECTURES
 from reranker.training.config import TrainingConfig
 
-CONFIGS = Path(__file__).parents[2] / "models/configs"
+CONFIGS = Path(__file__).parents[3] / "models/configs"
 
 
 @pytest.fixture

@@ -13,7 +13,7 @@ from reranker.training.batches import Batch
 from reranker.training.config import TrainingConfig
 from reranker.training.recipes import FastRecipe, PaperRecipe
 
-CONFIGS = sorted((Path(__file__).parents[2] / "models" / "configs").glob("*.toml"))
+CONFIGS = sorted((Path(__file__).parents[3] / "models" / "configs").glob("*.toml"))
 SIZES: dict[str, Any] = {"embedding_size": 4, "hidden_sizes": (4,), "components": ()}
 PAPER = TrainingConfig(
     recipe="paper",

@@ -11,7 +11,7 @@ from reranker.files.text import open_text
 from reranker.trees.linearize import delinearize, is_word, linearize, linearize_text
 from reranker.trees.tree import MAX_DEPTH, MAX_WORDS, Tree
 
-TREEBANKS = Path(__file__).parents[3] / "shared/data/treebanks"
+TREEBANKS = Path(__file__).parents[4] / "shared/data/treebanks"
 PART_OF_SPEECH = re.compile(r"\(([^()\s]+) ([^()\s]+)\)")
 
 

@@ -21,7 +21,7 @@ from reranker.nbest.lines import HEAD_LINES, NumberedLines
 from reranker.nbest.notation import Notation
 from reranker.trees.tree import Tree
 
-ROOT = Path(__file__).parents[3]
+ROOT = Path(__file__).parents[4]
 REAL_LISTS = ROOT.parent / "shared" / "data" / "nbest"
 
 THIS_1 = "(S1 (S (NP (DT This)) (VP (AUX is) (NP (DT a) (NN sentence))) (. .)))"
