@@ -72,7 +72,9 @@ def _copy(lists: list[NBest], path: Path) -> None:
         for number, nbest in enumerate(lists):
             file.write(f"{len(nbest.candidates)}\t{number}\n")
             for candidate in nbest.candidates:
-                file.write(f"{(candidate.score or 0.0) / 0.6931471805599453!r}\n{candidate.text}\n")
+                file.write(
+                    f"{(candidate.parser_score or 0.0) / 0.6931471805599453!r}\n{candidate.text}\n"
+                )
             file.write("\n")
 
 

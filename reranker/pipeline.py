@@ -137,7 +137,8 @@ class Reranker:
             if len(parser_scores) != len(found):
                 raise RerankError(f"{len(parser_scores)} parser scores for {len(found)} candidates")
             found = [
-                one._replace(score=score) for one, score in zip(found, parser_scores, strict=True)
+                one._replace(parser_score=score)
+                for one, score in zip(found, parser_scores, strict=True)
             ]
         nbest = accept(RawList("0", 1, found), Source("candidates", Notation.BRACKETS, False))
         return next(self.rerank_lists([nbest], weighing))

@@ -191,7 +191,7 @@ def rank(
     beaten = 0
     for candidate, scored in zip(nbest.candidates, scores, strict=True):
         score = None if scored is None else mixed_score(candidate, scored, weighing)
-        if weighing.lm_weight < 1 and candidate.score is None:
+        if weighing.lm_weight < 1 and candidate.parser_score is None:
             message = "no parser score to mix with; use --lm-weight 1"
             rejected.append(
                 Rejected(
@@ -219,7 +219,7 @@ def rank(
             perplexity=float(f"{scored.perplexity:.6g}"),
             tokens=scored.tokens,
             unknown_words=scored.unknown_words,
-            parser_score=candidate.score,
+            parser_score=candidate.parser_score,
             duplicate_of=scored.duplicate_of if scored.duplicate_of in own else None,
             repaired=candidate.is_repaired,
             tree=candidate.text,
@@ -255,9 +255,9 @@ def mixed_score(candidate: Candidate, scored: Scored, weighing: Weighing) -> flo
     weight = weighing.lm_weight
     score = weight * _models(scored, weighing)
     if weight < 1:
-        if candidate.score is None:
+        if candidate.parser_score is None:
             return None
-        score += (1 - weight) * candidate.score
+        score += (1 - weight) * candidate.parser_score
     if weighing.criterion == "token-perplexity":
         score /= scored.tokens
     return round(score, SCORE_DECIMALS)

@@ -29,14 +29,13 @@ class Sentence(NamedTuple):
 class RawCandidate(NamedTuple):
     """What a dialect's reader finds: text that should be a tree.
 
-    ``score`` is the natural logarithm of the parser's joint probability, or None where the file
-    tells no such thing. ``problem`` is (code, message) if the reader already knows that there is
-    no tree here.
+    ``parser_score`` is the natural logarithm of the parser's joint probability, or None if the file
+    has none. ``problem`` is (code, message) if the reader already knows that there is no tree here.
     """
 
     line: int
     text: str
-    score: float | None = None
+    parser_score: float | None = None
     problem: tuple[str, str] | None = None
 
 
@@ -59,7 +58,7 @@ class Candidate:
     """The tree as it came, on one line; a repaired one in the same notation."""
     tokens: tuple[str, ...]
     """Linearised, with the sentence's own words (``reranker.trees.linearize``)."""
-    score: float | None
+    parser_score: float | None
     """The parser's joint log-probability in nats."""
     line: int
     tags: tuple[str, ...] | None = None

@@ -157,7 +157,7 @@ def _aligned(
         tags = sentence.tags if sentence and sentence.tags else own_tags
     is_repaired = bool(skeleton and skeleton.faults)
     candidate = Candidate(
-        found.place, text, tokens, raw.score, raw.line, tags, is_repaired, source.name
+        found.place, text, tokens, raw.parser_score, raw.line, tags, is_repaired, source.name
     )
     if source.restore:
         tree = candidate.tree

@@ -53,7 +53,7 @@ class Report:
             lines = self.rejected_lines.setdefault(one.code, [])
             if len(lines) < SHOWN_LINES:
                 lines.append(f"{one.file}:{one.line}: {one.message}")
-        scores = [one.score for one in nbest.candidates if one.score is not None]
+        scores = [one.parser_score for one in nbest.candidates if one.parser_score is not None]
         if scores:
             self.scored += len(scores)
             lowest, highest = self.lowest_score, self.highest_score

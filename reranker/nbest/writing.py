@@ -81,10 +81,10 @@ def _choe_charniak(nbest: NBest, position: int) -> str:
 
 def _counted(nbest: NBest, header: str, convert: Callable[[float], float]) -> str:
     lines = [f"{len(nbest.candidates)}{header}"]
-    is_scored = any(one.score is not None for one in nbest.candidates)
+    is_scored = any(one.parser_score is not None for one in nbest.candidates)
     for one in nbest.candidates:
         if is_scored:
-            lines.append("nan" if one.score is None else f"{convert(one.score):.15g}")
+            lines.append("nan" if one.parser_score is None else f"{convert(one.parser_score):.15g}")
         lines.append(bracketed(one))
     return "\n".join([*lines, "", ""])
 
@@ -118,7 +118,7 @@ def _fairseq(nbest: NBest, position: int) -> str:
         words = list(nbest.sentence.words)
     lines = [f"S-{position}\t{' '.join(words)}"]
     for one in nbest.candidates:
-        score = math.nan if one.score is None else one.score / math.log(2)
+        score = math.nan if one.parser_score is None else one.parser_score / math.log(2)
         per_token = score / (len(one.tokens) + 1)
         lines.append(f"H-{position}\t{per_token}\t{linearized(one)}")
         lines.append(f"P-{position}\t{score:.15g}")
@@ -139,13 +139,15 @@ def _jsonl(nbest: NBest, position: int) -> str:
         "id": nbest.id,
         "tokens": words,
         **({"tags": tags} if tags else {}),
-        "candidates": [{"tree": bracketed(one), "score": one.score} for one in nbest.candidates],
+        "candidates": [
+            {"tree": bracketed(one), "score": one.parser_score} for one in nbest.candidates
+        ],
     }
     return json.dumps(data, ensure_ascii=False, allow_nan=False) + "\n"
 
 
 def _score(candidate: Candidate) -> str:
-    return "nan" if candidate.score is None else repr(candidate.score)
+    return "nan" if candidate.parser_score is None else repr(candidate.parser_score)
 
 
 def _one_word(name: str) -> str:

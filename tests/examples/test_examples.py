@@ -39,5 +39,9 @@ def test_the_parsers_lists_are_complete_and_best_first() -> None:
     for nbest in LISTS:
         assert not nbest.rejected, nbest.id
         assert [candidate.index for candidate in nbest.candidates] == list(range(50)), nbest.id
-        scores = [candidate.score for candidate in nbest.candidates if candidate.score is not None]
+        scores = [
+            candidate.parser_score
+            for candidate in nbest.candidates
+            if candidate.parser_score is not None
+        ]
         assert len(scores) == 50 and scores == sorted(scores, reverse=True), nbest.id

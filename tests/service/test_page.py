@@ -304,7 +304,7 @@ def test_ranking_in_the_page_is_ranking_in_python_to_the_last_bit(page: Page) ->
         )
         lists.append(
             [
-                {"index": one.index, "nll": s.nll, "parser_score": one.score}
+                {"index": one.index, "nll": s.nll, "parser_score": one.parser_score}
                 | {"duplicate_of": s.duplicate_of}
                 for one, s in zip(candidates, scores, strict=True)
             ]

@@ -104,7 +104,7 @@ def _fairseq_list(position: int, lines: list[_Line]) -> RawList:
             if usable and len(usable) == len(values):
                 joint = sum(usable) * math.log(2)
                 latest = found or detokenized
-                latest[-1] = latest[-1]._replace(score=joint)
+                latest[-1] = latest[-1]._replace(parser_score=joint)
     return RawList(str(position), lines[0].number if lines else 0, found or detokenized, sentence)
 
 

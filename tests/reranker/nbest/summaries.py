@@ -20,7 +20,7 @@ def trees(nbest: NBest) -> list[str]:
 
 
 def scores(nbest: NBest) -> list[float | None]:
-    return [one.score for one in nbest.candidates]
+    return [one.parser_score for one in nbest.candidates]
 
 
 def rejected(nbest: NBest) -> list[tuple[int, int, str]]:

@@ -113,7 +113,9 @@ def test_rnng_samples(path: Path, tmp_path: Path, models: list[str]) -> None:
             if is_broken:
                 hidden = generator.choice(list(BREAKS.values()))(hidden, generator)
                 hidden = [")" if is_closing(token) else token for token in hidden]
-            samples[-1].append((f"{position} ||| {one.score} ||| {' '.join(hidden)}", is_broken))
+            samples[-1].append(
+                (f"{position} ||| {one.parser_score} ||| {' '.join(hidden)}", is_broken)
+            )
     waiting = [position for position, lines in enumerate(samples) for _ in lines]
     generator.shuffle(waiting)
     queues = [iter(lines) for lines in samples]

@@ -51,7 +51,11 @@ def content(lists: Iterable[NBest], with_scores: bool) -> Iterator[list[object]]
     for nbest in lists:
         assert not nbest.rejected
         yield [
-            (one.index, one.tokens, with_scores and one.score and pytest.approx(one.score))
+            (
+                one.index,
+                one.tokens,
+                with_scores and one.parser_score and pytest.approx(one.parser_score),
+            )
             for one in nbest.candidates
         ]
 
@@ -138,4 +142,4 @@ def test_trees_without_scores_stay_without(tmp_path: Path) -> None:
     for to in ALL_CANDIDATES:
         converted, options = convert([nbest], to, tmp_path)
         (again,) = read_nbest(converted, options=options)
-        assert [one.score for one in again.candidates] == [None]
+        assert [one.parser_score for one in again.candidates] == [None]

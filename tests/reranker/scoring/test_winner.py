@@ -94,7 +94,9 @@ def test_what_has_no_parser_score_is_still_rejected() -> None:
     nbest = LISTS[0]
     without = replace(
         nbest,
-        candidates=tuple(replace(c, score=None) if c.index % 2 else c for c in nbest.candidates),
+        candidates=tuple(
+            replace(c, parser_score=None) if c.index % 2 else c for c in nbest.candidates
+        ),
     )
     weighing = Weighing(0.5)
     judge = Judge(Ensemble(MEMBERS[:1], "sum", Lanes(1)), "perplexity", False)

@@ -77,7 +77,7 @@ def summary(nbest: NBest) -> tuple[str, list[int], list[tuple[int, int, str]]]:
 
 
 def scores(nbest: NBest) -> list[float | None]:
-    return [candidate.score for candidate in nbest.candidates]
+    return [candidate.parser_score for candidate in nbest.candidates]
 
 
 def test_command_line_output(read: Read) -> None:

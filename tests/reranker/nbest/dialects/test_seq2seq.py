@@ -37,7 +37,7 @@ def test_spellings_of_a_tree(read: Read, line: str) -> None:
     assert accepted(nbest) == [RUNS_TOKENS]
     assert not nbest.candidates[0].is_repaired
     assert nbest.candidates[0].text == line.strip()
-    assert nbest.candidates[0].score is None
+    assert nbest.candidates[0].parser_score is None
 
 
 @pytest.mark.parametrize(
