@@ -21,7 +21,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from reranker.nbest import NBest, read_nbest
-from reranker.scoring.distinct import Sentence
+from reranker.scoring.distinct import DistinctCandidates
 
 
 def main() -> None:
@@ -37,7 +37,7 @@ def main() -> None:
         taken = list(itertools.islice(_lists(arguments.nbest), arguments.sentences))
         _copy(taken, lists)
         started = time.perf_counter()
-        sentences = [Sentence(nbest) for nbest in read_nbest(str(lists))]
+        sentences = [DistinctCandidates(nbest) for nbest in read_nbest(str(lists))]
         reading = time.perf_counter() - started
         command = [str(Path(sys.executable).with_name("rerank")), "--nbest", str(lists)]
         command += ["--models", *arguments.models, "--output", arguments.output, "--out", str(out)]

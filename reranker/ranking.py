@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, Literal, get_args
+from typing import TYPE_CHECKING, Any, Literal, get_args, overload
 
 from reranker.errors import RerankError
 from reranker.nbest import Candidate, NBest, Rejected
+from reranker.trees.tree import Tree
+
+if TYPE_CHECKING:
+    import nltk
 
 Criterion = Literal["perplexity", "token-perplexity"]
 
@@ -59,8 +63,10 @@ class Weighing:
             parts.append(f"token-bonus={self.token_bonus:g}")
         return " ".join(parts)
 
-    def but(self, lm_weight: float | None, criterion: Criterion | None) -> Weighing:
-        """The same with what was asked for in its place; None was not."""
+    def replaced(
+        self, lm_weight: float | None = None, criterion: Criterion | None = None
+    ) -> Weighing:
+        """The same but for what is given."""
         return replace(
             self,
             lm_weight=self.lm_weight if lm_weight is None else lm_weight,
@@ -102,8 +108,12 @@ class Ranked:
     """Each member's part of ``nll``, in the order of the checkpoints; empty if there is one member
     only, or if their probabilities were averaged."""
 
+    def nltk_tree(self) -> nltk.Tree:
+        """The tree as ``nltk.Tree``."""
+        return Tree.from_string(self.tree).to_nltk()
+
     def to_dict(self) -> dict[str, Any]:
-        """Plain data for JSON, which knows no infinity: such a perplexity is None."""
+        """Plain data for JSON, which has no infinity: such a perplexity is None."""
         data = {name: getattr(self, name) for name in self.__slots__}
         if self.token_scores is None:
             del data["token_scores"]
@@ -125,6 +135,26 @@ class Ranking:
     """The answer if no candidate could be used."""
     beaten: int = 0
     """Candidates left out because they are not among the best few that were asked for."""
+
+    def __len__(self) -> int:
+        """How many candidates are ranked."""
+        return len(self.ranking)
+
+    def __iter__(self) -> Iterator[Ranked]:
+        """The candidates, best first."""
+        return iter(self.ranking)
+
+    @overload
+    def __getitem__(self, place: int) -> Ranked: ...
+    @overload
+    def __getitem__(self, place: slice) -> tuple[Ranked, ...]: ...
+    def __getitem__(self, place: int | slice) -> Ranked | tuple[Ranked, ...]:
+        """The candidate in this place, the best in place 0."""
+        return self.ranking[place]
+
+    def __bool__(self) -> bool:
+        """Always true: a ranking without candidates is an answer, too."""
+        return True
 
     @property
     def status(self) -> Literal["ok", "failed"]:
@@ -192,7 +222,7 @@ def rank(
     for candidate, scored in zip(nbest.candidates, scores, strict=True):
         score = None if scored is None else mixed_score(candidate, scored, weighing)
         if weighing.lm_weight < 1 and candidate.parser_score is None:
-            message = "no parser score to mix with; use --lm-weight 1"
+            message = "no parser score to mix with"
             rejected.append(
                 Rejected(
                     candidate.index,

@@ -157,7 +157,7 @@ def _add_ranking(app: FastAPI, service: Service) -> None:
             scores, tokens = await service.score(reranker, lists, deadline, token_scores)
 
             def write() -> bytes:
-                weighing = reranker.weighing.but(given.lm_weight, given.criterion)
+                weighing = reranker.weighing.replaced(given.lm_weight, given.criterion)
                 ranked = answers.rankings(reranker, lists, scores, weighing)
                 words = sum(len(one.candidates[0].words) for one in lists if one.candidates)
                 service.metrics.ranked(ranked, words)

@@ -135,7 +135,7 @@ def run(arguments: argparse.Namespace) -> int:
         raise InputError("--top needs --output ranked; --output best is the best one")
     table = GoldTable(arguments.gold, arguments.gold_tags) if arguments.gold else None
     ensemble = named_models(arguments.models, arguments.combine)
-    weighing = ensemble.weighing.but(arguments.lm_weight, arguments.criterion)
+    weighing = ensemble.weighing.replaced(arguments.lm_weight, arguments.criterion)
     inputs = [*nbest_arguments.inputs(arguments), *arguments.models, *ensemble.paths]
     out = output_path(arguments.out, inputs)
     lists = nbest_arguments.open_lists(arguments, restore=arguments.restore)

@@ -1,57 +1,37 @@
-"""Sentences on their way through scoring: duplicates found, put together into batches."""
+"""A list's candidates as scoring sees them: linearised, each different one once."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 
 from reranker.nbest import NBest
 from reranker.trees.linearize import is_word
 
 
-class Sentence:
-    """A list with its candidates linearised and the duplicates among them found."""
+class DistinctCandidates:
+    """The different candidates of a list; those that differ in part-of-speech tags only are one."""
 
     def __init__(self, nbest: NBest) -> None:
         self.nbest = nbest
-        self.distinct: list[tuple[str, ...]] = []
-        self.which: list[int] = []  # per candidate: its place in distinct
-        self.first: list[int | None] = []  # per candidate: index of the one it repeats
+        self.sequences: list[tuple[str, ...]] = []
+        """The tokens of each different candidate, in the parser's order."""
+        self._places: list[int] = []  # of each candidate, in sequences
+        self._originals: list[int | None] = []  # of each candidate: the index of the one it repeats
         seen: dict[tuple[str, ...], tuple[int, int]] = {}
         for candidate in nbest.candidates:
             tokens = candidate.tokens
-            place, index = seen.setdefault(tokens, (len(self.distinct), candidate.index))
+            place, index = seen.setdefault(tokens, (len(self.sequences), candidate.index))
             if index == candidate.index:
-                self.distinct.append(tokens)
-            self.which.append(place)
-            self.first.append(None if index == candidate.index else index)
-        self.words = [token for token in (self.distinct or [()])[0] if is_word(token)]
+                self.sequences.append(tokens)
+            self._places.append(place)
+            self._originals.append(None if index == candidate.index else index)
+        self.words = [token for token in (self.sequences or [()])[0] if is_word(token)]
         """The sentence's words; every candidate has the same."""
-        self.longest = max(map(len, self.distinct), default=0)
-        self.size = sum(len(tokens) + 1 for tokens in self.distinct)
-
-    @property
-    def places(self) -> range:
-        """Of the different candidates, in ``distinct``."""
-        return range(len(self.distinct))
+        self.longest = max(map(len, self.sequences), default=0)
+        self.size = sum(len(tokens) + 1 for tokens in self.sequences)
+        """Tokens, an ``<eos>`` for each sequence included."""
 
     @property
     def candidates(self) -> Iterable[tuple[int, int | None]]:
-        """For each candidate its place in ``distinct`` and the index of the one it repeats."""
-        return zip(self.which, self.first, strict=True)
-
-
-def batches(sentences: Sequence[Sentence], tokens: int, lanes: int) -> list[list[Sentence]]:
-    """Batches of about ``tokens``, as many as keep every lane busy, each of sentences alike in
-    length: what is computed together is as wide at its end as at its start."""
-    total = sum(one.size for one in sentences)
-    count = -(-total // (tokens * lanes)) * lanes
-    share = total / max(1, count)
-    made: list[list[Sentence]] = []
-    room = 0.0
-    for sentence in sorted(sentences, key=lambda one: -one.longest):
-        if not made or sentence.size / 2 > room:
-            made.append([])
-            room += share
-        made[-1].append(sentence)
-        room -= sentence.size
-    return made
+        """For each candidate its place in ``sequences`` and the index of the one it repeats."""
+        return zip(self._places, self._originals, strict=True)

@@ -1,7 +1,7 @@
 """Work side by side: each lane is one thread that computes with one core, or drives a GPU.
 
-Torch's own way, all cores on each matrix product, is slower for products of this size, and a number
-could come out otherwise in its last bit.
+Torch's own way, all cores on each matrix product, is slower for products of this size, and could
+change the last bit of a number.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ T = TypeVar("T")
 
 
 class Stopped(Exception):
-    """Nobody waits for the result any more."""
+    """The caller cancelled."""
 
 
 class Lanes:
@@ -45,19 +45,19 @@ class Lanes:
         return self._direct.submit(job, *args, **kwargs)
 
 
-class Call:
-    """Whether somebody still waits for what is computed; asked from time to time."""
+class Cancellation:
+    """Shared by a caller, who may cancel, and what computes for it, which looks now and then."""
 
     def __init__(self) -> None:
-        self._over = threading.Event()
+        self._cancelled = threading.Event()
 
-    def end(self) -> None:
-        self._over.set()
+    def cancel(self) -> None:
+        self._cancelled.set()
 
-    def watched(self, items: Iterable[T]) -> Iterator[T]:
-        """The items, until the call is over: then raises Stopped."""
+    def checked(self, items: Iterable[T]) -> Iterator[T]:
+        """The items; raises Stopped at the first one after the caller cancelled."""
         for item in items:
-            if self._over.is_set():
+            if self._cancelled.is_set():
                 raise Stopped
             yield item
 

@@ -16,8 +16,7 @@ from torch import Tensor
 from torch.nn import functional
 
 from reranker.models import LanguageModel, mixture
-from reranker.models.coarse import Coarse
-from reranker.scoring.lanes import Call
+from reranker.scoring.lanes import Cancellation
 from reranker.scoring.trie import Numbers, Trie
 
 # Rows of one step and one decoding; bounds memory however many candidates there are.
@@ -27,60 +26,32 @@ Outputs = tuple[Tensor, ...]  # [rows, H] of each layer that words are predicted
 
 
 def edge_log_probabilities(
-    model: LanguageModel, trie: Trie, call: Call | None = None
+    model: LanguageModel, trie: Trie, cancellation: Cancellation | None = None
 ) -> NDArray[np.float64]:
     """log P(next token | prefix) of every edge, in nats, in the order ``Trie.paths`` counts them.
 
-    Every sequence starts from the zero state and reads ``<eos>`` first. Raises Stopped when
-    ``call`` is over.
+    Every sequence starts from the zero state and reads ``<eos>`` first. Raises Stopped if
+    cancelled.
     """
     values = np.empty(trie.edges)
     done = 0
-    for outputs in _gathered(_walked(model, trie, call)):
+    for outputs in _gathered(walked(model, trie, cancellation)):
         count = len(outputs[0])
         edges = slice(*np.searchsorted(trie.edge_rows, (done, done + count)))
         rows, targets = trie.edge_rows[edges] - done, trie.edge_targets[edges]
-        values[edges] = _decoded(model, outputs, rows, targets, None)
+        values[edges] = decoded(model, outputs, rows, targets)
         done += count
     return values
 
 
-class Walk:
-    """A trie walked once, its hidden states kept, so that words can be predicted twice: roughly
-    everywhere, then exactly where it matters. Raises Stopped when ``call`` is over."""
-
-    def __init__(self, model: LanguageModel, trie: Trie, call: Call | None = None) -> None:
-        self._model, self._trie = model, trie
-        self._outputs = _joined(list(_walked(model, trie, call)))
-
-    def upper_bounds(self, coarse: Coarse) -> NDArray[np.float64]:
-        """No less than log P of every edge (but for float32's rounding), computed with the stand-in
-        of the model's output."""
-        return self._values(np.arange(self._trie.edges), coarse)
-
-    def exact(self, edges: Numbers) -> NDArray[np.float64]:
-        """log P of some edges, in ascending order; the same as ``edge_log_probabilities``."""
-        return self._values(edges, None)
-
-    def _values(self, edges: Numbers, coarse: Coarse | None) -> NDArray[np.float64]:
-        values = np.empty(len(edges))
-        wanted, row_of = np.unique(self._trie.edge_rows[edges], return_inverse=True)
-        targets = self._trie.edge_targets[edges]
-        for start in range(0, len(wanted), MAX_ROWS):
-            chosen = torch.from_numpy(wanted[start : start + MAX_ROWS])
-            outputs = tuple(part[chosen.to(part.device)] for part in self._outputs)
-            mine = slice(*np.searchsorted(row_of, (start, start + MAX_ROWS)))
-            values[mine] = _decoded(
-                self._model, outputs, row_of[mine] - start, targets[mine], coarse
-            )
-        return values
-
-
-def _walked(model: LanguageModel, trie: Trie, call: Call | None) -> Iterator[Outputs]:
+def walked(
+    model: LanguageModel, trie: Trie, cancellation: Cancellation | None
+) -> Iterator[Outputs]:
     """The outputs for every row of the trie, in order, a level or a part of one at a time."""
     with torch.inference_mode():
         state = model.initial_state(1)
-        for level in trie.levels if call is None else call.watched(trie.levels):
+        levels = trie.levels if cancellation is None else cancellation.checked(trie.levels)
+        for level in levels:
             count = len(level.tokens)
             step = _multiple(-(-count // -(-count // MAX_ROWS)))
             states = []
@@ -98,7 +69,7 @@ def _walked(model: LanguageModel, trie: Trie, call: Call | None) -> Iterator[Out
                 state = states[0]
             else:
                 layers = zip(*states, strict=True)
-                state = tuple(_joined(list(layer)) for layer in layers)
+                state = tuple(joined(list(layer)) for layer in layers)
 
 
 def _gathered(parts: Iterator[Outputs]) -> Iterator[Outputs]:
@@ -106,21 +77,26 @@ def _gathered(parts: Iterator[Outputs]) -> Iterator[Outputs]:
     held: list[Outputs] = []
     for outputs in parts:
         held.append(outputs)
-        if sum(len(one[0]) for one in held) >= MAX_ROWS:
-            yield _joined(held)
+        if sum(len(part[0]) for part in held) >= MAX_ROWS:
+            yield joined(held)
             held = []
     if held:
-        yield _joined(held)
+        yield joined(held)
 
 
-def _joined(parts: list[tuple[Tensor, ...]]) -> tuple[Tensor, ...]:
+def joined(parts: list[tuple[Tensor, ...]]) -> tuple[Tensor, ...]:
     return tuple(torch.cat(same) for same in zip(*parts, strict=True))
 
 
-def _decoded(
-    model: LanguageModel, outputs: Outputs, rows: Numbers, targets: Numbers, coarse: Coarse | None
+def decoded(
+    model: LanguageModel,
+    outputs: Outputs,
+    rows: Numbers,
+    targets: Numbers,
+    stand_in: tuple[Tensor, Tensor] | None = None,
 ) -> NDArray[np.float64]:
-    """log P of ``targets`` after ``rows`` of the outputs."""
+    """log P of ``targets`` [N] after ``rows`` [N] of the outputs, in nats; normalised over
+    ``stand_in``, a weight [V', D] and a bias [V'], in place of the model's own, if given."""
     if not len(rows):
         return np.zeros(0)
     with torch.inference_mode():
@@ -130,11 +106,9 @@ def _decoded(
             [functional.pad(part, (0, 0, 0, padding)) for part in outputs]
         )
         weight, bias = model.output_weight, model.decoder_bias
-        log_sums = mixture.log_normalisers(
-            components[:count], *((weight, bias) if coarse is None else coarse[:2])
-        )
+        log_sums = mixture.log_normalisers(components[:count], *(stand_in or (weight, bias)))
         device = model.embedding.device
-        found = mixture.continuations(
+        log_probabilities = mixture.continuations(
             components,
             log_weights,
             log_sums,
@@ -143,7 +117,7 @@ def _decoded(
             _padded(rows, device),
             _padded(targets, device),
         )
-        return found[: len(rows)].double().cpu().numpy()
+        return log_probabilities[: len(rows)].double().cpu().numpy()
 
 
 def _padded(numbers: Numbers, device: torch.device) -> Tensor:

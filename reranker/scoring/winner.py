@@ -1,37 +1,174 @@
-"""Which candidates are worth an exact score when only the best few are asked for.
+"""Only the best few candidates are wanted: exact scores for those that can still be among them, and
+for the others proof that they cannot. Nothing outside this file knows how.
 
-Bounds cost less than scores: no candidate can be better than its optimistic score. Those that look
-best are scored exactly; what cannot reach them even optimistically is out, and the rest is scored.
+Words are first predicted with a small stand-in for the output layer (``Coarse``), whose normaliser
+is never above the real one: every score so computed is optimistic, at a fifth of the cost. The
+candidates that look best are scored exactly, and then those that could beat them at best. Hidden
+states are kept, so only the words are predicted twice.
+
+``WinnerSearch`` is what the pipeline uses; below it ``Pruner`` decides for a sentence,
+``TwoPassScorer`` computes for a batch and ``coarse_output`` makes the stand-in.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from functools import cached_property, partial
+from typing import NamedTuple
 
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from torch import Tensor
+
+from reranker.models import LanguageModel
 from reranker.ranking import Scored, Weighing, mixed_score
-from reranker.scoring.distinct import Sentence
+from reranker.scoring.distinct import DistinctCandidates
+from reranker.scoring.ensemble import Ensemble, Values
+from reranker.scoring.lanes import Cancellation
+from reranker.scoring.scorer import Scorer, repeating
+from reranker.scoring.trie import Numbers, Trie
+from reranker.scoring.walk import MAX_ROWS, decoded, joined, walked
 
 # Lists with fewer different candidates are scored as a whole: bounds would not pay.
 FEWEST = 8
 
+# Bounds that cost more than this share of the scores are not worth it: words are predicted exactly
+# for a fifth of all prefixes after all (docs/performance.md).
+_CHEAP = 0.75
+
+# Bytes of the hidden states that are kept if no two candidates begin alike.
+_KEPT_BYTES = 300_000_000
+
 # Bounds and scores are float32 sums, right to a tenth of this (docs/performance.md); nats.
 _ROUNDING = 1e-3
 
+# Some of a sentence's different candidates, by their places in DistinctCandidates.sequences.
+Places = Mapping[DistinctCandidates, Iterable[int]]
 
-class Contest:
+
+class WinnerSearch:
+    """The search for the best few under one ensemble."""
+
+    def __init__(self, ensemble: Ensemble) -> None:
+        self._ensemble = ensemble
+
+    @cached_property
+    def pays_off(self) -> bool:
+        """Whether upper bounds cost so much less than scores that it pays to have them first."""
+        full = coarse = 0.0
+        for member, stand_in in zip(self._ensemble.members, self._stand_ins, strict=True):
+            components = max(1, sum(member.model.config.components))
+            decoder = member.model.output_weight.numel() * components
+            layers = sum(weight.numel() for weight in member.model.layers.parameters())
+            full += layers + decoder
+            coarse += layers + decoder * stand_in.share
+        return coarse < _CHEAP * full
+
+    @property
+    def batch_tokens(self) -> int:
+        """How many tokens may be searched at a time, for the sake of memory."""
+        sizes = (
+            member.model.config.layer_sizes[layer]
+            for member in self._ensemble.members
+            for layer in member.model.decoded_layers
+        )
+        return _KEPT_BYTES // (4 * sum(sizes))
+
+    def score(
+        self,
+        batch: Sequence[DistinctCandidates],
+        cancellation: Cancellation,
+        scorer: Scorer,
+        weighing: Weighing,
+        top: int,
+    ) -> list[list[Scored | None]]:
+        """``Scorer.score``'s for at least the ``top`` best of each sentence's different candidates,
+        None for others. Raises Stopped if cancelled."""
+        fewest = max(FEWEST, 2 * top)
+        searched = [
+            sentence
+            for sentence in batch
+            if len(sentence.sequences) >= fewest and sentence.size <= self.batch_tokens
+        ]
+        best = self._best(searched, cancellation, scorer, weighing, top)
+        found = dict(zip(searched, best, strict=True))
+        whole = [sentence for sentence in batch if sentence not in found]
+        scores = dict(zip(whole, scorer.score(whole, cancellation), strict=True))
+        return [
+            [
+                repeating(found[sentence][place], original) if place in found[sentence] else None
+                for place, original in sentence.candidates
+            ]
+            if sentence in found
+            else list(scores[sentence])
+            for sentence in batch
+        ]
+
+    def _best(
+        self,
+        batch: Sequence[DistinctCandidates],
+        cancellation: Cancellation,
+        scorer: Scorer,
+        weighing: Weighing,
+        top: int,
+    ) -> list[dict[int, Scored]]:
+        """For each sentence the exact scores of the places that can be among the best."""
+        everything = {sentence: range(len(sentence.sequences)) for sentence in batch}
+        numbers = {key: number for number, key in enumerate(_keys(everything))}
+        sequences = [tokens for sentence in batch for tokens in sentence.sequences]
+        two_pass = TwoPassScorer(self._ensemble, self._stand_ins, sequences, cancellation)
+
+        def exact(wanted: Places) -> list[dict[int, Scored]]:
+            values = iter(two_pass.exact([numbers[key] for key in _keys(wanted)]))
+            return [scorer.scored(sentence, wanted[sentence], values) for sentence in batch]
+
+        bounds = iter(two_pass.upper_bounds())
+        pruners = {
+            sentence: Pruner(
+                sentence, scorer.scored(sentence, everything[sentence], bounds), weighing, top
+            )
+            for sentence in batch
+        }
+        found = exact({sentence: pruners[sentence].favourites for sentence in batch})
+        rivals = {
+            sentence: pruners[sentence].rivals(scored)
+            for sentence, scored in zip(batch, found, strict=True)
+        }
+        return [scored | more for scored, more in zip(found, exact(rivals), strict=True)]
+
+    @cached_property
+    def _stand_ins(self) -> list[Coarse]:
+        """One for each member; its output itself if the vocabulary is small."""
+        outputs = (
+            (member.model.output_weight, member.model.decoder_bias)
+            for member in self._ensemble.members
+        )
+        return [coarse_output(*output) or Coarse(*output) for output in outputs]
+
+
+def _keys(places: Places) -> list[tuple[DistinctCandidates, int]]:
+    return [(sentence, place) for sentence, some in places.items() for place in some]
+
+
+class Pruner:
     """The different candidates of one sentence, of which the ``top`` best are wanted."""
 
     def __init__(
-        self, sentence: Sentence, bounds: Sequence[Scored], weighing: Weighing, top: int
+        self,
+        sentence: DistinctCandidates,
+        bounds: Mapping[int, Scored],
+        weighing: Weighing,
+        top: int,
     ) -> None:
-        """``bounds`` are optimistic scores, one for each of ``sentence.distinct``."""
+        """``bounds`` are optimistic scores for every place of ``sentence.sequences``."""
         self._sentence, self._weighing, self._top = sentence, weighing, top
-        self._optimistic = self._scores(bounds.__getitem__)
+        self._optimistic = self._scores(bounds.get)
         best_first = sorted(self._optimistic, key=lambda place: -self._optimistic[place])
         self.favourites: list[int] = best_first[:top]
-        """Places in ``distinct`` to be scored first."""
+        """Places to be scored first."""
 
-    def rivals(self, exact: dict[int, Scored]) -> list[int]:
+    def rivals(self, exact: Mapping[int, Scored]) -> list[int]:
         """Other places that may yet be among the best, given the favourites' scores."""
         reached = sorted(self._scores(exact.get).values(), reverse=True)
         if len(reached) < self._top:
@@ -44,18 +181,142 @@ class Contest:
         ]
 
     def _scores(self, scored: Callable[[int], Scored | None]) -> dict[int, float]:
-        """The score of the candidates at each place, as ``rank`` has it; none if none counts."""
-        sentence = self._sentence
+        """The mixed score at each place, as ``rank`` has it; without those that have none."""
         scores: dict[int, float] = {}
         settled: set[int | None] = set()
-        for candidate, (place, first) in zip(
-            sentence.nbest.candidates, sentence.candidates, strict=True
+        for candidate, (place, original) in zip(
+            self._sentence.nbest.candidates, self._sentence.candidates, strict=True
         ):
-            mine = scored(place)
-            score = None if mine is None else mixed_score(candidate, mine, self._weighing)
-            if score is None or first in settled:
+            known = scored(place)
+            score = None if known is None else mixed_score(candidate, known, self._weighing)
+            if score is None or original in settled:
                 continue
-            if first is None:  # what repeats it takes its score
+            if original is None:  # what repeats it takes its score
                 settled.add(candidate.index)
             scores[place] = max(score, scores.get(place, score))
         return scores
+
+
+class TwoPassScorer:
+    """Sequences whose hidden states are computed once and kept: bounds of all first, then exact
+    values of some. Raises Stopped if cancelled."""
+
+    def __init__(
+        self,
+        ensemble: Ensemble,
+        stand_ins: Sequence[Coarse],
+        sequences: Sequence[Sequence[str]],
+        cancellation: Cancellation,
+    ) -> None:
+        self._ensemble, self._stand_ins, self._count = ensemble, stand_ins, len(sequences)
+        self._tries = ensemble.tries(sequences)
+        self._walks = ensemble.lanes.compute(
+            partial(KeptWalk, member.model, trie, cancellation)
+            for member, trie in zip(ensemble.members, self._tries, strict=True)
+        )
+        # Per member and edge; NaN is not known yet.
+        self._known = [np.full(trie.edges, np.nan) for trie in self._tries]
+
+    def upper_bounds(self) -> list[Values]:
+        """No less than ``exact`` but for float32's rounding, for every sequence [M, T]."""
+        edges = self._ensemble.lanes.compute(
+            partial(walk.upper_bounds, stand_in)
+            for walk, stand_in in zip(self._walks, self._stand_ins, strict=True)
+        )
+        return self._ensemble.by_sequence(edges, self._tries, range(self._count))
+
+    def exact(self, numbers: Sequence[int]) -> list[Values]:
+        """``Ensemble.log_probabilities`` of some of the sequences [M, T]."""
+        missing = []
+        for trie, known in zip(self._tries, self._known, strict=True):
+            wanted = np.zeros(trie.edges, dtype=np.bool_)
+            for number in numbers:
+                wanted[trie.paths[number]] = True
+            missing.append(np.flatnonzero(wanted & np.isnan(known)))
+        computed = self._ensemble.lanes.compute(
+            partial(walk.exact, edges) for walk, edges in zip(self._walks, missing, strict=True)
+        )
+        for known, edges, values in zip(self._known, missing, computed, strict=True):
+            known[edges] = values
+        return self._ensemble.by_sequence(self._known, self._tries, numbers)
+
+
+class KeptWalk:
+    """A trie walked once by one model, its hidden states kept to predict words from twice."""
+
+    def __init__(
+        self, model: LanguageModel, trie: Trie, cancellation: Cancellation | None = None
+    ) -> None:
+        self._model, self._trie = model, trie
+        self._outputs = joined(list(walked(model, trie, cancellation)))
+
+    def upper_bounds(self, stand_in: Coarse) -> NDArray[np.float64]:
+        """No less than log P of every edge, but for float32's rounding, in nats."""
+        return self._values(np.arange(self._trie.edges), (stand_in.weight, stand_in.bias))
+
+    def exact(self, edges: Numbers) -> NDArray[np.float64]:
+        """log P of some edges, in ascending order; the same as ``edge_log_probabilities``."""
+        return self._values(edges, None)
+
+    def _values(
+        self, edges: Numbers, stand_in: tuple[Tensor, Tensor] | None
+    ) -> NDArray[np.float64]:
+        values = np.empty(len(edges))
+        rows, row_of = np.unique(self._trie.edge_rows[edges], return_inverse=True)
+        targets = self._trie.edge_targets[edges]
+        for start in range(0, len(rows), MAX_ROWS):
+            chosen = torch.from_numpy(rows[start : start + MAX_ROWS])
+            outputs = tuple(part[chosen.to(part.device)] for part in self._outputs)
+            some = slice(*np.searchsorted(row_of, (start, start + MAX_ROWS)))
+            values[some] = decoded(
+                self._model, outputs, row_of[some] - start, targets[some], stand_in
+            )
+        return values
+
+
+_FREQUENT, _CLUSTERS = 1_024, 512
+_ROUNDS = 8
+
+
+class Coarse(NamedTuple):
+    """Stands in for the output weight [V, D] and bias [V]."""
+
+    weight: Tensor  # [V', D]
+    bias: Tensor  # [V']
+    share: float = 1.0  # V' / V
+
+
+def coarse_output(
+    weight: Tensor, bias: Tensor, frequent: int = _FREQUENT, clusters: int = _CLUSTERS
+) -> Coarse | None:
+    """A stand-in for ``weight`` [V, D] and ``bias`` [V], symbols most frequent first, whose
+    normaliser is never above theirs. None if it would save less than half of the vocabulary.
+
+    The most frequent symbols stay; the others are put into clusters, and a cluster becomes one
+    symbol worth no more than its members: with c = sum_v exp(b_v), Jensen's inequality gives
+
+        sum_v exp(b_v + W_v k)  >=  c exp(sum_v (exp(b_v) / c) W_v k)   for every k.
+    """
+    if len(weight) < 2 * (frequent + clusters):
+        return None
+    rare, rare_bias = weight[frequent:].double(), bias[frequent:].double()
+    cluster = _clusters(rare, clusters)
+    shares = rare_bias.exp()
+    sums = torch.zeros_like(rare[:clusters, 0]).index_add_(0, cluster, shares)
+    centers = torch.zeros_like(rare[:clusters]).index_add_(0, cluster, rare * shares.unsqueeze(1))
+    used = sums > 0
+    means, worth = centers[used] / sums[used].unsqueeze(1), sums[used].log()
+    all_weight = torch.cat([weight[:frequent], means.to(weight)])
+    all_bias = torch.cat([bias[:frequent], worth.to(bias)])
+    return Coarse(all_weight, all_bias, len(all_bias) / len(bias))
+
+
+def _clusters(points: Tensor, count: int) -> Tensor:
+    """The cluster of each point: k-means from points evenly spread over the frequencies."""
+    centers = points[torch.linspace(0, len(points) - 1, count).long()]
+    for _ in range(_ROUNDS):
+        nearest = torch.cdist(points, centers).argmin(1)
+        sizes = torch.bincount(nearest, minlength=count).unsqueeze(1)
+        sums = torch.zeros_like(centers).index_add_(0, nearest, points)
+        centers = torch.where(sizes > 0, sums / sizes.clamp(min=1), centers)
+    return nearest

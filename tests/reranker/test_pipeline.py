@@ -6,11 +6,11 @@ import nltk
 import numpy as np
 import pytest
 
-from reranker import pipeline
 from reranker.errors import RerankError
 from reranker.nbest import Candidate, NBest
 from reranker.pipeline import Reranker
 from reranker.ranking import Ranking, Weighing
+from reranker.scoring import pools
 from reranker.scoring.walk import score_one_by_one
 from reranker.trees.linearize import linearize, linearize_text
 from reranker.trees.tree import Tree
@@ -77,7 +77,7 @@ def test_rankings_do_not_depend_on_what_is_scored_together(
     budget: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     alone = [RERANKER.rerank([c.tree for c in nbest.candidates]) for nbest in lists(7)]
-    monkeypatch.setattr(pipeline, "BATCH_TOKENS", budget)
+    monkeypatch.setattr(pools, "BATCH_TOKENS", budget)
     together = list(RERANKER.rerank_lists(lists(7)))
     assert [ranking.id for ranking in together] == [str(number) for number in range(7)]
     for one, other in zip(alone, together, strict=True):

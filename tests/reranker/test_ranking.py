@@ -163,10 +163,10 @@ def test_weighings_that_cannot_be_meant(wrong: dict[str, Any]) -> None:
 
 def test_what_is_asked_for_goes_before_what_was_tuned() -> None:
     tuned = Weighing(0.4, "perplexity", (0.5, 1.5), -0.25)
-    assert tuned.but(None, None) == tuned
-    assert tuned.but(1.0, None) == Weighing(1.0, "perplexity", (0.5, 1.5), -0.25)
-    assert tuned.but(0.0, "token-perplexity").lm_weight == 0
-    assert tuned.but(None, "token-perplexity").criterion == "token-perplexity"
+    assert tuned.replaced(None, None) == tuned
+    assert tuned.replaced(1.0, None) == Weighing(1.0, "perplexity", (0.5, 1.5), -0.25)
+    assert tuned.replaced(0.0, "token-perplexity").lm_weight == 0
+    assert tuned.replaced(None, "token-perplexity").criterion == "token-perplexity"
     assert tuned.signature() == (
         "criterion=perplexity lm-weight=0.4 member-weights=0.5,1.5 token-bonus=-0.25"
     )

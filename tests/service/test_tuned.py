@@ -87,7 +87,7 @@ def test_a_client_that_leaves_the_weights_open_gets_the_tuned_ones(
         assert client.rerank_lists([{"candidates": scored}]) == [expected]
         # Of another weighing, the weight and the criterion; the members' weights stay tuned.
         asked = Weighing(0.9, "token-perplexity")
-        both = TUNED.but(0.9, "token-perplexity")
+        both = TUNED.replaced(0.9, "token-perplexity")
         expected = here.rerank(CANDIDATES, parser, both)
         assert expected != here.rerank(CANDIDATES, parser)
         assert client.rerank(CANDIDATES, parser, asked) == expected

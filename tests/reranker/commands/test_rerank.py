@@ -18,9 +18,9 @@ import jsonschema
 import pytest
 import torch
 
-from reranker import pipeline
 from reranker.commands.main import main
 from reranker.pipeline import Reranker
+from reranker.scoring import pools
 from reranker.trees.linearize import linearize
 from reranker.trees.tree import Tree
 from tests.reranker.ensembles import CANDIDATES
@@ -278,7 +278,7 @@ def test_an_interrupted_run_is_resumed(
     capsys: pytest.CaptureFixture[str],
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(pipeline, "BATCH_TOKENS", 1)  # one list at a time
+    monkeypatch.setattr(pools, "BATCH_TOKENS", 1)  # one list at a time
     lists = bllip(*(CANDIDATES[number % 4 :] for number in range(9)))
     gold = write(tmp_path / "gold.mrg", f"{GOLD}\n" * 9)
     arguments = ["--nbest", write(tmp_path / "n.txt", lists), "--models", *models, "--gold", gold]
@@ -421,8 +421,8 @@ def test_input_shorter_than_what_was_written_is_refused(tmp_path: Path, models: 
     arguments = ["--models", *models, "--out", out, "--nbest", "-"]
     gold = write(tmp_path / "gold.mrg", f"{GOLD}\n" * 4)
     code = (
-        "import sys; import reranker.commands.main as cli; from reranker import pipeline; "
-        "pipeline.BATCH_TOKENS = 1; "
+        "import sys; import reranker.commands.main as cli; from reranker.scoring import pools; "
+        "pools.BATCH_TOKENS = 1; "
     )
     command = [sys.executable, "-c", f"{code}sys.exit(cli.main())", *arguments]
     five, one = (bllip(*[CANDIDATES] * count).encode() for count in (5, 1))

@@ -1,23 +1,24 @@
 from __future__ import annotations
 
 from reranker.nbest import Candidate, NBest
-from reranker.scoring.distinct import Sentence, batches
+from reranker.scoring.distinct import DistinctCandidates
+from reranker.scoring.pools import batches
 from reranker.trees.linearize import linearize_text
 
 
-def sentence(words: int, candidates: int = 1) -> Sentence:
+def sentence(words: int, candidates: int = 1) -> DistinctCandidates:
     tree = f"(S {' '.join('(X a)' for _ in range(words))})"
     made = tuple(
         Candidate(index, tree, linearize_text(tree), None, index) for index in range(candidates)
     )
-    return Sentence(NBest("x", made, (), 1))
+    return DistinctCandidates(NBest("x", made, (), 1))
 
 
 def test_duplicates_are_found() -> None:
     trees = ["(S (NP (X a)))", "(S (VP (X a)))", "(S (NP (Y a)))"]  # tags make no difference
     made = tuple(Candidate(i, tree, linearize_text(tree), None, i) for i, tree in enumerate(trees))
-    found = Sentence(NBest("x", made, (), 1))
-    assert found.distinct == [("(S", "(NP", "a", ")NP", ")S"), ("(S", "(VP", "a", ")VP", ")S")]
+    found = DistinctCandidates(NBest("x", made, (), 1))
+    assert found.sequences == [("(S", "(NP", "a", ")NP", ")S"), ("(S", "(VP", "a", ")VP", ")S")]
     assert list(found.candidates) == [(0, None), (1, None), (0, 0)]
     assert (found.words, found.longest, found.size) == (["a"], 5, 12)
 
@@ -38,7 +39,7 @@ def test_every_lane_gets_something_to_do() -> None:
 
 
 def test_sentences_without_candidates() -> None:
-    empty = Sentence(NBest("x", (), (), 1))
+    empty = DistinctCandidates(NBest("x", (), (), 1))
     assert (empty.size, empty.words, empty.longest) == (0, [], 0)
     assert batches([], 10, lanes=2) == []
     assert batches([empty, empty], 10, lanes=2) == [[empty, empty]]

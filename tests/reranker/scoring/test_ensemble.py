@@ -13,11 +13,12 @@ from reranker.checkpoints.vocabulary import Vocabulary
 from reranker.errors import RerankError
 from reranker.files.text import TextInMemory
 from reranker.nbest import read_nbest
-from reranker.scoring.distinct import Sentence
+from reranker.scoring.distinct import DistinctCandidates
 from reranker.scoring.ensemble import Combination, Ensemble
-from reranker.scoring.judging import Judge
-from reranker.scoring.lanes import Call, Lanes
+from reranker.scoring.lanes import Cancellation, Lanes
+from reranker.scoring.scorer import Scorer
 from reranker.scoring.walk import score_one_by_one
+from reranker.scoring.winner import Coarse, TwoPassScorer
 from reranker.trees.linearize import linearize
 from reranker.trees.tree import Tree
 from tests.reranker.ensembles import CANDIDATES, untrained
@@ -30,7 +31,7 @@ FORWARD, BACKWARD = untrained(1, name="forward"), untrained(2, name="backward", 
 def log_probabilities(
     members: list[Checkpoint], combination: Combination = "sum"
 ) -> list[np.ndarray]:
-    return Ensemble(members, combination, Lanes(1)).log_probabilities(TOKENS, Call())
+    return Ensemble(members, combination, Lanes(1)).log_probabilities(TOKENS, Cancellation())
 
 
 def one_by_one(member: Checkpoint, tokens: tuple[str, ...]) -> list[float]:
@@ -55,14 +56,14 @@ def test_each_member_reads_in_its_own_direction_and_tells_in_the_trees() -> None
 
 def test_nothing_but_its_end_is_read_of_an_empty_tree() -> None:
     ensemble = Ensemble([FORWARD, BACKWARD], "sum", Lanes(1))
-    (values,) = ensemble.log_probabilities([()], Call())
+    (values,) = ensemble.log_probabilities([()], Cancellation())
     assert values[:, 0] == pytest.approx([one_by_one(FORWARD, ())[0], one_by_one(BACKWARD, ())[0]])
 
 
 def test_the_score_is_the_sum_of_both_directions() -> None:
     (nbest,) = read_nbest(TextInMemory(bllip(CANDIDATES).encode(), "n.txt"))
-    judge = Judge(Ensemble([FORWARD, BACKWARD], "sum", Lanes(1)), "perplexity", True)
-    (scores,) = judge.all([Sentence(nbest)], Call())
+    scorer = Scorer(Ensemble([FORWARD, BACKWARD], "sum", Lanes(1)), "perplexity", True)
+    (scores,) = scorer.score([DistinctCandidates(nbest)], Cancellation())
     for tokens, scored in zip(TOKENS, scores, strict=True):
         forth, back = one_by_one(FORWARD, tokens), one_by_one(BACKWARD, tokens[::-1])
         assert scored.nll == pytest.approx(-sum(forth) - sum(back), abs=1e-3)
@@ -74,11 +75,14 @@ def test_the_score_is_the_sum_of_both_directions() -> None:
 
 def test_bounds_and_exact_values_of_a_backward_member() -> None:
     ensemble = Ensemble([FORWARD, BACKWARD], "sum", Lanes(1))
-    expected = ensemble.log_probabilities(TOKENS, Call())
-    survey = ensemble.survey(TOKENS, Call())
-    for bounds, values in zip(survey.upper_bounds(), expected, strict=True):
+    expected = ensemble.log_probabilities(TOKENS, Cancellation())
+    stand_ins = [
+        Coarse(member.model.output_weight, member.model.decoder_bias) for member in ensemble.members
+    ]
+    two_pass = TwoPassScorer(ensemble, stand_ins, TOKENS, Cancellation())
+    for bounds, values in zip(two_pass.upper_bounds(), expected, strict=True):
         assert (bounds >= values - 1e-5).all()
-    for values, exact in zip(expected, survey.exact(range(len(TOKENS))), strict=True):
+    for values, exact in zip(expected, two_pass.exact(range(len(TOKENS))), strict=True):
         assert exact.tolist() == values.tolist()
 
 

@@ -21,10 +21,11 @@ from reranker.models import LanguageModel
 from reranker.nbest import NBest, read_nbest
 from reranker.pipeline import Reranker
 from reranker.ranking import Weighing, rank
-from reranker.scoring.distinct import Sentence
+from reranker.scoring.distinct import DistinctCandidates
 from reranker.scoring.ensemble import Ensemble
-from reranker.scoring.judging import Judge
-from reranker.scoring.lanes import Call, Lanes
+from reranker.scoring.lanes import Cancellation, Lanes
+from reranker.scoring.scorer import Scorer
+from reranker.scoring.winner import WinnerSearch
 
 ROOT = Path(__file__).parents[3]
 DATA = ROOT.parent / "shared/data/nbest"
@@ -64,16 +65,16 @@ def chunks(sequences: list[list[int]], size: int) -> Iterator[list[list[int]]]:
 
 def test_scores_are_those_of_float64(lists: list[NBest]) -> None:
     doubles = [copy.deepcopy(member.model).double() for member in MEMBERS]
-    judge = Judge(Ensemble(MEMBERS, "sum", Lanes(1)), "perplexity", False)
-    sentences = [Sentence(nbest) for nbest in lists]
+    scorer = Scorer(Ensemble(MEMBERS, "sum", Lanes(1)), "perplexity", False)
+    sentences = [DistinctCandidates(nbest) for nbest in lists]
     largest, orders, compared = 0.0, 0, 0
-    for sentence, (scores,) in ((one, judge.all([one], Call())) for one in sentences):
-        expected = np.zeros(len(sentence.distinct))
+    for sentence, (scores,) in ((one, scorer.score([one], Cancellation())) for one in sentences):
+        expected = np.zeros(len(sentence.sequences))
         for model, member in zip(doubles, MEMBERS, strict=True):
-            ids = [member.vocabulary.encode(tokens) for tokens in sentence.distinct]
+            ids = [member.vocabulary.encode(tokens) for tokens in sentence.sequences]
             expected -= straightforward(model, ids, member.vocabulary.eos)
         by_place = {place: one for (place, _), one in zip(sentence.candidates, scores, strict=True)}
-        found = np.array([by_place[place].nll for place in sentence.places])
+        found = np.array([by_place[place].nll for place in range(len(sentence.sequences))])
         largest = max(largest, float(np.abs(found - expected).max()) / len(MEMBERS))
         compared += len(expected)
         # Ranked alike, but for what float64 itself has within a ten-thousandth of a nat.
@@ -86,13 +87,14 @@ def test_scores_are_those_of_float64(lists: list[NBest]) -> None:
 
 
 def test_the_winner_alone_is_the_winner_of_all(lists: list[NBest]) -> None:
-    judge = Judge(Ensemble(MEMBERS, "sum", Lanes(2)), "perplexity", False)
+    ensemble = Ensemble(MEMBERS, "sum", Lanes(2))
+    scorer, search = Scorer(ensemble, "perplexity", False), WinnerSearch(ensemble)
     weighing = Weighing(0.5)
     everything, best = [], []
     for start in range(0, len(lists), 40):
-        sentences = [Sentence(nbest) for nbest in lists[start : start + 40]]
-        everything += judge.all(sentences, Call())
-        best += judge.best(sentences, Call(), weighing, 1)
+        sentences = [DistinctCandidates(nbest) for nbest in lists[start : start + 40]]
+        everything += scorer.score(sentences, Cancellation())
+        best += search.score(sentences, Cancellation(), scorer, weighing, 1)
     for nbest, all_scores, some in zip(lists, everything, best, strict=True):
         assert rank(nbest, some, weighing, 1) == rank(nbest, all_scores, weighing, 1)
     left = sum(one is not None for scores in best for one in scores)

@@ -6,7 +6,7 @@ from functools import partial
 
 import pytest
 
-from reranker.scoring.lanes import Call, Lanes, Stopped, available_cores
+from reranker.scoring.lanes import Cancellation, Lanes, Stopped, available_cores
 
 
 def test_jobs_run_side_by_side_and_answer_in_order() -> None:
@@ -39,13 +39,13 @@ def test_a_failure_is_told_and_what_was_not_begun_is_dropped() -> None:
     assert len(begun) < 10
 
 
-def test_a_call_that_is_over_stops_its_jobs() -> None:
-    call, seen = Call(), []
+def test_cancelling_stops_the_jobs() -> None:
+    cancellation, seen = Cancellation(), []
     with pytest.raises(Stopped):
-        for item in call.watched(range(10)):
+        for item in cancellation.checked(range(10)):
             seen.append(item)
             if item == 3:
-                call.end()
+                cancellation.cancel()
     assert seen == [0, 1, 2, 3]
 
 

@@ -9,10 +9,11 @@ import torch
 import reranker.scoring.walk as scoring
 from reranker.models import AwdLstmDoc
 from reranker.models.awd_lstm_doc import Config
-from reranker.models.coarse import coarse_output
-from reranker.scoring.lanes import Call, Stopped
+from reranker.scoring import winner
+from reranker.scoring.lanes import Cancellation, Stopped
 from reranker.scoring.trie import Trie
-from reranker.scoring.walk import Walk, edge_log_probabilities, score_one_by_one
+from reranker.scoring.walk import edge_log_probabilities, score_one_by_one
+from reranker.scoring.winner import KeptWalk, coarse_output
 from reranker.trees.linearize import linearize
 from reranker.trees.tree import Tree
 from tests.reranker.ensembles import CANDIDATES, untrained
@@ -100,7 +101,8 @@ def test_a_walk_gives_bounds_of_all_and_exact_values_of_some(
     assert coarse is not None
     for rows in (2, 4_096):
         monkeypatch.setattr(scoring, "MAX_ROWS", rows)
-        walk = Walk(MEMBER.model, trie)
+        monkeypatch.setattr(winner, "MAX_ROWS", rows)
+        walk = KeptWalk(MEMBER.model, trie)
         bounds = walk.upper_bounds(coarse)
         assert (bounds >= expected - 1e-6).all()
         assert (bounds > expected + 0.01).any()
@@ -110,8 +112,8 @@ def test_a_walk_gives_bounds_of_all_and_exact_values_of_some(
         assert walk.exact(some[:0]).tolist() == []
 
 
-def test_a_call_that_is_over_is_not_gone_on_with() -> None:
-    call = Call()
-    call.end()
+def test_what_is_cancelled_stops() -> None:
+    cancellation = Cancellation()
+    cancellation.cancel()
     with pytest.raises(Stopped):
-        edge_log_probabilities(MEMBER.model, Trie(SEQUENCES, EOS), call)
+        edge_log_probabilities(MEMBER.model, Trie(SEQUENCES, EOS), cancellation)

@@ -11,11 +11,11 @@ import pytest
 from reranker.checkpoints.checkpoint import load_checkpoint
 from reranker.nbest import Candidate, NBest, read_nbest
 from reranker.ranking import Scored, Weighing, rank
-from reranker.scoring.distinct import Sentence
+from reranker.scoring.distinct import DistinctCandidates
 from reranker.scoring.ensemble import Combination, Ensemble
-from reranker.scoring.judging import Judge
-from reranker.scoring.lanes import Call, Lanes
-from reranker.scoring.winner import Contest
+from reranker.scoring.lanes import Cancellation, Lanes
+from reranker.scoring.scorer import Scorer
+from reranker.scoring.winner import Pruner, WinnerSearch
 from reranker.trees.linearize import linearize_text
 
 ROOT = Path(__file__).parents[3]
@@ -28,20 +28,23 @@ def scored(nll: float) -> Scored:
     return Scored(nll=nll, perplexity=1.0, tokens=6, unknown_words=0, duplicate_of=None)
 
 
-def contest(optimistic: Sequence[float], top: int, parser: Sequence[float] = ()) -> Contest:
+def pruner(optimistic: Sequence[float], top: int, parser: Sequence[float] = ()) -> Pruner:
     trees = [f"(S ({label} (X a)))" for label in "ABCDEFGH"[: len(optimistic)]]
     made = tuple(
         Candidate(i, tree, linearize_text(tree), parser[i] if parser else None, i)
         for i, tree in enumerate(trees)
     )
     weighing = Weighing(0.5 if parser else 1.0)
-    return Contest(
-        Sentence(NBest("x", made, (), 1)), [scored(one) for one in optimistic], weighing, top
+    return Pruner(
+        DistinctCandidates(NBest("x", made, (), 1)),
+        dict(enumerate(map(scored, optimistic))),
+        weighing,
+        top,
     )
 
 
-def test_contest_by_hand() -> None:
-    found = contest([10, 8, 9, 20], top=1)
+def test_pruning_by_hand() -> None:
+    found = pruner([10, 8, 9, 20], top=1)
     assert found.favourites == [1]
     # The favourite comes to 9.5: only what is at 9.5 or less at best can be better.
     assert found.rivals({1: scored(9.5)}) == [2]
@@ -50,18 +53,18 @@ def test_contest_by_hand() -> None:
 
 
 def test_a_bound_that_is_equal_to_the_bar_stays_in() -> None:
-    assert contest([10, 8, 10.0005], top=1).rivals({1: scored(10)}) == [0, 2]
+    assert pruner([10, 8, 10.0005], top=1).rivals({1: scored(10)}) == [0, 2]
 
 
 def test_the_best_two() -> None:
-    found = contest([10, 8, 9, 20], top=2)
+    found = pruner([10, 8, 9, 20], top=2)
     assert found.favourites == [1, 2]
     assert found.rivals({1: scored(9), 2: scored(12)}) == [0]
 
 
 def test_the_parser_has_its_say() -> None:
     # Halves: -(10 + 2), -(8 + 6), -(9 + 1): the third is the most promising.
-    assert contest([10, 8, 9], top=1, parser=[-2, -6, -1]).favourites == [2]
+    assert pruner([10, 8, 9], top=1, parser=[-2, -6, -1]).favourites == [2]
 
 
 @pytest.mark.parametrize(
@@ -75,13 +78,15 @@ def test_the_parser_has_its_say() -> None:
 def test_the_best_are_those_of_the_whole_ranking(
     combination: Combination, weighing: Weighing, top: int
 ) -> None:
-    judge = Judge(Ensemble(MEMBERS, combination, Lanes(1)), weighing.criterion, False)
-    sentences = [Sentence(nbest) for nbest in LISTS]
+    ensemble = Ensemble(MEMBERS, combination, Lanes(1))
+    scorer = Scorer(ensemble, weighing.criterion, False)
+    search = WinnerSearch(ensemble)
+    sentences = [DistinctCandidates(nbest) for nbest in LISTS]
     left_out = 0
     for nbest, everything, best in zip(
         LISTS,
-        judge.all(sentences, Call()),
-        judge.best(sentences, Call(), weighing, top),
+        scorer.score(sentences, Cancellation()),
+        search.score(sentences, Cancellation(), scorer, weighing, top),
         strict=True,
     ):
         expected = rank(nbest, everything, weighing, top)
@@ -99,9 +104,11 @@ def test_what_has_no_parser_score_is_still_rejected() -> None:
         ),
     )
     weighing = Weighing(0.5)
-    judge = Judge(Ensemble(MEMBERS[:1], "sum", Lanes(1)), "perplexity", False)
-    (best,) = judge.best([Sentence(without)], Call(), weighing, 1)
-    (everything,) = judge.all([Sentence(without)], Call())
+    ensemble = Ensemble(MEMBERS[:1], "sum", Lanes(1))
+    scorer = Scorer(ensemble, "perplexity", False)
+    sentence = DistinctCandidates(without)
+    (best,) = WinnerSearch(ensemble).score([sentence], Cancellation(), scorer, weighing, 1)
+    (everything,) = scorer.score([sentence], Cancellation())
     found = rank(without, best, weighing, 1)
     assert found == rank(without, everything, weighing, 1)
     assert [one.code for one in found.rejected] == ["no-score"] * (len(nbest.candidates) // 2)

@@ -3,7 +3,7 @@ from __future__ import annotations
 import pytest
 import torch
 
-from reranker.models.coarse import coarse_output
+from reranker.scoring.winner import coarse_output
 
 
 def output(size: int, dimensions: int = 8) -> tuple[torch.Tensor, torch.Tensor]:

@@ -1,0 +1,70 @@
+"""The scores of every candidate of a batch: the simple way. ``winner`` has the other, for when only
+the best few are asked for."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
+
+from reranker.checkpoints.vocabulary import EOS
+from reranker.ranking import TOKEN_SCORE_DECIMALS, Criterion, Scored, perplexity
+from reranker.scoring.distinct import DistinctCandidates
+from reranker.scoring.ensemble import Ensemble, Values
+from reranker.scoring.lanes import Cancellation
+
+
+class Scorer:
+    """Turns an ensemble's token log-probabilities into ``Scored``."""
+
+    def __init__(self, ensemble: Ensemble, criterion: Criterion, token_scores: bool) -> None:
+        self.ensemble = ensemble
+        self._criterion: Criterion = criterion
+        self._token_scores = token_scores
+
+    def score(
+        self, batch: Sequence[DistinctCandidates], cancellation: Cancellation
+    ) -> list[list[Scored]]:
+        """The scores of each sentence's candidates. Raises Stopped if cancelled."""
+        sequences = [tokens for sentence in batch for tokens in sentence.sequences]
+        values = iter(self.ensemble.log_probabilities(sequences, cancellation))
+        results = []
+        for sentence in batch:
+            scored = self.scored(sentence, range(len(sentence.sequences)), values)
+            results.append([repeating(scored[p], original) for p, original in sentence.candidates])
+        return results
+
+    def scored(
+        self, sentence: DistinctCandidates, places: Iterable[int], values: Iterable[Values]
+    ) -> dict[int, Scored]:
+        """The sequences at these places of the sentence, given the next of ``values`` for each."""
+        unknown = self.ensemble.unknown(sentence.words)
+        return {
+            place: self._scored(sentence, place, tokens, unknown)
+            for place, tokens in zip(places, values, strict=False)
+        }
+
+    def _scored(
+        self, sentence: DistinctCandidates, place: int, values: Values, unknown_words: int
+    ) -> Scored:
+        """What the values [M, T] of one sequence's tokens come to."""
+        by_member = -values.sum(1)
+        nll = float(by_member.sum())
+        by_token = None
+        if self._token_scores:
+            rounded = values.sum(0).round(TOKEN_SCORE_DECIMALS).tolist()
+            by_token = tuple(zip((*sentence.sequences[place], EOS), rounded, strict=True))
+        members, tokens = values.shape
+        return Scored(
+            nll=nll,
+            perplexity=perplexity(nll, len(sentence.words), tokens, members, self._criterion),
+            tokens=tokens,
+            unknown_words=unknown_words,
+            duplicate_of=None,
+            token_scores=by_token,
+            member_nll=tuple(by_member.tolist()) if members > 1 else (),
+        )
+
+
+def repeating(scored: Scored, original: int | None) -> Scored:
+    """The same scores for a candidate that repeats the one with index ``original``."""
+    return scored if original is None else replace(scored, duplicate_of=original)
