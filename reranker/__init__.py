@@ -1,27 +1,30 @@
 """Rerank a parser's n-best constituency trees with language models.
 
 >>> from reranker import Reranker
->>> Reranker.load(["ckpt/a.pt"]).rerank(candidates).tree  # doctest: +SKIP
+>>> Reranker.load("ckpt/").rerank(candidates).tree  # doctest: +SKIP
 """
 
 from __future__ import annotations
 
+from importlib import import_module, metadata
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from reranker.pipeline import Reranker
     from reranker.ranking import Ranking, Weighing
-    from reranker.trees.tree import Tree
+    from reranker.trees import Tree
 
-__all__ = ["Ranking", "Reranker", "Tree", "Weighing"]
+    __version__: str
 
-_HOME = {"Ranking": "ranking", "Reranker": "pipeline", "Tree": "trees", "Weighing": "ranking"}
+__all__ = ["Ranking", "Reranker", "Tree", "Weighing", "__version__"]
+
+_MODULES = {"Ranking": "ranking", "Reranker": "pipeline", "Tree": "trees", "Weighing": "ranking"}
 
 
 def __getattr__(name: str) -> Any:
     """Import on first use: most of the package, and the command line, work without torch."""
-    if name not in _HOME:
+    if name == "__version__":
+        return metadata.version("parse-reranker")
+    if name not in _MODULES:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    from importlib import import_module
-
-    return getattr(import_module(f"{__name__}.{_HOME[name]}"), name)
+    return getattr(import_module(f"{__name__}.{_MODULES[name]}"), name)

@@ -6,25 +6,31 @@
 
 from __future__ import annotations
 
+import math
 import random
 import time
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import fields
 from types import TracebackType
-from typing import Any, Self
+from typing import TYPE_CHECKING, Any, Self
 
 import httpx
 
-from reranker.errors import RerankError
+from reranker.errors import InputError, RerankError
 from reranker.nbest import Rejected
 from reranker.ranking import Ranked, Ranking, Weighing
+from reranker.trees import Tree
+
+if TYPE_CHECKING:
+    import nltk
 
 _RETRIED = (429, 503)
 _LONGEST_PAUSE = 30.0
 
 
 class ServiceError(RerankError):
-    """The service did not answer as asked: ``status`` and ``code`` say why, ``request_id`` where
-    its log tells more. Without an answer at all, ``status`` is 0 and ``code`` ``unreachable``."""
+    """The service answered with an error: ``status`` and ``code`` say which, ``request_id`` is its
+    name in the service's log. Without any answer, ``status`` is 0 and ``code`` ``unreachable``."""
 
     def __init__(self, status: int, code: str, message: str, request_id: str = "") -> None:
         super().__init__(message)
@@ -34,11 +40,12 @@ class ServiceError(RerankError):
 class Client:
     """Connections to a service, reused; use it in a ``with``, from one thread or several.
 
-    Of a ``weighing`` the weight of the language models and the criterion count; without one, those
-    that the service's ensemble was tuned for. Member weights and token bonus are always its own.
+    A ``weighing`` sends its ``lm_weight`` and criterion; without one, the service uses those that
+    its ensemble was tuned for. Member weights and token bonus are always the service's.
 
-    A request is repeated after 429, 503 and a broken connection, ``retries`` times, with the pauses
-    the service asks for or ones that grow.
+    A request is repeated after 429, 503 and a broken connection, ``retries`` times, after the
+    pauses that the service asks for or ones that grow. Keys of an answer that this version does
+    not know are ignored.
     """
 
     def __init__(
@@ -48,7 +55,7 @@ class Client:
         timeout: float = 60.0,
         retries: int = 5,
     ) -> None:
-        """``timeout`` in seconds is for each attempt, and the deadline the service is told."""
+        """``timeout`` in seconds is for each attempt; the service gets it as the deadline."""
         headers = {"X-Request-Timeout": f"{timeout:g}"}
         if api_key is not None:
             headers["Authorization"] = f"Bearer {api_key}"
@@ -57,14 +64,16 @@ class Client:
 
     def rerank(
         self,
-        candidates: Iterable[str],
+        candidates: Iterable[str | Tree | nltk.Tree],
         parser_scores: Sequence[float] | None = None,
         weighing: Weighing | None = None,
         tokens: Sequence[str] | None = None,
+        *,
+        lm_weight: float | None = None,
     ) -> Ranking:
         """Rank the candidates of one sentence, as ``Reranker.rerank`` does; ``tokens`` are its
         words where the candidates hide them. Raises ServiceError."""
-        trees: list[Any] = list(candidates)
+        trees: list[Any] = _texts(candidates)
         if parser_scores is not None:
             if len(parser_scores) != len(trees):
                 raise RerankError(f"{len(parser_scores)} parser scores for {len(trees)} candidates")
@@ -75,6 +84,8 @@ class Client:
         sentence: dict[str, Any] = {"candidates": trees}
         if tokens is not None:
             sentence["tokens"] = list(tokens)
+        if lm_weight is not None:
+            weighing = (weighing or Weighing()).replaced(lm_weight)
         return self.rerank_lists([sentence], weighing)[0]
 
     def rerank_lists(
@@ -88,7 +99,7 @@ class Client:
         body = {
             "sentences": list(sentences),
             "return_token_scores": token_scores,
-            **_asked(weighing),
+            **_weights(weighing),
         }
         return _rankings(self._ask("POST", "/rerank", json=body))
 
@@ -99,23 +110,23 @@ class Client:
         format: str = "auto",
     ) -> list[Ranking]:
         """A ranking for each sentence of an n-best text in any dialect. Raises ServiceError."""
-        query = {"format": format, **_asked(weighing)}
+        query = {"format": format, **_weights(weighing)}
         content = nbest.encode() if isinstance(nbest, str) else nbest
         headers = {"Content-Type": "text/plain"}
         return _rankings(
             self._ask("POST", "/rerank", content=content, params=query, headers=headers)
         )
 
-    def score(self, trees: Sequence[str]) -> list[float | None]:
-        """The log-probability of each tree in nats; None for what is no tree. Raises
+    def score(self, trees: Iterable[str | Tree | nltk.Tree]) -> list[float | None]:
+        """The log-probability of each tree in nats; None for what is not a tree. Raises
         ServiceError."""
-        answer = self._ask("POST", "/score", json={"trees": list(trees)})
-        return [one["log_probability"] for one in answer["results"]]
+        answer = self._ask("POST", "/score", json={"trees": _texts(trees)})
+        return [result["log_probability"] for result in answer["results"]]
 
     def info(self) -> dict[str, Any]:
         """Version, models and limits of the service. Raises ServiceError."""
-        found: dict[str, Any] = self._ask("GET", "/info")
-        return found
+        answer: dict[str, Any] = self._ask("GET", "/info")
+        return answer
 
     def close(self) -> None:
         self._http.close()
@@ -151,7 +162,7 @@ class Client:
         raise AssertionError("the last attempt answers or raises")
 
 
-def _asked(weighing: Weighing | None) -> dict[str, Any]:
+def _weights(weighing: Weighing | None) -> dict[str, Any]:
     if weighing is None:
         return {}
     return {"lm_weight": weighing.lm_weight, "criterion": weighing.criterion}
@@ -179,8 +190,8 @@ def _rankings(answer: Any) -> list[Ranking]:
             sentence["id"],
             tuple(map(_ranked, sentence["ranking"])),
             tuple(
-                Rejected(one["index"], one["line"], one["code"], one["message"], "")
-                for one in sentence["rejected"]
+                Rejected(entry["index"], entry["line"], entry["code"], entry["message"], "")
+                for entry in sentence["rejected"]
             ),
             sentence["fallback"] or "",
         )
@@ -189,11 +200,22 @@ def _rankings(answer: Any) -> list[Ranking]:
 
 
 def _ranked(entry: dict[str, Any]) -> Ranked:
-    fields = dict(entry)
-    score = fields.pop("relevance_score")
-    scores = fields.pop("token_scores", None)
-    fields["member_nll"] = tuple(fields.get("member_nll", ()))
-    if fields["perplexity"] is None:
-        fields["perplexity"] = float("inf")
-    token_scores = None if scores is None else tuple((token, value) for token, value in scores)
-    return Ranked(score=score, token_scores=token_scores, **fields)
+    known = {field.name: entry[field.name] for field in fields(Ranked) if field.name in entry}
+    known["score"] = entry["relevance_score"]
+    known["member_nll"] = tuple(entry.get("member_nll", ()))
+    if known["perplexity"] is None:
+        known["perplexity"] = math.inf
+    if entry.get("token_scores") is not None:
+        known["token_scores"] = tuple((token, value) for token, value in entry["token_scores"])
+    return Ranked(**known)
+
+
+def _texts(trees: Iterable[str | Tree | nltk.Tree]) -> list[str]:
+    if isinstance(trees, str):
+        raise InputError("a list of trees is expected, not one string")
+    texts = []
+    for tree in trees:
+        if not isinstance(tree, str | Tree):
+            tree = Tree.from_nltk(tree)
+        texts.append(tree if isinstance(tree, str) else tree.to_string())
+    return texts

@@ -17,7 +17,7 @@ from reranker.nbest import NBest, ReadOptions, read_nbest
 from reranker.nbest.data import RawCandidate, RawList
 from reranker.nbest.faithful import Source, accept
 from reranker.nbest.notation import Notation
-from reranker.ranking import Criterion, Ranking, Scored, Weighing, rank
+from reranker.ranking import SCORE_DECIMALS, Criterion, Ranking, Scored, Weighing, rank
 from reranker.scoring import pools
 from reranker.scoring.ensemble import Combination, Ensemble
 from reranker.scoring.lanes import Cancellation, Lanes, available_cores
@@ -155,7 +155,10 @@ class Reranker:
         """The log-probability of each tree in nats, summed over the members; None for what is not a
         tree. The trees need not have the same words."""
         lists = [from_candidates([tree]) for tree in trees]
-        return [-scores[0].nll if scores else None for _, scores in self.score_lists(lists)]
+        return [
+            round(-scores[0].nll, SCORE_DECIMALS) if scores else None
+            for _, scores in self.score_lists(lists)
+        ]
 
     def rerank_lists(
         self,

@@ -1,9 +1,9 @@
-"""Scores -> an order of candidates. Scoring happens once; weighing it is cheap and done here."""
+"""Scores -> an order of candidates. Scoring is done once; weighing is cheap and done here."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Literal, get_args, overload
 
@@ -32,7 +32,7 @@ class Weighing:
 
     Candidates of a sentence have the same words, so a bonus for each token, ``<eos>`` and both
     brackets of a constituent included, is twice that for each constituent. Raises RerankError for
-    numbers that cannot be meant.
+    numbers that make no sense.
     """
 
     lm_weight: float = 1.0
@@ -212,60 +212,51 @@ def rank(
     among the ``top`` different ones, beyond which none is kept. Ties keep the parser's order.
 
     A duplicate takes the score of the candidate it repeats, so it stands after it. With a weight
-    below 1 a candidate that has no parser score is rejected (``no-score``). Raises RerankError for
-    other member weights than one for each member.
+    below 1 a candidate that has no parser score is rejected (``no-score``). Raises RerankError
+    unless there is one member weight for each member.
     """
     rejected = list(nbest.rejected)
     usable: list[tuple[Candidate, Scored]] = []
-    own: dict[int, float] = {}
+    mixed: dict[int, float] = {}  # by candidate index
     beaten = 0
     for candidate, scored in zip(nbest.candidates, scores, strict=True):
         score = None if scored is None else mixed_score(candidate, scored, weighing)
         if weighing.lm_weight < 1 and candidate.parser_score is None:
-            message = "no parser score to mix with"
-            rejected.append(
-                Rejected(
-                    candidate.index,
-                    candidate.line,
-                    "no-score",
-                    message,
-                    candidate.text,
-                    candidate.file,
-                )
-            )
+            rejected.append(candidate.rejected("no-score", "no parser score to mix with"))
         elif scored is None or score is None:
             beaten += 1
         else:
             usable.append((candidate, scored))
-            own[candidate.index] = score
-    ranked = [
-        Ranked(
-            index=candidate.index,
-            score=own.get(
-                candidate.index if scored.duplicate_of is None else scored.duplicate_of,
-                own[candidate.index],
-            ),
-            nll=round(scored.nll, SCORE_DECIMALS),
-            perplexity=float(f"{scored.perplexity:.6g}"),
-            tokens=scored.tokens,
-            unknown_words=scored.unknown_words,
-            parser_score=candidate.parser_score,
-            duplicate_of=scored.duplicate_of if scored.duplicate_of in own else None,
-            repaired=candidate.is_repaired,
-            tree=candidate.text,
-            token_scores=scored.token_scores,
-            member_nll=_member_nll(scored),
-        )
-        for candidate, scored in usable
-    ]
-    ranked.sort(key=lambda one: (-one.score, one.index))
-    different = [place for place, one in enumerate(ranked) if one.duplicate_of is None]
+            mixed[candidate.index] = score
+    ranked = [_ranked(candidate, scored, mixed) for candidate, scored in usable]
+    ranked.sort(key=lambda entry: (-entry.score, entry.index))
+    different = [place for place, entry in enumerate(ranked) if entry.duplicate_of is None]
     if top is not None and len(different) > top:
         beaten += len(ranked) - different[top]
         del ranked[different[top] :]
-    rejected.sort(key=lambda one: (one.index, one.line))
+    rejected.sort(key=lambda entry: (entry.index, entry.line))
     fallback = "" if ranked else replace(nbest, rejected=tuple(rejected)).fallback
     return Ranking(nbest.id, tuple(ranked), tuple(rejected), fallback, beaten)
+
+
+def _ranked(candidate: Candidate, scored: Scored, mixed: Mapping[int, float]) -> Ranked:
+    # A candidate whose original is not ranked stands for itself.
+    original = scored.duplicate_of if scored.duplicate_of in mixed else None
+    members = scored.member_nll if len(scored.member_nll) > 1 else ()
+    return Ranked(
+        index=candidate.index,
+        score=mixed[candidate.index if original is None else original],
+        nll=round(scored.nll, SCORE_DECIMALS),
+        perplexity=float(f"{scored.perplexity:.6g}"),
+        tokens=scored.tokens,
+        unknown_words=scored.unknown_words,
+        parser_score=candidate.parser_score,
+        duplicate_of=original,
+        repaired=candidate.is_repaired,
+        tree=candidate.text,
+        token_scores=scored.token_scores,
+        member_nll=tuple(round(nll, SCORE_DECIMALS) for nll in members),
+    )
 
 
 def perplexity(nll: float, words: int, tokens: int, members: int, criterion: Criterion) -> float:
@@ -304,9 +295,3 @@ def _models(scored: Scored, weighing: Weighing) -> float:
             raise RerankError(f"{len(weights)} member weights for {len(parts)} model(s){averaged}")
         score = -math.fsum(weight * nll for weight, nll in zip(weights, parts, strict=True))
     return score + weighing.token_bonus * scored.tokens
-
-
-def _member_nll(scored: Scored) -> tuple[float, ...]:
-    if len(scored.member_nll) < 2:
-        return ()
-    return tuple(round(nll, SCORE_DECIMALS) for nll in scored.member_nll)

@@ -81,6 +81,10 @@ class Candidate:
         tree, words = Tree.from_string(self.text), self.words
         return tree if tree.leaves() == words else tree.with_words(words)
 
+    def rejected(self, code: str, message: str) -> Rejected:
+        """The candidate as one that cannot be used after all."""
+        return Rejected(self.index, self.line, code, message, self.text, self.file)
+
 
 def _only_child(tree: Tree) -> Tree:
     (child,) = tree.children

@@ -1,13 +1,16 @@
 from __future__ import annotations
 
 import random
+from importlib.metadata import version
+from pathlib import Path
 
 import nltk
 import numpy as np
 import pytest
 
+import reranker
 from reranker.errors import RerankError
-from reranker.nbest import Candidate, NBest
+from reranker.nbest import Candidate, NBest, read_nbest
 from reranker.pipeline import Reranker
 from reranker.ranking import Ranking, Weighing
 from reranker.scoring import pools
@@ -15,6 +18,7 @@ from reranker.scoring.walk import score_one_by_one
 from reranker.trees.linearize import linearize, linearize_text
 from reranker.trees.tree import Tree
 from tests.reranker.ensembles import CANDIDATES, untrained
+from tests.reranker.small_files import bllip
 
 RERANKER = Reranker([untrained(1), untrained(2), untrained(3, words=("extra", "words"))])
 
@@ -132,3 +136,40 @@ def test_parser_scores_mix_in() -> None:
 def test_unknown_words_are_counted() -> None:
     ranking = RERANKER.rerank(["(S (NP (PRP We)) (VP (VBD Zapped) (NP (NNS xylophones))))"])
     assert ranking.ranking[0].unknown_words == 2
+
+
+def test_lm_weight_alone_replaces_the_weight() -> None:
+    parser = [-40.0, -39.0, -41.0, -40.0, -38.0, -45.0]
+    tuned = Weighing(1.0, "token-perplexity")
+    asked = RERANKER.rerank(CANDIDATES, parser, tuned, lm_weight=0.4)
+    assert asked == RERANKER.rerank(CANDIDATES, parser, Weighing(0.4, "token-perplexity"))
+    with pytest.raises(RerankError, match=r"lm_weight 1\.4 is not between 0 and 1"):
+        RERANKER.rerank(CANDIDATES, parser, lm_weight=1.4)
+
+
+def test_a_list_that_was_read_is_ranked_as_it_is() -> None:
+    (nbest,) = lists(1)
+    assert RERANKER.rerank(nbest) == next(RERANKER.rerank_lists([nbest]))
+
+
+def test_scores_of_trees_need_no_common_words() -> None:
+    trees = [CANDIDATES[0], "((", Tree.from_string("(NP (DT the) (NN man))"), CANDIDATES[1]]
+    first, nothing, other, second = RERANKER.score(trees)
+    assert nothing is None and other is not None
+    ranked = {entry.index: -entry.nll for entry in RERANKER.rerank(CANDIDATES[:2])}
+    assert (first, second) == (ranked[0], ranked[1])
+
+
+def test_a_file_is_ranked_list_by_list(tmp_path: Path) -> None:
+    path = tmp_path / "lists.txt"
+    path.write_text(bllip(CANDIDATES, CANDIDATES[:3]), encoding="utf-8")
+    rankings = list(RERANKER.rerank_file(path))
+    assert [len(ranking) for ranking in rankings] == [6, 3]
+    assert rankings == list(RERANKER.rerank_lists(read_nbest(path)))
+    (best, _) = RERANKER.rerank_file(str(path), lm_weight=0.5, top=1)
+    assert len(best) == 1
+    assert best[0] == next(RERANKER.rerank_file(path, lm_weight=0.5))[0]
+
+
+def test_the_version_is_that_of_the_installation() -> None:
+    assert reranker.__version__ == version("parse-reranker")

@@ -4,6 +4,7 @@ import json
 import math
 from typing import Any
 
+import nltk
 import pytest
 
 from reranker.errors import RerankError
@@ -178,3 +179,19 @@ def test_the_members_parts_are_told_where_there_are_several() -> None:
     assert data["ranking"][0]["member_nll"] == (10.0, 4.0)
     for alone in (by_members(10.0), scored(10.0)):
         assert "member_nll" not in rank(nbest(None), [alone], Weighing()).to_dict()["ranking"][0]
+
+
+def test_a_ranking_is_a_sequence_of_its_candidates() -> None:
+    ranking = rank(nbest(None, None, None), [scored(12.0), scored(10.0), scored(11.0)], Weighing())
+    assert len(ranking) == 3
+    assert [entry.index for entry in ranking] == [1, 2, 0]
+    assert ranking[0] is ranking.best
+    assert [entry.index for entry in ranking[1:]] == [2, 0]
+    empty = rank(nbest(), [], Weighing())
+    assert (len(empty), list(empty), bool(empty)) == (0, [], True)
+
+
+def test_the_best_tree_as_an_nltk_tree() -> None:
+    best = rank(nbest(None), [scored(1.0)], Weighing()).best
+    assert best is not None
+    assert best.nltk_tree() == nltk.Tree.fromstring("(S (NP (A a)) (X0 (B b)))")

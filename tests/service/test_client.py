@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
+import json
+import math
 import threading
 import time
 from http.server import BaseHTTPRequestHandler, HTTPServer
 from typing import ClassVar
 
+import nltk
 import pytest
 
 from reranker import Reranker, Weighing
 from reranker.client import Client, ServiceError
 from reranker.errors import RerankError
+from reranker.trees import Tree
 from tests.reranker.ensembles import CANDIDATES
 from tests.reranker.small_files import bllip
 from tests.service.servers import Server
@@ -37,6 +41,57 @@ def test_the_same_ranking_as_in_the_process(server: Server, models: list[str]) -
         assert client.info()["limits"]["max_depth"] == 500
         with pytest.raises(RerankError, match="1 parser scores for 6 candidates"):
             client.rerank(CANDIDATES, [1.0])
+
+
+def test_trees_of_all_kinds_and_a_weight(server: Server) -> None:
+    parser = [-30.5, -31.0, -30.0, -32.0, -33.0, -30.25]
+    kinds = [
+        *map(Tree.from_string, CANDIDATES[:3]),
+        *map(nltk.Tree.fromstring, CANDIDATES[3:5]),
+        CANDIDATES[5],
+    ]
+    with Client(server.url) as client:
+        assert client.rerank(kinds) == client.rerank(CANDIDATES)
+        mixed = client.rerank(kinds, parser, lm_weight=0.4)
+        assert mixed == client.rerank(CANDIDATES, parser, Weighing(0.4))
+        with pytest.raises(RerankError, match="a list of trees is expected, not one string"):
+            client.rerank(CANDIDATES[0])
+
+
+def test_keys_of_a_later_version_are_ignored() -> None:
+    entry = {
+        "index": 1, "relevance_score": -2.5, "nll": 2.5, "perplexity": None, "tokens": 4,
+        "unknown_words": 0, "parser_score": None, "duplicate_of": None, "repaired": False,
+        "tree": "(A b)", "confidence": 0.75,
+    }  # fmt: skip
+    sentence = {
+        "id": "7", "ranking": [entry], "fallback": None, "rejected": [], "confidence": 0.75,
+    }  # fmt: skip
+    Later.answer = json.dumps({"sentences": [sentence], "build": "x"}).encode()
+    with HTTPServer(("127.0.0.1", 0), Later) as service:
+        threading.Thread(target=service.serve_forever, args=(0.01,), daemon=True).start()
+        with Client(f"http://127.0.0.1:{service.server_port}", retries=0) as client:
+            ranking = client.rerank(["(A b)"])
+        service.shutdown()
+    assert ranking.best is not None
+    assert (ranking.best.score, ranking.best.tree) == (-2.5, "(A b)")
+    assert math.isinf(ranking.best.perplexity)
+
+
+class Later(BaseHTTPRequestHandler):
+    """A service of a later version, as far as a client sees."""
+
+    answer: ClassVar[bytes] = b""
+
+    def do_POST(self) -> None:
+        self.rfile.read(int(self.headers["Content-Length"]))
+        self.send_response(200)
+        self.send_header("Content-Length", str(len(self.answer)))
+        self.end_headers()
+        self.wfile.write(self.answer)
+
+    def log_message(self, format: str, *arguments: object) -> None:
+        pass
 
 
 def test_errors_have_their_code(server: Server) -> None:
