@@ -31,7 +31,7 @@ from benchmarks.scoring.work import Work, work_per_token
 from benchmarks.stages import Stages
 from benchmarks.stretch import stretched
 from reranker.checkpoints.checkpoint import Checkpoint, load_checkpoint
-from reranker.checkpoints.memory import keep_freed_memory
+from reranker.checkpoints.devices import keep_freed_memory
 from reranker.checkpoints.vocabulary import Vocabulary
 from reranker.errors import RerankError
 from reranker.models import Config, mixture

@@ -9,9 +9,8 @@ from importlib.metadata import version
 from typing import TYPE_CHECKING, TypeVar
 
 from reranker.checkpoints.checkpoint import Checkpoint, load_checkpoint
-from reranker.checkpoints.devices import Precision, devices, placed
-from reranker.checkpoints.ensemble_file import named_models
-from reranker.checkpoints.memory import keep_freed_memory
+from reranker.checkpoints.devices import Precision, devices, keep_freed_memory, placed
+from reranker.checkpoints.ensemble_file import ModelNames, named_models
 from reranker.errors import RerankError, TreeError
 from reranker.nbest import NBest, ReadOptions, read_nbest
 from reranker.nbest.data import RawCandidate, RawList
@@ -89,7 +88,7 @@ class Reranker:
     @classmethod
     def load(
         cls,
-        models: str | os.PathLike[str] | Iterable[str | os.PathLike[str]],
+        models: ModelNames,
         combination: Combination = "sum",
         device: str = "auto",
         threads: int | None = None,
@@ -105,8 +104,7 @@ class Reranker:
         Raises CheckpointError naming the file that is not a checkpoint, InputError for names that
         match nothing, an ensemble file that does not fit and a wrong device.
         """
-        given = [models] if isinstance(models, str | os.PathLike) else models
-        named = named_models([os.fspath(name) for name in given], combination)
+        named = named_models(models, combination)
         keep_freed_memory()
         where = devices(device)
         members = placed([load_checkpoint(path) for path in named.paths], where, precision)

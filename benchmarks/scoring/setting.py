@@ -12,7 +12,7 @@ import torch
 from benchmarks.scoring.lists import Sentence, encoded, read, sample
 from benchmarks.scoring.vocabularies import resized
 from reranker.checkpoints.checkpoint import Checkpoint, load_checkpoint
-from reranker.checkpoints.paths import checkpoint_paths
+from reranker.checkpoints.ensemble_file import named_models
 from reranker.checkpoints.vocabulary import Vocabulary
 from reranker.errors import RerankError
 from reranker.models import AwdLstmDoc, Config
@@ -59,7 +59,7 @@ def load(arguments: argparse.Namespace) -> Setting:
             f"{arguments.lists}: no such lists; name others with --lists (make bench LISTS=FILE), "
             "examples/parses.txt for one"
         )
-    checkpoints = [load_checkpoint(path) for path in checkpoint_paths(arguments.models)]
+    checkpoints = [load_checkpoint(path) for path in named_models(arguments.models).paths]
     vocabulary, title = checkpoints[0].vocabulary, ", ".join(one.name for one in checkpoints)
     if arguments.paper_size:
         vocabulary, title = resized(vocabulary, arguments.vocabulary_size), "paper-size"

@@ -1,1 +1,1 @@
-"""Models in files: settings, vocabulary and weights, and ensembles of them."""
+"""Trained models in files: settings, vocabulary and weights; ensembles; devices."""

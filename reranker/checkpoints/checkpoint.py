@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import os
 import zipfile
 from collections.abc import Mapping
@@ -14,6 +13,7 @@ import torch
 
 from reranker.checkpoints.vocabulary import MOST_CLASSED, Vocabulary
 from reranker.errors import CheckpointError
+from reranker.files.digest import file_sha256
 from reranker.models import ARCHITECTURES, LanguageModel
 
 FORMAT = "parse-reranker checkpoint"
@@ -56,11 +56,15 @@ def save_checkpoint(
     )
 
 
-def load_checkpoint(path: Path, device: str = "cpu") -> Checkpoint:
+def load_checkpoint(path: str | os.PathLike[str], device: str = "cpu") -> Checkpoint:
     """Read a checkpoint; nothing in the file is executed and no size it claims is trusted.
 
-    Raises CheckpointError naming the file if it is no checkpoint of ours or does not fit together.
+    Raises CheckpointError, naming the file, if it is not a checkpoint of this program or its parts
+    do not fit together.
     """
+    if not isinstance(path, str | os.PathLike):
+        raise CheckpointError(f"a checkpoint is named by its path, not by {path!r:.40}")
+    path = Path(path)
     content = load_data(path)
     if not isinstance(content, dict) or content.get("format") != FORMAT:
         raise CheckpointError(f"{path}: not a checkpoint made by `rerank train`")
@@ -70,30 +74,12 @@ def load_checkpoint(path: Path, device: str = "cpu") -> Checkpoint:
             f"{path}: checkpoint version {version}, this program reads 1 to {VERSION}"
         )
     try:
-        config_class, model_class = ARCHITECTURES[content["architecture"]]
-        settings: dict[str, Any] = {
-            name: tuple(value) if isinstance(value, list) else value
-            for name, value in content["config"].items()
-        }
-        # On the meta device any size costs nothing: the weights decide what is allocated.
-        with torch.device("meta"):
-            model = model_class(config_class(**settings))
-        stored = content["weights"]
-        if sum(weight.nbytes for weight in stored.values()) > path.stat().st_size:
-            raise ValueError("its weights claim to be larger than the file")
-        weights = {name: weight.to(device).float() for name, weight in stored.items()}
-        model.load_state_dict(weights, assign=True)
-        is_backward = content.get("backward", False)
-        if type(is_backward) is not bool:
-            raise TypeError(f"backward is true or false, not {is_backward!r}")
-        classes = _unpacked(content.get("word_classes"), path.stat().st_size)
-        vocabulary = Vocabulary(content["vocabulary"], classes, is_backward)
+        model = _model(content, path.stat().st_size, device)
+        vocabulary = _vocabulary(content, path.stat().st_size)
         if len(vocabulary) != model.config.vocabulary_size:
             raise ValueError(
                 f"{len(vocabulary)} symbols for {model.config.vocabulary_size} embedding rows"
             )
-        if not all(bool(torch.isfinite(weight).all()) for weight in weights.values()):
-            raise ValueError("a weight is not a finite number")
         information = dict(content.get("information", {}))
     except (
         LookupError,
@@ -105,9 +91,35 @@ def load_checkpoint(path: Path, device: str = "cpu") -> Checkpoint:
     ) as error:
         reason = str(error).split("\n")[0]
         raise CheckpointError(f"{path}: a broken checkpoint ({reason})") from error
-    model.requires_grad_(False).eval()
-    digest = hashlib.sha256(path.read_bytes()).hexdigest()
-    return Checkpoint(path.name, model, vocabulary, information, digest)
+    return Checkpoint(path.name, model, vocabulary, information, file_sha256(path))
+
+
+def _model(content: dict[str, Any], most_bytes: int, device: str) -> LanguageModel:
+    """The model of a checkpoint; whatever is wrong with it raises some error."""
+    config_class, model_class = ARCHITECTURES[content["architecture"]]
+    settings: dict[str, Any] = {
+        name: tuple(value) if isinstance(value, list) else value
+        for name, value in content["config"].items()
+    }
+    # On the meta device any size costs nothing: the weights decide what is allocated.
+    with torch.device("meta"):
+        model = model_class(config_class(**settings))
+    stored = content["weights"]
+    if sum(weight.nbytes for weight in stored.values()) > most_bytes:
+        raise ValueError("its weights claim to be larger than the file")
+    weights = {name: weight.to(device).float() for name, weight in stored.items()}
+    model.load_state_dict(weights, assign=True)
+    if not all(bool(torch.isfinite(weight).all()) for weight in weights.values()):
+        raise ValueError("a weight is not a finite number")
+    return model.requires_grad_(False).eval()
+
+
+def _vocabulary(content: dict[str, Any], most_bytes: int) -> Vocabulary:
+    is_backward = content.get("backward", False)
+    if type(is_backward) is not bool:
+        raise TypeError(f"backward is {is_backward!r}, not true or false")
+    classes = _unpacked(content.get("word_classes"), most_bytes)
+    return Vocabulary(content["vocabulary"], classes, is_backward)
 
 
 def load_data(path: Path) -> Any:
@@ -122,12 +134,12 @@ def load_data(path: Path) -> Any:
         raise CheckpointError(f"{path}: {error.strerror or 'cannot be read'}") from error
     except Exception as error:  # damaged bytes make the unpickler raise nearly anything
         raise CheckpointError(
-            f"{path}: not a checkpoint (or one that holds code, which is never run)"
+            f"{path}: not a checkpoint, or one that contains code, which is never run"
         ) from error
 
 
 def _packed(classes: Mapping[str, int]) -> dict[str, Any] | None:
-    """A hundred thousand strings and numbers of their own would take many times the space."""
+    """Two long values: a hundred thousand strings and numbers would take many times the space."""
     if not classes:
         return None
     numbers = torch.tensor([*classes.values()], dtype=torch.int32)
@@ -142,7 +154,7 @@ def _unpacked(packed: Any, most_bytes: int) -> dict[str, int]:
     if len(words) > most_bytes or numbers.nbytes > most_bytes:
         raise ValueError("its word classes claim to be larger than the file")
     if numbers.dtype not in (torch.int16, torch.int32) or numbers.dim() != 1:
-        raise TypeError("the numbers of its word classes are no whole numbers")
+        raise TypeError("the numbers of its word classes are not integers")
     if len(numbers) > MOST_CLASSED or words.count("\n") + 1 != len(numbers):
         raise ValueError(f"{len(numbers)} class numbers for its words")
     classes = dict(zip(words.split("\n"), numbers.tolist(), strict=True))

@@ -1,7 +1,8 @@
-"""Where and how precisely to compute."""
+"""Where and how precisely to compute, and in what memory."""
 
 from __future__ import annotations
 
+import ctypes
 from collections.abc import Sequence
 from dataclasses import replace
 from typing import Literal
@@ -13,15 +14,17 @@ from reranker.errors import InputError
 
 Precision = Literal["exact", "fast"]
 
+_M_TRIM_THRESHOLD, _M_MMAP_MAX = -1, -4  # of glibc's mallopt
+
 
 def devices(names: str) -> list[torch.device]:
     """``cpu``, ``cuda``, ``cuda:0,cuda:1``, or ``auto``: every CUDA device, else the CPU.
 
-    Raises InputError for what is no device, or not here.
+    Raises InputError for an unknown device and for one that this machine does not have.
     """
     if names == "auto":
-        found = [torch.device("cuda", number) for number in range(torch.cuda.device_count())]
-        return found or [torch.device("cpu")]
+        gpus = [torch.device("cuda", number) for number in range(torch.cuda.device_count())]
+        return gpus or [torch.device("cpu")]
     return [_device(name) for name in names.split(",")]
 
 
@@ -40,10 +43,25 @@ def _device(name: str) -> torch.device:
 def placed(
     members: Sequence[Checkpoint], where: Sequence[torch.device], precision: Precision
 ) -> list[Checkpoint]:
-    """The members on the devices in turn, their numbers as ``precision`` has them: float32, or
-    bfloat16 (sums stay in float32), which moves a tree's log-probability by up to half a nat."""
+    """The members on the devices in turn, with weights in float32 (``exact``) or bfloat16
+    (``fast``; sums stay in float32), which moves a tree's log-probability by up to half a nat."""
     dtype = torch.bfloat16 if precision == "fast" else torch.float32
     return [
         replace(member, model=member.model.to(where[number % len(where)], dtype))
         for number, member in enumerate(members)
     ]
+
+
+def keep_freed_memory() -> None:
+    """Ask glibc to keep and reuse the memory that tensors free; with another C library, do nothing.
+
+    glibc returns blocks over 128 KiB to the system when they are freed, and takes fresh, zeroed
+    pages for the next one: every training step and every scored batch would pay for all its pages
+    in page faults.
+    """
+    try:
+        mallopt = ctypes.CDLL("libc.so.6").mallopt
+    except (OSError, AttributeError):
+        return
+    mallopt(_M_MMAP_MAX, 0)
+    mallopt(_M_TRIM_THRESHOLD, 2**31 - 1)

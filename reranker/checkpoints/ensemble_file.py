@@ -1,12 +1,12 @@
-"""``ensemble.toml``: checkpoints and the weights that ``rerank tune`` found for them.
+"""What names models, and ``ensemble.toml``: checkpoints with the weights ``rerank tune`` found.
 
-``version``, ``criterion``, ``lm_weight`` and ``token_bonus``, then for each member ``file`` (seen
-from the folder of this file), ``sha256`` and ``weight``; docs/tuning.md shows one.
+``version``, ``criterion``, ``lm_weight`` and ``token_bonus``, then for each member ``file``
+(relative to the folder of this one), ``sha256`` and ``weight``; docs/tuning.md shows one.
 """
 
 from __future__ import annotations
 
-import hashlib
+import glob
 import json
 import os
 import tomllib
@@ -15,10 +15,13 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from reranker.checkpoints.paths import checkpoint_paths
 from reranker.errors import InputError, RerankError
+from reranker.files.digest import file_sha256
 from reranker.files.output import open_whole
 from reranker.ranking import Weighing
+
+# A checkpoint, a glob, a folder of checkpoints or an ensemble.toml; or several of these.
+ModelNames = str | os.PathLike[str] | Iterable[str | os.PathLike[str]]
 
 _VERSION = 1
 _KEYS = {"version": int, "criterion": str, "lm_weight": float, "token_bonus": float}
@@ -27,32 +30,54 @@ _MEMBER_KEYS = {"file": str, "sha256": str, "weight": float}
 
 @dataclass(frozen=True, slots=True)
 class WeighedModels:
-    """Checkpoint files and how their scores are weighed."""
+    """Checkpoint files and how to weigh their scores."""
 
     paths: tuple[Path, ...]
     weighing: Weighing
 
 
-def named_models(given: Iterable[str], combination: str = "sum") -> WeighedModels:
-    """What ``--models`` names: checkpoints, globs expanded, or one ensemble file.
+def named_models(names: ModelNames, combination: str = "sum") -> WeighedModels:
+    """The checkpoints of one or several names, globs expanded and a folder standing for every
+    ``*.pt`` in it, sorted; or one ensemble file with its weights.
 
-    Raises InputError for a name that matches nothing, and for an ensemble file that is none, whose
-    checkpoints have changed, or that is to be combined in another way than it was tuned for.
+    Raises InputError for what is not a path, for a name that matches nothing, and for an ensemble
+    file that is invalid, whose checkpoints have changed or that was tuned for another combination.
     """
-    paths = checkpoint_paths(given)
+    paths = _checkpoint_paths(names)
     files = [path for path in paths if path.suffix == ".toml"]
     if not files:
         return WeighedModels(tuple(paths), Weighing())
     if len(paths) > 1:
-        raise InputError(f"{files[0]} is a whole ensemble, nothing can stand beside it")
+        raise InputError(f"{files[0]} is a complete ensemble: name nothing else beside it")
     if combination != "sum":
         raise InputError(f"{files[0]} was tuned for the sum of its models, not their {combination}")
     return read_ensemble_file(files[0])
 
 
+def _checkpoint_paths(names: ModelNames) -> list[Path]:
+    if isinstance(names, str | os.PathLike) or not isinstance(names, Iterable):
+        names = [names]
+    paths: list[Path] = []
+    for name in names:
+        if not isinstance(name, str | os.PathLike):
+            raise InputError(f"models are named by paths, not by {name!r:.40}")
+        matches = [name] if os.path.exists(name) else sorted(glob.glob(os.fspath(name)))
+        if not matches:
+            raise InputError(f"{name}: no such file")
+        for path in map(Path, matches):
+            files = sorted(path.glob("*.pt")) if path.is_dir() else [path]
+            if not files:
+                raise InputError(f"{path}: this folder contains no checkpoint (*.pt)")
+            paths += files
+    return paths
+
+
 def read_ensemble_file(path: Path) -> WeighedModels:
-    """Raises InputError, naming the file, if it is no ensemble or a checkpoint is not the one that
-    the weights were tuned for."""
+    """The checkpoints and weights in an ensemble file.
+
+    Raises InputError, naming the file, if it is invalid or a checkpoint is not the one that the
+    weights were tuned for.
+    """
     try:
         data = tomllib.loads(path.read_text(encoding="utf-8"))
         if data.get("version") != _VERSION:
@@ -73,20 +98,20 @@ def read_ensemble_file(path: Path) -> WeighedModels:
     except OSError as error:
         raise InputError(f"{path}: cannot be read: {error.strerror}") from error
     except (ValueError, RerankError) as error:
-        raise InputError(f"{path}: no ensemble file: {error}") from error
+        raise InputError(f"{path}: not an ensemble file: {error}") from error
     paths = []
     for member in members:
         checkpoint = path.parent / member["file"]
-        if _sha256(checkpoint) != member["sha256"]:
+        if file_sha256(checkpoint) != member["sha256"]:
             raise InputError(
-                f"{checkpoint}: is not the checkpoint that {path} was tuned for; tune again"
+                f"{checkpoint}: not the checkpoint that {path} was tuned for; tune again"
             )
         paths.append(checkpoint)
     return WeighedModels(tuple(paths), weighing)
 
 
 def write_ensemble_file(path: Path, models: WeighedModels, comments: Sequence[str] = ()) -> None:
-    """Write the file, whole or not at all; ``comments`` go first, a line each.
+    """Write the file, whole or not at all, starting with ``comments``, one on each line.
 
     Raises InputError if a checkpoint cannot be read, RerankError if the file cannot be written.
     """
@@ -104,7 +129,7 @@ def write_ensemble_file(path: Path, models: WeighedModels, comments: Sequence[st
             "",
             "[[members]]",
             f"file = {_quoted(os.path.relpath(checkpoint.resolve(), path.parent.resolve()))}",
-            f"sha256 = {_quoted(_sha256(checkpoint))}",
+            f"sha256 = {_quoted(file_sha256(checkpoint))}",
             f"weight = {float(weight)}",
         ]
     with open_whole(path) as file:
@@ -112,12 +137,12 @@ def write_ensemble_file(path: Path, models: WeighedModels, comments: Sequence[st
 
 
 def _check(table: Any, keys: Mapping[str, type]) -> None:
-    """Raises ValueError unless ``table`` has these keys, and no others, with such values."""
+    """Raises ValueError unless ``table`` has exactly these keys, with values of these types."""
     if not isinstance(table, dict):
-        raise ValueError(f"{table!r} is no table")
+        raise ValueError(f"{table!r} is not a table")
     for name in table:
         if name not in keys:
-            raise ValueError(f"{name} is no key of it")
+            raise ValueError(f"unknown key {name}")
     for name, kind in keys.items():
         value = table.get(name)
         allowed = (int, float) if kind is float else (kind,)
@@ -126,17 +151,9 @@ def _check(table: Any, keys: Mapping[str, type]) -> None:
 
 
 def _quoted(text: str) -> str:
-    """A TOML string; raises InputError for a file's name that is no text."""
+    """A TOML string; raises InputError for a file name that is not text."""
     try:
         text.encode()
     except UnicodeEncodeError as error:
-        raise InputError(f"{text!r}: a name that is not UTF-8 cannot be written down") from error
+        raise InputError(f"{text!r}: a file name that is not UTF-8 cannot be stored") from error
     return json.dumps(text, ensure_ascii=False).replace("\x7f", "\\u007f")
-
-
-def _sha256(path: Path) -> str:
-    try:
-        with path.open("rb") as file:
-            return hashlib.file_digest(file, "sha256").hexdigest()
-    except OSError as error:
-        raise InputError(f"{path}: cannot be read: {error.strerror}") from error

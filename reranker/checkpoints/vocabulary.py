@@ -13,7 +13,7 @@ EOS = "<eos>"
 UNKNOWN_WORD = "<unk>"
 UNKNOWN_OPENING, UNKNOWN_CLOSING = "(<unk>", ")<unk>"
 MINIMUM_COUNT = 10
-MOST_CLASSED = 5_000_000  # words in classes: bounds what reading a checkpoint takes
+MOST_CLASSED = 5_000_000  # words in classes: bounds the time to read a checkpoint
 
 _SUFFIXES = (
     ("ing", "ing"),
@@ -31,7 +31,7 @@ _NUMBERED = re.compile(r"<[^/]+/([0-9]+)>")
 def unknown_class(word: str) -> str:
     """The class of a word too rare for the vocabulary, from its original spelling.
 
-    Choe & Charniak's classes: the first rule that applies decides.
+    Choe & Charniak's (2016) classes: the first rule that applies decides.
 
     >>> [unknown_class(word) for word in ("Boxes", "1984", "unlit", "re-do")]
     ['<cunks>', '<unkn>', '<ununk>', '<unk->']
@@ -72,7 +72,7 @@ def _is_special(symbol: str) -> bool:
 
 
 def rare_words(sequences: Iterable[Sequence[str]], minimum_count: int) -> set[str]:
-    """The words, in lower case, that these training trees have, but not ``minimum_count`` times."""
+    """The words of these training trees, in lower case, seen fewer than ``minimum_count`` times."""
     spelled: Counter[str] = Counter()
     for tokens in sequences:
         spelled.update(token for token in tokens if is_word(token))
@@ -97,8 +97,8 @@ class Vocabulary:
     unknown word among them becomes ``<unks/37>``, its class by spelling within class 37; where
     training saw too few of those ``<*/37>``, of any spelling; else its class by spelling alone.
 
-    A ``backward`` model reads a tree from its end: another order to write it in, as good as the
-    first, whose errors are others.
+    A ``backward`` model reads a tree from its end: that order is as good as the other, and the
+    errors it leads to are different.
     """
 
     def __init__(
@@ -127,7 +127,7 @@ class Vocabulary:
         backward: bool = False,
     ) -> Vocabulary:
         """From linearised training trees: every word and label seen ``minimum_count`` times or more
-        (in lower case), and the classes of the others, numbered ones seen so often alike."""
+        (in lower case), and the classes of the others; numbered ones need as many occurrences."""
         spelled: Counter[str] = Counter()
         trees = 0
         for tokens in sequences:
@@ -135,7 +135,7 @@ class Vocabulary:
             trees += 1
         lowered = _lowered(spelled)
         counts = Counter({EOS: trees, UNKNOWN_WORD: 0, UNKNOWN_OPENING: 0, UNKNOWN_CLOSING: 0})
-        rare: list[tuple[str, str, str, int]] = []  # the names of its classes, and its count
+        rare: list[tuple[str, str, str, int]] = []  # the names of a word's classes, its count
         for token, count in spelled.items():
             symbol = token.lower() if is_word(token) else token
             if lowered[symbol] >= minimum_count and not _is_special(symbol):
@@ -150,7 +150,7 @@ class Vocabulary:
                 seen[names[level]] += count
             kept = Counter({name: count for name, count in seen.items() if count >= needed})
             counts.update(kept)
-            rare = [one for one in rare if one[level] not in kept]
+            rare = [word for word in rare if word[level] not in kept]
         symbols = sorted(counts, key=lambda symbol: (-counts[symbol], symbol))
         return cls(symbols, classes, backward)
 
@@ -170,7 +170,7 @@ class Vocabulary:
 
     @property
     def digest(self) -> str:
-        """The same for equal vocabularies alone, in every process."""
+        """Equal for equal vocabularies and only for those, in every process."""
         classes = (f"{word} {number}" for word, number in self.classes.items())
         content = "\n".join([str(self.backward), *self.symbols, "", *classes])
         return hashlib.sha256(content.encode(errors="surrogatepass")).hexdigest()
@@ -185,7 +185,7 @@ class Vocabulary:
         if lowered in self._words:
             return lowered
         return next(
-            (one for one in _classes(token, self.classes) if one in self._ids), UNKNOWN_WORD
+            (name for name in _classes(token, self.classes) if name in self._ids), UNKNOWN_WORD
         )
 
     def encode(self, tokens: Sequence[str]) -> list[int]:

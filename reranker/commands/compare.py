@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from reranker.errors import InputError
 from reranker.evaluation.corpus import Parameters
-from reranker.files.text import open_text
+from reranker.files.text import read_lines
 
 if TYPE_CHECKING:
     import numpy as np
@@ -57,7 +57,7 @@ def run(arguments: argparse.Namespace) -> int:
     if names.count("-") > 1:
         raise InputError("only one of the files can be standard input")
     parameters = Parameters.collins()
-    gold = [GoldTree(line, parameters, arguments.gold_tags) for line in _lines(arguments.gold)]
+    gold = [GoldTree(line, parameters, arguments.gold_tags) for line in read_lines(arguments.gold)]
     if not gold:
         raise InputError(f"{arguments.gold}: no gold trees")
     first, *others = [_counts(gold, arguments.gold, name) for name in names[1:]]
@@ -95,7 +95,7 @@ def _counts(gold: Sequence[GoldTree], gold_name: str, name: str) -> NDArray[np.i
 
 def _trees(name: str) -> list[str]:
     """The trees of a file, or the best ones of a file of rankings."""
-    lines = _lines(name)
+    lines = list(read_lines(name))
     if not lines or not lines[0].lstrip().startswith("{"):
         return lines
     trees = []
@@ -108,14 +108,6 @@ def _trees(name: str) -> list[str]:
                 f"{name}:{number}: not a sentence of `rerank --output ranked`: {error}"
             ) from error
     return trees
-
-
-def _lines(name: str) -> list[str]:
-    with open_text(name) as file:
-        lines = list(file)
-        if file.damage:
-            raise InputError(f"{file.name}: cannot be read past line {len(lines)}: {file.damage}")
-    return lines
 
 
 def _table(names: Sequence[str], first_f1: float, found: Sequence[Comparison]) -> str:

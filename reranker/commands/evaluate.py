@@ -9,7 +9,7 @@ from pathlib import Path
 from reranker.errors import InputError
 from reranker.evaluation.corpus import Parameters, evaluate, with_top_root
 from reranker.evaluation.report import format_report, to_json
-from reranker.files.text import open_text
+from reranker.files.text import read_lines
 
 EXAMPLES = """examples:
   rerank eval gold.mrg best.txt --top-root
@@ -56,7 +56,7 @@ def run(arguments: argparse.Namespace) -> int:
     parameters = (
         Parameters.from_file(arguments.parameters) if arguments.parameters else Parameters.collins()
     )
-    gold, test = _read_lines(arguments.gold), _read_lines(arguments.test)
+    gold, test = list(read_lines(arguments.gold)), list(read_lines(arguments.test))
     if len(gold) != len(test):
         raise InputError(
             f"{arguments.gold} has {len(gold)} lines but {arguments.test} has {len(test)}"
@@ -81,14 +81,6 @@ def run(arguments: argparse.Namespace) -> int:
         print(f"{arguments.test}: not one sentence could be scored", file=sys.stderr)
         return 2
     return 1 if report.all.errors else 0
-
-
-def _read_lines(path: str) -> list[str]:
-    with open_text(path) as file:
-        lines = list(file)
-        if file.damage:
-            raise InputError(f"{file.name}: cannot be read past line {len(lines)}: {file.damage}")
-    return lines
 
 
 def _count(text: str) -> int:

@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Iterator
 
 from reranker.errors import InputError, TreeError
 from reranker.evaluation.corpus import Gold, Parameters, SentenceScore, Summary, with_top_root
-from reranker.files.text import open_text
+from reranker.files.text import read_lines
 from reranker.nbest import NBest
 from reranker.trees.tree import Tree
 
@@ -25,7 +24,7 @@ class GoldTable:
         """Raises InputError if ``path`` cannot be read."""
         self.path, self.gold_tags = path, gold_tags
         self.parameters = Parameters.collins()
-        self._gold = _lines(path)
+        self._gold = read_lines(path)
         self._waiting: deque[tuple[Gold, dict[int, str], str]] = deque()
         self._scores: dict[str, list[SentenceScore]] = {name: [] for name in _ROWS}
 
@@ -79,10 +78,3 @@ class GoldTable:
                 f"{summary.complete_match:10.2f}{summary.valid:10d}{summary.errors:10d}"
             )
         return "\n".join(rows)
-
-
-def _lines(path: str) -> Iterator[str]:
-    with open_text(path) as lines:
-        yield from lines
-        if lines.damage is not None:
-            raise InputError(f"{path}: damaged: {lines.damage}")

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import hashlib
 import itertools
 import os
 import sys
@@ -11,6 +10,7 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 from reranker.errors import InputError
+from reranker.files.digest import file_sha256
 from reranker.nbest import FORMATS, NBest, ReadOptions, read_nbest
 
 
@@ -93,13 +93,8 @@ def settings(arguments: argparse.Namespace) -> dict[str, Any]:
 
 
 def _digest(path: str) -> str:
-    if not os.path.isfile(path):  # standard input or a pipe: reading would use it up
-        return path
-    try:
-        with open(path, "rb") as file:
-            return hashlib.file_digest(file, "sha256").hexdigest()
-    except OSError as error:
-        raise InputError(f"{path}: cannot be read: {error.strerror}") from error
+    # Reading standard input or a pipe would use it up.
+    return file_sha256(path) if os.path.isfile(path) else path
 
 
 def positive(text: str) -> int:

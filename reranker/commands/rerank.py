@@ -15,7 +15,8 @@ from reranker.checkpoints.ensemble_file import named_models
 from reranker.commands.gold_table import GoldTable
 from reranker.commands.rejections import report
 from reranker.errors import InputError
-from reranker.files.output import Written, open_output, output_path
+from reranker.files.journal import Written, open_output
+from reranker.files.output import output_path
 from reranker.nbest import NBest
 from reranker.ranking import Ranking, Weighing
 

@@ -1,5 +1,4 @@
-"""Lines of text from a file, plain, gzip or zstd, standard input or memory, whatever bytes they
-hold."""
+"""Lines of text from a file (plain, gzip or zstd), standard input or memory."""
 
 from __future__ import annotations
 
@@ -27,8 +26,8 @@ _PACKED = 1 << 12
 class TextFile:
     """Iterates over the lines of a file, each with its line break; use it in a ``with``.
 
-    ``damage`` is None, or after the last line says why nothing more could be read: a gzip file
-    cut short, a disk error. A line of more than ``MAX_LINE`` characters arrives cut to
+    ``damage`` is None, or after the last line the reason why nothing more could be read: a
+    truncated gzip file, a disk error. A line of more than ``MAX_LINE`` characters arrives cut to
     ``MAX_LINE + 1``; one in JSON may have ``MAX_JSON_LINE``. Bytes that are not UTF-8 arrive as
     surrogate escapes (``text.encode(errors="surrogateescape")`` gives them back).
     """
@@ -83,7 +82,7 @@ class TextFile:
 
 
 class TextInMemory(TextFile):
-    """The same for bytes at hand. They are never unpacked: a few could become any number."""
+    """The same for bytes in memory. They are never unpacked: a few could become any number."""
 
     _unpacks = False
 
@@ -94,9 +93,21 @@ class TextInMemory(TextFile):
 
 
 def open_text(path: str | os.PathLike[str] | TextFile) -> TextFile:
-    """Open plain, gzip or zstd text, told apart by content, or standard input for ``-``; what is
-    open already stays as it is."""
+    """Open plain, gzip or zstd text, detected by content, or standard input for ``-``; a file that
+    is already open is returned unchanged. Raises InputError if it cannot be opened."""
     return path if isinstance(path, TextFile) else TextFile(path)
+
+
+def read_lines(path: str | os.PathLike[str]) -> Iterator[str]:
+    """Every line of a file, each with its line break. Raises InputError if it cannot be opened, or
+    after the last line that can be read if it is damaged."""
+    count = 0
+    with open_text(path) as file:
+        for line in file:
+            yield line
+            count += 1
+        if file.damage is not None:
+            raise InputError(f"{file.name}: damaged after line {count}: {file.damage}")
 
 
 class _UntilDamage(io.RawIOBase):
@@ -132,7 +143,7 @@ def _unpacked(file: io.BufferedReader) -> io.BufferedReader | gzip.GzipFile | _Z
 
 class _Zstd:
     """The content of one or more zstd frames; unlike the library's reader, it notices that the
-    last one is cut short."""
+    last one is incomplete."""
 
     def __init__(self, file: io.BufferedReader) -> None:
         self._file = file

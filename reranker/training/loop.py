@@ -26,7 +26,7 @@ from reranker.checkpoints.checkpoint import (
     save_checkpoint,
     write_atomically,
 )
-from reranker.checkpoints.memory import keep_freed_memory
+from reranker.checkpoints.devices import keep_freed_memory
 from reranker.checkpoints.vocabulary import Vocabulary, rare_words
 from reranker.errors import ConfigError
 from reranker.models import Features, LanguageModel, State

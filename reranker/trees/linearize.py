@@ -57,19 +57,19 @@ def linearize_text(text: str) -> tuple[str, ...]:
 
 
 def _plain_tokens(text: str) -> tuple[str, ...] | None:
-    """The tokens of a tree without oddities; None if the slow way has to look."""
+    """The tokens of a tree as parsers print them; None if only ``Tree.from_string`` can decide."""
     pieces = _PIECE.findall(text)
     brackets = text.count("(")
     # With so few brackets, a tree is neither too deep nor too long.
     if len(pieces) < 3 or pieces[-1] != ")" or brackets >= min(MAX_DEPTH, MAX_WORDS):
         return None
     if brackets + pieces.count(")") != len(pieces):
-        return None  # a bracket is no piece: that of a constituent without words
+        return None  # some bracket is not a piece: it belongs to a constituent without words
     remembered = _remembered
     if len(remembered) > _REMEMBERED:
         remembered.clear()
     tokens: list[str] = []
-    stack = [""]  # closes the root, so it must not be met on the way
+    stack = [""]  # closes the root, so it must not come off before the end
     try:
         opening, root_closing = remembered[pieces[0]]
         if root_closing is None:
@@ -94,7 +94,7 @@ def _plain_tokens(text: str) -> tuple[str, ...] | None:
 class _Remembered(dict[str, tuple[str, str | None]]):
     """Piece -> its token and, for an opening bracket, the one that closes it.
 
-    The candidates of a sentence share nearly all of theirs.
+    A cache: the candidates of a sentence share nearly all of their pieces.
     """
 
     def __missing__(self, piece: str) -> tuple[str, str | None]:
@@ -148,7 +148,7 @@ def delinearize(
     if open_labels:
         raise TreeError("unbalanced", f"{len(open_labels)} bracket(s) left open at the end")
     if position == 0:
-        raise TreeError("empty", "the tokens hold no words")
+        raise TreeError("empty", "there are no word tokens")
     if not position == len(words) == len(tags):
         raise TreeError(
             "wrong-length", f"{position} word tokens, {len(words)} words and {len(tags)} tags"

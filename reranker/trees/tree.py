@@ -1,4 +1,4 @@
-"""Bracketed text <-> Tree.
+"""``Tree``: a constituency tree, from bracketed text or nltk and back.
 
 Nothing here recurses, so depth is bounded by ``MAX_DEPTH`` and not by Python's stack.
 """
@@ -32,9 +32,7 @@ _TOKEN = re.compile(
     re.ASCII | re.VERBOSE,
 )
 BRACKET_TOKEN = re.compile(r"\(\s*+[^()\s]*+|\)|[^()\s]++", re.ASCII)
-_ESCAPED_BRACKET = re.compile(r"\\[()]")
-_ROOT_LABEL = re.compile(r"\s*\(\s*([^()\s]*)", re.ASCII)
-_WHITE_SPACE = " \t\n\r\f\v"
+WHITE_SPACE = " \t\n\r\f\v"
 _WORD_BRACKETS = str.maketrans({"(": "-LRB-", ")": "-RRB-"})
 
 
@@ -68,7 +66,7 @@ class Tree:
     @classmethod
     def _from_tokens(cls, tokens: list[str]) -> Tree:
         if not tokens:
-            raise TreeError("empty", "no tree here")
+            raise TreeError("empty", "there is no tree")
         if tokens[0][0] != "(":
             raise TreeError("not-a-tree", f"a tree starts with '(', not with {tokens[0][:40]!r}")
         words = 0
@@ -92,7 +90,7 @@ class Tree:
                 children.append(_part_of_speech(token))
             else:
                 unfinished.append((label, children))
-                label, children = token[1:].strip(_WHITE_SPACE), []
+                label, children = token[1:].strip(WHITE_SPACE), []
         if unfinished:
             raise TreeError("unbalanced", f"{len(unfinished)} bracket(s) left open at the end")
         if len(children) > 1:
@@ -133,7 +131,7 @@ class Tree:
         return cls.from_string(" ".join(text))
 
     def to_nltk(self) -> nltk.Tree:
-        """The same tree as ``nltk.Tree`` (needs nltk installed)."""
+        """The same tree as ``nltk.Tree``."""
         import nltk
 
         root = nltk.Tree(self.label, [])
@@ -182,22 +180,20 @@ class Tree:
 
         Raises TreeError (``wrong-length``) unless there is one tag for each preterminal.
         """
-        given = list(tags)
-        found = self.tags()
-        if len(given) != len(found):
-            raise TreeError("wrong-length", f"{len(given)} tags for {len(found)} words")
-        return self._with_leaves(iter(given), None)
+        tags, expected = list(tags), len(self.tags())
+        if len(tags) != expected:
+            raise TreeError("wrong-length", f"{len(tags)} tags for {expected} words")
+        return self._with_leaves(iter(tags), None)
 
     def with_words(self, words: Iterable[str]) -> Tree:
         """The same tree with other words, left to right; traces stay.
 
-        Raises TreeError (``wrong-length``) unless there is one word for each that is no trace.
+        Raises TreeError (``wrong-length``) unless there is one word for each leaf but the traces.
         """
-        given = list(words)
-        found = len(self.leaves()) - self.tags().count(TRACE)
-        if len(given) != found:
-            raise TreeError("wrong-length", f"{len(given)} words for {found} words")
-        return self._with_leaves(None, iter(given))
+        words, expected = list(words), len(self.leaves()) - self.tags().count(TRACE)
+        if len(words) != expected:
+            raise TreeError("wrong-length", f"{len(words)} words for {expected} words")
+        return self._with_leaves(None, iter(words))
 
     def _with_leaves(self, tags: Iterator[str] | None, words: Iterator[str] | None) -> Tree:
         text: list[str] = []
@@ -253,57 +249,6 @@ def _part_of_speech(token: str) -> Tree:
 
 def _symbol(text: str) -> str:
     """``text`` as a word or label can be written between brackets."""
-    if not text or any(space in text for space in _WHITE_SPACE):
+    if not text or any(space in text for space in WHITE_SPACE):
         raise TreeError("not-a-tree", f"not one word or label: {text[:40]!r}")
     return text.translate(_WORD_BRACKETS)
-
-
-def open_brackets(text: str) -> int:
-    """How many more brackets ``text`` opens than it closes."""
-    if "\\" in text:
-        text = _ESCAPED_BRACKET.sub("", text)
-    return text.count("(") - text.count(")")
-
-
-def starts_new_tree(line: str, unfinished: str) -> bool:
-    """Whether ``line`` begins another tree although the brackets of ``unfinished`` are open.
-
-    Only a line without indentation can. It does so if it has a root wrapper, since those never
-    nest; it continues a tree that has a wrapper if it has none itself; and if neither has one, it
-    begins another tree, as every pretty-printer indents.
-    """
-    if line[:1] != "(":
-        return False
-    return _root_label(line) in ROOT_LABELS or _root_label(unfinished) not in ROOT_LABELS
-
-
-def _root_label(text: str) -> str:
-    match = _ROOT_LABEL.match(text)
-    return match[1] if match else ""
-
-
-def split_trees(lines: Iterable[str]) -> Iterator[tuple[int, str]]:
-    """Cut text into trees by bracket balance: (line number of the start, text) for each.
-
-    A tree ends where its brackets balance, at a blank line, at the end of the text or where
-    another begins (see ``starts_new_tree``). One still open there is handed on as it is, for
-    ``Tree.from_string`` to refuse, and so is text between trees, line by line.
-    """
-    start, depth = 0, 0
-    pending: list[str] = []
-    for number, line in enumerate(lines, 1):
-        is_blank = not line.strip(_WHITE_SPACE)
-        if pending and (is_blank or starts_new_tree(line, pending[0])):
-            yield start, "".join(pending)
-            pending, depth = [], 0
-        if is_blank:
-            continue
-        if not pending:
-            start = number
-        pending.append(line if line.endswith("\n") else line + "\n")
-        depth += open_brackets(line)
-        if depth <= 0:
-            yield start, "".join(pending)
-            pending, depth = [], 0
-    if pending:
-        yield start, "".join(pending)

@@ -29,7 +29,7 @@ from reranker.files.text import MAX_LINE
 from reranker.nbest.data import RawCandidate, RawList
 from reranker.nbest.faithful import printable
 from reranker.nbest.lines import NumberedLines
-from reranker.trees.tree import open_brackets, starts_new_tree
+from reranker.trees.splitting import open_brackets, starts_new_tree
 
 # Rejected candidates reported one by one beyond the number a header promises.
 MAX_SURPLUS = 1_000

@@ -18,7 +18,7 @@ from collections.abc import Iterator, Sequence
 from reranker.files.text import MAX_LINE
 from reranker.nbest.data import RawCandidate, RawList
 from reranker.nbest.lines import NumberedLines
-from reranker.trees.tree import open_brackets, starts_new_tree
+from reranker.trees.splitting import open_brackets, starts_new_tree
 
 _NUMBER = (
     r"[-+]?(?:[0-9]++(?:\.[0-9]*+)?(?:[eE][-+]?[0-9]++)?|\.[0-9]++|[iI]nf(?:inity)?|[nN]a[nN])"

@@ -116,6 +116,13 @@ def refusal(path: Path) -> str:
     return message
 
 
+def test_a_path_may_be_a_string_and_nothing_else(path: Path) -> None:
+    assert load_checkpoint(str(path)).sha256 == load_checkpoint(path).sha256
+    for wrong in (5, None, [path], b"sound.pt"):
+        with pytest.raises(CheckpointError, match="a checkpoint is named by its path, not by "):
+            load_checkpoint(wrong)  # type: ignore[arg-type]
+
+
 def test_a_missing_file_and_a_folder_are_refused(tmp_path: Path) -> None:
     assert "No such file" in refusal(tmp_path / "missing.pt")
     refusal(tmp_path)

@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from reranker.checkpoints.ensemble_file import (
+    ModelNames,
     WeighedModels,
     named_models,
     read_ensemble_file,
@@ -76,7 +77,7 @@ def test_other_checkpoints_are_refused(tmp_path: Path, paths: tuple[Path, Path])
     path = tmp_path / "e.toml"
     write_ensemble_file(path, WeighedModels(paths, Weighing(0.5)))
     paths[1].write_bytes(b"retrained")
-    with pytest.raises(InputError, match=r"two.* is not the checkpoint that .*e\.toml was tuned"):
+    with pytest.raises(InputError, match=r"two.*: not the checkpoint that .*e\.toml was tuned"):
         read_ensemble_file(path)
     paths[1].unlink()
     with pytest.raises(InputError, match=r"two.*: cannot be read: No such file"):
@@ -90,17 +91,17 @@ MEMBER = '[[members]]\nfile = "x.pt"\nsha256 = "0"\nweight = 1\n'
 @pytest.mark.parametrize(
     ("content", "reason"),
     [
-        ("lm_weight = ", "no ensemble file: Invalid value"),
-        (b"\xff", "no ensemble file"),
+        ("lm_weight = ", "not an ensemble file: Invalid value"),
+        (b"\xff", "not an ensemble file"),
         (HEAD.replace("version = 1", "version = 2") + MEMBER, "version is 2"),
         (HEAD, r"there are no \[\[members\]\]"),
-        ("members = [3]\n" + HEAD, "3 is no table"),
+        ("members = [3]\n" + HEAD, "3 is not a table"),
         (HEAD.replace("0.5", '"much"') + MEMBER, "lm_weight is 'much'"),
         (HEAD.replace("lm_weight = 0.5\n", "") + MEMBER, "lm_weight is missing"),
         (HEAD.replace("0.5", "1.5") + MEMBER, "lm_weight 1.5 is not between 0 and 1"),
         (HEAD.replace("= 0\n", "= nan\n") + MEMBER, "token_bonus nan is not finite"),
         (HEAD.replace('"perplexity"', '"beauty"') + MEMBER, "no criterion 'beauty'"),
-        ("colour = 1\n" + HEAD + MEMBER, "colour is no key"),
+        ("colour = 1\n" + HEAD + MEMBER, "unknown key colour"),
         (HEAD + MEMBER.replace("= 1", "= -1"), "not all from 0 up"),
         (HEAD + MEMBER.replace("= 1", "= 0"), "all 0"),
         (HEAD + MEMBER.replace("= 1", "= true"), "weight is True"),
@@ -119,9 +120,44 @@ def test_names_of_models(tmp_path: Path, paths: tuple[Path, Path]) -> None:
     write_ensemble_file(path, WeighedModels(paths, Weighing(0.5)))
     assert named_models([str(paths[0])]) == WeighedModels(paths[:1], Weighing())
     assert named_models([str(tmp_path / "*.toml")]) == WeighedModels(paths, Weighing(0.5))
-    with pytest.raises(InputError, match="nothing can stand beside it"):
+    with pytest.raises(InputError, match="name nothing else beside it"):
         named_models([str(paths[0]), str(path)])
     with pytest.raises(InputError, match="was tuned for the sum"):
         named_models([str(path)], "average")
     with pytest.raises(InputError, match="no such file"):
         named_models([str(tmp_path / "missing.toml")])
+
+
+def test_one_name_or_several_of_any_kind(
+    tmp_path: Path, paths: tuple[Path, Path], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    one, two = paths
+    folder = one.parent
+    (folder / "README.md").write_text("not a checkpoint")
+    write_ensemble_file(tmp_path / "e.toml", WeighedModels(paths, Weighing(0.5)))
+    ensemble = tmp_path / "e.toml"
+    names_of_one: list[ModelNames] = [str(one), one, [one], iter([one]), folder / "on*.pt"]
+    for names in names_of_one:
+        assert named_models(names) == WeighedModels((one,), Weighing())
+    names_of_two: list[ModelNames] = [
+        folder,
+        f"{folder}/",
+        [folder],
+        f"{folder}/*.pt",
+        [one, str(two)],
+    ]
+    for names in names_of_two:
+        assert named_models(names) == WeighedModels((one, two), Weighing())
+    for name in (str(ensemble), ensemble):
+        assert named_models(name) == named_models([name]) == WeighedModels(paths, Weighing(0.5))
+    monkeypatch.chdir(tmp_path)
+    assert named_models("models/").paths == tuple(path.relative_to(tmp_path) for path in paths)
+
+
+def test_what_names_no_models(tmp_path: Path) -> None:
+    for names, reason in ((5, "not by 5"), ([None], "not by None"), (b"a.pt", "not by 97")):
+        with pytest.raises(InputError, match=f"models are named by paths, {reason}"):
+            named_models(names)  # type: ignore[arg-type]
+    (tmp_path / "empty").mkdir()
+    with pytest.raises(InputError, match=r"empty: this folder contains no checkpoint"):
+        named_models(tmp_path / "empty")

@@ -280,7 +280,7 @@ def test_mistakes_with_files(folder: Path, capsys: pytest.CaptureFixture[str]) -
     trees = folder / "dev.mrg"
     before = trees.read_bytes()
     assert main([*_of(folder, "rank", "softmax.pt"), "--plot", str(trees)]) == 2
-    assert "is read as well" in capsys.readouterr().err
+    assert "is also an input" in capsys.readouterr().err
     assert trees.read_bytes() == before
     assert main(["analyse", "curves", str(trees)]) == 2
     assert "tells of no evaluation" in capsys.readouterr().err

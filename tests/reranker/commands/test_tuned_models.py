@@ -101,7 +101,7 @@ def test_other_weights_are_another_run(
     other = WeighedModels(models.paths, Weighing(0.4, "perplexity", (0.5, 1.5), -0.5))
     write_ensemble_file(Path(ensemble), other)
     assert main([*command, "--resume"]) == 2
-    assert "member_weights is [0.5, 1.5], in the interrupted run it was [0.25, 1.75]" in (
+    assert "member_weights is [0.5, 1.5], but was [0.25, 1.75] in the interrupted run" in (
         capsys.readouterr().err
     )
 
@@ -112,7 +112,7 @@ def test_the_ensemble_file_is_not_overwritten(
     file = write(tmp_path / "n.txt", bllip(CANDIDATES[:3]))
     before = Path(ensemble).read_bytes()
     assert main(["--nbest", file, "--models", ensemble, "--out", ensemble]) == 2
-    assert "is read as well" in capsys.readouterr().err
+    assert "is also an input" in capsys.readouterr().err
     assert Path(ensemble).read_bytes() == before
 
 

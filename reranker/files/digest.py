@@ -1,0 +1,17 @@
+"""What a file is recognised by, whatever it is called."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+
+from reranker.errors import InputError
+
+
+def file_sha256(path: str | os.PathLike[str]) -> str:
+    """The SHA-256 of a file's content, in hexadecimal. Raises InputError if it cannot be read."""
+    try:
+        with open(path, "rb") as file:
+            return hashlib.file_digest(file, "sha256").hexdigest()
+    except OSError as error:
+        raise InputError(f"{path}: cannot be read: {error.strerror}") from error
