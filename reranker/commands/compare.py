@@ -10,7 +10,6 @@ from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
 from reranker.errors import InputError
-from reranker.evaluation.corpus import Parameters
 from reranker.files.text import read_lines
 
 if TYPE_CHECKING:
@@ -50,14 +49,14 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(arguments: argparse.Namespace) -> int:
     """Print every F1 and how sure the differences are; returns the exit code."""
     # numpy takes its time to load, and other commands do without.
-    from reranker.evaluation.brackets import GoldTree, corpus_f1
+    from reranker.evaluation.brackets import corpus_f1, gold_trees
     from reranker.evaluation.significance import compare
 
     names = [arguments.gold, arguments.first, *arguments.others]
     if names.count("-") > 1:
         raise InputError("only one of the files can be standard input")
-    parameters = Parameters.collins()
-    gold = [GoldTree(line, parameters, arguments.gold_tags) for line in read_lines(arguments.gold)]
+    lines = read_lines(arguments.gold)
+    gold = list(gold_trees(lines, arguments.gold, arguments.gold_tags))
     if not gold:
         raise InputError(f"{arguments.gold}: no gold trees")
     first, *others = [_counts(gold, arguments.gold, name) for name in names[1:]]

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections import deque
 
-from reranker.errors import InputError, TreeError
-from reranker.evaluation.corpus import Gold, Parameters, SentenceScore, Summary, with_top_root
+from reranker.errors import InputError
+from reranker.evaluation.brackets import GoldTree, gold_trees
+from reranker.evaluation.corpus import SentenceScore, Summary
 from reranker.files.text import read_lines
 from reranker.nbest import NBest
 from reranker.trees.tree import Tree
@@ -15,39 +16,24 @@ _NO_TREE = "(TOP )"
 
 
 class GoldTable:
-    """Feed it every list and then its best candidate, in order.
-
-    Roots are made alike (TOP) before scoring.
-    """
+    """Takes every list and then its best candidate, in order."""
 
     def __init__(self, path: str, gold_tags: bool) -> None:
-        """Raises InputError if ``path`` cannot be read."""
-        self.path, self.gold_tags = path, gold_tags
-        self.parameters = Parameters.collins()
-        self._gold = read_lines(path)
-        self._waiting: deque[tuple[Gold, dict[int, str], str]] = deque()
+        """``gold_tags``: give every candidate the gold part-of-speech tags first."""
+        self.path = path
+        self._gold = gold_trees(read_lines(path), path, gold_tags)
+        self._waiting: deque[tuple[GoldTree, dict[int, Tree], Tree | str]] = deque()
         self._scores: dict[str, list[SentenceScore]] = {name: [] for name in _ROWS}
 
     def add_list(self, nbest: NBest) -> None:
-        """Take the next gold tree for this list. Raises InputError if there is none."""
-        line = next(self._gold, None)
-        if line is None:
+        """Take the next gold tree for this list. Raises InputError if there is none, or if it or
+        the file cannot be read."""
+        gold = next(self._gold, None)
+        if gold is None:
             raise InputError(
                 f"{self.path}: no gold tree for list {nbest.id}: the file is too short"
             )
-        tags: list[str] | None = None
-        if self.gold_tags:
-            try:
-                tags = Tree.from_string(line).tags()
-            except TreeError as error:
-                raise InputError(f"{self.path}: gold tree for list {nbest.id}: {error}") from error
-        gold = Gold(with_top_root(line), self.parameters)
-        trees = {}
-        for candidate in nbest.candidates:
-            tree = candidate.tree
-            if tags is not None and len(tags) == len(tree.tags()):
-                tree = tree.with_tags(tags)
-            trees[candidate.index] = with_top_root(tree.to_string())
+        trees = {candidate.index: candidate.tree for candidate in nbest.candidates}
         oracle = list(trees.values())[gold.oracle(trees.values())] if trees else _NO_TREE
         self._waiting.append((gold, trees, oracle))
 

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from reranker.checkpoints.ensemble_file import WeighedModels, named_models, write_ensemble_file
 from reranker.errors import InputError
 from reranker.files.output import output_path
-from reranker.files.text import open_text
+from reranker.files.text import read_lines
 
 if TYPE_CHECKING:
     from reranker.ranking import Weighing
@@ -75,8 +75,8 @@ def run(arguments: argparse.Namespace) -> int:
     from reranker.tuning.choosing import choose, outcomes
     from reranker.tuning.lists import read_scored
 
-    with open_text(arguments.ranked) as ranked, open_text(arguments.gold) as gold:
-        lists = read_scored(ranked, gold, arguments.gold_tags)
+    ranked, gold = read_lines(arguments.ranked), read_lines(arguments.gold)
+    lists = read_scored(ranked, gold, arguments.gold_tags, arguments.ranked, arguments.gold)
     if paths and len(paths) != lists.number_of_members:
         raise InputError(
             f"{arguments.ranked} tells of {lists.number_of_members} model(s), --models of "

@@ -1,53 +1,76 @@
-"""What corpus F1 is made of: the brackets of a tree against its gold tree, as EVALB counts them."""
+"""Trees against gold trees, for corpus F1: all roots made alike, brackets counted as EVALB does."""
 
 from __future__ import annotations
 
-import numpy as np
-from numpy.typing import NDArray
+import contextlib
+from collections.abc import Iterable, Iterator
+from typing import TYPE_CHECKING, Any
 
 from reranker.errors import InputError, TreeError
-from reranker.evaluation.corpus import Gold, Parameters, SentenceScore, with_top_root
+from reranker.evaluation.corpus import Gold, Parameters, SentenceScore, f1, with_top_root
 from reranker.trees.tree import Tree
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
 
 
 class GoldTree:
-    """A gold tree, for any number of trees to be counted against it; all roots are made alike."""
+    """A gold tree that any number of trees can be compared with; every root is called TOP."""
 
     def __init__(self, line: str, parameters: Parameters, gold_tags: bool) -> None:
-        """With ``gold_tags`` every tree gets the gold part-of-speech tags first, if it has as many
-        words. Raises InputError if the line then is no tree."""
+        """With ``gold_tags`` a tree with as many words gets the gold part-of-speech tags first.
+        Raises TreeError if the line then is not a tree."""
         self._gold = Gold(with_top_root(line), parameters)
-        self._tags: list[str] | None = None
-        if gold_tags:
-            try:
-                self._tags = Tree.from_string(line).tags()
-            except TreeError as error:
-                raise InputError(f"not a gold tree: {error}: {line.strip()[:60]!r}") from error
+        self._tags = Tree.from_string(line).tags() if gold_tags else None
 
-    def score(self, line: str) -> SentenceScore:
+    def score(self, tree: str | Tree) -> SentenceScore:
         """EVALB's figures of a tree; all 0 if EVALB leaves it out (``skip`` or ``error``)."""
-        return self._gold.score(with_top_root(self._tagged(line)))
+        return self._gold.score(self._prepared(tree))
 
-    def counts(self, line: str) -> tuple[int, int, int]:
+    def counts(self, tree: str | Tree) -> tuple[int, int, int]:
         """Matched, gold and test brackets of ``score``."""
-        score = self.score(line)
+        score = self.score(tree)
         return score.matched, score.gold, score.test
 
-    def _tagged(self, line: str) -> str:
-        if self._tags is None:
-            return line
+    def oracle(self, trees: Iterable[str | Tree]) -> int:
+        """The index of the tree with the best F1, the first of equals; 0 if none is valid.
+
+        Raises InputError when there are no trees to choose from.
+        """
+        return self._gold.oracle(map(self._prepared, trees))
+
+    def _prepared(self, tree: str | Tree) -> str:
+        # Of a text that is not a tree, or has other words, EVALB says what is wrong.
+        with contextlib.suppress(TreeError):
+            if self._tags is not None:
+                parsed = Tree.from_string(tree) if isinstance(tree, str) else tree
+                tree = parsed.with_tags(self._tags)
+        return with_top_root(tree if isinstance(tree, str) else tree.to_string())
+
+
+def gold_trees(lines: Iterable[str], name: str, gold_tags: bool) -> Iterator[GoldTree]:
+    """The gold trees in the lines of the file ``name``, to be compared under COLLINS' settings.
+
+    Raises InputError for a line that is not a tree if the ``gold_tags`` are to be used.
+    """
+    parameters = Parameters.collins()
+    for number, line in enumerate(lines, 1):
         try:
-            tree = Tree.from_string(line)
-        except TreeError:  # EVALB says what is wrong with it
-            return line
-        return tree.with_tags(self._tags).to_string() if _words(tree) == len(self._tags) else line
+            gold = GoldTree(line, parameters, gold_tags)
+        except TreeError as error:
+            raise InputError(
+                f"{name}:{number}: not a gold tree: {error}: {line.strip()[:60]!r}"
+            ) from error
+        yield gold
 
 
 def corpus_f1(counts: NDArray[np.int64]) -> float:
     """Percent, of [S, 3] counts: brackets are summed first, as EVALB does."""
     matched, gold, test = counts.sum(0).tolist()
-    return 200 * matched / (gold + test) if gold + test else 0.0
+    return float(f1(matched, gold, test))
 
 
-def _words(tree: Tree) -> int:
-    return len(tree.tags())
+def f1_by_row(counts: NDArray[Any]) -> NDArray[np.float64]:
+    """[...] percent, of [..., 3] matched, gold and test brackets; 0 where there are none."""
+    return f1(counts[..., 0], counts[..., 1], counts[..., 2])

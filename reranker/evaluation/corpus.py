@@ -1,6 +1,6 @@
 """EVALB's figures for two files of trees: rows, and summaries of all and of the short sentences.
 
-Everything a caller needs of EVALB can be imported from here; docs/evalb.md explains the figures.
+All that callers need of EVALB can be imported from here; docs/evalb.md explains the figures.
 """
 
 from __future__ import annotations
@@ -12,15 +12,16 @@ from dataclasses import dataclass
 from reranker.errors import InputError
 from reranker.evaluation.lines import with_top_root
 from reranker.evaluation.parameters import Parameters
-from reranker.evaluation.sentence import Gold, SentenceScore, percentage, score_pair
+from reranker.evaluation.sentence import Gold, SentenceScore, f1, percentage, score_pair
 
 __all__ = [
+    "CorpusScore",
     "Gold",
     "Parameters",
-    "Report",
     "SentenceScore",
     "Summary",
     "evaluate",
+    "f1",
     "score_pair",
     "with_top_root",
 ]
@@ -65,7 +66,7 @@ class Summary:
 
     @property
     def valid(self) -> int:
-        """Sentences that the figures are about."""
+        """Sentences that the figures cover."""
         return self.sentences - self.errors - self.skipped
 
     @property
@@ -79,7 +80,7 @@ class Summary:
     @property
     def f1(self) -> float:
         """Harmonic mean of recall and precision; 0 where EVALB prints ``nan``."""
-        return 2 * self.recall * self.precision / (self.recall + self.precision or 1)
+        return f1(self.matched, self.gold, self.test)
 
     @property
     def complete_match(self) -> float:
@@ -104,8 +105,8 @@ class Summary:
 
 
 @dataclass(frozen=True, slots=True)
-class Report:
-    """Everything one evaluation found: a row for each sentence, all of them and the short ones."""
+class CorpusScore:
+    """A row for each sentence, and the summaries of all of them and of the short ones."""
 
     rows: tuple[SentenceScore, ...]
     all: Summary
@@ -115,7 +116,7 @@ class Report:
 
     @property
     def too_many_errors(self) -> bool:
-        """True where EVALB would have given up: the figures are about too few sentences."""
+        """True where EVALB would have given up: the figures cover too few sentences."""
         return self.all.errors > self.max_error
 
 
@@ -124,11 +125,11 @@ def evaluate(
     test_lines: Iterable[str],
     parameters: Parameters,
     max_error: int | None = None,
-) -> Report:
+) -> CorpusScore:
     """Score each test line against the gold line in the same place.
 
     ``max_error`` overrides the parameters'; no number of errors ends the run. Raises InputError
-    unless there is at least one line and the two have as many.
+    unless both have the same number of lines, at least one.
     """
     gold, test = list(gold_lines), list(test_lines)
     if len(gold) != len(test):
@@ -136,7 +137,7 @@ def evaluate(
     if not gold:
         raise InputError("no gold lines and no test lines")
     rows = tuple(score_pair(*pair, parameters) for pair in zip(gold, test, strict=True))
-    return Report(
+    return CorpusScore(
         rows=rows,
         all=Summary.of(rows),
         short=Summary.of([row for row in rows if row.length <= parameters.cutoff_length]),

@@ -1,13 +1,13 @@
 """One line of a treebank as EVALB reads it: words, tags, brackets, and what is wrong with it.
 
-This is not ``Tree.from_string``: EVALB takes a forest, words without letters and brackets without
-words, and its figures depend on it.
+This is not ``Tree.from_string``: EVALB accepts a forest, empty words and brackets without words,
+and its figures depend on that.
 """
 
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import NamedTuple
 
 from reranker.evaluation.parameters import Parameters
@@ -30,8 +30,8 @@ class Quote(NamedTuple):
 
 
 @dataclass(slots=True)
-class Reading:
-    """What one line holds; ``brackets`` are [start, end, label], half-open, in opening order.
+class EvalbLine:
+    """The content of a line; ``brackets`` are (start, end, label), half-open, in opening order.
 
     ``length`` counts words for the cut-off; ``problem`` says why the line cannot be scored.
     """
@@ -44,14 +44,14 @@ class Reading:
     problem: str | None = None
 
 
-def read_line(line: str, parameters: Parameters) -> Reading:
-    """Read the brackets of ``line``; words with a tag of ``delete_labels`` are left out.
+def read_line(line: str, parameters: Parameters) -> EvalbLine:
+    """Read the brackets of ``line``; words tagged with one of ``delete_labels`` are dropped.
 
     >>> read_line("(NP (DT the) (NN cat) (. .))", Parameters.collins()).words
     ['the', 'cat']
     """
-    reading = Reading()
-    words, tags = reading.words, reading.tags
+    content = EvalbLine()
+    words, tags = content.words, content.tags
     starts: list[int] = []
     labels: list[str] = []
     ends: list[int] = []
@@ -60,9 +60,9 @@ def read_line(line: str, parameters: Parameters) -> Reading:
     for label, word, closed, rest in _PIECE.findall(line):
         if closed:
             if label not in parameters.delete_labels_for_length:
-                reading.length += 1
+                content.length += 1
             if parameters.quote_labels and parameters.is_quote(label, word):
-                reading.quotes.append(Quote(len(words), len(starts), tuple(stack), label, word))
+                content.quotes.append(Quote(len(words), len(starts), tuple(stack), label, word))
             if label not in parameters.delete_labels:
                 words.append(word)
                 tags.append(label)
@@ -72,26 +72,26 @@ def read_line(line: str, parameters: Parameters) -> Reading:
             ends.append(len(words))
             labels.append(label)
         elif rest != ")":
-            # Kept as a word, so that a line of nothing else is not taken for an empty tree.
+            # Kept as a word, so that a line of only such text is not an empty tree.
             words.append(rest)
             tags.append("")
             problems.append(f"text that is not '(TAG word)': {rest[:40]!r}")
         elif stack:
             ends[stack.pop()] = len(words)
         else:
-            problems.append("unbalanced: a ')' too many")
+            problems.append("unbalanced: one ')' too many")
     if stack:
         problems.append(f"unbalanced: {len(stack)} '(' left open")
-    reading.problem = problems[0] if problems else None
-    reading.brackets = list(zip(starts, ends, labels, strict=True))
-    return reading
+    content.problem = problems[0] if problems else None
+    content.brackets = list(zip(starts, ends, labels, strict=True))
+    return content
 
 
-def repair_quotes(gold: Reading, test: Reading, parameters: Parameters) -> tuple[Reading, Reading]:
-    """Put a quotation mark back where only one of two trees tagged it for deletion.
-
-    Returns copies. EVALB does this when the trees' numbers of words differ, and only then.
-    """
+def repair_quotes(
+    gold: EvalbLine, test: EvalbLine, parameters: Parameters
+) -> tuple[EvalbLine, EvalbLine]:
+    """Copies of both lines, a quotation mark put back where only one of them tagged it for
+    deletion. EVALB does this when their numbers of words differ, and only then."""
     gold, test = _copy(gold), _copy(test)
     deleted = parameters.delete_labels
     for there in range(len(test.quotes)):
@@ -107,37 +107,36 @@ def repair_quotes(gold: Reading, test: Reading, parameters: Parameters) -> tuple
     return gold, test
 
 
-def _copy(reading: Reading) -> Reading:
-    return Reading(
-        list(reading.words),
-        list(reading.tags),
-        list(reading.brackets),
-        list(reading.quotes),
-        reading.length,
-        reading.problem,
+def _copy(line: EvalbLine) -> EvalbLine:
+    return replace(
+        line,
+        words=[*line.words],
+        tags=[*line.tags],
+        brackets=[*line.brackets],
+        quotes=[*line.quotes],
     )
 
 
-def _reinsert(reading: Reading, number: int) -> None:
-    """Give the deleted word ``quotes[number]`` its place and move what stands after it."""
-    quote = reading.quotes[number]
-    reading.words.insert(quote.position, quote.word)
-    reading.tags.insert(quote.position, quote.tag)
-    for place, (start, end, label) in enumerate(reading.brackets):
+def _reinsert(line: EvalbLine, number: int) -> None:
+    """Put the deleted word ``quotes[number]`` back and move what comes after it."""
+    quote = line.quotes[number]
+    line.words.insert(quote.position, quote.word)
+    line.tags.insert(quote.position, quote.tag)
+    for place, (start, end, label) in enumerate(line.brackets):
         if place >= quote.next_bracket:
-            reading.brackets[place] = (start + 1, end + 1, label)
+            line.brackets[place] = (start + 1, end + 1, label)
         elif place in quote.open_brackets:
-            reading.brackets[place] = (start, end + 1, label)
-    for place in range(number, len(reading.quotes)):
-        later = reading.quotes[place]
-        reading.quotes[place] = later._replace(position=later.position + 1)
+            line.brackets[place] = (start, end + 1, label)
+    for place in range(number, len(line.quotes)):
+        later = line.quotes[place]
+        line.quotes[place] = later._replace(position=later.position + 1)
 
 
 def with_top_root(line: str) -> str:
     """The same line with every root called TOP: S1, ROOT and nameless ones renamed, else one added.
 
-    COLLINS' settings leave TOP out but count S1 and ROOT as brackets, so gold and parser trees
-    need the same root before they are scored. Broken brackets stay broken.
+    COLLINS' settings ignore TOP but count S1 and ROOT as brackets, so gold and parser trees need
+    the same root before they are scored. Unbalanced brackets stay unbalanced.
 
     >>> with_top_root("(S1 (NP (NN tea)))"), with_top_root("(NP (NN tea))")
     ('(TOP (NP (NN tea)))', '(TOP (NP (NN tea)))')

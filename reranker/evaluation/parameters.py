@@ -1,4 +1,4 @@
-"""What EVALB is told to ignore and to equate: the settings of a ``.prm`` file."""
+"""What EVALB ignores and equates: the settings of a ``.prm`` file."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from reranker.errors import ConfigError, InputError
 
 # The line's first word is the setting, everything after it the value.
 _SETTING = re.compile(r"(\S+)\s*(.*)", re.ASCII)
-# EVALB takes an uneven word for a misread quotation mark only when it is one of these.
+# Only these words does EVALB take for quotation marks that one of two trees may have mistagged.
 _QUOTE_WORDS = frozenset({"'", '"', "/"})
 
 
@@ -44,7 +44,7 @@ class Parameters:
         """Read a ``.prm`` file; a setting it does not name keeps EVALB's own default.
 
         Raises InputError when the file cannot be read and ConfigError, naming file, line and
-        value, for an unknown setting or a value that does not fit (EVALB itself passes over both).
+        value, for an unknown setting or an invalid value (EVALB itself ignores both).
         """
         try:
             text = Path(path).read_text(encoding="utf-8-sig")

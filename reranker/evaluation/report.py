@@ -1,11 +1,11 @@
-"""A report as EVALB prints it, and as JSON."""
+"""A corpus score as EVALB prints it, and as JSON."""
 
 from __future__ import annotations
 
 import json
 from dataclasses import asdict
 
-from reranker.evaluation.corpus import Report, SentenceScore, Summary
+from reranker.evaluation.corpus import CorpusScore, SentenceScore, Summary
 
 _HEADER = """\
   Sent.                        Matched  Bracket   Cross        Correct Tag
@@ -15,43 +15,43 @@ _RULE = "=" * 76
 _STATUS_NUMBERS = {"valid": 0, "error": 1, "skip": 2}
 
 
-def format_report(report: Report, sentences: bool = False) -> str:
+def format_report(score: CorpusScore, sentences: bool = False) -> str:
     """The summary block of EVALB, its rows and number formats, after one row per sentence if asked.
 
-    Ends with a warning line, which EVALB has not, if there were more errors than allowed.
+    Ends with a warning line, which EVALB does not have, if there were more errors than allowed.
     """
     lines = []
     if sentences:
         lines += [_HEADER + _RULE]
-        lines += [_row(number, score) for number, score in enumerate(report.rows, 1)]
-        lines += [_RULE, _totals(report.all)]
+        lines += [_row(number, row) for number, row in enumerate(score.rows, 1)]
+        lines += [_RULE, _totals(score.all)]
     lines += ["=== Summary ===", ""]
-    lines += ["-- All --", *_figures(report.all), ""]
-    lines += [f"-- len<={report.parameters.cutoff_length} --", *_figures(report.short)]
-    if report.too_many_errors:
+    lines += ["-- All --", *_figures(score.all), ""]
+    lines += [f"-- len<={score.parameters.cutoff_length} --", *_figures(score.short)]
+    if score.too_many_errors:
         lines += [
             "",
-            f"NOT COMPARABLE: {report.all.errors} sentences with errors were left out, more than "
-            f"the {report.max_error} allowed",
+            f"NOT COMPARABLE: {score.all.errors} sentences with errors were left out, more than "
+            f"the {score.max_error} allowed",
         ]
     return "\n".join(lines) + "\n"
 
 
-def to_json(report: Report) -> str:
-    """The whole report as one JSON object on one line; rates are percentages, unrounded."""
+def to_json(score: CorpusScore) -> str:
+    """Everything as one JSON object on one line; rates are percentages, unrounded."""
     parameters = {
         name: sorted(value) if isinstance(value, frozenset) else value
-        for name, value in asdict(report.parameters).items()
+        for name, value in asdict(score.parameters).items()
     }
     content = {
-        "all": _summary(report.all),
-        "short": _summary(report.short),
-        "max_error": report.max_error,
-        "too_many_errors": report.too_many_errors,
+        "all": _summary(score.all),
+        "short": _summary(score.short),
+        "max_error": score.max_error,
+        "too_many_errors": score.too_many_errors,
         "parameters": parameters,
         "rows": [
-            {"line": number, **asdict(score), "recall": score.recall, "precision": score.precision}
-            for number, score in enumerate(report.rows, 1)
+            {"line": number, **asdict(row), "recall": row.recall, "precision": row.precision}
+            for number, row in enumerate(score.rows, 1)
         ],
     }
     return json.dumps(content, allow_nan=False)

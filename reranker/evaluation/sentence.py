@@ -1,6 +1,6 @@
 """One sentence's figures, computed by PYEVALB's scorer from trees prepared as EVALB prepares them.
 
-PYEVALB alone counts otherwise: it knows no parameter file, keeps roots, punctuation and traces,
+PYEVALB alone counts differently: it reads no parameter file, keeps roots, punctuation and traces,
 and treats repeated brackets as one. Its ``Scorer.score_trees`` is sound once the trees are read
 and cleaned here; docs/evalb.md lists every step.
 """
@@ -14,11 +14,15 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cache
 from types import ModuleType
-from typing import Any, Literal, NamedTuple
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple, overload
 
 from reranker.errors import InputError
-from reranker.evaluation.lines import Reading, read_line, repair_quotes
+from reranker.evaluation.lines import EvalbLine, read_line, repair_quotes
 from reranker.evaluation.parameters import Parameters
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
 
 
 class _Span(NamedTuple):
@@ -76,16 +80,16 @@ class SentenceScore:
     @property
     def f1(self) -> float:
         """Percentage; of a valid sentence where neither tree has a bracket, 100."""
-        return _f1(self.matched, self.gold, self.test) if self.status == "valid" else 0.0
+        return _sentence_f1(self.matched, self.gold, self.test) if self.status == "valid" else 0.0
 
 
 class Gold:
-    """A gold tree read once, for any number of test trees to be compared with it."""
+    """A gold tree, read once, that any number of test trees can be compared with."""
 
     def __init__(self, line: str, parameters: Parameters) -> None:
         self._parameters = parameters
-        self._reading = read_line(line, parameters)
-        self._prepared = _prepare(self._reading, parameters)
+        self._line = read_line(line, parameters)
+        self._prepared = _prepare(self._line, parameters)
 
     def score(self, test_line: str) -> SentenceScore:
         """Every figure of EVALB's row for this pair of trees."""
@@ -95,7 +99,7 @@ class Gold:
         result = _scorer().score_trees(*pair)
         return SentenceScore(
             status="valid",
-            length=self._reading.length,
+            length=self._line.length,
             matched=result.matched_brackets - 1,
             gold=result.gold_brackets - 1,
             test=result.test_brackets - 1,
@@ -105,27 +109,26 @@ class Gold:
         )
 
     def f1(self, test_line: str) -> float | None:
-        """The same F1 as ``score`` finds, without the other figures; None if not ``valid``."""
+        """The F1 that ``score`` gives, without the other figures; None if not ``valid``."""
         pair = self._pair(test_line)
         if isinstance(pair, SentenceScore):
             return None
         gold, test = (tree.non_terminal_labels for tree in pair)
-        return _f1(len(set(gold) & set(test)) - 1, len(gold) - 1, len(test) - 1)
+        return _sentence_f1(len(set(gold) & set(test)) - 1, len(gold) - 1, len(test) - 1)
 
     def oracle(self, test_lines: Iterable[str]) -> int:
-        """The place of the tree with the best F1, the first of equals; 0 if none is valid.
+        """The index of the tree with the best F1, the first of equals; 0 if none is valid.
 
         Raises InputError when there are no trees to choose from.
         """
-        found = [self.f1(line) for line in test_lines]
-        if not found:
-            raise InputError("there is no oracle among no trees")
-        scores = [-1.0 if f1 is None else f1 for f1 in found]
+        scores = [-1.0 if score is None else score for score in map(self.f1, test_lines)]
+        if not scores:
+            raise InputError("the oracle needs at least one tree")
         return scores.index(max(scores))
 
     def _pair(self, test_line: str) -> tuple[_Prepared, _Prepared] | SentenceScore:
         """Both trees prepared, or the score that says why they cannot be compared."""
-        gold, test = self._reading, read_line(test_line, self._parameters)
+        gold, test = self._line, read_line(test_line, self._parameters)
         prepared = self._prepared
         if not test.words:
             return self._unscored("skip", "no words left in the test tree", test.problem)
@@ -150,7 +153,7 @@ class Gold:
         return prepared, candidate
 
     def _unscored(self, status: Literal["skip", "error"], *reasons: str | None) -> SentenceScore:
-        return SentenceScore(status, self._reading.length, "; ".join(filter(None, reasons)))
+        return SentenceScore(status, self._line.length, "; ".join(filter(None, reasons)))
 
 
 def score_pair(gold_line: str, test_line: str, parameters: Parameters) -> SentenceScore:
@@ -162,10 +165,10 @@ def score_pair(gold_line: str, test_line: str, parameters: Parameters) -> Senten
     return Gold(gold_line, parameters).score(test_line)
 
 
-def _prepare(reading: Reading, parameters: Parameters) -> _Prepared:
+def _prepare(line: EvalbLine, parameters: Parameters) -> _Prepared:
     brackets = [_SENTINEL]
     seen: Counter[tuple[int, int, str]] = Counter()
-    for start, end, label in reading.brackets:
+    for start, end, label in line.brackets:
         standard = parameters.bracket_label(label) if start < end else None
         if standard is not None:
             key = start, end, standard
@@ -174,26 +177,40 @@ def _prepare(reading: Reading, parameters: Parameters) -> _Prepared:
     labels, words = parameters.standard_labels, parameters.standard_words
     return _Prepared(
         brackets,
-        [labels.get(tag, tag) for tag in reading.tags],
-        [words.get(word, word) for word in reading.words],
+        [labels.get(tag, tag) for tag in line.tags],
+        [words.get(word, word) for word in line.words],
     )
 
 
 def percentage(part: int, whole: int) -> float:
-    """0 where there is nothing to take a part of, as in EVALB."""
+    """0 where the whole is 0, as in EVALB."""
     return 100 * part / whole if whole else 0.0
 
 
-def _f1(matched: int, gold: int, test: int) -> float:
-    return 200 * matched / (gold + test) if gold + test else 100.0
+@overload
+def f1(matched: float, gold: float, test: float) -> float: ...
+@overload
+def f1(matched: NDArray[Any], gold: NDArray[Any], test: NDArray[Any]) -> NDArray[np.float64]: ...
+def f1(matched: Any, gold: Any, test: Any) -> Any:
+    """F1 in percent of numbers of brackets, or of arrays of such numbers; 0 where there are none.
+
+    >>> f1(3, 4, 3)
+    85.71428571428571
+    """
+    brackets = gold + test
+    return 200 * matched / (brackets + (brackets == 0))
+
+
+def _sentence_f1(matched: int, gold: int, test: int) -> float:
+    return f1(matched, gold, test) if gold + test else 100.0
 
 
 @cache
 def _scorer() -> Any:
     """PYEVALB's scorer, loaded when the first sentence is scored.
 
-    PYEVALB imports pytablewriter, some 260 modules, for a table that nobody asks for here. While
-    PYEVALB loads, a module stands in that imports the real one as soon as anything in it is used.
+    PYEVALB imports pytablewriter, some 260 modules, for a table that is not needed here. While
+    PYEVALB loads, a stand-in module imports the real one as soon as anything in it is used.
     """
     name = "pytablewriter"
     if name in sys.modules:

@@ -1,8 +1,8 @@
 """Is one parser really better than another? Tests of differences in corpus F1.
 
-Corpus F1 is no mean over sentences, so no t-test applies; both tests here compute it anew from
-brackets drawn sentence by sentence. Whatever is drawn for one system is drawn for the other: most
-sentences are as hard for both, and only the difference matters.
+Corpus F1 is not a mean over sentences, so no t-test applies; both tests here compute it again from
+brackets drawn sentence by sentence. Whatever is drawn for one system is drawn for the other: a
+sentence is about as hard for both, and only the difference matters.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from reranker.evaluation.brackets import corpus_f1
+from reranker.evaluation.brackets import corpus_f1, f1_by_row
 
 SAMPLES = 10_000
 SEED = 12345
@@ -63,7 +63,8 @@ def bootstrap_differences(first: Counts, second: Counts, samples: int, seed: int
         drawn += np.arange(number)[:, None] * sentences
         times = np.bincount(drawn.ravel(), minlength=number * sentences).astype(np.float64)
         times = times.reshape(number, sentences)
-        return _f1(times @ second.astype(np.float64)) - _f1(times @ first.astype(np.float64))
+        f1, other_f1 = (f1_by_row(times @ counts.astype(np.float64)) for counts in (second, first))
+        return f1 - other_f1
 
     return _sampled(draw, sentences, samples, seed)
 
@@ -83,7 +84,7 @@ def randomisation_p(
     def draw(random: np.random.Generator, number: int) -> Figures:
         signs = random.integers(2, size=(number, len(change)), dtype=np.int8) * 2.0 - 1
         apart = signs @ change
-        return np.abs(_f1((together + apart) / 2) - _f1((together - apart) / 2))
+        return np.abs(f1_by_row((together + apart) / 2) - f1_by_row((together - apart) / 2))
 
     drawn = _sampled(draw, len(change), samples, seed)
     return _p(drawn, corpus_f1(second) - corpus_f1(first))
@@ -92,7 +93,7 @@ def randomisation_p(
 def _sampled(
     draw: Callable[[np.random.Generator, int], Figures], width: int, samples: int, seed: int
 ) -> Figures:
-    """``samples`` figures, a memoryful at a time."""
+    """``samples`` figures, as many at a time as fit into memory."""
     random = np.random.default_rng(seed)
     return np.concatenate([draw(random, number) for number in _portions(samples, width)])
 
@@ -101,12 +102,6 @@ def _portions(samples: int, width: int) -> Iterator[int]:
     step = max(1, _AT_ONCE // max(1, width))
     for start in range(0, samples, step):
         yield min(step, samples - start)
-
-
-def _f1(counts: Figures) -> Figures:
-    """Percent, of [N, 3] sums of brackets; 0 where there are none, as ``corpus_f1``."""
-    whole = counts[:, 1] + counts[:, 2]
-    return np.divide(200 * counts[:, 0], whole, out=np.zeros(len(counts)), where=whole > 0)
 
 
 def _p(drawn: Figures, observed: float) -> float:

@@ -1,1 +1,1 @@
-"""The best weights for scored lists with gold trees."""
+"""The best weights for scored lists that have gold trees."""

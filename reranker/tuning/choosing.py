@@ -1,4 +1,4 @@
-"""The weights of an ensemble from one scored file: tuned, cross-validated and chosen.
+"""The weights of an ensemble from scored lists: tuned, cross-validated and chosen.
 
 docs/tuning.md explains the figures.
 """
@@ -19,13 +19,13 @@ from reranker.tuning.search import tune
 
 WEIGHTS = tuple(round(step * 0.05, 2) for step in range(21))
 
-# How sure it must be that further weights are better on lists they were not tuned on.
+# The p-value below which more weights count as better on lists they were not tuned on.
 SIGNIFICANT = 0.05
 
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """Weights tuned on all lists, and what they are worth."""
+    """Weights tuned on all lists, and how good they are."""
 
     name: str
     weighing: Weighing
@@ -45,24 +45,24 @@ def sweep(lists: ScoredLists) -> dict[float, float]:
 
 
 def outcomes(lists: ScoredLists, folds: int) -> list[Outcome]:
-    """With ever more weights tuned: that of the language models, if there are parser scores to mix
-    with, and beside it the bonus for tokens and the members' weights."""
+    """Results with more and more weights tuned: that of the language models, if there are parser
+    scores to mix with, then also the token bonus and the members' weights."""
     name = "LM weight" if lists.has_parser_scores else "models alone"
     kinds = [(name, False, False), ("+ token bonus", True, False)]
     if lists.number_of_members > 1:
         kinds += [("+ member weights", False, True), ("+ both", True, True)]
-    found = []
+    results = []
     for name, with_bonus, with_members in kinds:
         weighing = tune(lists, with_bonus, with_members)
         unseen = cross_validated(lists, with_bonus, with_members, folds)
-        found.append(Outcome(name, weighing, corpus_f1(lists.chosen(weighing)), unseen))
-    return found
+        results.append(Outcome(name, weighing, corpus_f1(lists.chosen(weighing)), unseen))
+    return results
 
 
-def choose(found: Sequence[Outcome]) -> Outcome:
-    """The first, the simplest, unless another is better on unseen lists by more than chance."""
-    simplest = found[0]
-    best = max(found, key=lambda one: one.unseen_f1)
+def choose(results: Sequence[Outcome]) -> Outcome:
+    """The first, which is the simplest, unless another is significantly better on unseen lists."""
+    simplest = results[0]
+    best = max(results, key=lambda outcome: outcome.unseen_f1)
     is_better = best.unseen_f1 > simplest.unseen_f1
     if is_better and randomisation_p(simplest.unseen, best.unseen) < SIGNIFICANT:
         return best
@@ -74,8 +74,8 @@ def cross_validated(
 ) -> NDArray[np.int64]:
     """[S, 3] the counts of every list's best candidate under weights tuned on the other blocks.
 
-    Blocks are of neighbouring sentences: those of one document are alike, and weights tuned on
-    some of them would know too much about the rest. A single list is its own test.
+    A block is a run of neighbouring sentences: those of one document are alike, and weights tuned
+    on some of them would know too much about the rest. A single list is tuned and tested on itself.
     """
     everything = np.arange(len(lists))
     parts = []

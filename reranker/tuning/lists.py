@@ -1,6 +1,7 @@
-"""What ``rerank tune`` works on: every candidate's log-probabilities and brackets, as arrays.
+"""Scored lists as arrays: every candidate's log-probabilities and brackets.
 
-Reads what ``rerank --output ranked`` wrote, so that any number of weights costs one scoring.
+They come from what ``rerank --output ranked`` wrote, so that any number of weights costs one
+scoring.
 """
 
 from __future__ import annotations
@@ -14,14 +15,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from reranker.errors import InputError
-from reranker.evaluation.brackets import GoldTree
-from reranker.evaluation.corpus import Parameters
+from reranker.evaluation.brackets import GoldTree, f1_by_row, gold_trees
 from reranker.ranking import SCORE_DECIMALS, Weighing
 
 Array = NDArray[np.float64]
 
 
-class _Sentence(NamedTuple):
+class _ScoredList(NamedTuple):
     members: list[list[float]]
     parser: list[float | None]
     tokens: list[int]
@@ -31,12 +31,12 @@ class _Sentence(NamedTuple):
 @dataclass(frozen=True, slots=True)
 class ScoredLists:
     """S lists of up to C distinct candidates in the parser's order, scored by M models; shorter
-    lists are filled up with zeros."""
+    lists are padded with zeros."""
 
-    is_candidate: NDArray[np.bool_]  # [S, C] False for what fills up
+    is_candidate: NDArray[np.bool_]  # [S, C] False for padding
     members: Array  # [S, C, M] log-probability in nats
-    parser: Array  # [S, C] the parser's, in nats; nan where there is none
-    tokens: Array  # [S, C] LM tokens, <eos> included
+    parser: Array  # [S, C] the parser's score in nats; nan where there is none
+    tokens: Array  # [S, C] language model tokens, <eos> included
     counts: NDArray[np.int64]  # [S, C, 3] matched, gold and test brackets
 
     def __len__(self) -> int:
@@ -58,17 +58,23 @@ class ScoredLists:
 
     @property
     def has_parser_scores(self) -> bool:
-        """Whether there is something to mix in: a score for every candidate."""
+        """True if every candidate has a parser score to mix in."""
         return not bool(np.isnan(self.parser).any())
 
     def scores(self, weighing: Weighing) -> Array:
-        """[S, C] nats, what ``ranking.rank`` orders the lists by (total log-probability); minus
-        infinity for what fills up."""
-        weights = np.array(weighing.member_weights or (1.0,) * self.number_of_members)
-        scores = self.members @ weights + weighing.token_bonus * self.tokens
-        if weighing.lm_weight < 1:
-            scores = weighing.lm_weight * scores + (1 - weighing.lm_weight) * self.parser
+        """[S, C] nats, the scores of ``ranking.rank``, unrounded, under the criterion
+        ``perplexity``; minus infinity for padding."""
+        weights = weighing.member_weights or (1.0,) * self.number_of_members
+        scores = self.mixed(weighing.lm_weight, weighing.token_bonus, weights)
         return np.where(self.is_candidate, scores, -np.inf)
+
+    def mixed(self, lm_weight: float, token_bonus: float, member_weights: Sequence[float]) -> Array:
+        """[S, C] nats: the formula of ``ranking.mixed_score`` for all candidates at once, which
+        tuning needs thousands of times. A test compares the two."""
+        scores: Array = self.members @ np.array(member_weights) + token_bonus * self.tokens
+        if lm_weight < 1:  # else the parser may have no scores
+            scores = lm_weight * scores + (1 - lm_weight) * self.parser
+        return scores
 
     def chosen(self, weighing: Weighing) -> NDArray[np.int64]:
         """[S, 3] the counts of each list's best candidate; ties keep the parser's order."""
@@ -81,10 +87,8 @@ class ScoredLists:
 
     def oracle(self) -> NDArray[np.int64]:
         """[S, 3] the counts of each list's candidate with the best F1, the first of equals."""
-        matched, gold, test = np.moveaxis(self.counts, 2, 0)
-        whole = gold + test
-        own = np.divide(matched, whole, out=np.full(whole.shape, -1.0), where=whole > 0)
-        return self._counts_of(own.argmax(1))
+        is_scored = self.counts.any(2)  # without brackets: padding, or left out by EVALB
+        return self._counts_of(np.where(is_scored, f1_by_row(self.counts), -1.0).argmax(1))
 
     def _counts_of(self, places: NDArray[np.int64]) -> NDArray[np.int64]:
         counts: NDArray[np.int64] = self.counts[np.arange(len(self)), places]
@@ -92,63 +96,69 @@ class ScoredLists:
 
 
 def read_scored(
-    ranked_lines: Iterable[str], gold_lines: Iterable[str], gold_tags: bool
+    ranked_lines: Iterable[str],
+    gold_lines: Iterable[str],
+    gold_tags: bool,
+    ranked_name: str = "ranked output",
+    gold_name: str = "gold trees",
 ) -> ScoredLists:
-    """Pair ranked output with gold trees; a list without candidates is left out.
+    """Pair ranked output with gold trees; a list without candidates is skipped. The names are for
+    messages.
 
     Raises InputError for a line that is not ranked output, when the numbers of lines or of models
     differ, or when no list has a candidate.
     """
-    parameters = Parameters.collins()
-    sentences = []
-    gold = iter(gold_lines)
+    lists = []
+    gold = gold_trees(gold_lines, gold_name, gold_tags)
     number = 0
     for number, line in enumerate(ranked_lines, 1):
-        gold_line = next(gold, None)
-        if gold_line is None:
-            raise InputError(f"more ranked sentences than the {number - 1} gold trees")
-        standard = GoldTree(gold_line, parameters, gold_tags)
+        gold_tree = next(gold, None)
+        if gold_tree is None:
+            raise InputError(f"{ranked_name}: more sentences than the {number - 1} of {gold_name}")
         try:
-            sentence = _sentence(json.loads(line)["ranking"], standard)
+            scored_list = _scored_list(json.loads(line)["ranking"], gold_tree)
         except (ValueError, KeyError, TypeError, AttributeError) as error:
             raise InputError(
-                f"line {number} is not a sentence of `rerank --output ranked`: {error}"
+                f"{ranked_name}:{number}: not a sentence of `rerank --output ranked`: {error}"
             ) from error
-        if sentence.counts:
-            sentences.append(sentence)
+        if scored_list.counts:
+            lists.append(scored_list)
     if next(gold, None) is not None:
-        raise InputError(f"more gold trees than the {number} ranked sentences")
-    if not sentences:
-        raise InputError("no sentence with a usable candidate")
-    return _padded(sentences)
+        raise InputError(f"{gold_name}: more trees than the {number} sentences of {ranked_name}")
+    if not lists:
+        raise InputError(f"{ranked_name}: no sentence has a usable candidate")
+    sizes = {len(member) for scored_list in lists for member in scored_list.members}
+    if len(sizes) > 1:
+        raise InputError(
+            f"{ranked_name}: some sentences were scored by {min(sizes)} models, some by "
+            f"{max(sizes)}"
+        )
+    return _padded(lists, sizes.pop())
 
 
-def _sentence(ranking: Sequence[dict[str, Any]], gold: GoldTree) -> _Sentence:
-    distinct = [one for one in ranking if one["duplicate_of"] is None]
-    distinct.sort(key=lambda one: one["index"])
-    return _Sentence(
-        [[-nll for nll in one.get("member_nll") or [one["nll"]]] for one in distinct],
-        [one["parser_score"] for one in distinct],
-        [one["tokens"] for one in distinct],
-        [gold.counts(one["tree"]) for one in distinct],
+def _scored_list(ranking: Sequence[dict[str, Any]], gold: GoldTree) -> _ScoredList:
+    distinct = [entry for entry in ranking if entry["duplicate_of"] is None]
+    distinct.sort(key=lambda entry: entry["index"])
+    return _ScoredList(
+        [[-nll for nll in entry.get("member_nll") or [entry["nll"]]] for entry in distinct],
+        [entry["parser_score"] for entry in distinct],
+        [entry["tokens"] for entry in distinct],
+        [gold.counts(entry["tree"]) for entry in distinct],
     )
 
 
-def _padded(sentences: Sequence[_Sentence]) -> ScoredLists:
-    shape = len(sentences), max(len(one.counts) for one in sentences)
-    sizes = {len(member) for one in sentences for member in one.members}
-    if len(sizes) > 1:
-        raise InputError(f"some sentences were scored by {min(sizes)} models, some by {max(sizes)}")
+def _padded(lists: Sequence[_ScoredList], number_of_members: int) -> ScoredLists:
+    shape = len(lists), max(len(scored_list.counts) for scored_list in lists)
     is_candidate = np.zeros(shape, dtype=np.bool_)
-    members = np.zeros((*shape, sizes.pop()))
+    members = np.zeros((*shape, number_of_members))
     parser = np.zeros(shape)
     tokens = np.zeros(shape)
     counts = np.zeros((*shape, 3), dtype=np.int64)
-    for row, one in enumerate(sentences):
-        here = row, slice(len(one.counts))
-        is_candidate[here] = True
-        members[here] = one.members
-        parser[here] = np.array(one.parser, dtype=np.float64)  # None becomes nan
-        tokens[here] = one.tokens
-        counts[here] = one.counts
+    for row, scored_list in enumerate(lists):
+        cells = row, slice(len(scored_list.counts))
+        is_candidate[cells] = True
+        members[cells] = scored_list.members
+        parser[cells] = np.array(scored_list.parser, dtype=np.float64)  # None becomes nan
+        tokens[cells] = scored_list.tokens
+        counts[cells] = scored_list.counts
     return ScoredLists(is_candidate, members, parser, tokens, counts)

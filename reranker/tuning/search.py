@@ -1,8 +1,8 @@
-"""F1 along a line of weights, exactly, and the weights that are best on all lines.
+"""Exact F1 along a line of weights, and the best weights by line search.
 
-Along a line every candidate's score is a straight line itself, so a list's best candidate changes
-at a few points only, and corpus F1 is a step function that can be computed whole (Och 2003,
-*Minimum Error Rate Training in Statistical Machine Translation*, section 5).
+Along a line of weights every candidate's score is linear, so a list's best candidate changes at a
+few points only, and corpus F1 is a step function that can be computed exactly (Och 2003, *Minimum
+Error Rate Training in Statistical Machine Translation*, section 5).
 """
 
 from __future__ import annotations
@@ -12,15 +12,16 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from reranker.evaluation.brackets import f1_by_row
 from reranker.ranking import Weighing
 from reranker.tuning.lists import Array, ScoredLists
 
-# Steps on a line; its best point is the middle of the window, this share of the line on either
-# side, with the best mean F1: what is best by a hair between two worse ones is chance.
+# The best point of a line, of so many tried, is the middle of the window (this share of the line on
+# either side) with the best mean F1: a narrow peak between two worse places is chance.
 STEPS = 1000
 WINDOW = 0.1
-# The lines' ends. Member weights are normalised to a mean of 1; none is 0, since a member without
-# a say would cost its time all the same.
+# The ends of the lines. Member weights are normalised to a mean of 1; none is 0, since a member
+# that does not count would still cost its time.
 BONUS_RANGE = -1.0, 1.0
 MEMBER_RANGE = 0.05, 3.0
 _ROUNDS = 10
@@ -36,7 +37,7 @@ class StepFunction:
     f1: Array  # [n]
 
     def smoothed(self, points: Array) -> Array:
-        """The mean within ``WINDOW`` of the line around each point, or as much as there is."""
+        """The mean F1 within ``WINDOW`` of the line around each point, less where the line ends."""
         low, high = self.edges[0], self.edges[-1]
         areas = np.concatenate([[0.0], np.cumsum(self.f1 * np.diff(self.edges))])
         reach = WINDOW * (high - low)
@@ -46,7 +47,7 @@ class StepFunction:
         return means
 
     def best(self) -> tuple[float, float]:
-        """The point with the best smoothed F1, the middle of the longest run of equals, and that
+        """The point with the best smoothed F1 (the middle of the longest run of equals), and that
         F1."""
         points = np.linspace(self.edges[0], self.edges[-1], STEPS + 1)
         values = self.smoothed(points)
@@ -74,16 +75,14 @@ def f1_along(
         overtakes = np.divide(lead, gain, out=np.full(lead.shape, np.inf), where=gain > 0)
         following = overtakes.argmin(1)
         position = overtakes[np.arange(len(rows)), following]
-        goes_on = position < high
-        rows, best, following = rows[goes_on], best[goes_on], following[goes_on]
-        positions.append(position[goes_on].clip(low))
+        is_on_line = position < high
+        rows, best, following = rows[is_on_line], best[is_on_line], following[is_on_line]
+        positions.append(position[is_on_line].clip(low))
         changes.append(lists.counts[rows, following] - lists.counts[rows, best])
         best = following
     places, deltas = np.concatenate(positions), np.concatenate(changes)
     order = places.argsort(kind="stable")
-    matched, gold, test = deltas[order].cumsum(0).T
-    f1 = 200 * matched / np.maximum(gold + test, 1)
-    return StepFunction(np.append(places[order], high), f1)
+    return StepFunction(np.append(places[order], high), f1_by_row(deltas[order].cumsum(0)))
 
 
 def f1_by_lm_weight(lists: ScoredLists, weighing: Weighing) -> StepFunction:
@@ -94,11 +93,11 @@ def f1_by_lm_weight(lists: ScoredLists, weighing: Weighing) -> StepFunction:
 def tune(
     lists: ScoredLists, with_bonus: bool, with_members: bool, restarts: int = 3, seed: int = 1
 ) -> Weighing:
-    """The weights best for corpus F1: ``lm_weight`` if the parser gave scores, and as asked the
-    token bonus and the members' weights.
+    """The weights with the best corpus F1: ``lm_weight`` if there are parser scores, and on request
+    the token bonus and the members' weights.
 
-    Coordinate ascent: the exact best of one number after the other, until none helps, from the
-    default and from ``restarts`` random places.
+    Coordinate ascent: the best value of one number after the other, until none helps, from the
+    default and from ``restarts`` random starts.
     """
     lines = _Lines(lists)
     free = [0] if lists.has_parser_scores else []
@@ -112,9 +111,9 @@ def tune(
         if restart:
             for number in free:
                 numbers[number] = random.uniform(*lines.ranges[number])
-        found, f1 = lines.ascend(numbers, free)
+        numbers, f1 = lines.ascend(numbers, free)
         if f1 > best_f1 + _TIE:
-            best, best_f1 = found, f1
+            best, best_f1 = numbers, f1
     return _weighing(best)
 
 
@@ -126,7 +125,7 @@ class _Lines:
         self.ranges = [(0.0, 1.0), BONUS_RANGE, *[MEMBER_RANGE] * lists.number_of_members]
 
     def along(self, numbers: Array, place: int) -> StepFunction:
-        """F1 by ``numbers[place]``, in which the scores are linear."""
+        """F1 by ``numbers[place]``; the scores are linear in it."""
         at_zero, at_one = numbers.copy(), numbers.copy()
         at_zero[place], at_one[place] = 0.0, 1.0
         base = self._scores(at_zero)
@@ -143,16 +142,12 @@ class _Lines:
             if np.allclose(before, numbers, atol=10**-_DECIMALS):
                 break
         numbers = numbers.round(_DECIMALS)
-        smoothed = [self.along(numbers, one).smoothed(numbers[[one]])[0] for one in free]
+        smoothed = [self.along(numbers, place).smoothed(numbers[[place]])[0] for place in free]
         return numbers, float(np.mean(smoothed)) if smoothed else 0.0
 
     def _scores(self, numbers: Array) -> Array:
         lm_weight, bonus, *members = numbers
-        models: Array = self.lists.members @ np.array(members) + bonus * self.lists.tokens
-        if lm_weight == 1:
-            return models  # the parser may have no scores
-        scores: Array = lm_weight * models + (1 - lm_weight) * self.lists.parser
-        return scores
+        return self.lists.mixed(lm_weight, bonus, members)
 
     def _normalised(self, numbers: Array) -> Array:
         """The same order of candidates with member weights of mean 1."""

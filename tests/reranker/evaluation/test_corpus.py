@@ -171,7 +171,7 @@ def test_a_test_tree_without_words_is_skipped(test: str) -> None:
         (CAT.replace("(DT the) ", ""), "4 gold words, 3 test words"),
         (CAT.replace("Ann", "Bob"), "gold word 'Ann', test word 'Bob'"),
         (CAT[:-1], "test tree: unbalanced: 1 '(' left open"),
-        (CAT + ")", "test tree: unbalanced: a ')' too many"),
+        (CAT + ")", "test tree: unbalanced: one ')' too many"),
         (
             CAT.replace("(NN cat)", "(NN cat dog)"),
             "test tree: text that is not '(TAG word)': 'cat'",

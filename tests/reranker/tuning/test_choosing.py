@@ -74,7 +74,7 @@ def test_without_parser_scores_only_the_models_count(
     assert "W = 1.00" in printed and "W = 0.95" not in printed
     assert "chosen: models alone" in printed
     assert main([*arguments, "--plot", str(tmp_path / "p.png")]) == 2
-    assert "no parser scores" in capsys.readouterr().err
+    assert "without parser scores" in capsys.readouterr().err
 
 
 def test_files_that_do_not_fit(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -83,11 +83,11 @@ def test_files_that_do_not_fit(tmp_path: Path, capsys: pytest.CaptureFixture[str
     sentence = [entry(0, BEST, 2.0, -1.0)]
     two = [entry(0, BEST, 2.0, -1.0, 1.0, 1.0)]
     for content, golds, reason in (
-        (ranked(sentence, sentence), 1, "more ranked sentences"),
-        ("", 1, "more gold trees"),
-        ("(S (A a))\n", 1, "line 1 is not a sentence"),
-        ("[]\n", 1, "line 1 is not a sentence"),
-        (ranked([]), 1, "no sentence with a usable candidate"),
+        (ranked(sentence, sentence), 1, "r.jsonl: more sentences than the 1 of"),
+        ("", 1, "gold.mrg: more trees than the 0 sentences of"),
+        ("(S (A a))\n", 1, "r.jsonl:1: not a sentence"),
+        ("[]\n", 1, "r.jsonl:1: not a sentence"),
+        (ranked([]), 1, "no sentence has a usable candidate"),
         (ranked(sentence, two), 2, "some sentences were scored by 1 models, some by 2"),
     ):
         file.write_text(content)
