@@ -3,8 +3,8 @@
 #
 #     eval/evalb.sh GOLD TEST [PRM] [--max-error N]
 #
-# Prints what `rerank eval` prints. Exits with 0 only if every sentence could be compared and an F1
-# was found; with 1 if some could not (they are named on stderr), with 2 if there is no F1.
+# Prints the report of `rerank eval`. Exit status: 0 if every sentence could be compared and there is
+# an F1, 1 if some could not (stderr names them), 2 if there is no F1.
 set -euo pipefail
 
 fail() {

@@ -13,21 +13,25 @@ from collections.abc import Iterator
 from itertools import islice
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 from reranker.commands.evaluate import add_arguments, run
 from reranker.errors import ConfigError, InputError
+from reranker.evaluation.brackets import corpus_f1, f1_by_row, gold_trees
 from reranker.evaluation.corpus import (
     Gold,
     Parameters,
     SentenceScore,
     Summary,
     evaluate,
+    f1,
     score_pair,
     with_top_root,
 )
 from reranker.evaluation.lines import read_line
 from reranker.evaluation.report import format_report, to_json
+from reranker.trees import Tree
 
 ROOT = Path(__file__).resolve().parents[3]
 DATA = ROOT.parent / "shared" / "data"
@@ -486,7 +490,40 @@ def test_unreadable_parameter_file(tmp_path: Path) -> None:
         Parameters.from_file(tmp_path / "latin.prm")
 
 
-# Reports and the command.
+# F1, of numbers and of arrays.
+
+
+def test_f1_of_counts() -> None:
+    # P = 3/3, R = 3/4: 2 * 1 * 0.75 / 1.75; no bracket at all is 0, but of a valid sentence 100.
+    counts = np.array([[3, 4, 3], [0, 4, 4], [4, 4, 4], [0, 0, 0]])
+    assert [f1(*row) for row in counts.tolist()] == [pytest.approx(600 / 7), 0.0, 100.0, 0.0]
+    assert f1_by_row(counts).tolist() == [f1(*row) for row in counts.tolist()]
+    assert f1_by_row(counts / 2).tolist() == f1_by_row(counts).tolist()
+    assert corpus_f1(counts) == pytest.approx(100 * 2 * 7 / (12 + 11))
+    assert SentenceScore("valid", 1).f1 == 100
+    assert SentenceScore("skip", 1).f1 == 0
+
+
+def test_gold_trees_and_their_tags() -> None:
+    plain, tagged = (next(gold_trees([CAT], "gold", tags)) for tags in (False, True))
+    for tree in (CAT, Tree.from_string(CAT)):
+        assert plain.counts(tree) == tagged.counts(tree)
+    mistagged = CAT.replace("NN", ".")
+    assert plain.score(mistagged).status == "error"
+    assert tagged.score(mistagged).status == "valid"
+    # Nothing to tag: EVALB says why.
+    assert tagged.score("(NP (DT a") == plain.score("(NP (DT a")
+    assert "gold words" in tagged.score("(NP (DT a))").reason
+    assert tagged.oracle(["(NP (DT a", mistagged]) == 1
+
+
+def test_a_gold_line_that_is_no_tree_is_named() -> None:
+    assert len(list(gold_trees([CAT, "(NP (DT a"], "gold.mrg", False))) == 2
+    with pytest.raises(InputError, match=r"gold\.mrg:2: not a gold tree: 2 bracket\(s\) left open"):
+        list(gold_trees([CAT, "(NP (DT a"], "gold.mrg", True))
+
+
+# The printed block and the command.
 
 BLOCK = """\
   Sent.                        Matched  Bracket   Cross        Correct Tag
