@@ -18,6 +18,8 @@ from reranker.models import ARCHITECTURES, LanguageModel
 
 FORMAT = "parse-reranker checkpoint"
 VERSION = 2  # 1 had no word classes and no backward models
+# What content that does not fit together can raise.
+_BROKEN = LookupError, ArithmeticError, TypeError, ValueError, AttributeError, RuntimeError
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,14 +83,7 @@ def load_checkpoint(path: str | os.PathLike[str], device: str = "cpu") -> Checkp
                 f"{len(vocabulary)} symbols for {model.config.vocabulary_size} embedding rows"
             )
         information = dict(content.get("information", {}))
-    except (
-        LookupError,
-        ArithmeticError,
-        TypeError,
-        ValueError,
-        AttributeError,
-        RuntimeError,
-    ) as error:
+    except _BROKEN as error:
         reason = str(error).split("\n")[0]
         raise CheckpointError(f"{path}: a broken checkpoint ({reason})") from error
     return Checkpoint(path.name, model, vocabulary, information, file_sha256(path))

@@ -15,16 +15,7 @@ UNKNOWN_OPENING, UNKNOWN_CLOSING = "(<unk>", ")<unk>"
 MINIMUM_COUNT = 10
 MOST_CLASSED = 5_000_000  # words in classes: bounds the time to read a checkpoint
 
-_SUFFIXES = (
-    ("ing", "ing"),
-    ("ed", "ed"),
-    ("ly", "ly"),
-    ("s", "s"),
-    ("est", "est"),
-    ("er", "ER"),
-    ("ion", "ion"),
-    ("ory", "ory"),
-)
+_SUFFIXES = {name.lower(): name for name in ("ing", "ed", "ly", "s", "est", "ER", "ion", "ory")}
 _NUMBERED = re.compile(r"<[^/]+/([0-9]+)>")
 
 
@@ -41,7 +32,7 @@ def unknown_class(word: str) -> str:
         return f"<{name}n>"
     if len(word) <= 3:
         return f"<{name}>"
-    for suffix, mark in _SUFFIXES:
+    for suffix, mark in _SUFFIXES.items():
         if word.endswith(suffix):
             return f"<{name}{mark}>"
     if word[:2].lower() == "un":

@@ -27,6 +27,9 @@ __all__ = [
 ]
 
 
+_COUNTS = ("matched", "gold", "test", "crossing", "words", "correct_tags")
+
+
 @dataclass(frozen=True, slots=True)
 class Summary:
     """Counts over many sentences; all but the first three are of valid ones. Rates are in %."""
@@ -53,12 +56,7 @@ class Summary:
             sentences=len(scores),
             errors=statuses["error"],
             skipped=statuses["skip"],
-            matched=sum(score.matched for score in valid),
-            gold=sum(score.gold for score in valid),
-            test=sum(score.test for score in valid),
-            crossing=sum(score.crossing for score in valid),
-            words=sum(score.words for score in valid),
-            correct_tags=sum(score.correct_tags for score in valid),
+            **{name: sum(getattr(score, name) for score in valid) for name in _COUNTS},
             complete=sum(score.matched == score.gold == score.test for score in valid),
             without_crossing=sum(score.crossing == 0 for score in valid),
             with_two_or_less_crossing=sum(score.crossing <= 2 for score in valid),

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass, field, replace
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from reranker.evaluation.parameters import Parameters
 from reranker.trees.tree import ROOT_LABELS
@@ -108,13 +108,10 @@ def repair_quotes(
 
 
 def _copy(line: EvalbLine) -> EvalbLine:
-    return replace(
-        line,
-        words=[*line.words],
-        tags=[*line.tags],
-        brackets=[*line.brackets],
-        quotes=[*line.quotes],
-    )
+    lists: dict[str, Any] = {
+        name: [*getattr(line, name)] for name in ("words", "tags", "brackets", "quotes")
+    }
+    return replace(line, **lists)
 
 
 def _reinsert(line: EvalbLine, number: int) -> None:

@@ -13,6 +13,16 @@ _HEADER = """\
 """
 _RULE = "=" * 76
 _STATUS_NUMBERS = {"valid": 0, "error": 1, "skip": 2}
+_RATES = {
+    "recall": "Bracketing Recall",
+    "precision": "Bracketing Precision",
+    "f1": "Bracketing FMeasure",
+    "complete_match": "Complete match",
+    "average_crossing": "Average crossing",
+    "no_crossing": "No crossing",
+    "two_or_less_crossing": "2 or less crossing",
+    "tagging_accuracy": "Tagging accuracy",
+}
 
 
 def format_report(score: CorpusScore, sentences: bool = False) -> str:
@@ -82,31 +92,12 @@ def _figures(summary: Summary) -> list[str]:
         "Number of Skip  sentence": summary.skipped,
         "Number of Valid sentence": summary.valid,
     }
-    rates = {
-        "Bracketing Recall": summary.recall,
-        "Bracketing Precision": summary.precision,
-        "Bracketing FMeasure": summary.f1,
-        "Complete match": summary.complete_match,
-        "Average crossing": summary.average_crossing,
-        "No crossing": summary.no_crossing,
-        "2 or less crossing": summary.two_or_less_crossing,
-        "Tagging accuracy": summary.tagging_accuracy,
-    }
+    rates = {title: getattr(summary, name) for name, title in _RATES.items()}
     return [f"{name:25} = {count:6d}" for name, count in counts.items()] + [
         f"{name:25} = {rate:6.2f}" for name, rate in rates.items()
     ]
 
 
 def _summary(summary: Summary) -> dict[str, float]:
-    return {
-        **asdict(summary),
-        "valid": summary.valid,
-        "recall": summary.recall,
-        "precision": summary.precision,
-        "f1": summary.f1,
-        "complete_match": summary.complete_match,
-        "average_crossing": summary.average_crossing,
-        "no_crossing": summary.no_crossing,
-        "two_or_less_crossing": summary.two_or_less_crossing,
-        "tagging_accuracy": summary.tagging_accuracy,
-    }
+    rates = {name: getattr(summary, name) for name in _RATES}
+    return {**asdict(summary), "valid": summary.valid, **rates}

@@ -14,15 +14,16 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cache
 from types import ModuleType
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple, overload
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeVar
 
 from reranker.errors import InputError
 from reranker.evaluation.lines import EvalbLine, read_line, repair_quotes
 from reranker.evaluation.parameters import Parameters
 
 if TYPE_CHECKING:
-    import numpy as np
     from numpy.typing import NDArray
+
+Numbers = TypeVar("Numbers", float, "NDArray[Any]")
 
 
 class _Span(NamedTuple):
@@ -187,18 +188,15 @@ def percentage(part: int, whole: int) -> float:
     return 100 * part / whole if whole else 0.0
 
 
-@overload
-def f1(matched: float, gold: float, test: float) -> float: ...
-@overload
-def f1(matched: NDArray[Any], gold: NDArray[Any], test: NDArray[Any]) -> NDArray[np.float64]: ...
-def f1(matched: Any, gold: Any, test: Any) -> Any:
+def f1(matched: Numbers, gold: Numbers, test: Numbers) -> Numbers:
     """F1 in percent of numbers of brackets, or of arrays of such numbers; 0 where there are none.
 
     >>> f1(3, 4, 3)
     85.71428571428571
     """
     brackets = gold + test
-    return 200 * matched / (brackets + (brackets == 0))
+    percent: Numbers = 200 * matched / (brackets + (brackets == 0))
+    return percent
 
 
 def _sentence_f1(matched: int, gold: int, test: int) -> float:

@@ -7,7 +7,7 @@ sentence is about as hard for both, and only the difference matters.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
@@ -95,13 +95,9 @@ def _sampled(
 ) -> Figures:
     """``samples`` figures, as many at a time as fit into memory."""
     random = np.random.default_rng(seed)
-    return np.concatenate([draw(random, number) for number in _portions(samples, width)])
-
-
-def _portions(samples: int, width: int) -> Iterator[int]:
     step = max(1, _AT_ONCE // max(1, width))
-    for start in range(0, samples, step):
-        yield min(step, samples - start)
+    starts = range(0, samples, step)
+    return np.concatenate([draw(random, min(step, samples - start)) for start in starts])
 
 
 def _p(drawn: Figures, observed: float) -> float:

@@ -10,12 +10,13 @@ from __future__ import annotations
 import contextlib
 import json
 import os
+import sys
 from collections.abc import Iterator, Mapping
 from pathlib import Path
-from typing import IO, Any, NamedTuple, Protocol
+from typing import IO, Any, NamedTuple
 
 from reranker.errors import InputError
-from reranker.files.output import Writer, open_whole, write_errors
+from reranker.files.output import open_whole, write_errors
 
 _VERSION = 1
 
@@ -29,13 +30,18 @@ class Written(NamedTuple):
     repaired: int
 
 
-class Output(Protocol):
+class Output:
+    """Standard output, which has nothing to resume."""
+
     def resumed(self) -> Iterator[Written]:
         """The sentences that an interrupted run had already written, in order."""
+        return iter(())
 
     def write(self, line: str, written: Written) -> None:
         """Add a sentence's answer; ``line`` has no line break. Raises RerankError if that fails,
         for instance because the disk is full."""
+        with write_errors("standard output"):
+            sys.stdout.write(line + "\n")
 
 
 @contextlib.contextmanager
@@ -49,8 +55,8 @@ def open_output(path: Path | None, resume: bool, settings: Mapping[str, Any]) ->
     if path is None:
         if resume:
             raise InputError("standard output cannot be resumed: name an output file")
-        with open_whole(None) as writer:
-            yield _StandardOutput(writer)
+        with open_whole(None):
+            yield Output()
         return
     file = _JournaledFile(path, resume, settings)
     try:
@@ -60,18 +66,7 @@ def open_output(path: Path | None, resume: bool, settings: Mapping[str, Any]) ->
         file.close()
 
 
-class _StandardOutput:
-    def __init__(self, writer: Writer) -> None:
-        self._writer = writer
-
-    def resumed(self) -> Iterator[Written]:
-        return iter(())
-
-    def write(self, line: str, written: Written) -> None:
-        self._writer.write(line + "\n")
-
-
-class _JournaledFile:
+class _JournaledFile(Output):
     def __init__(self, path: Path, resume: bool, settings: Mapping[str, Any]) -> None:
         self.path = path
         self._part_path = path.with_name(path.name + ".part")

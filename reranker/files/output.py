@@ -46,9 +46,9 @@ def open_whole(path: Path | None) -> Iterator[Writer]:
     Raises RerankError if it cannot be written.
     """
     if path is None:
-        output = Writer("standard output", sys.stdout)
-        yield output
-        output.flush()
+        yield Writer("standard output", sys.stdout)
+        with write_errors("standard output"):
+            sys.stdout.flush()
         return
     temporary = path.with_name(path.name + ".tmp")
     try:
@@ -73,11 +73,6 @@ class Writer:
         """Raises RerankError if that fails, for instance because the disk is full."""
         with write_errors(self._name):
             self._file.write(text)
-
-    def flush(self) -> None:
-        """Raises RerankError as ``write`` does."""
-        with write_errors(self._name):
-            self._file.flush()
 
 
 @contextlib.contextmanager

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -44,13 +44,7 @@ class ScoredLists:
 
     def __getitem__(self, sentences: slice | NDArray[np.int64]) -> ScoredLists:
         """Some of the lists."""
-        return ScoredLists(
-            self.is_candidate[sentences],
-            self.members[sentences],
-            self.parser[sentences],
-            self.tokens[sentences],
-            self.counts[sentences],
-        )
+        return ScoredLists(*(getattr(self, column.name)[sentences] for column in fields(self)))
 
     @property
     def number_of_members(self) -> int:
