@@ -29,7 +29,8 @@ def output_path(path: Path | None, inputs: Iterable[str | os.PathLike[str]] = ()
                 f"{path}: not a regular file; without a file, standard output is written"
             )
         if not resolved.parent.is_dir():
-            raise InputError(f"{path}: cannot be written: there is no folder {path.parent}")
+            folder = path.parent if path.parent != Path(".") else resolved.parent
+            raise InputError(f"{path}: there is no folder {folder}; create it first")
         for source in inputs:
             if resolved.exists() and os.path.exists(source) and os.path.samefile(resolved, source):
                 raise InputError(f"{path}: is also an input; give the output another name")

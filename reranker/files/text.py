@@ -92,16 +92,18 @@ def open_text(path: str | os.PathLike[str] | TextFile) -> TextFile:
     return path if isinstance(path, TextFile) else TextFile(path)
 
 
-def read_lines(path: str | os.PathLike[str]) -> Iterator[str]:
-    """Every line of a file, each with its line break. Raises InputError if it cannot be opened, or
-    after the last line that can be read if it is damaged."""
+def read_lines(path: str | os.PathLike[str] | TextFile) -> Iterator[str]:
+    """Every line of a file, each with its line break; the file is opened for the first of them.
+
+    Raises InputError while iterating if the file cannot be opened, or not be read to its end.
+    """
     count = 0
     with open_text(path) as file:
         for line in file:
             yield line
             count += 1
         if file.damage is not None:
-            raise InputError(f"{file.name}: damaged after line {count}: {file.damage}")
+            raise InputError(f"{file.name}: cannot be read past line {count}: {file.damage}")
 
 
 class _UntilDamage(io.RawIOBase):

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from reranker.errors import InputError, RerankError
+from reranker.errors import InputError
 from reranker.evaluation.brackets import corpus_f1
+from reranker.files.output import write_errors
 from reranker.ranking import Weighing
 from reranker.tuning.lists import ScoredLists
 from reranker.tuning.search import WINDOW, f1_by_lm_weight
@@ -47,8 +48,7 @@ def plot(path: Path, lists: ScoredLists, chosen: Weighing) -> None:
     axes.grid(alpha=0.3)
     axes.legend()
     try:
-        figure.savefig(path, dpi=120)
+        with write_errors(path):
+            figure.savefig(path, dpi=120)
     except ValueError as error:  # no such format
         raise InputError(f"{path}: {error}") from error
-    except OSError as error:
-        raise RerankError(f"{path}: cannot be written: {error.strerror}") from error

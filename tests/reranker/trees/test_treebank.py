@@ -62,5 +62,5 @@ def test_a_missing_file_is_named(tmp_path: Path) -> None:
 def test_a_gzip_file_cut_short_is_not_taken_for_a_whole_one(tmp_path: Path) -> None:
     path = tmp_path / "a.mrg.gz"
     path.write_bytes(gzip.compress(f"{DOG}\n".encode() * 1_000)[:-12])
-    with pytest.raises(InputError, match=r"a\.mrg\.gz: damaged after line [0-9]+: "):
+    with pytest.raises(InputError, match=r"a\.mrg\.gz: cannot be read past line [0-9]+: "):
         texts(path)
