@@ -1,1 +1,1 @@
-"""The HTTP service: it sits on top of ``reranker`` and nothing imports it."""
+"""The HTTP service, on top of ``reranker``; nothing imports it."""

@@ -1,4 +1,4 @@
-"""HTTP/1.1 as uvicorn speaks it, less its patience with clients that never finish a request."""
+"""uvicorn's HTTP/1.1 with a time limit on clients that never finish a request."""
 
 from __future__ import annotations
 
@@ -14,8 +14,8 @@ from reranker.service.lifecycle import Service
 
 
 def bounded(service: Service) -> type[H11Protocol]:
-    """A protocol that gives the head of a request ``body_seconds`` to arrive, and so long to what
-    is left of a body after its answer; the body of a request under way is ``read_body``'s."""
+    """A protocol that allows ``body_seconds`` for the headers of a request, and as long for the
+    rest of a body after its answer; in between, ``read_body`` watches over the body."""
     seconds = service.settings.body_seconds
 
     class Bounded(H11Protocol):
@@ -34,7 +34,7 @@ def bounded(service: Service) -> type[H11Protocol]:
             self._stop_watching()
 
         def _watch(self) -> None:
-            """Bytes that keep coming do not put the deadline off: only the end of what was due."""
+            """Start the clock, or stop it once the headers or the body are complete."""
             is_left_over = self.conn.our_state is h11.DONE
             if self.conn.their_state is not h11.IDLE and not is_left_over:
                 self._stop_watching()
@@ -47,7 +47,7 @@ def bounded(service: Service) -> type[H11Protocol]:
                 self._deadline = None
 
         def _give_up(self) -> None:
-            # Of who sent half a head; nobody waits for an answer to nothing at all.
+            # Only a client that sent something expects an answer.
             if self.conn.their_state is h11.IDLE and self.conn.trailing_data[0]:
                 service.metrics.dropped.labels("slow-head").inc()
                 self.transport.write(_too_slow(seconds))
@@ -57,7 +57,7 @@ def bounded(service: Service) -> type[H11Protocol]:
 
 
 def _too_slow(seconds: float) -> bytes:
-    message = f"the head did not arrive within body_seconds = {seconds:g}"
+    message = f"the headers did not arrive within body_seconds = {seconds:g}"
     answer = envelope(ServiceError(408, "slow-head", message), uuid.uuid4().hex)
     headers = [*answer.raw_headers, (b"connection", b"close")]
     lines = [b"HTTP/1.1 408 %b" % HTTPStatus(408).phrase.encode()]

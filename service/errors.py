@@ -1,4 +1,4 @@
-"""What the service says when it does not answer: ``{"error": {code, message, param, request_id}}``.
+"""Error answers: ``{"error": {code, message, param, request_id}}``.
 
 A message never holds a path or a stack trace.
 """
@@ -7,13 +7,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from http import HTTPStatus
-from typing import Any
 
 from starlette.responses import JSONResponse
 
 
 class ServiceError(Exception):
-    """A request that gets an error for an answer."""
+    """A request that is answered with an error."""
 
     def __init__(
         self,
@@ -36,39 +35,41 @@ def over_limit(name: str, limit: float, found: float | str, param: str) -> Servi
 
 
 def overloaded(retry_after: int) -> ServiceError:
-    return ServiceError(
-        429, "queue-full", "too many requests are waiting; try again", retry_after=retry_after
-    )
+    message = "too many requests are waiting; try again later"
+    return ServiceError(429, "queue-full", message, retry_after=retry_after)
 
 
 def unavailable(code: str, message: str, retry_after: int = 1) -> ServiceError:
     return ServiceError(503, code, message, retry_after=retry_after)
 
 
+def draining(retry_after: int = 1) -> ServiceError:
+    return unavailable("draining", "the service is shutting down", retry_after)
+
+
 def too_late(seconds: float) -> ServiceError:
-    return ServiceError(504, "deadline", f"not done within {seconds:g} s; the work is dropped")
+    message = f"not finished within {seconds:g} s; the request was cancelled"
+    return ServiceError(504, "deadline", message)
 
 
 def internal() -> ServiceError:
-    """For what is our mistake; the log has the details under the request's id."""
-    return ServiceError(500, "internal", "a mistake of the service; its log says more")
+    """An error in the service itself; the log has the details under the request's id."""
+    return ServiceError(500, "internal", "internal error; see the service's log for details")
 
 
 def envelope(error: ServiceError, request_id: str) -> JSONResponse:
     """The error as an answer."""
-    content: dict[str, Any] = {
-        "error": {
-            "code": error.code,
-            "message": error.message,
-            "param": error.param,
-            "request_id": request_id,
-        }
+    content = {
+        "code": error.code,
+        "message": error.message,
+        "param": error.param,
+        "request_id": request_id,
     }
-    return JSONResponse(content, error.status, error.headers)
+    return JSONResponse({"error": content}, error.status, error.headers)
 
 
 def from_http(status: int, headers: Mapping[str, str] | None) -> ServiceError:
-    """An error of the framework's own: no such path, no such method."""
+    """An error raised by the framework: no such path, method not allowed."""
     reason = HTTPStatus(status).phrase
     error = ServiceError(status, reason.lower().replace(" ", "-"), reason)
     error.headers.update(headers or {})

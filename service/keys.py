@@ -1,4 +1,4 @@
-"""Who may come in: keys."""
+"""API keys and admin keys."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ OPEN_PATHS = frozenset({"/health/live", "/health/ready"})
 
 
 class Keys:
-    """Several keys are valid at once, so that one can be replaced without a gap."""
+    """Several keys are valid at once, so that one can be replaced without downtime."""
 
     def __init__(self, settings: Settings) -> None:
         """Raises InputError if a file of keys cannot be read or is empty."""
@@ -38,13 +38,13 @@ class Keys:
     def check_admin(self, headers: Headers) -> None:
         """Raises ServiceError 401 or 403 unless an admin key is given."""
         if not self._admins:
-            raise ServiceError(403, "no-admin-key", "the service runs without admin keys")
-        # A browser sends a basic password by itself, whoever wrote the page: not enough here.
+            raise ServiceError(403, "no-admin-key", "no admin keys are configured")
+        # A browser sends a basic password to any page's requests: not enough here.
         given = _given(headers, with_basic=False)
         if given is None:
             raise _unauthorized(given)
         if not _is_known(given, self._admins):
-            raise ServiceError(403, "not-admin", "this needs an admin key")
+            raise ServiceError(403, "not-admin", "an admin key is required")
 
 
 def _digests(keys: Iterable[SecretStr], file: Path | None) -> list[bytes]:
@@ -53,17 +53,16 @@ def _digests(keys: Iterable[SecretStr], file: Path | None) -> list[bytes]:
         try:
             lines = file.read_text(encoding="utf-8").splitlines()
         except (OSError, ValueError) as error:
-            raise InputError(f"{file}: keys cannot be read") from error
-        found = [line.strip() for line in lines if line.strip() and not line.startswith("#")]
-        if not found:
-            raise InputError(f"{file}: holds no key")
-        texts += found
+            raise InputError(f"{file}: cannot read keys") from error
+        keys_in_file = [line.strip() for line in lines if line.strip() and not line.startswith("#")]
+        if not keys_in_file:
+            raise InputError(f"{file}: contains no keys")
+        texts += keys_in_file
     return [hashlib.sha256(text.encode()).digest() for text in texts]
 
 
 def _given(headers: Headers, with_basic: bool) -> bytes | None:
-    """The key in ``X-API-Key`` or ``Authorization``; a browser's password box sends the latter's
-    basic form."""
+    """The key in ``X-API-Key`` or ``Authorization``; browsers send the latter in basic form."""
     if key := headers.get("x-api-key"):
         return key.encode("latin-1")
     scheme, _, value = headers.get("authorization", "").partition(" ")
@@ -78,14 +77,14 @@ def _given(headers: Headers, with_basic: bool) -> bytes | None:
 
 
 def _is_known(given: bytes | None, known: list[bytes]) -> bool:
-    """In constant time: every key is compared, and of each all bytes of a digest."""
+    """In constant time: compares with every key, and all bytes of its digest."""
     digest = hashlib.sha256(given or b"").digest()
-    matches = [hmac.compare_digest(digest, one) for one in known]
+    matches = [hmac.compare_digest(digest, key) for key in known]
     return any(matches) and given is not None
 
 
 def _unauthorized(given: bytes | None) -> ServiceError:
-    message = "this needs a key" if given is None else "the key is wrong"
+    message = "an API key is required" if given is None else "invalid key"
     error = ServiceError(401, "unauthorized", message, "Authorization")
     error.headers["WWW-Authenticate"] = 'Bearer realm="rerank", Basic realm="rerank"'
     return error

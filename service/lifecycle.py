@@ -1,4 +1,4 @@
-"""The running service: its models, its queue, who is inside; how it starts, reloads and ends."""
+"""The running service: its models and its queue; how it starts, reloads and stops."""
 
 from __future__ import annotations
 
@@ -7,11 +7,11 @@ import contextlib
 import time
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from functools import partial
 from pathlib import Path
-from typing import TypeVar
+from typing import Annotated, TypeVar
 
 import structlog
+from fastapi import Depends, Request
 
 from reranker import Reranker
 from reranker.errors import RerankError
@@ -19,12 +19,13 @@ from reranker.nbest import NBest
 from reranker.nbest.data import RawCandidate, RawList
 from reranker.nbest.faithful import Source, accept
 from reranker.nbest.notation import Notation
-from reranker.service.errors import ServiceError, overloaded, unavailable
+from reranker.service.errors import ServiceError, draining, overloaded, unavailable
 from reranker.service.keys import Keys
 from reranker.service.logs import described
 from reranker.service.metrics import Metrics
-from reranker.service.queue import Batcher, Scores, Work
+from reranker.service.queue import Scores, Work
 from reranker.service.settings import Settings
+from reranker.service.worker import ScoringThread
 
 _LOGGER = structlog.get_logger("rerank.service")
 
@@ -35,7 +36,7 @@ class Service:
     """One for each application."""
 
     def __init__(self, reranker: Reranker | None, settings: Settings) -> None:
-        """Without a ``reranker`` the one that the settings name is loaded by ``start``."""
+        """Without a ``reranker``, ``start`` loads the one that the settings name."""
         self.settings = settings
         self.metrics = Metrics()
         self.keys = Keys(settings)
@@ -46,13 +47,14 @@ class Service:
         """Why the models could not be loaded at the start."""
         self.in_flight = 0
         self._given = reranker
-        self._batcher = Batcher(settings, self.metrics)
+        self._worker = ScoringThread(settings, self.metrics)
         self._reloading = asyncio.Lock()
-        # Reading and writing of requests; two, so that a long one does not stop the others.
+        # Parses requests and writes answers; two threads, so that a long one blocks no others.
         self._pool = ThreadPoolExecutor(2, "requests")
+        self.metrics.in_flight.set_function(lambda: self.in_flight)
 
     async def start(self) -> None:
-        """Load and warm up; ``failure`` tells if that went wrong."""
+        """Load and warm up; on failure, ``failure`` says why."""
         try:
             given = self._given
             if given is None:
@@ -61,88 +63,86 @@ class Service:
             self.failure = error
             return
         self.metrics.watch_device(given.device)
-        self._batcher.start(lambda: _warm_up(self.reranker or given, self.settings))
-        while not self._batcher.is_ready and not self._batcher.is_hopeless:
+        self._worker.start(lambda: _warm_up(self.reranker or given, self.settings))
+        while not self._worker.is_ready and self.is_alive:
             await asyncio.sleep(0.01)
         self.reranker = given
-        _LOGGER.info("ready", models=[one.name for one in given.members])
+        _LOGGER.info("ready", models=[member.name for member in given.members])
 
     async def stop(self) -> None:
-        await asyncio.to_thread(self._batcher.stop)
+        """Stop scoring; requests that still wait are answered 503."""
+        await asyncio.to_thread(self._worker.stop)
         self._pool.shutdown(wait=False, cancel_futures=True)
 
     async def drain(self) -> None:
-        """Let nobody in any more and wait for those inside, no longer than the settings say."""
+        """Refuse new requests and wait for those accepted, no longer than the settings say."""
         self.is_draining = True
         until = time.monotonic() + self.settings.drain_seconds
         await asyncio.sleep(min(self.settings.linger_seconds, self.settings.drain_seconds))
         while self.in_flight and time.monotonic() < until:
             await asyncio.sleep(0.02)
         _LOGGER.info("drained", unfinished=self.in_flight)
-        await asyncio.to_thread(self._batcher.stop)
+        await asyncio.to_thread(self._worker.stop)
 
     @property
     def is_alive(self) -> bool:
-        return not self._batcher.is_hopeless
+        return not self._worker.is_hopeless
 
     def check_ready(self) -> None:
         """Raises ServiceError 503 if a request could not be scored now."""
         self.current()
-        if not self._batcher.is_ready:
-            raise unavailable("worker-crashed", "the scoring thread starts anew")
+        if not self._worker.is_ready:
+            raise unavailable("worker-crashed", "the scoring thread is being restarted")
 
     def current(self) -> Reranker:
-        """The models; raises ServiceError 503 before there are any and when draining."""
+        """The models; raises ServiceError 503 before they are loaded and when draining."""
         if self.is_draining:
-            raise unavailable("draining", "the service is about to end", retry_after=5)
+            raise draining(retry_after=5)
         if self.reranker is None:
             raise unavailable("loading", "the models are being loaded", retry_after=2)
         return self.reranker
 
     @contextlib.contextmanager
     def visit(self) -> Iterator[Reranker]:
-        """A request's stay; gives the models it is to be answered with. Raises ServiceError 503 or
-        429."""
+        """Count a request while it is being answered; gives the models for its answer. Raises
+        ServiceError 503 or 429."""
         reranker = self.current()
         if self.in_flight >= self.settings.queue_requests:
-            raise overloaded(self._batcher.retry_after())
+            raise overloaded(self._worker.queue.seconds_to_wait)
         self.in_flight += 1
-        self.metrics.in_flight.set(self.in_flight)
         try:
             yield reranker
         finally:
             self.in_flight -= 1
-            self.metrics.in_flight.set(self.in_flight)
 
     async def in_thread(self, function: Callable[[], T]) -> T:
-        """Run what would hold up the event loop."""
+        """Run what would block the event loop."""
         return await asyncio.get_running_loop().run_in_executor(self._pool, function)
 
     async def score(
         self, reranker: Reranker, lists: Sequence[NBest], deadline: float, token_scores: bool
     ) -> tuple[Scores, int]:
-        """The scores of each list and how many tokens that were; raises ServiceError."""
-        make = partial(Work, reranker, lists, deadline, token_scores)
-        work = await self.in_thread(make)
-        return await self._batcher.score(work), sum(work.sizes)
+        """The scores of each list and how many tokens were scored; raises ServiceError."""
+        work = await self.in_thread(lambda: Work(reranker, lists, deadline, token_scores))
+        return await self._worker.score(work), sum(work.sizes)
 
     async def reload(self) -> Reranker:
-        """Load models and keys anew; requests already inside are answered with the old models.
+        """Load models and keys again; requests already accepted are answered with the old models.
 
-        Raises ServiceError if the files are no checkpoints; then the old models stay.
+        Raises ServiceError 409 if that fails; the old models stay.
         """
         async with self._reloading:
             try:
                 keys = Keys(self.settings)
                 reranker = await asyncio.to_thread(self._load)
-                await self._batcher.score(_warm_up(reranker, self.settings))
+                await self._worker.score(_warm_up(reranker, self.settings))
             except (RerankError, ServiceError) as error:
                 self.metrics.reloads.labels("failed").inc()
                 _LOGGER.error("models not reloaded", **described(error, with_text=True))
                 raise ServiceError(409, "reload-failed", self._without_paths(str(error))) from error
             self.keys, self.reranker = keys, reranker
             self.metrics.reloads.labels("done").inc()
-            _LOGGER.info("models reloaded", models=[one.sha256 for one in reranker.members])
+            _LOGGER.info("models reloaded", models=[member.sha256 for member in reranker.members])
             return reranker
 
     def _load(self) -> Reranker:
@@ -167,3 +167,12 @@ def _warm_up(reranker: Reranker, settings: Settings) -> Work:
     lists = [accept(raw, Source("warm-up", Notation.BRACKETS, False))]
     deadline = time.monotonic() + settings.max_request_seconds
     return Work(reranker, lists, deadline, is_warm_up=True)
+
+
+async def _of(request: Request) -> Service:
+    service: Service = request.app.state.service
+    return service
+
+
+Running = Annotated[Service, Depends(_of)]
+"""The service, as a parameter of a route."""

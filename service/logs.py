@@ -1,5 +1,5 @@
-"""Logs: a line for each request and event, as text or JSON. What users send is not in them unless
-``log_text`` asks for it."""
+"""Logs: a line for each request and event, as text or JSON. They contain nothing that users send,
+unless ``log_text`` is on."""
 
 from __future__ import annotations
 
@@ -14,13 +14,13 @@ from reranker.service.settings import Settings
 
 
 def configure(settings: Settings) -> None:
-    """Send our log and the web server's to standard error, in the form the settings ask for."""
+    """Send our log and the web server's to standard error, in the format of the settings."""
     shared: list[Any] = [
         structlog.contextvars.merge_contextvars,
         structlog.stdlib.add_log_level,
         structlog.processors.TimeStamper(fmt="iso", utc=True),
     ]
-    # Plain: the values of local variables are no business of a log.
+    # Plain: the values of local variables do not belong in a log.
     render: list[Any] = [
         structlog.dev.ConsoleRenderer(
             colors=sys.stderr.isatty(), exception_formatter=structlog.dev.plain_traceback
@@ -47,13 +47,13 @@ def configure(settings: Settings) -> None:
     root.handlers[:] = [handler]
     root.setLevel(logging.INFO)
     logging.getLogger("uvicorn.error").setLevel(logging.WARNING)
-    # A reader's warning quotes the text it is about; the answer has it.
+    # A reader's warning quotes what a user sent; it is part of the answer instead.
     logging.getLogger("reranker").setLevel(logging.ERROR)
 
 
 def described(error: BaseException, with_text: bool = False) -> dict[str, str]:
-    """An unexpected error for the log. Its message may quote what a user sent: ``with_text``."""
+    """An error as fields of the log. ``with_text`` adds its message, which may quote a user."""
     frames = traceback.extract_tb(error.__traceback__)
-    where = " < ".join(f"{one.name}:{one.lineno}" for one in reversed(frames[-4:]))
-    found = {"error": type(error).__name__, "where": where}
-    return {**found, "message": str(error)} if with_text else found
+    where = " < ".join(f"{frame.name}:{frame.lineno}" for frame in reversed(frames[-4:]))
+    fields = {"error": type(error).__name__, "where": where}
+    return {**fields, "message": str(error)} if with_text else fields

@@ -1,4 +1,4 @@
-"""What ``/metrics`` counts, for Prometheus."""
+"""Metrics for Prometheus, as ``/metrics`` shows them."""
 
 from __future__ import annotations
 
@@ -41,33 +41,37 @@ class Metrics:
             )
 
         self.requests = counter("requests", "Requests answered", "path", "method", "status")
-        self.latency = histogram("request_seconds", "From arrival to answer", _SECONDS, "path")
+        self.latency = histogram("request_seconds", "Time from arrival to answer", _SECONDS, "path")
         self.in_flight = gauge("requests_in_flight", "Requests accepted and not yet answered")
-        self.dropped = counter("dropped", "Requests nobody waited for any more", "reason")
-        self.queue_requests = gauge("queue_requests", "Requests that wait for the device")
-        self.queue_tokens = gauge("queue_tokens", "Tokens that wait for the device")
-        self.queue_wait = histogram("queue_wait_seconds", "Wait for the device", _SECONDS)
+        self.dropped = counter(
+            "dropped", "Requests cancelled by their client or deadline", "reason"
+        )
+        self.queue_requests = gauge("queue_requests", "Requests waiting for the device")
+        self.queue_tokens = gauge("queue_tokens", "Tokens waiting for the device")
+        self.queue_wait = histogram("queue_wait_seconds", "Time waiting for the device", _SECONDS)
         self.batch_tokens = histogram("batch_tokens", "Tokens scored in one call", _TOKENS)
         self.batch_requests = histogram(
             "batch_requests", "Requests scored in one call", (1, 2, 4, 8, 16, 32, 64, 128)
         )
-        self.scoring = histogram("scoring_seconds", "One scoring call", _SECONDS)
+        self.scoring = histogram("scoring_seconds", "Time of one scoring call", _SECONDS)
         self.sentences = counter("sentences", "Sentences ranked")
         self.candidates = counter("candidates", "Candidates ranked")
         self.rejected = counter("rejected", "Candidates rejected", "code")
-        self.words = counter("words", "Words of the sentences ranked")
-        self.unknown_words = counter("unknown_words", "Those that a model does not know")
+        self.words = counter("words", "Words in ranked sentences")
+        self.unknown_words = counter("unknown_words", "Words unknown to a model")
         self.worker_restarts = counter("worker_restarts", "Crashes of the scoring thread")
         self.memory_retries = counter("memory_retries", "Batches halved for lack of memory")
-        self.reloads = counter("model_reloads", "Models loaded anew", "result")
-        self.device_memory = gauge("device_memory_bytes", "GPU memory in use, else the process's")
+        self.reloads = counter("model_reloads", "Attempts to reload the models", "result")
+        self.device_memory = gauge(
+            "device_memory_bytes", "GPU memory in use; on a CPU, process memory"
+        )
 
     def watch_device(self, device: str) -> None:
-        """Tell the memory of this device, or of these."""
+        """Report the memory of this device, or of several with commas between."""
         self.device_memory.set_function(_memory(device))
 
     def scored(self, tokens: int, requests: int, seconds: float) -> None:
-        """Count a call of the scoring thread."""
+        """Count one scoring call."""
         self.batch_tokens.observe(tokens)
         self.batch_requests.observe(requests)
         self.scoring.observe(seconds)
@@ -80,8 +84,8 @@ class Metrics:
             self.candidates.inc(len(ranking.ranking))
             if ranking.best is not None:
                 self.unknown_words.inc(ranking.best.unknown_words)
-            for one in ranking.rejected:
-                self.rejected.labels(one.code).inc()
+            for candidate in ranking.rejected:
+                self.rejected.labels(candidate.code).inc()
 
     def text(self) -> bytes:
         """In Prometheus's text format."""

@@ -1,5 +1,4 @@
-"""What every request meets first: an id, a look at its key, and on the way out headers, a line in
-the log and a count."""
+"""What wraps every request: an id, headers and a line in the log; and a check of its key."""
 
 from __future__ import annotations
 
@@ -33,8 +32,8 @@ SECURITY_HEADERS = {
 }
 
 
-class Front:
-    """The outermost layer. Nothing gets past it as an exception."""
+class RequestLog:
+    """The outermost layer: numbers, logs and counts requests. No exception passes it."""
 
     def __init__(self, app: ASGIApp, service: Service, paths: Collection[str]) -> None:
         self._app, self._service, self._paths = app, service, set(paths)
@@ -46,7 +45,7 @@ class Front:
         started = time.monotonic()
         given = Headers(scope=scope).get("x-request-id", "")
         request_id = given if _REQUEST_ID.fullmatch(given) else uuid.uuid4().hex
-        details: dict[str, object] = {}
+        details: dict[str, object] = {}  # for the log
         scope.setdefault("state", {}).update(
             request_id=request_id, arrived=started, details=details
         )
@@ -56,34 +55,35 @@ class Front:
             nonlocal status
             if message["type"] == "http.response.start":
                 status = message["status"]
-                headers = MutableHeaders(scope=message)
-                headers["X-Request-ID"] = request_id
-                for name, value in SECURITY_HEADERS.items():
-                    headers.setdefault(name, value)
-                headers.setdefault("Cache-Control", "no-store")
-                if self._service.is_draining:
-                    headers["Connection"] = "close"
+                self._add_headers(MutableHeaders(scope=message), request_id)
             await send(message)
 
         try:
             await self._app(scope, receive, send_with_headers)
         except Exception as error:
             details.update(described(error, self._service.settings.log_text))
-            _LOGGER.error("a mistake of the service", request_id=request_id, **details)
+            _LOGGER.error("internal error", request_id=request_id, **details)
             if not status:
                 await envelope(internal(), request_id)(scope, receive, send_with_headers)
         finally:
             self._count(scope, status, time.monotonic() - started)
 
+    def _add_headers(self, headers: MutableHeaders, request_id: str) -> None:
+        headers["X-Request-ID"] = request_id
+        for name, value in SECURITY_HEADERS.items():
+            headers.setdefault(name, value)
+        headers.setdefault("Cache-Control", "no-store")
+        if self._service.is_draining:
+            headers["Connection"] = "close"
+
     def _count(self, scope: Scope, status: int, seconds: float) -> None:
-        path = scope["path"]
-        # Whatever else is asked for shares one label: a scan must not fill Prometheus.
-        label = "/page" if path.startswith("/page/") else path
-        label = label if label in self._paths else "other"
+        path = "/page" if scope["path"].startswith("/page/") else scope["path"]
+        # Unknown paths share one label: a scan must not fill Prometheus.
+        path = path if path in self._paths else "other"
         method = scope["method"] if scope["method"] in _METHODS else "other"
         metrics = self._service.metrics
-        metrics.requests.labels(label, method, str(status)).inc()
-        metrics.latency.labels(label).observe(seconds)
+        metrics.requests.labels(path, method, str(status)).inc()
+        metrics.latency.labels(path).observe(seconds)
         if path in _QUIET and status == 200:
             return
         state = scope["state"]
@@ -91,7 +91,7 @@ class Front:
             "request",
             request_id=state["request_id"],
             method=method,
-            path=label,
+            path=path,
             status=status,
             seconds=round(seconds, 4),
             **state["details"],
@@ -99,7 +99,7 @@ class Front:
 
 
 class KeyCheck:
-    """Behind CORS, whose preflights carry no key."""
+    """Inside CORS, since preflight requests carry no key."""
 
     def __init__(self, app: ASGIApp, service: Service) -> None:
         self._app, self._service = app, service

@@ -1,4 +1,4 @@
-"""What ``/openapi.json`` and ``/docs`` say: bodies with their examples, answers, errors."""
+"""``/openapi.json`` and ``/docs``: bodies with their examples, answers, errors."""
 
 from __future__ import annotations
 
@@ -22,51 +22,24 @@ _FORMS = (
     schemas.TextsRequest,
 )
 _ERRORS = {
-    400: "not JSON",
-    401: "no key, or a wrong one",
+    400: "invalid JSON",
+    401: "missing or invalid key",
     403: "not an admin key",
-    408: "the head, or then the body, took too long to arrive",
-    409: "the new models cannot be loaded; the old ones stay",
-    413: "the body is too long",
-    415: "neither JSON nor text",
-    422: "a field is wrong or a limit passed; `param` names it",
-    429: "too many requests wait; see Retry-After",
-    503: "loading, draining, or scoring had to start anew; see Retry-After",
+    408: "the headers or the body took too long to arrive",
+    409: "the new models cannot be loaded; the old ones stay in use",
+    413: "the body is too large",
+    415: "neither JSON nor plain text",
+    422: "a field is invalid or exceeds a limit; `param` names it",
+    429: "too many requests are waiting; see Retry-After",
+    503: "loading, shutting down, or scoring crashed and is restarted; see Retry-After",
     504: "the deadline has passed",
 }
 _BODY_ERRORS = (400, 401, 408, 413, 415, 422, 429, 503, 504)
 _TEXT_EXAMPLE = schemas.TextRequest.model_json_schema()["examples"][0]["nbest"]
 
 
-def rerank() -> dict[str, Any]:
-    """Arguments of the route, as for the functions below."""
-    answer = schemas.RerankAnswer | schemas.DocumentsAnswer | list[schemas.TextResult]
-    return _route(answer, _BODY_ERRORS, _json_body(*_FORMS) | _text_body())
-
-
-def validate() -> dict[str, Any]:
-    return _route(schemas.ValidateAnswer, _BODY_ERRORS, _json_body(*_FORMS) | _text_body())
-
-
-def score() -> dict[str, Any]:
-    return _route(schemas.ScoreAnswer, _BODY_ERRORS, _json_body(schemas.ScoreRequest))
-
-
-def reload() -> dict[str, Any]:
-    return _route(schemas.ReloadAnswer, (401, 403, 409, 503))
-
-
-def plain(answer: type[BaseModel], *errors: int) -> dict[str, Any]:
-    return _route(answer, (401, *errors))
-
-
-def metrics() -> dict[str, Any]:
-    route = _route(str, (401,))
-    route["responses"][200] = {"content": {"text/plain": {"schema": {"type": "string"}}}}
-    return route
-
-
 def _route(answer: Any, errors: tuple[int, ...], content: Any = None) -> dict[str, Any]:
+    """Arguments of ``app.get`` or ``app.post``."""
     responses: dict[int, Any] = {200: {"model": answer}}
     for status in errors:
         responses[status] = {"model": schemas.ErrorAnswer, "description": _ERRORS[status]}
@@ -90,8 +63,22 @@ def _text_body() -> dict[str, Any]:
     return {"text/plain": {"schema": schema, "example": _TEXT_EXAMPLE}}
 
 
+_LISTS = _json_body(*_FORMS) | _text_body()
+RERANK = _route(
+    schemas.RerankAnswer | schemas.DocumentsAnswer | list[schemas.TextResult], _BODY_ERRORS, _LISTS
+)
+VALIDATE = _route(schemas.ValidateAnswer, _BODY_ERRORS, _LISTS)
+SCORE = _route(schemas.ScoreAnswer, _BODY_ERRORS, _json_body(schemas.ScoreRequest))
+RELOAD = _route(schemas.ReloadAnswer, (401, 403, 409, 503))
+MODELS = _route(schemas.ModelsAnswer, (401, 503))
+INFO = _route(schemas.InfoAnswer, (401, 503))
+HEALTH = _route(schemas.HealthAnswer, (401, 503))
+METRICS = _route(str, (401,))
+METRICS["responses"][200] = {"content": {"text/plain": {"schema": {"type": "string"}}}}
+
+
 def describe(app: FastAPI, has_keys: bool) -> dict[str, Any]:
-    """The OpenAPI document; made once."""
+    """The OpenAPI document, built once."""
     if app.openapi_schema is None:
         document = get_openapi(
             title=app.title, version=app.version, description=app.description, routes=app.routes
@@ -115,13 +102,13 @@ def describe(app: FastAPI, has_keys: bool) -> dict[str, Any]:
 
 
 def as_html(document: dict[str, Any]) -> str:
-    """The document as a page that needs nothing from elsewhere, not even a script."""
+    """The document as a page without scripts or anything from other servers."""
     parts = [
         "<!doctype html><html lang=en><meta charset=utf-8>",
         '<meta name=viewport content="width=device-width">',
-        f"<title>{escape(document['info']['title'])}: interface</title>",
+        f"<title>{escape(document['info']['title'])}: API</title>",
         f"<h1>{escape(document['info']['title'])} {escape(document['info']['version'])}</h1>",
-        f"<p>{escape(document['info']['description'])} As data: ",
+        f"<p>{escape(document['info']['description'])} As JSON: ",
         '<a href="openapi.json">openapi.json</a>.',
     ]
     for path, operations in document["paths"].items():
@@ -135,7 +122,7 @@ def _operation(
 ) -> list[str]:
     parts = [f"<h2>{method.upper()} {escape(path)}</h2>", f"<p>{_text(operation['description'])}"]
     parameters = operation.get("parameters", ())
-    rows = [(one["name"], f"{one['in']}: {_about(one['schema'] | one)}") for one in parameters]
+    rows = [(each["name"], f"{each['in']}: {_about(each['schema'] | each)}") for each in parameters]
     parts += _table("Parameters", rows)
     for media, content in operation.get("requestBody", {}).get("content", {}).items():
         examples = content.get("examples") or {"Text": {"value": content.get("example")}}
@@ -150,8 +137,8 @@ def _operation(
                 parts += _table("Fields", [(name, _about(field)) for name, field in fields])
     if method == "get":
         parts.append(f"<pre>curl -s http://localhost:8000{escape(path)}</pre>")
-    answers = [(status, one["description"]) for status, one in operation["responses"].items()]
-    return parts + _table("Answers", answers)
+    responses = operation["responses"].items()
+    return parts + _table("Responses", [(code, each["description"]) for code, each in responses])
 
 
 def _curl(path: str, media: str, body: str) -> str:
@@ -165,7 +152,7 @@ def _curl(path: str, media: str, body: str) -> str:
 def _table(title: str, rows: list[tuple[str, str]]) -> list[str]:
     if not rows:
         return []
-    cells = (f"<tr><td><code>{escape(one)}</code><td>{_text(two)}" for one, two in rows)
+    cells = (f"<tr><td><code>{escape(name)}</code><td>{_text(text)}" for name, text in rows)
     return [f"<h4>{title}</h4><table>", *cells, "</table>"]
 
 
@@ -177,4 +164,4 @@ def _about(field: dict[str, Any]) -> str:
 def _text(text: str) -> str:
     """Escaped, with `code` as code."""
     pieces = escape(text).split("`")
-    return "".join(f"<code>{one}</code>" if i % 2 else one for i, one in enumerate(pieces))
+    return "".join(f"<code>{piece}</code>" if i % 2 else piece for i, piece in enumerate(pieces))

@@ -1,6 +1,6 @@
-"""``rerank serve``: settings, a web server, and what signals mean to it.
+"""``rerank serve``: settings, a web server, and its reaction to signals.
 
-torch and the web server are imported once the settings are found to be in order.
+torch and the web server are imported only after the settings have been checked.
 """
 
 from __future__ import annotations
@@ -31,9 +31,9 @@ __all__ = ["add_arguments", "run", "serve"]
 
 _LOGGER = structlog.get_logger("rerank.serve")
 
-# For connections that are still open after everything was answered.
+# Time for connections that are still open after the last answer.
 _CLOSING_SECONDS = 1
-# Longer than a minute, after which load balancers give a connection up: they must be the first.
+# Load balancers close idle connections after a minute, and must do so first.
 _IDLE_SECONDS = 75
 
 
@@ -61,7 +61,7 @@ def serve(app: FastAPI, settings: Settings) -> int:
     from reranker.service.connections import bounded
 
     class Server(uvicorn.Server):
-        """Leaves signals to us: uvicorn would stop listening at once and die by the signal."""
+        """Leaves signals to us: uvicorn would stop listening at once."""
 
         @contextlib.contextmanager
         def capture_signals(self) -> Iterator[None]:
@@ -99,7 +99,7 @@ async def _serve(server: uvicorn.Server, listener: socket.socket, service: Servi
 
     def ask_to_stop() -> None:
         if stop.is_set():
-            server.force_exit = True  # asked twice: now
+            server.force_exit = True  # second signal: at once
         stop.set()
 
     def ask_to_reload() -> None:
@@ -124,8 +124,8 @@ async def _serve(server: uvicorn.Server, listener: socket.socket, service: Servi
 async def _watch(
     server: uvicorn.Server, listener: socket.socket, service: Service, stop: asyncio.Event
 ) -> None:
-    """Says where it listens; ends when the server has to: models that cannot be loaded, or a signal
-    and nobody inside any more."""
+    """Logs the address; returns when the server should stop: if models cannot be loaded, or after a
+    signal and the last answer."""
     while not server.started:
         await asyncio.sleep(0.01)
     host, port = listener.getsockname()[:2]
@@ -139,5 +139,5 @@ async def _watch(
 
 
 async def _reload(service: Service) -> None:
-    with contextlib.suppress(ServiceError):  # it is in the log
+    with contextlib.suppress(ServiceError):  # already logged
         await service.reload()

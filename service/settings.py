@@ -1,6 +1,6 @@
-"""Everything about the service that can be set: by flag, environment (``RERANK_...``) or TOML file.
+"""The service's settings: from flags, environment variables (``RERANK_...``) or a TOML file.
 
-A flag beats the environment, which beats the file. Each field's description is its ``--help``.
+Flags override the environment, which overrides the file. A field's description is its ``--help``.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ def _has_items(values: list[str]) -> list[str]:
     return values
 
 
-# NoDecode: a list in the environment is words with commas between them, not JSON.
+# NoDecode: a list in the environment is comma-separated, not JSON.
 _Words = Annotated[list[str], NoDecode]
 _Keys = Annotated[list[SecretStr], NoDecode]
 _Count = Annotated[int, Field(ge=1)]
@@ -38,7 +38,7 @@ _Seconds = Annotated[float, Field(gt=0, le=86_400)]
 
 
 class Settings(BaseSettings):
-    """What ``rerank serve`` runs with."""
+    """The settings of ``rerank serve``."""
 
     model_config = SettingsConfigDict(
         env_prefix="RERANK_", extra="forbid", hide_input_in_errors=True, frozen=True
@@ -48,70 +48,78 @@ class Settings(BaseSettings):
 
     models: Annotated[_Words, AfterValidator(_has_items)] = Field(
         ["ckpt/*.pt"],
-        description="checkpoints of the ensemble, or globs, or the ensemble.toml of `rerank tune`",
+        description="checkpoints, glob patterns, or an ensemble.toml from `rerank tune`",
     )
     combine: Literal["sum", "average"] = Field(
         "sum", description="sum the members' log-probabilities, or average their probabilities"
     )
     device: str = Field(
-        "auto", description="cpu, cuda or cuda:0,cuda:1; auto is every GPU there is, else the CPU"
+        "auto",
+        description="cpu, cuda or cuda:0,cuda:1; auto: all GPUs, or the CPU if there are none",
     )
     threads: _Count | None = Field(
-        None, description="CPU threads to score with; by default one for each core"
+        None, description="CPU threads for scoring; by default one per core"
     )
     precision: Literal["exact", "fast"] = Field("exact", description="float32 or bfloat16")
-    host: str = Field("127.0.0.1", description="address to listen on; 0.0.0.0 is all")
-    port: int = Field(8000, ge=0, le=65_535, description="port to listen on; 0 is any free one")
+    host: str = Field("127.0.0.1", description="address to listen on; 0.0.0.0: all")
+    port: int = Field(8000, ge=0, le=65_535, description="port to listen on; 0: any free port")
 
     batch_tokens: _Count = Field(
-        100_000, description="tokens scored in one call; longer requests take several"
+        100_000, description="most tokens scored in one call; longer requests take several"
     )
     batch_wait_ms: float = Field(
-        3.0, ge=0, le=1000, description="how long an idle worker waits for more to score together"
+        3.0,
+        ge=0,
+        le=1000,
+        description="how long an idle device waits for more requests to score together",
     )
     queue_requests: _Count = Field(
-        128, description="requests in the house at once; the next is answered 429"
+        128, description="most concurrent requests; further ones are answered 429"
     )
     queue_tokens: _Count = Field(
         1_000_000,
-        description="tokens that may wait; a request that comes on top, or would probably wait "
-        "beyond its deadline, is answered 429",
+        description="most tokens waiting; a request that exceeds this, or is likely to miss its "
+        "deadline, is answered 429",
     )
 
-    max_body_bytes: _Count = Field(16 * 2**20, description="longest body, else 413")
-    max_sentences: _Count = Field(1000, description="most sentences in a request, else 422")
-    max_candidates: _Count = Field(1000, description="most candidates of a sentence, else 422")
+    max_body_bytes: _Count = Field(16 * 2**20, description="largest body, else 413")
+    max_sentences: _Count = Field(1000, description="most sentences per request, else 422")
+    max_candidates: _Count = Field(1000, description="most candidates per sentence, else 422")
     max_tree_tokens: _Count = Field(
-        1500, description="most language model tokens in a tree, else 422"
+        1500, description="most language model tokens per tree, else 422"
     )
     max_depth: int = Field(
-        500, ge=1, le=MAX_DEPTH, description="most brackets open at once in a tree, else 422"
+        500, ge=1, le=MAX_DEPTH, description="deepest nesting of brackets in a tree, else 422"
     )
     request_seconds: _Seconds = Field(
-        60.0, description="deadline of a request without X-Request-Timeout, else 504"
+        60.0, description="deadline of requests without X-Request-Timeout, else 504"
     )
     max_request_seconds: _Seconds = Field(
-        600.0, description="longest deadline X-Request-Timeout can ask for"
+        600.0, description="longest deadline that X-Request-Timeout can set"
     )
     body_seconds: _Seconds = Field(
-        20.0, description="time for a request's head to arrive, then for its body, else 408"
+        20.0, description="time for a request's headers to arrive, then for its body, else 408"
     )
 
-    api_keys: _Keys = Field([], description="who may use the service; none: everybody")
-    api_keys_file: Path | None = Field(None, description="more of them, one a line")
-    admin_keys: _Keys = Field([], description="who may reload models; none: nobody, but SIGHUP")
-    admin_keys_file: Path | None = Field(None, description="more of them, one a line")
-    cors_origins: _Words = Field([], description="web sites whose pages may call the service")
+    api_keys: _Keys = Field([], description="keys for using the service; none: no key is needed")
+    api_keys_file: Path | None = Field(None, description="file with more API keys, one per line")
+    admin_keys: _Keys = Field([], description="keys for reloading models; none: only SIGHUP does")
+    admin_keys_file: Path | None = Field(
+        None, description="file with more admin keys, one per line"
+    )
+    cors_origins: _Words = Field([], description="origins whose web pages may call the service")
 
     drain_seconds: _Seconds = Field(
-        30.0, description="after SIGTERM: time to finish what was accepted"
+        30.0, description="after SIGTERM: time to finish accepted requests"
     )
     linger_seconds: float = Field(
-        0.5, ge=0, description="after SIGTERM: least time to go on answering 503 before closing"
+        0.5, ge=0, description="after SIGTERM: how long at least to answer 503 before closing"
     )
-    log_format: Literal["text", "json"] = Field("text", description="how to log")
-    log_text: bool = Field(False, description="log the words of what users send, to find an error")
-    traces: bool = Field(False, description="OpenTelemetry traces; OTEL_... say where to")
+    log_format: Literal["text", "json"] = Field("text", description="log format")
+    log_text: bool = Field(False, description="log the text of requests, for debugging")
+    traces: bool = Field(
+        False, description="send OpenTelemetry traces; OTEL_... variables say where"
+    )
 
     @classmethod
     def settings_customise_sources(
@@ -122,7 +130,7 @@ class Settings(BaseSettings):
         dotenv_settings: PydanticBaseSettingsSource,
         file_secret_settings: PydanticBaseSettingsSource,
     ) -> tuple[PydanticBaseSettingsSource, ...]:
-        """Flags, environment, file: no .env in the working directory has a say."""
+        """Flags, environment, file; no .env in the working directory."""
         given = init_settings()
         path = given.get("config") or os.environ.get("RERANK_CONFIG")
         file = InitSettingsSource(settings_cls, _read_toml(path) if path else {})
@@ -137,7 +145,7 @@ class Settings(BaseSettings):
 
     @property
     def limits(self) -> dict[str, int | float]:
-        """What ``/info`` shows: every bound a request can meet."""
+        """What ``/info`` shows: every limit on a request."""
         names = (
             "max_body_bytes max_sentences max_candidates max_tree_tokens max_depth queue_requests "
             "queue_tokens request_seconds max_request_seconds body_seconds"
@@ -149,15 +157,15 @@ def _read_toml(path: str | Path) -> dict[str, Any]:
     try:
         return tomllib.loads(Path(path).read_text(encoding="utf-8"))
     except OSError as error:
-        raise InputError(f"{path}: cannot be read: {error.strerror}") from error
+        raise InputError(f"{path}: cannot read: {error.strerror}") from error
     except ValueError as error:
-        raise InputError(f"{path}: not TOML: {error}") from error
+        raise InputError(f"{path}: invalid TOML: {error}") from error
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """A flag for every setting; those not given are left to environment and file.
+    """Add a flag for every setting; what is not given is left to environment and file.
 
-    Keys have none: other users of the machine can read command lines.
+    Keys have no flag: other users of the machine can read command lines.
     """
     for name, field in Settings.model_fields.items():
         if name in ("api_keys", "admin_keys"):
@@ -180,7 +188,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def load_settings(flags: dict[str, Any]) -> Settings:
-    """The settings with ``flags`` on top; raises InputError naming the one that is wrong."""
+    """The settings with ``flags`` on top; raises InputError that names an invalid one."""
     try:
         return Settings(**flags)
     except ValidationError as error:

@@ -1,5 +1,5 @@
-"""OpenTelemetry: a span for each request, with the client's trace carried on. The environment's
-``OTEL_...`` variables say where they go."""
+"""OpenTelemetry: a span for each request, as part of the client's trace. The environment variables
+``OTEL_...`` say where spans are sent."""
 
 from __future__ import annotations
 

@@ -19,9 +19,11 @@ from reranker.nbest.faithful import Source, accept
 from reranker.nbest.notation import Notation
 from reranker.ranking import Criterion, Scored
 from reranker.service.errors import ServiceError
+from reranker.service.halving import OutOfMemory, score_in_parts
 from reranker.service.metrics import Metrics
-from reranker.service.queue import Batcher, OutOfMemory, Work, score_in_parts
+from reranker.service.queue import Work
 from reranker.service.settings import Settings
+from reranker.service.worker import ScoringThread
 from tests.reranker.ensembles import CANDIDATES, untrained
 
 SOURCE = Source("test", Notation.BRACKETS, False)
@@ -53,8 +55,8 @@ class Watched(Reranker):
         return super().score_lists(lists, criterion, token_scores)
 
 
-def batcher(reranker: Reranker, **settings: int) -> Batcher:
-    made = Batcher(Settings.model_validate({"models": ["none"], **settings}), Metrics())
+def started(reranker: Reranker, **settings: int) -> ScoringThread:
+    made = ScoringThread(Settings.model_validate({"models": ["none"], **settings}), Metrics())
     made.start(lambda: Work(reranker, [nbest("warm-up", CANDIDATES[0])], later(), is_warm_up=True))
     while not made.is_ready:
         time.sleep(0.001)
@@ -68,17 +70,17 @@ def later() -> float:
 def test_a_long_request_does_not_hold_up_short_ones() -> None:
     """Two lists fill a batch: the long request's are taken in turn with the others'."""
     reranker = Watched()
-    queue = batcher(reranker, batch_tokens=42, batch_wait_ms=50)
+    worker = started(reranker, batch_tokens=42, batch_wait_ms=50)
     long = [nbest(f"long-{place}", CANDIDATES[0]) for place in range(4)]
     short = [[nbest(name, CANDIDATES[1])] for name in ("a", "b")]
 
     async def ask() -> list[list[list[Scored]]]:
         works = [Work(reranker, lists, later()) for lists in (long, *short)]
         assert [work.sizes for work in works] == [[20] * 4, [22], [22]]
-        return await asyncio.gather(*map(queue.score, works))
+        return await asyncio.gather(*map(worker.score, works))
 
     answers = asyncio.run(ask())
-    queue.stop()
+    worker.stop()
     assert [len(one) for one in answers] == [4, 1, 1]
     assert reranker.calls[1:] == [["long-0", "a"], ["b", "long-1"], ["long-2", "long-3"]]
     alone = [scores for _, scores in Watched().score_lists([long[0], short[0][0]])]
@@ -88,68 +90,68 @@ def test_a_long_request_does_not_hold_up_short_ones() -> None:
 def test_ensembles_are_never_mixed() -> None:
     """While models are reloaded, requests for both wait; each is answered by its own."""
     old, new = Watched(1), Watched(2)
-    queue = batcher(old, batch_wait_ms=50)
+    worker = started(old, batch_wait_ms=50)
 
     async def ask() -> list[list[list[Scored]]]:
         works = [
             Work(reranker, [nbest(str(number), *CANDIDATES)], later())
             for number, reranker in enumerate((old, new, old, new))
         ]
-        return await asyncio.gather(*map(queue.score, works))
+        return await asyncio.gather(*map(worker.score, works))
 
     answers = asyncio.run(ask())
-    queue.stop()
+    worker.stop()
     assert answers[0] == answers[2] != answers[1] == answers[3]
     assert old.calls[1:] == [["0"], ["2"]] and new.calls == [["1"], ["3"]]
 
 
 def test_what_nobody_waits_for_is_not_scored() -> None:
     reranker = Watched()
-    queue = batcher(reranker, batch_wait_ms=100)
+    worker = started(reranker, batch_wait_ms=100)
 
     async def ask() -> None:
         given_up, late = (
-            asyncio.ensure_future(queue.score(Work(reranker, [nbest(name, "(A b)")], deadline)))
+            asyncio.ensure_future(worker.score(Work(reranker, [nbest(name, "(A b)")], deadline)))
             for name, deadline in (("a", later()), ("b", time.monotonic() - 1))
         )
         await asyncio.sleep(0.01)
         given_up.cancel()
-        await queue.score(Work(reranker, [nbest("c", "(A b)")], later()))
+        await worker.score(Work(reranker, [nbest("c", "(A b)")], later()))
         late.cancel()
 
     asyncio.run(ask())
-    queue.stop()
+    worker.stop()
     assert reranker.calls[1:] == [["c"]]
 
 
 def test_who_would_wait_beyond_the_deadline_is_told_at_once() -> None:
     reranker = Watched()
     # Nothing is scored for a second: what comes meanwhile waits.
-    queue = batcher(reranker, batch_wait_ms=1000)
+    worker = started(reranker, batch_wait_ms=1000)
 
     async def ask() -> tuple[int, str]:
         # Some 4,000 tokens, at first taken for 0.4 s of work.
         long = Work(reranker, [nbest(str(n), *CANDIDATES) for n in range(35)], later())
-        before = asyncio.ensure_future(queue.score(long))
+        before = asyncio.ensure_future(worker.score(long))
         await asyncio.sleep(0.01)
         patient = Work(reranker, [nbest("b", "(A b)")], time.monotonic() + 20)
-        also = asyncio.ensure_future(queue.score(patient))
+        also = asyncio.ensure_future(worker.score(patient))
         await asyncio.sleep(0.01)
         with pytest.raises(ServiceError) as caught:
-            await queue.score(Work(reranker, [nbest("a", "(A b)")], time.monotonic() + 0.2))
+            await worker.score(Work(reranker, [nbest("a", "(A b)")], time.monotonic() + 0.2))
         assert len(await before) == 35 and len(await also) == 1
         return caught.value.status, caught.value.code
 
     assert asyncio.run(ask()) == (429, "queue-full")
-    queue.stop()
+    worker.stop()
 
 
 def test_after_its_end_the_queue_answers_503() -> None:
     reranker = Watched()
-    queue = batcher(reranker)
-    queue.stop()
+    worker = started(reranker)
+    worker.stop()
     with pytest.raises(ServiceError) as caught:
-        asyncio.run(queue.score(Work(reranker, [nbest("a", "(A b)")], later())))
+        asyncio.run(worker.score(Work(reranker, [nbest("a", "(A b)")], later())))
     assert (caught.value.status, caught.value.code) == (503, "draining")
 
 

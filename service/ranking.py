@@ -1,0 +1,177 @@
+"""``/rerank``, ``/score`` and ``/validate``: a body is read, scored and answered."""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict
+from collections.abc import Callable, Coroutine
+from dataclasses import asdict
+from typing import Annotated, Any, TypeVar
+
+from fastapi import Header, Query, Request
+from fastapi.responses import JSONResponse, Response
+from pydantic import Field, TypeAdapter
+from pydantic.json_schema import SkipJsonSchema
+
+from reranker import Reranker
+from reranker.nbest import NBest
+from reranker.nbest.report import SHOWN_WORDS, Report
+from reranker.service import answers, schemas
+from reranker.service.bodies import (
+    ClientGone,
+    check_media_type,
+    media_type,
+    parse,
+    parse_lists,
+    read_body,
+    while_awaited,
+)
+from reranker.service.errors import ServiceError
+from reranker.service.lifecycle import Running, Service
+from reranker.service.lists import read_lists, read_trees
+from reranker.service.queue import Scores
+
+_SCORE_BODY = TypeAdapter(schemas.ScoreRequest)
+
+# A header is there or not: no client should read that it may be "null".
+Timeout = Annotated[
+    Annotated[float, Field(gt=0, allow_inf_nan=False)] | SkipJsonSchema[None],
+    Header(
+        alias="X-Request-Timeout",
+        description="seconds until the request is cancelled and answered 504",
+    ),
+]
+Options = Annotated[schemas.QueryOptions, Query()]
+
+Asked = TypeVar("Asked", schemas.AnyRequest, schemas.ScoreRequest)
+Job = Callable[[bytes, Reranker, float], Coroutine[None, None, bytes]]
+
+
+async def rerank(
+    request: Request, service: Running, query: Options, timeout: Timeout = None
+) -> Response:
+    """Order the candidates of each sentence, best first.
+
+    The body is JSON in one of four forms, or an n-best text in any dialect as `text/plain`, with
+    the options in the query. A candidate that is not a tree is `rejected`; the others are still
+    ranked.
+    """
+    check_media_type(request, "application/json", "text/plain")
+    warnings: list[str] = []
+
+    def read(body: bytes) -> tuple[schemas.AnyRequest, list[NBest]]:
+        asked = parse_lists(body, media_type(request), query)
+        return asked, read_lists(asked, service.settings, warnings.append)
+
+    def write(
+        reranker: Reranker,
+        asked: schemas.AnyRequest,
+        lists: list[NBest],
+        scores: Scores,
+        tokens: int,
+    ) -> bytes:
+        weighing = reranker.weighing.replaced(asked.lm_weight, asked.criterion)
+        ranked = answers.rankings(reranker, lists, scores, weighing)
+        words = sum(len(nbest.candidates[0].words) for nbest in lists if nbest.candidates)
+        service.metrics.ranked(ranked, words)
+        return answers.rerank_answer(
+            request.state.request_id, reranker, lists, ranked, asked, weighing, tokens, warnings
+        )
+
+    return await _answer(request, service, timeout, _scoring(request, service, read, write))
+
+
+async def score(request: Request, service: Running, timeout: Timeout = None) -> Response:
+    """The log-probability of each tree, in the order given."""
+    check_media_type(request, "application/json")
+
+    def read(body: bytes) -> tuple[schemas.ScoreRequest, list[NBest]]:
+        asked = parse(_SCORE_BODY, body)
+        return asked, read_trees(asked, service.settings)
+
+    def write(
+        reranker: Reranker,
+        asked: schemas.ScoreRequest,
+        lists: list[NBest],
+        scores: Scores,
+        tokens: int,
+    ) -> bytes:
+        return answers.score_answer(
+            request.state.request_id, reranker, lists, scores, asked, tokens
+        )
+
+    return await _answer(request, service, timeout, _scoring(request, service, read, write))
+
+
+async def validate(
+    request: Request, service: Running, query: Options, timeout: Timeout = None
+) -> Response:
+    """What is in the lists and what is wrong with them; nothing is scored."""
+    check_media_type(request, "application/json", "text/plain")
+
+    async def job(body: bytes, reranker: Reranker, deadline: float) -> bytes:
+        def report() -> bytes:
+            asked = parse_lists(body, media_type(request), query)
+            return _report(asked, reranker, service)
+
+        return await service.in_thread(report)
+
+    return await _answer(request, service, timeout, job)
+
+
+async def _answer(request: Request, service: Service, timeout: float | None, job: Job) -> Response:
+    """Run ``job`` on the body, until the deadline or until the client hangs up."""
+    settings = service.settings
+    seconds = min(timeout or settings.request_seconds, settings.max_request_seconds)
+    deadline = request.state.arrived + seconds
+    try:
+        with service.visit() as reranker:
+            body = await read_body(request, settings, deadline)
+            content = await while_awaited(request, job(body, reranker, deadline), deadline)
+    except ClientGone:
+        service.metrics.dropped.labels("disconnect").inc()
+        return Response(status_code=499)  # for the log; nobody reads it
+    except ServiceError as error:
+        if error.code == "deadline":
+            service.metrics.dropped.labels("deadline").inc()
+        raise
+    return Response(content, media_type="application/json")
+
+
+def _scoring(
+    request: Request,
+    service: Service,
+    read: Callable[[bytes], tuple[Asked, list[NBest]]],
+    write: Callable[[Reranker, Asked, list[NBest], Scores, int], bytes],
+) -> Job:
+    """Reading and writing take a while, so they leave the event loop."""
+
+    async def job(body: bytes, reranker: Reranker, deadline: float) -> bytes:
+        asked, lists = await service.in_thread(lambda: read(body))
+        details: dict[str, Any] = request.state.details
+        details["sentences"] = len(lists)
+        details["candidates"] = sum(len(nbest.candidates) for nbest in lists)
+        details["rejected"] = sum(len(nbest.rejected) for nbest in lists)
+        if service.settings.log_text:
+            details["text"] = body[:2000].decode("utf-8", "replace")
+        token_scores = getattr(asked, "return_token_scores", False)
+        scores, tokens = await service.score(reranker, lists, deadline, token_scores)
+        return await service.in_thread(lambda: write(reranker, asked, lists, scores, tokens))
+
+    return job
+
+
+def _report(asked: schemas.AnyRequest, reranker: Reranker, service: Service) -> bytes:
+    report = Report()
+    unknown: dict[str, Counter[str]] = defaultdict(Counter)
+    lists = read_lists(asked, service.settings, lambda _: None, report.files.append)
+    for nbest in lists:
+        report.add(nbest)
+        words = nbest.candidates[0].words if nbest.candidates else []
+        for member in reranker.members:
+            unknown[member.name].update(filter(member.vocabulary.is_unknown, words))
+    for member in reranker.members:
+        words_of = unknown[member.name]
+        report.unknown_words[member.name] = words_of.total()
+        frequent = [word for word, _ in words_of.most_common(SHOWN_WORDS)]
+        report.frequent_unknown_words[member.name] = frequent
+    return JSONResponse(asdict(report)).body  # type: ignore[return-value]

@@ -1,0 +1,116 @@
+"""The scoring thread, which owns the device: it scores batch after batch and, if it crashes, is
+replaced by another."""
+
+from __future__ import annotations
+
+import asyncio
+import threading
+import time
+from collections.abc import Callable
+
+import structlog
+
+from reranker.service.errors import draining, unavailable
+from reranker.service.halving import OutOfMemory, score_in_parts
+from reranker.service.logs import described
+from reranker.service.metrics import Metrics
+from reranker.service.queue import Piece, Queue, Scores, Work
+from reranker.service.settings import Settings
+
+_LOGGER = structlog.get_logger("rerank.scoring")
+
+# After this many failed warm-ups in a row only a restart of the whole process can help.
+_HOPELESS = 3
+
+
+class ScoringThread:
+    """The thread and the queue that it empties."""
+
+    def __init__(self, settings: Settings, metrics: Metrics) -> None:
+        self.queue = Queue(settings, metrics)
+        self.is_ready = False
+        """Whether the thread has scored its warm-up and not crashed since."""
+        self._metrics = metrics
+        self._failed_starts = 0
+        self._thread: threading.Thread | None = None
+
+    @property
+    def is_hopeless(self) -> bool:
+        """Whether the thread cannot be restarted."""
+        return self._failed_starts >= _HOPELESS
+
+    def start(self, warm_up: Callable[[], Work]) -> None:
+        """Start the thread; ``warm_up`` makes what it scores first, now and after a crash."""
+        self._thread = threading.Thread(None, self._run, "scoring", (warm_up,), daemon=True)
+        self._thread.start()
+
+    def stop(self) -> None:
+        """End the thread; requests that still wait are answered 503."""
+        for work in self.queue.close():
+            work.fail(draining())
+        thread, self._thread = self._thread, None
+        if thread is not None:
+            thread.join(timeout=2)
+
+    async def score(self, work: Work) -> Scores:
+        """The scores of each list. Raises ServiceError 429 if the queue is full, or too long for
+        the deadline, and 503 if the scoring thread stops or crashes on it. If the caller cancels,
+        lists that are not being scored yet are dropped."""
+        if not work.lists:
+            return []
+        self.queue.add(work)
+        try:
+            return await asyncio.wrap_future(work.answer)
+        finally:
+            work.answer.cancel()
+            self.queue.remove(work)
+
+    # What follows runs in the scoring thread.
+
+    def _run(self, warm_up: Callable[[], Work]) -> None:
+        """Score until the queue is closed; after a crash another thread continues."""
+        try:
+            first = warm_up()
+            self._score([(first, place) for place in range(len(first.lists))])
+            self._failed_starts = 0
+            self.is_ready = True
+            while batch := self.queue.next_batch():
+                self._score(batch)
+        except BaseException as error:
+            self._crashed(error)
+            if not self.is_hopeless and not self.queue.is_closed:
+                self.start(warm_up)
+
+    def _crashed(self, error: BaseException) -> None:
+        """Fail the batch at hand, or everything that waits if not even the warm-up worked."""
+        was_ready, self.is_ready = self.is_ready, False
+        self._failed_starts += not was_ready
+        self._metrics.worker_restarts.inc()
+        _LOGGER.error("the scoring thread crashed and is restarted", **described(error))
+        for work in self.queue.drop(all_waiting=not was_ready):
+            work.fail(unavailable("worker-crashed", "scoring crashed and is restarted; try again"))
+
+    def _score(self, batch: list[Piece]) -> None:
+        reranker, works = batch[0][0].reranker, {work for work, _ in batch}
+        others_wait = self.queue.tokens > 0
+        started = time.monotonic()
+        lists = [work.lists[place] for work, place in batch]
+        token_scores = any(work.token_scores for work in works)
+        try:
+            scores = score_in_parts(reranker, lists, token_scores, self._halved)
+        except OutOfMemory:
+            for work in works:
+                work.fail(unavailable("out-of-memory", "a tree is too large for device memory"))
+            return
+        seconds = time.monotonic() - started
+        if not batch[0][0].is_warm_up:
+            tokens = sum(work.sizes[place] for work, place in batch)
+            self._metrics.scored(tokens, len(works), seconds)
+            if others_wait:  # small batches are slower: their speed says nothing
+                self.queue.learn_speed(tokens, seconds)
+        for (work, place), scored in zip(batch, scores, strict=True):
+            work.add(place, scored)
+
+    def _halved(self) -> None:
+        self._metrics.memory_retries.inc()
+        _LOGGER.warning("out of device memory: the batch is scored in halves")
