@@ -1,11 +1,11 @@
-# The service with its checkpoints, and the command beside it:
+# The service with its checkpoints; the other commands run in it too:
 #     docker build -t parse-reranker .
 #     docker run --rm --read-only -p 8000:8000 parse-reranker
 #     docker run --rm -i parse-reranker --nbest - --models 'ckpt/*.pt' < parses.txt
 FROM python:3.11-slim AS build
 
 # CPU-only builds of torch keep the image small. For a GPU: --build-arg TORCH_INDEX= (the standard
-# build, which brings CUDA) or the index of another CUDA version.
+# build, with CUDA) or the index of another CUDA version.
 ARG TORCH_INDEX=https://download.pytorch.org/whl/cpu
 
 RUN python -m venv /opt/rerank

@@ -53,7 +53,7 @@ def _digests(keys: Iterable[SecretStr], file: Path | None) -> list[bytes]:
         try:
             lines = file.read_text(encoding="utf-8").splitlines()
         except (OSError, ValueError) as error:
-            raise InputError(f"{file}: cannot read keys") from error
+            raise InputError(f"{file}: cannot be read") from error
         keys_in_file = [line.strip() for line in lines if line.strip() and not line.startswith("#")]
         if not keys_in_file:
             raise InputError(f"{file}: contains no keys")

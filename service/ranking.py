@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections import Counter, defaultdict
 from collections.abc import Callable, Coroutine
 from dataclasses import asdict
-from typing import Annotated, Any, TypeVar
+from functools import partial
+from typing import Annotated, TypeVar
 
 from fastapi import Header, Query, Request
 from fastapi.responses import JSONResponse, Response
@@ -14,17 +14,8 @@ from pydantic.json_schema import SkipJsonSchema
 
 from reranker import Reranker
 from reranker.nbest import NBest
-from reranker.nbest.report import SHOWN_WORDS, Report
-from reranker.service import answers, schemas
-from reranker.service.bodies import (
-    ClientGone,
-    check_media_type,
-    media_type,
-    parse,
-    parse_lists,
-    read_body,
-    while_awaited,
-)
+from reranker.nbest.report import Report
+from reranker.service import answers, bodies, schemas
 from reranker.service.errors import ServiceError
 from reranker.service.lifecycle import Running, Service
 from reranker.service.lists import read_lists, read_trees
@@ -55,18 +46,18 @@ async def rerank(
     the options in the query. A candidate that is not a tree is `rejected`; the others are still
     ranked.
     """
-    check_media_type(request, "application/json", "text/plain")
+    bodies.check_media_type(request, "application/json", "text/plain")
     warnings: list[str] = []
 
     def read(body: bytes) -> tuple[schemas.AnyRequest, list[NBest]]:
-        asked = parse_lists(body, media_type(request), query)
+        asked = bodies.parse_lists(body, bodies.media_type(request), query)
         return asked, read_lists(asked, service.settings, warnings.append)
 
     def write(
         reranker: Reranker,
-        asked: schemas.AnyRequest,
         lists: list[NBest],
         scores: Scores,
+        asked: schemas.AnyRequest,
         tokens: int,
     ) -> bytes:
         weighing = reranker.weighing.replaced(asked.lm_weight, asked.criterion)
@@ -82,23 +73,13 @@ async def rerank(
 
 async def score(request: Request, service: Running, timeout: Timeout = None) -> Response:
     """The log-probability of each tree, in the order given."""
-    check_media_type(request, "application/json")
+    bodies.check_media_type(request, "application/json")
 
     def read(body: bytes) -> tuple[schemas.ScoreRequest, list[NBest]]:
-        asked = parse(_SCORE_BODY, body)
+        asked = bodies.parse(_SCORE_BODY, body)
         return asked, read_trees(asked, service.settings)
 
-    def write(
-        reranker: Reranker,
-        asked: schemas.ScoreRequest,
-        lists: list[NBest],
-        scores: Scores,
-        tokens: int,
-    ) -> bytes:
-        return answers.score_answer(
-            request.state.request_id, reranker, lists, scores, asked, tokens
-        )
-
+    write = partial(answers.score_answer, request.state.request_id)
     return await _answer(request, service, timeout, _scoring(request, service, read, write))
 
 
@@ -106,14 +87,14 @@ async def validate(
     request: Request, service: Running, query: Options, timeout: Timeout = None
 ) -> Response:
     """What is in the lists and what is wrong with them; nothing is scored."""
-    check_media_type(request, "application/json", "text/plain")
+    bodies.check_media_type(request, "application/json", "text/plain")
+
+    def report(body: bytes, reranker: Reranker) -> bytes:
+        asked = bodies.parse_lists(body, bodies.media_type(request), query)
+        return _report(asked, reranker, service)
 
     async def job(body: bytes, reranker: Reranker, deadline: float) -> bytes:
-        def report() -> bytes:
-            asked = parse_lists(body, media_type(request), query)
-            return _report(asked, reranker, service)
-
-        return await service.in_thread(report)
+        return await service.in_thread(lambda: report(body, reranker))
 
     return await _answer(request, service, timeout, job)
 
@@ -125,9 +106,9 @@ async def _answer(request: Request, service: Service, timeout: float | None, job
     deadline = request.state.arrived + seconds
     try:
         with service.visit() as reranker:
-            body = await read_body(request, settings, deadline)
-            content = await while_awaited(request, job(body, reranker, deadline), deadline)
-    except ClientGone:
+            body = await bodies.read_body(request, settings, deadline)
+            content = await bodies.while_awaited(request, job(body, reranker, deadline), deadline)
+    except bodies.ClientGone:
         service.metrics.dropped.labels("disconnect").inc()
         return Response(status_code=499)  # for the log; nobody reads it
     except ServiceError as error:
@@ -141,37 +122,28 @@ def _scoring(
     request: Request,
     service: Service,
     read: Callable[[bytes], tuple[Asked, list[NBest]]],
-    write: Callable[[Reranker, Asked, list[NBest], Scores, int], bytes],
+    write: Callable[[Reranker, list[NBest], Scores, Asked, int], bytes],
 ) -> Job:
-    """Reading and writing take a while, so they leave the event loop."""
+    """Reads a body, scores its lists and writes the answer, all outside of the event loop."""
 
     async def job(body: bytes, reranker: Reranker, deadline: float) -> bytes:
         asked, lists = await service.in_thread(lambda: read(body))
-        details: dict[str, Any] = request.state.details
-        details["sentences"] = len(lists)
-        details["candidates"] = sum(len(nbest.candidates) for nbest in lists)
-        details["rejected"] = sum(len(nbest.rejected) for nbest in lists)
+        request.state.details.update(
+            sentences=len(lists),
+            candidates=sum(len(nbest.candidates) for nbest in lists),
+            rejected=sum(len(nbest.rejected) for nbest in lists),
+        )
         if service.settings.log_text:
-            details["text"] = body[:2000].decode("utf-8", "replace")
+            request.state.details["text"] = body[:2000].decode("utf-8", "replace")
         token_scores = getattr(asked, "return_token_scores", False)
         scores, tokens = await service.score(reranker, lists, deadline, token_scores)
-        return await service.in_thread(lambda: write(reranker, asked, lists, scores, tokens))
+        return await service.in_thread(lambda: write(reranker, lists, scores, asked, tokens))
 
     return job
 
 
 def _report(asked: schemas.AnyRequest, reranker: Reranker, service: Service) -> bytes:
     report = Report()
-    unknown: dict[str, Counter[str]] = defaultdict(Counter)
     lists = read_lists(asked, service.settings, lambda _: None, report.files.append)
-    for nbest in lists:
-        report.add(nbest)
-        words = nbest.candidates[0].words if nbest.candidates else []
-        for member in reranker.members:
-            unknown[member.name].update(filter(member.vocabulary.is_unknown, words))
-    for member in reranker.members:
-        words_of = unknown[member.name]
-        report.unknown_words[member.name] = words_of.total()
-        frequent = [word for word, _ in words_of.most_common(SHOWN_WORDS)]
-        report.frequent_unknown_words[member.name] = frequent
+    report.count(lists, {member.name: member.vocabulary.is_unknown for member in reranker.members})
     return JSONResponse(asdict(report)).body  # type: ignore[return-value]

@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import argparse
 import json
-from collections import Counter, defaultdict
 from collections.abc import Callable
 from dataclasses import asdict
 
 import reranker.commands.nbest_files as nbest_arguments
 from reranker.checkpoints.ensemble_file import named_models
 from reranker.files.output import open_whole
-from reranker.nbest.report import SHOWN_WORDS, Report
+from reranker.nbest.report import Report
 
 EXAMPLES = """examples:
   rerank validate parses.txt.gz
@@ -35,19 +34,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     """Print the report; returns the exit code."""
-    knows = _vocabularies(arguments.models) if arguments.models else {}
+    is_unknown = _vocabularies(arguments.models) if arguments.models else {}
     report = Report()
-    unknown: dict[str, Counter[str]] = defaultdict(Counter)
-    lists = nbest_arguments.open_lists(arguments, describe=report.files.append)
-    for nbest in lists:
-        report.add(nbest)
-        words = nbest.candidates[0].words if nbest.candidates else []
-        for name, is_unknown in knows.items():
-            unknown[name].update(word for word in words if is_unknown(word))
-    for name in knows:
-        report.unknown_words[name] = unknown[name].total()
-        frequent = unknown[name].most_common(SHOWN_WORDS)
-        report.frequent_unknown_words[name] = [word for word, _ in frequent]
+    report.count(nbest_arguments.open_lists(arguments, describe=report.files.append), is_unknown)
     text = json.dumps(asdict(report), ensure_ascii=False, indent=2) if arguments.json else None
     with open_whole(None) as out:
         out.write((report.format() if text is None else text) + "\n")

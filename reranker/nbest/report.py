@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections import Counter
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -34,6 +36,21 @@ class Report:
     unknown_words: dict[str, int] = field(default_factory=dict)
     """By checkpoint, words of the sentences that it does not know."""
     frequent_unknown_words: dict[str, list[str]] = field(default_factory=dict)
+
+    def count(
+        self, lists: Iterable[NBest], is_unknown: Mapping[str, Callable[[str], bool]]
+    ) -> None:
+        """Add lists; ``is_unknown`` has for each checkpoint which words it does not know."""
+        unknown: dict[str, Counter[str]] = {name: Counter() for name in is_unknown}
+        for nbest in lists:
+            self.add(nbest)
+            words = nbest.candidates[0].words if nbest.candidates else []
+            for name, is_unknown_word in is_unknown.items():
+                unknown[name].update(filter(is_unknown_word, words))
+        for name, counts in unknown.items():
+            frequent = counts.most_common(SHOWN_WORDS)
+            self.unknown_words[name] = counts.total()
+            self.frequent_unknown_words[name] = [word for word, _ in frequent]
 
     def add(self, nbest: NBest) -> None:
         """Add a list to the self."""

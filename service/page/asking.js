@@ -1,4 +1,4 @@
-// From a pasted text, a file or the example to the server's answer, and what to say if there is
+// From a pasted text, a file or the example to the server's answer, or to a message if there is
 // none.
 
 import { byId, element } from "./elements.js";
@@ -9,11 +9,11 @@ const RETRY_INFO_AFTER = 2_000; // milliseconds, while the server loads its mode
 let key = "";
 let limits = {}; // as GET /info gives them
 let isSum = true; // whether log-probabilities are summed over models or averaged
-let request = null; // the AbortController of the one under way
+let request = null; // the AbortController of the current request
 
 /**
- * Take care of everything the user can ask with. `show(answer, name, models)` is called with each
- * answer, the name of what was asked and the number of models its log-probabilities are sums of.
+ * Set up the form, file choice and drag and drop. `show(answer, name, models)` is called with each
+ * answer, the name of its source and the number of models its log-probabilities are sums of.
  */
 export function startAsking(show) {
   const ask = (text, name) => send(text, name, show);
@@ -38,7 +38,7 @@ export function startAsking(show) {
   byId("use-key").addEventListener("click", useKey);
   byId("key").addEventListener("keydown", (event) => {
     if (event.key !== "Enter") return;
-    event.preventDefault(); // the form's own button is another
+    event.preventDefault(); // Enter would submit the form
     useKey();
   });
   takeFiles(async (file) => {
@@ -94,8 +94,8 @@ async function send(text, name, show) {
       beam: Number(byId("beam").value),
     };
     const answer = await rerank(asked, limits, key, mine.signal);
-    if (request !== mine) return; // another was asked meanwhile
-    if (!answer.sentences.length) say("The list holds no sentences.");
+    if (request !== mine) return; // a newer request has replaced it
+    if (!answer.sentences.length) say("The list contains no sentences.");
     else show(answer, name, isSum ? answer.models.length : 1);
   } catch (error) {
     if (error.name !== "AbortError") report(error);
@@ -149,7 +149,7 @@ function showProgress() {
   byId("submit").disabled = true;
   return () => {
     clearInterval(clock);
-    if (request) return; // another one has begun
+    if (request) return; // a newer request is running
     byId("progress").hidden = true;
     byId("submit").disabled = false;
   };
@@ -157,7 +157,7 @@ function showProgress() {
 
 function report(error) {
   if (error.status === 401) askForKey();
-  const wait = error.retryAfter ? ` It asks to wait ${error.retryAfter} s.` : "";
+  const wait = error.retryAfter ? ` Try again in ${error.retryAfter} s.` : "";
   say(error.status === undefined ? `The answer cannot be shown: ${error.message}` : error.message + wait);
 }
 

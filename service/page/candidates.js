@@ -8,22 +8,22 @@ export class Candidates {
   #list;
   #entries = new Map(); // by the candidate's index
 
-  /** `choose(index)` is called when the user goes to a candidate. */
+  /** `choose(index)` is called when the user selects a candidate. */
   constructor(choose) {
     this.#list = new ChoiceList(byId("candidates"), choose);
   }
 
-  /** Begin with another sentence's candidates; `show` puts them in order. */
+  /** Switch to another sentence's candidates; `show` puts them in order. */
   open(candidates) {
-    this.#entries = new Map(candidates.map((one) => [one.index, entryOf(one)]));
+    this.#entries = new Map(candidates.map((candidate) => [candidate.index, entryOf(candidate)]));
     byId("candidates-scroll").scrollTop = 0;
   }
 
   /** Show what `rank` returned. */
   show({ ranking, rejected }) {
-    const entries = ranking.map((one, place) => {
-      const entry = this.#entries.get(one.index);
-      fill(entry, one, place, ranking[0].score);
+    const entries = ranking.map((ranked, place) => {
+      const entry = this.#entries.get(ranked.index);
+      fill(entry, ranked, place, ranking[0].score);
       return entry;
     });
     byId("candidates-scroll").hidden = entries.length === 0;
@@ -31,7 +31,7 @@ export class Candidates {
     showRejected(rejected);
   }
 
-  /** Mark the candidate that is looked at. */
+  /** Mark the selected candidate. */
   activate(index, isFollowed) {
     this.#list.activate(index, isFollowed);
   }
@@ -39,7 +39,7 @@ export class Candidates {
 
 function entryOf(candidate) {
   const { index, perplexity, parser_score: parserScore, repaired } = candidate;
-  const badge = repaired ? [" ", element("span", { class: "badge" }, "mended")] : [];
+  const badge = repaired ? [" ", element("span", { class: "badge" }, "repaired")] : [];
   return option(
     "candidate",
     index,
@@ -61,17 +61,17 @@ function fill(entry, { candidate, score, duplicateOf }, place, bestScore) {
   scoreCell.title = score;
   behindCell.textContent = behind === 0 ? "0" : behind.toFixed(2);
   entry.classList.toggle("duplicate", isDuplicate);
-  entry.title = isDuplicate ? `To the models the same as the ${parsers(duplicateOf)}` : "";
-  const said = [
+  entry.title = isDuplicate ? `The models read the same tokens as in the ${parsers(duplicateOf)}` : "";
+  const parts = [
     isDuplicate ? `same as the ${parsers(duplicateOf)}` : `${place + 1}`,
     `the ${parsers(candidate.index)}`,
-    candidate.repaired && "mended",
+    candidate.repaired && "repaired",
     `score ${score.toFixed(2)}`,
     `${behind.toFixed(2)} behind the best`,
     `perplexity ${shortNumber(candidate.perplexity)}`,
     candidate.parser_score !== null && `parser score ${candidate.parser_score.toFixed(1)}`,
   ];
-  entry.setAttribute("aria-label", said.filter(Boolean).join(", "));
+  entry.setAttribute("aria-label", parts.filter(Boolean).join(", "));
 }
 
 function showRejected(rejected) {
@@ -81,7 +81,7 @@ function showRejected(rejected) {
   byId("rejected-list").replaceChildren(
     ...rejected.map(({ index, code, message }) => {
       const reason =
-        code === "no-score" ? "The parser gave no score: it counts at weight 1 only." : message;
+        code === "no-score" ? "It has no parser score, so it is ranked at weight 1 only." : message;
       const place = element("b", {}, ordinal(index));
       return element("li", {}, place, ` ${reason} `, element("code", {}, code));
     }),

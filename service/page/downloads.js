@@ -1,4 +1,4 @@
-// What can be taken away: the formats of `rerank --output ranked` and `--output best`.
+// Files to save, in the formats of `rerank --output ranked` and `--output best`.
 
 import { element } from "./elements.js";
 
@@ -35,7 +35,7 @@ export function rankedLine(sentence, order, sourceName) {
   });
 }
 
-/** The best tree, or what stands in for it. */
+/** The best tree, or the fallback. */
 export function bestTree(sentence, order) {
   return order.best ? order.best.candidate.tree : (sentence.fallback ?? "(TOP )");
 }
@@ -48,6 +48,6 @@ export function save(lines, name, type) {
   document.body.append(link);
   link.click();
   link.remove();
-  // Not at once: some browsers read it only after the click is over.
+  // Some browsers read it only after the click.
   setTimeout(() => URL.revokeObjectURL(address), 60_000);
 }

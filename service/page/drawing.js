@@ -18,7 +18,7 @@ export function draw(tree, size, marked, otherTags, description) {
     role: "img",
     "aria-label": description,
   });
-  // Marked branches last, so that they lie above the others.
+  // Marked branches last, so that they are drawn over the others.
   for (const node of tree.nodes) if (!marked.has(node)) picture.append(branches(node, "branch"));
   for (const node of tree.nodes) if (marked.has(node)) picture.append(branches(node, "branch own"));
   for (const node of tree.nodes) picture.append(label(node, marked.has(node)));

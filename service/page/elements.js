@@ -1,4 +1,4 @@
-// Making DOM nodes. Text always goes in as text, never as markup: what is shown comes from files.
+// Making DOM nodes. Text is inserted as text, never as markup: it comes from files.
 
 const SVG = "http://www.w3.org/2000/svg";
 

@@ -1,8 +1,8 @@
-// Where the nodes of trees go. Words stand in a row at the bottom, a constituent one level above
-// its highest child and over the middle of its children. Trees of the same sentence share their
-// columns, so that the same word stands at the same place in all of them.
+// Positions of the nodes of trees. Words are in a row at the bottom, a constituent is one level above
+// its highest child and centred over its children. Trees of a sentence share their columns, so that
+// a word has the same position in all of them.
 
-// As page.css sets .word, .label and .tag.
+// As in page.css for .word, .label and .tag.
 const FONTS = {
   word: ["15.5px", "--serif"],
   label: ["600 11.5px", "--sans"],
@@ -30,7 +30,7 @@ export function widthOf(text, font) {
   return measured.get(key);
 }
 
-/** Gives every node of the trees its x and y; returns the size all of them need. */
+/** Give every node of the trees its x and y; returns the size needed for all of them. */
 export function layOut(trees) {
   const count = Math.max(...trees.map((tree) => tree.leaves.length));
   const columns = new Array(count).fill(0);
@@ -56,7 +56,7 @@ export function layOut(trees) {
       leaf.x = (edges[leaf.start] + edges[leaf.end]) / 2;
       leaf.y = bottom;
     }
-    // Children come after their parents, so from the end.
+    // Backwards: children come after their parents.
     for (const node of tree.nodes.toReversed()) settle(node, edges, bottom);
   }
   return { width: edges[count] + MARGIN, height: bottom + LEAF_HEIGHT + MARGIN, edges };

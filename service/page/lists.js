@@ -1,5 +1,5 @@
-// The two lists one walks with the arrow keys: sentences, and candidates of the chosen sentence.
-// The list keeps the focus and names its active entry, so that entries can move under it.
+// The lists of sentences and of candidates, with keyboard navigation. The list keeps the focus and
+// names its active entry, so that entries can be reordered.
 
 import { element } from "./elements.js";
 
@@ -19,7 +19,7 @@ export class ChoiceList {
 
   /** `choose(key)` is called when the user makes the entry with that data-key active. */
   constructor(list, choose) {
-    // It scrolls in its parent, below what stands before it there.
+    // Its parent scrolls, which may have a header above it.
     this.#list = list;
     this.#choose = choose;
     list.addEventListener("keydown", (event) => this.#move(event));
@@ -29,7 +29,7 @@ export class ChoiceList {
     });
   }
 
-  /** Put these entries in, in this order; those that are there already only move. */
+  /** Show these entries in this order. */
   show(entries) {
     const now = this.#list.children;
     if (now.length === entries.length && entries.every((one, place) => now[place] === one)) return;

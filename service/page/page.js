@@ -1,4 +1,4 @@
-// The page: what came back and what of it is looked at.
+// The page: the answer, and which sentence and candidates of it are shown.
 
 import { startAsking } from "./asking.js";
 import { Candidates } from "./candidates.js";
@@ -10,7 +10,7 @@ import { Reading } from "./reading.js";
 import { isWord } from "./trees.js";
 import { minus, ordinal, parsers, shortNumber, signed } from "./wording.js";
 
-const LONG = 150; // characters of a sentence that is set smaller
+const LONG = 150; // characters; longer sentences are set smaller
 
 const state = {
   sourceName: "",
@@ -18,7 +18,7 @@ const state = {
   sentences: [], // as the server gave them, and `candidates`, in the parser's order, and `words`
   orders: [], // for each sentence, rank() at the present weight
   weight: 1,
-  current: 0, // which sentence is looked at
+  current: 0, // which sentence is shown
   compared: null, // index of the candidate compared with the best; null: the parser's first
 };
 
@@ -28,25 +28,25 @@ const sentenceList = new ChoiceList(byId("sentences"), openSentence);
 let sentenceEntries = [];
 
 function showAnswer(answer, name, models) {
-  const sentences = answer.sentences.map((one) => {
-    const ordered = [...one.ranking].sort((a, b) => a.index - b.index);
-    return { ...one, candidates: ordered, words: wordsOf(ordered, one.fallback) };
+  const sentences = answer.sentences.map((sentence) => {
+    const ordered = [...sentence.ranking].sort((a, b) => a.index - b.index);
+    return { ...sentence, candidates: ordered, words: wordsOf(ordered, sentence.fallback) };
   });
   Object.assign(state, { sourceName: name, models, sentences, weight: 1 });
   byId("weight").value = 1;
-  const isScored = (one) => one.candidates.some((candidate) => candidate.parser_score !== null);
-  const hasScores = sentences.some(isScored);
+  const all = sentences.flatMap((sentence) => sentence.candidates);
+  const hasScores = all.some((candidate) => candidate.parser_score !== null);
   byId("weight").disabled = !hasScores;
   byId("weight-ends").hidden = !hasScores;
   byId("weight-none").hidden = hasScores;
   byId("warnings").textContent = answer.warnings.join(" ");
   byId("warnings").hidden = !answer.warnings.length;
-  sentenceEntries = sentences.map((one, place) =>
+  sentenceEntries = sentences.map((sentence, place) =>
     option(
       "sentence",
       place,
-      element("span", { class: "id", title: one.id }, one.id),
-      element("span", { class: "text" }, one.words),
+      element("span", { class: "id", title: sentence.id }, sentence.id),
+      element("span", { class: "text" }, sentence.words),
       element("span", { class: "mark" }),
     ),
   );
@@ -65,9 +65,9 @@ function wordsOf([first], fallback) {
   return tokens.filter(isWord).join(" ");
 }
 
-/** Order every sentence anew: nothing is scored again. */
+/** Order the candidates of every sentence again; nothing is scored again. */
 function weigh() {
-  state.orders = state.sentences.map((one) => rank(one, state.weight));
+  state.orders = state.sentences.map((sentence) => rank(sentence, state.weight));
   byId("weight-value").textContent = state.weight.toFixed(2);
   let changed = 0;
   let failed = 0;
@@ -84,7 +84,7 @@ function weigh() {
   const count = state.sentences.length;
   byId("summary").textContent =
     `${state.sourceName}: ${count} ${count === 1 ? "sentence" : "sentences"}, ` +
-    `${changed || "none"} with another tree on top` +
+    `${changed || "none"} with a new best tree` +
     (failed ? `, ${failed} without a usable tree.` : ".");
 }
 
@@ -117,7 +117,7 @@ function showReading() {
   byId("sentence").classList.toggle("long", sentence.words.length > LONG);
   byId("verdict").textContent = verdict(sentence, order);
   const wanted = state.compared ?? sentence.candidates[0]?.index;
-  const other = order.ranking.find((one) => one.index === wanted && one !== order.best);
+  const other = order.ranking.find((ranked) => ranked.index === wanted && ranked !== order.best);
   const compared = other ?? order.runnerUp;
   reading.show({
     best: order.best && described(order.best, order),
@@ -126,29 +126,30 @@ function showReading() {
   });
 }
 
-function described(one, { best, ranking }) {
-  const name = parsers(one.index);
-  const perplexity = `perplexity ${shortNumber(one.candidate.perplexity)}`;
-  if (one === best) {
-    const details = `${perplexity}, score ${minus(one.score, 2)}`;
-    return { candidate: one.candidate, name: "best", title: `Best, the ${name}`, details };
+function described(ranked, { best, ranking }) {
+  const { candidate } = ranked;
+  const name = parsers(ranked.index);
+  const perplexity = `perplexity ${shortNumber(candidate.perplexity)}`;
+  if (ranked === best) {
+    const details = `${perplexity}, score ${minus(ranked.score, 2)}`;
+    return { candidate, name: "best", title: `Best, the ${name}`, details };
   }
-  const behind = best.score - one.score;
-  // A duplicate has the score of the one it repeats.
-  const counted = ranking.find(({ index }) => index === (one.duplicateOf ?? one.index));
+  const behind = best.score - ranked.score;
+  // A duplicate has the score of the candidate it repeats.
+  const counted = ranking.find(({ index }) => index === (ranked.duplicateOf ?? ranked.index));
   const lag =
     behind === 0
-      ? "as good as the best"
+      ? "tied with the best"
       : `${behind.toFixed(2)} nats behind${shares(counted.candidate, best.candidate)}`;
   const details = `${perplexity}, ${lag}`;
-  return { candidate: one.candidate, name, title: `The ${name}`, details };
+  return { candidate, name, title: `The ${name}`, details };
 }
 
-/** How models and parser each contribute to being behind, where both count. */
-function shares(one, best) {
+/** How much models and parser each contribute to the distance, if both count. */
+function shares(candidate, best) {
   if (state.weight === 1) return "";
-  const models = state.weight * (modelsScore(one) - modelsScore(best));
-  const parser = (1 - state.weight) * (one.parser_score - best.parser_score);
+  const models = state.weight * (modelsScore(candidate) - modelsScore(best));
+  const parser = (1 - state.weight) * (candidate.parser_score - best.parser_score);
   return ` (models ${signed(models, 2)}, parser ${signed(parser, 2)})`;
 }
 
@@ -156,25 +157,25 @@ function verdict(sentence, order) {
   const { best, margin, runnerUp } = order;
   if (!best) {
     const instead = bestTree(sentence, order);
-    return `No candidate of this sentence can be used. Its place is taken by ${instead}`;
+    return `No candidate of this sentence can be used. The output has ${instead} instead.`;
   }
   const start =
     best.index === 0
       ? "The parser’s first tree stays on top"
       : `The ${parsers(best.index)} tree comes out on top`;
   const lead = !runnerUp
-    ? ", and there is no other."
+    ? ", the only usable candidate."
     : margin === 0
       ? `; the ${ordinal(runnerUp.index)} scores the same.`
       : `, ${margin.toFixed(2)} nats ahead of the ${ordinal(runnerUp.index)}.`;
   const unknown = best.candidate.unknown_words;
   const words = unknown === 1 ? "One word is" : `${unknown} words are`;
-  return start + lead + (unknown ? ` ${words} new to the models.` : "");
+  return start + lead + (unknown ? ` ${words} unknown to the models.` : "");
 }
 
 let isWeighing = false;
 byId("weight").addEventListener("input", () => {
-  if (isWeighing) return; // once for every frame is enough
+  if (isWeighing) return; // once per frame is enough
   isWeighing = true;
   requestAnimationFrame(() => {
     isWeighing = false;
@@ -189,13 +190,13 @@ byId("again").addEventListener("click", () => {
   byId("nbest").focus();
 });
 byId("save-ranked").addEventListener("click", () => {
-  const lines = state.sentences.map((one, place) =>
-    rankedLine(one, state.orders[place], state.sourceName),
+  const lines = state.sentences.map((sentence, place) =>
+    rankedLine(sentence, state.orders[place], state.sourceName),
   );
   save(lines, "ranked.jsonl", "application/jsonl");
 });
 byId("save-trees").addEventListener("click", () => {
-  const lines = state.sentences.map((one, place) => bestTree(one, state.orders[place]));
+  const lines = state.sentences.map((sentence, place) => bestTree(sentence, state.orders[place]));
   save(lines, "best.txt", "text/plain");
 });
 

@@ -1,7 +1,8 @@
-// Scores -> the order of a sentence's candidates under a weight, as reranker/ranking.py has it.
-// The server scores once; everything here is arithmetic on what it sent.
+// Scores -> the order of a sentence's candidates at a weight. The server scores once; the slider
+// then works without it, so this repeats rank() of reranker/ranking.py. A test holds the two equal
+// to the last bit: tests/service/test_page_ranking.py.
 
-const NO_SCORE = "no parser score to mix with; use --lm-weight 1";
+const NO_SCORE = "no parser score to mix with";
 
 /** Rounded to 4 decimals as Python's round() does it: to the nearest, exact halves to even. */
 export function rounded(value) {
@@ -22,26 +23,22 @@ export function rounded(value) {
 export function rank(sentence, weight) {
   const rejected = [...sentence.rejected];
   const usable = [];
-  for (const one of sentence.candidates) {
-    if (weight < 1 && one.parser_score === null) {
-      rejected.push({ index: one.index, code: "no-score", message: NO_SCORE });
+  for (const candidate of sentence.candidates) {
+    if (weight < 1 && candidate.parser_score === null) {
+      rejected.push({ index: candidate.index, code: "no-score", message: NO_SCORE });
     } else {
-      usable.push(one);
+      usable.push(candidate);
     }
   }
-  const own = new Map(usable.map((one) => [one.index, mixed(one, weight)]));
-  const ranking = usable.map((one) => {
-    const isDuplicate = own.has(one.duplicate_of);
-    return {
-      candidate: one,
-      index: one.index,
-      score: own.get(isDuplicate ? one.duplicate_of : one.index),
-      duplicateOf: isDuplicate ? one.duplicate_of : null,
-    };
+  const scores = new Map(usable.map((candidate) => [candidate.index, mixed(candidate, weight)]));
+  const ranking = usable.map((candidate) => {
+    const duplicateOf = scores.has(candidate.duplicate_of) ? candidate.duplicate_of : null;
+    const { index } = candidate;
+    return { candidate, index, score: scores.get(duplicateOf ?? index), duplicateOf };
   });
   ranking.sort((a, b) => b.score - a.score || a.index - b.index);
   rejected.sort((a, b) => a.index - b.index);
-  const runnerUp = ranking.slice(1).find((one) => one.duplicateOf === null) ?? null;
+  const runnerUp = ranking.slice(1).find((ranked) => ranked.duplicateOf === null) ?? null;
   return {
     ranking,
     rejected,
@@ -51,11 +48,11 @@ export function rank(sentence, weight) {
   };
 }
 
-/** What the models say of a candidate: the server's score for weight 1, which may be tuned. */
-export const modelsScore = (one) => one.relevance_score ?? -one.nll;
+/** The models' part of the score: the server's score at weight 1, which may be tuned. */
+export const modelsScore = (candidate) => candidate.relevance_score ?? -candidate.nll;
 
-function mixed(one, weight) {
-  let score = weight * modelsScore(one);
-  if (weight < 1) score += (1 - weight) * one.parser_score;
+function mixed(candidate, weight) {
+  let score = weight * modelsScore(candidate);
+  if (weight < 1) score += (1 - weight) * candidate.parser_score;
   return rounded(score);
 }

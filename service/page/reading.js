@@ -8,18 +8,18 @@ import { constituentsMissingIn, treeOf } from "./trees.js";
 
 const SMALLEST = 0.72; // a tree shrinks to this before it scrolls
 const SIDES = ["chosen", "other"];
-const GAP = 10; // half of what is between two trees side by side, and their frames, in pixels
+const GAP = 10; // pixels: half the space between two trees side by side, frames included
 
-/** What the right-hand part of the page shows: the best candidate and another one. */
+/** The right-hand side of the page: the best candidate beside another one. */
 export class Reading {
-  #shown = []; // the candidates that are drawn, so that they are drawn once
+  #shown = []; // the candidates on the screen, so that they are not drawn again
   #size = null;
   #drawn = []; // the trees on the screen, the best one first
   #trees = new WeakMap(); // candidate -> its tree
   #rows = []; // of the strip, in the same order
   #models = 1;
   #pointed = [];
-  #isStacked = null; // one tree above the other: as the user wants it, or null
+  #isStacked = null; // the user's choice; null: as the trees fit
 
   constructor() {
     const canvases = SIDES.map((side) => byId(`${side}-canvas`));
@@ -100,7 +100,7 @@ export class Reading {
     performance.measure("draw", "draw-begins");
   }
 
-  // Side by side where both fit so, and as large as they fit.
+  // Side by side if both fit, as large as possible.
   #fit() {
     if (!this.#size) return;
     const half = byId("trees").clientWidth / 2 - GAP;
@@ -112,7 +112,7 @@ export class Reading {
       const canvas = byId(`${SIDES[place]}-canvas`);
       if (!canvas.clientWidth) return;
       const { width } = this.#size;
-      // Side by side words stand at one height; a lower tree has room above it.
+      // Words are at the same height side by side, so a lower tree has space above it.
       const unused = isStacked ? (highest - tree.root.height) * LEVEL : 0;
       const height = this.#size.height - unused;
       const fitting = canvas.clientWidth / width;
@@ -133,7 +133,7 @@ export class Reading {
     for (const side of SIDES) byId(`${side}-canvas`).scrollLeft = target;
   }
 
-  // Say what a token costs and show where in the tree it is.
+  // Show the cost of a token and where it is in the tree.
   #pointAtToken(row, token) {
     const node = [...row.tree.nodes, ...row.tree.leaves].find(
       (one) => one.opening === token.place || one.closing === token.place,
@@ -141,7 +141,7 @@ export class Reading {
     this.#point(row, token.text, token.surprisal, node ? [node] : []);
   }
 
-  // Say what a constituent's brackets cost, or a word, and show which words it spans.
+  // Show the cost of a constituent's brackets, or of a word, and the words it spans.
   #pointAtNode(place, target) {
     const row = this.#rows[place];
     const drawn = target.closest("g");
@@ -160,7 +160,7 @@ export class Reading {
     for (const drawn of this.#pointed) drawn.classList.add("pointed");
     const readout = byId("readout");
     if (!row) {
-      readout.textContent = "Point at a token or a label to see what it costs.";
+      readout.textContent = "Point at a token or label to see its cost.";
       return;
     }
     const each = this.#models > 1 ? `, ${(surprisal / this.#models).toFixed(2)} per model` : "";

@@ -1,6 +1,6 @@
 // Talking to the service.
 
-/** What went wrong, in words for the user; `status` is 0 if there was no answer. */
+/** What went wrong, in words for the user; `status` is 0 without an answer. */
 export class ServerError extends Error {
   constructor(status, message, retryAfter = null) {
     super(message);
@@ -18,7 +18,7 @@ export const getExample = async (key) => (await call("page/example.txt", key)).t
 /**
  * Scores for an n-best text in any dialect, with trees and token scores, at weight 1.
  *
- * `tokens` are the sentences, one a line, or ""; `beam` matters to OpenNMT's format. `limits` are
+ * `tokens` are the sentences, one per line, or ""; `beam` is for OpenNMT's format. `limits` are
  * those of getInfo. Raises ServerError.
  */
 export async function rerank({ nbest, tokens, format, beam }, limits, key, signal) {
@@ -34,9 +34,9 @@ export async function rerank({ nbest, tokens, format, beam }, limits, key, signa
   });
   const bytes = new Blob([body]).size;
   if (bytes > limits.max_body_bytes) {
-    // A server that refuses a body may hang up before we can read why.
+    // A server that refuses a body may close the connection before we can read why.
     const [size, most] = [bytes, limits.max_body_bytes].map(megabytes);
-    throw new ServerError(413, `The text has ${size} MB; this server takes ${most} at once.`);
+    throw new ServerError(413, `The text has ${size} MB; this server accepts at most ${most} MB.`);
   }
   const headers = { "Content-Type": "application/json" };
   if (limits.max_request_seconds) headers["X-Request-Timeout"] = limits.max_request_seconds;
@@ -51,19 +51,19 @@ async function call(path, key, options = {}) {
     response = await fetch(path, { ...options, headers, credentials: "same-origin" });
   } catch (error) {
     if (error.name === "AbortError") throw error;
-    throw new ServerError(0, "The server does not answer. Is it still running?");
+    throw new ServerError(0, "The server does not respond. Is it still running?");
   }
   if (response.ok) return response;
   throw new ServerError(
     response.status,
-    sentence(response, await saidError(response)),
+    sentence(response, await errorOf(response)),
     Number(response.headers.get("Retry-After")) || null,
   );
 }
 
 const megabytes = (bytes) => (bytes / 1e6).toFixed(1);
 
-async function saidError(response) {
+async function errorOf(response) {
   try {
     return (await response.json()).error ?? {};
   } catch {
@@ -73,12 +73,12 @@ async function saidError(response) {
 
 function sentence(response, error) {
   const meaning = {
-    401: "This server wants an API key",
+    401: "This server requires an API key",
     413: "The text is too large for this server",
     422: "The server cannot use this text",
-    429: "The server is busy, try again in a moment",
-    503: "The server is not ready, try again in a moment",
-    504: "The server could not answer in time, try fewer sentences",
+    429: "The server is busy; try again in a moment",
+    503: "The server is not ready; try again in a moment",
+    504: "The server could not answer in time; try fewer sentences",
   }[response.status];
   const start = meaning ?? `The server answered with an error (${response.status})`;
   const reference = error.request_id ? ` (request ${error.request_id})` : "";

@@ -1,5 +1,4 @@
-// The heat strip: what every token of two trees costs, word under word, and where one tree gains
-// on the other.
+// The heat strip: the cost of every token of two trees, aligned by word, and the difference.
 
 import { element } from "./elements.js";
 import { isClosing, isOpening } from "./trees.js";
@@ -30,7 +29,7 @@ export function byWord(candidate, words) {
   return columns;
 }
 
-/** For every column how many nats the second tree costs more than the first. */
+/** For every column, how many nats more the second tree costs than the first. */
 export function gains(first, second) {
   return first.map((tokens, column) => total(second[column]) - total(tokens));
 }
@@ -80,7 +79,7 @@ function chip(row, token, models, onPoint) {
       class: `chip heat${shade(token.surprisal, models)} ${isBracket ? "bracket" : "spoken"}`,
       "aria-label": `${token.text}, ${token.surprisal.toFixed(2)} nats`,
     },
-    // Which bracket closes is seen from what is open, and said when pointed at.
+    // The label of a closing bracket is clear from the tree, and shown when pointed at.
     isClosing(token.text) ? ")" : token.text,
   );
   button.addEventListener("pointerenter", () => onPoint(row, token));
@@ -106,7 +105,7 @@ function gainLine(rows, values) {
 const head = (name, className) => element("th", { scope: "row", class: className }, name);
 const sumCell = (text) => element("td", { class: "sum" }, text);
 
-/** Arrow keys walk through the tokens of a strip, Home and End to the ends of a row. */
+/** Arrow keys move through the tokens of a strip, Home and End to the ends of a row. */
 export function onStripKey(event) {
   const current = event.target.closest?.("button.chip");
   if (!current) return;

@@ -1,4 +1,4 @@
-// Tokens -> trees to draw, and what two trees of the same words have in common.
+// Tokens -> trees to draw, and the constituents that only one of two trees has.
 
 const PRETERMINAL = /\(\s*([^()\s]+)\s+((?:[^()\s\\]|\\[()]?)+)\s*\)/g;
 const TRACE = "-NONE-";

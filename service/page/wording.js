@@ -19,7 +19,7 @@ export function signed(value, digits) {
   return Number(text) === 0 ? text : (value < 0 ? "\u2212" : "+") + text;
 }
 
-/** A perplexity; null is one beyond every number. */
+/** A perplexity; null: too large for a number. */
 export function shortNumber(value) {
   if (value === null) return "∞";
   if (value >= 1e6) return value.toExponential(1).replace("+", "");

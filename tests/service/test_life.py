@@ -83,7 +83,7 @@ def test_crash_of_the_worker(crashing: Server, word: str, error: str) -> None:
         assert fatal.result().status_code == 503
         assert fatal.result().json()["error"]["code"] == "worker-crashed"
         assert "retry-after" in fatal.result().headers
-        crashing.logged("the scoring thread crashed and is started anew", error=error)
+        crashing.logged("the scoring thread crashed and is restarted", error=error)
         assert restarts(client) == before + 1
         assert client.get("/health/ready").status_code == 200
 

@@ -55,7 +55,7 @@ def test_a_wrong_value_is_named(flags: list[str], message: str) -> None:
 
 def test_a_wrong_file_is_named(tmp_path: Path) -> None:
     file = tmp_path / "wrong.toml"
-    for text, message in (("port = ", "not TOML"), ("prot = 1", "setting prot: ")):
+    for text, message in (("port = ", "invalid TOML"), ("prot = 1", "setting prot: ")):
         file.write_text(text)
         with pytest.raises(InputError, match=message):
             from_flags("--config", str(file))
