@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterable
+from functools import partial
 from pathlib import Path
 
 import torch
@@ -28,43 +29,30 @@ class Metrics:
     def __init__(self) -> None:
         registry = self._registry = CollectorRegistry()
         ProcessCollector(registry=registry)
-
-        def counter(name: str, text: str, *labels: str) -> Counter:
-            return Counter(f"rerank_{name}", text, labels, registry=registry)
-
-        def gauge(name: str, text: str) -> Gauge:
-            return Gauge(f"rerank_{name}", text, registry=registry)
-
-        def histogram(name: str, text: str, buckets: Iterable[float], *labels: str) -> Histogram:
-            return Histogram(
-                f"rerank_{name}", text, labels, registry=registry, buckets=tuple(buckets)
-            )
-
-        self.requests = counter("requests", "Requests answered", "path", "method", "status")
-        self.latency = histogram("request_seconds", "Time from arrival to answer", _SECONDS, "path")
+        counter = partial(Counter, namespace="rerank", registry=registry)
+        gauge = partial(Gauge, namespace="rerank", registry=registry)
+        histogram = partial(Histogram, namespace="rerank", registry=registry, buckets=_SECONDS)
+        self.requests = counter("requests", "Requests answered", ("path", "method", "status"))
+        self.latency = histogram("request_seconds", "Time from arrival to answer", ("path",))
         self.in_flight = gauge("requests_in_flight", "Requests accepted and not yet answered")
-        self.dropped = counter(
-            "dropped", "Requests cancelled by their client or deadline", "reason"
-        )
+        self.dropped = counter("dropped", "Requests cancelled by client or deadline", ("reason",))
         self.queue_requests = gauge("queue_requests", "Requests waiting for the device")
         self.queue_tokens = gauge("queue_tokens", "Tokens waiting for the device")
-        self.queue_wait = histogram("queue_wait_seconds", "Time waiting for the device", _SECONDS)
-        self.batch_tokens = histogram("batch_tokens", "Tokens scored in one call", _TOKENS)
+        self.queue_wait = histogram("queue_wait_seconds", "Time waiting for the device")
+        self.batch_tokens = histogram("batch_tokens", "Tokens scored in one call", buckets=_TOKENS)
         self.batch_requests = histogram(
-            "batch_requests", "Requests scored in one call", (1, 2, 4, 8, 16, 32, 64, 128)
+            "batch_requests", "Requests scored in one call", buckets=(1, 2, 4, 8, 16, 32, 64, 128)
         )
-        self.scoring = histogram("scoring_seconds", "Time of one scoring call", _SECONDS)
+        self.scoring = histogram("scoring_seconds", "Time of one scoring call")
         self.sentences = counter("sentences", "Sentences ranked")
         self.candidates = counter("candidates", "Candidates ranked")
-        self.rejected = counter("rejected", "Candidates rejected", "code")
+        self.rejected = counter("rejected", "Candidates rejected", ("code",))
         self.words = counter("words", "Words in ranked sentences")
         self.unknown_words = counter("unknown_words", "Words unknown to a model")
         self.worker_restarts = counter("worker_restarts", "Crashes of the scoring thread")
         self.memory_retries = counter("memory_retries", "Batches halved for lack of memory")
-        self.reloads = counter("model_reloads", "Attempts to reload the models", "result")
-        self.device_memory = gauge(
-            "device_memory_bytes", "GPU memory in use; on a CPU, process memory"
-        )
+        self.reloads = counter("model_reloads", "Attempts to reload the models", ("result",))
+        self.device_memory = gauge("device_memory_bytes", "Memory in use on GPUs, else in RAM")
 
     def watch_device(self, device: str) -> None:
         """Report the memory of this device, or of several with commas between."""

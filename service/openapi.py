@@ -12,7 +12,6 @@ from pydantic import BaseModel
 from pydantic.json_schema import models_json_schema
 
 from reranker.service import schemas
-from reranker.service.keys import OPEN_PATHS
 
 _REFERENCE = "#/components/schemas/{model}"
 _FORMS = (
@@ -35,19 +34,17 @@ _ERRORS = {
     504: "the deadline has passed",
 }
 _BODY_ERRORS = (400, 401, 408, 413, 415, 422, 429, 503, 504)
-_TEXT_EXAMPLE = schemas.TextRequest.model_json_schema()["examples"][0]["nbest"]
 
 
-def _route(answer: Any, errors: tuple[int, ...], content: Any = None) -> dict[str, Any]:
-    """Arguments of ``app.get`` or ``app.post``."""
+def _route(answer: Any, errors: tuple[int, ...], **extra: Any) -> dict[str, Any]:
+    """Arguments of ``app.get`` or ``app.post``; ``extra`` is added to the path's description."""
     responses: dict[int, Any] = {200: {"model": answer}}
     for status in errors:
         responses[status] = {"model": schemas.ErrorAnswer, "description": _ERRORS[status]}
-    body = {"requestBody": {"required": True, "content": content}} if content else {}
-    return {"response_model": None, "responses": responses, "openapi_extra": body}
+    return {"response_model": None, "responses": responses, "openapi_extra": extra}
 
 
-def _json_body(*models: type[BaseModel]) -> dict[str, Any]:
+def _body(*models: type[BaseModel]) -> dict[str, Any]:
     references = [{"$ref": _REFERENCE.format(model=model.__name__)} for model in models]
     examples = {
         str(model.model_config.get("title", model.__name__)): {"value": example}
@@ -55,24 +52,23 @@ def _json_body(*models: type[BaseModel]) -> dict[str, Any]:
         for example in model.model_json_schema()["examples"]
     }
     schema = references[0] if len(references) == 1 else {"anyOf": references}
-    return {"application/json": {"schema": schema, "examples": examples}}
+    content = {"application/json": {"schema": schema, "examples": examples}}
+    return {"required": True, "content": content}
 
 
-def _text_body() -> dict[str, Any]:
-    schema = {"type": "string", "minLength": 1}
-    return {"text/plain": {"schema": schema, "example": _TEXT_EXAMPLE}}
-
-
-_LISTS = _json_body(*_FORMS) | _text_body()
-RERANK = _route(
-    schemas.RerankAnswer | schemas.DocumentsAnswer | list[schemas.TextResult], _BODY_ERRORS, _LISTS
-)
-VALIDATE = _route(schemas.ValidateAnswer, _BODY_ERRORS, _LISTS)
-SCORE = _route(schemas.ScoreAnswer, _BODY_ERRORS, _json_body(schemas.ScoreRequest))
+_LISTS = _body(*_FORMS)
+_LISTS["content"]["text/plain"] = {
+    "schema": {"type": "string", "minLength": 1},
+    "example": schemas.TextRequest.model_json_schema()["examples"][0]["nbest"],
+}
+_RANKED = schemas.RerankAnswer | schemas.DocumentsAnswer | list[schemas.TextResult]
+RERANK = _route(_RANKED, _BODY_ERRORS, requestBody=_LISTS)
+VALIDATE = _route(schemas.ValidateAnswer, _BODY_ERRORS, requestBody=_LISTS)
+SCORE = _route(schemas.ScoreAnswer, _BODY_ERRORS, requestBody=_body(schemas.ScoreRequest))
 RELOAD = _route(schemas.ReloadAnswer, (401, 403, 409, 503))
 MODELS = _route(schemas.ModelsAnswer, (401, 503))
 INFO = _route(schemas.InfoAnswer, (401, 503))
-HEALTH = _route(schemas.HealthAnswer, (401, 503))
+HEALTH = _route(schemas.HealthAnswer, (503,), security=[])
 METRICS = _route(str, (401,))
 METRICS["responses"][200] = {"content": {"text/plain": {"schema": {"type": "string"}}}}
 
@@ -93,10 +89,6 @@ def describe(app: FastAPI, has_keys: bool) -> dict[str, Any]:
                 "header": {"type": "apiKey", "in": "header", "name": "X-API-Key"},
             }
             document["security"] = [{"bearer": []}, {"header": []}]
-        for path in OPEN_PATHS:
-            operation = document["paths"][path]["get"]
-            operation["security"] = []
-            del operation["responses"]["401"]
         app.openapi_schema = document
     return app.openapi_schema
 

@@ -23,8 +23,7 @@ from reranker.service.errors import ServiceError, draining, overloaded
 from reranker.service.metrics import Metrics
 from reranker.service.settings import Settings
 
-# The largest share of the time to its deadline that a request may be expected to wait: the speed is
-# only an estimate.
+# Largest expected wait, as a share of the time to the deadline: the speed is only an estimate.
 _WAITING_SHARE = 0.5
 
 Scores = list[list[Scored]]  # for each list, what the language models say of each candidate
@@ -89,8 +88,7 @@ class Queue:
         metrics.queue_requests.set_function(lambda: len(self._waiting))
 
     def add(self, work: Work) -> None:
-        """Raises ServiceError 429 if the queue is full, or too long for the deadline, and 503 if it
-        is closed."""
+        """Raises ServiceError 429 if full, or too long for the deadline, and 503 if closed."""
         with self._changed:
             if self.is_closed:
                 raise draining()

@@ -102,10 +102,14 @@ async def _serve(server: uvicorn.Server, listener: socket.socket, service: Servi
             server.force_exit = True  # second signal: at once
         stop.set()
 
+    async def reload() -> None:
+        with contextlib.suppress(ServiceError):  # already logged
+            await service.reload()
+
     def ask_to_reload() -> None:
-        reload = asyncio.create_task(_reload(service))
-        reloads.add(reload)
-        reload.add_done_callback(reloads.discard)
+        task = asyncio.create_task(reload())
+        reloads.add(task)
+        task.add_done_callback(reloads.discard)
 
     for number in (signal.SIGTERM, signal.SIGINT):
         loop.add_signal_handler(number, ask_to_stop)
@@ -136,8 +140,3 @@ async def _watch(
     if service.failure is None:
         _LOGGER.info("draining", in_flight=service.in_flight)
         await service.drain()
-
-
-async def _reload(service: Service) -> None:
-    with contextlib.suppress(ServiceError):  # already logged
-        await service.reload()

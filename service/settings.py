@@ -11,7 +11,7 @@ import tomllib
 from pathlib import Path
 from typing import Annotated, Any, Literal, get_args, get_origin
 
-from pydantic import AfterValidator, Field, SecretStr, ValidationError, field_validator
+from pydantic import BeforeValidator, Field, SecretStr, ValidationError
 from pydantic_settings import (
     BaseSettings,
     InitSettingsSource,
@@ -24,15 +24,15 @@ from reranker.errors import InputError
 from reranker.trees.tree import MAX_DEPTH
 
 
-def _has_items(values: list[str]) -> list[str]:
-    if not values:
-        raise ValueError("needs at least one")
-    return values
+def _split(value: Any) -> Any:
+    if isinstance(value, str):
+        return [word.strip() for word in value.split(",") if word.strip()]
+    return value
 
 
 # NoDecode: a list in the environment is comma-separated, not JSON.
-_Words = Annotated[list[str], NoDecode]
-_Keys = Annotated[list[SecretStr], NoDecode]
+_Words = Annotated[list[str], NoDecode, BeforeValidator(_split)]
+_Keys = Annotated[list[SecretStr], NoDecode, BeforeValidator(_split)]
 _Count = Annotated[int, Field(ge=1)]
 _Seconds = Annotated[float, Field(gt=0, le=86_400)]
 
@@ -46,8 +46,9 @@ class Settings(BaseSettings):
 
     config: Path | None = Field(None, description="TOML file with any of these settings")
 
-    models: Annotated[_Words, AfterValidator(_has_items)] = Field(
+    models: _Words = Field(
         ["ckpt/*.pt"],
+        min_length=1,
         description="checkpoints, glob patterns, or an ensemble.toml from `rerank tune`",
     )
     combine: Literal["sum", "average"] = Field(
@@ -73,13 +74,10 @@ class Settings(BaseSettings):
         le=1000,
         description="how long an idle device waits for more requests to score together",
     )
-    queue_requests: _Count = Field(
-        128, description="most concurrent requests; further ones are answered 429"
-    )
+    queue_requests: _Count = Field(128, description="most concurrent requests, else 429")
     queue_tokens: _Count = Field(
         1_000_000,
-        description="most tokens waiting; a request that exceeds this, or is likely to miss its "
-        "deadline, is answered 429",
+        description="most tokens waiting, else 429; also for a request likely to miss its deadline",
     )
 
     max_body_bytes: _Count = Field(16 * 2**20, description="largest body, else 413")
@@ -102,11 +100,9 @@ class Settings(BaseSettings):
     )
 
     api_keys: _Keys = Field([], description="keys for using the service; none: no key is needed")
-    api_keys_file: Path | None = Field(None, description="file with more API keys, one per line")
+    api_keys_file: Path | None = Field(None, description="file with more, one per line")
     admin_keys: _Keys = Field([], description="keys for reloading models; none: only SIGHUP does")
-    admin_keys_file: Path | None = Field(
-        None, description="file with more admin keys, one per line"
-    )
+    admin_keys_file: Path | None = Field(None, description="file with more, one per line")
     cors_origins: _Words = Field([], description="origins whose web pages may call the service")
 
     drain_seconds: _Seconds = Field(
@@ -135,13 +131,6 @@ class Settings(BaseSettings):
         path = given.get("config") or os.environ.get("RERANK_CONFIG")
         file = InitSettingsSource(settings_cls, _read_toml(path) if path else {})
         return init_settings, env_settings, file
-
-    @field_validator("models", "cors_origins", "api_keys", "admin_keys", mode="before")
-    @classmethod
-    def _split(cls, value: Any) -> Any:
-        if isinstance(value, str):
-            return [word.strip() for word in value.split(",") if word.strip()]
-        return value
 
     @property
     def limits(self) -> dict[str, int | float]:

@@ -1,5 +1,4 @@
-"""The scoring thread, which owns the device: it scores batch after batch and, if it crashes, is
-replaced by another."""
+"""The scoring thread, which owns the device. If it crashes, another takes its place."""
 
 from __future__ import annotations
 
@@ -53,9 +52,8 @@ class ScoringThread:
             thread.join(timeout=2)
 
     async def score(self, work: Work) -> Scores:
-        """The scores of each list. Raises ServiceError 429 if the queue is full, or too long for
-        the deadline, and 503 if the scoring thread stops or crashes on it. If the caller cancels,
-        lists that are not being scored yet are dropped."""
+        """The scores of each list; if cancelled, what is not being scored yet is dropped. Raises
+        ServiceError 429 as ``Queue.add`` does, and 503 if the thread stops or crashes."""
         if not work.lists:
             return []
         self.queue.add(work)
@@ -82,7 +80,7 @@ class ScoringThread:
                 self.start(warm_up)
 
     def _crashed(self, error: BaseException) -> None:
-        """Fail the batch at hand, or everything that waits if not even the warm-up worked."""
+        """Fail the batch being scored; if not even the warm-up worked, also everything that waits."""
         was_ready, self.is_ready = self.is_ready, False
         self._failed_starts += not was_ready
         self._metrics.worker_restarts.inc()
@@ -92,8 +90,7 @@ class ScoringThread:
 
     def _score(self, batch: list[Piece]) -> None:
         reranker, works = batch[0][0].reranker, {work for work, _ in batch}
-        others_wait = self.queue.tokens > 0
-        started = time.monotonic()
+        started, others_wait = time.monotonic(), self.queue.tokens > 0
         lists = [work.lists[place] for work, place in batch]
         token_scores = any(work.token_scores for work in works)
         try:

@@ -61,7 +61,7 @@ function fill(entry, { candidate, score, duplicateOf }, place, bestScore) {
   scoreCell.title = score;
   behindCell.textContent = behind === 0 ? "0" : behind.toFixed(2);
   entry.classList.toggle("duplicate", isDuplicate);
-  entry.title = isDuplicate ? `The models read the same tokens as in the ${parsers(duplicateOf)}` : "";
+  entry.title = isDuplicate ? `Same tokens as the ${parsers(duplicateOf)}` : "";
   const parts = [
     isDuplicate ? `same as the ${parsers(duplicateOf)}` : `${place + 1}`,
     `the ${parsers(candidate.index)}`,

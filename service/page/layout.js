@@ -1,6 +1,6 @@
-// Positions of the nodes of trees. Words are in a row at the bottom, a constituent is one level above
-// its highest child and centred over its children. Trees of a sentence share their columns, so that
-// a word has the same position in all of them.
+// Positions of the nodes of trees. Words are in a row at the bottom, a constituent is one level
+// above its highest child and centred over its children. Trees of a sentence share their columns,
+// so that a word has the same position in all of them.
 
 // As in page.css for .word, .label and .tag.
 const FONTS = {
@@ -43,7 +43,7 @@ export function layOut(trees) {
   for (const tree of trees) {
     for (const node of tree.nodes) {
       const wanted = widthOf(node.label, "label") + 2 * LABEL_PADDING + 4;
-      const width = columns.slice(node.start, node.end).reduce((sum, one) => sum + one, 0);
+      const width = columns.slice(node.start, node.end).reduce((sum, column) => sum + column, 0);
       if (width < wanted && node.end > node.start) columns[node.end - 1] += wanted - width;
     }
   }

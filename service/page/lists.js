@@ -32,7 +32,7 @@ export class ChoiceList {
   /** Show these entries in this order. */
   show(entries) {
     const now = this.#list.children;
-    if (now.length === entries.length && entries.every((one, place) => now[place] === one)) return;
+    if (now.length === entries.length && entries.every((entry, i) => now[i] === entry)) return;
     this.#list.replaceChildren(...entries);
   }
 

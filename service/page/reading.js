@@ -56,10 +56,9 @@ export class Reading {
     byId("legend-other").textContent = other ? `only in the ${other.name}` : "";
     byId("per-model").textContent = models > 1 ? `, per model (of ${models})` : "";
     const pair = [best, other].filter(Boolean);
-    const shown = pair.map((one) => one.candidate);
-    if (shown.length === this.#shown.length && shown.every((one, at) => one === this.#shown[at])) {
-      return;
-    }
+    const shown = pair.map(({ candidate }) => candidate);
+    const isSame = (candidate, i) => candidate === this.#shown[i];
+    if (shown.length === this.#shown.length && shown.every(isSame)) return;
     this.#shown = shown;
     this.#draw(pair, models);
   }
@@ -71,7 +70,7 @@ export class Reading {
 
   #draw(pair, models) {
     performance.mark("draw-begins");
-    const trees = pair.map((one) => this.#tree(one.candidate));
+    const trees = pair.map(({ candidate }) => this.#tree(candidate));
     this.#size = layOut(trees);
     this.#drawn = trees;
     const [first, second] = trees;
@@ -88,10 +87,10 @@ export class Reading {
     this.#fit();
     this.#scrollToDifference(marks);
     this.#models = models;
-    this.#rows = pair.map((one, place) => ({
-      name: one.name,
+    this.#rows = pair.map(({ name, candidate }, place) => ({
+      name,
       className: place === 0 ? "chosen" : "other",
-      candidate: one.candidate,
+      candidate,
       tree: trees[place],
     }));
     fillStrip(byId("strip"), this.#rows, models, (row, token) => this.#pointAtToken(row, token));
@@ -136,7 +135,7 @@ export class Reading {
   // Show the cost of a token and where it is in the tree.
   #pointAtToken(row, token) {
     const node = [...row.tree.nodes, ...row.tree.leaves].find(
-      (one) => one.opening === token.place || one.closing === token.place,
+      ({ opening, closing }) => opening === token.place || closing === token.place,
     );
     this.#point(row, token.text, token.surprisal, node ? [node] : []);
   }
@@ -146,7 +145,7 @@ export class Reading {
     const row = this.#rows[place];
     const drawn = target.closest("g");
     if (!drawn) return;
-    const node = [...row.tree.nodes, ...row.tree.leaves].find((one) => one.drawn === drawn);
+    const node = [...row.tree.nodes, ...row.tree.leaves].find((each) => each.drawn === drawn);
     const tokens = [node.opening, node.closing].filter(Number.isInteger);
     const scores = tokens.map((at) => row.candidate.token_scores[at]);
     const cost = scores.reduce((sum, [, logProbability]) => sum - logProbability, 0);

@@ -34,7 +34,7 @@ export function gains(first, second) {
   return first.map((tokens, column) => total(second[column]) - total(tokens));
 }
 
-const total = (tokens) => tokens.reduce((sum, one) => sum + one.surprisal, 0);
+const total = (tokens) => tokens.reduce((sum, token) => sum + token.surprisal, 0);
 
 /** Scroll a strip to the first column where its two rows differ noticeably. */
 export function scrollToGain(scroller) {
@@ -97,7 +97,7 @@ function gainLine(rows, values) {
     const side = element("span", { class: value >= 0 ? "gain" : "loss" }, bar, text);
     return element("td", {}, side);
   });
-  const sum = values.reduce((all, one) => all + one, 0);
+  const sum = values.reduce((all, value) => all + value, 0);
   const name = head("difference", "");
   return element("tr", { class: "gains" }, name, ...cells, sumCell(signed(sum, 2)));
 }

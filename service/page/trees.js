@@ -64,8 +64,8 @@ function tagsOf(text, leaves, tokens) {
   // without them "(NP Monday)" would look like one.
   const openings = text.split("(").length - 1;
   if (openings < leaves.length + tokens.filter(isOpening).length) return [];
-  const found = [...text.matchAll(PRETERMINAL)].filter(([, tag]) => tag !== TRACE);
-  return found.length === leaves.length ? found.map(([, tag]) => tag) : [];
+  const tagged = [...text.matchAll(PRETERMINAL)].filter(([, tag]) => tag !== TRACE);
+  return tagged.length === leaves.length ? tagged.map(([, tag]) => tag) : [];
 }
 
 /** The constituents of `tree` that `other` lacks, by label and span; repeated ones are counted. */

@@ -15,9 +15,9 @@ def test_dashboard_shows_metrics_that_exist(http: httpx.Client) -> None:
     dashboard = json.loads((DOCKER / "grafana" / "dashboard.json").read_text())
     queries = [one["expr"] for panel in dashboard["panels"] for one in panel["targets"]]
     asked = set(re.findall(r"(?:rerank|process)_\w+", " ".join(queries)))
-    told = set(re.findall(r"^# TYPE (\w+)", http.get("/metrics").text, re.MULTILINE))
-    told |= {f"{name}_{part}" for name in told for part in ("bucket", "sum", "count")}
-    assert asked <= told
+    exported = set(re.findall(r"^# TYPE (\w+)", http.get("/metrics").text, re.MULTILINE))
+    exported |= {f"{name}_{part}" for name in exported for part in ("bucket", "sum", "count")}
+    assert asked <= exported
     assert len(dashboard["panels"]) == len({str(one["gridPos"]) for one in dashboard["panels"]})
 
 

@@ -54,7 +54,7 @@ def error_of(answer: httpx.Response) -> dict[str, Any]:
     return error
 
 
-def test_limits_are_told(tight: httpx.Client) -> None:
+def test_info_shows_the_limits(tight: httpx.Client) -> None:
     assert tight.get("/info").json()["limits"] == LIMITS
 
 

@@ -105,7 +105,7 @@ def test_ensembles_are_never_mixed() -> None:
     assert old.calls[1:] == [["0"], ["2"]] and new.calls == [["1"], ["3"]]
 
 
-def test_what_nobody_waits_for_is_not_scored() -> None:
+def test_cancelled_and_late_requests_are_not_scored() -> None:
     reranker = Watched()
     worker = started(reranker, batch_wait_ms=100)
 
@@ -124,7 +124,7 @@ def test_what_nobody_waits_for_is_not_scored() -> None:
     assert reranker.calls[1:] == [["c"]]
 
 
-def test_who_would_wait_beyond_the_deadline_is_told_at_once() -> None:
+def test_who_would_wait_beyond_the_deadline_is_refused_at_once() -> None:
     reranker = Watched()
     # Nothing is scored for a second: what comes meanwhile waits.
     worker = started(reranker, batch_wait_ms=1000)

@@ -84,4 +84,4 @@ def test_a_request_is_a_span_of_the_clients_trace(models: list[str], collector: 
     values = {one.key: one.value for one in span.attributes}
     assert values["http.status_code"].int_value == 200
     assert not any("health" in name for name in found)
-    assert "saw" not in str(span)  # what users send is not told
+    assert "saw" not in str(span)  # no text of users
