@@ -39,7 +39,7 @@ class Keys:
         """Raises ServiceError 401 or 403 unless an admin key is given."""
         if not self._admins:
             raise ServiceError(403, "no-admin-key", "no admin keys are configured")
-        # A browser sends a basic password to any page's requests: not enough here.
+        # Browsers attach a basic password to requests from any site's page: not enough here.
         given = _given(headers, with_basic=False)
         if given is None:
             raise _unauthorized(given)
