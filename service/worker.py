@@ -80,7 +80,7 @@ class ScoringThread:
                 self.start(warm_up)
 
     def _crashed(self, error: BaseException) -> None:
-        """Fail the batch being scored; if not even the warm-up worked, also everything that waits."""
+        """Fail the batch being scored; if the warm-up failed, also everything that waits."""
         was_ready, self.is_ready = self.is_ready, False
         self._failed_starts += not was_ready
         self._metrics.worker_restarts.inc()
