@@ -13,10 +13,9 @@ from typing import ClassVar
 import torch
 from torch import Tensor
 
-from reranker.models.awd_lstm_doc import lstm_layers
 from reranker.models.config import ThesisConfig, check_window, parts_of
 from reranker.models.language_model import LanguageModel
-from reranker.models.layer import LayerState, Reader, matrix, product
+from reranker.models.layer import LayerState, Reader, lstm_layers, matrix, product
 from reranker.models.past import attention, latest, timeline, windows
 
 

@@ -6,13 +6,9 @@ h^N); all components from the last layer.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
 from reranker.models.config import Config
 from reranker.models.language_model import LanguageModel
-from reranker.models.layer import LstmLayer
-
-__all__ = ["AwdLstmDoc", "Config", "lstm_layers"]
+from reranker.models.layer import lstm_layers
 
 
 class AwdLstmDoc(LanguageModel):
@@ -22,14 +18,3 @@ class AwdLstmDoc(LanguageModel):
 
     def __init__(self, config: Config) -> None:
         super().__init__(config, lstm_layers(config))
-
-
-def lstm_layers(config: Config) -> Iterator[LstmLayer]:
-    """One layer on top of the other, the first on the embedding.
-
-    Made one by one as they are asked for, so that the embedding draws its random numbers first.
-    """
-    before = config.embedding_size
-    for size in config.hidden_sizes:
-        yield LstmLayer(before, size, config.recurrent_weight_dropout)
-        before = size

@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from collections.abc import Iterator
 
 import torch
 from torch import Tensor, nn
 from torch.nn import functional
+
+from reranker.models.config import Config
 
 # Inputs are embeddings or outputs of LSTMs, some 0.2 to 0.3 in size, and what is in a gate's sum
 # should be near 1: with Xavier's scale a layer's outputs start at 0.03, and a mixture of softmaxes
@@ -88,6 +91,17 @@ class LstmLayer(Layer):
         gates = torch.addmm(gates, hidden, self.recurrent_weight.T)
         hidden, cell = lstm_cell(gates, cell)
         return hidden, (hidden, cell)
+
+
+def lstm_layers(config: Config) -> Iterator[LstmLayer]:
+    """LSTM layers, each on top of the one before, the first on the embedding.
+
+    A generator, so that a model's embedding draws its random numbers before its layers do.
+    """
+    before = config.embedding_size
+    for size in config.hidden_sizes:
+        yield LstmLayer(before, size, config.recurrent_weight_dropout)
+        before = size
 
 
 def lstm_cell(gates: Tensor, cell: Tensor) -> tuple[Tensor, Tensor]:

@@ -10,10 +10,9 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
-from reranker.models.awd_lstm_doc import lstm_layers
 from reranker.models.config import ThesisConfig, check_window
 from reranker.models.language_model import LanguageModel
-from reranker.models.layer import LayerState, Reader, matrix, product
+from reranker.models.layer import LayerState, Reader, lstm_layers, matrix, product
 from reranker.models.past import attention, latest, timeline, windows
 
 _NO_WORD = -1

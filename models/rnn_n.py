@@ -7,10 +7,9 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor
 
-from reranker.models.awd_lstm_doc import lstm_layers
 from reranker.models.config import ThesisConfig, parts_of
 from reranker.models.language_model import LanguageModel
-from reranker.models.layer import LayerState, Reader, matrix, product
+from reranker.models.layer import LayerState, Reader, lstm_layers, matrix, product
 from reranker.models.past import latest, timeline
 
 

@@ -8,7 +8,7 @@ import torch
 
 import reranker.scoring.walk as scoring
 from reranker.models import AwdLstmDoc
-from reranker.models.awd_lstm_doc import Config
+from reranker.models.config import Config
 from reranker.scoring import winner
 from reranker.scoring.lanes import Cancellation, Stopped
 from reranker.scoring.trie import Trie
