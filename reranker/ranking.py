@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, Literal, get_args, overload
 
 from reranker.errors import RerankError
 from reranker.nbest import Candidate, NBest, Rejected
+from reranker.perplexity import perplexity as perplexity_per
 from reranker.trees.tree import Tree
 
 if TYPE_CHECKING:
@@ -266,8 +267,7 @@ def perplexity(nll: float, words: int, tokens: int, members: int, criterion: Cri
     total log-probability does; the number of tokens is not.
     """
     units = words if criterion == "perplexity" else tokens
-    exponent = nll / (members * max(1, units))
-    return math.exp(exponent) if exponent < 700 else math.inf
+    return perplexity_per(nll, members * max(1, units))
 
 
 def mixed_score(candidate: Candidate, scored: Scored, weighing: Weighing) -> float | None:

@@ -21,8 +21,8 @@ from benchmarks.scoring.authors import AuthorsScorer
 from benchmarks.scoring.lists import Ids, Sentence
 from reranker.checkpoints.checkpoint import Checkpoint
 from reranker.models import Features, LanguageModel
+from reranker.models.batch import whole_trees
 from reranker.pipeline import Reranker
-from reranker.training.batches import whole_trees
 
 Scores = list[NDArray[np.float64]]
 Scorer = Callable[[Sequence[Sentence]], Scores]

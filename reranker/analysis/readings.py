@@ -14,7 +14,7 @@ from torch import Tensor
 from reranker.checkpoints.checkpoint import Checkpoint
 from reranker.checkpoints.vocabulary import EOS
 from reranker.models import Features
-from reranker.training.batches import PADDING, whole_trees
+from reranker.models.batch import PADDING, grouped_by_length, whole_trees
 from reranker.trees.linearize import FUNCTION_TAG, is_word, linearize
 from reranker.trees.tree import TRACE, Tree
 from reranker.trees.treebank import read_treebank
@@ -84,7 +84,8 @@ def readings(
 ) -> Iterator[Reading]:
     """Every tree once, each from the start state, in batches of trees alike in length."""
     encoded = [checkpoint.vocabulary.encode(tree.tokens) for tree in trees]
-    for places in _batches([len(ids) for ids in encoded]):
+    lengths = [len(ids) for ids in encoded]
+    for places in grouped_by_length(range(len(encoded)), lengths, _BATCH_TOKENS):
         batch = whole_trees([encoded[place] for place in places], checkpoint.vocabulary.eos)
         with torch.no_grad():
             features, _ = checkpoint.model(
@@ -137,15 +138,3 @@ def _tags(tree: Tree) -> Iterator[str]:
         elif node.label != TRACE:
             is_symbol = node.label[:1] == "-"  # -LRB-
             yield (node.label if is_symbol else FUNCTION_TAG.sub("", node.label)) or UNTAGGED
-
-
-def _batches(lengths: Sequence[int]) -> Iterator[list[int]]:
-    """Places of sequences of like length, as many as make ``_BATCH_TOKENS`` with padding."""
-    batch: list[int] = []
-    for place in sorted(range(len(lengths)), key=lambda place: lengths[place]):
-        if batch and (len(batch) + 1) * lengths[place] > _BATCH_TOKENS:
-            yield batch
-            batch = []
-        batch.append(place)
-    if batch:
-        yield batch

@@ -77,7 +77,8 @@ def run(arguments: argparse.Namespace) -> int:
     from tqdm import tqdm
 
     from reranker.training.config import TrainingConfig
-    from reranker.training.loop import Progress, train
+    from reranker.training.loop import train
+    from reranker.training.run import Progress
     from reranker.training.word_vectors import WordVectors
 
     config = TrainingConfig.from_file(

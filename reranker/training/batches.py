@@ -1,96 +1,93 @@
-"""Training batches: whole trees bucketed by length, or one long stream cut for truncated BPTT.
+"""Where training batches come from: whole trees, or one long stream for truncated BPTT.
 
-A batch is ``inputs`` and ``targets`` [T, B]; a target of -1 is padding. Both sources can be put
-back to any batch they have handed out, which is what makes a killed run resume exactly.
+Both can be put back to any batch they have returned, so a killed run resumes exactly.
 """
 
 from __future__ import annotations
 
 import random
+from abc import ABC, abstractmethod
 from collections.abc import Sequence
-from typing import NamedTuple
+from typing import Generic, TypeVar
 
 import torch
-from torch import Tensor
 
 from reranker.errors import ConfigError
+from reranker.models.batch import Batch, grouped_by_length, whole_trees
 
-PADDING = -1
+_POOL_SIZE = 2_000  # trees
 
-
-class Batch(NamedTuple):
-    inputs: Tensor
-    targets: Tensor
-    continues: bool  # the state after the batch before is this one's first state
+Part = TypeVar("Part")
 
 
-def whole_trees(sequences: Sequence[Sequence[int]], eos: int) -> Batch:
-    """A batch in which every tree starts from ``<eos>``, as in scoring; ``sequences`` end in it."""
-    length = max(map(len, sequences))
-    inputs = torch.full((length, len(sequences)), eos)
-    targets = torch.full((length, len(sequences)), PADDING)
-    for column, ids in enumerate(sequences):
-        row = torch.tensor(ids)
-        targets[: len(ids), column] = row
-        inputs[1 : len(ids), column] = row[:-1]
-    return Batch(inputs, targets, continues=False)
+class Batches(ABC, Generic[Part]):
+    """Endless batches; each epoch's plan depends on the seed and the epoch's number alone."""
+
+    def __init__(self, seed: int) -> None:
+        self.seed = seed
+        self.seek(0, 0)
+
+    def next(self) -> Batch:
+        if self.position == len(self._plan):
+            self.seek(self.epoch + 1, 0)
+        self.position += 1
+        return self._batch(self._plan[self.position - 1])
+
+    @property
+    def progress(self) -> float:
+        """Epochs done, including the fraction of the current one."""
+        return self.epoch + self.position / len(self._plan)
+
+    def seek(self, epoch: int, position: int) -> None:
+        """Make the batch number ``position`` of ``epoch``, both from 0, the next one."""
+        self.epoch, self.position = epoch, position
+        self._plan = self._planned(random.Random(f"{self.seed} {epoch}"))
+
+    @abstractmethod
+    def _planned(self, generator: random.Random) -> list[Part]:
+        """What goes into each batch of an epoch."""
+
+    @abstractmethod
+    def _batch(self, part: Part) -> Batch: ...
 
 
-class TreeBatches:
-    """Batches of whole trees in an endless shuffle.
+class TreeBatches(Batches[list[int]]):
+    """Batches of whole trees, in a new random order in every epoch.
 
-    Each holds at most ``batch_tokens``, padding counted; a longer tree is a batch of its own.
+    Each holds at most ``batch_tokens``, padding included; a longer tree is a batch of its own.
     """
 
     def __init__(
         self, sequences: Sequence[Sequence[int]], eos: int, batch_tokens: int, seed: int
     ) -> None:
-        self.sequences, self.eos = sequences, eos
-        self.batch_tokens, self.seed = batch_tokens, seed
-        self.epoch, self.position = 0, 0
-        self._plan = self._shuffle()
+        self.sequences, self.eos, self.batch_tokens = sequences, eos, batch_tokens
+        self._lengths = list(map(len, sequences))
+        super().__init__(seed)
 
-    def next(self) -> Batch:
-        if self.position == len(self._plan):
-            self.seek(self.epoch + 1, 0)
-        chosen = [self.sequences[number] for number in self._plan[self.position]]
-        self.position += 1
-        return whole_trees(chosen, self.eos)
-
-    @property
-    def progress(self) -> float:
-        """Epochs done, with the fraction of the current one."""
-        return self.epoch + self.position / len(self._plan)
-
-    def seek(self, epoch: int, position: int) -> None:
-        self.epoch, self.position = epoch, position
-        self._plan = self._shuffle()
-
-    def _shuffle(self) -> list[list[int]]:
-        """Trees of like length share a batch: sorted within large random pools, then shuffled."""
-        generator = random.Random(f"{self.seed} {self.epoch}")
+    def _planned(self, generator: random.Random) -> list[list[int]]:
+        """Sorted by length within large random pools, so that batches need little padding."""
         order = list(range(len(self.sequences)))
         generator.shuffle(order)
-        plan: list[list[int]] = []
-        pool_size = 2_000
-        for start in range(0, len(order), pool_size):
-            pool = sorted(order[start : start + pool_size], key=lambda n: len(self.sequences[n]))
-            batch: list[int] = []
-            for number in pool:
-                if batch and (len(batch) + 1) * len(self.sequences[number]) > self.batch_tokens:
-                    plan.append(batch)
-                    batch = []
-                batch.append(number)
-            plan.append(batch)
+        plan = [
+            batch
+            for start in range(0, len(order), _POOL_SIZE)
+            for batch in grouped_by_length(
+                order[start : start + _POOL_SIZE], self._lengths, self.batch_tokens
+            )
+        ]
         generator.shuffle(plan)
         return plan
 
+    def _batch(self, part: list[int]) -> Batch:
+        return whole_trees([self.sequences[number] for number in part], self.eos)
 
-class StreamBatches:
-    """The paper's way: all trees as one stream in ``batch_size`` columns, cut at random lengths.
 
-    The length is drawn around ``length`` (95 %) or half of it (Merity et al. 2018, section 5); the
-    stream starts at ``<eos>`` and the state is carried from one batch to the next.
+class StreamBatches(Batches[slice]):
+    """All trees as one stream in ``batch_size`` columns, cut at random lengths.
+
+    The length is drawn around ``length`` (95 %) or half of it (Merity et al. 2018, section 5). The
+    stream starts at ``<eos>``, and each batch continues from the state of the one before it. Raises
+    ConfigError if there are more columns than tokens.
     """
 
     def __init__(
@@ -107,28 +104,10 @@ class StreamBatches:
             raise ConfigError(f"batch_size is {batch_size}, but there are {len(stream) - 1} tokens")
         self._inputs = stream[: rows * batch_size].view(batch_size, rows).T.contiguous()
         self._targets = stream[1 : rows * batch_size + 1].view(batch_size, rows).T.contiguous()
-        self.length, self.seed = length, seed
-        self.epoch, self.position = 0, 0
-        self._plan = self._cut()
+        self.length = length
+        super().__init__(seed)
 
-    def next(self) -> Batch:
-        if self.position == len(self._plan):
-            self.seek(self.epoch + 1, 0)
-        rows = self._plan[self.position]
-        self.position += 1
-        return Batch(self._inputs[rows], self._targets[rows], continues=self.position > 1)
-
-    @property
-    def progress(self) -> float:
-        """Epochs done, with the fraction of the current one."""
-        return self.epoch + self.position / len(self._plan)
-
-    def seek(self, epoch: int, position: int) -> None:
-        self.epoch, self.position = epoch, position
-        self._plan = self._cut()
-
-    def _cut(self) -> list[slice]:
-        generator = random.Random(f"{self.seed} {self.epoch}")
+    def _planned(self, generator: random.Random) -> list[slice]:
         plan, start = [], 0
         while start < len(self._inputs):
             center = self.length if generator.random() < 0.95 else self.length / 2
@@ -136,3 +115,6 @@ class StreamBatches:
             plan.append(slice(start, min(end, len(self._inputs))))
             start = end
         return plan
+
+    def _batch(self, part: slice) -> Batch:
+        return Batch(self._inputs[part], self._targets[part], continues=part.start > 0)

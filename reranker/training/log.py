@@ -1,12 +1,13 @@
-"""What a training run leaves to look at: JSON lines, a learning curve, TensorBoard events."""
+"""The log of a training run: JSON lines, a learning curve, TensorBoard events."""
 
 from __future__ import annotations
 
 import json
 import logging
-import math
 from pathlib import Path
 from typing import Any
+
+from reranker.perplexity import perplexity
 
 _LOGGER = logging.getLogger(__name__)
 _LOSS_NAMES = ("loss", "dev_perplexity", "learning_rate")
@@ -14,7 +15,8 @@ _LOSS_NAMES = ("loss", "dev_perplexity", "learning_rate")
 
 class TrainingLog:
     """``log.jsonl`` always; ``curve.png`` and TensorBoard events where the ``train`` extra is
-    installed. A resumed run drops what was logged after the state it resumes from."""
+    installed. A context manager. A resumed run drops what was logged after the state it resumes
+    from."""
 
     def __init__(self, folder: Path, resume_at: int) -> None:
         folder.mkdir(parents=True, exist_ok=True)
@@ -57,7 +59,7 @@ class TrainingLog:
         figure = Figure(figsize=(7, 4.5), layout="constrained")
         axes = figure.subplots()
         curves = (
-            ("training (with dropout)", "loss", math.exp),
+            ("training (with dropout)", "loss", lambda loss: perplexity(loss, 1)),
             ("dev", "dev_perplexity", float),
         )
         for label, name, value in curves:
@@ -70,7 +72,10 @@ class TrainingLog:
         axes.legend()
         figure.savefig(self.folder / "curve.png", dpi=120)
 
-    def close(self) -> None:
+    def __enter__(self) -> TrainingLog:
+        return self
+
+    def __exit__(self, *error: object) -> None:
         self._file.close()
         if self._board is not None:
             self._board.close()

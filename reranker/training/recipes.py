@@ -14,13 +14,14 @@ import torch
 from torch import Tensor
 
 from reranker.models import LanguageModel
-from reranker.training.batches import Batch, StreamBatches, TreeBatches
+from reranker.models.batch import Batch
+from reranker.training.batches import Batches, StreamBatches, TreeBatches
 from reranker.training.config import TrainingConfig
 
 
 class Recipe(Protocol):
     @property
-    def batches(self) -> TreeBatches | StreamBatches: ...
+    def batches(self) -> Batches[Any]: ...
 
     def step(self, batch: Batch, done: float) -> float:
         """Apply the gradients now in the model; ``done`` is the share of the budget used up.

@@ -23,7 +23,8 @@ from reranker.models import LanguageModel
 from reranker.scoring.trie import Trie
 from reranker.scoring.walk import edge_log_probabilities, score_one_by_one
 from reranker.training.config import TrainingConfig
-from reranker.training.loop import dev_perplexity, train
+from reranker.training.loop import train
+from reranker.training.loss import dev_perplexity
 from tests.models.settings import ONE_OF_EACH, SETTINGS, WORDS, architecture, build, larger
 from tests.reranker.toy_trees import DEV, TREES
 

@@ -7,7 +7,8 @@ import torch
 from torch import Tensor
 
 from reranker.errors import ConfigError
-from reranker.training.batches import PADDING, Batch, StreamBatches, TreeBatches, whole_trees
+from reranker.models.batch import PADDING, Batch
+from reranker.training.batches import StreamBatches, TreeBatches
 
 EOS = 0
 
@@ -40,14 +41,6 @@ def same(one: Batch, other: Batch) -> bool:
 
 def columns(tensor: Tensor) -> list[list[int]]:
     return [list(map(int, column)) for column in tensor.T.tolist()]
-
-
-def test_whole_trees_start_from_eos_and_end_in_padding() -> None:
-    batch = whole_trees([[5, 6, EOS], [7, EOS], [EOS]], EOS)
-    assert columns(batch.targets) == [[5, 6, EOS], [7, EOS, PADDING], [EOS, PADDING, PADDING]]
-    assert columns(batch.inputs) == [[EOS, 5, 6], [EOS, 7, EOS], [EOS, EOS, EOS]]
-    assert batch.inputs.dtype == batch.targets.dtype == torch.int64
-    assert not batch.continues
 
 
 @pytest.mark.parametrize(("count", "epochs"), [(2_050, 1), (50, 3)])  # two pools, one pool
@@ -145,7 +138,7 @@ def test_stream_batches_put_together_are_the_whole_stream() -> None:
     assert columns(inputs) == [stream[n * rows : (n + 1) * rows] for n in range(3)]
     assert columns(targets) == [stream[n * rows + 1 : (n + 1) * rows + 1] for n in range(3)]
     assert [batch.continues for batch in taken] == [False] + [True] * (len(taken) - 1)
-    assert not batches.next().continues  # the next epoch starts anew
+    assert not batches.next().continues  # the next epoch starts from the start state
 
 
 def test_stream_lengths_are_drawn_around_the_mean_or_its_half() -> None:

@@ -20,7 +20,9 @@ from reranker.errors import CheckpointError, ConfigError
 from reranker.models import AwdLstmDoc, Config
 from reranker.training.config import TrainingConfig
 from reranker.training.log import TrainingLog
-from reranker.training.loop import Progress, dev_perplexity, mixture_imbalance, train
+from reranker.training.loop import train
+from reranker.training.loss import dev_perplexity, mixture_imbalance
+from reranker.training.run import Progress
 from tests.reranker.toy_trees import DEV, TREES, tree
 
 MODEL: dict[str, Any] = {
@@ -360,9 +362,8 @@ def test_a_log_line_cut_short_is_dropped(tmp_path: Path) -> None:
     (tmp_path / "log.jsonl").write_text(
         '{"batches": 1, "loss": 3.0}\n{"batches": 2, "loss": 2.0}\n[]\n{"batches": 3, "lo'
     )
-    kept = TrainingLog(tmp_path, resume_at=3)
-    kept.write(3, loss=1.5)
-    kept.close()
+    with TrainingLog(tmp_path, resume_at=3) as kept:
+        kept.write(3, loss=1.5)
     rows = [json.loads(line) for line in (tmp_path / "log.jsonl").read_text().splitlines()]
     assert rows == [{"batches": batches, "loss": loss} for batches, loss in
                     ((1, 3.0), (2, 2.0), (3, 1.5))]  # fmt: skip
@@ -372,9 +373,8 @@ def test_a_log_line_cut_short_is_dropped(tmp_path: Path) -> None:
 def test_the_learning_curve_is_drawn(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delitem(sys.modules, "matplotlib.figure")
     pytest.importorskip("matplotlib.figure")
-    curve = TrainingLog(tmp_path, resume_at=0)
-    curve.write(1, tokens=10, loss=3.0)
-    curve.write(1, tokens=10, dev_perplexity=20.0)
-    curve.plot()
-    curve.close()
+    with TrainingLog(tmp_path, resume_at=0) as curve:
+        curve.write(1, tokens=10, loss=3.0)
+        curve.write(1, tokens=10, dev_perplexity=20.0)
+        curve.plot()
     assert (tmp_path / "curve.png").read_bytes()[:4] == b"\x89PNG"

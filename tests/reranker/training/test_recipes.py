@@ -9,7 +9,7 @@ import torch
 from torch import Tensor
 
 from reranker.models import AwdLstmDoc, Config, LanguageModel
-from reranker.training.batches import Batch
+from reranker.models.batch import Batch
 from reranker.training.config import TrainingConfig
 from reranker.training.recipes import FastRecipe, PaperRecipe
 

@@ -1,0 +1,91 @@
+"""What training minimises, and the perplexity by which it is judged."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import torch
+from torch import Tensor
+
+from reranker.models import Features, LanguageModel, State
+from reranker.models.batch import PADDING, Batch, grouped_by_length, whole_trees
+from reranker.models.mixture import negative_log_likelihood
+from reranker.perplexity import perplexity
+from reranker.training.config import TrainingConfig
+
+
+def backward(
+    model: LanguageModel,
+    batch: Batch,
+    state: State | None,
+    config: TrainingConfig,
+    dtype: torch.dtype,
+    device: str,
+) -> tuple[float, int, State]:
+    """Add the gradients of the mean loss and its penalties to the model's parameters.
+
+    ``state`` None is the start state. Returns the loss in nats per token, the number of tokens, and
+    the last state, detached.
+    """
+    model.train()
+    loss, count, features, state = _loss(model, batch, state, dtype, device)
+    mean = loss / count
+    objective = mean
+    if config.activation_regularization:
+        objective = objective + config.activation_regularization * features.output.pow(2).mean()
+    if config.temporal_regularization and len(features.raw_output) > 1:
+        change = features.raw_output[1:] - features.raw_output[:-1]
+        objective = objective + config.temporal_regularization * change.pow(2).mean()
+    if config.mixture_balance and features.log_weights.shape[-1] > 1:
+        objective = objective + config.mixture_balance * mixture_imbalance(features.log_weights)
+    objective.backward()  # type: ignore[no-untyped-call]
+    detached = tuple(tuple(part.detach() for part in layer) for layer in state)
+    return float(mean.detach()), count, detached
+
+
+def mixture_imbalance(log_weights: Tensor) -> Tensor:
+    """beta: the squared coefficient of variation of pi [..., J] summed over the batch (Takase et
+    al. 2018, equations 12 and 13); a scalar."""
+    summed = log_weights.exp().flatten(0, -2).sum(0)
+    return (summed.std() / summed.mean()) ** 2
+
+
+def dev_perplexity(
+    model: LanguageModel,
+    trees: Sequence[Sequence[int]],
+    eos: int,
+    dtype: torch.dtype = torch.float32,
+    device: str = "cpu",
+    batch_tokens: int = 8_192,
+) -> float:
+    """Perplexity per token, ``<eos>`` included; every tree is read from the start state."""
+    was_training = model.training
+    model.eval()
+    total, count = 0.0, 0
+    with torch.no_grad():
+        for numbers in grouped_by_length(range(len(trees)), list(map(len, trees)), batch_tokens):
+            batch = whole_trees([trees[number] for number in numbers], eos)
+            loss, tokens, _, _ = _loss(model, batch, None, dtype, device)
+            total += float(loss)
+            count += tokens
+    model.train(was_training)
+    return perplexity(total, count)
+
+
+def _loss(
+    model: LanguageModel, batch: Batch, state: State | None, dtype: torch.dtype, device: str
+) -> tuple[Tensor, int, Features, State]:
+    """The summed negative log-likelihood of the batch in nats, its number of targets, the features
+    and the last state."""
+    inputs, targets = batch.inputs.to(device), batch.targets.to(device)
+    state = state or model.initial_state(inputs.shape[1])
+    features, state = model(inputs, state, dtype)
+    is_target = targets != PADDING
+    loss = negative_log_likelihood(
+        features.components[is_target],
+        features.log_weights[is_target],
+        model.output_weight,
+        model.decoder_bias,
+        targets[is_target],
+    )
+    return loss, int(is_target.sum()), features, state
