@@ -20,8 +20,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from reranker.analysis.report import new_figure, save_figure
 from reranker.errors import InputError, RerankError
+from reranker.files.figure import new_figure, save_figure
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -9,81 +9,80 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import torch
 
-from reranker.analysis.readings import LinearTree, Tick, readings
-from reranker.analysis.report import aligned
+from reranker.analysis.readings import LinearTree, Tick, ignore, read_in_batches
+from reranker.analysis.report import panels, percent, without_formulas
 from reranker.checkpoints.checkpoint import Checkpoint
 from reranker.checkpoints.vocabulary import EOS
 from reranker.errors import InputError
+from reranker.files.table import aligned
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 
-class Reach(NamedTuple):
-    """Which positions a model attends to: ``window`` of them, the last ``nearest`` steps back. 0 is
+class Window(NamedTuple):
+    """The ``size`` positions that a model attends to, the most recent ``nearest`` steps back: 0 is
     the token just read (RM), 1 the one before it (Attention, Key-Value, Key-Value-Predict)."""
 
-    window: int
+    size: int
     nearest: int
+
+    @property
+    def farthest(self) -> int:
+        """In steps back; also the first time step, from 0, at which the window is full."""
+        return self.nearest + self.size - 1
 
     @property
     def steps_back(self) -> range:
         """Of each entry of ``Features.attention``, the oldest first."""
-        return range(self.nearest + self.window - 1, self.nearest - 1, -1)
-
-    @property
-    def farthest(self) -> int:
-        """The first time step, from 0, at which the window is full."""
-        return self.nearest + self.window - 1
+        return range(self.farthest, self.nearest - 1, -1)
 
 
-def reach_of(checkpoint: Checkpoint) -> Reach | None:
-    """None for a model without attention, or whose attention is inside its layers (LSTMN)."""
+def window_of(checkpoint: Checkpoint) -> Window | None:
+    """None for a model without attention, or with attention inside its layers (LSTMN)."""
     start = torch.tensor([[checkpoint.vocabulary.eos]])
     with torch.no_grad():
         features, _ = checkpoint.model(start, checkpoint.model.initial_state(1))
     if features.attention is None:
         return None
     sees_itself = bool(features.attention.sum() > 0)  # nothing else can be seen at the start
-    return Reach(features.attention.shape[-1], 0 if sees_itself else 1)
+    return Window(features.attention.shape[-1], 0 if sees_itself else 1)
 
 
-def checked_reach(checkpoint: Checkpoint, name: str) -> Reach:
-    """Raises InputError for a model that ``reach_of`` has nothing to say about."""
-    reach = reach_of(checkpoint)
-    if reach is None:
+def checked_window(checkpoint: Checkpoint, name: str) -> Window:
+    """Raises InputError for a model whose ``window_of`` is None."""
+    window = window_of(checkpoint)
+    if window is None:
         raise InputError(
-            f"{name}: {checkpoint.model.architecture} has no attention to past positions that "
-            "could be shown"
+            f"{name}: {checkpoint.model.architecture} has no attention to past positions to show"
         )
-    return reach
+    return window
 
 
 class Positions(NamedTuple):
-    """The mean attention of a model to each position, the oldest first, and over how many tokens it
-    was taken."""
+    """A model's mean attention to each position, and over how many tokens it was taken."""
 
-    reach: Reach
-    weights: tuple[float, ...]
+    window: Window
+    weights: dict[int, float]  # by steps back, the oldest first
     tokens: int
 
 
 def attention_by_position(
-    checkpoint: Checkpoint, trees: Sequence[LinearTree], name: str, tick: Tick = lambda tokens: None
+    checkpoint: Checkpoint, trees: Sequence[LinearTree], name: str, tick: Tick = ignore
 ) -> Positions:
     """Over the tokens whose window is full: nearer to a tree's start, fewer positions share the
     attention. Raises InputError for a model without attention or trees that are all too short."""
-    reach = checked_reach(checkpoint, name)
-    sums = torch.zeros(reach.window, dtype=torch.float64)
+    window = checked_window(checkpoint, name)
+    sums = torch.zeros(window.size, dtype=torch.float64)
     count = 0
-    for reading in readings(checkpoint, trees, tick):
-        assert reading.features.attention is not None
-        full = reading.wanted[reach.farthest :]
-        sums += reading.features.attention[reach.farthest :][full].double().sum(0)
-        count += int(full.sum())
+    for batch in read_in_batches(checkpoint, trees, tick):
+        is_full = batch.is_token[window.farthest :]
+        sums += batch.attention[window.farthest :][is_full].double().sum(0)
+        count += int(is_full.sum())
     if not count:
-        raise InputError(f"{name}: no tree is longer than its window of {reach.window}")
-    return Positions(reach, tuple((sums / count).tolist()), count)
+        raise InputError(f"{name}: no tree is longer than its window of {window.size}")
+    means = (sums / count).tolist()
+    return Positions(window, dict(zip(window.steps_back, means, strict=True)), count)
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,46 +92,45 @@ class AttentionByPosition:
     models: dict[str, Positions]
 
     def text(self) -> str:
-        farthest = max(one.reach.farthest for one in self.models.values())
-        nearest = min(one.reach.nearest for one in self.models.values())
-        rows = [("steps back", *self.models)]
-        for step in range(farthest, nearest - 1, -1):
-            found = (_weight(one, step) for one in self.models.values())
-            rows.append((str(step), *(f"{100 * w:.1f} %" if w is not None else "" for w in found)))
-        rows.append(("tokens", *(str(one.tokens) for one in self.models.values())))
-        return aligned(rows)
+        all_positions = self.models.values()
+        steps = {step for positions in all_positions for step in positions.weights}
+        return aligned(
+            [
+                ("steps back", *self.models),
+                *(
+                    (str(step), *(percent(each.weights.get(step)) for each in all_positions))
+                    for step in sorted(steps, reverse=True)
+                ),
+                ("tokens", *(str(positions.tokens) for positions in all_positions)),
+            ]
+        )
 
     def to_json(self) -> Any:
         return [
             {
                 "model": name,
-                "tokens": one.tokens,
+                "tokens": positions.tokens,
                 "attention": [
                     {"steps_back": step, "weight": weight}
-                    for step, weight in zip(one.reach.steps_back, one.weights, strict=True)
+                    for step, weight in positions.weights.items()
                 ],
             }
-            for name, one in self.models.items()
+            for name, positions in self.models.items()
         ]
 
     def draw(self, figure: Figure) -> None:
         """A row for each model, the most recent position on the right."""
-        figure.set_size_inches(9, 1 + len(self.models))
-        for axes, (name, one) in zip(
-            figure.subplots(len(self.models), squeeze=False)[:, 0], self.models.items(), strict=True
-        ):
-            axes.imshow([one.weights], cmap="Blues", aspect="auto", vmin=0)
-            for place, weight in enumerate(one.weights):
-                colour = "white" if weight > max(one.weights) / 2 else "black"
+        figure.suptitle("Mean attention to each position, in %")
+        all_axes = panels(figure, len(self.models), 1)
+        for axes, (name, positions) in zip(all_axes, self.models.items(), strict=True):
+            weights = list(positions.weights.values())
+            axes.imshow([weights], cmap="Blues", aspect="auto", vmin=0)
+            for place, weight in enumerate(weights):
+                colour = "white" if weight > max(weights) / 2 else "black"
                 axes.text(place, 0, f"{100 * weight:.0f}", color=colour, ha="center", va="center")
-            axes.set(title=name, yticks=[], xticks=range(one.reach.window))
-            axes.set_xticklabels([str(step) for step in one.reach.steps_back])
-        axes.set_xlabel("steps back; attention in %")
-
-
-def _weight(positions: Positions, step: int) -> float | None:
-    steps = positions.reach.steps_back
-    return positions.weights[steps.index(step)] if step in steps else None
+            axes.set(title=name, yticks=[])
+            axes.set_xticks(range(len(weights)), list(map(str, positions.weights)))
+        all_axes[-1].set_xlabel("position (tokens back)")
 
 
 class Row(NamedTuple):
@@ -146,15 +144,17 @@ Place = tuple[int, int]  # a tree's number and a token's in it as it is read, bo
 
 
 def random_places(
-    trees: Sequence[LinearTree], reaches: Sequence[Reach], count: int, seed: int
+    trees: Sequence[LinearTree], windows: Sequence[Window], count: int, seed: int
 ) -> list[Place]:
-    """``count`` of the tokens (or all) at which every model's window is full, in their order.
+    """``count`` of the tokens at which every model's window is full (or all, if fewer), in order.
 
     Raises InputError if there are none.
     """
-    first = max(reach.farthest for reach in reaches)
+    first = max(window.farthest for window in windows)
     places = [
-        (tree, token) for tree, one in enumerate(trees) for token in range(first, len(one.kinds))
+        (number, token)
+        for number, tree in enumerate(trees)
+        for token in range(first, len(tree.kinds))
     ]
     if not places:
         raise InputError(f"no tree has more than {first} tokens, so no window is ever full")
@@ -165,18 +165,17 @@ def attention_at(
     checkpoint: Checkpoint, trees: Sequence[LinearTree], places: Sequence[Place]
 ) -> list[Row]:
     """The rows of a model with attention at ``places``."""
-    numbers = sorted({tree for tree, _ in places})
-    found: dict[Place, tuple[float, ...]] = {}
-    for reading in readings(checkpoint, [trees[number] for number in numbers]):
-        assert reading.features.attention is not None
-        column = {numbers[place]: column for column, place in enumerate(reading.places)}
-        for tree, token in places:
-            if tree in column:
-                weights = reading.features.attention[token, column[tree]]
-                found[tree, token] = tuple(weights.tolist())
+    numbers = sorted({number for number, _ in places})
+    weights: dict[Place, tuple[float, ...]] = {}
+    for batch in read_in_batches(checkpoint, [trees[number] for number in numbers]):
+        column = {numbers[place]: column for column, place in enumerate(batch.numbers)}
+        for number, token in places:
+            if number in column:
+                here = batch.attention[token, column[number]]
+                weights[number, token] = tuple(here.tolist())
     return [
-        Row((*trees[tree].as_read(checkpoint).tokens, EOS)[token], found[tree, token])
-        for tree, token in places
+        Row((*trees[number].as_read(checkpoint).tokens, EOS)[token], weights[number, token])
+        for number, token in places
     ]
 
 
@@ -184,47 +183,41 @@ def attention_at(
 class AttentionSample:
     """Figure 4.2: attention at tokens drawn at random, the same for every model."""
 
-    models: dict[str, tuple[Reach, list[Row]]]
+    models: dict[str, tuple[Window, list[Row]]]
 
     def text(self) -> str:
         return "\n\n".join(
             aligned(
                 [
-                    (name, *(str(step) for step in reach.steps_back)),
+                    (name, *map(str, window.steps_back)),
                     *((token, *(f"{100 * w:.0f}" for w in weights)) for token, weights in rows),
                 ]
             )
-            for name, (reach, rows) in self.models.items()
+            for name, (window, rows) in self.models.items()
         )
 
     def to_json(self) -> Any:
         return [
             {
                 "model": name,
-                "steps_back": list(reach.steps_back),
-                "tokens": [{"token": token, "weights": weights} for token, weights in rows],
+                "steps_back": list(window.steps_back),
+                "tokens": [row._asdict() for row in rows],
             }
-            for name, (reach, rows) in self.models.items()
+            for name, (window, rows) in self.models.items()
         ]
 
     def draw(self, figure: Figure) -> None:
         """A map for each model: a token a row, the most recent position on the right."""
         count = max(len(rows) for _, rows in self.models.values())
         figure.set_size_inches(1 + 3.5 * len(self.models), 2 + 0.13 * count)
-        for axes, (name, (reach, rows)) in zip(
-            figure.subplots(1, len(self.models), squeeze=False)[0],
-            self.models.items(),
-            strict=True,
-        ):
-            image = axes.imshow(
-                [weights for _, weights in rows], cmap="Blues", aspect="auto", vmin=0, vmax=1
-            )
-            axes.set(title=name, xlabel="steps back", xticks=range(reach.window))
-            axes.set_xticklabels([str(step) for step in reach.steps_back])
-            axes.set_yticks(range(len(rows)), [plain(token) for token, _ in rows], fontsize=7)
-        figure.colorbar(image, ax=figure.axes, label="attention")
-
-
-def plain(token: str) -> str:
-    """For a picture, where dollar signs would start a formula."""
-    return token.replace("$", r"\$")
+        figure.suptitle("Attention at random tokens")
+        all_axes = figure.subplots(1, len(self.models), squeeze=False)[0]
+        for axes, (name, (window, rows)) in zip(all_axes, self.models.items(), strict=True):
+            weights = [row.weights for row in rows]
+            image = axes.imshow(weights, cmap="Blues", aspect="auto", vmin=0, vmax=1)
+            axes.set(title=name, xlabel="position (tokens back)")
+            axes.set_xticks(range(window.size), list(map(str, window.steps_back)))
+            tokens = [without_formulas(row.token) for row in rows]
+            axes.set_yticks(range(len(rows)), tokens, fontsize=7)
+        all_axes[0].set_ylabel("token predicted")
+        figure.colorbar(image, ax=figure.axes, label="attention (share)")

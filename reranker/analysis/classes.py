@@ -6,10 +6,12 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from reranker.analysis.readings import LinearTree, Tick, perplexity, token_log_probabilities
-from reranker.analysis.report import aligned
+from reranker.analysis.readings import LinearTree, Tick, ignore, token_log_probabilities
 from reranker.checkpoints.checkpoint import Checkpoint
 from reranker.checkpoints.vocabulary import EOS
+from reranker.files.figure import label_plainly
+from reranker.files.table import aligned
+from reranker.perplexity import perplexity
 from reranker.trees.linearize import is_word
 
 if TYPE_CHECKING:
@@ -33,7 +35,7 @@ _ORDER = (*WORD_CLASSES, OTHER, OPENING, CLOSING, END)
 
 
 class Total(NamedTuple):
-    """What a model loses on the tokens of a class."""
+    """The negative log-likelihood of the tokens of a class."""
 
     tokens: int
     nll: float  # in nats
@@ -60,37 +62,37 @@ def totals_by_class(
     checkpoint: Checkpoint,
     trees: Sequence[LinearTree],
     class_of: Callable[[str], str] = broad_class,
-    tick: Tick = lambda tokens: None,
+    tick: Tick = ignore,
 ) -> dict[str, Total]:
-    """Of every class that occurs, in the order of the tables (else the alphabet's), and of all."""
-    found: dict[str, Total] = {}
+    """Of every class that occurs, in the order of the tables (other classes alphabetically), and of
+    all tokens."""
+    totals: dict[str, Total] = {}
     for place, values in token_log_probabilities(checkpoint, trees, tick):
         for kind, value in zip(trees[place].kinds, values, strict=True):
             name = class_of(kind)
-            tokens, nll = found.get(name, (0, 0.0))
-            found[name] = Total(tokens + 1, nll - value)
+            tokens, nll = totals.get(name, (0, 0.0))
+            totals[name] = Total(tokens + 1, nll - value)
     order = {name: place for place, name in enumerate(_ORDER)}
-    names = sorted(found, key=lambda name: (order.get(name, 0), name))
+    names = sorted(totals, key=lambda name: (order.get(name, 0), name))
     everything = Total(
-        sum(one.tokens for one in found.values()), sum(one.nll for one in found.values())
+        sum(total.tokens for total in totals.values()), sum(total.nll for total in totals.values())
     )
-    return {name: found[name] for name in names} | {ALL: everything}
+    return {name: totals[name] for name in names} | {ALL: everything}
 
 
 @dataclass(frozen=True, slots=True)
 class ClassPerplexities:
-    """exp of the mean -log P over the tokens of each class, the class being that of the token
-    predicted; several models side by side. A word outside the vocabulary counts with the
-    probability of what stands for it, so models compare only if their vocabularies are the same.
-    """
+    """exp of the mean -log P over the tokens of each class, by the token predicted; several models
+    side by side. A word outside the vocabulary has the probability of its unknown-word class, so
+    models compare only if their vocabularies are the same."""
 
     models: dict[str, dict[str, Total]]
 
     def text(self) -> str:
         rows = [("predicted", "tokens", *self.models)]
         for name, tokens in self._classes():
-            found = (totals[name].perplexity for totals in self.models.values())
-            rows.append((name, str(tokens), *(f"{figure:.2f}" for figure in found)))
+            cells = (f"{totals[name].perplexity:.2f}" for totals in self.models.values())
+            rows.append((name, str(tokens), *cells))
         return aligned(rows)
 
     def to_json(self) -> Any:
@@ -98,8 +100,8 @@ class ClassPerplexities:
             {
                 "model": model,
                 "classes": {
-                    name: {"tokens": one.tokens, "nll": one.nll, "perplexity": one.perplexity}
-                    for name, one in totals.items()
+                    name: {**total._asdict(), "perplexity": total.perplexity}
+                    for name, total in totals.items()
                 },
             }
             for model, totals in self.models.items()
@@ -113,9 +115,11 @@ class ClassPerplexities:
         height = 0.8 / len(self.models)
         for number, (model, totals) in enumerate(self.models.items()):
             places = [place + number * height for place in range(len(names))]
-            values = [totals[name].perplexity for name in names]
-            axes.barh(places, values, height=height, align="edge", label=model)
-        axes.set(xlabel="perplexity", xscale="log")
+            lengths = [totals[name].perplexity - 1 for name in names]  # 1 is the least there is
+            axes.barh(places, lengths, left=1, height=height, align="edge", label=model)
+        axes.set(title="Perplexity by class of the token predicted")
+        axes.set(xlabel="perplexity per token", xscale="log", xlim=(1, None))
+        label_plainly(axes.xaxis)
         axes.set_yticks([place + 0.4 for place in range(len(names))], names)
         axes.invert_yaxis()
         axes.grid(alpha=0.3, axis="x")
@@ -123,4 +127,4 @@ class ClassPerplexities:
 
     def _classes(self) -> Iterable[tuple[str, int]]:
         """Names and numbers of tokens, the same for every model."""
-        return [(name, one.tokens) for name, one in next(iter(self.models.values())).items()]
+        return [(name, total.tokens) for name, total in next(iter(self.models.values())).items()]

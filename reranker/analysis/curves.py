@@ -1,4 +1,4 @@
-"""Figure 2 of Takase et al. 2018: perplexity on the dev trees as training goes on."""
+"""Figure 2 of Takase et al. 2018: perplexity on the dev trees during training."""
 
 from __future__ import annotations
 
@@ -9,8 +9,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
-from reranker.analysis.report import aligned, names
+from reranker.analysis.report import names
 from reranker.errors import InputError
+from reranker.files.figure import label_plainly
+from reranker.files.table import aligned
 from reranker.files.text import open_text
 
 if TYPE_CHECKING:
@@ -21,7 +23,7 @@ LOG = "log.jsonl"
 
 
 class Evaluation(NamedTuple):
-    """One of the evaluations that `rerank train` makes on its way."""
+    """One of the evaluations that `rerank train` makes during training."""
 
     epochs: float
     tokens: int
@@ -32,30 +34,30 @@ class Evaluation(NamedTuple):
 def read_log(path: Path) -> list[Evaluation]:
     """The evaluations in a ``log.jsonl``, or in that of a run's folder.
 
-    A line cut short, as a kill leaves it, is passed over. Raises InputError if the file cannot be
-    read or tells of no evaluation.
+    A line cut short by a kill is skipped. Raises InputError if the file cannot be read or contains
+    no evaluations.
     """
     file = path / LOG if path.is_dir() else path
-    found = []
+    evaluations = []
     with open_text(file) as lines:
         for line in lines:
             try:
                 row = json.loads(line)
-                figures = (
+                evaluation = Evaluation(
                     float(row["epoch"]), int(row["tokens"]), row["seconds"] / 60,
                     float(row["dev_perplexity"]),
                 )  # fmt: skip
             except (ValueError, KeyError, TypeError):
-                continue  # about the training loss, or torn
-            if math.isfinite(figures[3]):
-                found.append(Evaluation(*figures))
-    if not found:
-        raise InputError(f"{file}: tells of no evaluation; is it a log of `rerank train`?")
-    return found
+                continue  # about the training loss, or cut short
+            if math.isfinite(evaluation.perplexity):
+                evaluations.append(evaluation)
+    if not evaluations:
+        raise InputError(f"{file}: contains no evaluations; is it a log of `rerank train`?")
+    return evaluations
 
 
 def read_curves(paths: Sequence[Path], by: Measure) -> Curves:
-    """The curves of several runs; a run is called by its folder."""
+    """The curves of several runs, each named after its folder."""
     logs = {path: read_log(path) for path in paths}
     folders = [(path if path.is_dir() else path.resolve().parent) for path in logs]
     return Curves(dict(zip(names(folders), logs.values(), strict=True)), by)
@@ -71,7 +73,7 @@ class Curves:
     def text(self) -> str:
         rows = [("run", "evaluations", "best", "at epoch", "tokens", "minutes", "last")]
         for name, evaluations in self.runs.items():
-            best = min(evaluations, key=lambda one: one.perplexity)
+            best = min(evaluations, key=lambda evaluation: evaluation.perplexity)
             rows.append(
                 (
                     name, str(len(evaluations)), f"{best.perplexity:.3f}", f"{best.epochs:.2f}",
@@ -82,7 +84,7 @@ class Curves:
 
     def to_json(self) -> Any:
         return [
-            {"run": name, "evaluations": [one._asdict() for one in evaluations]}
+            {"run": name, "evaluations": [each._asdict() for each in evaluations]}
             for name, evaluations in self.runs.items()
         ]
 
@@ -90,10 +92,10 @@ class Curves:
         """A line for each run, perplexity over ``by``."""
         axes = figure.subplots()
         for name, evaluations in self.runs.items():
-            places = [getattr(one, self.by) for one in evaluations]
-            axes.plot(places, [one.perplexity for one in evaluations], marker=".", label=name)
-        axes.set(xlabel=self.by, ylabel="dev perplexity per token", yscale="log")
-        for plain_numbers in (axes.yaxis.set_major_formatter, axes.yaxis.set_minor_formatter):
-            plain_numbers("{x:g}")
+            points = [(getattr(each, self.by), each.perplexity) for each in evaluations]
+            axes.plot(*zip(*points, strict=True), marker=".", label=name)
+        axes.set(title="Perplexity on the dev trees during training")
+        axes.set(xlabel=self.by, ylabel="perplexity per token", yscale="log")
+        label_plainly(axes.yaxis)
         axes.grid(alpha=0.3, which="both")
         axes.legend()

@@ -9,12 +9,14 @@ from typing import TYPE_CHECKING, Any
 
 import torch
 
-from reranker.analysis.attention import plain, reach_of
-from reranker.analysis.readings import LinearTree, at, perplexity, readings
-from reranker.analysis.report import aligned
+from reranker.analysis.attention import window_of
+from reranker.analysis.readings import LinearTree, read_in_batches
+from reranker.analysis.report import percent, without_formulas
 from reranker.checkpoints.checkpoint import Checkpoint
 from reranker.checkpoints.vocabulary import EOS
 from reranker.errors import InputError
+from reranker.files.table import aligned
+from reranker.perplexity import perplexity
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -24,54 +26,55 @@ _TOP = 5
 
 @dataclass(frozen=True, slots=True)
 class Prediction:
-    """What a model says of a token after those before it."""
+    """How a model predicts a token from those before it."""
 
     model: str
-    symbol: str  # what the token is to the model
+    symbol: str  # of the model's vocabulary, which stands for the token
     perplexity: float  # 1 / P(symbol)
-    top: tuple[tuple[str, float], ...]  # the most probable symbols and their log P
+    top: tuple[tuple[str, float], ...]  # the most probable symbols and their log P, in nats
     attention: dict[int, float] | None
     """The attention to each position in view: -1 is the ``<eos>`` at the start, 0 the first token.
 
     To the output after that token, not to the token, except in RM.
     """
 
+    def attention_to(self, position: int) -> float | None:
+        """None for a position out of view."""
+        return (self.attention or {}).get(position)
+
 
 def predict(checkpoint: Checkpoint, tree: LinearTree, token: int, name: str) -> Prediction:
-    """Of ``token``, from 0, of the tree's in the order the model reads them; the number after the
-    last is ``<eos>``'s.
+    """Predict the tree's token number ``token``, from 0, in the order the model reads them; the
+    number after the last is that of ``<eos>``.
 
-    Raises InputError for a number that is none of its tokens'.
+    Raises InputError if there is no such token.
     """
     all_tokens = (*tree.as_read(checkpoint).tokens, EOS)
     if not 0 <= token < len(all_tokens):
         raise InputError(
-            f"the tree has no token {token + 1}; they are "
+            f"the tree has no token {token + 1}; its tokens are "
             + " ".join(f"{number}:{each}" for number, each in enumerate(all_tokens, 1))
         )
-    reach = reach_of(checkpoint)
-    (reading,) = readings(checkpoint, [tree])
-    here = torch.zeros_like(reading.wanted)
+    window = window_of(checkpoint)
+    (batch,) = read_in_batches(checkpoint, [tree])
+    here = torch.zeros_like(batch.is_token)
     here[token] = True
-    log_probabilities = checkpoint.model.log_probabilities(at(reading.features, here))[0]
+    log_probabilities = checkpoint.model.log_probabilities(batch.features_at(here))[0]
     attention = None
-    if reach is not None:
-        assert reading.features.attention is not None
-        weights = reading.features.attention[token, 0].tolist()
+    if window is not None:
         # At time step t the token just read, 0 steps back, is number t - 1.
-        places = [token - 1 - step for step in reach.steps_back]
-        attention = {p: w for p, w in zip(places, weights, strict=True) if p >= -1}
-    target = int(reading.targets[token, 0])
+        positions = [token - 1 - step for step in window.steps_back]
+        weights = batch.attention[token, 0].tolist()
+        attention = {p: weight for p, weight in zip(positions, weights, strict=True) if p >= -1}
+    target = int(batch.targets[token, 0])
     symbols = checkpoint.vocabulary.symbols
-    best = torch.topk(log_probabilities, min(_TOP, len(symbols)))
+    values, numbers = torch.topk(log_probabilities, min(_TOP, len(symbols)))
+    top_symbols = (symbols[number] for number in numbers.tolist())
     return Prediction(
         name,
         symbols[target],
         perplexity(-float(log_probabilities[target]), 1),
-        tuple(
-            (symbols[number], value)
-            for number, value in zip(best.indices.tolist(), best.values.tolist(), strict=True)
-        ),
+        tuple(zip(top_symbols, values.tolist(), strict=True)),
         attention,
     )
 
@@ -87,20 +90,16 @@ class Example:
 
     def text(self) -> str:
         models = self.predictions
-        shown = self._shown()
-        rows = [("", *(one.model for one in models))]
-        for place in shown:
-            found = ((one.attention or {}).get(place) for one in models)
-            cells = ("" if weight is None else f"{100 * weight:.1f} %" for weight in found)
-            rows.append((self._token(place), *cells))
-        rows.append((f"-> {self._token(self.token)}", *(one.symbol for one in models)))
-        rows.append(("perplexity", *(f"{one.perplexity:.2f}" for one in models)))
-        for number in range(max(len(one.top) for one in models)):
-            cells = (
-                f"{one.top[number][0]} {one.top[number][1]:.2f}" if number < len(one.top) else ""
-                for one in models
-            )
-            rows.append((f"{number + 1}.", *cells))
+        rows = [("", *(model.model for model in models))]
+        for position in self._shown():
+            cells = (percent(model.attention_to(position)) for model in models)
+            rows.append((self._token(position), *cells))
+        rows.append((f"-> {self._token(self.token)}", *(model.symbol for model in models)))
+        rows.append(("perplexity", *(f"{model.perplexity:.2f}" for model in models)))
+        for rank in range(max(len(model.top) for model in models)):
+            tops = (model.top[rank : rank + 1] for model in models)  # empty for a tiny vocabulary
+            cells = ("".join(f"{symbol} {log_p:.2f}" for symbol, log_p in top) for top in tops)
+            rows.append((f"{rank + 1}.", *cells))
         return aligned(rows)
 
     def to_json(self) -> Any:
@@ -109,57 +108,46 @@ class Example:
             "predicted": self.token,
             "models": [
                 {
-                    "model": one.model,
-                    "symbol": one.symbol,
-                    "perplexity": one.perplexity,
-                    "top": [{"symbol": symbol, "log_prob": value} for symbol, value in one.top],
+                    "model": model.model,
+                    "symbol": model.symbol,
+                    "perplexity": model.perplexity,
+                    "top": [{"symbol": symbol, "log_prob": value} for symbol, value in model.top],
                     "attention": None
-                    if one.attention is None
-                    else [{"token": p, "weight": w} for p, w in one.attention.items()],
+                    if model.attention is None
+                    else [{"token": p, "weight": w} for p, w in model.attention.items()],
                 }
-                for one in self.predictions
+                for model in self.predictions
             ],
         }
 
     def draw(self, figure: Figure) -> None:
         """A row for each model, a column for each token in view, shaded by attention; grey where a
         model does not look."""
-        shown = self._shown()
-        figure.set_size_inches(3 + 0.7 * len(shown), 1.5 + 0.9 * len(self.predictions))
+        models, shown = self.predictions, self._shown()
+        figure.set_size_inches(3 + 0.7 * len(shown), 2 + 0.9 * len(models))
+        weights = [[model.attention_to(position) for position in shown] for model in models]
+        shares = [[math.nan if share is None else share for share in row] for row in weights]
+        greatest = max((w for row in weights for w in row if w is not None), default=1.0)
         axes = figure.subplots()
-        shares = [
-            [(one.attention or {}).get(place, math.nan) for place in shown]
-            for one in self.predictions
-        ]
-        every_weight = (w for one in self.predictions for w in (one.attention or {}).values())
-        greatest = max(every_weight, default=1.0)
         axes.set_facecolor("lightgrey")
         image = axes.imshow(shares, cmap="Blues", aspect="auto", vmin=0, vmax=greatest)
-        axes.set_xticks(
-            range(len(shown)),
-            [plain(self._token(place)) for place in shown],
-            rotation=60,
-            ha="right",
-        )
-        axes.set_yticks(
-            range(len(self.predictions)),
-            [
-                plain(
-                    f"{one.model}\nperplexity {one.perplexity:.1f}\n"
-                    + " ".join(s for s, _ in one.top)
-                )
-                for one in self.predictions
-            ],
-            fontsize=8,
-        )
-        axes.set_title(plain(f"before {self._token(self.token)}"))
-        figure.colorbar(image, label="attention")
+        tokens = [without_formulas(self._token(position)) for position in shown]
+        axes.set_xticks(range(len(shown)), tokens, rotation=60, ha="right")
+        rows = [
+            f"{model.model}\nperplexity {model.perplexity:.1f}\n"
+            + " ".join(symbol for symbol, _ in model.top)
+            for model in models
+        ]
+        axes.set_yticks(range(len(models)), [*map(without_formulas, rows)], fontsize=8)
+        title = f"Predicting {self._token(self.token)}: attention and most probable symbols"
+        axes.set(title=without_formulas(title), xlabel="tokens read")
+        figure.colorbar(image, label="attention (share)")
 
     def _shown(self) -> Sequence[int]:
         """The positions that some model has in view; the last few if none attends."""
-        seen = [place for one in self.predictions for place in one.attention or ()]
+        seen = [position for model in self.predictions for position in model.attention or ()]
         return range(min(seen, default=max(-1, self.token - _TOP)), self.token)
 
-    def _token(self, place: int) -> str:
-        """<eos> stands at the start, too."""
-        return (*self.tokens, EOS)[place]
+    def _token(self, position: int) -> str:
+        """``<eos>`` at both ends: at -1 and after the last token."""
+        return (*self.tokens, EOS)[position]

@@ -1,4 +1,4 @@
-"""What ``rerank analyse`` computes: from its flags to an analysis of every model they name."""
+"""The kinds of analysis, each from the flags of ``rerank analyse`` to its result."""
 
 from __future__ import annotations
 
@@ -14,15 +14,15 @@ from reranker.analysis.attention import (
     AttentionSample,
     attention_at,
     attention_by_position,
-    checked_reach,
+    checked_window,
     random_places,
 )
 from reranker.analysis.classes import ClassPerplexities, broad_class, totals_by_class
 from reranker.analysis.curves import read_curves
 from reranker.analysis.example import Example, predict
-from reranker.analysis.mixture import LayerWeights, Variation, Weights, mixture_weights
+from reranker.analysis.mixture import LayerWeights, MixtureWeights, Variation, mixture_weights
 from reranker.analysis.rank import MatrixRank, Ranks, matrix_rank
-from reranker.analysis.readings import Tick, read_trees, token_count
+from reranker.analysis.readings import Tick, ignore, read_trees, token_count
 from reranker.analysis.report import Result, names
 from reranker.analysis.windows import Windows, point
 from reranker.checkpoints.checkpoint import Checkpoint, load_checkpoint
@@ -33,45 +33,45 @@ logger = logging.getLogger(__name__)
 
 
 def analysed(arguments: argparse.Namespace) -> Result:
-    """The analysis of ``arguments.kind``; raises RerankError for files it cannot be made from."""
+    """The analysis of ``arguments.kind``; raises RerankError for unusable models or trees."""
     if arguments.kind == "curves":
         return read_curves(arguments.runs, arguments.by)
     return _ANALYSES[arguments.kind](_Job(arguments))
 
 
 class _Job:
-    """The models and trees of the command line, and the bar that shows how far they are read."""
+    """The models and trees of the command line, and a progress bar."""
 
     def __init__(self, arguments: argparse.Namespace) -> None:
         self.arguments = arguments
         self._paths = named_models(arguments.models).paths
         sample, seed = getattr(arguments, "sample", None), getattr(arguments, "seed", 0)
         self.trees = read_trees(arguments.trees, sample, seed)
-        self.tick: Tick = lambda tokens: None
+        self.tick: Tick = ignore
 
     def models(
         self, compares_perplexity: bool = False, compares_tokens: bool = False
     ) -> Iterator[tuple[str, Checkpoint]]:
-        """Names and checkpoints, one at a time, ``tick`` moving the bar meanwhile.
+        """Names and checkpoints, one at a time; ``tick`` moves the bar of the current one.
 
-        Raises InputError where the same tokens are to be compared and a model reads them in
-        another direction than the first.
+        Warns if perplexities are compared and vocabularies differ; raises InputError if predictions
+        of the same tokens are compared and models read them in different directions.
         """
         shown = names(self._paths)
         first = None
         for name, path in zip(shown, self._paths, strict=True):
             checkpoint = load_checkpoint(path)
-            mine = checkpoint.vocabulary
-            first = first or mine
-            if compares_tokens and mine.backward != first.backward:
+            vocabulary = checkpoint.vocabulary
+            first = first or vocabulary
+            if compares_tokens and vocabulary.backward != first.backward:
                 raise InputError(
-                    f"{shown[0]} and {name} read in different directions: not the same comes "
-                    "before a token, so look at them one by one"
+                    f"{shown[0]} and {name} read in different directions, so they predict a token "
+                    "from different contexts: analyse them one by one"
                 )
-            is_alike = mine.symbols == first.symbols and mine.classes == first.classes
-            if compares_perplexity and not is_alike:
+            same = vocabulary.symbols == first.symbols and vocabulary.classes == first.classes
+            if compares_perplexity and not same:
                 logger.warning(
-                    "%s and %s have different vocabularies: their perplexities do not compare",
+                    "%s and %s have different vocabularies: their perplexities are not comparable",
                     *(shown[0], name),
                 )
             total, hidden = token_count(self.trees), not sys.stderr.isatty()
@@ -80,7 +80,7 @@ class _Job:
                 yield name, checkpoint
 
 
-def _mixtures(job: _Job) -> tuple[Weights, ...]:
+def _mixtures(job: _Job) -> tuple[MixtureWeights, ...]:
     return tuple(mixture_weights(model, job.trees, name, job.tick) for name, model in job.models())
 
 
@@ -118,13 +118,13 @@ def _attention(job: _Job) -> AttentionByPosition:
 
 def _attention_sample(job: _Job) -> AttentionSample:
     models = dict(job.models(compares_tokens=True))
-    reaches = {name: checked_reach(model, name) for name, model in models.items()}
+    windows = {name: checked_window(model, name) for name, model in models.items()}
     places = random_places(
-        job.trees, list(reaches.values()), job.arguments.tokens, job.arguments.seed
+        job.trees, list(windows.values()), job.arguments.tokens, job.arguments.seed
     )
     return AttentionSample(
         {
-            name: (reaches[name], attention_at(model, job.trees, places))
+            name: (windows[name], attention_at(model, job.trees, places))
             for name, model in models.items()
         }
     )

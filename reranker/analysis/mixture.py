@@ -2,18 +2,21 @@
 
 from __future__ import annotations
 
+import math
 import statistics
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import torch
 
-from reranker.analysis.readings import LinearTree, Tick, readings
-from reranker.analysis.report import aligned
+from reranker.analysis.readings import LinearTree, Tick, ignore, read_in_batches
+from reranker.analysis.report import legend_beside, panels, percent
 from reranker.checkpoints.checkpoint import Checkpoint
 from reranker.checkpoints.vocabulary import EOS
 from reranker.errors import InputError
+from reranker.files.table import aligned
 from reranker.models import LanguageModel
 from reranker.trees.linearize import is_word
 
@@ -24,13 +27,13 @@ PREDICTED = ("words", "opening", "closing", "end")  # what the next token is
 
 
 @dataclass(frozen=True, slots=True)
-class Weights:
+class MixtureWeights:
     """pi of one model, summed over the tokens of some trees."""
 
     model: str
     layers: tuple[str, ...]  # where each of the J components comes from
-    by_predicted: dict[str, tuple[float, ...]]  # of PREDICTED: the sum of each component's pi
-    tokens: dict[str, int]  # of PREDICTED: how many of the tokens were that
+    by_predicted: dict[str, tuple[float, ...]]  # for each of PREDICTED: each component's sum of pi
+    tokens: dict[str, int]  # for each of PREDICTED: how many tokens
 
     @property
     def summed(self) -> tuple[float, ...]:
@@ -46,15 +49,20 @@ class Weights:
     def mean(self) -> tuple[float, ...]:
         """Each component's mean pi."""
         total = sum(self.tokens.values())
-        return tuple(one / total for one in self.summed)
+        return tuple(component / total for component in self.summed)
+
+    @property
+    def components_of_layer(self) -> dict[str, int]:
+        """How many components each layer has, lowest layer first; layers without any left out."""
+        return dict(Counter(self.layers))
 
     def of_layer(self, layer: str, predicted: str | None = None) -> float:
-        """The mean share of a layer's components together, where ``predicted`` comes next (None:
-        anywhere); not a number if it never does."""
+        """A layer's mean share of the mixture, over the tokens that are ``predicted`` (None:
+        all tokens); NaN if there are none."""
         sums = self.summed if predicted is None else self.by_predicted[predicted]
         count = sum(self.tokens.values()) if predicted is None else self.tokens[predicted]
-        share = sum(one for one, where in zip(sums, self.layers, strict=True) if where == layer)
-        return share / count if count else float("nan")
+        total = sum(value for value, each in zip(sums, self.layers, strict=True) if each == layer)
+        return total / count if count else math.nan
 
 
 def component_layers(model: LanguageModel) -> tuple[str, ...]:
@@ -70,20 +78,21 @@ def component_layers(model: LanguageModel) -> tuple[str, ...]:
 
 
 def mixture_weights(
-    checkpoint: Checkpoint, trees: Sequence[LinearTree], name: str, tick: Tick = lambda tokens: None
-) -> Weights:
+    checkpoint: Checkpoint, trees: Sequence[LinearTree], name: str, tick: Tick = ignore
+) -> MixtureWeights:
     """Raises InputError for a model of one softmax."""
     layers = component_layers(checkpoint.model)
     if not layers:
-        raise InputError(f"{name}: has one softmax, so there is no mixture to weigh")
+        raise InputError(f"{name}: has one softmax, so there is no mixture to analyse")
     kinds = torch.tensor([_predicted(symbol) for symbol in checkpoint.vocabulary.symbols])
     sums = torch.zeros(len(PREDICTED), len(layers), dtype=torch.float64)
     counts = torch.zeros(len(PREDICTED), dtype=torch.long)
-    for reading in readings(checkpoint, trees, tick):
-        following = kinds[reading.targets[reading.wanted]]
-        sums.index_add_(0, following, reading.features.log_weights[reading.wanted].double().exp())
+    for batch in read_in_batches(checkpoint, trees, tick):
+        is_token = batch.is_token
+        following = kinds[batch.targets[is_token]]
+        sums.index_add_(0, following, batch.features.log_weights[is_token].double().exp())
         counts += torch.bincount(following, minlength=len(PREDICTED))
-    return Weights(
+    return MixtureWeights(
         name,
         layers,
         dict(zip(PREDICTED, map(tuple, sums.tolist()), strict=True)),
@@ -96,107 +105,99 @@ class Variation:
     """Table 4 of Takase et al. 2018: the coefficient of variation of pi.
 
     sqrt(beta) of equation 13, where B sums pi over all tokens of the trees (in training, over those
-    of a mini-batch). 0: all components count alike; sqrt(J): one has all the weight.
+    of a mini-batch). 0: all components have the same weight; sqrt(J): one has all the weight.
     """
 
-    models: tuple[Weights, ...]
+    models: tuple[MixtureWeights, ...]
 
     def text(self) -> str:
         rows: list[tuple[str, ...]] = [
             ("model", "softmaxes", "coefficient of variation", "least pi", "greatest pi")
         ]
-        for one in self.models:
-            weights = one.mean
-            figures = (one.variation, min(weights), max(weights))
-            rows.append((one.model, str(len(weights)), *(f"{figure:.3f}" for figure in figures)))
+        for model in self.models:
+            pi = model.mean
+            values = (model.variation, min(pi), max(pi))
+            rows.append((model.model, str(len(pi)), *(f"{value:.3f}" for value in values)))
         return aligned(rows)
 
     def to_json(self) -> Any:
         return [
             {
-                "model": one.model,
-                "tokens": sum(one.tokens.values()),
-                "coefficient_of_variation": one.variation,
-                "mean_pi": one.mean,
-                "layers": one.layers,
+                "model": model.model,
+                "tokens": sum(model.tokens.values()),
+                "coefficient_of_variation": model.variation,
+                "mean_pi": model.mean,
+                "layers": model.layers,
             }
-            for one in self.models
+            for model in self.models
         ]
 
     def draw(self, figure: Figure) -> None:
         """A bar for each component's mean pi, coloured by layer."""
-        figure.set_size_inches(8, 1.5 + 2 * len(self.models))
-        for axes, one in zip(
-            figure.subplots(len(self.models), squeeze=False)[:, 0], self.models, strict=True
-        ):
-            bars = list(enumerate(one.mean, 1))
-            for layer in dict.fromkeys(one.layers):
-                mine = [bar for bar, where in zip(bars, one.layers, strict=True) if where == layer]
-                axes.bar(*zip(*mine, strict=True), label=layer)
-            axes.axhline(1 / len(bars), color="black", linestyle=":", label="all alike")
-            title = f"{one.model}: coefficient of variation {one.variation:.3f}"
-            axes.set(
-                title=title, xlabel="softmax", ylabel="mean pi", xticks=range(1, len(bars) + 1)
-            )
-            axes.legend(loc="center left", bbox_to_anchor=(1, 0.5))  # beside the bars
+        for axes, model in zip(panels(figure, len(self.models), 2), self.models, strict=True):
+            numbers = range(1, len(model.layers) + 1)
+            bars = list(zip(numbers, model.mean, model.layers, strict=True))
+            for layer in model.components_of_layer:
+                of_layer = [(number, pi) for number, pi, each in bars if each == layer]
+                axes.bar(*zip(*of_layer, strict=True), label=layer)
+            axes.axhline(1 / len(bars), color="black", linestyle=":", label="equal weights")
+            title = f"{model.model}: coefficient of variation {model.variation:.3f}"
+            axes.set(title=title, xlabel="softmax (number)", ylabel="mean pi", xticks=numbers)
+            legend_beside(axes)
 
 
 @dataclass(frozen=True, slots=True)
 class LayerWeights:
     """The share of the mixture that comes from each layer: the mean over tokens of the sum of pi_j
-    over the layer's components j; of all tokens, and of those that come before a word, an opening
-    or closing bracket or the end."""
+    over the layer's components j; over all tokens, and over those before a word, an opening or
+    closing bracket or the end."""
 
-    models: tuple[Weights, ...]
+    models: tuple[MixtureWeights, ...]
 
     def text(self) -> str:
         rows: list[tuple[str, ...]] = [
             ("model", "layer", "softmaxes", "of them", "weight", *PREDICTED)
         ]
-        for one in self.models:
-            for layer in dict.fromkeys(one.layers):
-                count = one.layers.count(layer)
-                shares = [count / len(one.layers), one.of_layer(layer)]
-                shares += [one.of_layer(layer, each) for each in PREDICTED]
-                rows.append((one.model, layer, str(count), *(f"{100 * s:.1f} %" for s in shares)))
+        for model in self.models:
+            for layer, count in model.components_of_layer.items():
+                shares = [count / len(model.layers), model.of_layer(layer)]
+                shares += [model.of_layer(layer, each) for each in PREDICTED]
+                rows.append((model.model, layer, str(count), *map(percent, shares)))
         return aligned(rows, left=2)
 
     def to_json(self) -> Any:
         return [
             {
-                "model": one.model,
-                "tokens": one.tokens,
+                "model": model.model,
+                "tokens": model.tokens,
                 "layers": {
                     layer: {
-                        "softmaxes": one.layers.count(layer),
-                        "weight": one.of_layer(layer),
-                        # None, not NaN, which JSON does not have
-                        **{p: one.of_layer(layer, p) if one.tokens[p] else None for p in PREDICTED},
+                        "softmaxes": count,
+                        "weight": model.of_layer(layer),
+                        **{each: model.of_layer(layer, each) for each in PREDICTED},
                     }
-                    for layer in dict.fromkeys(one.layers)
+                    for layer, count in model.components_of_layer.items()
                 },
             }
-            for one in self.models
+            for model in self.models
         ]
 
     def draw(self, figure: Figure) -> None:
-        """For each model a column for all tokens and each kind of them, the layers piled up."""
-        figure.set_size_inches(8, 1.5 + 2.5 * len(self.models))
-        for axes, one in zip(
-            figure.subplots(len(self.models), squeeze=False)[:, 0], self.models, strict=True
-        ):
-            columns = [None, *(each for each in PREDICTED if one.tokens[each])]
+        """For each model a column for all tokens and each kind of them, the layers stacked."""
+        figure.suptitle("Weight of each layer in the mixture")
+        for axes, model in zip(panels(figure, len(self.models), 2.5), self.models, strict=True):
+            columns = [None, *(each for each in PREDICTED if model.tokens[each])]
             bottom = [0.0] * len(columns)
-            for layer in dict.fromkeys(one.layers):
-                heights = [one.of_layer(layer, each) for each in columns]
+            for layer in model.components_of_layer:
+                heights = [model.of_layer(layer, each) for each in columns]
                 axes.bar([each or "all" for each in columns], heights, bottom=bottom, label=layer)
                 bottom = [low + height for low, height in zip(bottom, heights, strict=True)]
-            axes.set(title=one.model, xlabel="next token", ylabel="weight in the mixture")
-            axes.legend(loc="center left", bbox_to_anchor=(1, 0.5))  # beside the bars
+            axes.set(title=model.model, xlabel="next token", ylabel="weight (share)")
+            legend_beside(axes)
 
 
 def _predicted(symbol: str) -> int:
-    """The place in PREDICTED of a vocabulary's symbol."""
+    """Which of PREDICTED a symbol of the vocabulary is."""
     if symbol == EOS:
         return PREDICTED.index("end")
     if is_word(symbol):

@@ -12,9 +12,9 @@ import torch
 from torch import Tensor
 
 from reranker.analysis.mixture import component_layers
-from reranker.analysis.readings import LinearTree, Tick, at, readings
-from reranker.analysis.report import aligned
+from reranker.analysis.readings import LinearTree, Tick, ignore, read_in_batches
 from reranker.checkpoints.checkpoint import Checkpoint
+from reranker.files.table import aligned
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -32,13 +32,13 @@ class MatrixRank:
     contexts: int
     symbols: int
     bound: int
-    """The most it could be: D + 2 for one softmax (A = H W^T + 1 b^T - z 1^T, with the rows'
-    normalisers z; without bias and normaliser it would be D), else what its sides allow."""
+    """The greatest possible rank: D + 2 for one softmax (A = H W^T + 1 b^T - z 1^T, with the rows'
+    normalisers z; without bias and normaliser it would be D), else the shorter side."""
     singular_values: tuple[float, ...]  # the greatest first
 
     @property
     def tolerance(self) -> float:
-        """Singular values up to this are taken for rounding: the greatest times the longer side
+        """Singular values up to this count as rounding errors: the greatest times the longer side
         times float64's epsilon, as in numpy.linalg.matrix_rank, MATLAB and Numerical Recipes."""
         return self.singular_values[0] * max(self.contexts, self.symbols) * _EPSILON
 
@@ -58,14 +58,14 @@ def matrix_rank(
     name: str,
     tokens: int,
     seed: int = 0,
-    tick: Tick = lambda tokens: None,
+    tick: Tick = ignore,
 ) -> MatrixRank:
-    """Of ``tokens`` contexts, or all there are if fewer, from whole trees drawn at random.
+    """The rank over ``tokens`` contexts (or all, if fewer) from trees drawn at random.
 
-    A context is what has been read since a tree's start, so no two rows are equal by design: the
-    first context, nothing, counts once. Everything is computed in float64, since float32's rounding
-    alone has full rank. Memory: two matrices of ``tokens`` times the vocabulary; time: that times
-    the shorter side.
+    A context is what has been read since a tree's start; each counts once, so no two rows are the
+    same by design. Everything is computed in float64, because rounding alone gives a float32 matrix
+    full rank. Memory: two matrices of ``tokens`` times the vocabulary; time: that times the shorter
+    side.
     """
     exact = replace(checkpoint, model=copy.deepcopy(checkpoint.model).double())
     chosen, positions = _contexts(checkpoint, trees, tokens, seed)
@@ -100,25 +100,25 @@ def _rows(
 ) -> list[Tensor]:
     """log P of the whole vocabulary at the positions, [n, V] each."""
     parts = []
-    for reading in readings(checkpoint, trees, tick):
-        wanted = torch.zeros_like(reading.wanted)
-        for column, place in enumerate(reading.places):
-            wanted[positions[place], column] = True
-        picked = at(reading.features, wanted)
+    for batch in read_in_batches(checkpoint, trees, tick):
+        is_context = torch.zeros_like(batch.is_token)
+        for column, number in enumerate(batch.numbers):
+            is_context[positions[number], column] = True
+        picked = batch.features_at(is_context)
         count, mixture = picked.log_weights.shape
         step = max(1, _BLOCK // (mixture * len(checkpoint.vocabulary)))
         for start in range(0, count, step):
-            some = picked._replace(
+            block = picked._replace(
                 components=picked.components[start : start + step],
                 log_weights=picked.log_weights[start : start + step],
             )
-            parts.append(checkpoint.model.log_probabilities(some))
+            parts.append(checkpoint.model.log_probabilities(block))
     return parts
 
 
 @dataclass(frozen=True, slots=True)
 class Ranks:
-    """Of several models, each on a sample of contexts (the paper: all of a corpus)."""
+    """Ranks of several models, each on a sample of contexts (the paper: all of a corpus)."""
 
     models: tuple[MatrixRank, ...]
 
@@ -126,35 +126,36 @@ class Ranks:
         rows: list[tuple[str, ...]] = [
             ("model", "contexts", "symbols", "at most", "rank", "over 1e-3", "tolerance")
         ]
-        for one in self.models:
-            counts = (one.contexts, one.symbols, one.bound, one.rank, one.large)
-            rows.append((one.model, *map(str, counts), f"{one.tolerance:.1e}"))
+        for model in self.models:
+            counts = (model.contexts, model.symbols, model.bound, model.rank, model.large)
+            rows.append((model.model, *map(str, counts), f"{model.tolerance:.1e}"))
         return aligned(rows)
 
     def to_json(self) -> Any:
         return [
             {
-                "model": one.model,
-                "contexts": one.contexts,
-                "symbols": one.symbols,
-                "at_most": one.bound,
-                "rank": one.rank,
-                "over_a_thousandth": one.large,
-                "tolerance": one.tolerance,
-                "singular_values": one.singular_values,
+                "model": model.model,
+                "contexts": model.contexts,
+                "symbols": model.symbols,
+                "at_most": model.bound,
+                "rank": model.rank,
+                "over_a_thousandth": model.large,
+                "tolerance": model.tolerance,
+                "singular_values": model.singular_values,
             }
-            for one in self.models
+            for model in self.models
         ]
 
     def draw(self, figure: Figure) -> None:
         """Singular values in their order, as shares of the greatest."""
         axes = figure.subplots()
-        for one in self.models:
-            greatest = one.singular_values[0]
-            shares = [value / greatest for value in one.singular_values if value > 0]
-            (line,) = axes.plot(range(1, len(shares) + 1), shares)
-            line.set_label(f"{one.model}: rank {one.rank}")
-            axes.axhline(one.tolerance / greatest, color=line.get_color(), linestyle=":")
-        axes.set(xlabel="number", ylabel="singular value / the greatest", yscale="log")
+        for model in self.models:
+            greatest = model.singular_values[0]
+            shares = [value / greatest for value in model.singular_values if value > 0]
+            label = f"{model.model}: rank {model.rank}"
+            (line,) = axes.plot(range(1, len(shares) + 1), shares, label=label)
+            axes.axhline(model.tolerance / greatest, color=line.get_color(), linestyle=":")
+        axes.set(title="Singular values of the matrix of log-probabilities", yscale="log")
+        axes.set(xlabel="singular value (greatest first)", ylabel="share of the greatest")
         axes.grid(alpha=0.3)
         axes.legend(title="dotted: the tolerance")

@@ -1,8 +1,7 @@
-"""Treebank trees as a language model reads them: what every analysis starts from."""
+"""Treebank trees as a language model reads them, on which every analysis builds."""
 
 from __future__ import annotations
 
-import math
 import random
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
@@ -25,32 +24,54 @@ _BATCH_TOKENS = 4_096  # padding counted; bounds memory, unless one tree is long
 Tick = Callable[[int], object]  # called with how many tokens have been read since the last call
 
 
+def ignore(tokens: int) -> None:
+    """A ``Tick`` for callers without a progress bar."""
+
+
 class LinearTree(NamedTuple):
-    """A tree's tokens, and of each of them and the ``<eos>`` after them the kind: a word's part of
-    speech, a bracket with its label, ``<eos>``."""
+    """A tree's tokens, and the kind of each and of the ``<eos>`` that follows: a word's part
+    of speech, a bracket with its label, or ``<eos>``."""
 
     tokens: tuple[str, ...]
     kinds: tuple[str, ...]
 
     def as_read(self, checkpoint: Checkpoint) -> LinearTree:
-        """In the order the model reads them: from the tree's end if it is a backward one."""
+        """In the order in which the model reads: from the tree's end if it is a backward model."""
         if not checkpoint.vocabulary.backward:
             return self
         return LinearTree(self.tokens[::-1], (*self.kinds[-2::-1], EOS))
 
 
-class Reading(NamedTuple):
-    """A batch of trees as a model reads them; column b is the tree number ``places[b]``, its tokens
-    in the order of ``LinearTree.as_read``."""
+class ReadBatch(NamedTuple):
+    """A batch of trees that a model has read; column b is the tree number ``numbers[b]``, its
+    tokens in the order of ``LinearTree.as_read``."""
 
-    places: list[int]
+    numbers: list[int]
     features: Features  # [T, B, ...]
     targets: Tensor  # [T, B], PADDING after a tree's end
-    wanted: Tensor  # where targets are no padding
+
+    @property
+    def is_token(self) -> Tensor:
+        """[T, B]; false after a tree's end."""
+        return self.targets != PADDING
+
+    @property
+    def attention(self) -> Tensor:
+        """alpha, [T, B, L], the oldest position first; only for a model that has it."""
+        assert self.features.attention is not None
+        return self.features.attention
+
+    def features_at(self, positions: Tensor) -> Features:
+        """What tokens are predicted from at ``positions`` [T, B] (true or false), [N, ...]."""
+        return self.features._replace(
+            components=self.features.components[positions],
+            log_weights=self.features.log_weights[positions],
+        )
 
 
 def linear_tree(tree: Tree) -> LinearTree:
-    """
+    """The tree without traces and function tags, linearised.
+
     >>> linear_tree(Tree.from_string("(S1 (NP-SBJ (DT the) (NN end)))")).kinds
     ('(NP', 'DT', 'NN', ')NP', '<eos>')
     """
@@ -60,18 +81,20 @@ def linear_tree(tree: Tree) -> LinearTree:
 
 
 def read_trees(paths: Iterable[Path], sample: int | None = None, seed: int = 0) -> list[LinearTree]:
-    """All trees of the files, or a random ``sample`` of them, in their order; no more than that is
-    held. Raises InputError as ``read_treebank`` does."""
+    """All trees of the files, or a random ``sample`` of them, in their order.
+
+    Only the sample is held in memory. Raises InputError as ``read_treebank`` does.
+    """
     generator = random.Random(seed)
     kept: list[tuple[int, LinearTree]] = []
     for number, tree in enumerate(read_treebank(paths)):
         if sample is None or number < sample:
             kept.append((number, linear_tree(tree)))
         else:  # the nth tree is kept with probability sample / n (reservoir sampling)
-            place = generator.randrange(number + 1)
-            if place < sample:
-                kept[place] = (number, linear_tree(tree))
-    return [tree for _, tree in sorted(kept, key=lambda pair: pair[0])]
+            replaced = generator.randrange(number + 1)
+            if replaced < sample:
+                kept[replaced] = (number, linear_tree(tree))
+    return [tree for _, tree in sorted(kept)]
 
 
 def token_count(trees: Iterable[LinearTree]) -> int:
@@ -79,55 +102,40 @@ def token_count(trees: Iterable[LinearTree]) -> int:
     return sum(len(tree.kinds) for tree in trees)
 
 
-def readings(
-    checkpoint: Checkpoint, trees: Sequence[LinearTree], tick: Tick = lambda tokens: None
-) -> Iterator[Reading]:
-    """Every tree once, each from the start state, in batches of trees alike in length."""
+def read_in_batches(
+    checkpoint: Checkpoint, trees: Sequence[LinearTree], tick: Tick = ignore
+) -> Iterator[ReadBatch]:
+    """Read every tree once, each from the start state, in batches of trees of similar length."""
     encoded = [checkpoint.vocabulary.encode(tree.tokens) for tree in trees]
-    lengths = [len(ids) for ids in encoded]
-    for places in grouped_by_length(range(len(encoded)), lengths, _BATCH_TOKENS):
-        batch = whole_trees([encoded[place] for place in places], checkpoint.vocabulary.eos)
+    lengths = list(map(len, encoded))
+    for numbers in grouped_by_length(range(len(trees)), lengths, _BATCH_TOKENS):
+        batch = whole_trees([encoded[number] for number in numbers], checkpoint.vocabulary.eos)
         with torch.no_grad():
-            features, _ = checkpoint.model(
-                batch.inputs, checkpoint.model.initial_state(len(places))
-            )
-        yield Reading(places, features, batch.targets, batch.targets != PADDING)
-        tick(sum(len(encoded[place]) for place in places))
+            start = checkpoint.model.initial_state(len(numbers))
+            features, _ = checkpoint.model(batch.inputs, start)
+        yield ReadBatch(numbers, features, batch.targets)
+        tick(sum(lengths[number] for number in numbers))
 
 
 def token_log_probabilities(
-    checkpoint: Checkpoint, trees: Sequence[LinearTree], tick: Tick = lambda tokens: None
+    checkpoint: Checkpoint, trees: Sequence[LinearTree], tick: Tick = ignore
 ) -> Iterator[tuple[int, list[float]]]:
     """The number of each tree and log P of each of its tokens and ``<eos>``, in nats and in the
     tree's order."""
     is_backward = checkpoint.vocabulary.backward
-    for reading in readings(checkpoint, trees, tick):
-        wanted = reading.wanted
-        picked = at(reading.features, wanted)
-        values = torch.zeros(wanted.shape, dtype=torch.float64)
-        values[wanted] = checkpoint.model.target_log_probability(
-            picked, reading.targets[wanted]
+    for batch in read_in_batches(checkpoint, trees, tick):
+        is_token = batch.is_token
+        values = torch.zeros(is_token.shape, dtype=torch.float64)
+        values[is_token] = checkpoint.model.target_log_probability(
+            batch.features_at(is_token), batch.targets[is_token]
         ).double()
-        for column, place in enumerate(reading.places):
-            *of_tokens, of_end = values[: len(trees[place].kinds), column].tolist()
-            yield place, [*(of_tokens[::-1] if is_backward else of_tokens), of_end]
-
-
-def at(features: Features, positions: Tensor) -> Features:
-    """What words are predicted from at ``positions`` [T, B] (true or false) alone, [N, ...]."""
-    return features._replace(
-        components=features.components[positions], log_weights=features.log_weights[positions]
-    )
-
-
-def perplexity(negative_log_likelihood: float, tokens: int) -> float:
-    """exp of nats a token."""
-    mean = negative_log_likelihood / tokens
-    return math.exp(mean) if mean < 700 else math.inf
+        for column, number in enumerate(batch.numbers):
+            *of_tokens, of_end = values[: len(trees[number].kinds), column].tolist()
+            yield number, [*(of_tokens[::-1] if is_backward else of_tokens), of_end]
 
 
 def _tags(tree: Tree) -> Iterator[str]:
-    """Of every word that is no trace, left to right, without function tags."""
+    """Tags without function tags, left to right; those of traces are left out."""
     stack: list[Tree | str] = [tree]
     while stack:
         node = stack.pop()

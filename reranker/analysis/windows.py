@@ -5,13 +5,14 @@ from __future__ import annotations
 
 import statistics
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any
 
-from reranker.analysis.readings import LinearTree, Tick, perplexity, token_log_probabilities
-from reranker.analysis.report import aligned
+from reranker.analysis.readings import LinearTree, Tick, ignore, token_log_probabilities
 from reranker.checkpoints.checkpoint import Checkpoint
 from reranker.errors import InputError
+from reranker.files.table import aligned
+from reranker.perplexity import perplexity
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -27,20 +28,20 @@ class Point:
     perplexity: float
 
 
-def window_of(checkpoint: Checkpoint, name: str) -> int:
+def window_size(checkpoint: Checkpoint, name: str) -> int:
     """L of a model with attention, N of RNN-N; raises InputError for other models."""
     config = checkpoint.model.config
-    found = getattr(config, "window", getattr(config, "order", None))
-    if not isinstance(found, int):
-        raise InputError(f"{name}: {checkpoint.model.architecture} looks back through no window")
-    return found
+    size = getattr(config, "window", getattr(config, "order", None))
+    if not isinstance(size, int):
+        raise InputError(f"{name}: {checkpoint.model.architecture} has no window")
+    return size
 
 
 def point(
-    checkpoint: Checkpoint, trees: Sequence[LinearTree], name: str, tick: Tick = lambda tokens: None
+    checkpoint: Checkpoint, trees: Sequence[LinearTree], name: str, tick: Tick = ignore
 ) -> Point:
     """Raises InputError for a model without a window."""
-    window = window_of(checkpoint, name)
+    window = window_size(checkpoint, name)
     total, tokens = 0.0, 0
     for _, values in token_log_probabilities(checkpoint, trees, tick):
         total -= sum(values)
@@ -50,55 +51,43 @@ def point(
 
 @dataclass(frozen=True, slots=True)
 class Windows:
-    """Perplexity per token, an architecture a row and a window a column. Of several checkpoints in
-    one place (seeds) the mean, with their standard deviation."""
+    """Perplexity per token, an architecture a row and a window a column. Several checkpoints in one
+    cell (seeds) give their mean and standard deviation."""
 
     points: tuple[Point, ...]
 
     def text(self) -> str:
-        windows = sorted({one.window for one in self.points})
+        windows = sorted({point.window for point in self.points})
         rows = [("architecture", *map(str, windows))]
-        for architecture in self._architectures():
-            cells = (_cell(self._at(architecture, window)) for window in windows)
-            rows.append((architecture, *cells))
+        for architecture, cells in self._cells().items():
+            rows.append((architecture, *(_cell(cells.get(window, [])) for window in windows)))
         return aligned(rows)
 
     def to_json(self) -> Any:
-        return [
-            {
-                "model": one.model,
-                "architecture": one.architecture,
-                "window": one.window,
-                "perplexity": one.perplexity,
-            }
-            for one in self.points
-        ]
+        return [asdict(point) for point in self.points]
 
     def draw(self, figure: Figure) -> None:
         """A line for each architecture, with the spread of its seeds."""
         axes = figure.subplots()
-        for architecture in self._architectures():
-            windows = sorted(
-                {one.window for one in self.points if one.architecture == architecture}
-            )
-            found = [self._at(architecture, window) for window in windows]
-            means = [statistics.mean(each) for each in found]
-            spreads = [statistics.stdev(each) if len(each) > 1 else 0.0 for each in found]
-            axes.errorbar(windows, means, spreads, marker=".", capsize=3, label=architecture)
+        for architecture, cells in self._cells().items():
+            means = [statistics.mean(cell) for cell in cells.values()]
+            spreads = [statistics.stdev(cell) if len(cell) > 1 else 0.0 for cell in cells.values()]
+            axes.errorbar(list(cells), means, spreads, marker=".", capsize=3, label=architecture)
         axes.set(
-            xlabel="window",
+            title="Perplexity by window",
+            xlabel="window (tokens)",
             ylabel="perplexity per token",
-            xticks=sorted({one.window for one in self.points}),
+            xticks=sorted({point.window for point in self.points}),
         )
         axes.grid(alpha=0.3)
         axes.legend()
 
-    def _architectures(self) -> list[str]:
-        return list(dict.fromkeys(one.architecture for one in self.points))
-
-    def _at(self, architecture: str, window: int) -> list[float]:
-        place = (architecture, window)
-        return [one.perplexity for one in self.points if (one.architecture, one.window) == place]
+    def _cells(self) -> dict[str, dict[int, list[float]]]:
+        """Perplexities by architecture and window, windows in order."""
+        cells: dict[str, dict[int, list[float]]] = {point.architecture: {} for point in self.points}
+        for point in sorted(self.points, key=lambda point: point.window):
+            cells[point.architecture].setdefault(point.window, []).append(point.perplexity)
+        return cells
 
 
 def _cell(perplexities: Sequence[float]) -> str:

@@ -9,7 +9,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import NamedTuple
 
-from reranker.analysis.report import new_figure, save_figure
+from reranker.files.figure import new_figure, save_figure
 from reranker.files.output import output_path
 
 EXAMPLES = """examples:

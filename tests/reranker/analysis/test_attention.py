@@ -8,11 +8,11 @@ from dataclasses import replace
 import pytest
 
 from reranker.analysis.attention import (
-    Reach,
+    Window,
     attention_at,
     attention_by_position,
     random_places,
-    reach_of,
+    window_of,
 )
 from reranker.analysis.example import predict
 from reranker.checkpoints.checkpoint import Checkpoint
@@ -32,26 +32,26 @@ from tests.reranker.known_models import (
 
 
 def test_what_models_attend_to() -> None:
-    assert reach_of(known_memory((0.1, 0.2, 0.7))) == Reach(3, 0)
-    assert list(Reach(3, 0).steps_back) == [2, 1, 0]
-    assert reach_of(even_attention(4)) == Reach(4, 1)
-    assert list(Reach(4, 1).steps_back) == [4, 3, 2, 1]
+    assert window_of(known_memory((0.1, 0.2, 0.7))) == Window(3, 0)
+    assert list(Window(3, 0).steps_back) == [2, 1, 0]
+    assert window_of(even_attention(4)) == Window(4, 1)
+    assert list(Window(4, 1).steps_back) == [4, 3, 2, 1]
     for setting in SETTINGS:
         member = checkpoint(build(setting))
         attends = setting.split(":")[0] not in ("awd-lstm-doc", "rnn-n", "lstmn")
-        assert (reach_of(member) is not None) == attends, setting
+        assert (window_of(member) is not None) == attends, setting
 
 
 def test_attention_by_position_of_known_weights() -> None:
     some = trees(THE_DOG, THE_DOG_BARKS)
     # RM's window of 3 is full from the third of 5 and of 6 tokens on: 3 + 4.
-    reach, weights, tokens = attention_by_position(known_memory((0.1, 0.2, 0.7)), some, "m")
-    assert (reach, tokens) == (Reach(3, 0), 7)
-    assert weights == pytest.approx((0.1, 0.2, 0.7), abs=1e-6)
+    window, weights, tokens = attention_by_position(known_memory((0.1, 0.2, 0.7)), some, "m")
+    assert (window, tokens) == (Window(3, 0), 7)
+    assert weights == pytest.approx({2: 0.1, 1: 0.2, 0: 0.7}, abs=1e-6)
     # Attention sees the outputs before: its window of 4 is full from the fifth on: 1 + 2.
-    reach, weights, tokens = attention_by_position(even_attention(4), some, "m")
-    assert (reach, tokens) == (Reach(4, 1), 3)
-    assert weights == pytest.approx((0.25,) * 4)
+    window, weights, tokens = attention_by_position(even_attention(4), some, "m")
+    assert (window, tokens) == (Window(4, 1), 3)
+    assert weights == pytest.approx(dict.fromkeys((4, 3, 2, 1), 0.25))
     with pytest.raises(InputError, match="m: no tree is longer than its window of 20"):
         attention_by_position(even_attention(20), some, "m")
     with pytest.raises(InputError, match="awd-lstm-doc has no attention"):
@@ -60,17 +60,17 @@ def test_attention_by_position_of_known_weights() -> None:
 
 def test_attention_at_random_tokens() -> None:
     some = trees(THE_DOG, THE_DOG_BARKS)
-    reaches = [Reach(3, 0), Reach(4, 1)]
+    windows = [Window(3, 0), Window(4, 1)]
     full = [(0, 4), (1, 4), (1, 5)]  # where both windows are
-    assert random_places(some, reaches, 70, seed=0) == full
-    drawn = {tuple(random_places(some, reaches, 2, seed)) for seed in range(50)}
+    assert random_places(some, windows, 70, seed=0) == full
+    drawn = {tuple(random_places(some, windows, 2, seed)) for seed in range(50)}
     assert drawn == {(full[0], full[1]), (full[0], full[2]), (full[1], full[2])}
     rows = attention_at(known_memory((0.1, 0.2, 0.7)), some, full)
     assert [row.token for row in rows] == ["<eos>", ")NP", "<eos>"]
     for row in rows:
         assert row.weights == pytest.approx((0.1, 0.2, 0.7), abs=1e-6)
     with pytest.raises(InputError, match="no tree has more than 6 tokens"):
-        random_places(some, [Reach(6, 1)], 1, seed=0)
+        random_places(some, [Window(6, 1)], 1, seed=0)
 
 
 def test_an_example_by_hand() -> None:
@@ -92,7 +92,7 @@ def test_an_example_by_hand() -> None:
     assert predict(even_attention(4), tree, 1, "m").attention == pytest.approx({-1: 1.0})
     assert predict(known_softmax(), tree, 5, "m").symbol == "<eos>"
     assert predict(known_softmax(), tree, 1, "m").attention is None
-    with pytest.raises(InputError, match=r"no token 7; they are 1:\(NP 2:The .* 6:<eos>"):
+    with pytest.raises(InputError, match=r"no token 7; its tokens are 1:\(NP 2:The .* 6:<eos>"):
         predict(memory, tree, 6, "m")
 
 
@@ -109,5 +109,5 @@ def test_a_backward_model_is_shown_what_it_reads_in_its_order() -> None:
     dog = predict(memory, some[1], 2, "m")
     assert dog.symbol == "dog"
     assert dog.attention == pytest.approx({-1: 0.1, 0: 0.2, 1: 0.7}, abs=1e-6)
-    with pytest.raises(InputError, match=r"no token 7; they are 1:\)NP 2:barks .* 6:<eos>"):
+    with pytest.raises(InputError, match=r"no token 7; its tokens are 1:\)NP 2:barks .* 6:<eos>"):
         predict(memory, some[1], 6, "m")

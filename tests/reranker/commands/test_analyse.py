@@ -245,7 +245,7 @@ def test_perplexities_that_do_not_compare(
     assert not caplog.messages
     assert main(_of(folder, "classes", "softmax.pt", "other.pt")) == 0
     assert caplog.messages == [
-        "softmax.pt and other.pt have different vocabularies: their perplexities do not compare"
+        "softmax.pt and other.pt have different vocabularies: their perplexities are not comparable"
     ]
 
 
@@ -254,10 +254,15 @@ def test_perplexities_that_do_not_compare(
     [
         ("variation", "softmax.pt", [], "softmax.pt: has one softmax"),
         ("layers", "memory.pt", [], "memory.pt: has one softmax"),
-        ("windows", "softmax.pt", [], "awd-lstm-doc looks back through no window"),
+        ("windows", "softmax.pt", [], "awd-lstm-doc has no window"),
         ("attention", "softmax.pt", [], "awd-lstm-doc has no attention"),
         ("attention-sample", "mixture.pt", [], "awd-lstm-doc has no attention"),
-        ("attention-example", "memory.pt", ["--token", "9"], "the tree has no token 9; they are"),
+        (
+            "attention-example",
+            "memory.pt",
+            ["--token", "9"],
+            "no token 9; its tokens are",
+        ),
         ("attention-example", "memory.pt", ["--token", "1", "--tree", "3"], "there are 2 trees"),
         ("rank", "softmax.pt", ["--plot", "rank.pgn"], "has to end in one of"),
         ("rank", "no.pt", [], "no.pt"),
@@ -283,7 +288,7 @@ def test_mistakes_with_files(folder: Path, capsys: pytest.CaptureFixture[str]) -
     assert "is also an input" in capsys.readouterr().err
     assert trees.read_bytes() == before
     assert main(["analyse", "curves", str(trees)]) == 2
-    assert "tells of no evaluation" in capsys.readouterr().err
+    assert "contains no evaluations" in capsys.readouterr().err
     assert main(["analyse", "curves", str(folder / "nowhere")]) == 2
     assert "nowhere" in capsys.readouterr().err
 

@@ -1,0 +1,45 @@
+"""Figures drawn with matplotlib, which the ``train`` extra installs."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from reranker.errors import InputError, RerankError
+
+if TYPE_CHECKING:
+    from matplotlib.axis import Axis
+    from matplotlib.figure import Figure
+
+
+def new_figure(path: Path) -> Figure:
+    """An empty figure to be saved as ``path``, whose ending is the format.
+
+    Raises InputError if matplotlib is missing or the ending is unknown.
+    """
+    try:
+        from matplotlib.figure import Figure
+    except ImportError as error:
+        message = "--plot needs matplotlib; pip install 'parse-reranker[train]'"
+        raise InputError(message) from error
+    figure = Figure(figsize=(8, 5), layout="constrained")
+    formats = figure.canvas.get_supported_filetypes()
+    if path.suffix[1:].lower() not in formats:
+        raise InputError(f"--plot {path}: its name has to end in one of .{', .'.join(formats)}")
+    return figure
+
+
+def save_figure(figure: Figure, path: Path) -> None:
+    """Raises RerankError if the file cannot be written."""
+    try:
+        figure.savefig(path, dpi=120)
+    except OSError as error:
+        raise RerankError(f"{path}: cannot be written: {error.strerror}") from error
+
+
+def label_plainly(axis: Axis) -> None:
+    """Label a logarithmic axis with plain numbers; also between powers of ten if it spans few."""
+    from matplotlib.ticker import LogFormatter
+
+    axis.set_major_formatter(LogFormatter())
+    axis.set_minor_formatter(LogFormatter(minor_thresholds=(1.5, 0.5)))
