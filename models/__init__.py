@@ -1,4 +1,4 @@
-"""Language models over token ids. They see tensors only; trees and files are the reranker's."""
+"""Language models over token ids. They see tensors only; trees and files belong to reranker."""
 
 from collections.abc import Callable
 from typing import Any
@@ -18,7 +18,7 @@ from reranker.models.lstmn import Lstmn, LstmnConfig
 from reranker.models.recurrent_memory import RecurrentMemory, RecurrentMemoryConfig
 from reranker.models.rnn_n import RnnN, RnnNConfig
 
-# By the name in configurations and checkpoints: the settings' class and what makes a model of them.
+# By the name in configurations and checkpoints: the configuration class and the model's.
 ARCHITECTURES: dict[str, tuple[type[Config], Callable[[Any], LanguageModel]]] = {
     AwdLstmDoc.architecture: (Config, AwdLstmDoc),
     RnnN.architecture: (RnnNConfig, RnnN),

@@ -2,7 +2,7 @@
 (Daniluk 2016, sections 3.3 to 3.5).
 
 The three differ in which part of an output serves which purpose: all of it for everything, one
-half for finding (key) and one for telling and predicting (value), or one third for each.
+half to be matched (key) and one as content and prediction (value), or one third for each.
 """
 
 from __future__ import annotations
@@ -86,11 +86,11 @@ class KeyValuePredict(_Attentive):
 class PastAttention(Reader):
     """h* from the last output and a weighted sum of the L outputs before it (equations 3.12-3.15).
 
-    With output i split into key k_i, value v_i and prediction p_i, alike in the smaller models:
+    With output i split into key k_i, value v_i and prediction p_i (shared in the smaller models):
     m_i = tanh(W^Y k_i + W^h k_t); alpha = softmax_i(w^T m_i); r = sum_i alpha_i v_i;
     h* = tanh(W^P r + W^X p_t), i from t - L to t - 1. Positions before the first token get no
-    weight; r of the first token is zero. Equations 3.10 and 3.14 print the keys' matrix Y in r, the
-    text says values, and so do we.
+    weight; r of the first token is zero. Equations 3.10 and 3.14 have the keys' matrix Y in r;
+    the text says values, and so do we.
     """
 
     def __init__(self, hidden_size: int, parts: int, window: int) -> None:
@@ -106,7 +106,7 @@ class PastAttention(Reader):
     def initial_state(self, batch: int) -> LayerState:
         """W^Y k_i and v_i of the last L positions, and which of these there are.
 
-        Keys are kept as W^Y made them, so that scoring computes each once.
+        Keys are stored after W^Y, so that scoring computes each once.
         """
         empty = self.key_weight.new_zeros(batch, self.window, len(self.key_weight))
         return empty, empty.clone(), empty.new_zeros(batch, self.window, dtype=torch.bool)

@@ -1,4 +1,4 @@
-"""Settings every language model has; each architecture's own are beside it."""
+"""The settings of every language model; those of one architecture are in its file."""
 
 from __future__ import annotations
 
@@ -31,20 +31,20 @@ class Config:
 
     def __post_init__(self) -> None:
         if min(self.vocabulary_size, self.embedding_size, *self.hidden_sizes, 1) < 1:
-            raise ValueError("vocabulary_size, embedding_size and hidden_sizes are positive")
+            raise ValueError("vocabulary_size, embedding_size and hidden_sizes must be positive")
         if not self.hidden_sizes:
-            raise ValueError("hidden_sizes has one size for each layer, at least one")
+            raise ValueError("hidden_sizes must have a size for each layer, at least one")
         sizes = self.layer_sizes
         if self.components and len(self.components) != len(sizes):
             reader = " and one for h*" if self.reader_size else ""
             raise ValueError(
-                "components takes one count for the embedding and one for each layer"
+                "components needs a count for the embedding and one for each layer"
                 f"{reader}: {len(sizes)} in all"
             )
         if self.components and (min(self.components) < 0 or sum(self.components) == 0):
-            raise ValueError("components counts softmaxes: at least one in all, none negative")
+            raise ValueError("components must count at least one softmax in all, and none negative")
         if self.component_activation not in ("tanh", "none"):
-            raise ValueError("component_activation is tanh or none")
+            raise ValueError("component_activation must be tanh or none")
         if not self.components and self.tied and sizes[-1] != self.embedding_size:
             raise ValueError(
                 f"a tied softmax needs an embedding_size of {sizes[-1]}, the size of what it is "
@@ -56,7 +56,7 @@ class Config:
 
     @property
     def reader_size(self) -> int:
-        """The size of h*, which a reader makes of the last layer's outputs; 0 without one."""
+        """The size of h*, which a reader makes from the last layer's outputs; 0 without one."""
         return 0
 
     @property
@@ -83,16 +83,16 @@ class ThesisConfig(Config):
 
 
 def check_window(window: int) -> None:
-    """Raises ValueError for a window that is no window. Its size is nowhere in the weights, so a
-    checkpoint could ask for any memory; nothing is known to gain from more than 20."""
+    """Raises ValueError for an invalid window. No weight has its size, so without a limit a
+    checkpoint could ask for any amount of memory; no model is known to gain from more than 20."""
     if type(window) is not int or not 1 <= window <= 1_000:
         raise ValueError(f"window is {window}, not a whole number from 1 to 1000")
 
 
 def parts_of(hidden_size: int, parts: int) -> int:
-    """The size of each of ``parts`` equal parts; raises ValueError if it is no whole number."""
+    """The size of each of ``parts`` equal parts; raises ValueError if it is not a whole number."""
     if hidden_size % parts:
         raise ValueError(
-            f"the last of hidden_sizes is {hidden_size}, which {parts} parts cannot share alike"
+            f"the last of hidden_sizes is {hidden_size}, which is not a multiple of {parts}"
         )
     return hidden_size // parts

@@ -1,7 +1,7 @@
 """What all language models share: from token ids to a mixture of softmaxes.
 
-An architecture is its recurrent layers and, on top of them, perhaps a reader of the past; words
-go in and come out alike in all of them.
+An architecture is its recurrent layers and, in some, a reader of the past on top of them; the
+embedding and the output are the same in all of them.
 """
 
 from __future__ import annotations
@@ -18,13 +18,13 @@ from reranker.models.config import Config
 from reranker.models.dropout import locked_dropout, row_dropout, shared_dropout
 from reranker.models.layer import Layer, LayerState, Reader
 
-_PROJECTION_GAIN = 2.0  # makes k of what LSTMs put out, which is some 0.2 in size, about 0.5
+_PROJECTION_GAIN = 2.0  # from LSTM outputs of about 0.2 in size, makes k about 0.5
 
 State = tuple[LayerState, ...]  # one for each layer, and the reader's; all tensors are [B, ...]
 
 
 class Features(NamedTuple):
-    """What the output distribution at each position is made of."""
+    """What the output distribution at each position is computed from."""
 
     components: Tensor  # k, [T, B, J, D]
     log_weights: Tensor  # log pi, [T, B, J]
@@ -79,8 +79,8 @@ class LanguageModel(nn.Module):
         """The layers whose outputs words are predicted from; 0 is the embedding."""
 
     def start_from_frequencies(self, counts: Tensor) -> None:
-        """Set the output's bias so that symbols seen ``counts`` [V] times are as likely as often,
-        which training would take hundreds of batches for."""
+        """Set the output's bias so that symbols are as likely as they are frequent (``counts``
+        [V]), which training would need hundreds of batches to learn."""
         smoothed = counts.to(self.decoder_bias) + 0.5
         with torch.no_grad():
             self.decoder_bias.copy_((smoothed / smoothed.sum()).log())
@@ -91,7 +91,7 @@ class LanguageModel(nn.Module):
         return self.embedding if self.decoder is None else self.decoder
 
     def initial_state(self, batch: int) -> State:
-        """Nothing remembered: where every candidate starts."""
+        """The state before the first token, in which every candidate starts."""
         modules = (*self.layers, self.reader) if self.reader is not None else (*self.layers,)
         return tuple(module.initial_state(batch) for module in modules)
 
@@ -100,7 +100,7 @@ class LanguageModel(nn.Module):
     ) -> tuple[Features, State]:
         """Features after reading each of ``tokens`` [T, B] from ``state``, and the last state.
 
-        ``dtype`` is what matrix products are computed in; parameters keep theirs.
+        Matrix products are computed in ``dtype``; parameters keep theirs.
         """
         config, training = self.config, self.training
         weight = row_dropout(self.embedding, config.word_dropout, training)
@@ -168,7 +168,7 @@ class LanguageModel(nn.Module):
         return flat.view(targets.shape)
 
     def log_probabilities(self, features: Features) -> Tensor:
-        """log P over the vocabulary, [..., V]: the straightforward form, for tests and analysis."""
+        """log P over the vocabulary, [..., V]: the equation as written, for tests and analysis."""
         return mixture.log_probabilities(
             features.components.flatten(0, -3),
             features.log_weights.flatten(0, -2),

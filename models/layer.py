@@ -1,4 +1,4 @@
-"""What language models are built of: recurrent layers, and readers of the past on top of them."""
+"""What language models are built from: recurrent layers, and readers of the past on top of them."""
 
 from __future__ import annotations
 
@@ -11,9 +11,9 @@ from torch.nn import functional
 
 from reranker.models.config import Config
 
-# Inputs are embeddings or outputs of LSTMs, some 0.2 to 0.3 in size, and what is in a gate's sum
+# Inputs are embeddings or outputs of LSTMs, 0.2 to 0.3 in size, and the terms of a gate's sum
 # should be near 1: with Xavier's scale a layer's outputs start at 0.03, and a mixture of softmaxes
-# on them learns nothing but frequencies for hundreds of batches (docs/training.md).
+# on them learns only frequencies for hundreds of batches (docs/training.md).
 _INPUT_SCALE = 3.0
 
 LayerState = tuple[Tensor, ...]  # the first dimension of each is the row, B
@@ -36,7 +36,7 @@ class Layer(nn.Module, ABC):
 
 
 class Reader(nn.Module, ABC):
-    """Makes the vectors h* that words are predicted from, of a layer's outputs and past ones."""
+    """Makes h*, from which words are predicted, from a layer's present and past outputs."""
 
     @abstractmethod
     def initial_state(self, batch: int) -> LayerState:
@@ -46,8 +46,9 @@ class Reader(nn.Module, ABC):
     def forward(
         self, outputs: Tensor, tokens: Tensor, state: LayerState
     ) -> tuple[Tensor, Tensor | None, LayerState]:
-        """h* [T, B, K] for outputs [T, B, H] after reading ``tokens`` [T, B]; the attention paid to
-        the last L positions, oldest first, [T, B, L], if that is how it reads; the last state."""
+        """h* [T, B, K] for outputs [T, B, H] after reading ``tokens`` [T, B]; the attention to the
+        last L positions, oldest first, [T, B, L], or None if it has no attention; the last
+        state."""
 
 
 class LstmLayer(Layer):
@@ -70,7 +71,7 @@ class LstmLayer(Layer):
         return self.bias.new_zeros(batch, size), self.bias.new_zeros(batch, size)
 
     def forward(self, inputs: Tensor, state: LayerState) -> tuple[Tensor, LayerState]:
-        # The dropped weight is a local value handed to the kernel: nothing can silently bypass it.
+        # The dropped weight is a local value passed to the kernel: nothing can silently bypass it.
         recurrent = functional.dropout(self.recurrent_weight, self.weight_dropout, self.training)
         bias = self.bias.to(inputs.dtype)
         weights = [
@@ -117,7 +118,7 @@ def _tanh(values: Tensor) -> Tensor:
 
 
 def matrix(outputs: int, inputs: int) -> nn.Parameter:
-    """A weight [outputs, inputs] to be trained."""
+    """A trainable weight [outputs, inputs] with Xavier's scale."""
     weight = nn.Parameter(torch.empty(outputs, inputs))
     nn.init.xavier_uniform_(weight)
     return weight

@@ -49,10 +49,10 @@ def _layers(config: LstmnConfig) -> Iterator[LstmnLayer]:
 class LstmnLayer(Layer):
     """An LSTM whose step starts from a mixture of its last L states (equations 4 to 9).
 
-    a_i = v^T tanh(W_h h_i + W_x x_t + W_s s_(t-1)); [s_t, c] = sum_i softmax(a)_i [h_i, c_i];
-    then an LSTM's step from hidden state s_t and cell c on input x_t gives h_t and c_t, which go on
-    the tape. (s is the paper's h with a tilde.) Before the first token the tape is empty, and s and
-    c are zero. Each step needs the one before, so a segment is a loop.
+    a_i = v^T tanh(W_h h_i + W_x x_t + W_s s_(t-1)); [s_t, c] = sum_i softmax(a)_i [h_i, c_i]; then
+    an LSTM's step from hidden state s_t and cell c on input x_t gives h_t and c_t, which are
+    appended to the tape. (s is the paper's h with a tilde.) Before the first token the tape is
+    empty, and s and c are zero. Each step needs the one before, so a segment is a loop.
     """
 
     def __init__(

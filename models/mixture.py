@@ -1,7 +1,7 @@
 """The mixture of softmaxes, P = sum_j pi_j softmax(W k_j + b) (Takase et al. 2018, equation 7).
 
-``log_probabilities`` is the equation as written. The other two never hold the [N, J, V]
-probabilities: they walk over blocks of rows and keep only the normaliser of each softmax, since
+``log_probabilities`` is the equation as written. The other functions never hold the [N, J, V]
+probabilities: they go through blocks of rows and keep only the normaliser of each softmax, since
 log p(target) = logsumexp_j(log pi_j + logit_j[target] - logsumexp_v logit_j[v]).
 
 Shapes throughout: components k [N, J, D]; log_weights log pi [N, J]; embedding W [V, D];
@@ -19,9 +19,9 @@ from torch import Tensor
 from torch.nn import functional
 
 # Rows are computed in multiples of this. Matrix products of a few rows add up in another order than
-# larger ones, and numbers left over when a vector unit's width has been divided out go through
-# other code; without either, a row's result is the same to the last bit whatever is beside it.
-# (Seen on x86 with one thread and sizes that are multiples of 4.)
+# larger ones, and the numbers that do not fill a vector unit go through other code; without either,
+# a row's result is the same to the last bit whatever is beside it. (Seen on x86 with one thread and
+# sizes that are multiples of 4.)
 ROW_MULTIPLE = 32
 
 # Scoring in float32 wants a block of logits and the block's words in the second-level cache;
@@ -38,7 +38,7 @@ _LOG2_E = math.log2(math.e)
 def log_probabilities(
     components: Tensor, log_weights: Tensor, embedding: Tensor, bias: Tensor
 ) -> Tensor:
-    """log P over the whole vocabulary, [N, V]: the straightforward form, for tests and analysis."""
+    """log P over the whole vocabulary, [N, V]: the equation as written, for tests and analysis."""
     per_softmax = torch.log_softmax(components @ embedding.T + bias, dim=-1)  # [N, J, V]
     return torch.logsumexp(log_weights.unsqueeze(-1) + per_softmax, dim=1)
 
@@ -79,8 +79,8 @@ def continuations(
     rows: Tensor,
     targets: Tensor,
 ) -> Tensor:
-    """log P of ``targets`` [E] after ``rows`` [E] of the others, whose normalisers are
-    ``log_sums``; a row may be continued several times. [E]; no gradient."""
+    """log P of ``targets`` [E], each predicted from the row ``rows`` [E] of ``components``, whose
+    normalisers are ``log_sums``; a row may occur several times. [E]; no gradient."""
     result = []
     for start in range(0, len(rows), _EDGE_ROWS):
         mine, goals = (part[start : start + _EDGE_ROWS] for part in (rows, targets))
@@ -106,7 +106,7 @@ class _NegativeLogLikelihood(torch.autograd.Function):
     """With gamma_j = pi_j p_j[target] / P, the loss's derivative by logit_j[v] is
     gamma_j (p_j[v] - [v = target]); p_j stays exp(logit) times a factor of its row throughout.
 
-    Bias and row sums ride along in the matrix products as columns, [k, 1, 0] against [W, b, 1]:
+    Bias and row sums are columns of the matrix products, [k, 1, 0] against [W, b, 1]:
     separate passes over a block cost more than the products on hardware with matrix units.
     """
 
@@ -135,18 +135,7 @@ class _NegativeLogLikelihood(torch.autograd.Function):
             augmented = k.new_zeros(k.shape[0] * k.shape[1], width)
             augmented[:, :size] = k.flatten(0, 1)
             augmented[:, size] = 1
-            logits = augmented @ weight.T
-            exponentials = logits.exp_()
-            pulled = (exponentials @ weight).to(wide)  # sum_v exp(logit[v]) W[v]
-            sums = pulled[:, size + 1]
-            log_sums = sums.log()
-            if not bool(((sums > _TINY) & (sums < _HUGE)).all()):
-                logits = augmented @ weight.T
-                shift = logits.amax(1, keepdim=True)
-                exponentials = logits.sub_(shift).exp_()
-                pulled = (exponentials @ weight).to(wide)
-                sums = pulled[:, size + 1]
-                log_sums = sums.log() + shift.squeeze(1).to(wide)
+            exponentials, pulled, sums, log_sums = _exponentials(augmented, weight, size + 1, wide)
             log_joint = _log_joint(k, log_weights[rows], weight[:, :size], bias, goal, log_sums)
             log_likelihood = torch.logsumexp(log_joint, dim=1)
             total -= log_likelihood.sum()
@@ -173,8 +162,29 @@ class _NegativeLogLikelihood(torch.autograd.Function):
         return (*(gradient * scale.to(gradient.dtype) for gradient in ctx.saved_tensors), None)
 
 
+def _exponentials(
+    augmented: Tensor, weight: Tensor, ones: int, wide: torch.dtype
+) -> tuple[Tensor, Tensor, Tensor, Tensor]:
+    """e = exp(logits) [R, V]; e times ``weight`` [R, width], sum_v exp(logit[v]) W[v]; the sums of
+    e's rows [R], which are column ``ones`` of that; the log of the sum of exp(logits) [R].
+
+    Where a row's sum leaves the number range, all rows of e are divided by their greatest.
+    """
+    exponentials = (augmented @ weight.T).exp_()
+    pulled = (exponentials @ weight).to(wide)
+    sums = pulled[:, ones]
+    if bool(((sums > _TINY) & (sums < _HUGE)).all()):
+        return exponentials, pulled, sums, sums.log()
+    logits = augmented @ weight.T
+    shift = logits.amax(1, keepdim=True)
+    exponentials = logits.sub_(shift).exp_()
+    pulled = (exponentials @ weight).to(wide)
+    sums = pulled[:, ones]
+    return exponentials, pulled, sums, sums.log() + shift.squeeze(1).to(wide)
+
+
 def _blocks(components: Tensor, embedding: Tensor, elements: int) -> Iterator[slice]:
-    """Slices of rows, so that one block's logits hold about ``elements`` numbers."""
+    """Slices of rows, such that a block's logits have about ``elements`` elements."""
     count, mixture = components.shape[:2]
     step = max(1, elements // (mixture * embedding.shape[0]))
     return (slice(start, start + step) for start in range(0, count, step))
@@ -184,7 +194,7 @@ def _log_sums(rows: Tensor, weight: Tensor, bias: Tensor) -> Tensor:
     """logsumexp of the logits, [R], the vocabulary in blocks that stay in the cache.
 
     Powers of two cost a third of exp. The maximum of a row is only subtracted where its sum would
-    leave the number range, which trained logits do not come near; a maximum for each row would cost
+    leave the number range, which trained logits never approach; a maximum for each row would cost
     a pass over the block.
     """
     wide = torch.promote_types(rows.dtype, torch.float32)

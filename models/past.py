@@ -1,4 +1,4 @@
-"""A sliding window over what a model has read: its memory, and attention over it.
+"""A sliding window over what a model has read, its memory, and attention over it.
 
 A memory is part of a row's state, [B, L, ...], oldest first; beside a segment's own vectors
 [T, B, ...] it makes a timeline [L + T, B, ...] in which position t of the segment is row L + t.
@@ -21,13 +21,13 @@ def windows(line: Tensor, length: int, count: int) -> Tensor:
 
 
 def latest(line: Tensor, length: int) -> Tensor:
-    """The memory [B, length, ...] that the timeline leaves."""
+    """The memory [B, length, ...] after the timeline."""
     return line[len(line) - length :].transpose(0, 1)
 
 
 def attention(scores: Tensor, filled: Tensor) -> Tensor:
     """Softmax over the last dimension of ``scores`` where ``filled``; 0 elsewhere, and everywhere
-    where nothing is filled."""
+    if nothing is filled."""
     wide = scores.to(torch.promote_types(scores.dtype, torch.float32))
     masked = wide.masked_fill(~filled, torch.finfo(wide.dtype).min)
     return (torch.softmax(masked, dim=-1) * filled).to(scores.dtype)

@@ -23,7 +23,7 @@ class RnnNConfig(ThesisConfig):
 
     def __post_init__(self) -> None:
         if type(self.order) is not int or self.order < 1:
-            raise ValueError(f"order is {self.order}, not a whole number from 1 up")
+            raise ValueError(f"order is {self.order}, not a whole number, 1 or more")
         ThesisConfig.__post_init__(self)
 
     @property
@@ -45,7 +45,7 @@ class PastParts(Reader):
     """h*_t = tanh(W^C C_t) with C_t = [h_t^1, h_(t-1)^2, ..., h_(t-N)^(N+1)] (equation 3.3).
 
     An output's first part is for the next word, its second for the word after that, and so on.
-    Outputs from before the first token are zero, as h_0 is.
+    Outputs before the first token are zero, as h_0 is.
     """
 
     def __init__(self, hidden_size: int, order: int) -> None:

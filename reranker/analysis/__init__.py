@@ -1,1 +1,1 @@
-"""``rerank analyse``: what models do, in the papers' tables and figures."""
+"""``rerank analyse``: the papers' tables and figures about what models do."""

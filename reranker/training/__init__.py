@@ -1,1 +1,1 @@
-"""``rerank train``: a language model from a treebank."""
+"""``rerank train``: train a language model on a treebank."""

@@ -14,7 +14,7 @@ from reranker.models import ARCHITECTURES, AwdLstmDoc, Config, LanguageModel
 
 @dataclass(frozen=True, slots=True)
 class TrainingConfig:
-    """How to train. ``recipe`` chooses one of two ways; each ignores the other's settings.
+    """How to train. ``recipe`` is one of two; each ignores the settings of the other.
 
     ``fast``: AdamW with warm-up and linear decay to zero over the budget, batches of whole trees.
     ``paper``: SGD, then averaged SGD, on one stream with truncated BPTT (docs/training.md).
@@ -24,17 +24,17 @@ class TrainingConfig:
     seed: int = 1
     minimum_count: int = 10  # rarer words become unknown-word classes
     direction: Literal["forward", "backward"] = "forward"  # trees are read from start or end
-    word_classes: int = 256  # of similar words, where word vectors are given
+    word_classes: int = 256  # of similar words; only with word vectors
     budget_minutes: float = 0.0  # wall-clock, over all resumptions; 0 is no limit
-    epochs: float = 0.0  # 0 is no limit (paper: of each phase)
+    epochs: float = 0.0  # 0 is no limit (paper: for each phase)
     learning_rate: float = 3e-3
     weight_decay: float = 0.01
-    clip: float = 1.0  # largest norm of the gradient of the mean loss
+    clip: float = 1.0  # the largest norm of the gradient of the mean loss
     batch_tokens: int = 2_560  # fast
     warmup_batches: int = 100  # fast
     batch_size: int = 12  # paper: columns of the stream
     sequence_length: int = 70  # paper: mean of the truncated BPTT's length
-    non_monotone_interval: int = 60  # paper: evaluations without a gain that end a phase
+    non_monotone_interval: int = 60  # paper: evaluations without improvement that end a phase
     activation_regularization: float = 0.0  # alpha, on the dropped h^N
     temporal_regularization: float = 0.0  # beta, on the change of h^N
     mixture_balance: float = 1e-3  # lambda_beta, on the variation of the mixture weights
@@ -61,7 +61,7 @@ class TrainingConfig:
             raise ConfigError(f"{path}: {min(unknown_tables)!r} is neither [training] nor [model]")
         for name, table in tables.items():
             if not isinstance(table, dict):
-                raise ConfigError(f"{path}: [{name}] is a table, not {table!r}")
+                raise ConfigError(f"{path}: [{name}] must be a table, not {table!r}")
         given = {
             **tables.get("training", {}),
             **{name: value for name, value in overrides.items() if value is not None},
@@ -77,7 +77,7 @@ class TrainingConfig:
         return config
 
     def check(self) -> None:
-        """Raises ValueError or TypeError for a value that makes no sense."""
+        """Raises ValueError or TypeError for an invalid value."""
         for each in fields(self):
             if each.default is not MISSING:
                 _check_kind(each.name, getattr(self, each.name), each.default)
@@ -91,7 +91,9 @@ class TrainingConfig:
             if getattr(self, name) not in allowed:
                 raise ValueError(f"{name} is {getattr(self, name)!r}, not {' or '.join(allowed)}")
         if self.recipe == "fast" and not (self.budget_minutes or self.epochs):
-            raise ValueError("the fast recipe needs budget_minutes or epochs to decay over")
+            raise ValueError(
+                "the fast recipe needs budget_minutes or epochs, for its learning rate"
+            )
         for name in ("batch_tokens", "batch_size", "sequence_length", "non_monotone_interval"):
             if getattr(self, name) < 1:
                 raise ValueError(f"{name} is {getattr(self, name)}, not 1 or more")
@@ -129,7 +131,7 @@ class TrainingConfig:
         return make(self.model_config(vocabulary_size))
 
     def to_dict(self) -> dict[str, Any]:
-        """Plain data, for logs, checkpoints and comparing with a run to resume."""
+        """Plain data, for checkpoints and for comparing with a saved run."""
         return asdict(self)
 
 
@@ -137,19 +139,19 @@ _KINDS = {
     bool: "true or false",
     int: "a whole number",
     float: "a number",
-    str: "a text",
+    str: "text",
     tuple: "a list of whole numbers",
 }
 
 
 def _check_kind(name: str, value: object, default: object) -> None:
-    """Raises TypeError unless ``value`` is what ``default`` is, ValueError for a number below 0 or
-    not finite."""
+    """Raises TypeError if ``value`` has another type than ``default``, ValueError for a number that
+    is negative or not finite."""
     if isinstance(default, tuple):
         fits = isinstance(value, tuple) and all(type(number) is int for number in value)
-    else:  # true and false are no numbers here, though bool is an int to Python
+    else:  # true and false are not numbers here, though bool is an int in Python
         fits = type(value) is type(default) or (type(default) is float and type(value) is int)
     if not fits:
-        raise TypeError(f"{name} is {_KINDS[type(default)]}, not {value!r}")
+        raise TypeError(f"{name} must be {_KINDS[type(default)]}, not {value!r}")
     if isinstance(value, int | float) and not 0 <= value < math.inf:
-        raise ValueError(f"{name} is {value}, not a number from 0 up")
+        raise ValueError(f"{name} is {value}, not a finite number, 0 or more")

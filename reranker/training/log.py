@@ -7,6 +7,7 @@ import logging
 from pathlib import Path
 from typing import Any
 
+from reranker.files.figure import label_plainly
 from reranker.perplexity import perplexity
 
 _LOGGER = logging.getLogger(__name__)
@@ -67,7 +68,9 @@ class TrainingLog:
             if points:
                 tokens, perplexities = zip(*points, strict=True)
                 axes.plot(tokens, perplexities, label=label, marker="." if name != "loss" else "")
-        axes.set(xlabel="tokens", ylabel="perplexity per token", yscale="log")
+        axes.set(title="Perplexity during training", xlabel="training tokens")
+        axes.set(ylabel="perplexity per token", yscale="log")
+        label_plainly(axes.yaxis)
         axes.grid(alpha=0.3, which="both")
         axes.legend()
         figure.savefig(self.folder / "curve.png", dpi=120)
@@ -82,7 +85,7 @@ class TrainingLog:
 
 
 def _row(line: str) -> dict[str, Any]:
-    """A logged row; a line cut short by a kill is no row."""
+    """A logged row; {"batches": -1} for anything else, such as a line cut short by a kill."""
     try:
         row = json.loads(line)
     except ValueError:

@@ -1,7 +1,7 @@
 """The two ways to train: which batches come, what a step does, what an evaluation decides.
 
-A recipe owns its optimiser and its batches and can hand out and take back all it has learned
-(``state``), so that the loop in ``reranker.training.loop`` knows one kind of run only.
+A recipe owns its optimiser and its batches and can save and restore all it remembers (``state``),
+so the loop in ``reranker.training.loop`` is the same for both.
 """
 
 from __future__ import annotations
@@ -24,15 +24,16 @@ class Recipe(Protocol):
     def batches(self) -> Batches[Any]: ...
 
     def step(self, batch: Batch, done: float) -> float:
-        """Apply the gradients now in the model; ``done`` is the share of the budget used up.
-        Returns the learning rate."""
+        """Apply the gradients of the model's parameters; ``done`` is the share of the budget that
+        is used up. Returns the learning rate."""
 
     def evaluated(self, perplexity: float, best: dict[str, Tensor], improved: bool) -> None:
-        """Hear of an evaluation."""
+        """Decide what follows an evaluation; ``best`` has the weights with the least perplexity so
+        far, which are the evaluated ones if ``improved``."""
 
     @property
     def finished(self) -> bool:
-        """True when more training would be of no use, whatever the budget."""
+        """Whether more training would not help, whatever the budget."""
 
     def evaluation_weights(self) -> Any:
         """A context in which the model holds the weights to evaluate and keep."""
@@ -87,8 +88,8 @@ class FastRecipe:
 
 
 class PaperRecipe:
-    """SGD until an evaluation finds no gain (phase 0), averaged SGD likewise (phase 1), then
-    averaged SGD anew from the best weights, again and again until a phase brings no gain: NT-ASGD
+    """SGD until evaluations stop improving (phase 0), then averaged SGD likewise (phase 1), then
+    averaged SGD from the best weights, repeated until a phase brings no improvement: NT-ASGD
     (Merity et al. 2018, algorithm 1) and repeated fine-tuning (Takase et al. 2018, section 5.3)."""
 
     history: list[float]  # dev perplexities of this phase
@@ -161,8 +162,8 @@ class PaperRecipe:
         self.averages = {name: parameter.detach().clone() for name, parameter in parameters}
 
     def _phase_is_over(self) -> bool:
-        """Whether the last evaluation is worse than one that came more than the interval before,
-        or the phase has had its epochs."""
+        """Whether the last evaluation is worse than the best of those made more than
+        ``non_monotone_interval`` evaluations earlier, or the phase has had its epochs."""
         *earlier, latest = self.history or (0.0,)
         interval = self.config.non_monotone_interval
         stalled = len(earlier) > interval and latest > min(earlier[:-interval])

@@ -1,5 +1,5 @@
-"""Word vectors made elsewhere on much text (GloVe, word2vec, fastText), for what a treebank is too
-small to teach: which rare words are alike, and where embeddings may start.
+"""Word vectors trained on much text (GloVe, word2vec, fastText), for what a treebank is too small
+to teach: which rare words are similar, and where embeddings may start.
 """
 
 from __future__ import annotations
@@ -35,11 +35,11 @@ class WordVectors:
 
     @classmethod
     def read(cls, path: Path, limit: int) -> WordVectors:
-        """The first ``limit`` words of a text file, plain, gzip or zstd: a word and its D numbers a
-        line, separated by spaces, perhaps after a line with N and D. Of words that differ in case
-        only, the first counts; what has a space in it (". . ." in GloVe) is left out.
+        """Read the first ``limit`` words of a text file, plain, gzip or zstd. Each line is a word
+        and its D numbers, separated by spaces; a first line with N and D is optional. Of words that
+        differ only in case the first counts; entries with spaces (". . ." in GloVe) are skipped.
 
-        Raises InputError for a file that cannot be read, naming the line for what is no vector.
+        Raises InputError for a file that cannot be read or a line that is not a word vector.
         """
         rows: dict[str, NDArray[np.float32]] = {}
         size = 0
@@ -63,24 +63,24 @@ class WordVectors:
         if lines.damage is not None:
             raise InputError(f"{path}: damaged: {lines.damage}")
         if not rows:
-            raise InputError(f"{path}: holds no word vectors")
+            raise InputError(f"{path}: contains no word vectors")
         return cls(tuple(rows), torch.from_numpy(np.stack(list(rows.values()))))
 
     def classes(self, rare: Collection[str], count: int) -> dict[str, int]:
-        """The number of the class, 0 to ``count`` - 1, of each word that has a letter and no digit;
-        none at all if none of them is ``rare``.
+        """The class, 0 to ``count`` - 1, of each word that has a letter and no digit; empty if none
+        of these words is ``rare``.
 
-        Spherical k-means (by the angle between vectors) on the ``rare`` words alone, which the
-        classes are for, from centers evenly spread over their frequencies. In float64, so that how
-        many threads compute it makes no difference.
+        Spherical k-means (by the angle between vectors), fitted to the ``rare`` words, for which
+        the classes are made, from centers evenly spread over their frequencies. In float64, so that
+        the number of threads makes no difference.
         """
-        mine = [
+        eligible = [
             place
             for place, word in enumerate(self.words)
             if not any(map(str.isdigit, word)) and any(map(str.isalpha, word))
         ]
-        points = functional.normalize(self.vectors[mine].double(), dim=1)
-        fitted = points[[place for place, one in enumerate(mine) if self.words[one] in rare]]
+        points = functional.normalize(self.vectors[eligible].double(), dim=1)
+        fitted = points[[row for row, place in enumerate(eligible) if self.words[place] in rare]]
         count = min(count, len(fitted))
         if count == 0:
             return {}
@@ -90,15 +90,15 @@ class WordVectors:
             empty = (sums == 0).all(1, keepdim=True)
             centers = functional.normalize(torch.where(empty, centers, sums), dim=1)
         numbers = _nearest(points, centers).tolist()
-        return {self.words[place]: number for place, number in zip(mine, numbers, strict=True)}
+        return {self.words[place]: number for place, number in zip(eligible, numbers, strict=True)}
 
 
 def start_embedding(model: LanguageModel, vocabulary: Vocabulary, vectors: WordVectors) -> None:
-    """Set the embedding's rows to the vectors of their words, and of a class to the mean of its
-    words; rows of other symbols keep their random start.
+    """Set the embedding of each word to its vector, and of each class to the mean of its words'
+    vectors; other symbols keep their random start.
 
-    Vectors are centered, turned to their main axes, cut to the embedding's size if longer, and
-    scaled to the spread of a random row; if shorter, the rest of a row stays random. Vectors that
+    Vectors are centered, rotated to their principal axes, cut to the embedding's size if longer,
+    and scaled to its standard deviation; if shorter, the rest of a row stays random. Vectors that
     are all the same change nothing.
     """
     exact = vectors.vectors.double()
@@ -106,19 +106,19 @@ def start_embedding(model: LanguageModel, vocabulary: Vocabulary, vectors: WordV
     members: dict[int, list[int]] = {}
     for word, number in vocabulary.classes.items():
         members.setdefault(number, []).append(places[word])
-    rows, found = [], []
+    rows, means = [], []
     for row, symbol in enumerate(vocabulary.symbols):
         of_class = class_number(symbol)
         if of_class is not None:
-            mine = members.get(of_class, [])
+            words = members.get(of_class, [])
         else:
-            mine = [places[symbol]] if symbol in places else []
-        if mine:
+            words = [places[symbol]] if symbol in places else []
+        if words:
             rows.append(row)
-            found.append(exact[mine].mean(0))
+            means.append(exact[words].mean(0))
     if len(rows) < 2:
         return
-    points = torch.stack(found)
+    points = torch.stack(means)
     points = points - points.mean(0)
     _, _, axes = torch.linalg.svd(points, full_matrices=False)
     turned = points @ axes[: model.embedding.shape[1]].T
@@ -137,10 +137,10 @@ def _nearest(points: Tensor, centers: Tensor) -> Tensor:
 
 
 def _numbers(texts: Sequence[str]) -> NDArray[np.float32]:
-    """Empty if one of them is no finite number."""
+    """Empty unless all of them are finite numbers."""
     try:
         with np.errstate(over="ignore"):
-            found = np.array(texts, dtype=np.float32)
+            numbers = np.array(texts, dtype=np.float32)
     except ValueError:
         return np.zeros(0, dtype=np.float32)
-    return found if np.isfinite(found).all() else found[:0]
+    return numbers if np.isfinite(numbers).all() else numbers[:0]

@@ -185,7 +185,7 @@ def test_features_are_ordered_embedding_first_and_weighed_by_the_last_layer() ->
         ({"hidden_sizes": (7, 0, 8)}, "sizes"),
         ({"hidden_sizes": ()}, "hidden_sizes"),
         ({"hidden_sizes": (), "components": ()}, "hidden_sizes"),
-        ({"components": (1, 2)}, "one count for the embedding"),
+        ({"components": (1, 2)}, "a count for the embedding"),
         ({"components": (0, 0, 0, 0)}, "at least one"),
         ({"components": (0, 0, -1, 2)}, "none negative"),
         ({"component_activation": "relu"}, "tanh or none"),

@@ -96,8 +96,8 @@ def test_every_layer_split_of_table_3_and_every_thesis_model_has_its_configurati
         ),
         ("[optimizer]\nmomentum = 1\n", "'optimizer' is neither [training] nor [model]"),
         ("seed = 5\n", "'seed' is neither [training] nor [model]"),
-        ("training = 5\n", "[training] is a table, not 5"),
-        ("[[model]]\ntied = true\n", "[model] is a table, not [{'tied': True}]"),
+        ("training = 5\n", "[training] must be a table, not 5"),
+        ("[[model]]\ntied = true\n", "[model] must be a table, not [{'tied': True}]"),
     ],
 )
 def test_names_nobody_knows(path: Path, text: str, reason: str) -> None:
@@ -107,19 +107,19 @@ def test_names_nobody_knows(path: Path, text: str, reason: str) -> None:
 @pytest.mark.parametrize(
     ("setting", "reason"),
     [
-        ("seed = 1.5", "seed is a whole number, not 1.5"),
-        ("batch_tokens = 256.0", "batch_tokens is a whole number, not 256.0"),
-        ("validate_every = true", "validate_every is a whole number, not True"),
-        ('learning_rate = "fast"', "learning_rate is a number, not 'fast'"),
-        ("clip = false", "clip is a number, not False"),
-        ("recipe = 1", "recipe is a text, not 1"),
-        ("weight_decay = [0.1]", "weight_decay is a number, not [0.1]"),
+        ("seed = 1.5", "seed must be a whole number, not 1.5"),
+        ("batch_tokens = 256.0", "batch_tokens must be a whole number, not 256.0"),
+        ("validate_every = true", "validate_every must be a whole number, not True"),
+        ('learning_rate = "fast"', "learning_rate must be a number, not 'fast'"),
+        ("clip = false", "clip must be a number, not False"),
+        ("recipe = 1", "recipe must be text, not 1"),
+        ("weight_decay = [0.1]", "weight_decay must be a number, not [0.1]"),
         ('recipe = "slow"', "recipe is 'slow', not fast or paper"),
         ('precision = "float16"', "precision is 'float16', not bfloat16 or float32"),
         ('stored_precision = "bfloat16"', "stored_precision is 'bfloat16', not float16 or float32"),
-        ("budget_minutes = -1", "budget_minutes is -1, not a number from 0 up"),
-        ("learning_rate = nan", "learning_rate is nan, not a number from 0 up"),
-        ("budget_minutes = inf", "budget_minutes is inf, not a number from 0 up"),
+        ("budget_minutes = -1", "budget_minutes is -1, not a finite number, 0 or more"),
+        ("learning_rate = nan", "learning_rate is nan, not a finite number, 0 or more"),
+        ("budget_minutes = inf", "budget_minutes is inf, not a finite number, 0 or more"),
         ("learning_rate = 0", "learning_rate is 0: nothing would be learned"),
         ("clip = 0.0", "clip is 0: nothing would be learned"),
         ("batch_tokens = 0", "batch_tokens is 0, not 1 or more"),
@@ -153,19 +153,19 @@ def test_training_values_that_make_no_sense(path: Path, setting: str, reason: st
             'architecture = "attention"\nwindow = 0',
             "window is 0, not a whole number from 1 to 1000",
         ),
-        ('architecture = "lstmn"\nwindow = 2.5', "window is a whole number, not 2.5"),
+        ('architecture = "lstmn"\nwindow = 2.5', "window must be a whole number, not 2.5"),
         (
             'architecture = "key-value"\nhidden_sizes = [7]\nembedding_size = 5',
-            "the last of hidden_sizes is 7, which 2 parts cannot share alike",
+            "the last of hidden_sizes is 7, which is not a multiple of 2",
         ),
-        ('embedding_size = "big"', "embedding_size is a whole number, not 'big'"),
-        ("embedding_size = 12.5", "embedding_size is a whole number, not 12.5"),
-        ("hidden_sizes = 5", "hidden_sizes is a list of whole numbers, not 5"),
-        ("hidden_sizes = [5, 2.5]", "hidden_sizes is a list of whole numbers, not (5, 2.5)"),
-        ("components = [true]", "components is a list of whole numbers, not (True,)"),
-        ("tied = 1", "tied is true or false, not 1"),
-        ("embedding_range = -0.1", "embedding_range is -0.1, not a number from 0 up"),
-        ('component_activation = "relu"', "component_activation is tanh or none"),
+        ('embedding_size = "big"', "embedding_size must be a whole number, not 'big'"),
+        ("embedding_size = 12.5", "embedding_size must be a whole number, not 12.5"),
+        ("hidden_sizes = 5", "hidden_sizes must be a list of whole numbers, not 5"),
+        ("hidden_sizes = [5, 2.5]", "hidden_sizes must be a list of whole numbers, not (5, 2.5)"),
+        ("components = [true]", "components must be a list of whole numbers, not (True,)"),
+        ("tied = 1", "tied must be true or false, not 1"),
+        ("embedding_range = -0.1", "embedding_range is -0.1, not a finite number, 0 or more"),
+        ('component_activation = "relu"', "component_activation must be tanh or none"),
     ],
 )
 def test_model_values_that_make_no_sense(path: Path, setting: str, reason: str) -> None:
@@ -188,7 +188,7 @@ def test_what_the_model_itself_refuses_names_the_setting(
 
 def test_the_fast_recipe_needs_an_end_and_the_paper_s_does_not(path: Path) -> None:
     reason = refusal(path, "[model]\ntied = true\n")
-    assert reason == "the fast recipe needs budget_minutes or epochs to decay over"
+    assert reason == "the fast recipe needs budget_minutes or epochs, for its learning rate"
     path.write_text('[training]\nrecipe = "paper"\n')
     assert TrainingConfig.from_file(path).recipe == "paper"
 

@@ -61,8 +61,8 @@ def test_odd_words(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("content", "reason"),
     [
-        ("", "holds no word vectors"),
-        ("3 2\n", "holds no word vectors"),
+        ("", "contains no word vectors"),
+        ("3 2\n", "contains no word vectors"),
         ("the\n", "1: not a word and its numbers: 'the"),
         ("\n", "1: not a word and its numbers"),
         ("the 1 2\ncat 1\n", "2: not a word and 2 numbers: 'cat 1"),
