@@ -20,12 +20,12 @@ def new_figure(path: Path) -> Figure:
     try:
         from matplotlib.figure import Figure
     except ImportError as error:
-        message = "--plot needs matplotlib; pip install 'parse-reranker[train]'"
+        message = "figures need matplotlib; pip install 'parse-reranker[train]'"
         raise InputError(message) from error
     figure = Figure(figsize=(8, 5), layout="constrained")
     formats = figure.canvas.get_supported_filetypes()
     if path.suffix[1:].lower() not in formats:
-        raise InputError(f"--plot {path}: its name has to end in one of .{', .'.join(formats)}")
+        raise InputError(f"{path}: its name has to end in one of .{', .'.join(formats)}")
     return figure
 
 

@@ -119,7 +119,7 @@ class Run:
         if not isinstance(saved, dict) or saved.get("run") != self._identity():
             raise ConfigError(
                 f"{path}: the state of a run with other settings or trees; "
-                "delete it, or choose another --log-folder"
+                "delete it, or choose another log folder"
             )
         self.model.load_state_dict(saved["weights"])
         self.recipe.load_state(saved["recipe"])
