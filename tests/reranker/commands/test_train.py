@@ -137,6 +137,6 @@ def test_a_checkpoint_brings_its_own_vocabulary_and_direction(
     assert main(again) == 0
     assert load_checkpoint(Path("m.pt")).vocabulary == before
     write(Path("c.toml"), CONFIG.replace("backward", "forward"))
-    refused([*again, "--log-folder", "other"], "m.pt: it reads backward, not forward", capsys)
+    refused([*again, "--log-folder", "other"], "m.pt: a backward model, but", capsys)
     write(Path("c.toml"), CONFIG.replace("backward", "sideways"))
     refused(command, "direction is 'sideways', not forward or backward", capsys)
