@@ -17,7 +17,7 @@ COPY pyproject.toml README.md LICENSE ./
 COPY models models
 COPY reranker reranker
 COPY service service
-RUN /opt/rerank/bin/pip install --no-cache-dir -c constraints.txt '.[service,traces]'
+RUN /opt/rerank/bin/pip install --no-cache-dir -c constraints.txt '.[traces]'
 
 FROM python:3.11-slim
 

@@ -23,11 +23,12 @@ check: install
 test: install
 	$(BIN)/pytest -m "not slow and not gpu"
 
-# F1 of parser, reranked and oracle, then the trees that reranking changed.
+# F1 of parser, reranked and oracle, then what reranking changed and whether for the better.
+# Drawings: .venv/bin/rerank show demo.tmp --gold examples/gold.mrg --gold-tags | less -RS
 demo: install
 	$(BIN)/rerank --nbest examples/parses.txt --models ckpt/*.pt --output ranked --out demo.tmp \
 		--gold examples/gold.mrg --gold-tags
-	$(BIN)/python examples/show_changes.py demo.tmp
+	$(BIN)/rerank show demo.tmp --gold examples/gold.mrg --gold-tags --brief
 
 # http://127.0.0.1:8000, until interrupted.
 serve: install

@@ -9,6 +9,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import NamedTuple
 
+from reranker.commands.arguments import positive
 from reranker.files.figure import new_figure, save_figure
 from reranker.files.output import output_path
 
@@ -30,12 +31,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the kinds of ``rerank analyse``, each with its flags, to ``parser``."""
     kinds = parser.add_subparsers(dest="kind", required=True, metavar="KIND")
     for name, kind in _KINDS.items():
-        one = kinds.add_parser(
+        kind_parser = kinds.add_parser(
             name, help=kind.description, description=kind.description, allow_abbrev=False
         )
-        kind.add_arguments(one)
-        one.add_argument("--json", action="store_true", help="everything, unrounded, for programs")
-        one.add_argument(
+        kind.add_arguments(kind_parser)
+        kind_parser.add_argument("--json", action="store_true", help="print JSON, not rounded")
+        kind_parser.add_argument(
             "--plot",
             type=Path,
             metavar="FILE.png",
@@ -64,9 +65,9 @@ def run(arguments: argparse.Namespace) -> int:
 def _finite(value: object) -> object:
     """JSON has no infinite perplexity: null."""
     if isinstance(value, dict):
-        return {name: _finite(one) for name, one in value.items()}
+        return {name: _finite(item) for name, item in value.items()}
     if isinstance(value, list | tuple):
-        return [_finite(one) for one in value]
+        return [_finite(item) for item in value]
     return None if isinstance(value, float) and not math.isfinite(value) else value
 
 
@@ -84,7 +85,7 @@ def _model_arguments(parser: argparse.ArgumentParser) -> None:
 def _sample_arguments(parser: argparse.ArgumentParser) -> None:
     _model_arguments(parser)
     parser.add_argument(
-        "--sample", type=_positive, metavar="N", help="N trees drawn at random (default: all)"
+        "--sample", type=positive, metavar="N", help="N trees drawn at random (default: all)"
     )
     parser.add_argument("--seed", type=int, default=0, metavar="N", help="of the drawing")
 
@@ -93,7 +94,7 @@ def _rank_arguments(parser: argparse.ArgumentParser) -> None:
     _model_arguments(parser)
     parser.add_argument(
         "--tokens",
-        type=_positive,
+        type=positive,
         default=1000,
         metavar="N",
         help="rows of the matrix (default: 1000)",
@@ -114,17 +115,17 @@ def _classes_arguments(parser: argparse.ArgumentParser) -> None:
 def _attention_sample_arguments(parser: argparse.ArgumentParser) -> None:
     _model_arguments(parser)
     parser.add_argument(
-        "--tokens", type=_positive, default=70, metavar="N", help="how many (default: 70)"
+        "--tokens", type=positive, default=70, metavar="N", help="how many (default: 70)"
     )
     parser.add_argument("--seed", type=int, default=0, metavar="N", help="of the drawing")
 
 
 def _attention_example_arguments(parser: argparse.ArgumentParser) -> None:
     _model_arguments(parser)
-    parser.add_argument("--tree", type=_positive, default=1, metavar="N", help="default: 1")
+    parser.add_argument("--tree", type=positive, default=1, metavar="N", help="default: 1")
     parser.add_argument(
         "--token",
-        type=_positive,
+        type=positive,
         required=True,
         metavar="K",
         help="what is predicted: the Kth token of the tree's linear form",
@@ -141,12 +142,6 @@ def _curves_arguments(parser: argparse.ArgumentParser) -> None:
         default="epochs",
         help="what --plot has from left to right (default: epochs)",
     )
-
-
-def _positive(text: str) -> int:
-    if not (text.isascii() and text.isdecimal() and int(text) >= 1):
-        raise argparse.ArgumentTypeError(f"{text!r} is not a number from 1 up")
-    return int(text)
 
 
 _KINDS = {

@@ -7,8 +7,10 @@ import json
 import sys
 from collections.abc import Sequence
 from dataclasses import asdict
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
+from reranker.commands.arguments import whole_number
+from reranker.commands.tree_files import best_tree, read_ranked
 from reranker.errors import InputError
 from reranker.files.text import read_lines
 
@@ -38,10 +40,18 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--gold-tags", action="store_true", help="give every tree the gold tags first"
     )
     parser.add_argument(
-        "--samples", type=_count, default=10_000, metavar="N", help="for each test (default: 10000)"
+        "--samples",
+        type=whole_number(1, 10_000_000),
+        default=10_000,
+        metavar="N",
+        help="samples for each test (default: 10000)",
     )
     parser.add_argument(
-        "--seed", type=_count, default=12345, metavar="N", help="of the samples (default: 12345)"
+        "--seed",
+        type=whole_number(1, 10_000_000),
+        default=12345,
+        metavar="N",
+        help="random seed of the samples (default: 12345)",
     )
     parser.add_argument("--json", action="store_true", help="print one JSON object")
 
@@ -60,7 +70,7 @@ def run(arguments: argparse.Namespace) -> int:
     if not gold:
         raise InputError(f"{arguments.gold}: no gold trees")
     first, *others = [_counts(gold, arguments.gold, name) for name in names[1:]]
-    found = [compare(first, one, arguments.samples, arguments.seed) for one in others]
+    comparisons = [compare(first, other, arguments.samples, arguments.seed) for other in others]
     settings = {
         "sentences": len(gold),
         "samples": arguments.samples,
@@ -69,11 +79,14 @@ def run(arguments: argparse.Namespace) -> int:
         "tags": "gold" if arguments.gold_tags else "parser",
     }
     if arguments.json:
-        rows = [{"file": name, **asdict(one)} for name, one in zip(names[2:], found, strict=True)]
+        rows = [
+            {"file": name, **asdict(comparison)}
+            for name, comparison in zip(names[2:], comparisons, strict=True)
+        ]
         start = {"file": names[1], "f1": corpus_f1(first)}
         print(json.dumps({**settings, "first": start, "others": rows}, allow_nan=False))
     else:
-        print(_table(names[1:], corpus_f1(first), found))
+        print(_table(names[1:], corpus_f1(first), comparisons))
         print(" ".join(f"{name}={value}" for name, value in settings.items()))
     return 0
 
@@ -95,37 +108,28 @@ def _counts(gold: Sequence[GoldTree], gold_name: str, name: str) -> NDArray[np.i
 def _trees(name: str) -> list[str]:
     """The trees of a file, or the best ones of a file of rankings."""
     lines = list(read_lines(name))
-    if not lines or not lines[0].lstrip().startswith("{"):
-        return lines
-    trees = []
-    for number, line in enumerate(lines, 1):
-        try:
-            data: dict[str, Any] = json.loads(line)
-            trees.append(data["ranking"][0]["tree"] if data["ranking"] else data["fallback"])
-        except (ValueError, LookupError, TypeError) as error:
-            raise InputError(
-                f"{name}:{number}: not a sentence of `rerank --output ranked`: {error}"
-            ) from error
-    return trees
+    if lines and lines[0].lstrip().startswith("{"):
+        return [best_tree(sentence) for sentence in read_ranked(name, lines)]
+    return lines
 
 
-def _table(names: Sequence[str], first_f1: float, found: Sequence[Comparison]) -> str:
+def _table(names: Sequence[str], first_f1: float, comparisons: Sequence[Comparison]) -> str:
     width = max(len(name) for name in names)
     heads = ("F1", "difference", "95 % interval", "bootstrap p", "randomisation p")
     widths = (7, 12, 18, 13, 17)
     rows: list[tuple[str, ...]] = [heads, (f"{first_f1:.2f}", "", "", "", "")]
-    for one in found:
-        interval = f"{one.low:+.2f} to {one.high:+.2f}"
-        p_values = f"{one.bootstrap_p:.4f}", f"{one.randomisation_p:.4f}"
-        rows.append((f"{one.f1:.2f}", f"{one.difference:+.2f}", interval, *p_values))
+    for comparison in comparisons:
+        rows.append(
+            (
+                f"{comparison.f1:.2f}",
+                f"{comparison.difference:+.2f}",
+                f"{comparison.low:+.2f} to {comparison.high:+.2f}",
+                f"{comparison.bootstrap_p:.4f}",
+                f"{comparison.randomisation_p:.4f}",
+            )
+        )
     lines = []
     for name, cells in zip(["", *names], rows, strict=True):
         figures = "".join(f"{cell:>{size}}" for cell, size in zip(cells, widths, strict=True))
         lines.append(f"{name:{width}}{figures}".rstrip())
     return "\n".join(lines)
-
-
-def _count(text: str) -> int:
-    if not (text.isascii() and text.isdecimal() and 0 < int(text) <= 10_000_000):
-        raise argparse.ArgumentTypeError(f"{text!r} is not a number from 1 to 10,000,000")
-    return int(text)

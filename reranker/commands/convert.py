@@ -7,8 +7,8 @@ import contextlib
 import sys
 from pathlib import Path
 
-import reranker.commands.nbest_files as nbest_arguments
-from reranker.commands.rejections import report
+from reranker.commands import nbest_files
+from reranker.commands.arguments import positive
 from reranker.errors import InputError
 from reranker.files.output import open_whole, output_path
 from reranker.nbest import FORMATS
@@ -25,13 +25,10 @@ exit status: 0 fine, 1 some candidates were rejected, 2 nothing could be done"""
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the flags of ``rerank convert`` to ``parser``."""
-    nbest_arguments.add_arguments(parser, required=False)
+    nbest_files.add_arguments(parser, required=False)
     parser.add_argument("--to", required=True, choices=FORMATS, metavar="NAME", help="new format")
     parser.add_argument(
-        "--to-beam",
-        type=nbest_arguments.positive,
-        metavar="K",
-        help="lines a list, for --to opennmt",
+        "--to-beam", type=positive, metavar="K", help="lines per list, for --to opennmt"
     )
     parser.add_argument("--out", type=Path, metavar="FILE", help="write here instead of stdout")
     parser.add_argument(
@@ -44,12 +41,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     """Convert as the flags say; returns the exit code."""
-    inputs = nbest_arguments.inputs(arguments)
+    inputs = nbest_files.inputs(arguments)
     out_path = output_path(arguments.out, inputs)
     tokens_path = output_path(arguments.tokens_out, inputs)
     if out_path is not None and out_path == tokens_path:
         raise InputError("--out and --tokens-out are the same file")
-    lists = nbest_arguments.open_lists(arguments)
+    lists = nbest_files.open_lists(arguments)
     sentences = candidates = rejected = 0
     with contextlib.ExitStack() as files:
         out = files.enter_context(open_whole(out_path))
@@ -57,7 +54,7 @@ def run(arguments: argparse.Namespace) -> int:
         if tokens_path is not None:
             tokens_out = files.enter_context(open_whole(tokens_path))
         for nbest in lists:
-            report(nbest)
+            nbest_files.print_rejected(nbest)
             out.write(list_text(nbest, sentences, arguments.to, arguments.to_beam))
             if tokens_out is not None:
                 tokens_out.write(tokens_text(nbest))

@@ -6,6 +6,7 @@ import argparse
 import sys
 from pathlib import Path
 
+from reranker.commands.arguments import whole_number
 from reranker.errors import InputError
 from reranker.evaluation.corpus import Parameters, evaluate, with_top_root
 from reranker.evaluation.report import format_report, to_json
@@ -31,7 +32,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument(
         "--max-error",
-        type=_count,
+        type=whole_number(0),
         metavar="N",
         help="flag the figures if more sentences than this cannot be compared (default: 10, or "
         "MAX_ERROR in FILE.prm); unlike EVALB, the run goes on",
@@ -81,9 +82,3 @@ def run(arguments: argparse.Namespace) -> int:
         print(f"{arguments.test}: not one sentence could be scored", file=sys.stderr)
         return 2
     return 1 if report.all.errors else 0
-
-
-def _count(text: str) -> int:
-    if not text.isdecimal() or not text.isascii():
-        raise argparse.ArgumentTypeError(f"{text!r} is not a number of sentences")
-    return int(text)

@@ -1,4 +1,4 @@
-"""The ``rerank`` command: flags only; the work is done elsewhere.
+"""The ``rerank`` command: finds the subcommand, which has its flags and its work in its own file.
 
 torch is imported by the code that scores or trains, so that ``--help`` and ``rerank eval`` answer
 at once.
@@ -7,6 +7,7 @@ at once.
 from __future__ import annotations
 
 import argparse
+import difflib
 import io
 import logging
 import os
@@ -17,33 +18,41 @@ from importlib.metadata import version
 from types import FrameType
 from typing import NoReturn, Protocol
 
-import reranker.commands.analyse as analysis_cli
-import reranker.commands.compare as comparing_cli
-import reranker.commands.convert as convert_cli
-import reranker.commands.evaluate as evalb_cli
-import reranker.commands.rerank as rerank_cli
-import reranker.commands.serve as serve_cli
-import reranker.commands.train as training_cli
-import reranker.commands.tune as tuning_cli
-import reranker.commands.validate as validate_cli
-from reranker.errors import RerankError
+from reranker.commands import (
+    analyse,
+    compare,
+    completion,
+    convert,
+    evaluate,
+    rerank,
+    serve,
+    show,
+    train,
+    tune,
+    validate,
+)
+from reranker.errors import InputError, RerankError
 
 
 class _Command(Protocol):
+    EXAMPLES: str
+
     def add_arguments(self, parser: argparse.ArgumentParser) -> None: ...
 
     def run(self, arguments: argparse.Namespace) -> int: ...
 
 
 _SUBCOMMANDS: dict[str, tuple[_Command, str]] = {
-    "analyse": (analysis_cli, "what models do: the papers' tables and figures about them"),
-    "compare": (comparing_cli, "is the difference of two parsers' F1 more than chance"),
-    "convert": (convert_cli, "n-best files from one format to another"),
-    "eval": (evalb_cli, "EVALB's figures for two treebank files"),
-    "serve": (serve_cli, "the same over HTTP, with a page to look at"),
-    "train": (training_cli, "train a language model on a treebank"),
-    "tune": (tuning_cli, "the best --lm-weight and more, from ranked output and gold trees"),
-    "validate": (validate_cli, "what is in an n-best file, and what is wrong with it"),
+    "analyse": (analyse, "what models do: the papers' tables and figures about them"),
+    "compare": (compare, "whether the difference of two parsers' F1 is more than chance"),
+    "completion": (completion, "print a script for tab completion in bash, zsh or fish"),
+    "convert": (convert, "convert n-best files from one format to another"),
+    "eval": (evaluate, "EVALB's figures for two treebank files"),
+    "serve": (serve, "the same over HTTP, with a web page"),
+    "show": (show, "draw trees: the best beside the parser's first, right or wrong"),
+    "train": (train, "train a language model on a treebank"),
+    "tune": (tune, "find the best --lm-weight and more, from ranked output and gold trees"),
+    "validate": (validate, "what is in an n-best file, and what is wrong with it"),
 }
 
 
@@ -58,25 +67,9 @@ def main(argv: Sequence[str] | None = None) -> int:
     if isinstance(sys.stdout, io.TextIOWrapper):  # whatever the locale: trees are UTF-8
         sys.stdout.reconfigure(encoding="utf-8", errors="surrogateescape")
     logging.basicConfig(format="rerank: %(message)s", level=logging.INFO, stream=sys.stderr)
-    if given and given[0] in _SUBCOMMANDS:
-        name = given.pop(0)
-        module, description = _SUBCOMMANDS[name]
-        parser = _parser(f"rerank {name}", description, getattr(module, "EXAMPLES", ""))
-    else:
-        module = rerank_cli
-        commands = "\n".join(f"  rerank {n} --help   {_SUBCOMMANDS[n][1]}" for n in _SUBCOMMANDS)
-        parser = _parser(
-            "rerank",
-            "Choose the best of a parser's n-best trees with an ensemble of language models.",
-            f"{rerank_cli.EXAMPLES}\n\nother commands:\n{commands}",
-        )
-        parser.add_argument(
-            "--version", action="version", version=f"parse-reranker {version('parse-reranker')}"
-        )
     signal.signal(signal.SIGTERM, _interrupt)
     try:
-        module.add_arguments(parser)
-        return module.run(parser.parse_args(given))
+        return _run(given)
     except RerankError as error:
         print(f"rerank: {error}", file=sys.stderr)
         return 2
@@ -88,6 +81,60 @@ def main(argv: Sequence[str] | None = None) -> int:
         # Python would try to flush it once more on its way out.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 2
+
+
+def whole_parser() -> argparse.ArgumentParser:
+    """The flags of ``rerank`` and of all its subcommands, for shell completion."""
+    parser = _rerank_parser()
+    rerank.add_arguments(parser)
+    subparsers = parser.add_subparsers()
+    for name, (command, description) in _SUBCOMMANDS.items():
+        command.add_arguments(
+            subparsers.add_parser(name, help=description, description=description)
+        )
+    return parser
+
+
+def _run(given: list[str]) -> int:
+    command: _Command = rerank
+    if given and given[0] in _SUBCOMMANDS:
+        name = given.pop(0)
+        command, description = _SUBCOMMANDS[name]
+        parser = _parser(f"rerank {name}", description, command.EXAMPLES)
+    elif given and not given[0].startswith("-"):
+        raise InputError(_no_command(given[0]))
+    else:
+        parser = _rerank_parser()
+    command.add_arguments(parser)
+    return command.run(parser.parse_args(given))
+
+
+def _no_command(word: str) -> str:
+    """What to write instead of ``rerank WORD``."""
+    if os.path.exists(word) or os.path.dirname(word) or os.path.splitext(word)[1]:
+        return (
+            f"{word}: --nbest must come before n-best files, and --models before checkpoints:\n"
+            f"  rerank --nbest {word} --models ckpt/*.pt"
+        )
+    similar = difflib.get_close_matches(word, _SUBCOMMANDS, n=1)
+    if similar:
+        return f"unknown command: {word}; did you mean {similar[0]}?"
+    return f"unknown command: {word}; there are {', '.join(_SUBCOMMANDS)} (see rerank --help)"
+
+
+def _rerank_parser() -> argparse.ArgumentParser:
+    commands = "\n".join(
+        f"  rerank {name} --help   {description}" for name, (_, description) in _SUBCOMMANDS.items()
+    )
+    parser = _parser(
+        "rerank",
+        "Choose the best of a parser's n-best trees with an ensemble of language models.",
+        f"{rerank.EXAMPLES}\n\nother commands:\n{commands}",
+    )
+    parser.add_argument(
+        "--version", action="version", version=f"parse-reranker {version('parse-reranker')}"
+    )
+    return parser
 
 
 def _parser(program: str, description: str, epilog: str) -> argparse.ArgumentParser:

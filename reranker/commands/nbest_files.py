@@ -3,47 +3,58 @@
 from __future__ import annotations
 
 import argparse
+import glob
 import itertools
 import os
 import sys
 from collections.abc import Callable, Iterator
 from typing import Any
 
+from reranker.commands.arguments import positive
 from reranker.errors import InputError
 from reranker.files.digest import file_sha256
 from reranker.nbest import FORMATS, NBest, ReadOptions, read_nbest
+from reranker.ranking import Ranking
 
 
 def add_arguments(parser: argparse.ArgumentParser, *, required: bool) -> None:
-    """Add ``--nbest`` (or, if not ``required``, positional files) and what goes with it."""
-    files = "n-best lists, plain, .gz or .zst; - reads stdin; several files are pooled by sentence"
+    """Add ``--nbest`` (or, if not ``required``, positional files) and ``add_reading_arguments``."""
+    files = (
+        "n-best lists: files or quoted globs, plain, .gz or .zst; - reads stdin; several files "
+        "are pooled sentence by sentence"
+    )
     if required:
         parser.add_argument("--nbest", required=True, nargs="+", metavar="FILE", help=files)
     else:
         parser.add_argument("nbest", nargs="+", metavar="FILE", help=files)
+    add_reading_arguments(parser)
+
+
+def add_reading_arguments(parser: argparse.ArgumentParser) -> None:
+    """Add the flags that say how n-best files are to be read."""
     parser.add_argument(
         "--format",
         choices=("auto", *FORMATS),
         default="auto",
         metavar="NAME",
-        help=f"one of {', '.join(FORMATS)} (default: seen from the content; docs/formats.md)",
+        help=f"one of {', '.join(FORMATS)} (default: auto-detected; docs/formats.md)",
     )
     parser.add_argument(
         "--tokens",
         metavar="FILE",
-        help="the sentences, one a line, for candidates that hide words; word/TAG or word<TAB>TAG "
-        "tell tags too",
+        help="the sentences, one per line, for candidates that hide words; word/TAG or "
+        "word<TAB>TAG gives tags too",
     )
     parser.add_argument(
         "--repair",
         action=argparse.BooleanOptionalAction,
-        help="mend broken candidates instead of rejecting them (default: for seq2seq parsers)",
+        help="repair broken candidates instead of rejecting them (default: for seq2seq parsers)",
     )
     parser.add_argument(
         "--beam",
         type=positive,
         metavar="K",
-        help="lines of a list, where the file does not say (OpenNMT's -n_best K)",
+        help="lines per list, for files that do not say (OpenNMT's -n_best K)",
     )
 
 
@@ -53,17 +64,15 @@ def open_lists(
     restore: bool = False,
     describe: Callable[[dict[str, str]], None] | None = None,
 ) -> Iterator[NBest]:
-    """The lists of the files given, the first read at once: a wrong file is found early.
+    """The lists of the given files. The first list is read at once, so that a wrong file is
+    reported before models are loaded.
 
-    ``describe`` is told each file's name and format; without it, standard error is. Raises
-    InputError.
+    ``describe`` is called with each file's name and format, which are otherwise printed to
+    standard error. Raises InputError.
     """
-    options = ReadOptions(
-        arguments.format, arguments.tokens, arguments.repair, arguments.beam, restore
-    )
     if inputs(arguments).count("-") > 1:
         raise InputError("standard input (-) can be read only once")
-    lists = read_nbest(*arguments.nbest, options=options)
+    lists = read_nbest(*expanded(arguments.nbest), options=options(arguments, restore))
     for file in lists.files:
         if describe is None:
             print(f"rerank: {file.name}: format {file.description}", file=sys.stderr)
@@ -75,16 +84,48 @@ def open_lists(
         raise InputError(f"{', '.join(arguments.nbest)}: no n-best lists") from None
 
 
+def options(arguments: argparse.Namespace, restore: bool = False) -> ReadOptions:
+    """What the flags of ``add_reading_arguments`` say."""
+    return ReadOptions(
+        arguments.format, arguments.tokens, arguments.repair, arguments.beam, restore
+    )
+
+
+def expanded(names: list[str]) -> list[str]:
+    """The names with globs expanded; an existing file may have a name that looks like a glob.
+
+    Raises InputError for a glob that no file matches.
+    """
+    paths: list[str] = []
+    for name in names:
+        is_glob = glob.has_magic(name) and not os.path.lexists(name)
+        matches = sorted(glob.glob(name)) if is_glob else [name]
+        if not matches:
+            raise InputError(f"{name}: no file matches")
+        paths.extend(matches)
+    return paths
+
+
+def print_rejected(candidates: NBest | Ranking) -> None:
+    """Print a line to standard error for each candidate that cannot be used."""
+    for rejected in candidates.rejected:
+        print(
+            f"rerank: {rejected.file}:{rejected.line}: candidate {rejected.index + 1} of list "
+            f"{candidates.id} rejected, {rejected.code}: {rejected.message}",
+            file=sys.stderr,
+        )
+
+
 def inputs(arguments: argparse.Namespace) -> list[str]:
-    """The files that the flags say to read, checkpoints apart."""
+    """Every file that the flags say to read, checkpoints apart."""
     others = (arguments.tokens, getattr(arguments, "gold", None))
-    return [*arguments.nbest, *(one for one in others if one is not None)]
+    return [*expanded(arguments.nbest), *(name for name in others if name is not None)]
 
 
 def settings(arguments: argparse.Namespace) -> dict[str, Any]:
-    """What the lists depend on, as plain data; standard input cannot be vouched for."""
+    """What the lists depend on, as plain data; the content of standard input is not known."""
     return {
-        "nbest": [_digest(path) for path in arguments.nbest],
+        "nbest": [_digest(path) for path in expanded(arguments.nbest)],
         "format": arguments.format,
         "tokens": _digest(arguments.tokens) if arguments.tokens else None,
         "repair": arguments.repair,
@@ -95,10 +136,3 @@ def settings(arguments: argparse.Namespace) -> dict[str, Any]:
 def _digest(path: str) -> str:
     # Reading standard input or a pipe would use it up.
     return file_sha256(path) if os.path.isfile(path) else path
-
-
-def positive(text: str) -> int:
-    """The type of a flag that counts something."""
-    if not text.isdecimal() or int(text) < 1:
-        raise argparse.ArgumentTypeError(f"{text!r} is not a number from 1 up")
-    return int(text)

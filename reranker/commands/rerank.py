@@ -5,15 +5,16 @@ from __future__ import annotations
 import argparse
 import json
 import sys
+from collections import Counter
 from collections.abc import Iterable, Iterator
-from dataclasses import asdict, dataclass
+from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-import reranker.commands.nbest_files as nbest_arguments
 from reranker.checkpoints.ensemble_file import named_models
+from reranker.commands import nbest_files
+from reranker.commands.arguments import positive, weight
 from reranker.commands.gold_table import GoldTable
-from reranker.commands.rejections import report
 from reranker.errors import InputError
 from reranker.files.journal import Written, open_output
 from reranker.files.output import output_path
@@ -38,50 +39,53 @@ exit status: 0 fine, 1 candidates were rejected or a sentence has none, 2 nothin
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the flags of ``rerank`` to ``parser``."""
-    nbest_arguments.add_arguments(parser, required=True)
+    nbest_files.add_arguments(parser, required=True)
     parser.add_argument(
         "--models",
         required=True,
         nargs="+",
         metavar="FILE",
-        help="checkpoints of the ensemble, or the ensemble.toml of `rerank tune`",
+        help="checkpoints of the ensemble, a folder of them, or the ensemble.toml of `rerank tune`",
     )
     parser.add_argument(
-        "--out", type=Path, metavar="FILE", help="write here, when complete, instead of to stdout"
+        "--out",
+        type=Path,
+        metavar="FILE",
+        help="write to FILE instead of stdout; it appears when complete",
     )
     parser.add_argument(
         "--resume",
         action="store_true",
-        help="go on with the FILE.part that an interrupted run with --out left, if there is one",
+        help="continue from the FILE.part that an interrupted run with --out left, if there is one",
     )
     parser.add_argument(
         "--output",
         choices=("best", "ranked"),
         default="best",
-        help="one tree a line, or one JSON object a line with every candidate (docs/output.md)",
+        help="one tree per line, or one JSON object per line with every candidate (docs/output.md)",
     )
     parser.add_argument(
         "--token-scores",
         action="store_true",
-        help="with --output ranked: every token's log-probability too",
+        help="with --output ranked: add every token's log-probability",
     )
     parser.add_argument(
         "--restore",
         action="store_true",
-        help="write trees with the sentence's words and tags in brackets, not as they came",
+        help="write bracketed trees with the sentence's words and tags, not the parser's text",
     )
     parser.add_argument(
         "--lm-weight",
-        type=_weight,
+        type=weight,
         metavar="W",
-        help="score = W * language models + (1 - W) * parser, in nats (default: what ensemble.toml "
-        "says, else 1)",
+        help="score = W * language models + (1 - W) * parser, in nats (default: the one in "
+        "ensemble.toml, else 1)",
     )
     parser.add_argument(
         "--criterion",
         choices=("perplexity", "token-perplexity"),
         help="perplexity per word of the sentence, which orders by total log-probability, "
-        "or per token of the candidate (default: what ensemble.toml says, else perplexity)",
+        "or per token of the candidate (default: the one in ensemble.toml, else perplexity)",
     )
     parser.add_argument(
         "--combine",
@@ -91,18 +95,20 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "if they have one vocabulary and direction (default: sum)",
     )
     parser.add_argument(
-        "--gold", metavar="FILE", help="gold trees, one a line: F1 of parser, reranked and oracle"
+        "--gold",
+        metavar="FILE",
+        help="gold trees, one per line; prints F1 of parser, reranked and oracle",
     )
     parser.add_argument(
         "--gold-tags",
         action="store_true",
-        help="for that table, give every candidate the gold part-of-speech tags",
+        help="for the F1 of --gold, give every candidate the gold part-of-speech tags",
     )
     parser.add_argument(
         "--top",
-        type=nbest_arguments.positive,
+        type=positive,
         metavar="K",
-        help="with --output ranked: only the best K different candidates",
+        help="with --output ranked: write only the best K different candidates",
     )
     parser.add_argument(
         "--device",
@@ -113,7 +119,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument(
         "--threads",
-        type=nbest_arguments.positive,
+        type=positive,
         metavar="N",
         help="CPU threads (default: one for each core)",
     )
@@ -128,20 +134,13 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     """Rerank as the flags say; returns the exit code."""
-    if arguments.gold_tags and not arguments.gold:
-        raise InputError("--gold-tags needs --gold")
-    if arguments.token_scores and arguments.output != "ranked":
-        raise InputError("--token-scores needs --output ranked")
-    if arguments.top is not None and arguments.output != "ranked":
-        raise InputError("--top needs --output ranked; --output best is the best one")
+    _check_combination(arguments)
     table = GoldTable(arguments.gold, arguments.gold_tags) if arguments.gold else None
     ensemble = named_models(arguments.models, arguments.combine)
     weighing = ensemble.weighing.replaced(arguments.lm_weight, arguments.criterion)
-    inputs = [*nbest_arguments.inputs(arguments), *arguments.models, *ensemble.paths]
+    inputs = [*nbest_files.inputs(arguments), *arguments.models, *ensemble.paths]
     out = output_path(arguments.out, inputs)
-    lists = nbest_arguments.open_lists(arguments, restore=arguments.restore)
-
-    from tqdm import tqdm
+    lists = nbest_files.open_lists(arguments, restore=arguments.restore)
 
     from reranker.pipeline import Reranker
 
@@ -152,81 +151,100 @@ def run(arguments: argparse.Namespace) -> int:
         arguments.threads,
         arguments.precision,
     )
-    tally = _Tally(table)
-    progress = tqdm(unit=" sentences", disable=not sys.stderr.isatty())
+    tally = _Tally(lists, table)
     with open_output(out, arguments.resume, _settings(arguments, reranker, weighing)) as output:
-        for written in output.resumed():
-            nbest = next(lists, None)
-            if nbest is None:
-                raise InputError("--nbest ends before what the interrupted run has written")
-            tally.add_list(nbest)
-            tally.add_answer(written)
-            progress.update()
-        if tally.sentences:
-            print(f"rerank: going on after sentence {tally.sentences}", file=sys.stderr)
+        tally.skip(output.resumed())
         rankings = reranker.rerank_lists(
-            _watched(lists, tally),
+            tally,
             weighing,
             token_scores=arguments.token_scores,
             top=1 if arguments.output == "best" else arguments.top,
         )
         for ranking in rankings:
-            report(ranking)
+            nbest_files.print_rejected(ranking)
             written = _written(ranking)
             output.write(_line(ranking, arguments.output), written)
-            tally.add_answer(written)
-            progress.update()
-        progress.close()
-        if table is not None:
-            table.check_complete()
+            tally.add(written)
+        tally.close()
     print(tally.summary(), file=sys.stderr)
     if table is not None:
         print(table.format(), file=sys.stdout if arguments.out else sys.stderr)
         tags = "gold" if arguments.gold_tags else "parser"
         signature = f"{reranker.signature(weighing)} evalb=COLLINS tags={tags}"
         print(f"rerank: signature {signature}", file=sys.stderr)
-    return 1 if tally.rejected or tally.failed else 0
+    return 1 if tally.counts["rejected"] or tally.counts["failed"] else 0
 
 
-@dataclass(slots=True)
+def _check_combination(arguments: argparse.Namespace) -> None:
+    """Raises InputError for a flag given without the one that it needs."""
+    if arguments.gold_tags and not arguments.gold:
+        raise InputError("--gold-tags needs --gold")
+    if arguments.output != "ranked":
+        if arguments.token_scores:
+            raise InputError("--token-scores needs --output ranked")
+        if arguments.top is not None:
+            raise InputError("--top needs --output ranked; --output best writes only the best tree")
+
+
 class _Tally:
-    """Counts for the summary, and the gold table's rows."""
+    """Iterates over the lists still to be ranked, and counts what became of them: for the progress
+    bar, the gold table and the summary."""
 
-    table: GoldTable | None
-    sentences: int = 0
-    candidates: int = 0
-    rejected: int = 0
-    repaired: int = 0
-    changed: int = 0
-    failed: int = 0
+    def __init__(self, lists: Iterator[NBest], table: GoldTable | None) -> None:
+        from tqdm import tqdm
 
-    def add_list(self, nbest: NBest) -> None:
-        if self.table is not None:
-            self.table.add_list(nbest)
+        self._lists, self._table = lists, table
+        self._progress = tqdm(unit=" sentences", disable=not sys.stderr.isatty())
+        self.counts: Counter[str] = Counter()
 
-    def add_answer(self, written: Written) -> None:
-        self.sentences += 1
-        self.candidates += written.ranked
-        self.rejected += written.rejected
-        self.repaired += written.repaired
-        self.changed += written.best_index not in (None, 0)
-        self.failed += written.best_index is None
-        if self.table is not None:
-            self.table.add_choice(written.best_index)
+    def __iter__(self) -> Iterator[NBest]:
+        return self
+
+    def __next__(self) -> NBest:
+        nbest = next(self._lists)
+        if self._table is not None:
+            self._table.add_list(nbest)
+        return nbest
+
+    def skip(self, resumed: Iterable[Written]) -> None:
+        """Count the sentences that an interrupted run has written. Raises InputError if there are
+        fewer lists."""
+        for written in resumed:
+            if next(self, None) is None:
+                raise InputError("--nbest ends before what the interrupted run has written")
+            self.add(written)
+        if self.counts:
+            count = self.counts["sentences"]
+            print(f"rerank: resuming after sentence {count}", file=sys.stderr)
+
+    def add(self, written: Written) -> None:
+        """Count the sentence whose list was read first of those not yet counted."""
+        self.counts.update(
+            sentences=1,
+            candidates=written.ranked,
+            rejected=written.rejected,
+            repaired=written.repaired,
+            changed=written.best_index not in (None, 0),
+            failed=written.best_index is None,
+        )
+        if self._table is not None:
+            self._table.add_choice(written.best_index)
+        self._progress.update()
+
+    def close(self) -> None:
+        """Raises InputError if gold trees are left over."""
+        self._progress.close()
+        if self._table is not None:
+            self._table.check_complete()
 
     def summary(self) -> str:
-        repaired = f"{self.repaired} of them repaired, " if self.repaired else ""
+        counts = self.counts
+        repaired = f"{counts['repaired']} of them repaired, " if counts["repaired"] else ""
         return (
-            f"rerank: {self.sentences} sentences, {self.candidates} candidates ranked, {repaired}"
-            f"{self.rejected} rejected; {self.changed} sentences with another tree than the "
-            f"parser's first, {self.failed} without a usable candidate"
+            f"rerank: {counts['sentences']} sentences, {counts['candidates']} candidates ranked, "
+            f"{repaired}{counts['rejected']} rejected; {counts['changed']} sentences with another "
+            f"tree than the parser's first, {counts['failed']} without a usable candidate"
         )
-
-
-def _watched(lists: Iterable[NBest], tally: _Tally) -> Iterator[NBest]:
-    for nbest in lists:
-        tally.add_list(nbest)
-        yield nbest
 
 
 def _written(ranking: Ranking) -> Written:
@@ -235,17 +253,17 @@ def _written(ranking: Ranking) -> Written:
         best.index if best else None,
         len(ranking.ranking) + ranking.beaten,
         len(ranking.rejected),
-        sum(one.repaired for one in ranking.ranking),
+        sum(candidate.repaired for candidate in ranking.ranking),
     )
 
 
 def _settings(
     arguments: argparse.Namespace, reranker: Reranker, weighing: Weighing
 ) -> dict[str, Any]:
-    """What the answers depend on: an interrupted run goes on only with the same."""
+    """What the answers depend on: an interrupted run is resumed only with the same."""
     return {
         "models": [member.sha256 for member in reranker.members],
-        **nbest_arguments.settings(arguments),
+        **nbest_files.settings(arguments),
         **{
             name: getattr(arguments, name)
             for name in ("output", "top", "token_scores", "restore", "combine", "precision")
@@ -258,13 +276,3 @@ def _line(ranking: Ranking, output: str) -> str:
     if output == "best":
         return ranking.tree
     return json.dumps(ranking.to_dict(), ensure_ascii=False, allow_nan=False)
-
-
-def _weight(text: str) -> float:
-    try:
-        value = float(text)
-    except ValueError:
-        raise argparse.ArgumentTypeError(f"{text!r} is not a number") from None
-    if not 0 <= value <= 1:
-        raise argparse.ArgumentTypeError(f"{text} is not between 0 and 1")
-    return value

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from reranker.checkpoints.ensemble_file import WeighedModels, named_models, write_ensemble_file
+from reranker.commands.arguments import whole_number
 from reranker.errors import InputError
 from reranker.files.output import output_path
 from reranker.files.text import read_lines
@@ -39,7 +40,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument(
         "--folds",
-        type=_folds,
+        type=whole_number(2),
         default=10,
         metavar="K",
         help="cross-validate with K blocks of neighbouring sentences (default: 10)",
@@ -160,9 +161,3 @@ def _weights(weighing: Weighing) -> str:
 
 def _figure(percent: float) -> str:
     return f"{percent:.2f}"
-
-
-def _folds(text: str) -> int:
-    if not (text.isascii() and text.isdecimal() and int(text) >= 2):
-        raise argparse.ArgumentTypeError(f"{text!r} is not a number from 2 up")
-    return int(text)

@@ -7,8 +7,8 @@ import json
 from collections.abc import Callable
 from dataclasses import asdict
 
-import reranker.commands.nbest_files as nbest_arguments
 from reranker.checkpoints.ensemble_file import named_models
+from reranker.commands import nbest_files
 from reranker.files.output import open_whole
 from reranker.nbest.report import Report
 
@@ -22,7 +22,7 @@ exit status: 0 fine, 1 some candidates were rejected, 2 not an n-best file"""
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the flags of ``rerank validate`` to ``parser``."""
-    nbest_arguments.add_arguments(parser, required=False)
+    nbest_files.add_arguments(parser, required=False)
     parser.add_argument(
         "--models",
         nargs="+",
@@ -36,7 +36,7 @@ def run(arguments: argparse.Namespace) -> int:
     """Print the report; returns the exit code."""
     is_unknown = _vocabularies(arguments.models) if arguments.models else {}
     report = Report()
-    report.count(nbest_arguments.open_lists(arguments, describe=report.files.append), is_unknown)
+    report.count(nbest_files.open_lists(arguments, describe=report.files.append), is_unknown)
     text = json.dumps(asdict(report), ensure_ascii=False, indent=2) if arguments.json else None
     with open_whole(None) as out:
         out.write((report.format() if text is None else text) + "\n")

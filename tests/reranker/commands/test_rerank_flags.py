@@ -66,7 +66,7 @@ def test_fast_is_near_and_says_so(
     [
         (["--device", "tpu"], "device 'tpu' is not auto, cpu, cuda or cuda:N"),
         (["--device", "cuda:99"], "device cuda:99: no such CUDA device here; use cpu or auto"),
-        (["--threads", "0"], "'0' is not a number from 1 up"),
+        (["--threads", "0"], "'0' is not a whole number of at least 1"),
         (["--top", "2"], "--top needs --output ranked"),
     ],
 )

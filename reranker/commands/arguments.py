@@ -1,0 +1,34 @@
+"""Types of flags: what argparse calls with a value's text."""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Callable
+
+
+def whole_number(least: int, most: int | None = None) -> Callable[[str], int]:
+    """The type of a flag that takes an integer, ``least`` and ``most`` included."""
+    limits = f"of at least {least}" if most is None else f"from {least} to {most:,}"
+
+    def convert(text: str) -> int:
+        if text.isascii() and text.isdecimal():
+            number = int(text)
+            if least <= number and (most is None or number <= most):
+                return number
+        raise argparse.ArgumentTypeError(f"{text!r} is not a whole number {limits}")
+
+    return convert
+
+
+positive = whole_number(1)
+
+
+def weight(text: str) -> float:
+    """The type of a flag that takes a number from 0 to 1."""
+    try:
+        number = float(text)
+    except ValueError:
+        number = -1.0
+    if not 0 <= number <= 1:
+        raise argparse.ArgumentTypeError(f"{text!r} is not a number from 0 to 1")
+    return number

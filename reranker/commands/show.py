@@ -1,0 +1,284 @@
+"""``rerank show``: draws trees, the best beside the parser's first, and says which is better."""
+
+from __future__ import annotations
+
+import argparse
+import itertools
+import os
+import re
+import shutil
+import sys
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from reranker.commands import nbest_files
+from reranker.commands.arguments import whole_number
+from reranker.commands.tree_files import is_ranked, read_ranked
+from reranker.errors import InputError
+from reranker.files.output import open_whole, output_path
+from reranker.files.text import TextFile, TextInMemory, read_lines
+from reranker.nbest import NBest, read_nbest
+
+if TYPE_CHECKING:
+    from reranker.drawing.change import Change
+    from reranker.evaluation.sentence import SentenceScore
+
+EXAMPLES = """examples:
+  rerank show ranked.jsonl
+  rerank show ranked.jsonl --gold gold.mrg --gold-tags | less -RS
+  rerank show ranked.jsonl --gold gold.mrg --gold-tags --brief
+  rerank show ranked.jsonl --sentence s3 --svg s3.svg
+  rerank show parses.txt.gz --svg drawings/
+  rerank --nbest parses.txt --models ckpt/*.pt --output ranked | rerank show -
+
+*NP is a bracket that the other tree does not have; with --gold, ✓ is a right bracket, ✗ a wrong
+one, as EVALB counts them with COLLINS' settings.
+
+exit status: 0 fine, 1 some trees could not be read or scored, 2 unusable files"""
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Add the flags of ``rerank show`` to ``parser``."""
+    parser.add_argument(
+        "file",
+        metavar="FILE",
+        help="from `rerank --output ranked`, or n-best lists or trees, of which each first tree "
+        "is drawn; - reads stdin",
+    )
+    parser.add_argument("--gold", metavar="FILE", help="gold trees, one per line, in this order")
+    parser.add_argument(
+        "--gold-tags", action="store_true", help="give every tree the gold tags first"
+    )
+    parser.add_argument(
+        "--sentence",
+        nargs="+",
+        default=[],
+        metavar="ID",
+        help="only these sentences: their ids, or their numbers from 1 where no id is the same",
+    )
+    parser.add_argument(
+        "--all",
+        action="store_true",
+        help="also sentences whose best tree is the parser's first (default: only the others)",
+    )
+    parser.add_argument(
+        "--brief", action="store_true", help="no drawings: words, changed brackets and F1"
+    )
+    parser.add_argument(
+        "--svg",
+        type=Path,
+        metavar="FILE",
+        help="write drawings instead: FILE.svg for one sentence, or a folder with a file for each",
+    )
+    parser.add_argument(
+        "--width",
+        type=whole_number(20),
+        metavar="N",
+        help="columns; wider trees become outlines (default: the terminal's width)",
+    )
+    nbest_files.add_reading_arguments(parser)
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Draw trees as the flags say; returns the exit code."""
+    from reranker.drawing.terminal import paint
+
+    if arguments.gold_tags and not arguments.gold:
+        raise InputError("--gold-tags needs --gold")
+    if arguments.svg and arguments.brief:
+        raise InputError("--brief leaves out the drawings that --svg writes")
+    changes = _changes(arguments)
+    if arguments.gold:
+        changes = _judged(changes, arguments.gold, arguments.gold_tags)
+    summary = _Summary()
+    wanted = _wanted(summary.counted(changes), arguments)
+    if arguments.svg:
+        _write_pictures(wanted, arguments)
+        return 1 if summary.problems else 0
+    width = arguments.width or shutil.get_terminal_size().columns
+    has_colours = sys.stdout.isatty() and not os.environ.get("NO_COLOR")
+    with open_whole(None) as out:
+        for change in wanted:
+            lines = change.text()
+            if not arguments.brief:
+                lines += ["", *change.drawing(width)]
+            painted = map(paint, lines) if has_colours else lines
+            out.write("\n".join([*painted, "", ""]))
+        if not arguments.sentence:
+            out.write(summary.format() + "\n")
+    return 1 if summary.problems else 0
+
+
+def _changes(arguments: argparse.Namespace) -> Iterator[Change]:
+    """The sentences of the file."""
+    from reranker.drawing.change import Change
+
+    source = _source(arguments.file)
+    if is_ranked(next(read_lines(source()), "")):
+        yield from _ranked_changes(arguments.file, source)
+        return
+    for nbest in read_nbest(source(), options=nbest_files.options(arguments)):
+        nbest_files.print_rejected(nbest)
+        best = nbest.candidates[0].tree if nbest.candidates else None
+        yield Change(nbest.id, "first tree", best, problems=len(nbest.rejected))
+
+
+def _source(name: str) -> Callable[[], str | TextFile]:
+    """Opens the file as often as needed; standard input and pipes are read into memory."""
+    if os.path.isfile(name):
+        return lambda: name
+    content = "".join(read_lines(name)).encode("utf-8", "surrogateescape")
+    return lambda: TextInMemory(content, "standard input" if name == "-" else name)
+
+
+def _ranked_changes(name: str, source: Callable[[], str | TextFile]) -> Iterator[Change]:
+    lists = read_nbest(source())  # knows the parsers' notations
+    for sentence, nbest in zip(read_ranked(name, read_lines(source())), lists, strict=True):
+        nbest_files.print_rejected(nbest)
+        yield _ranked_change(sentence, nbest)
+
+
+def _ranked_change(sentence: dict[str, Any], nbest: NBest) -> Change:
+    """The best tree and the first that was not rejected. With ``--top`` that one may not be in the
+    file."""
+    from reranker.drawing.change import Change
+
+    order = sorted(entry["index"] for entry in sentence["ranking"])
+    trees = {order[candidate.index]: candidate.tree for candidate in nbest.candidates}
+    best = sentence["best_index"]
+    before = set(range(order[0])) if order else set()
+    is_first_known = before <= {rejected["index"] for rejected in sentence["rejected"]}
+    first = order[0] if order and is_first_known else None
+    problems = len(nbest.rejected) + (best is None)
+    if best is None or best == first:
+        title = "best, the parser's first"
+        return Change(nbest.id, title, trees.get(best), is_new=best is None, problems=problems)
+    title = f"best, candidate {best + 1}"
+    if first is None:
+        title += " (the parser's first is not in the file)"
+    first_tree = None if first is None else trees.get(first)
+    return Change(nbest.id, title, trees.get(best), first_tree, problems=problems)
+
+
+def _judged(changes: Iterable[Change], gold: str, gold_tags: bool) -> Iterator[Change]:
+    """The same with scores. Raises InputError for more or fewer gold trees than sentences."""
+    lines = read_lines(gold)
+    for number, change in enumerate(changes, 1):
+        line = next(lines, None)
+        if line is None:
+            raise InputError(
+                f"{gold}: no gold tree for sentence {change.id}: the file is too short"
+            )
+        try:
+            judged = change.judged(line, gold_tags)
+        except InputError as error:
+            raise InputError(f"{gold}:{number}: {error}") from error
+        score = judged.best_score
+        if judged.best is not None and score is not None and score.status != "valid":
+            print(f"rerank: {gold}:{number}: sentence not scored: {score.reason}", file=sys.stderr)
+        yield judged
+    if next(lines, None) is not None:
+        raise InputError(f"{gold}: more gold trees than sentences")
+
+
+def _wanted(changes: Iterable[Change], arguments: argparse.Namespace) -> Iterator[Change]:
+    """The sentences that the flags ask for. Raises InputError for one that does not exist."""
+    missing = list(dict.fromkeys(arguments.sentence))
+    by_number: dict[str, Change] = {}
+    for number, change in enumerate(changes, 1):
+        if change.id in missing:
+            missing.remove(change.id)
+            yield change
+        elif str(number) in missing:
+            by_number[str(number)] = change
+        elif not arguments.sentence and (change.is_new or arguments.all):
+            yield change
+    for name in missing:
+        if name not in by_number:
+            raise InputError(f"{arguments.file}: no sentence {name}")
+        yield by_number[name]
+
+
+def _write_pictures(changes: Iterator[Change], arguments: argparse.Namespace) -> None:
+    """Write SVG files, named after the sentences if ``--svg`` names a folder.
+
+    Raises InputError for one file and several sentences.
+    """
+    from reranker.drawing.svg import svg
+
+    path: Path = arguments.svg
+    is_file = path.suffix == ".svg" and not path.is_dir()
+    if is_file:
+        few = list(itertools.islice(changes, 2))
+        if len(few) > 1:
+            raise InputError(
+                f"{path}: more than one sentence to draw: pick one with --sentence, or name a "
+                "folder instead of a file"
+            )
+        changes = iter(few)
+    elif not path.exists() and path.parent.is_dir():
+        path.mkdir()
+    inputs = [arguments.file, *filter(None, (arguments.gold, arguments.tokens))]
+    names: Counter[str] = Counter()
+    for change in changes:
+        if change.best is None:
+            continue
+        name = re.sub(r"[^\w.-]+", "_", change.id).lstrip(".")[:100] or "sentence"
+        names[name] += 1
+        number = f"-{names[name]}" if names[name] > 1 else ""
+        with open_whole(
+            output_path(path if is_file else path / f"{name}{number}.svg", inputs)
+        ) as out:
+            out.write(svg(change.titled()))
+    print(f"rerank: drawings of {names.total()} sentence(s) written to {path}", file=sys.stderr)
+
+
+class _Summary:
+    """Counts sentences, and collects the brackets that corpus F1 and its p-value need."""
+
+    def __init__(self) -> None:
+        self.problems = 0
+        self._counts: Counter[str] = Counter()
+        self._first: list[tuple[int, int, int]] = []  # matched, gold and test brackets
+        self._best: list[tuple[int, int, int]] = []
+
+    def counted(self, changes: Iterable[Change]) -> Iterator[Change]:
+        """The same sentences, counted as they pass."""
+        for change in changes:
+            self._counts["all"] += 1
+            self._counts["changed"] += change.first is not None
+            self._counts[change.verdict] += 1
+            self.problems += change.problems
+            if change.first_score and change.best_score:
+                self._first.append(_brackets(change.first_score))
+                self._best.append(_brackets(change.best_score))
+                self.problems += change.best_score.status == "error"
+            yield change
+
+    def format(self) -> str:
+        """How many sentences changed, which way, and F1 before and after."""
+        counts = self._counts
+        text = f"{counts['all']} sentences"
+        if counts["changed"]:
+            text += f", {counts['changed']} with another tree than the parser's first"
+        if not self._best:
+            return text
+        import numpy as np
+
+        from reranker.evaluation.brackets import corpus_f1
+        from reranker.evaluation.significance import randomisation_p
+
+        first, best = np.array(self._first), np.array(self._best)
+        if not counts["changed"]:
+            return f"{text}, F1 {corpus_f1(best):.2f}"
+        verdicts = (f"{counts[name]} {name}" for name in ("better", "worse", "as good"))
+        return (
+            f"{text}: {', '.join(verdicts)}\nF1 {corpus_f1(first):.2f} -> {corpus_f1(best):.2f}, "
+            f"p = {randomisation_p(first, best):.4f} (approximate randomisation)"
+        )
+
+
+def _brackets(score: SentenceScore) -> tuple[int, int, int]:
+    return score.matched, score.gold, score.test

@@ -1,0 +1,1 @@
+"""Trees drawn in a terminal and as SVG, with brackets marked as changed, right or wrong."""

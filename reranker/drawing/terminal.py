@@ -1,0 +1,112 @@
+"""Trees as text: drawn by nltk where there is room, else as an outline."""
+
+from __future__ import annotations
+
+import itertools
+import re
+import unicodedata
+from collections.abc import Sequence
+
+from reranker.drawing.marks import MarkedTree, places, printable
+from reranker.trees.tree import Tree
+
+_GAP = "   "
+_MAX_DEPTH = 100  # nltk recurses, and nobody reads a deeper drawing
+_RIGHT, _WRONG, _CHANGED, _PLAIN = "\033[32m", "\033[31m", "\033[1m", "\033[0m"
+_MARKED = re.compile(r"(\*?)([^\s*/✓✗]+)([✓✗]?)")
+
+
+def draw(trees: Sequence[tuple[str, MarkedTree]], width: int) -> list[str]:
+    """The lines of titled trees: side by side if they fit into ``width`` columns, else one below
+    another, and as outlines if a drawing alone is too wide."""
+    drawings = [_drawing(tree, width) for _, tree in trees]
+    if None in drawings:
+        drawings = [outline(tree) for _, tree in trees]
+    blocks = [[title, *(lines or [])] for (title, _), lines in zip(trees, drawings, strict=True)]
+    columns = [max(map(display_width, block)) for block in blocks]
+    if sum(columns) + len(_GAP) * (len(blocks) - 1) > width:
+        return [line for block in blocks for line in [*block, ""]][:-1]
+    rows = itertools.zip_longest(*blocks, fillvalue="")
+    return [
+        _GAP.join(
+            cell + " " * (column - display_width(cell))
+            for cell, column in zip(row, columns, strict=True)
+        ).rstrip()
+        for row in rows
+    ]
+
+
+def outline(marked: MarkedTree) -> list[str]:
+    """A line for each constituent, indented; a constituent of nothing but words takes one line.
+
+    >>> from reranker.trees.tree import Tree
+    >>> for line in outline(MarkedTree(Tree.from_string("(S (NP (PRP It)) (VP (VBZ runs)))"))):
+    ...     print(line)
+    S
+    ├─ NP It/PRP
+    └─ VP runs/VBZ
+    """
+    lines: list[str] = []
+    stack: list[tuple[Tree | str, str, str]] = [(marked.tree, "", "")]
+    while stack:
+        node, start, indent = stack.pop()
+        if isinstance(node, str) or node.is_preterminal:
+            lines.append(start + _word(node))
+            continue
+        words = [child for child in node.children if isinstance(child, str) or child.is_preterminal]
+        text = " ".join([marked.label(node), *map(_word, words)])
+        if len(words) == len(node.children):
+            lines.append(start + text)
+            continue
+        lines.append(start + marked.label(node))
+        last = (node.children[-1], indent + "└─ ", indent + "   ")
+        others = [(child, indent + "├─ ", indent + "│  ") for child in node.children[:-1]]
+        stack.extend([last, *reversed(others)])
+    return lines
+
+
+def paint(line: str) -> str:
+    """The line with ANSI colours: right brackets green, wrong ones red, changed ones bold."""
+
+    def colour(match: re.Match[str]) -> str:
+        codes = (_CHANGED if match[1] else "") + {"✓": _RIGHT, "✗": _WRONG, "": ""}[match[3]]
+        return f"{codes}{match[0]}{_PLAIN}" if codes else match[0]
+
+    return _MARKED.sub(colour, line)
+
+
+def display_width(text: str) -> int:
+    """Columns of a terminal: wide characters take two, combining ones none."""
+    return sum(
+        0 if unicodedata.combining(character) else 1 + (_is_wide(character)) for character in text
+    )
+
+
+def _drawing(marked: MarkedTree, width: int) -> list[str] | None:
+    """nltk's drawing; None if it is wider than ``width``, too deep, or if nltk, which counts
+    characters, would not know the words' widths."""
+    words = [printable(word) for word in marked.tree.leaves()]
+    is_simple = all(display_width(word) == len(word) for word in words)
+    if not is_simple or sum(len(word) + 1 for word in words) > width + 1:
+        return None
+    if max(place.depth for place in places(marked.tree)) > _MAX_DEPTH:
+        return None
+    from nltk.tree.prettyprinter import TreePrettyPrinter
+
+    tree = marked.tree.to_nltk()
+    for node, copy in zip(marked.tree.preorder(), tree.subtrees(), strict=True):
+        copy.set_label(marked.label(node))
+        copy[:] = [printable(child) if isinstance(child, str) else child for child in copy]
+    text = TreePrettyPrinter(tree).text(unicodelines=True, maxwidth=width)
+    lines = [line.rstrip() for line in text.rstrip("\n").split("\n")]
+    return lines if max(map(len, lines)) <= width else None
+
+
+def _word(node: Tree | str) -> str:
+    if isinstance(node, str):
+        return printable(node)
+    return f"{printable(str(node.children[0]))}/{printable(node.label)}"
+
+
+def _is_wide(character: str) -> bool:
+    return unicodedata.east_asian_width(character) in "WF"
