@@ -135,7 +135,8 @@ def _source(name: str) -> Callable[[], str | TextFile]:
 
 def _ranked_changes(name: str, source: Callable[[], str | TextFile]) -> Iterator[Change]:
     lists = read_nbest(source())  # knows the parsers' notations
-    for sentence, nbest in zip(read_ranked(name, read_lines(source())), lists, strict=True):
+    sentences = read_ranked(name, read_lines(source()), with_indexes=True)
+    for sentence, nbest in zip(sentences, lists, strict=True):
         nbest_files.print_rejected(nbest)
         yield _ranked_change(sentence, nbest)
 
@@ -260,7 +261,7 @@ class _Summary:
     def format(self) -> str:
         """How many sentences changed, which way, and F1 before and after."""
         counts = self._counts
-        text = f"{counts['all']} sentences"
+        text = f"{counts['all']} sentence{'' if counts['all'] == 1 else 's'}"
         if counts["changed"]:
             text += f", {counts['changed']} with another tree than the parser's first"
         if not self._best:

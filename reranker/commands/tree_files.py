@@ -14,17 +14,22 @@ def is_ranked(line: str) -> bool:
     return line.lstrip().startswith("{") and '"ranking"' in line
 
 
-def read_ranked(name: str, lines: Iterable[str]) -> Iterator[dict[str, Any]]:
-    """The sentences of ``rerank --output ranked``, with the keys that docs/output.md lists.
+def read_ranked(
+    name: str, lines: Iterable[str], with_indexes: bool = False
+) -> Iterator[dict[str, Any]]:
+    """The sentences of ``rerank --output ranked``; docs/output.md describes them.
 
-    Raises InputError, naming file and line, for a line that is none.
+    Raises InputError, naming file and line, for a line without trees or, if asked for, without the
+    candidates' indexes.
     """
     for number, line in enumerate(lines, 1):
         if not line.strip():
             continue
         try:
             sentence = json.loads(line)
-            _check(sentence)
+            _check_trees(sentence)
+            if with_indexes:
+                _check_indexes(sentence)
         except (ValueError, LookupError, TypeError, AttributeError, RecursionError) as error:
             reason = f"no {error}" if isinstance(error, KeyError) else error
             raise InputError(
@@ -40,14 +45,23 @@ def best_tree(sentence: dict[str, Any]) -> str:
     return tree
 
 
-def _check(sentence: Any) -> None:
+def _check_trees(sentence: Any) -> None:
     """Raises ValueError, LookupError or TypeError for what is not a sentence."""
     ranking = sentence["ranking"]
     if not isinstance(ranking, list):
         raise TypeError("ranking is not a list")
-    indexes = [entry["index"] for entry in ranking]
-    if sentence["best_index"] not in (indexes or [None]):
-        raise ValueError("best_index is not the index of a candidate")
     trees = [entry["tree"] for entry in ranking] or [sentence["fallback"]]
     if not all(isinstance(tree, str) for tree in trees):
         raise TypeError("a tree is not a string")
+
+
+def _check_indexes(sentence: dict[str, Any]) -> None:
+    """The same for the indexes of the best candidate, the ranked ones and the rejected ones."""
+    indexes = [entry["index"] for entry in sentence["ranking"]]
+    rejected = [entry["index"] for entry in sentence["rejected"]]
+    if not all(isinstance(index, int) and index >= 0 for index in [*indexes, *rejected]):
+        raise ValueError("an index is not a whole number of at least 0")
+    if len(set(indexes)) < len(indexes):
+        raise ValueError("two candidates have the same index")
+    if sentence["best_index"] not in (indexes or [None]):
+        raise ValueError("best_index is not the index of a candidate")

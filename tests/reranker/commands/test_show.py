@@ -1,0 +1,281 @@
+"""``rerank show``: exact drawings of small trees, verdicts against gold, SVG, bad input."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+from xml.etree import ElementTree
+
+import pytest
+
+from reranker.commands.main import main
+from tests.reranker.small_files import bllip, write
+
+# The parser's first attaches "on Monday" to the man, the best one to the verb.
+FIRST = (
+    "(S1 (S (NP (PRP She)) (VP (VBD met)"
+    " (NP (NP (DT the) (NN man)) (PP (IN on) (NP (NNP Monday))))) (. .)))"
+)
+BEST = (
+    "(S1 (S (NP (PRP She)) (VP (VBD met) (NP (DT the) (NN man)) (PP (IN on) (NP (NNP Monday))))"
+    " (. .)))"
+)
+GOLD = BEST.replace("(S1 ", "(TOP ")
+FLAT = "(S1 (NP (DT The) (NN end)))"
+
+
+def sentence(name: str, best: int | None, *trees: str, **changes: Any) -> str:
+    """A line of ranked output: candidates with their places in the parser's list, best first."""
+    places = sorted(range(len(trees)), key=lambda place: (place != best, place))
+    row = {
+        "id": name,
+        "best_index": best,
+        "fallback": None if trees else FLAT,
+        "ranking": [{"index": place, "tree": trees[place]} for place in places],
+        "rejected": [],
+    }
+    return json.dumps({**row, **changes}) + "\n"
+
+
+@pytest.fixture
+def ranked(tmp_path: Path) -> str:
+    lines = [sentence("a", 1, FIRST, BEST), sentence("b", 0, FLAT), sentence("c", 1, BEST, FIRST)]
+    return write(tmp_path / "ranked.jsonl", "".join(lines))
+
+
+@pytest.fixture
+def gold(tmp_path: Path) -> str:
+    return write(tmp_path / "gold.mrg", f"{GOLD}\n{FLAT}\n{GOLD}\n")
+
+
+def shown(capsys: pytest.CaptureFixture[str], *arguments: str, code: int = 0) -> str:
+    assert main(["show", *arguments]) == code
+    return capsys.readouterr().out
+
+
+def test_the_best_beside_the_parsers_first(
+    ranked: str, gold: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    # 6 of the first tree's 7 brackets are right and all 6 of gold's: F1 = 2 * 6 / (7 + 6).
+    arguments = (ranked, "--gold", gold, "--sentence", "a", "--width", "100")
+    assert shown(capsys, *arguments) == (
+        """\
+a: best, candidate 2, better: F1 92.31 -> 100.00
+  She met the man on Monday .
+  - NP✗ the man on Monday
+
+parser's first                               best, candidate 2
+                 S1                                           S1
+                 │                                            │
+                 S✓                                           S✓
+ ┌───────────────┼───────────────────────┐    ┌───────────────┼──────────────────┐
+ │              VP✓                      │    │              VP✓                 │
+ │   ┌───────────┴───┐                   │    │   ┌───────┬───┴───────┐          │
+ │   │              *NP✗                 │    │   │       │          PP✓         │
+ │   │       ┌───────┴────────┐          │    │   │       │       ┌───┴────┐     │
+ │   │       │               PP✓         │   NP✓  │      NP✓      │       NP✓    │
+ │   │       │            ┌───┴────┐     │    │   │   ┌───┴───┐   │        │     │
+NP✓  │      NP✓           │       NP✓    │   PRP VBD  DT      NN  IN      NNP    .
+ │   │   ┌───┴───┐        │        │     │    │   │   │       │   │        │     │
+PRP VBD  DT      NN       IN      NNP    .   She met the     man  on     Monday  .
+ │   │   │       │        │        │     │
+She met the     man       on     Monday  .
+
+"""
+    )
+
+
+def test_outlines_where_drawings_are_too_wide(
+    ranked: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert shown(capsys, ranked, "--sentence", "a", "--width", "40").split("\n\n")[1] == (
+        """\
+parser's first
+S1
+└─ S
+   ├─ NP She/PRP
+   ├─ VP
+   │  ├─ met/VBD
+   │  └─ *NP
+   │     ├─ NP the/DT man/NN
+   │     └─ PP
+   │        ├─ on/IN
+   │        └─ NP Monday/NNP
+   └─ ./."""
+    )
+
+
+def test_brief_says_which_changes_are_better_and_what_they_are_worth(
+    ranked: str, gold: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    # All together 13 gold brackets, and on either side 13 of 14 right: F1 = 2 * 13 / (13 + 14). No
+    # swap of answers gives a difference smaller than none.
+    text = shown(capsys, ranked, "--gold", gold, "--brief")
+    assert [line for line in text.splitlines() if line[1:2] == ":"] == [
+        "a: best, candidate 2, better: F1 92.31 -> 100.00",
+        "c: best, candidate 2, worse: F1 100.00 -> 92.31",
+    ]
+    assert "  + NP✗ the man on Monday" in text
+    assert text.splitlines()[-2:] == [
+        "3 sentences, 2 with another tree than the parser's first: 1 better, 1 worse, 0 as good",
+        "F1 96.30 -> 96.30, p = 1.0000 (approximate randomisation)",
+    ]
+
+
+def test_which_sentences_are_shown(ranked: str, capsys: pytest.CaptureFixture[str]) -> None:
+    def ids(*flags: str) -> list[str]:
+        lines = shown(capsys, ranked, "--brief", *flags).splitlines()
+        return [line[0] for line in lines if line[1:2] == ":"]
+
+    assert ids() == ["a", "c"]
+    assert ids("--all") == ["a", "b", "c"]
+    assert ids("--sentence", "b") == ["b"]
+    assert ids("--sentence", "3", "a") == ["a", "c"]  # no id is 3: the third
+
+
+def test_lists_and_trees_show_their_first_tree(
+    tmp_path: Path, gold: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    lists = write(tmp_path / "n.txt", bllip((FIRST, BEST), (FLAT,), (BEST,)))
+    for file in (lists, write(tmp_path / "trees", f"{FIRST}\n{FLAT}\n{BEST}\n")):
+        text = shown(capsys, file, "--gold", gold, "--brief")
+        assert text.splitlines()[0].endswith("first tree, F1 92.31")
+        assert text.splitlines()[-1] == "3 sentences, F1 96.30"
+
+
+def test_marks_agree_with_evalb_on_the_examples(capsys: pytest.CaptureFixture[str]) -> None:
+    """Every parse's right and wrong brackets are those that EVALB's F1 is made of."""
+    examples = Path(__file__).parents[3] / "examples"
+    gold = str(examples / "gold.mrg")
+    arguments = [str(examples / "parses.txt"), "--gold", gold, "--gold-tags", "--width", "20"]
+    text = shown(capsys, *arguments)
+    right, wrong = text.count("✓"), text.count("✗")
+    assert text.splitlines()[-1] == "26 sentences, F1 90.15"
+    # The demonstration's table: precision 89.96.
+    assert f"{100 * right / (right + wrong):.2f}" == "89.96"
+
+
+def test_svg_parses_and_escapes(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    tree = "(S1 (NP (DT <b>) (NN a&b\x1b[31m) (POS '\")))"
+    file = write(tmp_path / "r", sentence("../x y", 1, tree.replace("NP", "VP"), tree))
+    folder = tmp_path / "drawings"
+    assert shown(capsys, file, "--svg", str(folder)) == ""
+    (picture,) = folder.iterdir()
+    assert picture.name == "_x_y.svg"
+    texts = [element.text for element in ElementTree.parse(picture).iter() if element.text]
+    assert {"<b>", "a&b\ufffd[31m", "'\"", "*NP", "*VP", "parser's first"} <= set(texts)
+    assert main(["show", file, "--svg", str(tmp_path / "one.svg")]) == 0
+    assert (tmp_path / "one.svg").read_text() == picture.read_text()
+    text = shown(capsys, file, "--brief")
+    assert "\x1b" not in text and "a&b\ufffd[31m" in text
+
+
+def test_colours_are_for_terminals_that_want_them(
+    ranked: str, gold: str, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(sys.stdout, "isatty", lambda: True)
+    text = shown(capsys, ranked, "--gold", gold, "--sentence", "a")
+    assert "\x1b[1m\x1b[31m*NP✗\x1b[0m" in text  # changed: bold; wrong: red
+    assert "\x1b[32mNP✓\x1b[0m" in text
+    monkeypatch.setenv("NO_COLOR", "1")
+    assert "\x1b" not in shown(capsys, ranked, "--gold", gold, "--sentence", "a")
+
+
+def test_wide_characters_keep_columns(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    file = write(tmp_path / "trees", "(TOP (IP (NP (NN 東京)) (VP (VV 着く))))\n")
+    assert shown(capsys, file).split("\n\n")[1] == (
+        "first tree\nTOP\n└─ IP\n   ├─ NP 東京/NN\n   └─ VP 着く/VV"
+    )
+
+
+def test_trees_too_deep_to_draw_become_outlines(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    tree = "(TOP " + "(NP " * 1_900 + "(NN end)" + ")" * 1_901
+    text = shown(capsys, write(tmp_path / "trees", tree + "\n"))
+    assert "NP end/NN" in text
+    assert main(["show", str(tmp_path / "trees"), "--svg", str(tmp_path / "deep.svg")]) == 0
+
+
+def test_without_a_usable_candidate_or_the_parsers_first(
+    tmp_path: Path, gold: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    rejected = [{"index": 0, "file": "n", "line": 2, "code": "unbalanced", "message": "open"}]
+    lines = [
+        sentence("a", None, rejected=rejected),
+        sentence("b", 1, ranking=[{"index": 1, "tree": FLAT}]),
+        sentence("c", 1, rejected=rejected, ranking=[{"index": 1, "tree": BEST}]),
+    ]
+    file = write(tmp_path / "r", "".join(lines))
+    text = shown(capsys, file, "--gold", gold, "--all", "--brief", code=1)
+    assert [line for line in text.splitlines() if line[1:2] == ":"] == [
+        "a: no usable candidate",
+        "b: best, candidate 2 (the parser's first is not in the file), F1 100.00",
+        "c: best, the parser's first, F1 100.00",  # of those that were not rejected
+    ]
+
+
+def test_standard_input(ranked: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    command = [sys.executable, "-m", "reranker.commands.main", "show", "-", "--brief"]
+    for content in (Path(ranked).read_bytes(), f"{BEST}\n{FLAT}\n".encode()):
+        done = subprocess.run(command, input=content, capture_output=True)
+        assert done.returncode == 0
+        assert b"man on Monday" in done.stdout
+
+
+@pytest.mark.parametrize(
+    ("line", "reason"),
+    [
+        ('{"ranking": [1]}', "ranked:2: not a sentence of `rerank --output ranked`"),
+        (sentence("x", 7, FLAT), "best_index is not the index of a candidate"),
+        (sentence("x", 0, FLAT, ranking=[{"index": "0", "tree": FLAT}]), "an index is not a whole"),
+        (sentence("x", 0, ranking=[{"index": 0, "tree": FLAT}] * 2), "have the same index"),
+        ('{"ranking"', "ranked:2: not a sentence"),
+        ("[" * 100_000, "ranked:2: not a sentence"),
+    ],
+)
+def test_lines_that_are_not_ranked_output(
+    line: str, reason: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    file = write(tmp_path / "ranked", sentence("a", 0, FLAT) + line.strip() + "\n")
+    assert main(["show", file]) == 2
+    assert reason in capsys.readouterr().err
+
+
+def test_a_tree_that_cannot_be_read_and_one_that_cannot_be_scored(
+    tmp_path: Path, gold: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    lines = [sentence("a", 1, FIRST, BEST[:-1]), sentence("b", 0, FLAT), sentence("c", 0, FLAT)]
+    file = write(tmp_path / "ranked", "".join(lines))
+    assert main(["show", file, "--gold", gold]) == 1
+    printed = capsys.readouterr()
+    assert f"{file}:1: candidate 2 of list a rejected, unbalanced" in printed.err
+    assert f"{gold}:3: sentence not scored: 6 gold words, 2 test words" in printed.err
+    assert "a: no usable candidate" in printed.out
+
+
+def test_unusable_requests(
+    ranked: str, gold: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    short = write(tmp_path / "short.mrg", f"{GOLD}\n")
+    long = write(tmp_path / "long.mrg", f"{GOLD}\n" * 4)
+    broken = write(tmp_path / "broken.mrg", f"{GOLD}\n(NP\n")
+    folder = str(tmp_path / "no" / "x.svg")
+    for arguments, reason in [
+        (["--gold-tags"], "--gold-tags needs --gold"),
+        (["--svg", "x.svg", "--brief"], "--brief leaves out the drawings that --svg writes"),
+        (["--sentence", "4"], f"{ranked}: no sentence 4"),
+        (["--gold", short], f"{short}: no gold tree for sentence b: the file is too short"),
+        (["--gold", long], f"{long}: more gold trees than sentences"),
+        (["--gold", broken], f"{broken}:2: not a gold tree"),
+        (["--svg", str(tmp_path / "x.svg")], "more than one sentence to draw"),
+        (["--svg", folder, "--sentence", "a"], f"there is no folder {tmp_path / 'no'}"),
+        (["--svg", ranked, "--sentence", "a"], "there is no folder"),
+    ]:
+        assert main(["show", ranked, *arguments]) == 2, arguments
+        assert reason in capsys.readouterr().err
+    assert main(["show", str(tmp_path / "missing")]) == 2
+    assert "cannot be read: No such file" in capsys.readouterr().err
