@@ -1,4 +1,4 @@
-"""``rerank analyse``: its flags; ``analysis_job`` does what they ask for."""
+"""``rerank analyse``: its flags; ``reranker.analysis.kinds`` does the work."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ EXAMPLES = """examples:
   rerank analyse curves runs/lstm runs/doc --plot curves.png
   rerank analyse attention-example --models lstm.pt kvp.pt --trees dev.mrg.gz --tree 3 --token 20
 
-`rerank analyse KIND --help` has the flags of each; docs/analysis.md says what they measure."""
+`rerank analyse KIND --help` lists the flags of each; docs/analysis.md says what they measure."""
 
 
 class _Kind(NamedTuple):
@@ -40,7 +40,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
             "--plot",
             type=Path,
             metavar="FILE.png",
-            help="draw it, too (.svg and .pdf as well; needs matplotlib)",
+            help="also draw it (.svg and .pdf too; needs matplotlib)",
         )
 
 
@@ -63,7 +63,7 @@ def run(arguments: argparse.Namespace) -> int:
 
 
 def _finite(value: object) -> object:
-    """JSON has no infinite perplexity: null."""
+    """``value`` with null for infinity, which JSON lacks."""
     if isinstance(value, dict):
         return {name: _finite(item) for name, item in value.items()}
     if isinstance(value, list | tuple):
@@ -77,7 +77,7 @@ def _model_arguments(parser: argparse.ArgumentParser) -> None:
         nargs="+",
         required=True,
         metavar="FILE.pt",
-        help="checkpoints, globs or an ensemble file",
+        help="checkpoints, a folder of them or an ensemble.toml",
     )
     parser.add_argument("--trees", nargs="+", type=Path, required=True, metavar="TREES")
 
@@ -85,9 +85,9 @@ def _model_arguments(parser: argparse.ArgumentParser) -> None:
 def _sample_arguments(parser: argparse.ArgumentParser) -> None:
     _model_arguments(parser)
     parser.add_argument(
-        "--sample", type=positive, metavar="N", help="N trees drawn at random (default: all)"
+        "--sample", type=positive, metavar="N", help="use N trees drawn at random (default: all)"
     )
-    parser.add_argument("--seed", type=int, default=0, metavar="N", help="of the drawing")
+    parser.add_argument("--seed", type=int, default=0, metavar="N", help="random seed (default: 0)")
 
 
 def _rank_arguments(parser: argparse.ArgumentParser) -> None:
@@ -99,7 +99,7 @@ def _rank_arguments(parser: argparse.ArgumentParser) -> None:
         metavar="N",
         help="rows of the matrix (default: 1000)",
     )
-    parser.add_argument("--seed", type=int, default=0, metavar="N", help="of the drawing")
+    parser.add_argument("--seed", type=int, default=0, metavar="N", help="random seed (default: 0)")
 
 
 def _classes_arguments(parser: argparse.ArgumentParser) -> None:
@@ -115,20 +115,22 @@ def _classes_arguments(parser: argparse.ArgumentParser) -> None:
 def _attention_sample_arguments(parser: argparse.ArgumentParser) -> None:
     _model_arguments(parser)
     parser.add_argument(
-        "--tokens", type=positive, default=70, metavar="N", help="how many (default: 70)"
+        "--tokens", type=positive, default=70, metavar="N", help="number of tokens (default: 70)"
     )
-    parser.add_argument("--seed", type=int, default=0, metavar="N", help="of the drawing")
+    parser.add_argument("--seed", type=int, default=0, metavar="N", help="random seed (default: 0)")
 
 
 def _attention_example_arguments(parser: argparse.ArgumentParser) -> None:
     _model_arguments(parser)
-    parser.add_argument("--tree", type=positive, default=1, metavar="N", help="default: 1")
+    parser.add_argument(
+        "--tree", type=positive, default=1, metavar="N", help="Nth tree (default: 1)"
+    )
     parser.add_argument(
         "--token",
         type=positive,
         required=True,
         metavar="K",
-        help="what is predicted: the Kth token of the tree's linear form",
+        help="predict the Kth token of the linearised tree",
     )
 
 
@@ -140,7 +142,7 @@ def _curves_arguments(parser: argparse.ArgumentParser) -> None:
         "--by",
         choices=("epochs", "tokens", "minutes"),
         default="epochs",
-        help="what --plot has from left to right (default: epochs)",
+        help="x axis of --plot (default: epochs)",
     )
 
 
@@ -153,9 +155,7 @@ _KINDS = {
     "rank": _Kind(
         "rank of the matrix of log-probabilities (Takase et al., Table 5)", _rank_arguments
     ),
-    "curves": _Kind(
-        "dev perplexity as training goes on (Takase et al., Figure 2)", _curves_arguments
-    ),
+    "curves": _Kind("dev perplexity during training (Takase et al., Figure 2)", _curves_arguments),
     "classes": _Kind("perplexity by part of speech (Daniluk, Table 4.12)", _classes_arguments),
     "windows": _Kind(
         "perplexity by attention window or N (Daniluk, Tables 4.3, 4.4)", _sample_arguments
@@ -165,7 +165,7 @@ _KINDS = {
         "attention at random tokens (Daniluk, Figure 4.2)", _attention_sample_arguments
     ),
     "attention-example": _Kind(
-        "one prediction as several models make it (Daniluk, Figures 4.3 to 4.5)",
+        "one prediction by several models (Daniluk, Figures 4.3 to 4.5)",
         _attention_example_arguments,
     ),
 }

@@ -1,4 +1,4 @@
-"""``rerank compare``: its flags and what it prints."""
+"""``rerank compare``: F1 of several parsers, and whether they really differ."""
 
 from __future__ import annotations
 
@@ -25,17 +25,19 @@ EXAMPLES = """examples:
   rerank compare gold.mrg parser.txt reranked.txt
   rerank compare gold.mrg one.jsonl two.jsonl three.jsonl --gold-tags
 
-Every file after the first is compared with the first. Files hold one tree a line, or what
-`rerank --output ranked` wrote, whose best trees count. All roots are called TOP.
+Every file after the first is compared with the first. Files have one tree per line, or are output
+of `rerank --output ranked`, of which the best trees are used. All roots are called TOP.
 
-exit status: 0 fine, 2 unusable files"""
+exit status: 0 success, 2 unusable files"""
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the flags of ``rerank compare`` to ``parser``."""
-    parser.add_argument("gold", metavar="GOLD", help="gold trees, one a line")
+    parser.add_argument("gold", metavar="GOLD", help="gold trees, one per line")
     parser.add_argument("first", metavar="FIRST", help="trees, or ranked output")
-    parser.add_argument("others", metavar="OTHER", nargs="+", help="the same, to compare with it")
+    parser.add_argument(
+        "others", metavar="OTHER", nargs="+", help="the same, to compare with FIRST"
+    )
     parser.add_argument(
         "--gold-tags", action="store_true", help="give every tree the gold tags first"
     )
@@ -57,8 +59,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """Print every F1 and how sure the differences are; returns the exit code."""
-    # numpy takes its time to load, and other commands do without.
+    """Print each F1 and the significance of the differences; returns the exit code."""
+    # numpy is slow to load, and other commands do without it.
     from reranker.evaluation.brackets import corpus_f1, gold_trees
     from reranker.evaluation.significance import compare
 

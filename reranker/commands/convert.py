@@ -1,4 +1,4 @@
-"""``rerank convert``: n-best files from one dialect to another."""
+"""``rerank convert``: converts n-best files from one dialect to another."""
 
 from __future__ import annotations
 
@@ -20,13 +20,19 @@ EXAMPLES = """examples:
   rerank convert parses.txt --to seq2seq --tokens-out sentences.tsv --out beams.txt
   rerank convert parses.txt --to trees > first.txt
 
-exit status: 0 fine, 1 some candidates were rejected, 2 nothing could be done"""
+exit status: 0 success, 1 some candidates were rejected, 2 unusable files or flags"""
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the flags of ``rerank convert`` to ``parser``."""
     nbest_files.add_arguments(parser, required=False)
-    parser.add_argument("--to", required=True, choices=FORMATS, metavar="NAME", help="new format")
+    parser.add_argument(
+        "--to",
+        required=True,
+        choices=FORMATS,
+        metavar="NAME",
+        help=f"format to write: {', '.join(FORMATS)}",
+    )
     parser.add_argument(
         "--to-beam", type=positive, metavar="K", help="lines per list, for --to opennmt"
     )

@@ -1,4 +1,4 @@
-"""``rerank eval``: its flags and what it prints."""
+"""``rerank eval``: EVALB's figures for two treebank files."""
 
 from __future__ import annotations
 
@@ -16,38 +16,38 @@ EXAMPLES = """examples:
   rerank eval gold.mrg best.txt --top-root
   rerank eval gold.mrg.gz best.txt --parameters eval/collins.prm --sentences
 
-exit status: 0 every sentence scored or skipped, 1 some could not be compared (each is named),
+exit status: 0 every sentence was scored or skipped, 1 some could not be compared (each is named),
 2 unusable files"""
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the flags of ``rerank eval`` to ``parser``."""
-    parser.add_argument("gold", metavar="GOLD", help="gold trees, one on each line; .gz or -")
-    parser.add_argument("test", metavar="TEST", help="the trees to score, line by line")
+    parser.add_argument("gold", metavar="GOLD", help="gold trees, one per line; .gz or -")
+    parser.add_argument("test", metavar="TEST", help="trees to score, one per line")
     parser.add_argument(
         "--parameters",
         type=Path,
         metavar="FILE.prm",
-        help="what to ignore and to equate (default: COLLINS' settings)",
+        help="what to ignore and to treat as equal (default: COLLINS' settings)",
     )
     parser.add_argument(
         "--max-error",
         type=whole_number(0),
         metavar="N",
         help="flag the figures if more sentences than this cannot be compared (default: 10, or "
-        "MAX_ERROR in FILE.prm); unlike EVALB, the run goes on",
+        "MAX_ERROR in FILE.prm); unlike EVALB, scoring continues",
     )
     parser.add_argument(
         "--top-root",
         action="store_true",
-        help="call the root of every tree TOP first; COLLINS' settings count S1 and ROOT",
+        help="rename the root of every tree to TOP first; COLLINS' settings count S1 and ROOT",
     )
     parser.add_argument("--sentences", action="store_true", help="print a row for each sentence")
     parser.add_argument("--json", action="store_true", help="print one JSON object")
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """Print the report, and on stderr each sentence left out and why; return the exit code.
+    """Print the report, and on stderr each sentence left out and why; returns the exit code.
 
     0: every sentence scored or skipped; 1: at least one was an error; 2: none could be scored.
     Raises RerankError for files that cannot be compared at all.
@@ -79,6 +79,6 @@ def run(arguments: argparse.Namespace) -> int:
             file=sys.stderr,
         )
     if not report.all.valid:
-        print(f"{arguments.test}: not one sentence could be scored", file=sys.stderr)
+        print(f"{arguments.test}: no sentence could be scored", file=sys.stderr)
         return 2
     return 1 if report.all.errors else 0

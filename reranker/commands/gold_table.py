@@ -38,7 +38,7 @@ class GoldTable:
         self._waiting.append((gold, trees, oracle))
 
     def add_choice(self, best_index: int | None) -> None:
-        """Score the list that was added longest ago, its best candidate now known."""
+        """Record the best candidate of the earliest list without one; None: all were rejected."""
         gold, trees, oracle = self._waiting.popleft()
         chosen = {
             "parser": next(iter(trees.values()), _NO_TREE),
@@ -54,7 +54,8 @@ class GoldTable:
             raise InputError(f"{self.path}: more gold trees than n-best lists")
 
     def format(self) -> str:
-        """Recall, precision, F1 and more for parser, reranked and oracle, one row each."""
+        """A table: recall, precision, F1 and complete match in percent for parser, reranked and
+        oracle."""
         names = ("recall", "precision", "F1", "complete", "scored", "errors")
         rows = [" " * 9 + "".join(f"{name:>10}" for name in names)]
         for name in _ROWS:

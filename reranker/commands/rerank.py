@@ -1,4 +1,4 @@
-"""``rerank --nbest ... --models ...``: its flags and what it writes."""
+"""``rerank --nbest ... --models ...``: chooses the best of each sentence's candidates."""
 
 from __future__ import annotations
 
@@ -34,7 +34,8 @@ EXAMPLES = """examples:
   rerank --nbest bllip.txt berkeley.txt --models ckpt/*.pt
   parseIt -N50 DATA sentences | rerank --nbest - --models ckpt/*.pt
 
-exit status: 0 fine, 1 candidates were rejected or a sentence has none, 2 nothing could be done"""
+exit status: 0 success, 1 candidates were rejected or a sentence has none left, 2 unusable files or
+flags"""
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:

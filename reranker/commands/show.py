@@ -36,7 +36,7 @@ EXAMPLES = """examples:
 *NP is a bracket that the other tree does not have; with --gold, ✓ is a right bracket, ✗ a wrong
 one, as EVALB counts them with COLLINS' settings.
 
-exit status: 0 fine, 1 some trees could not be read or scored, 2 unusable files"""
+exit status: 0 success, 1 some trees could not be read or scored, 2 unusable files"""
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:

@@ -1,4 +1,4 @@
-"""``rerank train``: its flags, its progress bar and its last words."""
+"""``rerank train``: trains a language model on a treebank."""
 
 from __future__ import annotations
 
@@ -6,11 +6,17 @@ import argparse
 import sys
 import time
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from reranker.checkpoints.vocabulary import MOST_CLASSED
+from reranker.commands.arguments import positive, whole_number
 from reranker.errors import InputError
 from reranker.trees.linearize import linearize
 from reranker.trees.treebank import read_treebank
+
+if TYPE_CHECKING:
+    from reranker.training.run import Progress
+    from reranker.training.word_vectors import WordVectors
 
 EXAMPLES = """examples:
   rerank train --config models/configs/small.toml --train train.mrg.gz --dev dev.mrg.gz \\
@@ -20,7 +26,7 @@ EXAMPLES = """examples:
   rerank train --config models/configs/small.toml --train train.mrg.gz --dev dev.mrg.gz \\
       --out ckpt/mine.pt --budget 60 --vectors glove.6B.100d.txt
 
-A run that was stopped, however, goes on when the same command is given again."""
+A run that was stopped, in whatever way, resumes when the same command is given again."""
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -33,10 +39,14 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--log-folder",
         type=Path,
         metavar="FOLDER",
-        help="state to resume from, log, learning curve (default: runs/ and the name in --out)",
+        help="for the log, the learning curve and the state to resume from (default: runs/NAME of "
+        "--out)",
     )
     parser.add_argument(
-        "--budget", type=float, metavar="MINUTES", help="wall-clock, over all resumptions"
+        "--budget",
+        type=float,
+        metavar="MINUTES",
+        help="wall-clock time, all resumed runs together",
     )
     parser.add_argument("--epochs", type=float, metavar="N")
     parser.add_argument("--seed", type=int, metavar="N")
@@ -44,42 +54,41 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--direction",
         choices=("forward", "backward"),
-        help="read trees from their starts or from their ends; an ensemble gains from both",
+        help="read trees from start to end or from end to start; an ensemble gains from both",
     )
     start = parser.add_mutually_exclusive_group()
     start.add_argument(
         "--start-from",
         type=Path,
         metavar="FILE.pt",
-        help="take vocabulary and first weights from this checkpoint",
+        help="start with the vocabulary and weights of this checkpoint",
     )
     start.add_argument(
         "--vectors",
         type=Path,
         metavar="FILE",
-        help="word vectors as text (GloVe, word2vec, fastText): where embeddings start, and what "
-        "puts rare words into classes of similar words",
+        help="word vectors as text (GloVe, word2vec, fastText): initial embeddings, and classes of "
+        "similar words for rare ones",
     )
     parser.add_argument(
         "--vector-words",
-        type=int,
+        type=whole_number(1, MOST_CLASSED),
         default=150_000,
         metavar="N",
-        help="read only the first, most frequent N of them (%(default)s)",
+        help="read only the first, most frequent N of them (default: %(default)s)",
     )
     parser.add_argument("--device", default="cpu", metavar="cpu|cuda")
-    parser.add_argument("--threads", type=int, metavar="N", help="CPU threads (default: all cores)")
+    parser.add_argument(
+        "--threads", type=positive, metavar="N", help="CPU threads (default: all cores)"
+    )
 
 
 def run(arguments: argparse.Namespace) -> int:
     """Train as the flags say; returns the exit code."""
     import torch
-    from tqdm import tqdm
 
     from reranker.training.config import TrainingConfig
     from reranker.training.loop import train
-    from reranker.training.run import Progress
-    from reranker.training.word_vectors import WordVectors
 
     config = TrainingConfig.from_file(
         arguments.config,
@@ -100,32 +109,8 @@ def run(arguments: argparse.Namespace) -> int:
         f"{len(train_trees)} training trees, {len(dev_trees)} dev trees; logs in {folder}",
         file=sys.stderr,
     )
-    vectors = None
-    if arguments.vectors is not None:
-        if not 1 <= arguments.vector_words <= MOST_CLASSED:
-            raise InputError(
-                f"--vector-words {arguments.vector_words}: not a number from 1 to {MOST_CLASSED:,}"
-            )
-        vectors = WordVectors.read(arguments.vectors, arguments.vector_words)
-    bar = tqdm(
-        total=1.0,
-        disable=not sys.stderr.isatty(),
-        bar_format="{percentage:5.1f}%|{bar}| {elapsed} left {remaining} {postfix}",
-    )
-    began = time.monotonic()
-    first: list[int] = []
-
-    def report(progress: Progress, loss: float, done: float) -> None:
-        first.append(progress.tokens) if not first else None
-        speed = (progress.tokens - first[0]) / max(1e-9, time.monotonic() - began)
-        bar.n = done
-        bar.set_postfix_str(
-            f"{loss:.3f} nats/token, dev perplexity {progress.best_perplexity:.3f}, "
-            f"{speed:,.0f} tokens/s",
-            refresh=False,
-        )
-        bar.update(0)
-
+    vectors = _word_vectors(arguments)
+    bar = _ProgressBar()
     perplexity = train(
         config,
         train_trees,
@@ -135,8 +120,48 @@ def run(arguments: argparse.Namespace) -> int:
         device=arguments.device,
         start_from=arguments.start_from,
         vectors=vectors,
-        report=report,
+        report=bar.report,
     )
     bar.close()
     print(f"{arguments.out}: dev perplexity {perplexity:.3f} per token", file=sys.stderr)
     return 0
+
+
+def _word_vectors(arguments: argparse.Namespace) -> WordVectors | None:
+    from reranker.training.word_vectors import WordVectors
+
+    if arguments.vectors is None:
+        return None
+    return WordVectors.read(arguments.vectors, arguments.vector_words)
+
+
+class _ProgressBar:
+    """Share of the budget used, loss, best dev perplexity and speed, on a terminal."""
+
+    def __init__(self) -> None:
+        from tqdm import tqdm
+
+        self._bar = tqdm(
+            total=1.0,
+            disable=not sys.stderr.isatty(),
+            bar_format="{percentage:5.1f}%|{bar}| {elapsed} left {remaining} {postfix}",
+        )
+        self._start = time.monotonic()
+        self._first_tokens: int | None = None  # of this run; a resumed one has trained on others
+
+    def report(self, progress: Progress, loss: float, done: float) -> None:
+        """``loss`` in nats per token; ``done`` from 0 to 1."""
+        if self._first_tokens is None:
+            self._first_tokens = progress.tokens
+        seconds = max(1e-9, time.monotonic() - self._start)
+        speed = (progress.tokens - self._first_tokens) / seconds
+        self._bar.n = done
+        self._bar.set_postfix_str(
+            f"{loss:.3f} nats/token, dev perplexity {progress.best_perplexity:.3f}, "
+            f"{speed:,.0f} tokens/s",
+            refresh=False,
+        )
+        self._bar.update(0)
+
+    def close(self) -> None:
+        self._bar.close()

@@ -1,4 +1,4 @@
-"""``rerank tune``: its flags and its tables."""
+"""``rerank tune``: finds weights for language models and parser."""
 
 from __future__ import annotations
 
@@ -24,17 +24,17 @@ EXAMPLES = """examples:
   rerank tune dev.jsonl dev.mrg --gold-tags --models ckpt/*.pt --save ckpt/ensemble.toml
   rerank --nbest new.txt --models ckpt/ensemble.toml > best.txt
 
-First F1 by --lm-weight, with the best weight of one half of the sentences tried on the other.
-Then what finer tuning gives, on the sentences tuned on and, cross-validated, on others:
-docs/tuning.md."""
+Prints F1 by --lm-weight, with the best weight of one half of the sentences tried on the other;
+then the F1 of finer tuning, on the sentences tuned on and, cross-validated, on unseen ones
+(docs/tuning.md)."""
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the flags of ``rerank tune`` to ``parser``."""
     parser.add_argument(
-        "ranked", metavar="RANKED", help="from `rerank --output ranked`, any weight"
+        "ranked", metavar="RANKED", help="output of `rerank --output ranked`, any weight"
     )
-    parser.add_argument("gold", metavar="GOLD", help="gold trees, one a line, in the same order")
+    parser.add_argument("gold", metavar="GOLD", help="gold trees, one per line, same order")
     parser.add_argument(
         "--gold-tags", action="store_true", help="give every candidate the gold tags first"
     )
@@ -46,7 +46,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="cross-validate with K blocks of neighbouring sentences (default: 10)",
     )
     parser.add_argument(
-        "--models", nargs="+", metavar="FILE.pt", help="with --save: what RANKED was scored with"
+        "--models",
+        nargs="+",
+        metavar="FILE.pt",
+        help="with --save: the models that RANKED was scored with",
     )
     parser.add_argument(
         "--save",
@@ -63,11 +66,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """Print F1 by ``--lm-weight`` and what tuning gives; returns the exit code."""
+    """Print F1 by ``--lm-weight`` and after tuning; returns the exit code."""
     if (arguments.save is None) != (arguments.models is None):
         raise InputError("--save and --models go together")
     if arguments.save is not None and arguments.save.suffix != ".toml":
-        raise InputError(f"--save {arguments.save}: its name has to end in .toml")
+        raise InputError(f"--save {arguments.save}: the name must end in .toml")
     inputs = [arguments.ranked, arguments.gold]
     paths = named_models(arguments.models).paths if arguments.models else ()
     save = output_path(arguments.save, [*inputs, *paths])
@@ -80,13 +83,13 @@ def run(arguments: argparse.Namespace) -> int:
     lists = read_scored(ranked, gold, arguments.gold_tags, arguments.ranked, arguments.gold)
     if paths and len(paths) != lists.number_of_members:
         raise InputError(
-            f"{arguments.ranked} tells of {lists.number_of_members} model(s), --models of "
+            f"{arguments.ranked} has scores of {lists.number_of_members} model(s), --models names "
             f"{len(paths)}; score with --combine sum and these checkpoints"
         )
     _print_sweep(lists)
-    found = outcomes(lists, arguments.folds)
-    chosen = choose(found)
-    summary = _print_outcomes(lists, found, chosen)
+    tried = outcomes(lists, arguments.folds)
+    chosen = choose(tried)
+    summary = _print_outcomes(lists, tried, chosen)
     if picture is not None:
         from reranker.tuning.plot import plot
 
@@ -113,13 +116,13 @@ def _print_sweep(lists: ScoredLists) -> None:
     for row in rows:
         print(f"{row[0]:10}" + "".join(f"{cell:>13}" for cell in row[1:]))
     if len(parts) == 3:
-        # The weight nearest 1 of equals: it leans least on the parser.
+        # Of equal weights the one nearest 1, which relies least on the parser.
         best = max(curves[0], key=lambda weight: (curves[0][weight], weight))
         print(f"\nbest of the first half: W = {best:.2f}, on the second {curves[1][best]:.2f}")
 
 
-def _print_outcomes(lists: ScoredLists, found: list[Outcome], chosen: Outcome) -> list[str]:
-    """Print the second table; returns what is worth keeping in the ensemble file."""
+def _print_outcomes(lists: ScoredLists, tried: list[Outcome], chosen: Outcome) -> list[str]:
+    """Print the second table; returns the comments for the ensemble file."""
     from reranker.evaluation.brackets import corpus_f1
     from reranker.ranking import Weighing
 
@@ -131,12 +134,12 @@ def _print_outcomes(lists: ScoredLists, found: list[Outcome], chosen: Outcome) -
     alone = corpus_f1(lists.chosen(Weighing()))
     rows = [("", "tuned on all", "cross-validated", "gap closed", "")]
     rows.append(("parser", _figure(parser), _figure(parser), gap(parser), ""))
-    if found[0].name != "models alone":
+    if tried[0].name != "models alone":
         rows.append(("models alone", _figure(alone), _figure(alone), gap(alone), ""))
-    for one in found:
-        unseen = one.unseen_f1
-        weights = _weights(one.weighing)
-        rows.append((one.name, _figure(one.f1), _figure(unseen), gap(unseen), weights))
+    for outcome in tried:
+        unseen = outcome.unseen_f1
+        weights = _weights(outcome.weighing)
+        rows.append((outcome.name, _figure(outcome.f1), _figure(unseen), gap(unseen), weights))
     rows.append(("oracle", _figure(oracle), _figure(oracle), gap(oracle), ""))
     print()
     for name, tuned, unseen_f1, closed, weights in rows:

@@ -17,7 +17,7 @@ EXAMPLES = """examples:
   rerank validate samples.rnng --tokens sentences.txt --json > report.json
   rerank validate parses.txt --models ckpt/*.pt
 
-exit status: 0 fine, 1 some candidates were rejected, 2 not an n-best file"""
+exit status: 0 success, 1 some candidates were rejected, 2 not an n-best file"""
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -27,7 +27,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--models",
         nargs="+",
         metavar="FILE",
-        help="count the words that these checkpoints, or those of an ensemble.toml, do not know",
+        help="count the words that these checkpoints (files, a folder, an ensemble.toml) do not "
+        "know",
     )
     parser.add_argument("--json", action="store_true", help="print the report as JSON")
 

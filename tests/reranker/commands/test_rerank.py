@@ -18,7 +18,7 @@ import jsonschema
 import pytest
 import torch
 
-from reranker.commands.main import main
+from reranker.commands.main import _SUBCOMMANDS, main
 from reranker.pipeline import Reranker
 from reranker.scoring import pools
 from reranker.trees.linearize import linearize
@@ -186,7 +186,7 @@ def test_usage_errors(tmp_path: Path, models: list[str]) -> None:
         assert stopped.value.code == 2
 
 
-@pytest.mark.parametrize("command", [[], ["train"], ["eval"], ["tune"], ["convert"], ["validate"]])
+@pytest.mark.parametrize("command", [[], *([name] for name in _SUBCOMMANDS)], ids=" ".join)
 def test_help_has_examples(command: list[str], capsys: pytest.CaptureFixture[str]) -> None:
     with pytest.raises(SystemExit) as stopped:
         main([*command, "--help"])

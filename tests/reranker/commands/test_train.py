@@ -120,7 +120,10 @@ def test_vectors_that_are_none(command: list[str], capsys: pytest.CaptureFixture
         refused([*command, "--vectors", file], reason, capsys)
     for count in ("0", "-5", "10000000"):
         arguments = [*command, "--vectors", "vectors.txt", "--vector-words", count]
-        refused(arguments, "not a number from 1 to 5,000,000", capsys)
+        with pytest.raises(SystemExit) as stopped:
+            main(arguments)
+        assert stopped.value.code == 2
+        assert "not a whole number from 1 to 5,000,000" in capsys.readouterr().err
     assert not Path("m.pt").exists()
 
 

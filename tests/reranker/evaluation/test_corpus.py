@@ -644,7 +644,7 @@ def test_command_without_a_single_valid_sentence(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert run_eval(write(tmp_path / "gold", CAT), write(tmp_path / "test", "")) == 2
-    assert "not one sentence could be scored" in capsys.readouterr().err
+    assert "no sentence could be scored" in capsys.readouterr().err
 
 
 def test_command_refuses_files_it_cannot_compare(tmp_path: Path) -> None:
