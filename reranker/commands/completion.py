@@ -28,7 +28,8 @@ def run(arguments: argparse.Namespace) -> int:
 
     parser = whole_parser()
     for action in _actions(parser):
-        if action.type is Path or str(action.metavar).startswith(_FILES):
+        takes_files = action.type is Path or action.dest in ("config", "models")
+        if takes_files or str(action.metavar).startswith(_FILES):
             action.complete = shtab.FILE  # type: ignore[attr-defined]
     print(shtab.complete(parser, arguments.shell))
     return 0

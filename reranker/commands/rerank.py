@@ -154,7 +154,7 @@ def run(arguments: argparse.Namespace) -> int:
     )
     tally = _Tally(lists, table)
     with open_output(out, arguments.resume, _settings(arguments, reranker, weighing)) as output:
-        tally.skip(output.resumed())
+        _skip(tally, output.resumed())
         rankings = reranker.rerank_lists(
             tally,
             weighing,
@@ -207,17 +207,6 @@ class _Tally:
             self._table.add_list(nbest)
         return nbest
 
-    def skip(self, resumed: Iterable[Written]) -> None:
-        """Count the sentences that an interrupted run has written. Raises InputError if there are
-        fewer lists."""
-        for written in resumed:
-            if next(self, None) is None:
-                raise InputError("--nbest ends before what the interrupted run has written")
-            self.add(written)
-        if self.counts:
-            count = self.counts["sentences"]
-            print(f"rerank: resuming after sentence {count}", file=sys.stderr)
-
     def add(self, written: Written) -> None:
         """Count the sentence whose list was read first of those not yet counted."""
         self.counts.update(
@@ -246,6 +235,18 @@ class _Tally:
             f"{repaired}{counts['rejected']} rejected; {counts['changed']} sentences with another "
             f"tree than the parser's first, {counts['failed']} without a usable candidate"
         )
+
+
+def _skip(tally: _Tally, resumed: Iterable[Written]) -> None:
+    """Skip and count the sentences that an interrupted run has written. Raises InputError if there
+    are fewer lists."""
+    for written in resumed:
+        if next(tally, None) is None:
+            raise InputError("--nbest ends before what the interrupted run has written")
+        tally.add(written)
+    if tally.counts:
+        count = tally.counts["sentences"]
+        print(f"rerank: resuming after sentence {count}", file=sys.stderr)
 
 
 def _written(ranking: Ranking) -> Written:
