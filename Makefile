@@ -24,7 +24,7 @@ test: install
 	$(BIN)/pytest -m "not slow and not gpu"
 
 # F1 of parser, reranked and oracle, then what reranking changed and whether for the better.
-# Drawings: .venv/bin/rerank show demo.tmp --gold examples/gold.mrg --gold-tags | less -RS
+# The trees drawn: .venv/bin/rerank show demo.tmp --gold examples/gold.mrg --gold-tags
 demo: install
 	$(BIN)/rerank --nbest examples/parses.txt --models ckpt/*.pt --output ranked --out demo.tmp \
 		--gold examples/gold.mrg --gold-tags

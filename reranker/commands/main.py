@@ -113,7 +113,8 @@ def _no_command(word: str) -> str:
     """What to write instead of ``rerank WORD``."""
     if os.path.exists(word) or os.path.dirname(word) or os.path.splitext(word)[1]:
         return (
-            f"{word}: --nbest must come before n-best files, and --models before checkpoints:\n"
+            f"{word} is not a command; to rerank a file, name it after --nbest and the language "
+            "models after --models:\n"
             f"  rerank --nbest {word} --models ckpt/*.pt"
         )
     similar = difflib.get_close_matches(word, _SUBCOMMANDS, n=1)
@@ -124,7 +125,8 @@ def _no_command(word: str) -> str:
 
 def _rerank_parser() -> argparse.ArgumentParser:
     commands = "\n".join(
-        f"  rerank {name} --help   {description}" for name, (_, description) in _SUBCOMMANDS.items()
+        f"  rerank {name + ' --help':17}  {description}"
+        for name, (_, description) in _SUBCOMMANDS.items()
     )
     parser = _parser(
         "rerank",

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 EXAMPLES = """examples:
   rerank show ranked.jsonl
-  rerank show ranked.jsonl --gold gold.mrg --gold-tags | less -RS
+  rerank show ranked.jsonl --gold gold.mrg --gold-tags --width 250 | less -S
   rerank show ranked.jsonl --gold gold.mrg --gold-tags --brief
   rerank show ranked.jsonl --sentence s3 --svg s3.svg
   rerank show parses.txt.gz --svg drawings/

@@ -24,7 +24,8 @@ FLAT = "(S1 (NP (DT The) (NN end)))"
         ),
         (
             "foo.txt",
-            "foo.txt: --nbest must come before n-best files, and --models before checkpoints:\n"
+            "foo.txt is not a command; to rerank a file, name it after --nbest and the language "
+            "models after --models:\n"
             "  rerank --nbest foo.txt --models ckpt/*.pt",
         ),
     ],

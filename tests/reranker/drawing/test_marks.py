@@ -13,8 +13,9 @@ COLLINS = Parameters.collins()
 
 def labels(text: str, other: str | None, gold: str | None) -> list[str]:
     tree = Tree.from_string(text)
-    others = [None if given is None else Tree.from_string(given) for given in (other, gold)]
-    marked = MarkedTree.compare(tree, *others, COLLINS)
+    other_tree = None if other is None else Tree.from_string(other)
+    gold_tree = None if gold is None else Tree.from_string(gold)
+    marked = MarkedTree.compare(tree, other_tree, gold_tree, COLLINS)
     return [marked.label(bracket.node) for bracket in brackets(tree)]
 
 
