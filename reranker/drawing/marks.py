@@ -74,20 +74,20 @@ class MarkedTree:
 
 def brackets(tree: Tree) -> list[Bracket]:
     """Every constituent that is not a part of speech, parents first."""
-    found: list[Bracket] = []
+    constituents: list[Bracket] = []
     words = 0
     stack: list[Tree | str | int] = [tree]
     while stack:
         node = stack.pop()
         if isinstance(node, int):  # the end of that bracket
-            found[node] = found[node]._replace(end=words)
+            constituents[node] = constituents[node]._replace(end=words)
         elif isinstance(node, str) or node.is_preterminal:
             words += 1
         else:
-            stack.append(len(found))
-            found.append(Bracket(node, words, words))
+            stack.append(len(constituents))
+            constituents.append(Bracket(node, words, words))
             stack.extend(reversed(node.children))
-    return found
+    return constituents
 
 
 class Place(NamedTuple):
@@ -100,16 +100,16 @@ class Place(NamedTuple):
 
 def places(tree: Tree) -> list[Place]:
     """Constituents and words, parents before children, left to right."""
-    found: list[Place] = []
+    in_order: list[Place] = []
     stack = [Place(tree, 0, -1)]
     while stack:
         place = stack.pop()
-        found.append(place)
+        in_order.append(place)
         if isinstance(place.node, Tree):
-            parent = len(found) - 1
+            parent = len(in_order) - 1
             children = reversed(place.node.children)
             stack.extend(Place(child, place.depth + 1, parent) for child in children)
-    return found
+    return in_order
 
 
 def printable(text: str) -> str:
