@@ -10,7 +10,7 @@ from dataclasses import asdict
 from typing import TYPE_CHECKING
 
 from reranker.commands.arguments import whole_number
-from reranker.commands.tree_files import best_tree, read_ranked
+from reranker.commands.ranked_file import best_tree, read_ranked
 from reranker.errors import InputError
 from reranker.files.text import read_lines
 

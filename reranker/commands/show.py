@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 from reranker.commands import nbest_files
 from reranker.commands.arguments import whole_number
-from reranker.commands.tree_files import is_ranked, read_ranked
+from reranker.commands.ranked_file import is_ranked, read_ranked
 from reranker.errors import InputError
 from reranker.files.output import open_whole, output_path
 from reranker.files.text import TextFile, TextInMemory, read_lines

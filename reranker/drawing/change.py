@@ -39,19 +39,19 @@ class Change:
     def judged(self, line: str, gold_tags: bool) -> Change:
         """The same with the scores against the gold tree in ``line``; with ``gold_tags`` the trees
         get its part-of-speech tags. Raises InputError if the line is not a tree."""
-        standard = GoldTree(line, _PARAMETERS, gold_tags)
         try:
+            standard = GoldTree(line, _PARAMETERS, gold_tags)
             gold = Tree.from_string(line)
         except TreeError as error:
             raise InputError(f"not a gold tree: {error}: {line.strip()[:60]!r}") from error
         tags = gold.tags() if gold_tags else None
-        best_score = standard.score(self.best.to_string() if self.best else _NO_TREE)
+        best_score = standard.score(self.best or _NO_TREE)
         return replace(
             self,
             best=_tagged(self.best, tags),
             first=_tagged(self.first, tags),
             gold=gold,
-            first_score=standard.score(self.first.to_string()) if self.first else best_score,
+            first_score=standard.score(self.first) if self.first else best_score,
             best_score=best_score,
         )
 

@@ -1,4 +1,4 @@
-"""Files of trees, one on each line, and files of rankings, as several commands read them."""
+"""Output of ``rerank --output ranked``, as other commands read it."""
 
 from __future__ import annotations
 
