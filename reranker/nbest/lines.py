@@ -3,15 +3,19 @@
 from __future__ import annotations
 
 import itertools
+import logging
 import os
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 
 from reranker.files.text import TextFile, open_text
+from reranker.nbest.data import RawCandidate, RawList
+
+_LOGGER = logging.getLogger(__name__)
 
 HEAD_LINES = 400
 HEAD_CHARACTERS = 1 << 20
 
-# A list of more lines than this would have to be written by a machine with a grudge.
+# No parser writes a list of more lines than this.
 LONGEST_LIST_LINES = 100_000
 LONGEST_LIST_CHARACTERS = 1 << 26
 
@@ -19,11 +23,20 @@ LONGEST_LIST_CHARACTERS = 1 << 26
 class NumberedLines:
     """Iterates over (line number from 1, line without its line break)."""
 
-    def __init__(self, path: str | os.PathLike[str] | TextFile) -> None:
-        """Raises InputError if the file cannot be read."""
+    def __init__(
+        self,
+        path: str | os.PathLike[str] | TextFile,
+        beam: int | None = None,
+        warn: Callable[[str], None] = _LOGGER.warning,
+    ) -> None:
+        """``beam`` is the number of lines of a list, for files that do not say; readers report
+        scores that cannot be used to ``warn``. Raises InputError if the file cannot be read."""
         self._file = open_text(path)
         self.name = self._file.name
+        self.beam = beam
+        self.warn = warn
         self._lines = iter(self._file)
+        self._number = 0
         self.head: list[str] = []
         """The first lines, for a look at the format."""
         size = 0
@@ -34,7 +47,7 @@ class NumberedLines:
                 break
 
     def look_for_blank_line(self) -> None:
-        """Let the head reach behind its first blank line, however long the first list is."""
+        """Extend the head past its first blank line, however long the first list is."""
         size = sum(map(len, self.head))
         if not all(line.strip() for line in self.head):
             return
@@ -50,9 +63,16 @@ class NumberedLines:
         """After the last line: why nothing more could be read, if so."""
         return self._file.damage
 
+    def rest(self, position: int) -> Iterator[RawList]:
+        """After the last line: if the file is damaged, the list that says so."""
+        if self.damage:
+            problem = ("truncated", f"the file is cut short: {self.damage}")
+            candidate = RawCandidate(self._number, "", problem=problem)
+            yield RawList(str(position), self._number, [candidate])
+
     def __iter__(self) -> Iterator[tuple[int, str]]:
-        for number, line in enumerate(itertools.chain(self.head, self._lines), 1):
-            yield number, line.removesuffix("\n").removesuffix("\r")
+        for self._number, line in enumerate(itertools.chain(self.head, self._lines), 1):
+            yield self._number, line.removesuffix("\n").removesuffix("\r")
 
     def close(self) -> None:
         self._file.close()

@@ -11,13 +11,12 @@ from dataclasses import dataclass
 from reranker.errors import InputError
 from reranker.files.text import TextFile
 from reranker.nbest.data import NBest, RawList, Rejected, Sentence
-from reranker.nbest.detect import FORMATS, detect_format, detect_notation
-from reranker.nbest.dialects.counted import read_counted
-from reranker.nbest.dialects.json_lines import read_json_lines
-from reranker.nbest.dialects.numbered import read_fairseq, read_rnng
-from reranker.nbest.dialects.plain import read_scored_trees, read_trees
-from reranker.nbest.dialects.seq2seq import layout, read_seq2seq
+from reranker.nbest.detect import detect_notation, recognise
+from reranker.nbest.dialects.dialect import Dialect
+from reranker.nbest.dialects.registry import DIALECTS
 from reranker.nbest.faithful import Source, accept, printable
+from reranker.nbest.guess import not_nbest
+from reranker.nbest.hint import SingleCandidates
 from reranker.nbest.lines import NumberedLines
 from reranker.nbest.notation import Notation
 from reranker.nbest.tokens_file import read_sentences
@@ -30,47 +29,51 @@ Path = str | os.PathLike[str] | TextFile
 
 @dataclass(frozen=True, slots=True)
 class ReadOptions:
-    """How to read n-best files; the defaults see for themselves."""
+    """How to read n-best files; by default the format is auto-detected."""
 
     format: str = "auto"
-    """``auto`` or a key of ``FORMATS``."""
+    """``auto`` or the name of a dialect in ``reranker.nbest.FORMATS``."""
     tokens: Path | None = None
     """A file with the sentences, see ``reranker.nbest.tokens_file``."""
     repair: bool | None = None
-    """Mend broken candidates; None: those of seq2seq parsers only."""
+    """Repair broken candidates; None: those of seq2seq parsers only."""
     beam: int | None = None
     """Lines of a list, for files that do not say."""
     restore: bool = False
-    """Give candidates as bracketed trees with the sentence's words and tags, not as they came."""
+    """Give candidates as bracketed trees with the sentence's words and tags, not unchanged."""
 
 
 class NBestFile:
     """One opened file, its format known."""
 
     def __init__(self, path: Path, options: ReadOptions, warn: Callable[[str], None]) -> None:
-        """Raises InputError if the file cannot be read or is empty."""
-        self._lines = NumberedLines(path)
-        self._options, self._warn = options, warn
+        """Raises InputError if the file cannot be read, is empty or is in no known format."""
+        self._lines = NumberedLines(path, options.beam, warn)
         self.name = printable(self._lines.name)
-        head = self._lines.head
-        if not any(line.strip() for line in head):
+        try:
+            self._dialect = self._find_dialect(options.format)
+        except InputError:
             self.close()
-            reason = f" ({self._lines.damage})" if self._lines.damage else ""
-            raise InputError(f"{self.name} holds no n-best lists{reason}")
-        self.format = detect_format(head) if options.format == "auto" else options.format
+            raise
+        head = self._lines.head
         self.notation = detect_notation(self.format, head)
-        if self.format in ("berkeley", "seq2seq"):
-            self._lines.look_for_blank_line()  # it tells how lines make lists
+        if self._dialect.looks_for_blank_line:
+            self._lines.look_for_blank_line()  # it says how lines make lists
         is_seq2seq = self.notation is Notation.LINEARIZED
         repair = is_seq2seq if options.repair is None else options.repair
         self.source = Source(self.name, self.notation, repair, options.restore)
 
     @property
+    def format(self) -> str:
+        """The name of the file's dialect."""
+        return self._dialect.name
+
+    @property
     def description(self) -> str:
         """The format, and how candidates are written where that is not a matter of course."""
         details = []
-        if self.format in ("seq2seq", "opennmt"):
-            details.append(layout(self._lines.head, self._options.beam))
+        if self._dialect.layout:
+            details.append(self._dialect.layout(self._lines.head, self._lines.beam))
         elif self.notation is Notation.BARE:
             details.append("without part-of-speech nodes")
         elif self.notation is Notation.LINEARIZED:
@@ -84,21 +87,18 @@ class NBestFile:
 
     def raw_lists(self) -> Iterator[RawList]:
         """The lists as they stand in the file."""
-        lines = self._lines
-        if self.format == "rnng":
-            yield from read_rnng(lines)
-        elif self.format == "fairseq":
-            yield from read_fairseq(lines)
-        elif self.format in ("seq2seq", "opennmt"):
-            yield from read_seq2seq(lines, self._options.beam)
-        elif self.format == "berkeley":
-            yield from read_scored_trees(lines)
-        elif self.format == "trees":
-            yield from read_trees(lines)
-        elif self.format == "jsonl":
-            yield from read_json_lines(lines)
-        else:
-            yield from read_counted(lines, self._warn)
+        return self._dialect.read(self._lines)
+
+    def _find_dialect(self, format_name: str) -> Dialect:
+        head = self._lines.head
+        first = next(((number, text) for number, text in enumerate(head, 1) if text.strip()), None)
+        if first is None:
+            reason = f" ({self._lines.damage})" if self._lines.damage else ""
+            raise InputError(f"{self.name} has no n-best lists{reason}")
+        dialect = recognise(head) if format_name == "auto" else DIALECTS[format_name]
+        if dialect is None:
+            raise not_nbest(self.name, head, *first)
+        return dialect
 
 
 class NBestFiles:
@@ -107,6 +107,7 @@ class NBestFiles:
     def __init__(self, files: list[NBestFile], tokens: Path | None) -> None:
         self.files = files
         self._lists = _read(files, tokens)
+        self._single = SingleCandidates()
 
     def close(self) -> None:
         """Close the files; done anyway once all lists are read."""
@@ -118,7 +119,14 @@ class NBestFiles:
         return self
 
     def __next__(self) -> NBest:
-        return next(self._lists)
+        nbest = next(self._lists)
+        self._single.add(nbest)
+        return nbest
+
+    @property
+    def hint(self) -> str | None:
+        """What to tell the user if every list read so far has one candidate."""
+        return self._single.hint
 
 
 def _read(files: list[NBestFile], tokens: Path | None) -> Generator[NBest, None, None]:
@@ -149,7 +157,7 @@ def _pooled(
     files: list[NBestFile], raws: Sequence[RawList | None], sentence: Sentence | None, position: int
 ) -> NBest:
     if sentence is None and len(files) > 1:
-        sentence = _told_words(files, raws)
+        sentence = _known_words(files, raws)
     parts: list[NBest] = []
     first_index = 0
     for file, raw in zip(files, raws, strict=True):
@@ -173,7 +181,7 @@ def _pooled(
     )
 
 
-def _told_words(files: list[NBestFile], raws: Sequence[RawList | None]) -> Sentence | None:
+def _known_words(files: list[NBestFile], raws: Sequence[RawList | None]) -> Sentence | None:
     """The words of the first file that hides none of them, for the others to be held against."""
     hidden: Sentence | None = None
     for file, raw in zip(files, raws, strict=True):
@@ -200,15 +208,17 @@ def read_nbest(
 
     Several files are several parsers' lists for the same sentences: candidates of the first file
     come first. A list is yielded for every sentence, even if no candidate can be used. ``warn`` is
-    told once for each file if scores cannot be used.
+    called once for each file that has scores that cannot be used.
 
     Raises InputError, now or while reading, if a file cannot be read or is not an n-best file, or
     if there are more lists than sentences in ``options.tokens``.
     """
-    if options.format != "auto" and options.format not in FORMATS:
-        raise InputError(f"unknown format {options.format!r}; there are {', '.join(FORMATS)}")
-    if options.format == "opennmt" and options.beam is None:
-        raise InputError("format opennmt needs --beam K, the K of its -n_best K")
+    if options.format != "auto":
+        dialect = DIALECTS.get(options.format)
+        if dialect is None:
+            raise InputError(f"unknown format {options.format!r}; there are {', '.join(DIALECTS)}")
+        if dialect.needs_beam and options.beam is None:
+            raise InputError(f"format {dialect.name} needs --beam K, the number of lines of a list")
     files: list[NBestFile] = []
     try:
         for path in paths:

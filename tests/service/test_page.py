@@ -27,8 +27,7 @@ import torch
 
 from reranker import Reranker
 from reranker.checkpoints.checkpoint import save_checkpoint
-from reranker.nbest import read_nbest
-from reranker.nbest.detect import FORMATS
+from reranker.nbest import FORMATS, read_nbest
 from reranker.ranking import Ranking, Weighing, rank
 from reranker.trees.linearize import linearize
 from reranker.trees.tree import Tree

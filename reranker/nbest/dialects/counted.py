@@ -1,21 +1,9 @@
-"""Lists that begin with the number of their trees, told apart list by list.
+"""Lists that begin with the number of their trees: BLLIP's and Choe & Charniak's, told apart list
+by list, by whether the header has an id.
 
-BLLIP/Charniak, from the command line (a tab, a blank line after each list, with ``-P`` trees over
-several lines), from Python or from the reranker (a space, no blank line)::
-
-    2   0                                   number of candidates, sentence id
-    -14.5159                                base-2 log-probability, after a reranker its score first
-    (S1 (NP (NN Introduction)))
-    -22.7244
-    (S1 (INTJ (NN Introduction)))
-
-Choe & Charniak: a number of candidates without an id, their trees, and in scored output each
-tree's negative log-likelihood on the line before it.
-
-A score becomes a log-probability in nats; a Choe & Charniak loss is one already, but for its sign
-(a language model's, of the linearised tree; a negative one cannot be a loss). A score that is not
-usable is no reason to lose a tree: the candidate then has the score None, as one without a score
-line has.
+A score becomes a log-probability in nats; a Choe & Charniak loss is one already, but for its sign,
+and a negative one is not usable. A score that is not usable is no reason to lose a tree: the
+candidate then has the score None, as one without a score line has.
 """
 
 from __future__ import annotations
@@ -23,13 +11,15 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Callable, Iterator
+from typing import NamedTuple
 
 from reranker.errors import InputError
-from reranker.files.text import MAX_LINE
-from reranker.nbest.data import RawCandidate, RawList
+from reranker.nbest.data import NBest, RawCandidate, RawList
+from reranker.nbest.dialects.candidate_text import bracketed
+from reranker.nbest.dialects.tree_lines import TreeLines
 from reranker.nbest.faithful import printable
+from reranker.nbest.guess import not_nbest
 from reranker.nbest.lines import NumberedLines
-from reranker.trees.splitting import open_brackets, starts_new_tree
 
 # Rejected candidates reported one by one beyond the number a header promises.
 MAX_SURPLUS = 1_000
@@ -37,24 +27,43 @@ MAX_SURPLUS = 1_000
 HEADER = re.compile(r"([0-9]{1,9})(?:(\t)\s*(.+)| +(\S+))?")
 
 
-def read_counted(file: NumberedLines, warn: Callable[[str], None]) -> Iterator[RawList]:
+def counted_text(nbest: NBest, header: str, convert: Callable[[float], float]) -> str:
+    """The text of a list; ``convert`` makes the file's scores of nats."""
+    lines = [f"{len(nbest.candidates)}{header}"]
+    is_scored = any(one.parser_score is not None for one in nbest.candidates)
+    for one in nbest.candidates:
+        if is_scored:
+            lines.append("nan" if one.parser_score is None else f"{convert(one.parser_score):.15g}")
+        lines.append(bracketed(one))
+    return "\n".join([*lines, "", ""])
+
+
+def read_counted(file: NumberedLines) -> Iterator[RawList]:
     """The lists of a file, in order; one for every header. Lists without an id are counted from 0.
 
-    ``warn`` is told once if scores cannot be used. Raises InputError if the file holds no list or
-    something else than lists.
+    ``file.warn`` gets the first score that cannot be used. Raises InputError if the file has no
+    list or something else than lists.
     """
     current: _List | None = None
-    lists = 0
+    lists = number = 0
     has_warned = False
-    number = 0
-    strange: tuple[int, str] | None = None
+    first_stray: tuple[int, str] | None = None
+
+    def finish(last_line: int, damage: str | None = None) -> RawList:
+        nonlocal has_warned
+        assert current is not None
+        raw = current.finish(last_line, damage)
+        if not has_warned and (complaint := current.scores.complaint(file.name)):
+            file.warn(complaint)
+            has_warned = True
+        return raw
+
     for number, line in file:
         text = line.strip()
         header = HEADER.fullmatch(text) if text[:1].isdigit() else None
         if header and (current is None or current.ends_before(header)):
             if current:
-                yield current.finish(number - 1)
-                has_warned = has_warned or current.warn(file.name, warn)
+                yield finish(number - 1)
             current = _List(header, lists, number)
             lists += 1
         elif current:
@@ -62,22 +71,16 @@ def read_counted(file: NumberedLines, warn: Callable[[str], None]) -> Iterator[R
             # Prose can look like a header ("12 monkeys"), but two more lines of it, with no tree
             # seen so far, cannot be an n-best list.
             if lists == 1 and not current.has_tree_line and text and not _numbers(text):
-                if strange:
-                    raise _not_nbest(file.name, *strange, "a score or a tree")
-                strange = number, text
+                if first_stray:
+                    raise not_nbest(file.name, file.head, *first_stray, "a score or a tree")
+                first_stray = number, text
         elif text:
-            raise _not_nbest(file.name, number, text, "'N<TAB>id' or 'N' before N trees")
+            expected = "'N<TAB>id' or 'N' before N trees"
+            raise not_nbest(file.name, file.head, number, text, expected)
     if current is None:
         reason = f" ({file.damage})" if file.damage else ""
-        raise InputError(f"{file.name} holds no n-best lists{reason}")
-    yield current.finish(number, file.damage)
-    if not has_warned:
-        current.warn(file.name, warn)
-
-
-def _not_nbest(name: str, line: int, text: str, expected: str) -> InputError:
-    found = printable(text[:60])
-    return InputError(f"{name}:{line}: not an n-best list: expected {expected}, found {found!r}")
+        raise InputError(f"{file.name} has no n-best lists{reason}")
+    yield finish(number, file.damage)
 
 
 class _List:
@@ -85,30 +88,23 @@ class _List:
 
     def __init__(self, header: re.Match[str], position: int, line: int) -> None:
         promised, _tab, tabbed_id, spaced_id = header.groups()
-        self._promised = int(promised)
         self._id = tabbed_id or spaced_id
-        self._position = position
+        self._name = str(position) if self._id is None else printable(self._id)
         self._line = line
-        self._found: list[RawCandidate] = []
-        self._unlisted = 0
-        self._is_scored = self._id is not None
-        self._score: tuple[int, str, list[float]] | None = None
-        self._unusable_score: tuple[int, str] | None = None
-        self._tree_lines: list[str] = []
-        self._tree_size = 0
-        self._tree_line = 0
-        self._open_brackets = 0
+        self._places = _Places(int(promised))
+        self._tree = TreeLines()
         self._follows_blank = False
+        self.scores = _Scores(has_id=self._id is not None)
         self.has_tree_line = False
 
     def ends_before(self, header: re.Match[str]) -> bool:
         """Whether what looks like a header is one, and not a score of this list."""
         _promised, tab, _tabbed_id, spaced_id = header.groups()
-        if self._tree_lines:
+        if self._tree.is_open:
             if not tab and _has_bracket(header[0]):
                 return False
             self._end_tree()
-        if tab or len(self._found) >= self._promised:
+        if tab or self._places.are_full:
             return True
         if spaced_id:
             # A reranker's and a parser's score; the parser's is hardly ever a whole number and
@@ -116,120 +112,147 @@ class _List:
             return spaced_id.isdigit() or not _numbers(spaced_id)
         if self._id is not None:
             return False
-        score_is_due = self._score is None and (self._is_scored or not self._found)
+        score_is_due = not self.scores.pending and (self.scores.are_given or self._places.are_empty)
         return self._follows_blank or not score_is_due
 
     def add(self, number: int, line: str, text: str) -> None:
         """Take in a line that is no header; ``text`` is the line without the space around it."""
-        if self._tree_lines:
-            if _has_bracket(text) and not starts_new_tree(line, self._tree_lines[0]):
-                self._continue_tree(text)
-                return
+        if self._tree.is_open and not (_has_bracket(text) and not self._tree.ends_before(line)):
             self._end_tree()
-        if text[:1] == "(":
+        if self._tree.is_open or text[:1] == "(":
             self.has_tree_line = True
-            self._tree_line = number
-            self._open_brackets = open_brackets(text)
-            if self._open_brackets > 0:
-                self._tree_lines, self._tree_size = [text], len(text)
-            else:
-                self._add_candidate(text)
+            if self._tree.add(number, text):
+                self._end_tree()
         elif text:
-            self._add_score(number, text)
+            self._add_other(number, text)
         self._follows_blank = not text
 
     def finish(self, last_line: int, damage: str | None = None) -> RawList:
         """The list as it stands, now that ``last_line`` was its last."""
-        if self._tree_lines:
+        if self._tree.is_open:
             self._end_tree()
-        there = len(self._found)
-        missing = self._promised - there
-        if self._score and missing <= 0:
-            line, text, _ = self._score
+        if self.scores.pending and self._places.are_full:
+            line, text, _ = self.scores.pending
             self._reject(line, "surplus", "a score without a tree", text)
-        if self._unlisted:
-            message = f"{self._unlisted} more beyond the {self._promised} candidates promised"
-            self._found.append(RawCandidate(last_line, "", problem=("surplus", message)))
-        if missing > 0 or damage:
-            reasons = [damage] if damage else []
-            if missing > 0:
-                reasons.append(f"{there} of {self._promised} candidates are there")
-            message = "the list is cut short: " + "; ".join(reasons)
-            self._found.append(RawCandidate(last_line, "", problem=("truncated", message)))
-        name = str(self._position) if self._id is None else printable(self._id)
-        return RawList(name, self._line, self._found)
-
-    def warn(self, file_name: str, warn: Callable[[str], None]) -> bool:
-        """Report the list's first unusable score, if it has one; whether it had."""
-        if self._unusable_score is None:
-            return False
-        line, text = self._unusable_score
-        warn(
-            f"{file_name}:{line}: not a usable score: {printable(text)[:60]!r}; "
-            "candidates with such a score are kept without one"
-        )
-        return True
-
-    def _continue_tree(self, text: str) -> None:
-        self._open_brackets += open_brackets(text)
-        # Beyond the limit, text is only counted.
-        if self._tree_size <= MAX_LINE:
-            self._tree_lines.append(text)
-            self._tree_size += len(text) + 1
-        if self._open_brackets <= 0:
-            self._end_tree()
+        return RawList(self._name, self._line, self._places.finish(last_line, damage))
 
     def _end_tree(self) -> None:
-        text = " ".join(self._tree_lines)
-        self._tree_lines = []
-        self._add_candidate(text)
+        line, text = self._tree.start, self._tree.take()
+        if self._places.are_full:
+            message = f"the header promises {self._places.promised} candidates only"
+            self._reject(line, "surplus", message, text)
+        else:
+            self._places.add(RawCandidate(line, text, self.scores.take()))
 
-    def _add_score(self, number: int, text: str) -> None:
+    def _add_other(self, number: int, text: str) -> None:
         """Take in a line that is neither tree nor header: a score, or a broken tree."""
-        numbers = _numbers(text)
-        if self._score is None:
-            if numbers or self._is_scored:
-                self._score = number, text, numbers
-                self._is_scored = True
-                return
-        elif numbers:
-            line, score_text, is_usable = self._score
-            if is_usable:
-                self._reject(line, "empty", "a score without a tree", score_text)
+        score = _Score(number, text, _numbers(text))
+        pending = self.scores.pending
+        if pending is None and (score.numbers or self.scores.are_given):
+            self.scores.put(score)
+        elif pending and score.numbers:
+            if pending.numbers:
+                self._reject(pending.line, "empty", "a score without a tree", pending.text)
             else:
-                # A stray line stood before the score.
-                self._unusable_score = self._unusable_score or (line, score_text)
-            self._score = number, text, numbers
-            return
-        self._reject(number, "not-a-tree", "a tree starts with '('", text)
+                self.scores.note_unusable(pending)  # a stray line stood before the score
+            self.scores.put(score)
+        else:
+            self._reject(number, "not-a-tree", "a tree starts with '('", text)
 
-    def _add_candidate(self, text: str) -> None:
-        line = self._tree_line
-        if len(self._found) >= self._promised:
-            self._reject(
-                line, "surplus", f"the header promises {self._promised} candidates only", text
-            )
-            return
-        score = self._nats(*self._score) if self._score else None
-        self._found.append(RawCandidate(line, text, score))
-        self._score = None
+    def _reject(self, line: int, code: str, message: str, text: str) -> None:
+        self._places.add(RawCandidate(line, text, problem=(code, message)))
+        self.scores.pending = None
 
-    def _nats(self, line: int, text: str, numbers: list[float]) -> float | None:
-        """The log-probability in nats, or None where a number cannot be one."""
+
+class _Places:
+    """The candidates of a list so far, and those its header promises."""
+
+    def __init__(self, promised: int) -> None:
+        self.promised = promised
+        self._candidates: list[RawCandidate] = []
+        self._unlisted = 0
+
+    @property
+    def are_empty(self) -> bool:
+        return not self._candidates
+
+    @property
+    def are_full(self) -> bool:
+        return len(self._candidates) >= self.promised
+
+    def add(self, candidate: RawCandidate) -> None:
+        """Take in a candidate; far beyond the promised number, they are only counted."""
+        if len(self._candidates) < self.promised + MAX_SURPLUS:
+            self._candidates.append(candidate)
+        else:
+            self._unlisted += 1
+
+    def finish(self, last_line: int, damage: str | None) -> list[RawCandidate]:
+        """The candidates, the last of them saying what is missing or was not listed."""
+        count = len(self._candidates)
+        if self._unlisted:
+            message = f"{self._unlisted} more beyond the {self.promised} candidates promised"
+            self._candidates.append(RawCandidate(last_line, "", problem=("surplus", message)))
+        if count < self.promised or damage:
+            reasons = [damage] if damage else []
+            if count < self.promised:
+                reasons.append(f"{count} of {self.promised} candidates are there")
+            message = "the list is cut short: " + "; ".join(reasons)
+            self._candidates.append(RawCandidate(last_line, "", problem=("truncated", message)))
+        return self._candidates
+
+
+class _Score(NamedTuple):
+    """A line where a score should be."""
+
+    line: int
+    text: str
+    numbers: list[float]
+
+
+class _Scores:
+    """The score lines of a list, each waiting for its tree."""
+
+    def __init__(self, has_id: bool) -> None:
+        self._has_id = has_id
+        self._unusable: _Score | None = None
+        self.are_given = has_id
+        """Whether a line before a tree is a score, whatever it looks like."""
+        self.pending: _Score | None = None
+
+    def put(self, score: _Score) -> None:
+        """Keep the score of the next tree."""
+        self.pending = score
+        self.are_given = True
+
+    def take(self) -> float | None:
+        """The next tree's log-probability in nats, or None."""
+        score, self.pending = self.pending, None
+        if score is None:
+            return None
+        numbers = score.numbers
         if numbers and math.isfinite(numbers[-1]):
-            if self._id is not None:
+            if self._has_id:
                 return numbers[-1] * math.log(2)
             if len(numbers) == 1 and numbers[0] >= 0:
                 return 0.0 - numbers[0]
-        self._unusable_score = self._unusable_score or (line, text)
+        self.note_unusable(score)
         return None
 
-    def _reject(self, line: int, code: str, message: str, text: str) -> None:
-        if len(self._found) < self._promised + MAX_SURPLUS:
-            self._found.append(RawCandidate(line, text, problem=(code, message)))
-        else:
-            self._unlisted += 1
-        self._score = None
+    def note_unusable(self, score: _Score) -> None:
+        self._unusable = self._unusable or score
+
+    def complaint(self, file_name: str) -> str | None:
+        """What to say about the first score that cannot be used."""
+        if self._unusable is None:
+            return None
+        expected = "one or two numbers" if self._has_id else "one number, 0 or more"
+        return (
+            f"{file_name}:{self._unusable.line}: not a usable score: "
+            f"{printable(self._unusable.text)[:60]!r}; in format "
+            f"{'bllip' if self._has_id else 'choe-charniak'} a score line has {expected}; "
+            "candidates with such a score are kept without one"
+        )
 
 
 def _numbers(text: str) -> list[float]:

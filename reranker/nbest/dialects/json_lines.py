@@ -13,10 +13,12 @@ from __future__ import annotations
 import json
 import math
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import Any
 
-from reranker.nbest.data import RawCandidate, RawList, Sentence
+from reranker.nbest.data import NBest, RawCandidate, RawList, Sentence
+from reranker.nbest.dialects.candidate_text import bracketed
+from reranker.nbest.dialects.dialect import Dialect
 from reranker.nbest.faithful import printable
 from reranker.nbest.lines import NumberedLines
 from reranker.nbest.words import escaped, split_words
@@ -25,7 +27,7 @@ _LINE_BREAK = re.compile(r"[\r\n\f\v]+")
 _SURROGATE = re.compile("[\ud800-\udfff]")
 
 
-def read_json_lines(file: NumberedLines) -> Iterator[RawList]:
+def _read(file: NumberedLines) -> Iterator[RawList]:
     """A list for every line that is not blank; a broken line is a list without candidates."""
     position = 0
     for number, line in file:
@@ -40,9 +42,7 @@ def read_json_lines(file: NumberedLines) -> Iterator[RawList]:
         except (ValueError, TypeError, OverflowError) as error:
             yield _broken(position, number, line, str(error) or type(error).__name__)
         position += 1
-    if file.damage:
-        problem = ("truncated", f"the file is cut short: {file.damage}")
-        yield RawList(str(position), number, [RawCandidate(number, "", problem=problem)])
+    yield from file.rest(position)
 
 
 def _broken(position: int, number: int, line: str, reason: str) -> RawList:
@@ -51,9 +51,9 @@ def _broken(position: int, number: int, line: str, reason: str) -> RawList:
 
 
 def raw_list(data: Any, position: int, number: int) -> RawList:
-    """The list that a JSON object tells, ``position`` being its name if it has none.
+    """The list in a JSON object, named ``position`` if it has no id.
 
-    Raises ValueError, TypeError, KeyError or OverflowError if it tells none.
+    Raises ValueError, TypeError, KeyError or OverflowError if there is none.
     """
     if not isinstance(data, dict):
         raise ValueError("not an object")
@@ -61,9 +61,9 @@ def raw_list(data: Any, position: int, number: int) -> RawList:
     name = str(position) if given is None else printable(str(given))
     if "ranking" in data:
         entries = sorted(_given_list(data, "ranking"), key=lambda one: int(one["index"]))
-        found = [_candidate(one["tree"], one.get("parser_score"), number) for one in entries]
+        candidates = [_candidate(one["tree"], one.get("parser_score"), number) for one in entries]
     elif "candidates" in data:
-        found = [
+        candidates = [
             _candidate(one, None, number)
             if isinstance(one, str)
             else _candidate(one["tree"], one.get("score"), number)
@@ -71,7 +71,7 @@ def raw_list(data: Any, position: int, number: int) -> RawList:
         ]
     else:
         raise ValueError("neither 'candidates' nor 'ranking'")
-    return RawList(name, number, found, _sentence(data))
+    return RawList(name, number, candidates, _sentence(data))
 
 
 def _candidate(tree: Any, score: Any, number: int) -> RawCandidate:
@@ -93,16 +93,57 @@ def _sentence(data: dict[str, Any]) -> Sentence | None:
 
 
 def _given_list(data: dict[str, Any], key: str) -> list[Any]:
-    found = data[key]
-    if not isinstance(found, list):
+    entries = data[key]
+    if not isinstance(entries, list):
         raise ValueError(f"{key!r} is not a list")
-    return found
+    return entries
 
 
 def _symbols(data: dict[str, Any], key: str) -> tuple[str, ...]:
     """What can stand in a tree: strings without white space."""
-    found = _given_list(data, key)
-    for one in found:
-        if not isinstance(one, str) or split_words(one) != [one] or _SURROGATE.search(one):
-            raise ValueError(f"{key!r} holds something that is not one word: {one!r}")
-    return tuple(escaped(one) for one in found)
+    symbols = _given_list(data, key)
+    for symbol in symbols:
+        if (
+            not isinstance(symbol, str)
+            or split_words(symbol) != [symbol]
+            or _SURROGATE.search(symbol)
+        ):
+            raise ValueError(f"{key!r} holds something that is not one word: {symbol!r}")
+    return tuple(map(escaped, symbols))
+
+
+def _candidate_texts(head: Iterable[str]) -> Iterator[str]:
+    for line in head:
+        try:
+            data = json.loads(line)
+            for one in data.get("candidates") or data.get("ranking") or ():
+                yield str(one["tree"] if isinstance(one, dict) else one)
+        except (ValueError, TypeError, KeyError, AttributeError, RecursionError):
+            continue
+
+
+def _write(nbest: NBest, position: int) -> str:
+    words = nbest.candidates[0].words if nbest.candidates else []
+    tags: list[str] = []
+    if nbest.sentence:
+        words, tags = list(nbest.sentence.words), list(nbest.sentence.tags)
+    data = {
+        "id": nbest.id,
+        "tokens": words,
+        **({"tags": tags} if tags else {}),
+        "candidates": [
+            {"tree": bracketed(one), "score": one.parser_score} for one in nbest.candidates
+        ],
+    }
+    return json.dumps(data, ensure_ascii=False, allow_nan=False) + "\n"
+
+
+JSONL = Dialect(
+    name="jsonl",
+    description="one JSON object a sentence, ours (docs/formats.md)",
+    recognise=lambda head: head.first[:1] == "{",
+    read=_read,
+    write=_write,
+    notation=None,
+    candidate_texts=_candidate_texts,
+)

@@ -2,109 +2,130 @@
 
 How lines make lists is seen at the head of the file: after a line with nothing but a number, that
 many candidates follow (Suzuki et al.); else a blank line ends a list; else every line is a list.
-OpenNMT's ``-n_best K`` prints K lines a sentence and says nothing: then ``beam`` has to.
+OpenNMT's ``-n_best K`` prints K lines a sentence and does not say so: then ``beam`` has to.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
-from reranker.nbest.data import RawCandidate, RawList
+from reranker.nbest.data import NBest, RawCandidate, RawList
+from reranker.nbest.dialects.candidate_text import linearized
+from reranker.nbest.dialects.counted import HEADER
+from reranker.nbest.dialects.dialect import Dialect, Head
 from reranker.nbest.lines import NumberedLines
+from reranker.nbest.notation import Notation
 
 _COUNT = re.compile(r"[0-9]{1,9}")
+_COUNTED = "a count before each list"
+_SEPARATED = "a blank line after each list"
 
 
-def layout(head: list[str], beam: int | None) -> str:
+def _recognise(head: Head) -> bool:
+    is_counted = HEADER.fullmatch(head.first) is not None
+    return head.trees_are_linearized if is_counted else head.is_linearized
+
+
+def layout(head: Sequence[str], beam: int | None) -> str:
     """How lines make lists, in words."""
     if any(_COUNT.fullmatch(line.strip()) for line in head):
-        return "a count before each list"
+        return _COUNTED
     if beam is not None:
         return f"{beam} lines a list"
     inner = [line.strip() for line in head]
     while inner and not inner[-1]:
         inner.pop()
-    if "" in inner:
-        return "a blank line after each list"
-    return "one line a list"
+    return _SEPARATED if "" in inner else "one line a list"
 
 
-def read_seq2seq(file: NumberedLines, beam: int | None = None) -> Iterator[RawList]:
-    """The lists of a file; with ``beam``, of that many lines each, blank ones counted."""
-    kind = layout(file.head, beam)
-    if kind == "a count before each list":
+def read_seq2seq(file: NumberedLines) -> Iterator[RawList]:
+    """The lists of a file; with ``file.beam``, of that many lines each, blank ones counted."""
+    kind = layout(file.head, file.beam)
+    if kind == _COUNTED:
         lists = _counted(file)
-    elif kind == "a blank line after each list":
+    elif kind == _SEPARATED:
         lists = _separated(file)
     else:
-        lists = _of_length(file, beam or 1)
-    position = number = 0
-    for position, (start, lines) in enumerate(lists, 1):
-        candidates = []
-        for number, text, problem in lines:
-            candidates.append(RawCandidate(number, text, problem=problem))
+        lists = _of_length(file, file.beam or 1)
+    position = 0
+    for position, (start, candidates) in enumerate(lists, 1):
         yield RawList(str(position - 1), start, candidates)
-    if file.damage:
-        problem = ("truncated", f"the file is cut short: {file.damage}")
-        yield RawList(str(position), number, [RawCandidate(number, "", problem=problem)])
+    yield from file.rest(position)
 
 
-_Line = tuple[int, str, tuple[str, str] | None]
-_Group = tuple[int, list[_Line]]
+_Group = tuple[int, list[RawCandidate]]
 
 
 def _counted(file: NumberedLines) -> Iterator[_Group]:
-    found: list[_Line] = []
+    candidates: list[RawCandidate] = []
     start = 0
     promised: int | None = None
 
     def finish() -> _Group:
-        if promised is not None and len(found) < promised:
-            message = f"the list is cut short: {len(found)} of {promised} candidates are there"
-            last = found[-1][0] if found else start
-            found.append((last, "", ("truncated", message)))
-        return start, found
+        if promised is not None and len(candidates) < promised:
+            candidates.append(_cut_short(candidates, promised, start))
+        return start, candidates
 
     for number, line in file:
         text = line.strip()
         if _COUNT.fullmatch(text):
-            if promised is not None or found:
+            if promised is not None or candidates:
                 yield finish()
-            found, start, promised = [], number, int(text)
+            candidates, start, promised = [], number, int(text)
         elif text:
-            is_surplus = promised is not None and len(found) >= promised
-            message = f"the count promises {promised} candidates only"
-            found.append((number, text, ("surplus", message) if is_surplus else None))
-    if promised is not None or found:
+            is_surplus = promised is not None and len(candidates) >= promised
+            problem = ("surplus", f"the count promises {promised} candidates only")
+            candidates.append(RawCandidate(number, text, problem=problem if is_surplus else None))
+    if promised is not None or candidates:
         yield finish()
 
 
 def _separated(file: NumberedLines) -> Iterator[_Group]:
-    found: list[_Line] = []
-    number = 0
+    candidates: list[RawCandidate] = []
     for number, line in file:
-        text = line.strip()
-        if text:
-            found.append((number, text, None))
+        if text := line.strip():
+            candidates.append(RawCandidate(number, text))
         else:
-            yield (found[0][0] if found else number), found
-            found = []
-    if found:
-        yield found[0][0], found
+            yield (candidates[0].line if candidates else number), candidates
+            candidates = []
+    if candidates:
+        yield candidates[0].line, candidates
 
 
 def _of_length(file: NumberedLines, beam: int) -> Iterator[_Group]:
-    found: list[_Line] = []
+    candidates: list[RawCandidate] = []
     for number, line in file:
-        found.append((number, line.strip(), None))
-        if len(found) == beam:
-            start = found[0][0]
-            while found and not found[-1][1]:  # a short list, filled up
-                found.pop()
-            yield start, found
-            found = []
-    if found:
-        message = f"the list is cut short: {len(found)} of {beam} candidates are there"
-        found.append((found[-1][0], "", ("truncated", message)))
-        yield found[0][0], found
+        candidates.append(RawCandidate(number, line.strip()))
+        if len(candidates) == beam:
+            start = candidates[0].line
+            while candidates and not candidates[-1].text:  # a short list, filled up
+                candidates.pop()
+            yield start, candidates
+            candidates = []
+    if candidates:
+        candidates.append(_cut_short(candidates, beam, candidates[0].line))
+        yield candidates[0].line, candidates
+
+
+def _cut_short(candidates: Sequence[RawCandidate], promised: int, start: int) -> RawCandidate:
+    message = f"the list is cut short: {len(candidates)} of {promised} candidates are there"
+    line = candidates[-1].line if candidates else start
+    return RawCandidate(line, "", problem=("truncated", message))
+
+
+def _write(nbest: NBest, position: int) -> str:
+    lines = [str(len(nbest.candidates)), *(linearized(one) for one in nbest.candidates)]
+    return "\n".join([*lines, ""])
+
+
+SEQ2SEQ = Dialect(
+    name="seq2seq",
+    description="linearised trees, one a line, in lists after a count or before a blank line",
+    recognise=_recognise,
+    read=read_seq2seq,
+    write=_write,
+    notation=Notation.LINEARIZED,
+    layout=layout,
+    looks_for_blank_line=True,
+)

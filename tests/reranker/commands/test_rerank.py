@@ -83,7 +83,7 @@ def test_gold_table(tmp_path: Path, models: list[str], capsys: pytest.CaptureFix
 
 @pytest.mark.parametrize(
     ("content", "reason"),
-    [("", "holds no n-best lists"), ("Dear Sir,\nthe cat sat\non the mat\n", "n.txt")],
+    [("", "has no n-best lists"), ("Dear Sir,\nthe cat sat\non the mat\n", "n.txt")],
 )
 def test_files_that_are_no_nbest_lists(
     content: str,

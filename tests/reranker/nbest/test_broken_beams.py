@@ -14,7 +14,8 @@ import pytest
 from reranker.checkpoints.vocabulary import unknown_class
 from reranker.commands.main import main
 from reranker.nbest import NBest, read_nbest
-from reranker.nbest.writing import bare, linearized, list_text, tokens_text
+from reranker.nbest.dialects.candidate_text import bare, linearized
+from reranker.nbest.writing import list_text, tokens_text
 from reranker.trees.linearize import is_word
 
 ROOT = Path(__file__).parents[3]

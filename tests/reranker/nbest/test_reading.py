@@ -111,7 +111,7 @@ def test_the_format_can_be_given(read: Read) -> None:
     assert len(read(text)) == 2
     (nbest,) = read(text + "\n", format="berkeley")
     assert accepted(nbest) == [RUNS_TOKENS, FLAT_TOKENS]
-    with pytest.raises(InputError, match="unknown format 'conll'; there are bllip, "):
+    with pytest.raises(InputError, match="unknown format 'conll'; there are jsonl, "):
         read(text, format="conll")
 
 
@@ -164,7 +164,7 @@ def test_repair_is_off_for_brackets_and_on_for_seq2seq(read: Read) -> None:
 @pytest.mark.parametrize("text", ["", "\n\n \n", "\ufeff\n"])
 @pytest.mark.parametrize("format_name", ["auto", "rnng", "jsonl", "trees", "seq2seq"])
 def test_an_empty_file_is_an_input_error(read: Read, text: str, format_name: str) -> None:
-    with pytest.raises(InputError, match=r"0\.txt holds no n-best lists"):
+    with pytest.raises(InputError, match=r"0\.txt has no n-best lists"):
         read(text, format=format_name)
 
 

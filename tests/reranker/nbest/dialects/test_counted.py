@@ -64,7 +64,7 @@ class LinesFile(TextFile):
 def from_lines(lines: Iterable[str]) -> list[NBest]:
     source = Source("lines", Notation.BRACKETS, repair=False)
     with contextlib.closing(NumberedLines(LinesFile(lines))) as file:
-        return [accept(raw, source) for raw in read_counted(file, lambda _: None)]
+        return [accept(raw, source) for raw in read_counted(file)]
 
 
 def summary(nbest: NBest) -> tuple[str, list[int], list[tuple[int, int, str]]]:
@@ -287,7 +287,7 @@ def test_lost_lines_do_not_shift_the_rest(read: Read) -> None:
 
 @pytest.mark.parametrize("text", ["", "\n \n\n", "\ufeff"])
 def test_an_empty_file_is_an_input_error(read: Read, text: str) -> None:
-    with pytest.raises(InputError, match=r"parses\.txt holds no n-best lists"):
+    with pytest.raises(InputError, match=r"parses\.txt has no n-best lists"):
         read(text)
 
 
@@ -296,7 +296,8 @@ def test_an_empty_file_is_an_input_error(read: Read, text: str) -> None:
     [
         (b"\x89PNG\r\n\x1a\n\x00\x00", "parses.txt:1: .* found '\ufffdPNG'"),
         (b"\nIt was a dark night.\n", "parses.txt:2: .* found 'It was"),
-        (b"12 monkeys\nsat there\nand ate.\n", "parses.txt:2: .*expected a score or a tree"),
+        (b"12 monkeys\nsat there\nand ate.\n", "parses.txt:2: .*plain sentences.*'sat there'"),
+        (b"12 x\n% %\n% %\n", "parses.txt:2: .*expected a score or a tree; found '% %'"),
         ("2\tx\n".encode("utf-16"), "parses.txt:1: not an n-best list"),
     ],
 )
@@ -379,7 +380,7 @@ def test_lists_are_streamed() -> None:
                 yield line
 
     with contextlib.closing(NumberedLines(LinesFile(endless()))) as file:
-        lists = read_counted(file, print)
+        lists = read_counted(file)
         for count in range(2 * HEAD_LINES // 10):  # 10 lines for 2 lists
             next(lists)
             # No list ahead of the one at hand, once past the head of the file.

@@ -2,8 +2,7 @@
 
 import pytest
 
-from reranker.nbest import FORMATS
-from reranker.nbest.detect import detect_format, detect_notation
+from reranker.nbest.detect import detect_notation, recognise
 from reranker.nbest.notation import Notation
 
 TREE = "(S (NP (PRP It)) (VP (VBZ runs)))"
@@ -46,13 +45,17 @@ UNDERSCORED = "<s> (S (NP XX )_NP (VP XX )_VP )_S </s>"
         ("(ROOT\n  (S\n    (NP (PRP It))\n    (VP (VBZ runs))))\n\n(ROOT\n", "trees"),
         ("( (S \n    (NP (PRP It) )\n", "trees"),
         ('{"candidates": []}\n', "jsonl"),
-        ("It was a dark night.\n", "bllip"),  # whose reader says that it is none
-        ("", "bllip"),
     ],
 )
 def test_formats(text: str, expected: str) -> None:
-    assert expected in FORMATS
-    assert detect_format(text.splitlines(keepends=True)) == expected
+    dialect = recognise(text.splitlines(keepends=True))
+    assert dialect is not None
+    assert dialect.name == expected
+
+
+@pytest.mark.parametrize("text", ["It was a dark night.\n", "", "\n", "()\n"[1:]])
+def test_no_format(text: str) -> None:
+    assert recognise(text.splitlines(keepends=True)) is None
 
 
 @pytest.mark.parametrize(

@@ -6,7 +6,7 @@ import math
 import pytest
 
 from reranker.errors import InputError
-from reranker.nbest.dialects.numbered import MAX_GAP
+from reranker.nbest.dialects.by_sentence import MAX_GAP
 from tests.reranker.nbest.summaries import Read, accepted, rejected, scores, trees
 
 # nt-parser -s 3: samples with repeats; words it does not know come as classes.

@@ -1,0 +1,31 @@
+"""A candidate as text, in each of the notations."""
+
+from __future__ import annotations
+
+from reranker.nbest.data import Candidate
+from reranker.nbest.notation import PLACEHOLDER, PUNCTUATION, with_root
+from reranker.trees.linearize import is_word
+
+
+def bracketed(candidate: Candidate) -> str:
+    """The tree with part-of-speech nodes: unchanged if it has them."""
+    return candidate.text if candidate.tags is None else candidate.tree.to_string()
+
+
+def bare(candidate: Candidate) -> str:
+    """The tree without part-of-speech nodes, as RNNG prints it."""
+    text = " ".join(")" if token[0] == ")" else token for token in with_root(candidate.tokens))
+    return text.replace(" )", ")")
+
+
+def linearized(candidate: Candidate) -> str:
+    """The tree as a seq2seq parser writes it: ``(S (NP XX )NP ... . )S``."""
+    return " ".join(
+        PLACEHOLDER if is_word(token) and token not in PUNCTUATION else token
+        for token in with_root(candidate.tokens)
+    )
+
+
+def score_text(candidate: Candidate) -> str:
+    """The parser's score in nats, ``nan`` without one."""
+    return "nan" if candidate.parser_score is None else repr(candidate.parser_score)

@@ -1,0 +1,68 @@
+"""What a dialect is: how n-best files of one kind are recognised, read and written."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+from reranker.nbest.data import NBest, RawList
+from reranker.nbest.lines import NumberedLines
+from reranker.nbest.notation import Notation
+
+_CLOSER_WITH_LABEL = re.compile(r"(?:^|\s)\)_*[^\s()_]")
+
+
+class Head:
+    """The first lines of a file, as recognisers look at them."""
+
+    def __init__(self, lines: Sequence[str]) -> None:
+        self.all = lines
+        self.lines = [line.strip() for line in lines if line.strip()]
+        """Without blank ones, and without the space around them."""
+        self.first = self.lines[0] if self.lines else ""
+
+    @cached_property
+    def is_linearized(self) -> bool:
+        """Whether most lines have closing brackets with labels."""
+        return are_linearized(self.lines)
+
+    @cached_property
+    def trees_are_linearized(self) -> bool:
+        """The same of the lines that begin a tree."""
+        return are_linearized([line for line in self.lines if line.startswith(("(", "<s>"))])
+
+
+def are_linearized(texts: Sequence[str]) -> bool:
+    """Whether most texts have closing brackets with labels: ``(S (NP XX )NP )S``."""
+    return 2 * sum(bool(_CLOSER_WITH_LABEL.search(text)) for text in texts) > len(texts)
+
+
+def lines_with_text(head: Iterable[str]) -> Iterator[str]:
+    """The lines that are not blank."""
+    return (line for line in head if line.strip())
+
+
+@dataclass(frozen=True, slots=True)
+class Dialect:
+    """One way of writing n-best lists."""
+
+    name: str
+    description: str
+    """One line for people."""
+    recognise: Callable[[Head], bool]
+    """Whether a file with this head is of this dialect, and of none before it in the registry."""
+    read: Callable[[NumberedLines], Iterator[RawList]]
+    write: Callable[[NBest, int], str]
+    """The text of a list at a position counted from 0, line breaks included."""
+    notation: Notation | None = Notation.BRACKETS
+    """How candidates are written, or None if the head of a file decides."""
+    candidate_texts: Callable[[Iterable[str]], Iterable[str]] = lines_with_text
+    """The candidates in a file's head, for ``notation`` None."""
+    layout: Callable[[Sequence[str], int | None], str] | None = None
+    """What makes a list, in words, from the head and the beam; None if that is always the same."""
+    needs_beam: bool = False
+    """Whether every list has as many lines as the user says."""
+    looks_for_blank_line: bool = False
+    """Whether the head has to reach the first blank line, since blank lines may end lists."""

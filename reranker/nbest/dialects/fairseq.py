@@ -1,0 +1,104 @@
+"""fairseq-generate's output: ``S-id`` the source, ``H-id`` a score and a hypothesis, ``P-id`` its
+tokens' base-2 log-probabilities, batch by batch and between lines of the log.
+
+The score of ``H`` is divided by a power of the length that the file does not contain, so the sum of
+``P`` is taken, or none.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Iterator
+
+from reranker.nbest.data import NBest, RawCandidate, RawList, Sentence
+from reranker.nbest.dialects.by_sentence import NOT_A_LINE, Line, finite, lists_by_sentence
+from reranker.nbest.dialects.candidate_text import linearized
+from reranker.nbest.dialects.dialect import Dialect, Head
+from reranker.nbest.lines import NumberedLines
+from reranker.nbest.notation import Notation
+from reranker.nbest.words import escaped, split_words
+
+_LINE = re.compile(r"([STHDP])-([0-9]{1,12})(?:\t(.*))?", re.DOTALL)
+_UNKNOWN_SOURCE_WORD = "<unk>"
+
+
+def _recognise(head: Head) -> bool:
+    return any(_LINE.fullmatch(line) and "\t" in line for line in head.lines)
+
+
+def _read(file: NumberedLines) -> Iterator[RawList]:
+    """A list for every number from 0 to the greatest; its words are those of the ``S`` line."""
+
+    def number_of(line: str) -> int | None:
+        match = _LINE.match(line)
+        return int(match[2]) if match else NOT_A_LINE
+
+    for position, lines in lists_by_sentence(file, number_of):
+        yield _list(position, lines)
+
+
+def _list(position: int, lines: list[Line]) -> RawList:
+    hypotheses: list[RawCandidate] = []
+    detokenized: list[RawCandidate] = []
+    sentence = None
+    for line in lines:
+        match = _LINE.match(line.text)
+        if match is None:
+            hypotheses.append(RawCandidate(line.number, line.text, problem=line.problem))
+            continue
+        kind, rest = match[1], match[3] or ""
+        if kind == "S":
+            sentence = _source(rest) or sentence
+        elif kind == "H":
+            hypotheses.append(_hypothesis(line.number, rest))
+        elif kind == "D":
+            detokenized.append(_hypothesis(line.number, rest))
+        elif kind == "P":
+            _set_score(hypotheses or detokenized, rest)
+    candidates = hypotheses or detokenized
+    return RawList(str(position), lines[0].number if lines else 0, candidates, sentence)
+
+
+def _source(text: str) -> Sentence | None:
+    """The words of an ``S`` line, unless some are unknown. An XX in it is a word, as in sentences
+    on chromosomes."""
+    words = tuple(escaped(word) for word in split_words(text))
+    return Sentence(words) if words and _UNKNOWN_SOURCE_WORD not in words else None
+
+
+def _hypothesis(number: int, rest: str) -> RawCandidate:
+    score, _, text = rest.partition("\t")
+    has_score = finite(score) is not None or score.strip() in ("-inf", "inf", "nan")
+    return RawCandidate(number, (text if has_score else rest).strip())
+
+
+def _set_score(candidates: list[RawCandidate], text: str) -> None:
+    """Give the latest candidate the sum of a ``P`` line, if every value can be used."""
+    values = [finite(value) for value in text.split()]
+    usable = [value for value in values if value is not None]
+    if candidates and usable and len(usable) == len(values):
+        candidates[-1] = candidates[-1]._replace(parser_score=sum(usable) * math.log(2))
+
+
+def _write(nbest: NBest, position: int) -> str:
+    words = nbest.candidates[0].words if nbest.candidates else []
+    if nbest.sentence:
+        words = list(nbest.sentence.words)
+    lines = [f"S-{position}\t{' '.join(words)}"]
+    for one in nbest.candidates:
+        score = math.nan if one.parser_score is None else one.parser_score / math.log(2)
+        per_token = score / (len(one.tokens) + 1)
+        lines.append(f"H-{position}\t{per_token}\t{linearized(one)}")
+        lines.append(f"P-{position}\t{score:.15g}")
+    return "\n".join([*lines, ""])
+
+
+FAIRSEQ = Dialect(
+    name="fairseq",
+    description="S-id, H-id, P-id lines of fairseq-generate, linearised trees",
+    recognise=_recognise,
+    read=_read,
+    write=_write,
+    notation=Notation.LINEARIZED,
+)

@@ -1,0 +1,62 @@
+"""RNNG's samples: ``id ||| log-probability ||| tree``, natural logarithm, in any order.
+
+Samples repeat; rnng-bert pads its beams by repeating the last tree.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator
+
+from reranker.nbest.data import NBest, RawCandidate, RawList
+from reranker.nbest.dialects.by_sentence import Line, finite, lists_by_sentence
+from reranker.nbest.dialects.candidate_text import bare, score_text
+from reranker.nbest.dialects.dialect import Dialect
+from reranker.nbest.lines import NumberedLines
+
+_LINE = re.compile(r"\s*([0-9]{1,12})\s*\|\|\|(.*)", re.DOTALL)
+_BARS = re.compile(r"\s*\|\|\|\s*")
+_NO_ID = ("no-id", "the line does not begin with a sentence's number")
+
+
+def _read(file: NumberedLines) -> Iterator[RawList]:
+    """A list for every number from 0 to the greatest."""
+
+    def number_of(line: str) -> int | None:
+        match = _LINE.match(line)
+        return int(match[1]) if match else None
+
+    for position, lines in lists_by_sentence(file, number_of):
+        candidates = [_candidate(line) for line in lines]
+        yield RawList(str(position), lines[0].number if lines else 0, candidates)
+
+
+def _candidate(line: Line) -> RawCandidate:
+    match = _LINE.match(line.text)
+    if match is None:
+        return RawCandidate(line.number, line.text.strip(), problem=line.problem or _NO_ID)
+    columns = _BARS.split(match[2].strip(), maxsplit=1)
+    if len(columns) < 2:
+        return RawCandidate(line.number, columns[0], None)
+    return RawCandidate(line.number, columns[1], finite(columns[0]))
+
+
+def _candidate_texts(head: Iterable[str]) -> Iterator[str]:
+    return (line.rpartition("|||")[2] for line in head)
+
+
+def _write(nbest: NBest, position: int) -> str:
+    return "".join(
+        f"{position} ||| {score_text(one)} ||| {bare(one)}\n" for one in nbest.candidates
+    )
+
+
+RNNG = Dialect(
+    name="rnng",
+    description="id ||| score ||| tree, with or without part-of-speech nodes",
+    recognise=lambda head: _LINE.match(head.first) is not None,
+    read=_read,
+    write=_write,
+    notation=None,
+    candidate_texts=_candidate_texts,
+)
