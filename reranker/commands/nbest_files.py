@@ -13,7 +13,8 @@ from typing import Any
 from reranker.commands.arguments import positive
 from reranker.errors import InputError
 from reranker.files.digest import file_sha256
-from reranker.nbest import FORMATS, NBest, ReadOptions, read_nbest
+from reranker.nbest import FORMATS, NBest, NBestFiles, ReadOptions, read_nbest
+from reranker.nbest.hint import HINT_LISTS
 from reranker.ranking import Ranking
 
 
@@ -79,7 +80,7 @@ def open_lists(
         else:
             describe({"name": file.name, "format": file.description})
     try:
-        return itertools.chain([next(lists)], lists)
+        return _with_hint(next(lists), lists)
     except StopIteration:
         raise InputError(f"{', '.join(arguments.nbest)}: no n-best lists") from None
 
@@ -114,6 +115,22 @@ def print_rejected(candidates: NBest | Ranking) -> None:
             f"{candidates.id} rejected, {rejected.code}: {rejected.message}",
             file=sys.stderr,
         )
+
+
+def _with_hint(first: NBest, lists: NBestFiles) -> Iterator[NBest]:
+    """The lists, and a line on standard error if they look wrong, early or at the end."""
+    count = 0
+    for count, nbest in enumerate(itertools.chain([first], lists), 1):
+        yield nbest
+        if count == HINT_LISTS:
+            _print_hint(lists.hint)
+    if count < HINT_LISTS:
+        _print_hint(lists.hint)
+
+
+def _print_hint(hint: str | None) -> None:
+    if hint:
+        print(f"rerank: {hint}", file=sys.stderr)
 
 
 def inputs(arguments: argparse.Namespace) -> list[str]:

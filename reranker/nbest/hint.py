@@ -1,49 +1,46 @@
-"""A word to the user whose every list has one candidate."""
+"""What to tell a user whose every list has one candidate."""
 
 from __future__ import annotations
 
 from reranker.nbest.data import NBest
 
-_LOOKED_AT = 300
+HINT_LISTS = 300
 
 
 class SingleCandidates:
-    """Watches lists go by and remembers whether any has two candidates."""
+    """Looks at the first ``HINT_LISTS`` lists as they go by."""
 
     def __init__(self) -> None:
         self._lists = 0
+        self._has_choice = False
         self._neighbours = 0
         self._alike = 0
-        self._has_choice = False
-        self._previous: tuple[str, ...] | None = None
+        self._previous: list[str] = []
 
     def add(self, nbest: NBest) -> None:
-        """Look at the next list; beyond the first few hundred, only at its length."""
-        if len(nbest.candidates) + len(nbest.rejected) > 1:
-            self._has_choice = True
-        if self._has_choice or not nbest.candidates:
-            self._previous = None
+        """Look at the next list."""
+        if self._has_choice or self._lists == HINT_LISTS:
             return
         self._lists += 1
-        if self._lists > _LOOKED_AT:
-            return
-        candidate = nbest.candidates[0]
-        words = tuple(candidate.words)
-        if self._previous is not None:
+        self._has_choice = len(nbest.candidates) + len(nbest.rejected) > 1
+        words = nbest.candidates[0].words if nbest.candidates else []
+        if words and self._previous:
             self._neighbours += 1
             self._alike += words == self._previous
         self._previous = words
 
     @property
     def hint(self) -> str | None:
-        """None if some list has two candidates, or there are not two lists."""
+        """None if a list has two candidates, or if there are not two lists."""
         if self._has_choice or self._lists < 2:
             return None
-        hint = "every list has one candidate"
+        lists = (
+            "every list" if self._lists < HINT_LISTS else f"each of the first {HINT_LISTS} lists"
+        )
         # Two candidates a sentence make every other pair of neighbours alike.
-        if 3 * self._alike > self._neighbours:
-            hint += (
-                ", and neighbouring trees share their words: if they are n-best lists, with a "
-                "blank line after each, try --format berkeley"
-            )
-        return hint
+        if 3 * self._alike <= self._neighbours:
+            return f"{lists} has one candidate"
+        return (
+            f"{lists} has one candidate, and neighbouring trees share their words: if they are "
+            "n-best lists, with a blank line after each, try --format berkeley"
+        )

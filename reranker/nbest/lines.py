@@ -71,8 +71,9 @@ class NumberedLines:
             yield RawList(str(position), self._number, [candidate])
 
     def __iter__(self) -> Iterator[tuple[int, str]]:
-        for self._number, line in enumerate(itertools.chain(self.head, self._lines), 1):
-            yield self._number, line.removesuffix("\n").removesuffix("\r")
+        for number, line in enumerate(itertools.chain(self.head, self._lines), 1):
+            self._number = number
+            yield number, line.removesuffix("\n").removesuffix("\r")
 
     def close(self) -> None:
         self._file.close()

@@ -125,7 +125,8 @@ class NBestFiles:
 
     @property
     def hint(self) -> str | None:
-        """What to tell the user if every list read so far has one candidate."""
+        """What to tell the user if no list read so far has two candidates; it looks at the first
+        few hundred only."""
         return self._single.hint
 
 

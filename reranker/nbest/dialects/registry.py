@@ -9,6 +9,7 @@ from __future__ import annotations
 from reranker.nbest.dialects.berkeley import BERKELEY
 from reranker.nbest.dialects.bllip import BLLIP
 from reranker.nbest.dialects.choe_charniak import CHOE_CHARNIAK
+from reranker.nbest.dialects.corenlp import CORENLP
 from reranker.nbest.dialects.fairseq import FAIRSEQ
 from reranker.nbest.dialects.json_lines import JSONL
 from reranker.nbest.dialects.opennmt import OPENNMT
@@ -22,6 +23,7 @@ DIALECTS = {
         JSONL,
         FAIRSEQ,
         RNNG,
+        CORENLP,
         BLLIP,
         CHOE_CHARNIAK,
         BERKELEY,

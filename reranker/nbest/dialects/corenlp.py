@@ -1,0 +1,239 @@
+"""Stanford's parsers: CoreNLP, its LexicalizedParser, and Stanza.
+
+``LexicalizedParser -printPCFGkBest K`` prints, for each sentence, its best tree and then the K best
+ones, each after its score (``TreePrint.printTrees``); a natural logarithm, as the grammar's rules
+have ``Math.log`` of their probabilities. With ``-outputFormat penn`` trees are pretty-printed and
+followed by a blank line, with ``oneline`` they are not::
+
+    (ROOT
+      (NP (NN Introduction)))
+
+    # Parse 1 with score -14.51593017578125
+    (ROOT
+      (NP (NN Introduction)))
+
+    # Parse 2 with score -22.724395751953125
+    (ROOT
+      (INTJ (NN Introduction)))
+
+A sentence without a tree is ``SENTENCE_SKIPPED_OR_UNPARSABLE`` or ``(())``.
+
+The pipeline's ``-outputFormat text`` (``TextOutputter``) prints ``Sentence #1 (5 tokens):``, the
+text, a line ``[Text=...]`` for each token, the tree and other annotations. Stanza's CoNLL-U has a
+line ``# constituency = (ROOT ...`` in the block of each sentence. Trees without any of these lines
+are format ``trees``.
+"""
+
+from __future__ import annotations
+
+import re
+import sys
+from collections.abc import Iterator, Sequence
+from typing import NamedTuple
+
+from reranker.nbest.data import NBest, RawCandidate, RawList
+from reranker.nbest.dialects.by_sentence import finite
+from reranker.nbest.dialects.candidate_text import bracketed, score_text
+from reranker.nbest.dialects.dialect import Dialect, Head
+from reranker.nbest.dialects.tree_lines import TreeLines
+from reranker.nbest.guess import not_nbest
+from reranker.nbest.lines import NumberedLines
+
+_PARSE = re.compile(r"# Parse ([0-9]{1,9}) with score (\S+)")
+_SKIPPED = re.compile(r"SENTENCE_SKIPPED_OR_UNPARSABLE(?: Parse #([0-9]{1,9}) with score \S+)?")
+_SENTENCE = re.compile(r"Sentence #[0-9]+ \([0-9]+ tokens(?:, sentiment: .*)?\):")
+_COMMENT = re.compile(r"# constituency = (.*)")
+_LOG = re.compile(
+    r"Parsing (?:file: |\[sent\. )|Parsed (?:file: |[0-9]+ words )|Sentence skipped: "
+)
+_TOKEN = "[Text="
+_MAX_STRAY = 100
+_NO_TREE = ("empty", "the sentence has no tree")
+
+
+def _recognise(head: Head) -> bool:
+    kinds = (_PARSE, _SKIPPED, _SENTENCE, _COMMENT)
+    return any(kind.fullmatch(line) for line in head.lines for kind in kinds)
+
+
+def _layout(head: Sequence[str], beam: int | None) -> str:
+    for line in map(str.strip, head):
+        if _SENTENCE.fullmatch(line):
+            return "text output of the pipeline"
+        if _COMMENT.fullmatch(line):
+            return "CoNLL-U comments"
+        if _PARSE.fullmatch(line):
+            return "k-best lists"
+    return "one tree a sentence"
+
+
+def _read(file: NumberedLines) -> Iterator[RawList]:
+    kind = _layout(file.head, None)
+    if kind == "text output of the pipeline":
+        lists = _annotated(file)
+    elif kind == "CoNLL-U comments":
+        lists = _commented(file)
+    else:
+        lists = _printed(file)
+    position = 0
+    for position, (line, candidates) in enumerate(lists, 1):
+        yield RawList(str(position - 1), line, candidates)
+    yield from file.rest(position)
+
+
+_List = tuple[int, list[RawCandidate]]
+
+
+class _Parse(NamedTuple):
+    """A tree, or a line in the place of one."""
+
+    candidate: RawCandidate
+    rank: int | None
+    """From its ``# Parse`` line; 0 without one; None if this is no parse at all."""
+    is_skipped: bool = False
+
+    @property
+    def ends_list(self) -> bool:
+        """Whether this is a sentence that has no tree, so that nothing more follows."""
+        return self.rank == 0 and (self.is_skipped or self.candidate.text == "(())")
+
+
+def _printed(file: NumberedLines) -> Iterator[_List]:
+    """A list begins with a tree that has no rank, or whose rank is not above the one before."""
+    parses: list[_Parse] = []
+    latest: int | None = None
+    for parse in _parses(file):
+        if parse.rank is not None:
+            if latest is not None and parse.rank <= latest:
+                yield _list(parses)
+                parses = []
+            latest = sys.maxsize if parse.ends_list else parse.rank
+        parses.append(parse)
+        if latest is None and len(parses) > _MAX_STRAY:
+            break
+    if latest is None and parses:
+        first = parses[0].candidate
+        expected = "a tree or '# Parse 1 with score'"
+        raise not_nbest(file.name, file.head, first.line, first.text, expected)
+    if parses:
+        yield _list(parses)
+
+
+def _list(parses: list[_Parse]) -> _List:
+    """The list's candidates; the best tree, printed before the others, is one of them."""
+    line = parses[0].candidate.line
+    parses = [parse for parse in parses if not parse.is_skipped]
+    best = next((parse for parse in parses if parse.rank == 0), None)
+    if best and any(parse.candidate.text == best.candidate.text for parse in parses if parse.rank):
+        parses.remove(best)
+        # With a factored grammar, it need not be the first.
+        parses.sort(key=lambda parse: parse.candidate.text != best.candidate.text)
+    return line, [parse.candidate for parse in parses]
+
+
+def _parses(file: NumberedLines) -> Iterator[_Parse]:
+    tree = TreeLines()
+    heading: tuple[int, int, str] | None = None  # line, rank, score
+
+    def take() -> _Parse:
+        nonlocal heading
+        _, rank, score = heading or (0, 0, "")
+        heading = None
+        return _Parse(RawCandidate(tree.start, tree.take(), finite(score)), rank)
+
+    def lost(line: int, rank: int, score: str) -> _Parse:
+        problem = ("empty", "a score without a tree")
+        return _Parse(RawCandidate(line, score, problem=problem), rank)
+
+    for number, line in file:
+        text = line.strip()
+        if tree.is_open and (tree.ends_before(line) or not ("(" in text or ")" in text)):
+            yield take()
+        if not text or _LOG.match(text):
+            continue
+        match = _PARSE.fullmatch(text)
+        skipped = _SKIPPED.fullmatch(text)
+        if heading and (match or skipped):
+            yield lost(*heading)
+            heading = None
+        if match:
+            heading = number, int(match[1]), match[2]
+        elif skipped:
+            yield _Parse(RawCandidate(number, text), int(skipped[1] or 0), is_skipped=True)
+        elif tree.is_open or text[0] == "(":
+            if tree.add(number, text):
+                yield take()
+        else:
+            problem = ("not-a-tree", "a tree starts with '('")
+            yield _Parse(RawCandidate(number, text, problem=problem), None)
+    if tree.is_open:
+        yield take()
+    if heading:
+        yield lost(*heading)
+
+
+def _annotated(file: NumberedLines) -> Iterator[_List]:
+    """After a sentence's tokens, the first line that begins with a bracket begins its tree."""
+    start = 0
+    has_tokens = False
+    tree = TreeLines()
+    candidates: list[RawCandidate] = []
+
+    def take() -> None:
+        candidates.append(RawCandidate(tree.start, tree.take()))
+
+    for number, line in file:
+        text = line.strip()
+        is_header = _SENTENCE.fullmatch(text) is not None
+        if tree.is_open and (is_header or not text):
+            take()
+        if is_header:
+            if start:
+                yield start, candidates or [RawCandidate(start, "", problem=_NO_TREE)]
+            start, has_tokens, candidates = number, False, []
+        elif text.startswith(_TOKEN):
+            has_tokens = True
+        elif (tree.is_open or (has_tokens and not candidates and text[:1] == "(")) and tree.add(
+            number, text
+        ):
+            take()
+    if tree.is_open:
+        take()
+    if start:
+        yield start, candidates or [RawCandidate(start, "", problem=_NO_TREE)]
+
+
+def _commented(file: NumberedLines) -> Iterator[_List]:
+    """Blocks of lines with a blank line between, each a sentence."""
+    start = 0
+    candidates: list[RawCandidate] = []
+    for number, line in file:
+        text = line.strip()
+        if text:
+            start = start or number
+            if match := _COMMENT.fullmatch(text):
+                candidates.append(RawCandidate(number, match[1]))
+        elif start:
+            yield start, candidates or [RawCandidate(start, "", problem=_NO_TREE)]
+            start, candidates = 0, []
+    if start:
+        yield start, candidates or [RawCandidate(start, "", problem=_NO_TREE)]
+
+
+def _write(nbest: NBest, position: int) -> str:
+    if not nbest.candidates:
+        return "SENTENCE_SKIPPED_OR_UNPARSABLE\n"
+    return "".join(
+        f"# Parse {rank} with score {score_text(one)}\n{bracketed(one)}\n"
+        for rank, one in enumerate(nbest.candidates, 1)
+    )
+
+
+CORENLP = Dialect(
+    name="corenlp",
+    description="CoreNLP's k-best trees and text output, Stanza's CoNLL-U",
+    recognise=_recognise,
+    read=_read,
+    write=_write,
+    layout=_layout,
+)
