@@ -22,6 +22,8 @@ PIECES = [
     *(")", " )", ")NP", " )_S", " XX", " .", " `` ", " It runs ", " _NN_", "<s> ", " </s>"),
     *("\n", "\n", "\n\n", "\t", " ", "2\t0", "1", "1 x", "-3.5", "-3.5 -2", "-Infinity\t"),
     *("0 ||| -1 ||| ", "2 ||| ", "1|||-1|||", "S-0\tIt runs", "H-0\t-1\t", "D-1\t", "P-0\t-1"),
+    *("\n# Parse 1 with score -1\n", "\n# Parse 2 with score ", "SENTENCE_SKIPPED_OR_UNPARSABLE\n"),
+    *("\nSentence #1 (2 tokens):\nIt runs\n", "\n[Text=It]\n", "\n# constituency = (S (NN a))\n"),
     *('{"candidates": ["', '"]}', '"score": 1e999', '"ranking": [', "[" * 9, "\ufeff", "\0"),
 ]
 TEXTS = st.lists(st.sampled_from(PIECES) | st.text(max_size=5), min_size=1, max_size=25)

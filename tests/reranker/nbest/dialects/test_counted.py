@@ -159,7 +159,19 @@ def test_a_score_that_is_no_number_does_not_cost_the_tree(
     assert not first.rejected
     # Said once, not for every line.
     (record,) = caplog.records
-    assert f"parses.txt:2: not a usable score: {score!r}" in record.message
+    expected = f"{score!r}; in format bllip a score line has one or two numbers; candidates"
+    assert f"parses.txt:2: not a usable score: {expected}" in record.message
+
+
+@pytest.mark.parametrize("score", ["-41.25", "nan", "41.25 40"])
+def test_a_loss_that_cannot_be_used_names_its_format(
+    read: Read, caplog: pytest.LogCaptureFixture, score: str
+) -> None:
+    with caplog.at_level(logging.WARNING, "reranker"):
+        (nbest,) = read(f"1\n{score}\n{THIS_1}\n")
+    assert scores(nbest) == [None]
+    expected = f"{score!r}; in format choe-charniak a score line has one number, 0 or more;"
+    assert f"parses.txt:2: not a usable score: {expected}" in caplog.text
 
 
 def test_whole_numbers_and_zero_can_be_scores(read: Read) -> None:

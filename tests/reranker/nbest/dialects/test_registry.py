@@ -1,0 +1,43 @@
+"""Everything that names dialects reads the registry."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import get_args
+
+import pytest
+
+from reranker.commands.main import main
+from reranker.nbest import FORMATS
+from reranker.nbest.dialects.registry import DIALECTS
+from reranker.service import schemas
+
+DOCS = Path(__file__).parents[4] / "docs" / "formats.md"
+
+
+def test_names_are_unique_and_described() -> None:
+    assert list(FORMATS) == list(DIALECTS)
+    for name, dialect in DIALECTS.items():
+        assert name == dialect.name
+        assert dialect.description == FORMATS[name]
+        assert "\n" not in dialect.description
+
+
+@pytest.mark.parametrize("name", DIALECTS)
+def test_docs_have_a_row_and_a_section(name: str) -> None:
+    lines = DOCS.read_text().splitlines()
+    assert sum(line.startswith(f"| [`{name}`](#{name}) |") for line in lines) == 1
+    assert lines.count(f"## {name}") == 1
+
+
+@pytest.mark.parametrize("command", ["rerank", "convert", "validate"])
+def test_commands_offer_all(command: str, capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit):
+        main([command, "--help"])
+    shown = "".join(capsys.readouterr().out.split())
+    offered = ",".join(DIALECTS)
+    assert shown.count(offered) == (2 if command == "convert" else 1)
+
+
+def test_requests_accept_all() -> None:
+    assert get_args(schemas.Format) == ("auto", "ptb", *DIALECTS)
