@@ -31,6 +31,7 @@ _UTF_16 = (b"\xff\xfe", b"\xfe\xff")
 _PICKLE = re.compile(rb"\x80[\x02-\x05]")
 _CONTROL = re.compile(rb"[\x00-\x08\x0e-\x1f\x7f]")
 _CONLL = re.compile(r"[0-9]+(?:-[0-9]+)?\t\S[^\t]*(?:\t[^\t]*){4,}")
+_JSON_ARRAY = re.compile(r'\[\s*(?:[\[\]{"]|$)')
 _LETTERS = re.compile(r"[^\W\d_]{2}")
 
 
@@ -57,7 +58,7 @@ def guess(head: Sequence[str]) -> str:
         return f"looks like binary data{f' ({kind})' if kind != 'unknown' else ''}"
     lines = [line.strip() for line in head if line.strip()]
     first = lines[0] if lines else ""
-    if first[:1] == "[":
+    if _JSON_ARRAY.match(first):
         return "looks like JSON, but format jsonl has one object a line"
     if re.match(r"<[?!a-zA-Z]", first) and not first.startswith(("<s>", "<unk>")):
         return "looks like XML or HTML"

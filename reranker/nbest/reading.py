@@ -175,8 +175,8 @@ def _pooled(
     named = next((part for part in parts if part.line), parts[0])
     return NBest(
         named.id,
-        tuple(one for part in parts for one in part.candidates),
-        tuple(one for part in parts for one in part.rejected),
+        tuple(candidate for part in parts for candidate in part.candidates),
+        tuple(rejected for part in parts for rejected in part.rejected),
         named.line,
         sentence,
     )

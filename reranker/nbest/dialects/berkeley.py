@@ -12,7 +12,7 @@ import math
 import re
 from collections.abc import Iterator
 
-from reranker.nbest.data import NBest, RawCandidate, RawList
+from reranker.nbest.data import Candidate, NBest, RawCandidate, RawList
 from reranker.nbest.dialects.candidate_text import bracketed, score_text
 from reranker.nbest.dialects.dialect import Dialect, Head
 from reranker.nbest.lines import NumberedLines
@@ -74,7 +74,11 @@ def _candidate(number: int, text: str) -> RawCandidate:
 
 
 def _write(nbest: NBest, position: int) -> str:
-    return "".join(f"{score_text(one)}\t{bracketed(one)}\n" for one in nbest.candidates) + "\n"
+    return "".join(map(_line, nbest.candidates)) + "\n"
+
+
+def _line(candidate: Candidate) -> str:
+    return f"{score_text(candidate)}\t{bracketed(candidate)}\n"
 
 
 BERKELEY = Dialect(

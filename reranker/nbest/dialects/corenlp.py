@@ -224,8 +224,8 @@ def _write(nbest: NBest, position: int) -> str:
     if not nbest.candidates:
         return "SENTENCE_SKIPPED_OR_UNPARSABLE\n"
     return "".join(
-        f"# Parse {rank} with score {score_text(one)}\n{bracketed(one)}\n"
-        for rank, one in enumerate(nbest.candidates, 1)
+        f"# Parse {rank} with score {score_text(candidate)}\n{bracketed(candidate)}\n"
+        for rank, candidate in enumerate(nbest.candidates, 1)
     )
 
 

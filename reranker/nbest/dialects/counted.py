@@ -30,11 +30,12 @@ HEADER = re.compile(r"([0-9]{1,9})(?:(\t)\s*(.+)| +(\S+))?")
 def counted_text(nbest: NBest, header: str, convert: Callable[[float], float]) -> str:
     """The text of a list; ``convert`` makes the file's scores of nats."""
     lines = [f"{len(nbest.candidates)}{header}"]
-    is_scored = any(one.parser_score is not None for one in nbest.candidates)
-    for one in nbest.candidates:
+    is_scored = any(candidate.parser_score is not None for candidate in nbest.candidates)
+    for candidate in nbest.candidates:
+        score = candidate.parser_score
         if is_scored:
-            lines.append("nan" if one.parser_score is None else f"{convert(one.parser_score):.15g}")
-        lines.append(bracketed(one))
+            lines.append("nan" if score is None else f"{convert(score):.15g}")
+        lines.append(bracketed(candidate))
     return "\n".join([*lines, "", ""])
 
 

@@ -86,10 +86,11 @@ def _write(nbest: NBest, position: int) -> str:
     if nbest.sentence:
         words = list(nbest.sentence.words)
     lines = [f"S-{position}\t{' '.join(words)}"]
-    for one in nbest.candidates:
-        score = math.nan if one.parser_score is None else one.parser_score / math.log(2)
-        per_token = score / (len(one.tokens) + 1)
-        lines.append(f"H-{position}\t{per_token}\t{linearized(one)}")
+    for candidate in nbest.candidates:
+        nats = candidate.parser_score
+        score = math.nan if nats is None else nats / math.log(2)
+        per_token = score / (len(candidate.tokens) + 1)
+        lines.append(f"H-{position}\t{per_token}\t{linearized(candidate)}")
         lines.append(f"P-{position}\t{score:.15g}")
     return "\n".join([*lines, ""])
 

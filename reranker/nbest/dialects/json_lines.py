@@ -60,14 +60,16 @@ def raw_list(data: Any, position: int, number: int) -> RawList:
     given = data.get("id")
     name = str(position) if given is None else printable(str(given))
     if "ranking" in data:
-        entries = sorted(_given_list(data, "ranking"), key=lambda one: int(one["index"]))
-        candidates = [_candidate(one["tree"], one.get("parser_score"), number) for one in entries]
+        entries = sorted(_given_list(data, "ranking"), key=lambda entry: int(entry["index"]))
+        candidates = [
+            _candidate(entry["tree"], entry.get("parser_score"), number) for entry in entries
+        ]
     elif "candidates" in data:
         candidates = [
-            _candidate(one, None, number)
-            if isinstance(one, str)
-            else _candidate(one["tree"], one.get("score"), number)
-            for one in _given_list(data, "candidates")
+            _candidate(entry, None, number)
+            if isinstance(entry, str)
+            else _candidate(entry["tree"], entry.get("score"), number)
+            for entry in _given_list(data, "candidates")
         ]
     else:
         raise ValueError("neither 'candidates' nor 'ranking'")
@@ -116,8 +118,8 @@ def _candidate_texts(head: Iterable[str]) -> Iterator[str]:
     for line in head:
         try:
             data = json.loads(line)
-            for one in data.get("candidates") or data.get("ranking") or ():
-                yield str(one["tree"] if isinstance(one, dict) else one)
+            for entry in data.get("candidates") or data.get("ranking") or ():
+                yield str(entry["tree"] if isinstance(entry, dict) else entry)
         except (ValueError, TypeError, KeyError, AttributeError, RecursionError):
             continue
 
@@ -132,7 +134,8 @@ def _write(nbest: NBest, position: int) -> str:
         "tokens": words,
         **({"tags": tags} if tags else {}),
         "candidates": [
-            {"tree": bracketed(one), "score": one.parser_score} for one in nbest.candidates
+            {"tree": bracketed(candidate), "score": candidate.parser_score}
+            for candidate in nbest.candidates
         ],
     }
     return json.dumps(data, ensure_ascii=False, allow_nan=False) + "\n"

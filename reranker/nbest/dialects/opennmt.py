@@ -13,7 +13,7 @@ from reranker.nbest.notation import Notation
 
 
 def _write(nbest: NBest, position: int) -> str:
-    return "".join(f"{linearized(one)}\n" for one in nbest.candidates)
+    return "".join(f"{linearized(candidate)}\n" for candidate in nbest.candidates)
 
 
 OPENNMT = Dialect(

@@ -47,7 +47,8 @@ def _candidate_texts(head: Iterable[str]) -> Iterator[str]:
 
 def _write(nbest: NBest, position: int) -> str:
     return "".join(
-        f"{position} ||| {score_text(one)} ||| {bare(one)}\n" for one in nbest.candidates
+        f"{position} ||| {score_text(candidate)} ||| {bare(candidate)}\n"
+        for candidate in nbest.candidates
     )
 
 

@@ -115,7 +115,7 @@ def _cut_short(candidates: Sequence[RawCandidate], promised: int, start: int) ->
 
 
 def _write(nbest: NBest, position: int) -> str:
-    lines = [str(len(nbest.candidates)), *(linearized(one) for one in nbest.candidates)]
+    lines = [str(len(nbest.candidates)), *map(linearized, nbest.candidates)]
     return "\n".join([*lines, ""])
 
 

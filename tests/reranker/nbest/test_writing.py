@@ -113,6 +113,7 @@ def test_what_each_dialect_looks_like(tmp_path: Path) -> None:
         "bllip": f"1\ta\n-2\n{TREES[0]}\n\n",
         "choe-charniak": f"1\n{2 * 0.6931471805599453:.15g}\n{TREES[0]}\n\n",
         "berkeley": f"{nats}\t{TREES[0]}\n\n",
+        "corenlp": f"# Parse 1 with score {nats}\n{TREES[0]}\n",
         "rnng": f"7 ||| {nats} ||| {bare}\n",
         "seq2seq": f"1\n{linearized}\n",
         "trees": f"{TREES[0]}\n",
