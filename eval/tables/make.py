@@ -3,8 +3,8 @@
     python eval/tables/make.py eval/tables/open.toml --budget 55
     python eval/tables/make.py eval/recipes/ptb-parsing.toml --data ~/ptb --device cuda
 
-docs/results.md explains the tables and the study's file. Killed at any moment, the same command
-goes on: training from its last saved state, scoring from its last sentence.
+docs/results.md explains the tables and the study's file. Interrupted at any moment, the same
+command resumes: training from its last saved state, scoring from its last sentence.
 """
 
 from __future__ import annotations
@@ -18,26 +18,26 @@ import shutil
 import signal
 import sys
 from collections.abc import Sequence
-from dataclasses import asdict
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
-from figures import FOLDS
-from prepare import prepare, source_files
-from report import markdown, put
-from results import Results
-from steps import checkpoint_path, scoring, training, waves
+from plan import plan
+from prepare import Files, prepare, source_files
+from report import markdown
+from results import FOLDS, Results
 from study import ROOT, Study, Table, to_toml
-from work import Work
+from work import Work, work_folder
 
 from reranker.checkpoints.checkpoint import load_checkpoint
 from reranker.errors import InputError, RerankError
+from reranker.files.markdown import page_with
 from reranker.files.output import open_whole
 
-# What of the budget is for training; scoring, mostly of n-best lists, is known to take less than
+# The part of the budget for training; scoring, mostly of n-best lists, is known to take less than
 # the rest with the study's own number of sentences.
 TRAINING_SHARE = 0.6
+RECORDED = ("budget", "epochs", "shrink", "seeds", "sentences", "workers", "threads", "device")
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -50,82 +50,92 @@ def main(argv: Sequence[str] | None = None) -> int:
         print(f"tables: {error}", file=sys.stderr)
         return 2
     except KeyboardInterrupt:
-        print("tables: interrupted; the same command goes on from here", file=sys.stderr)
+        print("tables: interrupted; the same command resumes", file=sys.stderr)
         return 130
 
 
 def _make(arguments: argparse.Namespace) -> int:
+    """Plan, run and report."""
     study = Study.read(arguments.study, arguments.only, arguments.shrink, arguments.seeds)
-    files = source_files(study, arguments.data)
-    runs = study.all_runs()
-    checkpoints = _checkpoints(study)
+    sources = source_files(study, arguments.data)
+    digests = _checkpoint_digests(study)
     to_train = sum(study.models[name].seeds for name in study.trained)
-    minutes = 0.0
-    if arguments.budget and to_train:
-        minutes = TRAINING_SHARE * arguments.budget * arguments.workers / to_train
-    settings = {
-        "minutes of training for each model": round(minutes, 4),
-        "epochs": arguments.epochs,
-        "shrink": study.shrink,
-        "sentences": arguments.sentences,
-        "device": arguments.device,
-        "workers and threads": [arguments.workers, arguments.threads],
-        "data": {str(path): _digest(path) for path in files},
-        "text": [study.data.text, study.data.words_per_tree],
-        "sets": {name: asdict(one) for name, one in study.sets.items()},
-        "machine": _machine(),
-    }
+    minutes = TRAINING_SHARE * arguments.budget * arguments.workers / max(1, to_train)
+    minutes = minutes if to_train else 0.0
+    settings = _settings(arguments, study, sources, minutes)
     folder = arguments.work or Path("runs", "-".join(["tables", study.path.stem, *arguments.only]))
-    with Work(folder, settings, arguments.workers, arguments.threads) as work:
-        for name in study.trained:
-            work.write(folder / "configs" / f"{name}.toml", to_toml(study.settings(name)))
-        for name, digest in checkpoints.items():
-            work.write(folder / "configs" / f"{name}.sha256", digest + "\n")
-            checkpoint_path(folder, name).parent.mkdir(exist_ok=True)
-            shutil.copyfile(ROOT / study.models[name].checkpoint, checkpoint_path(folder, name))
+    with work_folder(folder, settings, arguments.workers, arguments.threads) as work:
+        files = Files(folder)
+        _write_models(study, work, files, digests)
         length = _length(arguments, minutes)
         to_do = f", {to_train} to be trained {length}" if to_train else ""
-        print(f"{len(runs)} models{to_do}", file=sys.stderr)
-        prepared = prepare(study, arguments.data, folder / "data", arguments.sentences)
-        options = ["--device", arguments.device, "--threads", str(arguments.threads)]
-        # Under a budget nothing else ends training, or the quickest models would get less of it.
-        budget = ["--budget", f"{minutes:.4f}", "--epochs", "0"] if minutes else []
-        budget += ["--epochs", f"{arguments.epochs:g}"] if arguments.epochs else []
-        for models in waves(study):
-            work.run(
-                training(study, name, number, folder, prepared, [*budget, *options])
-                for name, number in models
-                if study.models[name].start_from == ""
-                or checkpoint_path(folder, f"{study.models[name].start_from}-{number}").exists()
-            )
-        for run in runs:
-            if not checkpoint_path(folder, run).exists():
-                work.failures.setdefault(run, "what it starts from failed")
-        trained = [run for run in runs if run not in work.failures]
-        work.run(step for run in trained for step in scoring(study, run, folder, prepared, options))
-        results = Results(study, work, prepared)
-        made = {
-            name: {**results.table(table), "method": _method(arguments, study, length, table)}
-            for name, table in study.tables.items()
-        }
-        for name, table in made.items():
-            table |= {
+        print(f"{len(study.all_runs())} models{to_do}", file=sys.stderr)
+        prepare(study, arguments.data, files, arguments.sentences)
+        work.run(plan(study, files, *_flags(arguments, minutes)))
+        results = Results(study, work, files)
+        tables = {
+            name: {
+                **results.table(table),
+                "method": _method(arguments, study, length, table),
                 "commands": [_command(arguments)],
                 "budget_minutes": arguments.budget,
                 "minutes_each": minutes,
                 "epochs": arguments.epochs,
                 "settings": settings,
             }
-            text = markdown(table)
-            print(text)
-            with open_whole(folder / f"{name}.json") as file:
-                file.write(json.dumps(table, indent=1, ensure_ascii=False) + "\n")
-            with open_whole(folder / f"{name}.md") as file:
-                file.write(text)
-            if arguments.into:
-                put(arguments.into, name, text)
-        print(f"tables: as Markdown and JSON in {folder}", file=sys.stderr)
+            for name, table in study.tables.items()
+        }
+        _publish(tables, folder, arguments.into)
         return 1 if work.failures else 0
+
+
+def _settings(
+    arguments: argparse.Namespace, study: Study, sources: Sequence[Path], minutes: float
+) -> dict[str, Any]:
+    """What every figure depends on, except the models themselves."""
+    return {
+        "minutes of training for each model": round(minutes, 4),
+        "epochs": arguments.epochs,
+        "shrink": study.shrink,
+        "sentences": arguments.sentences,
+        "device": arguments.device,
+        "workers and threads": [arguments.workers, arguments.threads],
+        "data": {str(path): _digest(path) for path in sources},
+        "text": [study.data.text, study.data.words_per_tree],
+        "sets": {name: evaluated.model_dump() for name, evaluated in study.sets.items()},
+        "machine": _machine(),
+    }
+
+
+def _write_models(study: Study, work: Work, files: Files, digests: dict[str, str]) -> None:
+    """Configurations of the models to be trained, and copies of the checkpoints."""
+    for name in study.trained:
+        work.write(files.config(name), to_toml(study.settings(name)))
+    for name, digest in digests.items():
+        work.write(files.config(name).with_suffix(".sha256"), digest + "\n")
+        files.checkpoint(name).parent.mkdir(exist_ok=True)
+        shutil.copyfile(ROOT / study.models[name].checkpoint, files.checkpoint(name))
+
+
+def _flags(arguments: argparse.Namespace, minutes: float) -> tuple[list[str], list[str]]:
+    """Of training, how long; of every command, on what."""
+    # Under a budget nothing else ends training, or the quickest models would get less of it.
+    length = ["--budget", f"{minutes:.4f}", "--epochs", "0"] if minutes else []
+    length += ["--epochs", f"{arguments.epochs:g}"] if arguments.epochs else []
+    return length, ["--device", arguments.device, "--threads", str(arguments.threads)]
+
+
+def _publish(tables: dict[str, dict[str, Any]], folder: Path, into: Path | None) -> None:
+    for name, table in tables.items():
+        text = markdown(table)
+        print(text)
+        with open_whole(folder / f"{name}.json") as file:
+            file.write(json.dumps(table, indent=1, ensure_ascii=False) + "\n")
+        with open_whole(folder / f"{name}.md") as file:
+            file.write(text)
+        if into:
+            into.write_text(page_with(into, name, text), "utf-8")
+    print(f"tables: as Markdown and JSON in {folder}", file=sys.stderr)
 
 
 def _length(arguments: argparse.Namespace, minutes: float) -> str:
@@ -150,9 +160,8 @@ def _method(arguments: argparse.Namespace, study: Study, length: str, table: Tab
     if ready:
         parts.append(f"{', '.join(ready)}: checkpoints as they are")
     if table.kind == "F1":
-        lists = (
-            f"{arguments.sentences} lists, evenly spread" if arguments.sentences else "all lists"
-        )
+        count = arguments.sentences
+        lists = f"{count} lists, evenly spread" if count else "all lists"
         parts.append(f"{lists}; weights of mixtures are cross-validated in {FOLDS} blocks")
     return "; ".join(parts) + f". parse-reranker {version('parse-reranker')}, {_machine()}."
 
@@ -161,7 +170,7 @@ def _machine() -> str:
     """What times depend on."""
     name = platform.processor() or platform.machine()
     try:
-        lines = Path("/proc/cpuinfo").read_text(encoding="utf-8").splitlines()
+        lines = Path("/proc/cpuinfo").read_text("utf-8").splitlines()
         name = next(line.split(":", 1)[1].strip() for line in lines if "model name" in line)
     except (OSError, StopIteration):
         pass
@@ -170,35 +179,26 @@ def _machine() -> str:
 
 def _command(arguments: argparse.Namespace) -> str:
     words = ["python eval/tables/make.py", str(arguments.study)]
-    for name in (
-        "budget",
-        "epochs",
-        "shrink",
-        "seeds",
-        "sentences",
-        "workers",
-        "threads",
-        "device",
-    ):
+    for name in RECORDED:
         if value := getattr(arguments, name):
             words.append(f"--{name} {value:g}" if isinstance(value, float) else f"--{name} {value}")
     return " ".join([*words, *(["--only", *arguments.only] if arguments.only else [])])
 
 
-def _checkpoints(study: Study) -> dict[str, str]:
-    """The models that are judged as they are, and their files' SHA-256.
+def _checkpoint_digests(study: Study) -> dict[str, str]:
+    """SHA-256 of the models that are judged as they are.
 
     Raises CheckpointError for a file that is no checkpoint, InputError for one that does not say
     how it was trained.
     """
-    found = {}
+    digests = {}
     for name, model in study.models.items():
         if model.checkpoint:
             checkpoint = load_checkpoint(ROOT / model.checkpoint)
             if not {"tokens", "minutes"} <= checkpoint.information.keys():
                 raise InputError(f"models.{name}: {model.checkpoint} does not say its training")
-            found[name] = checkpoint.sha256
-    return found
+            digests[name] = checkpoint.sha256
+    return digests
 
 
 def _digest(path: Path) -> str:
@@ -208,22 +208,16 @@ def _digest(path: Path) -> str:
 
 def _arguments(argv: Sequence[str] | None) -> argparse.Namespace:
     parser = argparse.ArgumentParser(
-        prog="make.py",
-        description=__doc__,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
+        prog="make.py", description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
-    parser.add_argument("study", type=Path, metavar="STUDY.toml")
-    parser.add_argument("--only", nargs="+", default=[], metavar="TABLE", help="some of its tables")
-    parser.add_argument(
-        "--data",
-        type=Path,
-        default=Path("../shared/data"),
-        metavar="FOLDER",
-        help="where the study's files are (default: %(default)s)",
-    )
-    parser.add_argument(
-        "--work", type=Path, metavar="FOLDER", help="keep every step here (default: runs/tables-*)"
-    )
+    add = parser.add_argument
+    add("study", type=Path, metavar="STUDY.toml")
+    add("--only", nargs="+", default=[], metavar="TABLE", help="some of its tables")
+    data = Path("../shared/data")
+    text = "where the study's files are (default: %(default)s)"
+    add("--data", type=Path, default=data, metavar="FOLDER", help=text)
+    text = "keep every step here (default: runs/tables-*)"
+    add("--work", type=Path, metavar="FOLDER", help=text)
     length = parser.add_mutually_exclusive_group()
     length.add_argument(
         "--budget",
@@ -248,12 +242,10 @@ def _arguments(argv: Sequence[str] | None) -> argparse.Namespace:
         ("threads", 1, "of each command (default: 1)"),
     )
     for name, default, text in counts:
-        kind = _number(int, 1)
-        parser.add_argument(f"--{name}", type=kind, default=default, metavar="N", help=text)
-    parser.add_argument("--device", default="cpu", metavar="cpu|cuda")
-    parser.add_argument(
-        "--into", type=Path, metavar="FILE.md", help="also put the tables between its markers"
-    )
+        add(f"--{name}", type=_number(int, 1), default=default, metavar="N", help=text)
+    add("--device", default="cpu", metavar="cpu|cuda")
+    text = "also put the tables between its markers"
+    add("--into", type=Path, metavar="FILE.md", help=text)
     return parser.parse_args(argv)
 
 

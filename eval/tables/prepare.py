@@ -1,10 +1,11 @@
-"""Data as a study needs them, in its work folder: trees a line, and lists in our own JSON."""
+"""The files of a run in its work folder, and the data written there in the forms `rerank` reads:
+one tree a line, and lists in our own JSON."""
 
 from __future__ import annotations
 
 import glob
 import json
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -23,68 +24,62 @@ LINE_END = "¶"
 
 
 @dataclass(frozen=True, slots=True)
-class Prepared:
-    """Files of a study in ``folder``."""
+class Files:
+    """Where everything is in a work folder."""
 
     folder: Path
 
-    @property
-    def train(self) -> Path:
-        return self.folder / "train.mrg"
+    def config(self, model: str) -> Path:
+        return self.folder / "configs" / f"{model}.toml"
 
-    @property
-    def dev(self) -> Path:
-        return self.folder / "dev.mrg"
+    def checkpoint(self, run: str) -> Path:
+        return self.folder / "models" / f"{run}.pt"
 
-    def text(self, name: str) -> Path:
-        """The trees of a set, each the only candidate of a list."""
-        return self.folder / f"{name}.text.jsonl"
+    def data(self, name: str) -> Path:
+        """``train.mrg`` and ``dev.mrg``; of each set ``SET.text.jsonl``, its trees, each the only
+        candidate of a list, ``SET.lists.jsonl`` and ``SET.gold.mrg``, the lists' gold trees."""
+        return self.folder / "data" / name
 
-    def lists(self, name: str) -> Path:
-        return self.folder / f"{name}.lists.jsonl"
-
-    def gold(self, name: str) -> Path:
-        """The lists' gold trees."""
-        return self.folder / f"{name}.gold.mrg"
+    def scored(self, run: str, name: str) -> Path:
+        """Scores of ``SET.text`` or ``SET.lists``."""
+        return self.folder / "scored" / f"{run}.{name}.jsonl"
 
 
 def source_files(study: Study, root: Path) -> list[Path]:
     """Every file the study reads. Raises InputError naming all that are missing."""
-    sets = study.sets.values()
     patterns = [*study.data.train, *study.data.dev]
-    for one in sets:
-        patterns += [*one.trees, *filter(None, (one.nbest, one.gold, one.tokens))]
-    missing = [pattern for pattern in dict.fromkeys(patterns) if not _found(root, pattern)]
-    if missing:
+    for evaluated in study.sets.values():
+        patterns += [*evaluated.trees, evaluated.nbest, evaluated.gold, evaluated.tokens]
+    paths = {pattern: _matching(root, [pattern]) for pattern in patterns if pattern}
+    if missing := [pattern for pattern, matching in paths.items() if not matching]:
         listed = "".join(f"\n  {root / pattern}" for pattern in missing)
         raise InputError(
             f"{study.path} needs data that are not here:{listed}\n"
             "Say where they are with --data FOLDER, or `make tables DATA=FOLDER`; where they come "
             "from: docs/results.md"
         )
-    return list(dict.fromkeys(path for pattern in patterns for path in _found(root, pattern)))
+    return list(dict.fromkeys(path for matching in paths.values() for path in matching))
 
 
-def prepare(study: Study, root: Path, folder: Path, sentences: int) -> Prepared:
+def prepare(study: Study, root: Path, files: Files, sentences: int) -> None:
     """Write what is not there yet; of the lists, ``sentences`` of each set, evenly spread (0: all).
 
     Raises InputError for files that cannot be used.
     """
-    folder.mkdir(parents=True, exist_ok=True)
-    prepared = Prepared(folder)
-    for path, patterns in ((prepared.train, study.data.train), (prepared.dev, study.data.dev)):
-        if not path.exists():
-            _write(path, (f"{tree}\n" for tree in _trees(study.data, root, patterns)))
-    for name, one in study.sets.items():
-        if not prepared.text(name).exists():
-            lines = (
-                json.dumps({"id": str(number), "candidates": [tree]}, ensure_ascii=False) + "\n"
-                for number, tree in enumerate(_trees(study.data, root, one.trees))
+    files.data("").mkdir(parents=True, exist_ok=True)
+    for name, patterns in (("train.mrg", study.data.train), ("dev.mrg", study.data.dev)):
+        if not files.data(name).exists():
+            _write(files.data(name), (f"{tree}\n" for tree in _trees(study.data, root, patterns)))
+    for name, evaluated in study.sets.items():
+        text = files.data(f"{name}.text.jsonl")
+        if not text.exists():
+            lists = (
+                {"id": str(number), "candidates": [tree]}
+                for number, tree in enumerate(_trees(study.data, root, evaluated.trees))
             )
-            _write(prepared.text(name), lines)
-        if one.nbest and not prepared.lists(name).exists():
-            _write_lists(prepared, name, one, study.data, root, sentences)
-    return prepared
+            _write(text, (json.dumps(each, ensure_ascii=False) + "\n" for each in lists))
+        if evaluated.nbest and not files.data(f"{name}.lists.jsonl").exists():
+            _write_lists(files, name, evaluated, study.data, root, sentences)
 
 
 def spread(count: int, wanted: int) -> list[int]:
@@ -98,18 +93,7 @@ def spread(count: int, wanted: int) -> list[int]:
     return [(2 * place + 1) * count // (2 * wanted) for place in range(wanted)]
 
 
-def word(text: str) -> str:
-    """A word of plain text as a tree holds it: vocabularies know lower case only, so capitals are
-    marked, and no two words become one.
-
-    >>> [word(one) for one in ("The", "WW2", "n't", "(")]
-    ['^the', '^w^w2', "n't", '-LRB-']
-    """
-    marked = "".join(f"^{one.lower()}" if one != one.lower() else one for one in text)
-    return marked.replace("(", "-LRB-").replace(")", "-RRB-")
-
-
-def text_trees(lines: Iterator[str], words_per_tree: int) -> Iterator[str]:
+def text_trees(lines: Iterable[str], words_per_tree: int) -> Iterator[str]:
     """Flat trees of whole lines, each of at least ``words_per_tree`` words but the last.
 
     Linearised they are the text: a line ends in ``¶``, a tree's last one in ``<eos>``, so there
@@ -117,7 +101,7 @@ def text_trees(lines: Iterator[str], words_per_tree: int) -> Iterator[str]:
     """
     words: list[str] = []
     for line in lines:
-        words += [*map(word, line.split()), LINE_END]
+        words += [*map(_word, line.split()), LINE_END]
         if len(words) > words_per_tree:
             yield _flat(words[:-1])
             words = []
@@ -134,12 +118,12 @@ def cleaned(tree: Tree) -> str:
 
 
 def _trees(data: Data, root: Path, patterns: Sequence[str]) -> Iterator[str]:
-    """The trees of the files, a line each."""
-    paths = [path for pattern in patterns for path in _found(root, pattern)]
+    """The trees of the files, without line ends."""
+    paths = _matching(root, patterns)
     if data.text:
         for path in paths:
             with open_text(path) as lines:
-                yield from text_trees(iter(lines), data.words_per_tree)
+                yield from text_trees(lines, data.words_per_tree)
         return
     for tree in read_treebank(paths):
         try:
@@ -149,28 +133,38 @@ def _trees(data: Data, root: Path, patterns: Sequence[str]) -> Iterator[str]:
 
 
 def _write_lists(
-    prepared: Prepared, name: str, one: EvaluationSet, data: Data, root: Path, sentences: int
+    files: Files, name: str, evaluated: EvaluationSet, data: Data, root: Path, sentences: int
 ) -> None:
-    gold = list(_trees(data, root, [one.gold] if one.gold else one.trees))
-    options = ReadOptions(tokens=root / one.tokens if one.tokens else None)
-    lists = list(read_nbest(root / one.nbest, options=options))
+    gold = list(_trees(data, root, [evaluated.gold] if evaluated.gold else evaluated.trees))
+    options = ReadOptions(tokens=root / evaluated.tokens if evaluated.tokens else None)
+    lists = list(read_nbest(root / evaluated.nbest, options=options))
     if len(lists) != len(gold):
-        raise InputError(f"{root / one.nbest}: {len(lists)} lists for {len(gold)} gold trees")
+        raise InputError(f"{root / evaluated.nbest}: {len(lists)} lists for {len(gold)} gold trees")
     chosen = spread(len(lists), sentences)
-    _write(prepared.gold(name), (f"{gold[place]}\n" for place in chosen))
-    # Last, because that it is there says that both are.
-    _write(prepared.lists(name), (list_text(lists[place], place, "jsonl") for place in chosen))
+    _write(files.data(f"{name}.gold.mrg"), (f"{gold[place]}\n" for place in chosen))
+    # Last, because its presence means that both files are complete.
+    texts = (list_text(lists[place], place, "jsonl") for place in chosen)
+    _write(files.data(f"{name}.lists.jsonl"), texts)
 
 
-def _write(path: Path, lines: Iterator[str]) -> None:
+def _write(path: Path, lines: Iterable[str]) -> None:
     with open_whole(path) as file:
         for line in lines:
             file.write(line)
 
 
+def _word(text: str) -> str:
+    """A word of plain text as a tree holds it: vocabularies know lower case only, so capitals are
+    marked (``The`` is ``^the``), and no two words become one."""
+    marked = "".join(
+        f"^{letter.lower()}" if letter != letter.lower() else letter for letter in text
+    )
+    return marked.replace("(", "-LRB-").replace(")", "-RRB-")
+
+
 def _flat(words: Sequence[str]) -> str:
-    return f"(TOP {' '.join(f'(W {one})' for one in words)})"
+    return f"(TOP {' '.join(f'(W {word})' for word in words)})"
 
 
-def _found(root: Path, pattern: str) -> list[Path]:
-    return [Path(one) for one in sorted(glob.glob(str(root / pattern)))]
+def _matching(root: Path, patterns: Iterable[str]) -> list[Path]:
+    return [Path(path) for each in patterns for path in sorted(glob.glob(str(root / each)))]

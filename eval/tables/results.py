@@ -1,67 +1,151 @@
-"""A table's figures, all of them, as plain data: what its JSON holds and its Markdown shows."""
+"""From scored files to a table's figures, as plain data: what its JSON and its Markdown show.
+
+Every model is scored once; ensembles, weights and tests are arithmetic on those scores.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass, replace
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
-from figures import (
-    FOLDS,
-    Choice,
-    Lists,
-    choice,
-    comparison,
-    f1_figures,
-    perplexity,
-    token_log_probabilities,
-)
-from prepare import Prepared
-from steps import checkpoint_path, lists_path, text_path
+import numpy as np
+from numpy.typing import NDArray
+from prepare import Files
 from study import Row, Study, Table
 from work import Work
 
-from reranker.checkpoints.checkpoint import load_checkpoint
+from reranker.checkpoints.checkpoint import Checkpoint, load_checkpoint
 from reranker.checkpoints.vocabulary import Vocabulary
+from reranker.errors import InputError
 from reranker.evaluation.brackets import corpus_f1
+from reranker.evaluation.significance import compare
+from reranker.files.text import open_text
+from reranker.ranking import Weighing
+from reranker.tuning.choosing import cross_validated
+from reranker.tuning.lists import ScoredLists, read_scored
+from reranker.tuning.search import tune
+
+FOLDS = 10
+Counts = NDArray[np.int64]  # [S, 3] matched, gold and test brackets of each sentence
+Choices = dict[tuple[str, str], list[dict[str, Counts]]]  # by row and set, of each part of the row
+
+
+def token_log_probabilities(path: Path) -> NDArray[np.float64]:
+    """[tokens] in nats, of every tree in the output of ``--output ranked --token-scores``."""
+    values: list[float] = []
+    with open_text(path) as lines:
+        for number, line in enumerate(lines, 1):
+            ranking = json.loads(line)["ranking"]
+            if not ranking:
+                raise InputError(f"{path}:{number}: the tree was not scored")
+            values += [value for _, value in ranking[0]["token_scores"]]
+    return np.array(values)
+
+
+def perplexity(members: Sequence[NDArray[np.float64]]) -> float:
+    """Per token, ``<eos>`` counted, of the average of the members' probabilities."""
+    averaged = np.logaddexp.reduce(np.stack(members), axis=0) - np.log(len(members))
+    return float(np.exp(-averaged.mean()))
+
+
+class Lists:
+    """The n-best lists of a set, scored by many models."""
+
+    def __init__(self, paths: Mapping[str, Path], gold: Path, gold_tags: bool) -> None:
+        """``paths`` are the scored files by model."""
+        self._columns = {name: column for column, name in enumerate(paths)}
+        with open_text(gold) as lines:
+            self.all = read_scored(_merged(list(paths.values())), lines, gold_tags)
+
+    def of(self, names: Sequence[str]) -> ScoredLists:
+        """As these models alone score them, each with its share of the mean log-probability.
+
+        A sum of many would choose the same alone, but mix well only under weights so small that
+        tuning, which looks at a tenth of all weights together, passes them by.
+        """
+        columns = [self._columns[name] for name in names]
+        return replace(self.all, members=self.all.members[:, :, columns] / len(columns))
+
+    def random_f1(self) -> float:
+        """F1 of the expected brackets if all different candidates are equally likely."""
+        chances = self.all.is_candidate / self.all.is_candidate.sum(1, keepdims=True)
+        matched, gold, test = (self.all.counts * chances[:, :, None]).sum((0, 1)).tolist()
+        return float(200 * matched / (gold + test)) if gold + test else 0.0
+
+
+def _merged(paths: Sequence[Path]) -> Iterator[str]:
+    """Ranked output of an ensemble, from that of each member separately.
+
+    Raises InputError where files are not of the same candidates.
+    """
+    files = [path.read_text("utf-8", errors="surrogateescape").splitlines() for path in paths]
+    if len({len(lines) for lines in files}) > 1:
+        raise InputError(f"{paths[0].parent}: scored files of different lengths")
+    for number, lines in enumerate(zip(*files, strict=True), 1):
+        rankings = [json.loads(line)["ranking"] for line in lines]
+        scores = [{each["index"]: each["nll"] for each in ranking} for ranking in rankings]
+        if any(each.keys() != scores[0].keys() for each in scores):
+            raise InputError(f"{paths[0].parent}: line {number}: other candidates are scored")
+        for each in rankings[0]:
+            each["member_nll"] = [member[each["index"]] for member in scores]
+        yield json.dumps({"ranking": rankings[0]})
+
+
+def choice(lists: ScoredLists, tuned_on: ScoredLists | None) -> dict[str, Counts]:
+    """What models choose ``alone`` and, if the parser gave scores, ``mixed`` with those, under a
+    weight that is tuned on ``tuned_on`` or, without it, cross-validated in ``FOLDS`` blocks of
+    neighbouring sentences."""
+    alone = {"alone": lists.chosen(Weighing())}
+    if not lists.has_parser_scores:
+        return alone
+    if tuned_on is None:
+        return {**alone, "mixed": cross_validated(lists, False, False, FOLDS)}
+    return {**alone, "mixed": lists.chosen(tune(tuned_on, False, False))}
+
+
+def f1_figures(chosen: Counts, parser: Counts, oracle: Counts) -> dict[str, Any]:
+    """F1 of all and of both halves, and the share of the gap from parser to oracle that it closes;
+    percent."""
+    half = (len(chosen) + 1) // 2
+    f1, low, high = (corpus_f1(counts) for counts in (chosen, parser, oracle))
+    return {
+        "f1": f1,
+        "halves": [corpus_f1(part) for part in (chosen[:half], chosen[half:])],
+        "gap_closed": 100 * (f1 - low) / (high - low) if high > low else None,
+    }
 
 
 @dataclass(frozen=True, slots=True)
 class Run:
-    """A trained model."""
+    """What a table says of a model."""
 
-    name: str
     sha256: str
     parameters: int
     tokens: int  # that it was trained on
-    minutes: float  # that it was trained for
+    minutes: float
+    vocabulary: str  # its letter
 
 
 class Results:
     """Figures of what is in the work folder."""
 
-    def __init__(self, study: Study, work: Work, prepared: Prepared) -> None:
-        self.study, self.work, self.prepared = study, work, prepared
+    def __init__(self, study: Study, work: Work, files: Files) -> None:
+        self.study, self.work, self.files = study, work, files
         self.runs: dict[str, Run] = {}
+        self.lists: dict[str, Lists] = {}
         self._letters: dict[Vocabulary, str] = {}
-        self._vocabulary_of: dict[str, str] = {}
         for name in study.all_runs():
-            if not any(failed.split(":")[0] == name for failed in work.failures):
-                checkpoint = load_checkpoint(checkpoint_path(work.folder, name))
-                letter = chr(ord("A") + len(self._letters))
-                letter = self._letters.setdefault(checkpoint.vocabulary, letter)
-                self._vocabulary_of[name] = letter
-                told = checkpoint.information
-                self.runs[name] = Run(
-                    name,
-                    checkpoint.sha256,
-                    sum(one.numel() for one in checkpoint.model.parameters()),
-                    int(told["tokens"]),
-                    float(told["minutes"]),
-                )
-        self._lists: dict[str, Lists] = {}
+            if name not in work.failures:
+                self.runs[name] = self._run(load_checkpoint(files.checkpoint(name)))
+        for name, evaluated in study.sets.items():
+            paths = {run: files.scored(run, f"{name}.lists") for run in self.runs}
+            if paths := {run: path for run, path in paths.items() if path.exists()}:
+                gold = files.data(f"{name}.gold.mrg")
+                self.lists[name] = Lists(paths, gold, evaluated.gold_tags)
 
     def table(self, table: Table) -> dict[str, Any]:
         """Everything about a table."""
@@ -69,130 +153,116 @@ class Results:
             (row.name, name): self._choices(row, name)
             for row in table.rows
             for name in table.sets
-            if table.kind == "F1" and self._is_whole(row)
+            if table.kind == "F1" and not self._failed(row)
         }
         rows = [self._row(row, table, choices) for row in table.rows]
         letters = {letter for row in rows for letter in row.get("vocabularies", ())}
+        digests = {letter: vocabulary.digest for vocabulary, letter in self._letters.items()}
         return {
             "title": table.title,
             "kind": table.kind,
-            "vocabularies": {
-                letter: one.digest for one, letter in self._letters.items() if letter in letters
-            },
+            "vocabularies": {name: digest for name, digest in digests.items() if name in letters},
             "reference": table.reference,
             "sets": {name: self._set(name, table) for name in table.sets},
             "rows": rows,
         }
 
-    def _set(self, name: str, table: Table) -> dict[str, Any]:
-        found: dict[str, Any] = {"name": self.study.sets[name].name}
-        if table.kind == "F1" and self._scored_files(name):
-            lists = self._scored(name)
-            found |= {
-                "sentences": len(lists),
-                "parser": corpus_f1(lists.parser()),
-                "oracle": corpus_f1(lists.oracle()),
-                "random": lists.random_f1(),
-            }
-        return found
+    def _run(self, checkpoint: Checkpoint) -> Run:
+        letter = chr(ord("A") + len(self._letters))
+        return Run(
+            checkpoint.sha256,
+            sum(parameter.numel() for parameter in checkpoint.model.parameters()),
+            int(checkpoint.information["tokens"]),
+            round(float(checkpoint.information["minutes"]), 2),
+            self._letters.setdefault(checkpoint.vocabulary, letter),
+        )
 
-    def _row(
-        self, row: Row, table: Table, choices: dict[tuple[str, str], list[Choice]]
-    ) -> dict[str, Any]:
+    def _set(self, name: str, table: Table) -> dict[str, Any]:
+        figures: dict[str, Any] = {"name": self.study.sets[name].name}
+        if table.kind == "F1" and name in self.lists:
+            lists = self.lists[name]
+            figures["sentences"] = len(lists.all)
+            figures["parser"] = corpus_f1(lists.all.parsers_first())
+            figures["oracle"] = corpus_f1(lists.all.oracle())
+            figures["random"] = lists.random_f1()
+        return figures
+
+    def _row(self, row: Row, table: Table, choices: Choices) -> dict[str, Any]:
         members = self.study.members(row)
-        found: dict[str, Any] = {"name": row.name, "printed": row.printed, "runs": members}
-        if not self._is_whole(row):
-            failures = self.work.failures.items()
-            return {**found, "failed": [f"{n}: {why}" for n, why in failures if _of(n, members)]}
+        named = {"name": row.name, "printed": row.printed, "runs": members}
+        if failed := self._failed(row):
+            return {**named, "failed": failed}
         runs = [self.runs[name] for name in members]
-        parts = self._parts(row)
+        commands = [self.work.record(name)["command"] for name in members]
         return {
-            **found,
+            **named,
             "ensemble": row.ensemble,
-            "vocabularies": sorted({self._vocabulary_of[name] for name in members}),
+            "vocabularies": sorted({run.vocabulary for run in runs}),
             "parameters": sum(run.parameters for run in (runs if row.ensemble else runs[:1])),
             "trained_tokens": [run.tokens for run in runs],
-            "trained_minutes": [round(run.minutes, 2) for run in runs],
-            "commands": [one for name in members if (one := self.work.command(name))],
-            "signature": self._signature(runs, table, row.ensemble),
+            "trained_minutes": [run.minutes for run in runs],
+            "commands": [command for command in commands if command],
+            "signature": self._signature(row, table),
             "sets": {
                 name: {
-                    "perplexity": [self._perplexity(name, part) for part in parts],
+                    "perplexity": [self._perplexity(name, part) for part in self._parts(row)],
                     **(self._f1(row, name, table, choices) if table.kind == "F1" else {}),
                 }
                 for name in table.sets
             },
         }
 
-    def _f1(
-        self, row: Row, name: str, table: Table, choices: dict[tuple[str, str], list[Choice]]
-    ) -> dict[str, Any]:
-        lists = self._scored(name)
-        parser, oracle = lists.parser(), lists.oracle()
-        own = choices[row.name, name]
-        reference = choices.get((table.reference, name))
-        seconds = [
-            sum(self.work.seconds(f"{run}:{name}") for run in part) for part in self._parts(row)
-        ]
-        found: dict[str, Any] = {"seconds": [round(one, 1) for one in seconds]}
+    def _f1(self, row: Row, name: str, table: Table, choices: Choices) -> dict[str, Any]:
+        lists = self.lists[name].all
+        parser, oracle = lists.parsers_first(), lists.oracle()
+        reference = choices.get((table.reference, name)) if row.name != table.reference else None
+        timed = [[self.work.record(f"{run}:{name}") for run in part] for part in self._parts(row)]
+        figures: dict[str, Any] = {
+            "seconds": [round(sum(step["seconds"] for step in part), 1) for part in timed]
+        }
         for kind in ("alone", "mixed"):
-            counts = [one for one in (getattr(each, kind) for each in own) if one is not None]
-            found[kind] = [f1_figures(one, parser, oracle) for one in counts]
-            if counts:
-                found[f"{kind}_against_parser"] = comparison(parser, counts[0])
-            against = getattr(reference[0], kind) if reference else None
-            if counts and against is not None and row.name != table.reference:
-                found[f"{kind}_against_reference"] = comparison(against, counts[0])
-        return found
+            chosen = [each[kind] for each in choices[row.name, name] if kind in each]
+            figures[kind] = [f1_figures(counts, parser, oracle) for counts in chosen]
+            if chosen:
+                figures[f"{kind}_against_parser"] = asdict(compare(parser, chosen[0]))
+            if chosen and reference and kind in reference[0]:
+                test = asdict(compare(reference[0][kind], chosen[0]))
+                figures[f"{kind}_against_reference"] = test
+        return figures
 
-    def _choices(self, row: Row, name: str) -> list[Choice]:
-        source = self.study.sets[name].weight_from
+    def _choices(self, row: Row, name: str) -> list[dict[str, Counts]]:
+        tuned_on = self.lists.get(self.study.sets[name].weight_from)
         return [
-            choice(self._scored(name).of(part), self._scored(source).of(part) if source else None)
+            choice(self.lists[name].of(part), tuned_on.of(part) if tuned_on else None)
             for part in self._parts(row)
         ]
 
     def _parts(self, row: Row) -> list[list[str]]:
         """The runs whose figures a row shows: those of each seed, or all together."""
         members = self.study.members(row)
-        return [members] if row.ensemble else [[name] for name in members]
+        return [members] if row.ensemble else [[run] for run in members]
 
     def _perplexity(self, name: str, part: Sequence[str]) -> float | None:
         """None if the models have not all the same vocabulary and direction."""
-        if len({self._vocabulary_of[run] for run in part}) > 1:
+        if len({self.runs[run].vocabulary for run in part}) > 1:
             return None
-        paths = [text_path(self.work.folder, run, name) for run in part]
+        paths = [self.files.scored(run, f"{name}.text") for run in part]
         return perplexity([token_log_probabilities(path) for path in paths])
 
-    def _scored_files(self, name: str) -> dict[str, Path]:
-        """The set's lists as each model scored them, without those that failed."""
-        paths = {run: lists_path(self.work.folder, run, name) for run in self.runs}
-        return {run: path for run, path in paths.items() if path.exists()}
+    def _failed(self, row: Row) -> list[str]:
+        """Why runs of the row failed."""
+        failures = self.work.failures
+        return [failures[run] for run in self.study.members(row) if run in failures]
 
-    def _scored(self, name: str) -> Lists:
-        if name not in self._lists:
-            gold_tags = self.study.sets[name].gold_tags
-            files = self._scored_files(name)
-            self._lists[name] = Lists(files, self.prepared.gold(name), gold_tags)
-        return self._lists[name]
-
-    def _is_whole(self, row: Row) -> bool:
+    def _signature(self, row: Row, table: Table) -> str:
         members = self.study.members(row)
-        return not any(_of(failed, members) for failed in self.work.failures)
-
-    def _signature(self, runs: Sequence[Run], table: Table, ensemble: bool) -> str:
-        models = ",".join(f"{run.name}:{run.sha256[:8]}" for run in runs)
+        models = ",".join(f"{name}:{self.runs[name].sha256[:8]}" for name in members)
         parts = [f"version={version('parse-reranker')}", f"models={models}"]
         if table.kind == "F1":
-            one = self.study.sets[table.sets[0]]
-            tags = "gold" if one.gold_tags else "parser"
-            weight = f"tuned-on-{one.weight_from}" if one.weight_from else f"{FOLDS}-fold"
+            first = self.study.sets[table.sets[0]]
+            tags = "gold" if first.gold_tags else "parser"
+            weight = f"tuned-on-{first.weight_from}" if first.weight_from else f"{FOLDS}-fold"
             parts += ["combine=mean-log", f"lm-weight=1|{weight}", "evalb=COLLINS", f"tags={tags}"]
-        elif ensemble:
+        elif row.ensemble:
             parts.append("combine=average")
         return " ".join(parts)
-
-
-def _of(step: str, runs: Sequence[str]) -> bool:
-    """Whether a step is one of these runs'."""
-    return step.split(":")[0] in runs

@@ -1,7 +1,6 @@
-"""What a study's TOML says: data, models, and the tables that compare them.
+"""A study's TOML: data, models, and the tables that compare them (docs/results.md describes it).
 
-docs/results.md describes the file. Reading checks everything that can be known before hours of
-training: names, configurations and sizes.
+Reading checks names, configurations and sizes: all that can be known before hours of training.
 """
 
 from __future__ import annotations
@@ -9,248 +8,231 @@ from __future__ import annotations
 import json
 import tomllib
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import MISSING, dataclass, fields, replace
+from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any, Literal, TypeVar, get_args
+from typing import Annotated, Any, Literal, Self
+
+from pydantic import BaseModel, ConfigDict, Field, PositiveInt, ValidationError, model_validator
 
 from reranker.errors import InputError
 from reranker.training.config import TrainingConfig
 
-Kind = Literal["F1", "perplexity"]
 ROOT = Path(__file__).resolve().parents[2]
 CONFIGS = ROOT / "models" / "configs"
-T = TypeVar("T")
+DEFAULT_SIZES = {"embedding_size": 280, "hidden_sizes": [960, 960, 620]}
 
 
-@dataclass(frozen=True, slots=True)
-class Data:
-    """What models learn from and are selected on; patterns of files, seen from ``--data``."""
+class _Settings(BaseModel):
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+
+class Data(_Settings):
+    """What models learn from and are selected on; file patterns, relative to ``--data``."""
 
     train: list[str]
     dev: list[str]
-    text: bool = False  # words, a sentence a line, in place of trees
-    words_per_tree: int = 2_000  # of a text: those that are read from one start state
+    text: bool = False  # words, one sentence a line, instead of trees
+    words_per_tree: int = 2_000  # of a text: words read from one start state
 
 
-@dataclass(frozen=True, slots=True)
-class EvaluationSet:
+class EvaluationSet(_Settings):
     """What models are judged on: perplexity of ``trees``, F1 of what they choose of ``nbest``."""
 
     name: str
     trees: list[str]
     nbest: str = ""
-    gold: str = ""  # if not ``trees``, which then may be more than the lists are of
+    gold: str = ""  # of the lists, if not ``trees``
     tokens: str = ""  # the sentences, for candidates that hide words
     gold_tags: bool = False
-    weight_from: str = ""  # a set to choose the weight of the mixture on; none: cross-validate
+    weight_from: str = ""  # the set that tunes the mixture's weight; without it, cross-validation
 
 
-@dataclass(frozen=True, slots=True)
-class Model:
-    """A configuration of ``models/configs``, with changes, trained with seeds 1 to ``seeds``; or a
-    ``checkpoint``, a file seen from the repository's root, that is judged as it is."""
+class Model(_Settings):
+    """A file of ``models/configs``, with changes, trained with seeds 1 to ``seeds``; or a
+    ``checkpoint``, relative to the repository's root, judged as it is."""
 
     config: str = ""
-    seeds: int = 1
-    model: dict[str, Any] | None = None
-    training: dict[str, Any] | None = None
-    start_from: str = ""  # another model, whose run with the same seed this one goes on from
+    seeds: PositiveInt = 1
+    model: dict[str, Any] = {}
+    training: dict[str, Any] = {}
+    start_from: str = ""  # another model, whose run with the same seed this one continues
     checkpoint: str = ""
 
+    @model_validator(mode="after")
+    def _has_one_source(self) -> Self:
+        if self.checkpoint and self.model_dump(exclude_defaults=True).keys() != {"checkpoint"}:
+            raise ValueError("a checkpoint has no other settings")
+        if not self.checkpoint and not self.config:
+            raise ValueError("config is missing")
+        return self
 
-@dataclass(frozen=True, slots=True)
-class Row:
-    """One model, every seed by itself and their mean shown, or an ensemble of several's seeds."""
+
+class Row(_Settings):
+    """One model, all its seeds separately, or an ensemble of several models' seeds."""
 
     name: str
-    models: list[str]
+    models: Annotated[list[str], Field(min_length=1)]
     ensemble: bool = False
     seeds: int = 0  # of each model in an ensemble; 0 is all
     printed: str = ""  # the figure in the paper
 
+    @model_validator(mode="after")
+    def _is_one_model_or_an_ensemble(self) -> Self:
+        if not self.ensemble and len(self.models) != 1:
+            raise ValueError("several models need ensemble = true")
+        return self
 
-@dataclass(frozen=True, slots=True)
-class Table:
+
+class Table(_Settings):
     title: str
-    kind: Kind
-    sets: list[str]
-    rows: list[Row]
-    reference: str = ""  # the row that the others' F1 is compared with, beside the parser's
+    kind: Literal["F1", "perplexity"]
+    sets: Annotated[list[str], Field(min_length=1)]
+    rows: Annotated[list[Row], Field(min_length=1)]
+    reference: str = ""  # the row whose F1 the other rows are tested against, besides the parser's
+
+    @model_validator(mode="after")
+    def _has_its_reference(self) -> Self:
+        if self.reference and self.reference not in [row.name for row in self.rows]:
+            raise ValueError(f"there is no row {self.reference!r}")
+        return self
 
 
-@dataclass(frozen=True, slots=True)
-class Study:
+class Study(_Settings):
     """A study's file, with sizes divided by ``shrink``."""
 
     path: Path
     data: Data
-    sets: Mapping[str, EvaluationSet]
-    models: Mapping[str, Model]
-    tables: Mapping[str, Table]
-    training: Mapping[str, Any]
-    shrink: int
+    sets: dict[str, EvaluationSet]
+    models: dict[str, Model]
+    tables: dict[str, Table]
+    training: dict[str, Any] = {}
+    shrink: PositiveInt = 1
 
     @classmethod
     def read(cls, path: Path, only: Sequence[str] = (), shrink: int = 0, seeds: int = 0) -> Study:
-        """The study, or what of it the tables named ``only`` need; ``shrink`` and ``seeds``, unless
-        0, replace what it says. Raises InputError naming file and setting."""
+        """The study, or the part that the tables named ``only`` need; ``shrink`` and ``seeds``,
+        unless 0, override the file. Raises InputError naming file and setting."""
         try:
-            given = tomllib.loads(path.read_text(encoding="utf-8"))
+            content = tomllib.loads(path.read_text("utf-8"))
+            study = cls.model_validate({**content, "path": path})._restricted(only, shrink, seeds)
+            study._check()
         except OSError as error:
             raise InputError(f"{path}: cannot be read: {error.strerror}") from error
-        except ValueError as error:
-            raise InputError(f"{path}: {error}") from error
-        try:
-            study = cls(
-                path,
-                _made(Data, given["data"], "data"),
-                {n: _made(EvaluationSet, one, n) for n, one in given["sets"].items()},
-                {n: _made(Model, one, n) for n, one in given["models"].items()},
-                {n: _table(n, one) for n, one in given["tables"].items()},
-                given.get("training", {}),
-                shrink or given.get("shrink", 1),
-            )
-            study = study._with_seeds(seeds)._only(only)
-            study._check()
+        except ValidationError as error:
+            places = [(".".join(map(str, each["loc"])), each["msg"]) for each in error.errors()]
+            problems = [f"{place}: {text.removeprefix('Value error, ')}" for place, text in places]
+            raise InputError(f"{path}: {'; '.join(problems)}") from error
         except KeyError as error:
             raise InputError(f"{path}: there is no {error}") from error
-        except (ValueError, TypeError, AttributeError) as error:
+        except (ValueError, TypeError) as error:
             raise InputError(f"{path}: {error}") from error
         return study
 
     def settings(self, name: str) -> dict[str, dict[str, Any]]:
         """The ``[model]`` and ``[training]`` tables that the model is trained with."""
-        own = self.models[name]
-        file = CONFIGS / own.config
+        changes = self.models[name]
+        file = CONFIGS / changes.config
         if not file.is_file():
-            raise ValueError(f"models.{name}: no {own.config} in {CONFIGS}")
-        given = tomllib.loads(file.read_text(encoding="utf-8"))
-        model = {**given.get("model", {}), **(own.model or {})}
-        defaults = {"embedding_size": 280, "hidden_sizes": [960, 960, 620]}
-        for size, default in defaults.items():
+            raise ValueError(f"models.{name}: no {changes.config} in {CONFIGS}")
+        base = tomllib.loads(file.read_text("utf-8"))
+        model = {**base.get("model", {}), **changes.model}
+        for size, default in DEFAULT_SIZES.items():
             if "architecture" not in model or size in model:
-                model[size] = _divided(model.get(size, default), self.shrink, f"{name}: {size}")
-        training = {**given.get("training", {}), **self.training, **(own.training or {})}
+                model[size] = self._divided(model.get(size, default), f"{name}: {size}")
+        training = {**base.get("training", {}), **self.training, **changes.training}
         return {"model": model, "training": training}
 
     def runs(self, name: str) -> list[str]:
-        """The names of a model's runs, one for each seed; a checkpoint's is its own."""
+        """The names of a model's runs, one for each seed; a checkpoint has one of its own name."""
         model = self.models[name]
-        if model.checkpoint:
-            return [name]
-        return [f"{name}-{seed}" for seed in range(1, model.seeds + 1)]
+        seeds = range(1, model.seeds + 1)
+        return [name] if model.checkpoint else [f"{name}-{seed}" for seed in seeds]
+
+    def all_runs(self) -> list[str]:
+        return [run for name in self.models for run in self.runs(name)]
 
     @property
     def trained(self) -> list[str]:
-        """The names of the models that are to be trained."""
+        """The names of the models to be trained."""
         return [name for name, model in self.models.items() if not model.checkpoint]
 
     def members(self, row: Row) -> list[str]:
         """The runs of a row."""
         return [run for name in row.models for run in self.runs(name)[: row.seeds or None]]
 
-    def all_runs(self) -> list[str]:
-        return [run for name in self.models for run in self.runs(name)]
-
-    def _with_seeds(self, seeds: int) -> Study:
-        models = {
-            name: one if one.checkpoint else replace(one, seeds=seeds or one.seeds)
-            for name, one in self.models.items()
-        }
-        return replace(self, models=models)
-
-    def _only(self, names: Sequence[str]) -> Study:
-        """Without what the other tables alone need."""
-        tables = {name: self.tables[name] for name in names} if names else self.tables
-        wanted = {model for table in tables.values() for row in table.rows for model in row.models}
-        for name in list(wanted):
-            chain = {name}
-            while name := self.models[name].start_from:
-                if name in chain:
-                    raise ValueError(f"models.{name}: start_from leads back to it")
-                chain.add(name)
-            wanted |= chain
+    def _restricted(self, only: Sequence[str], shrink: int, seeds: int) -> Study:
+        """Without what the other tables alone need; with other sizes and seeds."""
+        tables = {name: self.tables[name] for name in only} if only else self.tables
+        rows = [row for table in tables.values() for row in table.rows]
+        models = {name for row in rows for shown in row.models for name in self._lineage(shown)}
         sets = {name for table in tables.values() for name in table.sets}
         sets |= {self.sets[name].weight_from for name in sets} - {""}
-        return replace(
-            self,
-            tables=tables,
-            models={name: one for name, one in self.models.items() if name in wanted},
-            sets={name: one for name, one in self.sets.items() if name in sets},
+        changes = {"seeds": seeds} if seeds else {}
+        return self.model_copy(
+            update={
+                "tables": tables,
+                "sets": {name: self.sets[name] for name in self.sets if name in sets},
+                "models": {
+                    name: model if model.checkpoint else model.model_copy(update=changes)
+                    for name, model in self.models.items()
+                    if name in models
+                },
+                "shrink": shrink or self.shrink,
+            }
         )
+
+    def _lineage(self, name: str) -> list[str]:
+        """The model, the one it starts from, the one that starts from, and so on."""
+        lineage = [name]
+        while start := self.models[lineage[-1]].start_from:
+            if start in lineage:
+                raise ValueError(f"models.{name}: start_from leads back to it")
+            lineage.append(start)
+        return lineage
 
     def _check(self) -> None:
         for name, model in self.models.items():
-            if model.checkpoint:
-                if model != Model(checkpoint=model.checkpoint):
-                    raise ValueError(f"models.{name}: a checkpoint has no other settings")
-                if not (ROOT / model.checkpoint).is_file():
-                    raise ValueError(f"models.{name}: no {model.checkpoint} in {ROOT}")
-                continue
-            if not model.config:
-                raise ValueError(f"models.{name}: config is missing")
-            if not isinstance(model.seeds, int) or model.seeds < 1:
-                raise ValueError(f"models.{name}: seeds is {model.seeds!r}, not a number from 1")
-            if model.start_from and self.models[model.start_from].checkpoint:
-                raise ValueError(f"models.{name}: start_from is trained here; that is a checkpoint")
-            if model.start_from and self.models[model.start_from].seeds < model.seeds:
-                raise ValueError(f"models.{name}: {model.start_from} has fewer seeds to start from")
-            tables = self.settings(name)
-            settings = TrainingConfig(**tables["training"], model=tables["model"])
             try:
-                settings.check()
+                self._check_model(name, model)
             except (TypeError, ValueError) as error:
-                raise ValueError(f"models.{name}: {error}") from error
-        runs = Counter(self.all_runs())
-        for run in runs:
-            if runs[run] > 1:
-                raise ValueError(f"models.{run} is also the name of another model's run")
-        for name, one in self.sets.items():
-            if one.weight_from and not self.sets[one.weight_from].nbest:
+                text = str(error).removeprefix(f"models.{name}: ")
+                raise ValueError(f"models.{name}: {text}") from error
+        run, count = Counter(self.all_runs()).most_common(1)[0]
+        if count > 1:
+            raise ValueError(f"models.{run} is also the name of another model's run")
+        for name, evaluated in self.sets.items():
+            if evaluated.weight_from and not self.sets[evaluated.weight_from].nbest:
                 raise ValueError(f"sets.{name}: weight_from needs a set with nbest")
         for name, table in self.tables.items():
-            if table.kind not in get_args(Kind):
-                raise ValueError(f"tables.{name}: kind is {table.kind!r}, not F1 or perplexity")
-            if table.kind == "F1" and not all(self.sets[one].nbest for one in table.sets):
+            if table.kind == "F1" and not all(self.sets[listed].nbest for listed in table.sets):
                 raise ValueError(f"tables.{name}: F1 needs sets with nbest")
-            if table.reference and table.reference not in [row.name for row in table.rows]:
-                raise ValueError(f"tables.{name}: there is no row {table.reference!r}")
-            if not table.rows or not table.sets:
-                raise ValueError(f"tables.{name}: no {'sets' if table.rows else 'rows'}")
-            for row in table.rows:
-                if not row.models or (not row.ensemble and len(row.models) != 1):
-                    raise ValueError(f"tables.{name}: {row.name!r} is one model, or an ensemble")
+
+    def _check_model(self, name: str, model: Model) -> None:
+        if model.checkpoint:
+            if not (ROOT / model.checkpoint).is_file():
+                raise ValueError(f"no {model.checkpoint} in {ROOT}")
+            return
+        if start := self.models.get(model.start_from):
+            if start.checkpoint:
+                raise ValueError("start_from needs a model trained here, not a checkpoint")
+            if start.seeds < model.seeds:
+                raise ValueError(f"{model.start_from} has fewer seeds to start from")
+        settings = self.settings(name)
+        TrainingConfig(**settings["training"], model=settings["model"]).check()
+
+    def _divided(self, size: int | list[int], where: str) -> int | list[int]:
+        """Exactly, so that what has to be a multiple of something else remains one."""
+        if isinstance(size, list):
+            return [self._divided(each, where) for each in size]  # type: ignore[misc]
+        if size % self.shrink:
+            raise ValueError(f"{where} {size} cannot be divided by {self.shrink} (shrink)")
+        return size // self.shrink
 
 
 def to_toml(tables: Mapping[str, Mapping[str, Any]]) -> str:
     """Tables of plain values; JSON's notation of those is TOML's too."""
     lines: list[str] = []
     for name, table in tables.items():
-        lines += [f"[{name}]", *(f"{key} = {json.dumps(one)}" for key, one in table.items()), ""]
+        lines += [f"[{name}]", *(f"{key} = {json.dumps(value)}" for key, value in table.items())]
+        lines.append("")
     return "\n".join(lines)
-
-
-def _table(name: str, given: dict[str, Any]) -> Table:
-    rows = [_made(Row, one, f"tables.{name}: a row") for one in given.get("rows", ())]
-    return _made(Table, {**given, "rows": rows}, f"tables.{name}")
-
-
-def _made(kind: type[T], given: dict[str, Any], where: str) -> T:
-    known = {one.name: one for one in fields(kind)}  # type: ignore[arg-type]
-    for key in given:
-        if key not in known:
-            raise ValueError(f"{where}: {key!r} is no setting")
-    for key, one in known.items():
-        if key not in given and one.default is MISSING:
-            raise ValueError(f"{where}: {key} is missing")
-    return kind(**given)
-
-
-def _divided(size: int | Iterable[int], shrink: int, where: str) -> int | list[int]:
-    """Exactly, so that what has to be a multiple of something else remains one."""
-    if not isinstance(size, int):
-        return [_divided(one, shrink, where) for one in size]  # type: ignore[misc]
-    if shrink < 1 or size % shrink:
-        raise ValueError(f"{where} {size} cannot be divided by {shrink}, as shrink asks")
-    return size // shrink

@@ -10,12 +10,13 @@ import numpy as np
 import pytest
 
 from reranker.errors import InputError
+from reranker.files.markdown import page_with
 from reranker.trees.tree import Tree
 from tests.eval.toy_study import STUDY, TABLES, make, module, write_data
 from tests.reranker.tuned_lists import BEST, GOLD, WORSE, WORST, entry, ranked
 
-figures, prepare = module("figures"), module("prepare")
-report, steps, studies = module("report"), module("steps"), module("study")
+results, prepare = module("results"), module("prepare")
+report, plans, studies = module("report"), module("plan"), module("study")
 work = module("work")
 
 
@@ -47,18 +48,18 @@ def test_gold_trees_lose_traces_and_function_tags() -> None:
 
 def test_perplexity_is_of_averaged_probabilities() -> None:
     one, two = np.log([0.5, 0.25]), np.log([0.5, 0.75])
-    assert figures.perplexity([one]) == pytest.approx((1 / (0.5 * 0.25)) ** 0.5)
-    assert figures.perplexity([one, two]) == pytest.approx(2)  # 0.5 and 0.5
+    assert results.perplexity([one]) == pytest.approx((1 / (0.5 * 0.25)) ** 0.5)
+    assert results.perplexity([one, two]) == pytest.approx(2)  # 0.5 and 0.5
 
 
 def test_log_probabilities_of_tokens(tmp_path: Path) -> None:
     path = tmp_path / "scored.jsonl"
     first = {"ranking": [{"token_scores": [["it", -1.5], ["<eos>", -0.5]]}]}
     path.write_text(json.dumps(first) + "\n" + json.dumps(first) + "\n", "utf-8")
-    assert figures.token_log_probabilities(path).tolist() == [-1.5, -0.5, -1.5, -0.5]
+    assert results.token_log_probabilities(path).tolist() == [-1.5, -0.5, -1.5, -0.5]
     path.write_text(json.dumps(first) + "\n" + json.dumps({"ranking": []}) + "\n", "utf-8")
     with pytest.raises(InputError, match="2: the tree was not scored"):
-        figures.token_log_probabilities(path)
+        results.token_log_probabilities(path)
 
 
 @pytest.fixture
@@ -73,12 +74,12 @@ def lists(tmp_path: Path) -> object:
         paths[name] = tmp_path / f"{name}.jsonl"
         found.sort(key=lambda one: str(one["nll"]))
         paths[name].write_text(ranked(found, found), "utf-8")
-    return figures.Lists(paths, gold, True)
+    return results.Lists(paths, gold, True)
 
 
 def test_models_are_scored_apart_and_averaged(lists: object) -> None:
     def alone(*names: str) -> list[int]:
-        counts: list[int] = figures.choice(lists.of(names), None).alone[0].tolist()  # type: ignore[attr-defined]
+        counts: list[int] = results.choice(lists.of(names), None)["alone"][0].tolist()  # type: ignore[attr-defined]
         return counts
 
     best, worse = [4, 4, 4], [3, 4, 3]
@@ -96,7 +97,7 @@ def test_models_are_scored_apart_and_averaged(lists: object) -> None:
 def test_f1_and_the_share_of_the_gap() -> None:
     parser = np.array([[3, 4, 3], [3, 4, 3]])
     chosen, oracle = np.array([[4, 4, 4], [3, 4, 3]]), np.array([[4, 4, 4], [4, 4, 4]])
-    found = figures.f1_figures(chosen, parser, oracle)
+    found = results.f1_figures(chosen, parser, oracle)
     low, f1 = 100 * 12 / 14, 100 * 14 / 15
     assert found["f1"] == pytest.approx(f1)
     assert found["halves"] == [100, pytest.approx(low)]
@@ -106,26 +107,26 @@ def test_f1_and_the_share_of_the_gap() -> None:
 def test_a_table_is_put_between_its_markers(tmp_path: Path) -> None:
     page = tmp_path / "results.md"
     page.write_text("a\n<!-- one -->\nold\n<!-- end of one -->\nb\n", "utf-8")
-    report.put(page, "one", r"\1 new" + "\n")
-    assert page.read_text("utf-8") == "a\n<!-- one -->\n\\1 new\n<!-- end of one -->\nb\n"
+    expected = "a\n<!-- one -->\n\\1 new\n<!-- end of one -->\nb\n"
+    assert page_with(page, "one", r"\1 new" + "\n") == expected
     with pytest.raises(InputError, match="no place for the table: <!-- two -->"):
-        report.put(page, "two", "")
+        page_with(page, "two", "")
 
 
 @pytest.mark.parametrize(
     ("old", "new", "message"),
     [
         ('config = "tiny.toml"', 'config = "none.toml"', "no none.toml in"),
-        ("seeds = 2", "sedes = 2", "doc: 'sedes' is no setting"),
+        ("seeds = 2", "sedes = 2", "models.doc.sedes: Extra inputs are not permitted"),
         ('models = ["lstm"] }', 'models = ["gru"] }', "there is no 'gru'"),
         ('reference = "DOC"', 'reference = "DCO"', "there is no row 'DCO'"),
         ('nbest = "dev.nbest"', "", "F1 needs sets with nbest"),
-        ('title = "Which chooses best"', "", "tables.choice: title is missing"),
-        ("seeds = 2", "model = { components = [1] }", "models.doc: components needs a count"),
+        ('title = "Which chooses best"', "", "tables.choice.title: Field required"),
+        ("seeds = 2", "model = { components = [1] }", "models.doc: components takes one count"),
         ("[data]", "shrink = 3\n[data]", "embedding_size 64 cannot be divided by 3"),
         ('config = "small-lstm.toml"', "seeds = 2", "models.lstm: config is missing"),
         ('config = "small-lstm.toml"', 'checkpoint = "ckpt/no.pt"', "lstm: no ckpt/no.pt in"),
-        ("seeds = 2", "seeds = 0", "models.doc: seeds is 0, not a number from 1"),
+        ("seeds = 2", "seeds = 0", "models.doc.seeds: Input should be greater than 0"),
         ("gold_tags = true", 'gold_tags = true\nweight_from = "no"', "there is no 'no'"),
         ("seeds = 2", 'start_from = "doc"', "models.doc: start_from leads back to it"),
         (
@@ -138,7 +139,7 @@ def test_a_table_is_put_between_its_markers(tmp_path: Path) -> None:
             'config = "small-lstm.toml"',
             'config = "small-lstm.toml"\nstart_from = "old"\n'
             '[models.old]\ncheckpoint = "README.md"',
-            "models.lstm: start_from is trained here; that is a checkpoint",
+            "models.lstm: start_from needs a model trained here, not a checkpoint",
         ),
         (
             'config = "small-lstm.toml"',
@@ -148,9 +149,11 @@ def test_a_table_is_put_between_its_markers(tmp_path: Path) -> None:
         (
             "[tables.words]",
             "[tables.none]\ntitle = 'None'\nkind = 'F1'\nsets = ['dev']\n[tables.words]",
-            "tables.none: no rows",
+            "tables.none.rows: Field required",
         ),
-        ('models = ["doc", "lstm"]', "models = []", "words: 'both' is one model, or an ensemble"),
+        ('models = ["doc", "lstm"]', "models = []", "words.rows.1.models: List should have at"),
+        (", seeds = 1, ensemble = true", "", "words.rows.1: several models need ensemble = true"),
+        ('kind = "F1"', 'kind = "F2"', "tables.choice.kind: Input should be 'F1' or 'perplexity'"),
     ],
 )
 def test_a_wrong_study_is_told_before_anything_is_done(
@@ -186,33 +189,36 @@ def test_missing_data_are_named(tmp_path: Path) -> None:
     assert "train.mrg" not in done.stderr
 
 
-def test_training_is_told_how_long(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    path = tmp_path / "study.toml"
-    path.write_text(STUDY, "utf-8")
-    study = studies.Study.read(path)
-    assert steps.waves(study) == [[("doc", 1), ("lstm", 1), ("doc", 2)]]
-    data = prepare.Prepared(tmp_path / "data")
-    step = steps.training(study, "doc", 2, tmp_path, data, ["--epochs", "3"])
-    assert step.command == (
-        f"rerank train --config {tmp_path}/configs/doc.toml --train {tmp_path}/data/train.mrg "
-        f"--dev {tmp_path}/data/dev.mrg --out {tmp_path}/models/doc-2.pt "
-        f"--log-folder {tmp_path}/training/doc-2 --seed 2 --epochs 3"
-    )
-    with pytest.raises(SystemExit, match="2"):
-        module("make").main([str(path), "--epochs", "3", "--budget", "1"])
-    assert "not allowed with argument --epochs" in capsys.readouterr().err
-
-
-def test_a_model_that_starts_from_another_waits_for_it(tmp_path: Path) -> None:
+def test_the_plan_of_a_study(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     path = tmp_path / "study.toml"
     again = '[models.again]\nconfig = "tiny.toml"\nstart_from = "doc"\n[models.lstm]'
     shown = 'models = ["again"] },\n    { name = "LSTM", models = ["lstm"] }'
     text = STUDY.replace("[models.lstm]", again).replace('models = ["lstm"] }', shown, 1)
     path.write_text(text, "utf-8")
     study = studies.Study.read(path)
-    assert steps.waves(study) == [[("doc", 1), ("lstm", 1), ("doc", 2)], [("again", 1)]]
-    step = steps.training(study, "again", 1, tmp_path, prepare.Prepared(tmp_path), [])
-    assert step.command.endswith(f"--start-from {tmp_path}/models/doc-1.pt")
+    files = prepare.Files(tmp_path)
+    steps = {step.name: step for step in plans.plan(study, files, ["--epochs", "3"], ["--x"])}
+    assert list(steps)[:4] == ["doc-1", "again-1", "lstm-1", "doc-2"]
+    assert steps["doc-2"].command == (
+        f"rerank train --config {tmp_path}/configs/doc.toml --train {tmp_path}/data/train.mrg "
+        f"--dev {tmp_path}/data/dev.mrg --out {tmp_path}/models/doc-2.pt "
+        f"--log-folder {tmp_path}/training/doc-2 --seed 2 --epochs 3 --x"
+    )
+    assert list(steps["doc-2"].needs) == []
+    start = tmp_path / "models" / "doc-1.pt"
+    assert steps["again-1"].command.endswith(f"--start-from {start} --epochs 3 --x")
+    assert steps["again-1"].needs == [start]
+    assert list(steps)[4:6] == ["doc-1:dev:text", "doc-1:dev"]
+    assert steps["doc-1:dev"].needs == [start]
+    assert steps["doc-1:dev"].command == (
+        f"rerank --nbest {tmp_path}/data/dev.lists.jsonl --models {start} --output ranked "
+        f"--out {tmp_path}/scored/doc-1.dev.lists.jsonl --resume --x"
+    )
+    only = plans.plan(studies.Study.read(path, ["words"]), files, [], [])
+    assert not any(step.name.endswith(":dev") for step in only)  # no lists for perplexity
+    with pytest.raises(SystemExit, match="2"):
+        module("make").main([str(path), "--epochs", "3", "--budget", "1"])
+    assert "not allowed with argument --epochs" in capsys.readouterr().err
 
 
 def test_what_training_resumes_from_goes_once_it_is_done(tmp_path: Path) -> None:
@@ -274,11 +280,9 @@ def test_a_row_names_its_signature_and_every_command_comes_once() -> None:
     assert "compared where the letter is the same" in shown
 
 
-def test_the_page_of_results_tells_the_command_and_has_a_place_for_every_table(
-    tmp_path: Path,
-) -> None:
+def test_the_page_of_results_has_the_command_and_a_place_for_every_table() -> None:
     root = TABLES.parents[1]
-    page = (root / "docs" / "results.md").read_text("utf-8")
+    page = root / "docs" / "results.md"
     dry = subprocess.run(
         ["make", "--dry-run", "tables"], cwd=root, capture_output=True, text=True, check=True
     )
@@ -287,41 +291,58 @@ def test_the_page_of_results_tells_the_command_and_has_a_place_for_every_table(
         "--sentences 300\n"
     )
     assert command in dry.stdout
-    assert command in page
-    copy = tmp_path / "results.md"
-    copy.write_text(page, "utf-8")
+    assert command in page.read_text("utf-8")
     for name in studies.Study.read(TABLES / "open.toml").tables:
-        report.put(copy, name, f"figures of {name}\n")
-        assert f"figures of {name}\n" in copy.read_text("utf-8")
+        assert f"figures of {name}\n" in page_with(page, name, f"figures of {name}\n")
 
 
 def test_a_work_folder_is_of_one_run(tmp_path: Path) -> None:
-    with work.Work(tmp_path, {"shrink": 2}, 1, 1), pytest.raises(InputError, match="another run"):
-        work.Work(tmp_path, {"shrink": 2}, 1, 1)
-    with work.Work(tmp_path, {"shrink": 2}, 1, 1):
+    with (
+        work.work_folder(tmp_path, {"shrink": 2}, 1, 1),
+        pytest.raises(InputError, match="in use by another run"),
+        work.work_folder(tmp_path, {"shrink": 2}, 1, 1),
+    ):
         pass
-    with pytest.raises(InputError, match="begun with shrink 2, now it is 4"):
-        work.Work(tmp_path, {"shrink": 4}, 1, 1)
+    with work.work_folder(tmp_path, {"shrink": 2}, 1, 1):
+        pass
+    with (
+        pytest.raises(InputError, match="begun with shrink 2, now it is 4"),
+        work.work_folder(tmp_path, {"shrink": 4}, 1, 1),
+    ):
+        pass
 
 
 def test_a_step_that_fails_leaves_the_others_alone(tmp_path: Path) -> None:
     folder = tmp_path / "work"
     gold = tmp_path / "gold.mrg"
     gold.write_text(GOLD + "\n", "utf-8")
-    with work.Work(folder, {}, 2, 1) as here:
-        out = folder / "list.jsonl"
+    with work.work_folder(folder, {}, 2, 1) as here:
+        out, missing = folder / "list.jsonl", folder / "none"
+        again = folder / "again.jsonl"
         good = ["convert", str(gold), "--to", "jsonl", "--out", str(out)]
         here.run(
             [
-                work.Step("bad", ["convert", "nowhere", "--to", "jsonl"], folder / "none"),
+                work.Step(
+                    "later",
+                    ["convert", str(out), "--to", "jsonl", "--out", str(again)],
+                    again,
+                    [out],
+                ),
+                work.Step("never", [], folder / "x", [missing]),
+                work.Step("bad:dev", ["convert", "nowhere", "--to", "jsonl"], missing),
+                work.Step("bad", [], folder / "y", [missing]),
                 work.Step("good", good, out),
             ]
         )
-        assert list(here.failures) == ["bad"]
+        assert sorted(here.failures) == ["bad", "never"]
+        assert here.failures["bad"].startswith("bad:dev: exit 2: ")
         assert "nowhere" in here.failures["bad"]
+        assert here.failures["never"] == "never: what it starts from failed"
         assert out.exists()
-        assert here.seconds("good") > 0
-        assert here.command("good").startswith("rerank convert")
+        assert again.exists()
+        assert here.record("good")["seconds"] > 0
+        assert here.record("good")["command"].startswith("rerank convert")
+        assert here.record("never") == {"command": "", "seconds": 0.0}
 
 
 def test_all_studies_and_the_recipes_are_whole() -> None:
