@@ -52,8 +52,8 @@ def main() -> None:
             file.flush()
             os.fsync(file.fileno())
         writing = time.perf_counter() - started
-    candidates = sum(len(one.nbest.candidates) for one in sentences)
-    tokens = sum(len(c.tokens) + 1 for one in sentences for c in one.nbest.candidates)
+    candidates = sum(len(sentence.nbest.candidates) for sentence in sentences)
+    tokens = sum(len(c.tokens) + 1 for each in sentences for c in each.nbest.candidates)
     print(f"{len(sentences)} sentences, {candidates} candidates, {tokens} tokens")
     print(f"whole run    {whole:8.1f} s wall, {used.ru_utime + used.ru_stime:.1f} s of processor")
     print(f"reading      {reading:8.1f} s alone, linearising included")
@@ -67,7 +67,7 @@ def _lists(paths: list[str]) -> Iterator[NBest]:
 
 
 def _copy(lists: list[NBest], path: Path) -> None:
-    """As the parser prints them, numbered anew."""
+    """As the parser prints them, numbered from 0."""
     with gzip.open(path, "wt", encoding="utf-8") as file:
         for number, nbest in enumerate(lists):
             file.write(f"{len(nbest.candidates)}\t{number}\n")

@@ -5,7 +5,7 @@
 takes less than eight minutes: every line of the table stops after ``--budget`` seconds, the making
 of lists included, and says how much it did; the last column is what 2,416 sentences would take at
 that pace. Weights are random. Lists shorter than ``--candidates`` are made longer
-(benchmarks/stretch.py), and where sentences are too few they come again, made longer differently.
+(``stretched``), and where sentences are too few they come again, made longer differently.
 ``--tiny --device cpu`` tries the script itself.
 """
 
@@ -15,21 +15,27 @@ import argparse
 import sys
 import time
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from functools import partial
 from itertools import islice
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import torch
 
 from benchmarks.scoring.authors import AuthorsScorer
-from benchmarks.scoring.lists import Sentence, encoded, nodes, raw_tokens, read
-from benchmarks.scoring.setting import untrained
-from benchmarks.scoring.table import Table
-from benchmarks.scoring.vocabularies import resized
-from benchmarks.scoring.work import Work, work_per_token
-from benchmarks.stages import Stages
-from benchmarks.stretch import stretched
+from benchmarks.scoring.measure import Work, work_per_token
+from benchmarks.scoring.publishing import Table
+from benchmarks.scoring.setting import (
+    Sentence,
+    encoded,
+    nodes,
+    raw_tokens,
+    read,
+    resized,
+    stretched,
+    untrained,
+)
 from reranker.checkpoints.checkpoint import Checkpoint, load_checkpoint
 from reranker.checkpoints.devices import keep_freed_memory
 from reranker.checkpoints.vocabulary import Vocabulary
@@ -56,14 +62,66 @@ class Run(NamedTuple):
     nodes: int = 0
 
     def plus(self, seconds: float, batch: Sequence[Sentence]) -> Run:
-        return Run(
-            self.name,
-            self.models,
-            self.seconds + seconds,
-            self.sentences + len(batch),
-            self.raw + sum(raw_tokens(sentence.ids) for sentence in batch),
-            self.nodes + sum(nodes(sentence.ids) for sentence in batch),
+        return self._replace(
+            seconds=self.seconds + seconds,
+            sentences=self.sentences + len(batch),
+            raw=self.raw + raw_tokens(batch),
+            nodes=self.nodes + nodes(batch),
         )
+
+
+class Stages:
+    """Seconds between beginning and end of wrapped functions.
+
+    On a GPU that is the time between two events of its own, waiting for the next launch included,
+    so a stage that the processor cannot feed fast enough shows its waiting too.
+    """
+
+    def __init__(self, device: str) -> None:
+        self._is_cuda = device.startswith("cuda")
+        self._marks: list[tuple[str, Any, Any]] = []
+
+    @contextmanager
+    def wrapping(self, *places: tuple[Any, str, str]) -> Iterator[None]:
+        """Measures, for each (owner, attribute, stage), the calls of that function."""
+        before = [(owner, attribute, vars(owner).get(attribute)) for owner, attribute, _ in places]
+        for owner, attribute, stage in places:
+            setattr(owner, attribute, self._measured(stage, getattr(owner, attribute)))
+        try:
+            yield
+        finally:
+            for owner, attribute, original in before:
+                if original is None:  # it was the class's
+                    delattr(owner, attribute)
+                else:
+                    setattr(owner, attribute, original)
+
+    def seconds(self) -> dict[str, float]:
+        """By stage, in the order of their first calls; waits for the GPU."""
+        if self._is_cuda:
+            torch.cuda.synchronize()
+        totals: dict[str, float] = {}
+        for stage, begin, end in self._marks:
+            seconds = begin.elapsed_time(end) / 1000 if self._is_cuda else end - begin
+            totals[stage] = totals.get(stage, 0.0) + seconds
+        return totals
+
+    def _measured(self, stage: str, function: Callable[..., Any]) -> Callable[..., Any]:
+        def call(*arguments: Any, **named: Any) -> Any:
+            begin = self._mark()
+            result = function(*arguments, **named)
+            self._marks.append((stage, begin, self._mark()))
+            return result
+
+        return call
+
+    def _mark(self) -> Any:
+        if not self._is_cuda:
+            return time.perf_counter()
+        event: Any = torch.cuda.Event  # untyped in torch
+        mark = event(enable_timing=True)
+        mark.record()
+        return mark
 
 
 def main(argv: Sequence[str]) -> int:
@@ -76,29 +134,24 @@ def main(argv: Sequence[str]) -> int:
         config = TINY if arguments.tiny else PAPER
         vocabulary = resized(load_checkpoint(Path(VOCABULARY)).vocabulary, config.vocabulary_size)
         models = [untrained(config, vocabulary, seed) for seed in range(arguments.models)]
-        for one in models:
-            one.model.to(device)
+        for checkpoint in models:
+            checkpoint.model.to(device)
         name = torch.cuda.get_device_name() if device.startswith("cuda") else device
         print(f"{name}, torch {torch.__version__}, {arguments.models} models, random weights")
-        peaks = {one: peak(device, one, 256 if arguments.tiny else 8_192) for one in PRECISIONS}
+        size = 256 if arguments.tiny else 8_192
+        peaks = {precision: peak(device, precision, size) for precision in PRECISIONS}
         rates = ", ".join(f"{name} {rate / 1e12:.2f}" for name, rate in peaks.items())
         print(f"Matrix products, TFLOP/s: {rates}")
-        runs, tables = [], []
-        # PLUG IN fast precision here: one more line with its name and its peak.
-        for name, of_peak in (("exact", "float32"),):
-            stages = Stages(device)
-            run = ours(name, models, arguments, stages)
-            runs.append(run)
-            tables.append(
-                stage_table(run, stages.seconds(), work_per_token(config), peaks[of_peak])
-            )
+        stages = Stages(device)
+        runs = [ours("exact", models, arguments, stages)]
+        work = work_per_token(config)
+        table = stage_table(runs[0], stages.seconds(), work, peaks["float32"])
         if arguments.authors:
             runs.append(authors(models[0], arguments))
     except RerankError as error:
         print(error, file=sys.stderr)
         return 2
-    for table in (speed_table(runs, arguments.models), *tables):
-        print(f"\n{table.text()}")
+    print(f"\n{speed_table(runs, arguments.models).text()}\n\n{table.text()}")
     return 0
 
 
@@ -164,7 +217,7 @@ def ours(
 
     vocabulary = models[0].vocabulary
     score(list(islice(lists(arguments, vocabulary), arguments.together)))
-    places = [(one.model, "advance", LAYERS) for one in models]
+    places = [(each.model, "advance", LAYERS) for each in models]
     outputs = [(mixture, "log_normalisers", DECODER), (mixture, "continuations", TARGETS)]
     run, sentences = Run(name, len(models)), lists(arguments, vocabulary)
     end = time.perf_counter() + arguments.budget

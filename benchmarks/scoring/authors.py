@@ -1,10 +1,10 @@
-"""The authors' code (github.com/nttcslab-nlp/doc_lm), driven from a checkout that the user names.
+"""The authors' code (github.com/nttcslab-nlp/doc_lm), driven from a checkout that the user names,
+with weights of ours.
 
 Its licence does not let us ship a line of it. It was written for PyTorch 0.2; to run it under
-today's we hand the model one thing that is gone, at run time:
-
-- ``embedding._backend.Embedding.apply``, a function of torch's old internals that their word
-  dropout calls, is ``torch.nn.functional.embedding``.
+today's, the model gets one thing at run time that is gone: ``embedding._backend.Embedding.apply``,
+a function of torch's old internals that their word dropout calls, is
+``torch.nn.functional.embedding``.
 
 Two more choices are in its favour. Its recurrent-weight dropout, which wraps every LSTM in a
 copying of weights, is left out (``wdrop=0``), and its deprecation warnings are silenced.
@@ -17,7 +17,6 @@ import importlib
 import io
 import sys
 import warnings
-from collections.abc import Sequence
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -28,16 +27,18 @@ from numpy.typing import NDArray
 from torch import Tensor
 from torch.nn import functional
 
-from benchmarks.scoring.conversion import components_by_layer, to_authors
-from benchmarks.scoring.lists import Ids
+from benchmarks.scoring.setting import Ids
 from reranker.checkpoints.checkpoint import Checkpoint
 from reranker.errors import RerankError
-from reranker.models import LanguageModel
-from reranker.models.batch import whole_trees
+from reranker.models import Config, LanguageModel
+from reranker.training.batches import whole_trees
 
 GIGABYTE = 1 << 30
 # Their forward holds logits, softmaxes and weighted softmaxes at once, all [T, B, J, V] in float32.
 BYTES_OF_A_LOGIT = 3 * 4
+LAYERS = 3
+# Their name of the components' projection from the embedding, the first two layers and the last.
+PROJECTIONS = ("weight4embed", "weight4first", "weight4second", "latent")
 
 
 class AuthorsScorer:
@@ -68,7 +69,7 @@ class AuthorsScorer:
             warnings.simplefilter("ignore")
             table, _ = self.model(inputs, self.model.init_hidden(len(ids)))
         picked = table.gather(2, targets.clamp(min=0).unsqueeze(2)).squeeze(2).T.double().cpu()
-        return [row[: len(one)].numpy() for row, one in zip(picked, ids, strict=True)]
+        return [row[: len(each)].numpy() for row, each in zip(picked, ids, strict=True)]
 
 
 def halved(ids: Ids, most_positions: int) -> list[Ids]:
@@ -80,11 +81,58 @@ def halved(ids: Ids, most_positions: int) -> list[Ids]:
     return halved(ids[:middle], most_positions) + halved(ids[middle:], most_positions)
 
 
+def components_by_layer(config: Config) -> tuple[int, ...]:
+    """i_0 to i_3; raises RerankError for a model that theirs cannot be."""
+    hidden = config.hidden_sizes
+    if (
+        len(hidden) != LAYERS
+        or len(set(hidden[:-1])) != 1
+        or len(config.components) != len(PROJECTIONS)
+        or config.components[-1] == 0
+        or not config.tied
+        or config.component_activation != "tanh"
+    ):
+        raise RerankError(
+            "the authors' code knows models of three layers, the first two of one size, with tied "
+            "embedding, tanh, and components from the last layer"
+        )
+    return tuple(config.components)
+
+
+def to_authors(model: LanguageModel) -> dict[str, Tensor]:
+    """The state dict of their model that computes the same.
+
+    Only names and two details differ: they keep two biases for each LSTM layer, which add up, and
+    name the mixture's parts by the layer they come from.
+    """
+    counts = components_by_layer(model.config)
+    ours = model.state_dict()
+    theirs = {
+        "encoder.weight": ours["embedding"],
+        "decoder.weight": ours["embedding"],
+        "decoder.bias": ours["decoder_bias"],
+    }
+    for layer in range(LAYERS):
+        bias = ours[f"layers.{layer}.bias"]
+        theirs[f"rnns.{layer}.weight_ih_l0"] = ours[f"layers.{layer}.input_weight"]
+        theirs[f"rnns.{layer}.weight_hh_l0"] = ours[f"layers.{layer}.recurrent_weight"]
+        theirs[f"rnns.{layer}.bias_ih_l0"] = bias
+        theirs[f"rnns.{layer}.bias_hh_l0"] = torch.zeros_like(bias)
+    for layer, (name, components) in enumerate(zip(PROJECTIONS, counts, strict=True)):
+        if components:
+            for part in ("weight", "bias"):
+                theirs[f"{name}.{part}"] = ours[f"projections.{layer}.{part}"]
+    # A single softmax has weight 1, whatever its logit.
+    nothing = ours["embedding"].new_zeros(1, model.config.hidden_sizes[-1])
+    theirs["prior.weight"] = ours.get("mixture_weights.weight", nothing)
+    return theirs
+
+
 def _their_class(checkout: Path) -> Any:
-    """``RNNModel``; raises RerankError if the folder is no checkout of doc_lm."""
+    """``RNNModel``; raises RerankError if the folder is not a checkout of doc_lm."""
     if not (checkout / "model.py").is_file() or not (checkout / "embed_regularize.py").is_file():
         raise RerankError(
-            f"{checkout}: no checkout of the authors' code; "
+            f"{checkout}: not a checkout of the authors' code; "
             "git clone https://github.com/nttcslab-nlp/doc_lm and name its folder"
         )
     sys.path.insert(0, str(checkout.resolve()))
@@ -119,24 +167,3 @@ def _build(their_class: Any, model: LanguageModel) -> Any:
 
 def _embed(words: Tensor, weight: Tensor, *_: object) -> Tensor:
     return functional.embedding(words, weight)
-
-
-def largest_difference(scorer: AuthorsScorer, model: LanguageModel, ids: Ids) -> float:
-    """Between their log(P + 1e-8) and ours, P from the straightforward form, over all tokens."""
-    largest = 0.0
-    for sequence, theirs in zip(ids, scorer.token_scores(ids), strict=True):
-        ours = np.log(np.exp(_token_log_probabilities(model, sequence, scorer.eos)) + 1e-8)
-        largest = max(largest, float(np.abs(ours - theirs).max()))
-    return largest
-
-
-def _token_log_probabilities(
-    model: LanguageModel, sequence: Sequence[int], eos: int
-) -> NDArray[np.float64]:
-    device = model.embedding.device
-    inputs = torch.tensor([eos, *sequence[:-1]], device=device).unsqueeze(1)
-    with torch.inference_mode():
-        features, _ = model(inputs, model.initial_state(1))
-        table = model.log_probabilities(features)[:, 0]
-        picked = table.gather(1, torch.tensor(sequence, device=device).unsqueeze(1))
-    return picked.squeeze(1).double().cpu().numpy()

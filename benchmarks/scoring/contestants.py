@@ -1,14 +1,13 @@
-"""Who takes part: a name, and a way from models to a function that scores sentences.
+"""The contestants: a name, and a way from models to a function that scores sentences.
 
-A contestant is told the models before the clock runs and given all sentences at once; how it
-batches them is its own affair. What it returns is, for each sentence, the log-probability of each
-raw candidate in nats, summed over the models. One that only looks for the winner gives minus
-infinity for all others.
+A contestant gets the models before the clock runs, then all sentences at once; how it batches them
+is its own affair. It returns, for each sentence, the log-probability of each raw candidate in nats,
+summed over the models. One that only looks for the winner gives minus infinity for all others.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
@@ -18,7 +17,7 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from benchmarks.scoring.authors import AuthorsScorer
-from benchmarks.scoring.lists import Ids, Sentence
+from benchmarks.scoring.setting import Ids, Sentence
 from reranker.checkpoints.checkpoint import Checkpoint
 from reranker.models import Features, LanguageModel
 from reranker.models.batch import whole_trees
@@ -26,6 +25,7 @@ from reranker.pipeline import Reranker
 
 Scores = list[NDArray[np.float64]]
 Scorer = Callable[[Sequence[Sentence]], Scores]
+Preparation = Callable[[Sequence[Checkpoint], int], Scorer]  # models, threads
 Decode = Callable[[LanguageModel, Features, Tensor], Tensor]
 
 # Elements of [N, J, V] at a time in the straightforward form: 64 MB of logits.
@@ -34,49 +34,52 @@ STRAIGHTFORWARD_BLOCK = 1 << 24
 
 class Contestant(NamedTuple):
     name: str
-    prepare: Callable[[Sequence[Checkpoint], int], Scorer]  # models, threads
+    prepare: Preparation
     shares_prefixes: bool = False
     winner_only: bool = False
 
 
-def authors(checkout: Path, memory_limit: float) -> Contestant:
-    """Their code from ``checkout``; see ``AuthorsScorer``."""
+def by_sentence(
+    scorer_of: Callable[[Checkpoint], Callable[[Ids], NDArray[np.float64]]],
+) -> Preparation:
+    """Every sentence separately, the sum of what each model's scorer makes of its candidates."""
 
     def prepare(checkpoints: Sequence[Checkpoint], threads: int) -> Scorer:
-        scorers = [AuthorsScorer(checkout, one, memory_limit) for one in checkpoints]
+        scorers = [scorer_of(checkpoint) for checkpoint in checkpoints]
 
         def score(sentences: Sequence[Sentence]) -> Scores:
             torch.set_num_threads(threads)
-            return [sum_of(scorer.scores(one.ids) for scorer in scorers) for one in sentences]
-
-        return score
-
-    return Contestant("authors", prepare)
-
-
-def one_batch_a_sentence(decode: Decode) -> Callable[[Sequence[Checkpoint], int], Scorer]:
-    """Every raw candidate from <eos> to <eos>, a sentence's padded to the longest; ``decode`` makes
-    log-probabilities of features and targets, padding left out."""
-
-    def of_one(checkpoint: Checkpoint, ids: Ids) -> NDArray[np.float64]:
-        model = checkpoint.model
-        batch = whole_trees(ids, checkpoint.vocabulary.eos)
-        with torch.inference_mode():
-            features, _ = model(batch.inputs, model.initial_state(len(ids)))
-            is_real = batch.targets >= 0
-            values = torch.zeros(batch.targets.shape, dtype=torch.float64)
-            kept = chosen(features, is_real)
-            values[is_real] = decode(model, kept, batch.targets[is_real]).double()
-        return values.sum(0).numpy()
-
-    def prepare(checkpoints: Sequence[Checkpoint], threads: int) -> Scorer:
-        def score(sentences: Sequence[Sentence]) -> Scores:
-            torch.set_num_threads(threads)
-            return [sum_of(of_one(model, one.ids) for model in checkpoints) for one in sentences]
+            return [np.sum([of(each.ids) for of in scorers], axis=0) for each in sentences]
 
         return score
 
     return prepare
+
+
+def authors(checkout: Path, memory_limit: float) -> Contestant:
+    """Their code from ``checkout``; see ``AuthorsScorer``."""
+    scorer = by_sentence(
+        lambda checkpoint: AuthorsScorer(checkout, checkpoint, memory_limit).scores
+    )
+    return Contestant("authors", scorer)
+
+
+def token_scores(checkpoint: Checkpoint, ids: Ids, decode: Decode) -> NDArray[np.float64]:
+    """[T, B] log-probability of every token of every raw candidate from <eos> to <eos>, in nats, 0
+    for padding; ``decode`` makes log-probabilities of features and targets, padding left out."""
+    model, batch = checkpoint.model, whole_trees(ids, checkpoint.vocabulary.eos)
+    inputs = batch.inputs.to(model.embedding.device)
+    targets = batch.targets.to(model.embedding.device)
+    with torch.inference_mode():
+        features, _ = model(inputs, model.initial_state(len(ids)))
+        is_real = targets >= 0
+        values = torch.zeros(targets.shape, dtype=torch.float64, device=targets.device)
+        values[is_real] = decode(model, chosen(features, is_real), targets[is_real]).double()
+    return values.cpu().numpy()
+
+
+def one_batch_a_sentence(decode: Decode) -> Preparation:
+    return by_sentence(lambda model: lambda ids: token_scores(model, ids, decode).sum(0))
 
 
 def straightforward(model: LanguageModel, features: Features, targets: Tensor) -> Tensor:
@@ -102,8 +105,8 @@ def all_scores(checkpoints: Sequence[Checkpoint], threads: int) -> Scorer:
 
     def score(sentences: Sequence[Sentence]) -> Scores:
         torch.set_num_threads(1)  # each lane's; in MKL this is everybody's
-        found = reranker.score_lists(sentence.nbest for sentence in sentences)
-        return [np.array([-one.nll for one in scored]) for _, scored in found]
+        scored_lists = reranker.score_lists(sentence.nbest for sentence in sentences)
+        return [np.array([-each.nll for each in scored]) for _, scored in scored_lists]
 
     return score
 
@@ -128,7 +131,6 @@ def winner_only(checkpoints: Sequence[Checkpoint], threads: int) -> Scorer:
 OURS = (
     Contestant("straightforward", one_batch_a_sentence(straightforward)),
     Contestant("target only", one_batch_a_sentence(target_only)),
-    # Further stages go here.
     Contestant("all scores", all_scores, shares_prefixes=True),
     Contestant("winner only", winner_only, shares_prefixes=True, winner_only=True),
 )
@@ -139,9 +141,3 @@ def chosen(features: Features, rows: Tensor | slice) -> Features:
     return features._replace(
         components=features.components[rows], log_weights=features.log_weights[rows]
     )
-
-
-def sum_of(parts: Iterable[NDArray[np.float64]]) -> NDArray[np.float64]:
-    """The sum over models."""
-    total: NDArray[np.float64] = np.sum(list(parts), axis=0)
-    return total

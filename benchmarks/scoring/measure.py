@@ -1,4 +1,4 @@
-"""Clocks, the machine's peak, and memory."""
+"""Clocks, the machine's peak, memory, and the arithmetic that a model cannot avoid."""
 
 from __future__ import annotations
 
@@ -9,11 +9,46 @@ import sys
 import time
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
+from typing import NamedTuple
 
 import torch
 from tqdm import tqdm
 
+from reranker.models import Config
+
 MATRIX = 2_048
+
+
+class Work(NamedTuple):
+    """Floating-point operations to read one token and compute the next one's normaliser.
+
+    A multiplication and an addition count two; activations and exponentials are left out.
+    """
+
+    lstm: int
+    projections: int
+    decoder: int
+
+    @property
+    def total(self) -> int:
+        return sum(self)
+
+
+def work_per_token(config: Config) -> Work:
+    """Four gates of every layer; k_j (equation 11) and pi (10); J logits for every word (7)."""
+    size, hidden = config.embedding_size, config.hidden_sizes
+    layers = list(zip((size, *hidden), hidden, strict=False))  # inputs and units of each
+    sources = zip((size, *hidden), config.components, strict=False)
+    mixture = sum(config.components)
+    projections = sum(2 * source * components * size for source, components in sources)
+    if mixture > 1:
+        projections += 2 * hidden[-1] * mixture
+    width = size if config.components else hidden[-1]
+    return Work(
+        lstm=sum(2 * 4 * units * (inputs + units) for inputs, units in layers),
+        projections=projections,
+        decoder=2 * max(mixture, 1) * width * config.vocabulary_size,
+    )
 
 
 def interleaved(actions: Mapping[str, Callable[[], object]], rounds: int) -> dict[str, list[float]]:
@@ -49,9 +84,19 @@ def sgemm(threads: int) -> Callable[[], float]:
     return measure
 
 
+def machine(threads: int) -> str:
+    """One line about processor, threads and torch."""
+    name, cpus = "processor", Path("/proc/cpuinfo")
+    if cpus.is_file():
+        lines = cpus.read_text("utf-8").splitlines()
+        names = (line.partition(":")[2].strip() for line in lines if line.startswith("model name"))
+        name = next(names, name)
+    return f"{name}, {threads} thread(s), torch {torch.__version__}"
+
+
 def memory_now() -> float:
     """Resident memory of this process in megabytes."""
-    pages = int(Path("/proc/self/statm").read_text(encoding="ascii").split()[1])
+    pages = int(Path("/proc/self/statm").read_text("ascii").split()[1])
     return pages * resource.getpagesize() / 2**20
 
 
@@ -60,17 +105,12 @@ def memory_peak() -> float:
 
     Not ``ru_maxrss``: a child starts with its parent's there.
     """
-    status = Path("/proc/self/status").read_text(encoding="ascii").splitlines()
+    status = Path("/proc/self/status").read_text("ascii").splitlines()
     return int(next(line for line in status if line.startswith("VmHWM")).split()[1]) / 2**10
 
 
 def memory_of(command: Sequence[str]) -> tuple[float, float]:
     """Loaded and peak megabytes of a child of this benchmark, which prints them as JSON."""
-    done = subprocess.run(
-        [sys.executable, "-m", "benchmarks.scoring", *command],
-        check=True,
-        stdout=subprocess.PIPE,
-        text=True,
-    )
-    loaded, peak = json.loads(done.stdout)
+    child = [sys.executable, "-m", "benchmarks.scoring", *command]
+    loaded, peak = json.loads(subprocess.run(child, check=True, stdout=subprocess.PIPE).stdout)
     return loaded, peak

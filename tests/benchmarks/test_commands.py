@@ -10,7 +10,6 @@ import pytest
 
 from benchmarks import gpu
 from benchmarks.scoring.__main__ import main
-from benchmarks.stages import Stages
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -26,10 +25,14 @@ def test_lists_that_are_not_there(capsys: pytest.CaptureFixture[str]) -> None:
     assert capsys.readouterr().err.startswith(expected)
 
 
-def test_a_checkout_that_is_none(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_folder_without_the_authors_code(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     few = ["--sentences", "1", "--candidates", "1", "--lists", "examples/parses.txt"]
     assert main([*few, "--authors", str(tmp_path)]) == 2
-    assert capsys.readouterr().err.startswith(f"{tmp_path}: no checkout of the authors' code; git")
+    assert capsys.readouterr().err.startswith(
+        f"{tmp_path}: not a checkout of the authors' code; git"
+    )
 
 
 def test_a_page_without_a_place_for_tables(
@@ -39,14 +42,14 @@ def test_a_page_without_a_place_for_tables(
     page.write_text("nothing\n", "utf-8")
     few = ["--sentences", "1", "--candidates", "1", "--lists", "examples/parses.txt"]
     assert main([*few, "--markdown", str(page)]) == 2
-    expected = f"{page}: no lines <!-- begin trained --> and <!-- end trained -->\n"
+    expected = f"{page} has no place for the table: <!-- trained --> <!-- end of trained -->\n"
     assert capsys.readouterr() == ("", expected)
 
 
 @pytest.mark.slow
 def test_the_whole_benchmark(tmp_path: Path) -> None:
     page = tmp_path / "page.md"
-    page.write_text("<!-- begin trained -->\n<!-- end trained -->\n", "utf-8")
+    page.write_text("<!-- trained -->\n<!-- end of trained -->\n", "utf-8")
     options = ["--lists", "examples/parses.txt", "--sentences", "1", "--candidates", "3"]
     options += ["--models", "ckpt/doc-forward.pt", "--rounds", "1"]
     files = ["--history", str(tmp_path / "h"), "--markdown", str(page)]
@@ -83,7 +86,7 @@ def test_stages_measure_only_while_they_wrap() -> None:
         def method(self) -> int:
             return 3
 
-    owner, stages = Owner(), Stages("cpu")
+    owner, stages = Owner(), gpu.Stages("cpu")
     with stages.wrapping((owner, "method", "of one"), (Owner, "method", "of all")):
         assert owner.method() == 3
     inside = stages.seconds()

@@ -8,13 +8,18 @@ import torch
 from numpy.typing import NDArray
 
 from benchmarks.scoring.authors import halved
-from benchmarks.scoring.comparison import agreement, compare, comparison_table
 from benchmarks.scoring.contestants import OURS, Contestant, Scorer
-from benchmarks.scoring.lists import Sentence, encoded
+from benchmarks.scoring.figures import (
+    Case,
+    agreement,
+    compare,
+    comparison_table,
+    scale,
+    scaling_table,
+)
 from benchmarks.scoring.measure import interleaved
-from benchmarks.scoring.scaling import Case, scale, scaling_table
-from benchmarks.scoring.setting import Setting, untrained
-from benchmarks.scoring.table import Table, put_between_markers
+from benchmarks.scoring.publishing import Table
+from benchmarks.scoring.setting import Sentence, Setting, encoded, untrained
 from reranker.checkpoints.checkpoint import Checkpoint
 from reranker.checkpoints.vocabulary import Vocabulary
 from reranker.models import Config
@@ -128,12 +133,3 @@ def test_text_and_markdown() -> None:
     assert table.markdown() == (
         "**T**\n\n|  | s |\n| --- | ---: |\n| a | 10.5 |\n| bc | 2.0 |\n\nNote."
     )
-
-
-def test_tables_take_the_place_between_their_markers() -> None:
-    page = "one\n<!-- begin x -->\nold\n<!-- end x -->\ntwo\n"
-    expected = "one\n<!-- begin x -->\nnew\n<!-- end x -->\ntwo\n"
-    assert put_between_markers(page, "x", "new") == expected
-    assert put_between_markers(expected, "x", "new") == expected
-    with pytest.raises(ValueError, match="no lines <!-- begin y --> and <!-- end y -->"):
-        put_between_markers(page, "y", "new")

@@ -2,14 +2,20 @@
 
 import pytest
 
-from benchmarks.scoring.lists import encoded, first, nodes, raw_tokens, sample
-from benchmarks.scoring.vocabularies import resized
-from benchmarks.scoring.work import work_per_token
-from benchmarks.stretch import stretched
+from benchmarks.scoring.measure import work_per_token
+from benchmarks.scoring.setting import (
+    Sentence,
+    encoded,
+    first,
+    nodes,
+    raw_tokens,
+    resized,
+    sample,
+    stretched,
+)
 from reranker.checkpoints.vocabulary import Vocabulary
 from reranker.models import Config
 from reranker.nbest import Candidate, NBest
-from reranker.scoring.trie import Trie
 
 EOS = 9
 # <eos> 1 2 and <eos> 1 3 share <eos> and 1; the third candidate repeats the first.
@@ -38,10 +44,10 @@ def test_work_in_the_papers_sizes() -> None:
 
 
 def test_nodes_are_the_beginnings_that_something_follows() -> None:
-    # "", 1, 1 2, 1 3, 1 3 4
-    assert nodes(SENTENCE) == 5
-    assert raw_tokens(SENTENCE) == 10
-    assert nodes(SENTENCE) == Trie(SENTENCE, EOS).rows
+    # "", 1, 1 2, 1 3, 1 3 4; then "" and 1.
+    sentences = [Sentence(NBest("0", (), (), 1), ids) for ids in (SENTENCE, [[1, EOS]])]
+    assert nodes(sentences) == 5 + 2
+    assert raw_tokens(sentences) == 10 + 2
 
 
 def lists_of(*sentences: list[str]) -> list[NBest]:
