@@ -55,8 +55,10 @@ def main() -> int:
 
 def report(what: str, promised: str, statuses: list[int]) -> bool:
     right = sum(str(status) in promised.split(" or ") for status in statuses)
-    found = ", ".join(f"{statuses.count(one)} times {one}" for one in sorted(set(statuses)))
-    print(f"{what}: {right} of {len(statuses)} answered {promised} ({found})", flush=True)
+    counts = [f"{statuses.count(status)} times {status}" for status in sorted(set(statuses))]
+    print(
+        f"{what}: {right} of {len(statuses)} answered {promised} ({', '.join(counts)})", flush=True
+    )
     return right == len(statuses)
 
 
@@ -73,7 +75,7 @@ def faults(server: Server, client: httpx.Client) -> Iterator[tuple[str, str, Ite
 
     def at_once(count: int, ask: Callable[[], int]) -> Iterator[int]:
         with ThreadPoolExecutor(count) as threads:
-            yield from [one.result() for one in [threads.submit(ask) for _ in range(count)]]
+            yield from list(threads.map(lambda _: ask(), range(count)))
 
     for word in ("crash", "die"):
         body = {"sentences": [sentence(word)]}
@@ -85,14 +87,7 @@ def faults(server: Server, client: httpx.Client) -> Iterator[tuple[str, str, Ite
     yield "cut connection before the body", "0", times(50, lambda: cut(server, b"{"))
     whole = json.dumps(SLOW).encode()
     yield "cut connection while scoring", "0", times(20, lambda: cut(server, whole))
-    broken = [
-        b"",
-        b"{",
-        b"[1",
-        b"\xff",
-        b'{"a":}',
-        b"[" * 10_000,
-    ]
+    broken = [b"", b"{", b"[1", b"\xff", b'{"a":}', b"[" * 10_000]
     yield "malformed JSON", "400", (raw(content) for content in broken * 10)
     yield "100 MB", "413", times(5, lambda: raw(b"x" * 100_000_000))
     million = {"sentences": [{"candidates": ["(" * 10**6]}]}
@@ -153,8 +148,8 @@ def end_under_load(server: Server, client: httpx.Client) -> bool:
         server.process.send_signal(signal.SIGTERM)
         server.logged("draining")
         late = [threads.submit(ask, GOOD) for _ in range(40)]
-        kept = report("SIGTERM: inside", "200", [one.result() for one in inside])
-        kept &= report("SIGTERM: too late", "503 or 0", [one.result() for one in late])
+        kept = report("SIGTERM: inside", "200", [answer.result() for answer in inside])
+        kept &= report("SIGTERM: too late", "503 or 0", [answer.result() for answer in late])
     return kept & report("SIGTERM: exit status", "0", [server.end()])
 
 

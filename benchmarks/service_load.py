@@ -2,7 +2,7 @@
 
     python benchmarks/service_load.py LISTS [--models ckpt/*.pt] [--lists 200] [--minutes 15]
 
-starts `rerank serve` on a free port and prints, one after the other:
+starts `rerank serve` on a free port and prints, in this order:
 
 1. whether its figures for each list are those of `rerank --output ranked`, alone and coalesced;
 2. candidates a second of the command and of the service at saturation;
@@ -25,7 +25,7 @@ import sys
 import tempfile
 import time
 from collections import Counter
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -93,8 +93,8 @@ def wait_for_port(log: Any) -> int:
         time.sleep(0.1)
         log.seek(0)
         events = [json.loads(line) for line in log if line.endswith("\n")]
-        if any(one["event"] == "ready" for one in events):
-            url = next(one["url"] for one in events if one["event"] == "listening")
+        if any(each["event"] == "ready" for each in events):
+            url = next(each["url"] for each in events if each["event"] == "listening")
             return int(url.rpartition(":")[2])
     raise SystemExit("the service does not become ready")
 
@@ -126,25 +126,33 @@ class Connection:
             self._writer.close()
 
 
-@contextlib.asynccontextmanager
-async def connections(port: int, count: int) -> AsyncIterator[asyncio.Queue[Connection]]:
-    idle: asyncio.Queue[Connection] = asyncio.Queue()
-    everyone = [Connection(port) for _ in range(count)]
-    for one in everyone:
-        idle.put_nowait(one)
-    yield idle
-    for one in everyone:
-        one.close()
+class Pool:
+    """Connections that are opened as needed and used again, ``limit`` requests at a time."""
+
+    def __init__(self, port: int, limit: int) -> None:
+        self._port, self._limit = port, asyncio.Semaphore(limit)
+        self._free: list[Connection] = []
+
+    async def ask(self, body: bytes, path: str = "/rerank") -> tuple[int, bytes]:
+        async with self._limit:
+            connection = self._free.pop() if self._free else Connection(self._port)
+            answer = await connection.ask(body, path)
+            self._free.append(connection)
+            return answer
+
+    def close(self) -> None:
+        for connection in self._free:
+            connection.close()
 
 
 def is_right(answer: bytes, row: dict[str, Any]) -> bool:
     """Whether a service's answer has the figures that the command printed."""
-    (found,) = json.loads(answer)["sentences"]
+    (sentence,) = json.loads(answer)["sentences"]
+    ranking = sentence["ranking"]
+    for entry in ranking:
+        entry["score"] = entry.pop("relevance_score")
     names = ("best_index", "margin", "status")
-    ranking = found["ranking"]
-    for one in ranking:
-        one["score"] = one.pop("relevance_score")
-    return ranking == row["ranking"] and all(found[name] == row[name] for name in names)
+    return ranking == row["ranking"] and all(sentence[name] == row[name] for name in names)
 
 
 async def measure(
@@ -155,36 +163,26 @@ async def measure(
     process: subprocess.Popen[str],
     overload_seconds: float,
 ) -> None:
-    async with connections(port, CONNECTIONS) as idle:
-        connection = await idle.get()
-        answers = [await connection.ask(body) for body in lists]
-        idle.put_nowait(connection)
-        report_right("one by one", answers, expected)
-
-        async def ask(body: bytes) -> tuple[int, bytes]:
-            free = await idle.get()
-            try:
-                return await free.ask(body)
-            finally:
-                idle.put_nowait(free)
-
-        candidates = sum(len(row["ranking"]) for row in expected)
-        for together in (TOGETHER, 1):
-            starts = range(0, len(lists), together)
-            bodies = [b"".join(lists[start : start + together]) for start in starts]
-            started = time.perf_counter()
-            answers = await asyncio.gather(*map(ask, bodies))
-            seconds = time.perf_counter() - started
-            if together == 1:
-                report_right("coalesced", answers, expected)
-            assert all(status == 200 for status, _ in answers)
-            rate = candidates / seconds
-            print(
-                f"service at saturation, {together} list(s) a request: {rate:.0f} candidates/s, "
-                f"{100 * rate / command_rate:.0f} % of the command's"
-            )
-        per_second = len(lists) / seconds
-        await half_load(lists, idle, per_second / 2)
+    pool = Pool(port, CONNECTIONS)
+    report_right("one by one", [await pool.ask(body) for body in lists], expected)
+    candidates = sum(len(row["ranking"]) for row in expected)
+    for together in (TOGETHER, 1):
+        starts = range(0, len(lists), together)
+        bodies = [b"".join(lists[start : start + together]) for start in starts]
+        started = time.perf_counter()
+        answers = await asyncio.gather(*map(pool.ask, bodies))
+        seconds = time.perf_counter() - started
+        if together == 1:
+            report_right("coalesced", answers, expected)
+        assert all(status == 200 for status, _ in answers)
+        rate = candidates / seconds
+        print(
+            f"service at saturation, {together} list(s) a request: {rate:.0f} candidates/s, "
+            f"{100 * rate / command_rate:.0f} % of the command's"
+        )
+    per_second = len(lists) / seconds
+    await half_load(lists, pool, per_second / 2)
+    pool.close()
     await overload(lists, expected, port, process, 10 * per_second, overload_seconds)
 
 
@@ -198,23 +196,19 @@ def report_right(
     print(f"{how}: {right} of {len(expected)} lists as the command has them, to the last digit")
 
 
-async def half_load(lists: list[bytes], idle: asyncio.Queue[Connection], rate: float) -> None:
+async def half_load(lists: list[bytes], pool: Pool, rate: float) -> None:
     latencies: list[float] = []
 
-    async def ask(place: int) -> None:
+    async def ask(body: bytes) -> None:
         started = time.perf_counter()
-        free = await idle.get()
-        try:
-            status, _ = await free.ask(lists[place])
-        finally:
-            idle.put_nowait(free)
+        status, _ = await pool.ask(body)
         assert status == 200
         latencies.append(time.perf_counter() - started)
 
     generator = random.Random(1)
     tasks = []
-    for place in range(len(lists)):
-        tasks.append(asyncio.create_task(ask(place)))
+    for body in lists:
+        tasks.append(asyncio.create_task(ask(body)))
         await asyncio.sleep(generator.expovariate(rate))
     await asyncio.gather(*tasks)
     shares = statistics.quantiles(latencies, n=100)
@@ -232,21 +226,19 @@ async def overload(
     rate: float,
     seconds: float,
 ) -> None:
-    """Requests at a fixed rate, whatever the answers; a connection for each that is under way."""
+    """Requests at a fixed rate, whatever the answers, each on a connection of its own."""
     counted: Counter[str] = Counter()
-    free: list[Connection] = []
+    pool = Pool(port, limit=sys.maxsize)
     generator = random.Random(2)
     memory = [(0.0, resident_megabytes(process))]
     not_ready = 0
 
     async def ask(place: int) -> None:
-        connection = free.pop() if free else Connection(port)
         try:
-            status, answer = await connection.ask(lists[place])
+            status, answer = await pool.ask(lists[place])
         except (OSError, EOFError) as error:
             counted[f"lost ({type(error).__name__})"] += 1
             return
-        free.append(connection)
         if status == 200 and not is_right(answer, expected[place]):
             counted["200 but wrong"] += 1
         else:
@@ -254,7 +246,6 @@ async def overload(
 
     started = time.perf_counter()
     tasks: set[asyncio.Task[None]] = set()
-    health = Connection(port)
     due, check = started, started
     while due < started + seconds:
         await asyncio.sleep(max(0.0, due - time.perf_counter()))
@@ -265,11 +256,10 @@ async def overload(
         if due > check:
             check += max(5.0, seconds / 15)
             memory.append((due - started, resident_megabytes(process)))
-            status, _ = await health.ask(b"", "/health/ready")
+            status, _ = await pool.ask(b"", "/health/ready")
             not_ready += status != 200
     await asyncio.gather(*tasks)
-    for connection in (*free, health):
-        connection.close()
+    pool.close()
     done = time.perf_counter() - started
     asked = ", ".join(f"{count} times {what}" for what, count in sorted(counted.items()))
     print(f"overload ({rate:.0f} lists/s for {done:.0f} s): {asked}; {not_ready} times not ready")

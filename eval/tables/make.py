@@ -210,42 +210,32 @@ def _arguments(argv: Sequence[str] | None) -> argparse.Namespace:
     parser = argparse.ArgumentParser(
         prog="make.py", description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
-    add = parser.add_argument
-    add("study", type=Path, metavar="STUDY.toml")
-    add("--only", nargs="+", default=[], metavar="TABLE", help="some of its tables")
-    data = Path("../shared/data")
+
+    def add(flag: str, text: str, group: Any = parser, **settings: Any) -> None:
+        group.add_argument(flag, help=text, **settings)
+
+    amount, count = _number(float, 0), _number(int, 1)
+    parser.add_argument("study", type=Path, metavar="STUDY.toml")
+    add("--only", "some of its tables", nargs="+", default=[], metavar="TABLE")
     text = "where the study's files are (default: %(default)s)"
-    add("--data", type=Path, default=data, metavar="FOLDER", help=text)
-    text = "keep every step here (default: runs/tables-*)"
-    add("--work", type=Path, metavar="FOLDER", help=text)
-    length = parser.add_mutually_exclusive_group()
-    length.add_argument(
-        "--budget",
-        type=_number(float, 0),
-        default=0,
-        metavar="MINUTES",
-        help="wall-clock in all; 60 %% is for training, the same for every model "
-        "(default: what the configurations say)",
-    )
-    length.add_argument(
-        "--epochs",
-        type=_number(float, 0),
-        default=0,
-        metavar="N",
-        help="train every model for so many, whatever time it takes (paper recipe: each phase)",
-    )
-    counts = (
-        ("sentences", 0, "score this many of each set's lists, evenly spread (default: all)"),
-        ("shrink", 0, "divide all sizes by this (default: what the study says)"),
-        ("seeds", 0, "train every model with so many seeds (default: what the study says)"),
-        ("workers", 2, "commands at a time (default: 2)"),
-        ("threads", 1, "of each command (default: 1)"),
-    )
-    for name, default, text in counts:
-        add(f"--{name}", type=_number(int, 1), default=default, metavar="N", help=text)
-    add("--device", default="cpu", metavar="cpu|cuda")
-    text = "also put the tables between its markers"
-    add("--into", type=Path, metavar="FILE.md", help=text)
+    add("--data", text, type=Path, default=Path("../shared/data"), metavar="FOLDER")
+    add("--work", "keep every step here (default: runs/tables-*)", type=Path, metavar="FOLDER")
+    either = parser.add_mutually_exclusive_group()
+    text = "wall-clock in all; 60 %% is for training, the same for every model "
+    text += "(default: what the configurations say)"
+    add("--budget", text, either, type=amount, default=0, metavar="MINUTES")
+    text = "train every model for so many, whatever time it takes (paper recipe: each phase)"
+    add("--epochs", text, either, type=amount, default=0, metavar="N")
+    text = "score this many of each set's lists, evenly spread (default: all)"
+    add("--sentences", text, type=count, default=0, metavar="N")
+    text = "divide all sizes by this (default: what the study says)"
+    add("--shrink", text, type=count, default=0, metavar="N")
+    text = "train every model with so many seeds (default: what the study says)"
+    add("--seeds", text, type=count, default=0, metavar="N")
+    add("--workers", "commands at a time (default: 2)", type=count, default=2, metavar="N")
+    add("--threads", "of each command (default: 1)", type=count, default=1, metavar="N")
+    add("--device", "where (default: cpu)", default="cpu", metavar="cpu|cuda")
+    add("--into", "also put the tables between its markers", type=Path, metavar="FILE.md")
     return parser.parse_args(argv)
 
 
