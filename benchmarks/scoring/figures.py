@@ -51,15 +51,15 @@ def compare(
     peaks: list[float] = []
     measure_peak = sgemm(threads)
 
-    def action(contestant: Contestant) -> Callable[[], object]:
-        score = contestant.prepare(setting.checkpoints, threads)
-        return lambda: last.update({contestant.name: score(setting.sentences)})
+    scorers = {each.name: each.prepare(setting.checkpoints, threads) for each in contestants}
 
-    actions = {each.name: action(each) for each in contestants}
+    def score(name: str) -> None:
+        last[name] = scorers[name](setting.sentences)
+
+    actions = {name: partial(score, name) for name in scorers}
     seconds = interleaved({**actions, "sgemm": lambda: peaks.append(measure_peak())}, rounds)
-    raw, left = raw_tokens(setting.sentences), nodes(setting.sentences)
-    flop = sum(work_per_token(each.model.config).total for each in setting.checkpoints)
-    peak = median(peaks[1:])
+    amount, peak = _amount(setting), median(peaks[1:])
+    raw, left, flop = amount["raw_tokens"], amount["nodes"], amount["flop_per_token"]
     base = median(seconds[contestants[0].name])
     rows = []
     for contestant in contestants:
@@ -82,15 +82,19 @@ def compare(
                 "same_winner": alike,
             }
         )
+    return {**amount, "sgemm": peak, "floor_seconds": left * flop / peak, "rows": rows}
+
+
+def _amount(setting: Setting) -> dict[str, int]:
+    """What there is to score."""
     return {
         "sentences": len(setting.sentences),
         "candidates": sum(len(sentence.ids) for sentence in setting.sentences),
-        "raw_tokens": raw,
-        "nodes": left,
-        "flop_per_token": flop,
-        "sgemm": peak,
-        "floor_seconds": left * flop / peak,
-        "rows": rows,
+        "raw_tokens": raw_tokens(setting.sentences),
+        "nodes": nodes(setting.sentences),
+        "flop_per_token": sum(
+            work_per_token(each.model.config).total for each in setting.checkpoints
+        ),
     }
 
 
