@@ -10,7 +10,6 @@ command resumes: training from its last saved state, scoring from its last sente
 from __future__ import annotations
 
 import argparse
-import hashlib
 import json
 import os
 import platform
@@ -31,6 +30,7 @@ from work import Work, work_folder
 
 from reranker.checkpoints.checkpoint import load_checkpoint
 from reranker.errors import InputError, RerankError
+from reranker.files.digest import file_sha256
 from reranker.files.markdown import page_with
 from reranker.files.output import open_whole
 
@@ -100,7 +100,7 @@ def _settings(
         "sentences": arguments.sentences,
         "device": arguments.device,
         "workers and threads": [arguments.workers, arguments.threads],
-        "data": {str(path): _digest(path) for path in sources},
+        "data": {str(path): file_sha256(path)[:16] for path in sources},
         "text": [study.data.text, study.data.words_per_tree],
         "sets": {name: evaluated.model_dump() for name, evaluated in study.sets.items()},
         "machine": _machine(),
@@ -199,11 +199,6 @@ def _checkpoint_digests(study: Study) -> dict[str, str]:
                 raise InputError(f"models.{name}: {model.checkpoint} does not say its training")
             digests[name] = checkpoint.sha256
     return digests
-
-
-def _digest(path: Path) -> str:
-    with path.open("rb") as file:
-        return hashlib.file_digest(file, "sha256").hexdigest()[:16]
 
 
 def _arguments(argv: Sequence[str] | None) -> argparse.Namespace:
