@@ -31,7 +31,7 @@ from benchmarks.scoring.setting import Ids
 from reranker.checkpoints.checkpoint import Checkpoint
 from reranker.errors import RerankError
 from reranker.models import Config, LanguageModel
-from reranker.training.batches import whole_trees
+from reranker.models.batch import whole_trees
 
 GIGABYTE = 1 << 30
 # Their forward holds logits, softmaxes and weighted softmaxes at once, all [T, B, J, V] in float32.

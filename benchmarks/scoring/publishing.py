@@ -9,8 +9,9 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from reranker.analysis.report import aligned, new_figure, save_figure
+from reranker.files.figure import new_figure, save_figure
 from reranker.files.markdown import grid, page_with
+from reranker.files.table import aligned
 
 
 class Table(NamedTuple):

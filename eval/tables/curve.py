@@ -22,6 +22,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from reranker.errors import InputError, RerankError
+from reranker.files.figure import new_figure, save_figure
 from reranker.files.markdown import grid
 
 if TYPE_CHECKING:

@@ -122,7 +122,7 @@ def test_a_table_is_put_between_its_markers(tmp_path: Path) -> None:
         ('reference = "DOC"', 'reference = "DCO"', "there is no row 'DCO'"),
         ('nbest = "dev.nbest"', "", "F1 needs sets with nbest"),
         ('title = "Which chooses best"', "", "tables.choice.title: Field required"),
-        ("seeds = 2", "model = { components = [1] }", "models.doc: components takes one count"),
+        ("seeds = 2", "model = { components = [1] }", "models.doc: components needs a count"),
         ("[data]", "shrink = 3\n[data]", "embedding_size 64 cannot be divided by 3"),
         ('config = "small-lstm.toml"', "seeds = 2", "models.lstm: config is missing"),
         ('config = "small-lstm.toml"', 'checkpoint = "ckpt/no.pt"', "lstm: no ckpt/no.pt in"),
