@@ -1,7 +1,7 @@
 """A raw list -> an NBest: every candidate that is a tree of its sentence, the others rejected.
 
-The words of a sentence are the user's (``--tokens``), else the file's own, else those of the list's
-first candidate that hides none. Words are put into a candidate by position.
+The words of a sentence are the user's, else the file's own, else those of the list's first
+candidate that hides none. Words are put into a candidate by position.
 """
 
 from __future__ import annotations
@@ -23,30 +23,37 @@ from reranker.nbest.data import (
     Sentence,
 )
 from reranker.nbest.notation import PLACEHOLDER, PUNCTUATION, Notation, Skeleton, read_skeleton
-from reranker.nbest.words import check_words, is_placeholder
+from reranker.nbest.words import check_words, is_placeholder, wrong_word
 from reranker.trees.linearize import is_word, linearize_text
 
-# Bytes that are not UTF-8 arrive as the upper ones; JSON can escape any.
+# Bytes that are not UTF-8 are read as the upper ones; JSON can escape any.
 _SURROGATE = re.compile("[\ud800-\udfff]")
 
 
-class _Read(NamedTuple):
-    """A candidate whose brackets are in order."""
-
-    place: int
-    raw: RawCandidate
-    words: tuple[str, ...]
-    tokens: tuple[str, ...]  # with the words as they stand in the text
-    skeleton: Skeleton | None  # None if the text has part-of-speech nodes and needed no mending
-
-
 class Source(NamedTuple):
-    """Where a list comes from and how its candidates are written."""
+    """Where a list comes from, how its candidates are written, and how to treat them."""
 
     name: str
     notation: Notation
-    repair: bool
+    repair: bool | None = None
+    """Repair broken candidates; None: those of seq2seq parsers only."""
     restore: bool = False
+    """Rewrite candidates as bracketed trees with the sentence's words and tags."""
+
+    @property
+    def repairs(self) -> bool:
+        return self.notation is Notation.LINEARIZED if self.repair is None else self.repair
+
+
+class _Parsed(NamedTuple):
+    """A candidate whose brackets are balanced."""
+
+    index: int
+    raw: RawCandidate
+    tokens: tuple[str, ...]
+    words: tuple[str, ...]
+    skeleton: Skeleton | None = None
+    """None if the text has part-of-speech nodes and needed no repair."""
 
 
 def accept(
@@ -55,143 +62,165 @@ def accept(
     """Sort a list's candidates into usable ones and rejected ones, with indices from
     ``first_index``.
 
-    Raises InputError if the words are hidden and ``sentence`` does not tell them.
+    Raises InputError if the candidates hide their words and there is no ``sentence``.
     """
     sentence = sentence or raw.sentence
     rejected: list[Rejected] = []
-    read: list[_Read] = []
-
-    def reject(index: int, one: RawCandidate, code: str, message: str) -> None:
-        text = printable(one.text if len(one.text) <= MAX_LINE else one.text[:200])
-        rejected.append(Rejected(index, one.line, code, message, text, source.name))
-
-    for index, one in enumerate(raw.candidates, first_index):
+    parsed: list[_Parsed] = []
+    for index, candidate in enumerate(raw.candidates, first_index):
         try:
-            if one.problem:
-                raise TreeError(*one.problem)
-            read.append(_read(index, one, source))
+            parsed.append(_parse(index, candidate, source))
         except TreeError as error:
-            reject(index, one, error.code, str(error))
-    expected: Sequence[str] = ()
-    if sentence:
-        expected = sentence.words
-    elif read:
-        expected = _reference(read, source)
-    candidates = []
-    for found in read:
+            rejected.append(_rejected(index, candidate, error, source))
+    words = sentence.words if sentence else _words_of_list(parsed, source)
+    candidates: list[Candidate] = []
+    for one in parsed:
         try:
-            candidates.append(_aligned(found, expected, sentence, source))
+            candidates.append(_candidate(_with_words(one, words, source), sentence, source))
         except TreeError as error:
-            reject(found.place, found.raw, error.code, str(error))
-    rejected.sort(key=lambda one: (one.index, one.line))
+            rejected.append(_rejected(one.index, one.raw, error, source))
+    rejected.sort(key=lambda entry: (entry.index, entry.line))
     return NBest(raw.id, tuple(candidates), tuple(rejected), raw.line, sentence)
 
 
-def _read(index: int, raw: RawCandidate, source: Source) -> _Read:
-    text = raw.text
+def _rejected(index: int, raw: RawCandidate, error: TreeError, source: Source) -> Rejected:
+    text = raw.text if len(raw.text) <= MAX_LINE else raw.text[:200]
+    return Rejected(index, raw.line, error.code, str(error), printable(text), source.name)
+
+
+def _parse(index: int, raw: RawCandidate, source: Source) -> _Parsed:
+    if raw.problem:
+        raise TreeError(*raw.problem)
+    _check_characters(raw.text)
+    fault: TreeError | None = None
+    if source.notation is Notation.BRACKETS:
+        try:
+            tokens = linearize_text(raw.text)
+        except TreeError as error:
+            if not source.repairs:
+                raise
+            fault = error
+        else:
+            return _Parsed(index, raw, tokens, _words(tokens))
+    skeleton = read_skeleton(raw.text, source.notation)
+    if fault and not skeleton.faults:
+        skeleton.faults.append(fault)  # in a trace, for example, which the skeleton leaves out
+    if skeleton.faults and not source.repairs:
+        raise skeleton.faults[0]
+    return _Parsed(index, raw, tuple(skeleton.tokens), tuple(skeleton.words), skeleton)
+
+
+def _check_characters(text: str) -> None:
     if len(text) > MAX_LINE:
         raise TreeError("too-long", f"more than {MAX_LINE} characters")
     if not text.isascii() and (surrogate := _SURROGATE.search(text)):
         byte = ord(surrogate[0]) - 0xDC00
         message = f"byte 0x{byte:02x} is not UTF-8" if byte >= 0x80 else "half a surrogate pair"
         raise TreeError("encoding", message)
-    fault: TreeError | None = None
-    if source.notation is Notation.BRACKETS:
-        try:
-            tokens = linearize_text(text)
-        except TreeError as error:
-            if not source.repair:
-                raise
-            fault = error
-        else:
-            words = tuple(token for token in tokens if token[0] not in "()")
-            if not words:
-                raise TreeError("empty", "the tree has no words but traces")
-            return _Read(index, raw, words, tokens, None)
-    skeleton = read_skeleton(text, source.notation)
-    if fault and not skeleton.faults:
-        skeleton.faults.append(fault)  # in a trace, say, which the skeleton leaves out
-    if skeleton.faults and not source.repair:
-        raise skeleton.faults[0]
-    return _Read(index, raw, tuple(skeleton.words), tuple(skeleton.tokens), skeleton)
 
 
-def _reference(read: Sequence[_Read], source: Source) -> Sequence[str]:
+def _words(tokens: Sequence[str]) -> tuple[str, ...]:
+    words = tuple(token for token in tokens if token[0] not in "()")
+    if not words:
+        raise TreeError("empty", "the tree has no words but traces")
+    return words
+
+
+def _words_of_list(parsed: Sequence[_Parsed], source: Source) -> tuple[str, ...]:
     """The words of the first candidate that hides none of them, else of the first."""
-    first = read[0]
+    if not parsed:
+        return ()
+    first = parsed[0]
     hidden = [word for word in first.words if is_placeholder(word)]
     if not hidden:
         return first.words
-    for other in read[1:]:
+    for other in parsed[1:]:
         if len(other.words) == len(first.words) and not any(map(is_placeholder, other.words)):
             return other.words
     if source.notation is Notation.LINEARIZED and PLACEHOLDER in hidden:
         raise InputError(
             f"{source.name}:{first.raw.line}: the words are {PLACEHOLDER}: "
-            "give the sentences with --tokens FILE"
+            "give the sentences with 'tokens'"
         )
     return first.words
 
 
-def _aligned(
-    found: _Read, expected: Sequence[str], sentence: Sentence | None, source: Source
-) -> Candidate:
-    raw, skeleton = found.raw, found.skeleton
-    tokens, words = found.tokens, found.words
-    if source.repair and len(words) != len(expected):
-        if skeleton is None:
-            skeleton = read_skeleton(raw.text, source.notation)
-        skeleton.fit(len(expected))
-        tokens, words = tuple(skeleton.tokens), tuple(skeleton.words)
-    if words != expected:
-        _check(words, expected, skeleton, source)
-        own = iter(expected)
-        tokens = tuple(next(own) if is_word(token) else token for token in tokens)
-    text = raw.text
-    if skeleton and skeleton.faults:
-        text = skeleton.to_text(source.notation, raw.text)
+def _with_words(parsed: _Parsed, words: tuple[str, ...], source: Source) -> _Parsed:
+    """The candidate with the list's words in the places of its own.
+
+    Raises TreeError if it has other words, or another number of them that must not be repaired.
+    """
+    if source.repairs and len(parsed.words) != len(words):
+        skeleton = parsed.skeleton or read_skeleton(parsed.raw.text, source.notation)
+        skeleton.fit(len(words))
+        parsed = parsed._replace(
+            tokens=tuple(skeleton.tokens), words=tuple(skeleton.words), skeleton=skeleton
+        )
+    if parsed.words == words:
+        return parsed
+    check_words(_without_stand_ins(parsed, words, source), words)
+    next_word = iter(words)
+    tokens = tuple(next(next_word) if is_word(token) else token for token in parsed.tokens)
+    return parsed._replace(tokens=tokens)
+
+
+def _without_stand_ins(
+    parsed: _Parsed, words: tuple[str, ...], source: Source
+) -> tuple[str, ...] | list[str]:
+    """The candidate's words, with a placeholder for each that may stand for any word.
+
+    Those are tokens like ``_DT_`` of seq2seq parsers and their punctuation, which may stand for
+    other punctuation. Punctuation in the place of a word is a fault (``wrong-words``).
+    """
+    skeleton, own_words = parsed.skeleton, list(parsed.words)
+    if source.notation is not Notation.LINEARIZED or len(own_words) != len(words):
+        return own_words
+    assert skeleton is not None
+    for place, (word, tag, wanted) in enumerate(
+        zip(parsed.words, skeleton.tags, words, strict=True)
+    ):
+        if word in PUNCTUATION and word != wanted:
+            if any(map(str.isalnum, wanted)):
+                fault = wrong_word(place, word, wanted)
+                if not source.repairs:
+                    raise fault
+                skeleton.faults.append(fault)
+                skeleton.tags[place] = ""
+            own_words[place] = PLACEHOLDER
+        elif tag and word == f"_{tag}_":
+            own_words[place] = PLACEHOLDER
+    return own_words
+
+
+def _candidate(parsed: _Parsed, sentence: Sentence | None, source: Source) -> Candidate:
+    raw, skeleton = parsed.raw, parsed.skeleton
     tags: tuple[str, ...] | None = None
-    if source.notation is not Notation.BRACKETS:
-        assert skeleton is not None
+    if skeleton and source.notation is not Notation.BRACKETS:
         own_tags = tuple(tag or UNKNOWN_TAG for tag in skeleton.tags)
         tags = sentence.tags if sentence and sentence.tags else own_tags
-    is_repaired = bool(skeleton and skeleton.faults)
+    text, is_repaired = raw.text, False
+    if skeleton and skeleton.faults:
+        text, is_repaired = skeleton.to_text(source.notation, raw.text), True
     candidate = Candidate(
-        found.place, text, tokens, raw.parser_score, raw.line, tags, is_repaired, source.name
+        parsed.index,
+        text,
+        parsed.tokens,
+        raw.parser_score,
+        raw.line,
+        tags,
+        is_repaired,
+        source.name,
     )
-    if source.restore:
-        tree = candidate.tree
-        if sentence and sentence.tags and set(tree.tags()) == {UNKNOWN_TAG}:
-            tree = tree.with_tags(sentence.tags)
-        candidate = replace(candidate, text=tree.to_string(), tags=None)
-    return candidate
+    return _restored(candidate, sentence) if source.restore else candidate
 
 
-def _check(
-    words: Sequence[str], expected: Sequence[str], skeleton: Skeleton | None, source: Source
-) -> None:
-    """Seq2seq parsers keep punctuation: that may stand for any punctuation, and where it stands
-    for a word, that is one more thing to repair. Tokens like ``_DT_`` stand for any word."""
-    if source.notation is not Notation.LINEARIZED or skeleton is None:
-        check_words(words, expected)
-        return
-    seen = list(words)
-    if len(words) == len(expected):
-        for place, (word, tag, wanted) in enumerate(
-            zip(words, skeleton.tags, expected, strict=True)
-        ):
-            if word in PUNCTUATION and word != wanted:
-                if any(map(str.isalnum, wanted)):
-                    message = f"word {place + 1} is {word!r} where the list has {wanted[:40]!r}"
-                    fault = TreeError("wrong-words", message)
-                    if not source.repair:
-                        raise fault
-                    skeleton.faults.append(fault)
-                    skeleton.tags[place] = ""
-                seen[place] = PLACEHOLDER
-            elif tag and word == f"_{tag}_":
-                seen[place] = PLACEHOLDER
-    check_words(seen, expected)
+def _restored(candidate: Candidate, sentence: Sentence | None) -> Candidate:
+    """The candidate as a bracketed tree with the sentence's words and, where it has none of its
+    own, the sentence's tags."""
+    tree = candidate.tree
+    if sentence and sentence.tags and set(tree.tags()) == {UNKNOWN_TAG}:
+        tree = tree.with_tags(sentence.tags)
+    return replace(candidate, text=tree.to_string(), tags=None)
 
 
 def printable(text: str) -> str:

@@ -1,4 +1,4 @@
-"""The three ways candidates are written, and what can be repaired in them.
+"""The three ways candidates are written, and how broken ones are repaired.
 
 ``BRACKETS``    ``(S (NP (DT the) ...))``, parts of speech included: linearised by
                 ``reranker.trees.linearize.linearize_text``, not here.
@@ -10,7 +10,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from enum import Enum
 from typing import NamedTuple
@@ -41,10 +41,10 @@ class _Piece(NamedTuple):
 
 @dataclass(slots=True)
 class Skeleton:
-    """A candidate's brackets with what stood in the places of words, and all that was amiss."""
+    """A candidate's brackets, what it has in the places of words, and its faults."""
 
     tokens: list[str] = field(default_factory=list)
-    tags: list[str] = field(default_factory=list)  # "" where the notation tells none
+    tags: list[str] = field(default_factory=list)  # "" where the notation has none
     faults: list[TreeError] = field(default_factory=list)
 
     @property
@@ -56,33 +56,34 @@ class Skeleton:
         surplus ones are dropped with the constituents that held nothing else (Suzuki et al.).
 
         Raises TreeError (``wrong-length``) for a ``count`` of 0, which no tree has."""
-        found = len(self.tags)
-        if found == count:
+        missing = count - len(self.tags)
+        if missing == 0:
             return
-        fault = TreeError("wrong-length", f"{found} words where the list has {count}")
+        message = f"{len(self.tags)} words where the list has {count}"
+        fault = TreeError("wrong-length", message)
         if count == 0:
             raise fault
         self.faults.append(fault)
-        if found < count:
-            end = len(self.tokens)
-            if end and self.tokens[-1][0] == ")":
-                end -= 1
-            self.tokens[end:end] = [PLACEHOLDER] * (count - found)
+        if missing > 0:
+            closes_root = bool(self.tokens) and self.tokens[-1][0] == ")"
+            end = len(self.tokens) - closes_root
+            self.tokens[end:end] = [PLACEHOLDER] * missing
         else:
-            kept: list[str] = []
-            position = 0
-            for token in self.tokens:
-                if is_word(token):
-                    position += 1
-                    if position > count:
-                        continue
-                _append(kept, token)
-            self.tokens = kept
-            _strip_root(self.tokens)
+            self._keep_words(count)
         self.tags = (self.tags + [""] * count)[:count]
 
+    def _keep_words(self, count: int) -> None:
+        kept: list[str] = []
+        words = 0
+        for token in self.tokens:
+            words += is_word(token)
+            if words <= count or not is_word(token):
+                _append(kept, token)
+        _strip_root(kept)
+        self.tokens = kept
+
     def to_text(self, notation: Notation, like: str) -> str:
-        """Written again, in the notation and with the closers of ``like``."""
+        """The skeleton in ``notation``, with closing brackets written as in ``like``."""
         tokens = with_root(self.tokens)
         if notation is Notation.LINEARIZED:
             closer = ")_" if ")_" in like else ")"
@@ -101,19 +102,20 @@ class Skeleton:
 
 def with_root(tokens: Sequence[str]) -> Sequence[str]:
     """The tokens as they can be written: under ``TOP`` if they would not be read as one tree, or
-    lose an outermost bracket that looks like a root."""
+    would lose an outermost bracket that looks like a root."""
     if _is_constituent(tokens) and tokens[0][1:] not in ROOT_LABELS:
         return tokens
     return ["(TOP", *tokens, ")TOP"]
 
 
 def read_skeleton(text: str, notation: Notation) -> Skeleton:
-    """The skeleton of a candidate, mended where it has to be.
+    """The skeleton of a candidate, repaired where necessary.
 
-    Its ``faults`` say what was wrong: without any, it is a tree. Too few closing brackets are added
-    and too many wrap all that came before; a closer with another label than its opener closes the
-    constituents in between or, if there is no such opener, the innermost. Raises TreeError if there
-    is nothing to mend: ``empty``, ``not-a-tree`` (no brackets), ``too-deep`` or ``too-long``.
+    Its ``faults`` say what was wrong: without any, it is a tree. Missing closing brackets are
+    added; a surplus one wraps everything before it; one with another label than its opening one
+    closes the constituents in between or, if no such constituent is open, the innermost. Raises
+    TreeError if nothing can be repaired: ``empty``, ``not-a-tree`` (no brackets), ``too-deep`` or
+    ``too-long``.
     """
     pieces = _linearized(text) if notation is Notation.LINEARIZED else _bracketed(text, notation)
     skeleton = _assemble(pieces)
@@ -165,83 +167,94 @@ def _is_preterminal(tokens: Sequence[str], position: int) -> bool:
     return bool(following) and is_word(following[0]) and following[1:] in ([")"], [])
 
 
-def _assemble(pieces: Iterator[_Piece]) -> Skeleton:
-    skeleton = Skeleton()
-    tokens, faults = skeleton.tokens, skeleton.faults
-    open_labels: list[str] = []
-    roots = 0
-    wraps = 0
+def _assemble(pieces: Iterable[_Piece]) -> Skeleton:
+    builder = _Builder()
     for piece in pieces:
-        if not open_labels:
-            roots += 1
+        builder.add(piece)
+    return builder.finish()
+
+
+class _Builder:
+    """Builds a skeleton piece by piece and repairs its brackets on the way."""
+
+    def __init__(self) -> None:
+        self._skeleton = Skeleton()
+        self._tokens = self._skeleton.tokens
+        self._open: list[str] = []  # labels of the constituents that are open
+        self._roots = 0  # what stands side by side at the top
+        self._wraps = 0  # surplus closing brackets
+
+    def add(self, piece: _Piece) -> None:
+        if not self._open:
+            self._roots += 1
+        if piece.kind == "word":
+            self._add_word(piece.text, piece.tag)
+            return
+        label = FUNCTION_TAG.sub("", piece.text)
         if piece.kind == "(":
-            label = FUNCTION_TAG.sub("", piece.text)
-            open_labels.append(label)
-            tokens.append("(" + label)
-            if len(open_labels) + wraps > MAX_DEPTH:
-                raise TreeError("too-deep", f"more than {MAX_DEPTH} brackets are open")
-        elif piece.kind == "word":
-            if not open_labels:
-                faults.append(TreeError("not-a-tree", f"{piece.text[:40]!r} is outside brackets"))
-            tokens.append(piece.text)
-            skeleton.tags.append(piece.tag)
-        elif not open_labels:
-            faults.append(TreeError("unbalanced", "more brackets are closed than opened"))
-            label = FUNCTION_TAG.sub("", piece.text) or "TOP"
-            wraps += 1
-            if wraps > MAX_DEPTH:
-                raise TreeError("too-deep", f"more than {MAX_DEPTH} brackets are missing")
-            tokens.append(")" + label)
-            roots = 1
+            self._open_constituent(label)
+        elif self._open:
+            self._close_constituent(label)
         else:
-            label = FUNCTION_TAG.sub("", piece.text)
-            if piece.text and label != open_labels[-1]:
-                message = f"')' + {label[:40]!r} closes '(' + {open_labels[-1][:40]!r}"
-                faults.append(TreeError("unbalanced", message))
-                while label in open_labels and label != open_labels[-1]:
-                    _append(tokens, ")" + open_labels.pop())
-            _append(tokens, ")" + open_labels.pop())
-    if open_labels:
-        message = f"{len(open_labels)} bracket(s) left open at the end"
-        faults.append(TreeError("unbalanced", message))
-        while open_labels:
-            _append(tokens, ")" + open_labels.pop())
-    if roots > 1:
-        faults.append(TreeError("unbalanced", "text after the tree's last bracket"))
-    if wraps:
-        skeleton.tokens = _wrapped(tokens)
-    _strip_root(skeleton.tokens)
-    return skeleton
+            self._wrap(label or "TOP")
+
+    def finish(self) -> Skeleton:
+        if self._open:
+            self._fault("unbalanced", f"{len(self._open)} bracket(s) left open at the end")
+        while self._open:
+            self._close_innermost()
+        if self._roots > 1:
+            self._fault("unbalanced", "text after the tree's last bracket")
+        _strip_root(self._tokens)
+        return self._skeleton
+
+    def _add_word(self, word: str, tag: str) -> None:
+        if not self._open:
+            self._fault("not-a-tree", f"{word[:40]!r} is outside brackets")
+        self._tokens.append(word)
+        self._skeleton.tags.append(tag)
+
+    def _open_constituent(self, label: str) -> None:
+        self._open.append(label)
+        self._tokens.append("(" + label)
+        if len(self._open) + self._wraps > MAX_DEPTH:
+            raise TreeError("too-deep", f"more than {MAX_DEPTH} brackets are open")
+
+    def _close_constituent(self, label: str) -> None:
+        """A closing bracket without a label closes the innermost."""
+        innermost = self._open[-1]
+        if label and label != innermost:
+            self._fault("unbalanced", f"')' + {label[:40]!r} closes '(' + {innermost[:40]!r}")
+            while label in self._open and label != self._open[-1]:
+                self._close_innermost()
+        self._close_innermost()
+
+    def _close_innermost(self) -> None:
+        _append(self._tokens, ")" + self._open.pop())
+
+    def _wrap(self, label: str) -> None:
+        self._fault("unbalanced", "more brackets are closed than opened")
+        self._wraps += 1
+        if self._wraps > MAX_DEPTH:
+            raise TreeError("too-deep", f"more than {MAX_DEPTH} brackets are missing")
+        self._tokens.insert(0, "(" + label)
+        _append(self._tokens, ")" + label)
+        self._roots = 1
+
+    def _fault(self, code: str, message: str) -> None:
+        self._skeleton.faults.append(TreeError(code, message))
 
 
 def _append(tokens: list[str], token: str) -> None:
-    """Add a token; a closing one takes its opening one back if nothing stands between."""
+    """Add a token; a closing one removes its opening one if there is nothing between them."""
     if token[0] == ")" and tokens and tokens[-1] == "(" + token[1:]:
         tokens.pop()
     else:
         tokens.append(token)
 
 
-def _wrapped(tokens: list[str]) -> list[str]:
-    """The tokens with an opening one in front for every closing one that lacks it."""
-    depth = 0
-    fronts: list[str] = []
-    for token in tokens:
-        if token[0] == "(":
-            depth += 1
-        elif token[0] == ")":
-            if depth:
-                depth -= 1
-            else:
-                fronts.append("(" + token[1:])
-    wrapped: list[str] = []
-    for token in (*reversed(fronts), *tokens):
-        _append(wrapped, token)  # what was closed first may have been empty
-    return wrapped
-
-
 def _strip_root(tokens: list[str]) -> None:
-    """Take the root wrapper off, as linearising does, and any other right below it."""
+    """Remove the root wrapper, as linearising does, and any other directly below it."""
     while _is_constituent(tokens) and tokens[0][1:] in ROOT_LABELS:
         del tokens[-1], tokens[0]
 

@@ -52,10 +52,15 @@ def check_words(words: Sequence[str], expected: Sequence[str]) -> None:
     place by place."""
     if len(words) != len(expected):
         raise TreeError("wrong-length", f"{len(words)} words where the list has {len(expected)}")
-    for place, (word, wanted) in enumerate(zip(words, expected, strict=True), 1):
+    for place, (word, wanted) in enumerate(zip(words, expected, strict=True)):
         if not same_word(word, wanted):
-            message = f"word {place} is {word[:40]!r} where the list has {wanted[:40]!r}"
-            raise TreeError("wrong-words", message)
+            raise wrong_word(place, word, wanted)
+
+
+def wrong_word(place: int, word: str, wanted: str) -> TreeError:
+    """The error for a word that does not stand for the one that is ``wanted`` at ``place``."""
+    message = f"word {place + 1} is {word[:40]!r} where the list has {wanted[:40]!r}"
+    return TreeError("wrong-words", message)
 
 
 def _canonical(word: str) -> str:
