@@ -1,4 +1,4 @@
-"""Scores -> the JSON of an answer. Its figures are those ``rerank --output ranked`` writes."""
+"""Scores -> the JSON of an answer, with the figures that ``rerank --output ranked`` writes."""
 
 from __future__ import annotations
 
@@ -11,20 +11,14 @@ from typing import Any
 from reranker import Ranking, Reranker, Weighing
 from reranker.nbest import NBest
 from reranker.ranking import Criterion, Scored, perplexity, rank
-from reranker.service.schemas import (
-    AnyRequest,
-    DocumentsRequest,
-    Options,
-    ScoreRequest,
-    SentencesRequest,
-    TextRequest,
-    TextsRequest,
-)
+from reranker.service.schemas import AnyRequest, Options, ScoreRequest, TextsRequest
 
 VERSION = version("parse-reranker")
 
-_FIGURES = ("nll", "perplexity", "tokens", "unknown_words")
-_RANKED_FIELDS = (*_FIGURES, "parser_score", "duplicate_of", "repaired")
+_RANKED_FIELDS = (
+    "nll", "perplexity", "tokens", "unknown_words", "parser_score", "duplicate_of", "repaired",
+    "member_nll",
+)  # fmt: skip
 
 
 def rankings(
@@ -33,10 +27,10 @@ def rankings(
     scores: Sequence[list[Scored]],
     weighing: Weighing,
 ) -> list[Ranking]:
-    """Weigh as one request asks; what was scored together may be weighed differently."""
+    """A request's rankings; lists that are scored together may be weighed differently."""
     return [
-        rank(nbest, _by_criterion(reranker, nbest, mine, weighing.criterion), weighing)
-        for nbest, mine in zip(lists, scores, strict=True)
+        rank(nbest, _by_criterion(reranker, nbest, scored, weighing.criterion), weighing)
+        for nbest, scored in zip(lists, scores, strict=True)
     ]
 
 
@@ -50,31 +44,24 @@ def rerank_answer(
     tokens: int,
     warnings: list[str],
 ) -> bytes:
-    """The answer in the shape of the request. ``tokens`` are those that were scored."""
-    head = {
-        "id": request_id,
-        "models": models(reranker),
-        "signature": reranker.signature(weighing),
-        "usage": _usage(lists, tokens),
-    }
-    if isinstance(body, SentencesRequest | TextRequest):
-        sentences = [_sentence(one, body) for one in ranked]
+    """The answer in the form of the request. ``tokens`` is the number of scored tokens."""
+    head = _head(request_id, reranker, weighing, lists, tokens)
+    if isinstance(body, Options):
+        sentences = [_sentence(ranking, body) for ranking in ranked]
         return _json({**head, "sentences": sentences, "warnings": warnings})
     (ranking,) = ranked
     best = ranking.ranking[: body.top_n]
     if isinstance(body, TextsRequest):
-        return _json(
-            [
-                {"index": one.index, "score": one.score}
-                | ({"text": one.tree} if body.return_text else {})
-                for one in best
-            ]
-        )
-    assert isinstance(body, DocumentsRequest)
+        texts = [
+            {"index": entry.index, "score": entry.score}
+            | ({"text": entry.tree} if body.return_text else {})
+            for entry in best
+        ]
+        return _json(texts)
     results = [
-        {"index": one.index, "relevance_score": one.score}
-        | ({"document": {"text": one.tree}} if body.return_documents else {})
-        for one in best
+        {"index": entry.index, "relevance_score": entry.score}
+        | ({"document": {"text": entry.tree}} if body.return_documents else {})
+        for entry in best
     ]
     name = "+".join(member.name for member in reranker.members)
     return _json({**head, "model": name, "results": results, "rejected": _rejected(ranking)})
@@ -89,44 +76,38 @@ def score_answer(
     tokens: int,
 ) -> bytes:
     """An entry for each tree, in their order."""
-    results: list[dict[str, Any]] = []
-    for place, (nbest, mine) in enumerate(zip(lists, scores, strict=True)):
-        entry: dict[str, Any] = dict.fromkeys(
-            ("log_probability", "perplexity", "tokens", "unknown_words", "error")
-        )
-        ranking = rank(nbest, _by_criterion(reranker, nbest, mine, body.criterion), Weighing())
-        if best := ranking.best:
-            entry |= {
-                "log_probability": -best.nll,
-                "perplexity": best.to_dict()["perplexity"],
-                "tokens": best.tokens,
-                "unknown_words": best.unknown_words,
-            }
-            if best.token_scores is not None:
-                entry["token_scores"] = best.token_scores
-        else:
-            (entry["error"],) = _rejected(ranking)
-        results.append({"index": place, **entry})
-    return _json(
-        {
-            "id": request_id,
-            "models": models(reranker),
-            "signature": reranker.signature(Weighing(criterion=body.criterion)),
-            "usage": _usage(lists, tokens),
-            "results": results,
-        }
-    )
+    weighing = Weighing(criterion=body.criterion)
+    ranked = rankings(reranker, lists, scores, weighing)
+    results = [_tree_score(place, ranking) for place, ranking in enumerate(ranked)]
+    return _json({**_head(request_id, reranker, weighing, lists, tokens), "results": results})
 
 
 def models(reranker: Reranker) -> list[dict[str, Any]]:
     """Names and hashes of the ensemble."""
-    return [{"name": one.name, "sha256": one.sha256} for one in reranker.members]
+    return [{"name": member.name, "sha256": member.sha256} for member in reranker.members]
+
+
+def _head(
+    request_id: str, reranker: Reranker, weighing: Weighing, lists: Sequence[NBest], tokens: int
+) -> dict[str, Any]:
+    return {
+        "id": request_id,
+        "models": models(reranker),
+        "signature": reranker.signature(weighing),
+        "usage": {
+            "sentences": len(lists),
+            "candidates": sum(len(nbest.candidates) for nbest in lists),
+            "rejected": sum(len(nbest.rejected) for nbest in lists),
+            "tokens": tokens,
+            "total_tokens": tokens,
+        },
+    }
 
 
 def _by_criterion(
     reranker: Reranker, nbest: NBest, scores: list[Scored], criterion: Criterion
 ) -> list[Scored]:
-    """Scoring gave the perplexities per word of the sentence."""
+    """Scores come with perplexities per word of the sentence."""
     if criterion == "perplexity":
         return scores
     members = len(reranker.members) if reranker.combination == "sum" else 1
@@ -139,41 +120,43 @@ def _by_criterion(
 
 def _sentence(ranking: Ranking, body: Options) -> dict[str, Any]:
     data = ranking.to_dict()
-    entries = []
-    for one in data["ranking"][: body.top_n]:
-        entry = {"index": one["index"], "relevance_score": one["score"]}
-        entry |= {name: one[name] for name in (*_RANKED_FIELDS, "member_nll") if name in one}
-        if body.return_trees:
-            entry["tree"] = one["tree"]
-        if body.return_token_scores:
-            entry["token_scores"] = one["token_scores"]
-        entries.append(entry)
+    fields = [*_RANKED_FIELDS]
+    if body.return_trees:
+        fields.append("tree")
+    if body.return_token_scores:
+        fields.append("token_scores")
     return {
-        "id": ranking.id,
-        "status": ranking.status,
-        "best_index": data["best_index"],
-        "margin": data["margin"],
-        "fallback": data["fallback"],
-        "ranking": entries,
+        **{name: data[name] for name in ("id", "status", "best_index", "margin", "fallback")},
+        "ranking": [
+            {"index": entry["index"], "relevance_score": entry["score"]}
+            | {name: entry[name] for name in fields if name in entry}
+            for entry in data["ranking"][: body.top_n]
+        ],
         "rejected": _rejected(ranking),
     }
 
 
-def _rejected(ranking: Ranking) -> list[dict[str, Any]]:
-    return [
-        {"index": one.index, "line": one.line, "code": one.code, "message": one.message}
-        for one in ranking.rejected
-    ]
-
-
-def _usage(lists: Sequence[NBest], tokens: int) -> dict[str, int]:
+def _tree_score(place: int, ranking: Ranking) -> dict[str, Any]:
+    """``ranking`` is that of the tree alone."""
+    fields = ("perplexity", "tokens", "unknown_words")
+    best = ranking.best
+    if best is None:
+        (error,) = _rejected(ranking)
+        return {"index": place, "log_probability": None, **dict.fromkeys(fields), "error": error}
+    data = best.to_dict()
+    token_scores = {"token_scores": best.token_scores} if best.token_scores is not None else {}
     return {
-        "sentences": len(lists),
-        "candidates": sum(len(nbest.candidates) for nbest in lists),
-        "rejected": sum(len(nbest.rejected) for nbest in lists),
-        "tokens": tokens,
-        "total_tokens": tokens,
+        "index": place,
+        "log_probability": -best.nll,
+        **{name: data[name] for name in fields},
+        "error": None,
+        **token_scores,
     }
+
+
+def _rejected(ranking: Ranking) -> list[dict[str, Any]]:
+    fields = ("index", "line", "code", "message")
+    return [{name: getattr(entry, name) for name in fields} for entry in ranking.rejected]
 
 
 def _json(content: Any) -> bytes:

@@ -1,8 +1,9 @@
-"""From the wire to a request's fields: bodies with limits, work that stops when nobody waits."""
+"""Reads and parses request bodies within limits; cancels work whose client is gone."""
 
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import time
 from collections.abc import Coroutine, Sequence
 from typing import Any, TypeVar
@@ -20,22 +21,20 @@ _KINDS = {"Candidate", "Document", "str"}
 
 
 class ClientGone(Exception):
-    """Nobody is there to take the answer."""
+    """The client closed the connection."""
 
 
 async def read_body(request: Request, settings: Settings, deadline: float) -> bytes:
-    """Raises ServiceError 413 and 408, or 504 if the deadline comes first, and ClientGone."""
+    """Raises ServiceError 413 (too long), 408 (too slow) or 504 (deadline), and ClientGone."""
     limit = settings.max_body_bytes
     too_long = ServiceError(413, "too-large", f"the body is longer than max_body_bytes = {limit}")
-    try:
+    with contextlib.suppress(ValueError):
         if int(request.headers.get("content-length", 0)) > limit:
             raise too_long
-    except ValueError:
-        pass
-    patience = time.monotonic() + settings.body_seconds
+    body_deadline = time.monotonic() + settings.body_seconds
     body = bytearray()
     try:
-        async with asyncio.timeout(min(patience, deadline) - time.monotonic()):
+        async with asyncio.timeout(min(body_deadline, deadline) - time.monotonic()):
             async for chunk in request.stream():
                 body += chunk
                 if len(body) > limit:
@@ -43,7 +42,7 @@ async def read_body(request: Request, settings: Settings, deadline: float) -> by
     except ClientDisconnect as error:
         raise ClientGone from error
     except TimeoutError as error:
-        if deadline < patience:
+        if deadline < body_deadline:
             raise too_late(deadline - request.state.arrived) from error
         message = f"the body did not arrive within body_seconds = {settings.body_seconds:g}"
         raise ServiceError(408, "slow-body", message) from error
@@ -51,25 +50,25 @@ async def read_body(request: Request, settings: Settings, deadline: float) -> by
 
 
 async def while_awaited(request: Request, work: Coroutine[Any, Any, T], deadline: float) -> T:
-    """The result of ``work``, which is cancelled at the deadline (ServiceError 504) and when the
-    client hangs up (ClientGone). The body must have been read."""
-    doing = asyncio.ensure_future(work)
-    leaving = asyncio.ensure_future(_hangs_up(request))
+    """The result of ``work``, which is cancelled at the deadline (ServiceError 504) or when the
+    client disconnects (ClientGone). The body must have been read."""
+    task = asyncio.ensure_future(work)
+    disconnect = asyncio.ensure_future(_disconnect(request))
     try:
-        left = deadline - time.monotonic()
-        await asyncio.wait({doing, leaving}, timeout=left, return_when=asyncio.FIRST_COMPLETED)
-        if doing.done():
-            return doing.result()
-        if leaving.done():
+        seconds = deadline - time.monotonic()
+        await asyncio.wait({task, disconnect}, timeout=seconds, return_when=asyncio.FIRST_COMPLETED)
+        if task.done():
+            return task.result()
+        if disconnect.done():
             raise ClientGone
         raise too_late(deadline - request.state.arrived)
     finally:
-        doing.cancel()
-        leaving.cancel()
-        await asyncio.gather(doing, leaving, return_exceptions=True)
+        task.cancel()
+        disconnect.cancel()
+        await asyncio.gather(task, disconnect, return_exceptions=True)
 
 
-async def _hangs_up(request: Request) -> None:
+async def _disconnect(request: Request) -> None:
     while (await request.receive())["type"] != "http.disconnect":
         pass
 
@@ -88,7 +87,7 @@ def check_media_type(request: Request, *allowed: str) -> None:
 
 
 def parse_lists(body: bytes, media: str, query: QueryOptions) -> AnyRequest:
-    """A body for ``/rerank``; options of the query hold where the body has none."""
+    """A body for ``/rerank``; options of the query are used where the body has none."""
     options = query.model_dump(exclude_unset=True)
     if media == "text/plain":
         if not body.strip():
@@ -96,22 +95,21 @@ def parse_lists(body: bytes, media: str, query: QueryOptions) -> AnyRequest:
         text = body.decode("utf-8", "surrogateescape")
         return TextRequest.model_construct(None, nbest=text, tokens=None, **options)
     given = parse(RERANK_BODY, body)
-    fields = type(given).model_fields
-    missing = {k: v for k, v in options.items() if k in fields and k not in given.model_fields_set}
-    return given.model_copy(update=missing)
+    missing = type(given).model_fields.keys() - given.model_fields_set
+    return given.model_copy(update={name: options[name] for name in missing & options.keys()})
 
 
 def parse(adapter: TypeAdapter[T], body: bytes) -> T:
-    """Raises ServiceError 400 for what is not JSON, 422 for JSON that is not as documented."""
+    """Raises ServiceError 400 if the body is not JSON, 422 if it is not as documented."""
     try:
         return adapter.validate_json(body)
     except ValidationError as error:
         first = error.errors(include_url=False, include_context=False, include_input=False)[0]
         if first["type"] == "json_invalid":
             raise ServiceError(400, "malformed-json", first["msg"]) from error
-        # pydantic adds which form of the request it took and which kind of candidate.
+        # pydantic adds the form of the request and the kind of candidate that it took.
         place = first["loc"][1:] if adapter is RERANK_BODY else first["loc"]
-        raise invalid([one for one in place if one not in _KINDS], first["msg"]) from error
+        raise invalid([name for name in place if name not in _KINDS], first["msg"]) from error
 
 
 def invalid(place: Sequence[str | int], message: str) -> ServiceError:

@@ -15,10 +15,7 @@ from fastapi import Depends, Request
 
 from reranker import Reranker
 from reranker.errors import RerankError
-from reranker.nbest import NBest
-from reranker.nbest.data import RawCandidate, RawList
-from reranker.nbest.faithful import Source, accept
-from reranker.nbest.notation import Notation
+from reranker.nbest import NBest, from_candidates
 from reranker.service.errors import ServiceError, draining, overloaded, unavailable
 from reranker.service.keys import Keys
 from reranker.service.logs import described
@@ -159,14 +156,14 @@ class Service:
 
 def _warm_up(reranker: Reranker, settings: Settings) -> Work:
     """A list to score before the first real one."""
-    trees = (
-        "(S1 (S (NP (PRP It)) (VP (VBZ runs)) (. .)))",
-        "(S1 (NP (NP (PRP It)) (NP (NNS runs)) (. .)))",
+    nbest = from_candidates(
+        [
+            "(S1 (S (NP (PRP It)) (VP (VBZ runs)) (. .)))",
+            "(S1 (NP (NP (PRP It)) (NP (NNS runs)) (. .)))",
+        ]
     )
-    raw = RawList("warm-up", 1, [RawCandidate(1, tree) for tree in trees])
-    lists = [accept(raw, Source("warm-up", Notation.BRACKETS, False))]
     deadline = time.monotonic() + settings.max_request_seconds
-    return Work(reranker, lists, deadline, is_warm_up=True)
+    return Work(reranker, [nbest], deadline, is_warm_up=True)
 
 
 async def _of(request: Request) -> Service:

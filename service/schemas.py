@@ -1,18 +1,19 @@
-"""What goes in and what comes out, field by field; ``/docs`` and ``/openapi.json`` show it.
+"""The fields of requests and answers; ``/docs`` and ``/openapi.json`` show them.
 
-Requests are strict: an unknown field or a string for a number is an error that names it. The forms
-made for clients of other reranking services ignore fields we have no use for.
+Requests are strict: an unknown field, or a string for a number, is an error that names it. The
+forms for clients of other reranking services ignore unknown fields.
 """
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Annotated, Any, Literal
+from typing import TYPE_CHECKING, Annotated, Any, Literal, get_type_hints
 
-from pydantic import BaseModel, ConfigDict, Discriminator, Field, Tag, TypeAdapter
+from pydantic import BaseModel, ConfigDict, Discriminator, Field, Tag, TypeAdapter, create_model
 
 from reranker.nbest import FORMATS
+from reranker.nbest.report import Report
+from reranker.ranking import Criterion
 
-Criterion = Literal["perplexity", "token-perplexity"]
 if TYPE_CHECKING:
     Format = str
 else:
@@ -23,6 +24,30 @@ _TREES: list[Any] = [
     "(S1 (NP (NP (PRP It)) (NP (NNS runs)) (. .)))",
 ]
 
+_Top = Annotated[
+    int | None, Field(ge=1, description="number of candidates of each ranking to return")
+]
+_Criterion = Annotated[
+    Criterion | None,
+    Field(
+        description="perplexity per word of the sentence, or per token of the candidate; null: "
+        "what the ensemble was tuned with, else per word"
+    ),
+]
+_Weight = Annotated[
+    float | None,
+    Field(
+        ge=0,
+        le=1,
+        description="score = lm_weight * language models + (1 - lm_weight) * parser, in nats; "
+        "null: what the ensemble was tuned with, else 1",
+    ),
+]
+
+
+def _with_example(example: dict[str, Any], title: str | None = None) -> ConfigDict:
+    return ConfigDict(title=title, json_schema_extra={"examples": [example]})
+
 
 class _Request(BaseModel):
     model_config = ConfigDict(
@@ -31,35 +56,25 @@ class _Request(BaseModel):
 
 
 class Options(_Request):
-    """How to read and rank; fields of the body, or of the query (the body's win)."""
+    """How to read and rank: fields of the body or, where it has none, of the query."""
 
     format: Format = Field(
         "auto",
         description="dialect of an n-best text, or of the trees in `sentences` (`ptb`: brackets "
-        "with part-of-speech nodes); `auto` sees for itself",
+        "with part-of-speech nodes); `auto` detects it",
     )
     repair: bool | None = Field(
-        None, description="mend broken candidates; null: those of seq2seq parsers only"
+        None, description="repair broken candidates; null: those of seq2seq parsers only"
     )
     beam: int | None = Field(
-        None, ge=1, le=10_000, description="lines of a list, where a text does not say"
+        None, ge=1, le=10_000, description="lines of each list, for texts that do not mark lists"
     )
-    top_n: int | None = Field(None, ge=1, description="how many of each ranking to return")
-    criterion: Criterion | None = Field(
-        None,
-        description="per word of the sentence, or per token of the candidate; null: as the "
-        "ensemble was tuned, else per word",
-    )
-    lm_weight: float | None = Field(
-        None,
-        ge=0,
-        le=1,
-        description="score = lm_weight * language models + (1 - lm_weight) * parser, in nats; "
-        "null: as the ensemble was tuned, else 1",
-    )
-    return_trees: bool = Field(True, description="give each ranked candidate's tree back")
+    top_n: _Top = None
+    criterion: _Criterion = None
+    lm_weight: _Weight = None
+    return_trees: bool = Field(True, description="return the tree of each ranked candidate")
     return_token_scores: bool = Field(
-        False, description="give the log-probability of each token, in nats"
+        False, description="return the log-probability of each token, in nats"
     )
 
 
@@ -75,7 +90,7 @@ class Candidate(_Request):
     score: float | None = None
 
 
-class Sentence(_Request):
+class CandidateList(_Request):
     """One sentence's candidates in the parser's order."""
 
     id: str | None = Field(None, description="its name in the answer; default: its number")
@@ -89,38 +104,31 @@ class Sentence(_Request):
 class SentencesRequest(Options):
     """Candidates sentence by sentence."""
 
-    model_config = ConfigDict(
-        title="Sentences",
-        json_schema_extra={
-            "examples": [
+    model_config = _with_example(
+        {
+            "sentences": [
                 {
-                    "sentences": [
-                        {
-                            "id": "s1",
-                            "tokens": ["It", "runs", "."],
-                            "candidates": [
-                                {"tree": _TREES[0], "score": -30.4},
-                                {"tree": _TREES[1], "score": -31.9},
-                            ],
-                        }
+                    "id": "s1",
+                    "tokens": ["It", "runs", "."],
+                    "candidates": [
+                        {"tree": _TREES[0], "score": -30.4},
+                        {"tree": _TREES[1], "score": -31.9},
                     ],
-                    "top_n": 1,
-                    "lm_weight": 0.5,
                 }
-            ]
+            ],
+            "top_n": 1,
+            "lm_weight": 0.5,
         },
+        "Sentences",
     )
-    sentences: list[Sentence] = Field(min_length=1)
+    sentences: list[CandidateList] = Field(min_length=1)
 
 
 class TextRequest(Options):
     """A whole n-best text, in any dialect the command reads."""
 
-    model_config = ConfigDict(
-        title="N-best text",
-        json_schema_extra={
-            "examples": [{"nbest": f"2\ts1\n-43.9\n{_TREES[0]}\n-46.0\n{_TREES[1]}\n"}]
-        },
+    model_config = _with_example(
+        {"nbest": f"2\ts1\n-43.9\n{_TREES[0]}\n-46.0\n{_TREES[1]}\n"}, "N-best text"
     )
     nbest: str = Field(min_length=1)
     tokens: str | None = Field(
@@ -132,56 +140,52 @@ class _Foreign(BaseModel):
     model_config = ConfigDict(
         extra="ignore", strict=True, allow_inf_nan=False, hide_input_in_errors=True
     )
+
+
+class _ForeignRequest(_Foreign):
     query: str | None = Field(
-        None, description="the sentence; its words are used where the trees hide theirs"
+        None, description="the sentence; its words are used if the trees hide theirs"
     )
-    top_n: int | None = Field(None, ge=1)
-    lm_weight: float | None = Field(None, ge=0, le=1)
-    criterion: Criterion | None = None
+    top_n: _Top = None
+    lm_weight: _Weight = None
+    criterion: _Criterion = None
 
 
-class Document(BaseModel):
-    model_config = ConfigDict(extra="ignore", strict=True, allow_inf_nan=False)
-    text: str
+class Document(_Foreign):
+    tree: str = Field(alias="text")
     score: float | None = Field(None, description="the parser's natural-log probability")
 
 
-class DocumentsRequest(_Foreign):
-    """One list in the shape of Cohere's and Jina's rerankers: the documents are trees."""
+class DocumentsRequest(_ForeignRequest):
+    """One list in the form of Cohere's and Jina's rerankers: the documents are trees."""
 
-    model_config = ConfigDict(
-        title="One list (Cohere, Jina)",
-        json_schema_extra={"examples": [{"query": "It runs .", "documents": _TREES, "top_n": 2}]},
+    model_config = _with_example(
+        {"query": "It runs .", "documents": _TREES, "top_n": 2}, "One list (Cohere, Jina)"
     )
     documents: list[str | Document] = Field(min_length=1)
     return_documents: bool = True
 
 
-class TextsRequest(_Foreign):
-    """One list in the shape of text-embeddings-inference: the texts are trees."""
+class TextsRequest(_ForeignRequest):
+    """One list in the form of text-embeddings-inference: the texts are trees."""
 
-    model_config = ConfigDict(
-        title="One list (text-embeddings-inference)",
-        json_schema_extra={"examples": [{"query": "It runs .", "texts": _TREES}]},
+    model_config = _with_example(
+        {"query": "It runs .", "texts": _TREES}, "One list (text-embeddings-inference)"
     )
     texts: list[str] = Field(min_length=1)
     return_text: bool = False
 
 
 def _form(body: Any) -> str:
-    for name in ("documents", "texts", "nbest"):
-        if isinstance(body, dict) and name in body:
-            return name
-    return "sentences"
+    fields = body if isinstance(body, dict) else ()
+    return next((name for name in ("documents", "texts", "nbest") if name in fields), "sentences")
 
 
-ListsRequest = SentencesRequest | TextRequest
 AnyRequest = SentencesRequest | TextRequest | DocumentsRequest | TextsRequest
-
-_Lists = Annotated[SentencesRequest, Tag("sentences")] | Annotated[TextRequest, Tag("nbest")]
 RERANK_BODY: TypeAdapter[AnyRequest] = TypeAdapter(
     Annotated[
-        _Lists
+        Annotated[SentencesRequest, Tag("sentences")]
+        | Annotated[TextRequest, Tag("nbest")]
         | Annotated[DocumentsRequest, Tag("documents")]
         | Annotated[TextsRequest, Tag("texts")],
         Discriminator(_form),
@@ -192,7 +196,7 @@ RERANK_BODY: TypeAdapter[AnyRequest] = TypeAdapter(
 class ScoreRequest(_Request):
     """Trees of any sentences."""
 
-    model_config = ConfigDict(json_schema_extra={"examples": [{"trees": _TREES}]})
+    model_config = _with_example({"trees": _TREES})
     trees: list[str] = Field(min_length=1)
     format: Format = "auto"
     criterion: Criterion = "perplexity"
@@ -205,19 +209,19 @@ class Model(BaseModel):
 
 
 class Ranked(BaseModel):
-    """A candidate in its place, best first; docs/output.md has every figure."""
+    """A ranked candidate; docs/output.md describes every field."""
 
     index: int = Field(description="place in the parser's list, from 0")
-    relevance_score: float = Field(description="what orders the list; higher is better")
+    relevance_score: float = Field(description="orders the list; higher is better")
     nll: float = Field(description="negative log-probability under all models, in nats")
-    perplexity: float | None = Field(description="null where it is beyond every number")
+    perplexity: float | None = Field(description="null if it is too large for a number")
     tokens: int
     unknown_words: int
     parser_score: float | None
     duplicate_of: int | None
     repaired: bool
     member_nll: list[float] | None = Field(
-        None, description="each model's part of nll, where there are two or more"
+        None, description="each model's part of nll, if there are two or more"
     )
     tree: str | None = Field(None, description="with return_trees")
     token_scores: list[tuple[str, float]] | None = Field(
@@ -226,7 +230,7 @@ class Ranked(BaseModel):
 
 
 class Rejected(BaseModel):
-    """What stands in a list but cannot be used, and why (docs/formats.md has the codes)."""
+    """An entry of a list that cannot be used, and why (docs/formats.md has the codes)."""
 
     index: int
     line: int = Field(description="of the n-best text, or number of the sentence, from 1")
@@ -238,8 +242,10 @@ class RankedSentence(BaseModel):
     id: str
     status: Literal["ok", "failed"] = Field(description="failed: no candidate could be used")
     best_index: int | None
-    margin: float | None = Field(description="how far the best is ahead of the next different one")
-    fallback: str | None = Field(description="if failed: the tree to go on with")
+    margin: float | None = Field(
+        description="score of the best less that of the next different one"
+    )
+    fallback: str | None = Field(description="if failed: a tree to use instead")
     ranking: list[Ranked]
     rejected: list[Rejected]
 
@@ -253,7 +259,7 @@ class Usage(BaseModel):
 
 
 class _Answer(BaseModel):
-    id: str = Field(description="the request's, also in X-Request-ID")
+    id: str = Field(description="of the request, as in X-Request-ID")
     models: list[Model]
     signature: str = Field(description="what the figures depend on")
     usage: Usage
@@ -261,7 +267,7 @@ class _Answer(BaseModel):
 
 class RerankAnswer(_Answer):
     sentences: list[RankedSentence]
-    warnings: list[str] = Field(description="of reading: for example scores that are no use")
+    warnings: list[str] = Field(description="from reading, for example about unusable scores")
 
 
 class ResultDocument(BaseModel):
@@ -275,7 +281,7 @@ class Result(BaseModel):
 
 
 class DocumentsAnswer(_Answer):
-    """In the shape of Cohere's and Jina's answers, with our additions."""
+    """In the form of Cohere's and Jina's answers, with our additions."""
 
     model: str
     results: list[Result]
@@ -289,7 +295,7 @@ class TextResult(BaseModel):
 
 
 class TreeScore(BaseModel):
-    """``log_probability`` and what follows are null where ``error`` is not."""
+    """The figures are null if there is an ``error``."""
 
     index: int
     log_probability: float | None = Field(description="under all models, in nats")
@@ -306,26 +312,10 @@ class ScoreAnswer(_Answer):
     results: list[TreeScore]
 
 
-class ValidateAnswer(BaseModel):
-    """What `rerank validate --json` prints."""
-
-    files: list[dict[str, str]]
-    sentences: int
-    without_candidates: int
-    candidates: int
-    duplicates: int
-    repaired: int
-    rejected: int
-    rejected_by_code: dict[str, int]
-    rejected_lines: dict[str, list[str]]
-    longest_list: int
-    longest_sentence: int
-    scored: int
-    lowest_score: float | None
-    highest_score: float | None
-    words: int
-    unknown_words: dict[str, int]
-    frequent_unknown_words: dict[str, list[str]]
+_REPORT: dict[str, Any] = {name: (kind, ...) for name, kind in get_type_hints(Report).items()}
+ValidateAnswer = create_model(
+    "ValidateAnswer", __doc__="What `rerank validate --json` prints.", **_REPORT
+)
 
 
 class ModelInformation(Model):

@@ -1,10 +1,12 @@
 """N-best files: for each sentence the trees a parser proposes, best first.
 
 A file becomes lists in three steps: the reader of its dialect (``dialects``, one file each) finds
-each sentence's candidates as text; ``faithful`` makes them trees of the sentence's words or rejects
-them; ``reading`` pools several files. ``docs/formats.md`` shows every dialect.
+each sentence's candidates as text; ``faithful`` accepts those that are trees of the sentence and
+rejects the others; ``reading`` pools several files. ``from_candidates`` does the same for candidates
+that are not in a file. ``docs/formats.md`` shows every dialect.
 """
 
+from reranker.nbest.candidates import from_candidates
 from reranker.nbest.data import Candidate, NBest, Rejected, Sentence
 from reranker.nbest.dialects.registry import FORMATS
 from reranker.nbest.reading import NBestFiles, ReadOptions, read_nbest
@@ -19,5 +21,6 @@ __all__ = [
     "Rejected",
     "Sentence",
     "check_words",
+    "from_candidates",
     "read_nbest",
 ]

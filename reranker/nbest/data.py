@@ -1,11 +1,13 @@
-"""What n-best files are about: sentences, candidates, and candidates that cannot be used."""
+"""Sentences, their candidates, and candidates that cannot be used."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from reranker.errors import TreeError
+from reranker.errors import InputError, TreeError
+from reranker.nbest.words import SURROGATE, escaped, split_words
 from reranker.trees.linearize import delinearize, is_word
 from reranker.trees.tree import Tree
 
@@ -18,6 +20,18 @@ class Sentence(NamedTuple):
     words: tuple[str, ...]
     tags: tuple[str, ...] = ()
 
+    @classmethod
+    def of(cls, words: Sequence[str], tags: Sequence[str] = ()) -> Sentence:
+        """The sentence of these words; brackets are written -LRB- and -RRB-, as in trees.
+
+        Raises InputError unless each word and tag is a string without white space and there are no
+        tags or one for each word.
+        """
+        sentence = cls(_symbols(words, "tokens"), _symbols(tags, "tags"))
+        if tags and len(tags) != len(words):
+            raise InputError(f"{len(tags)} tags for {len(words)} tokens")
+        return sentence
+
     @property
     def flat_tree(self) -> str:
         """What a parser that fails prints: every word under one constituent."""
@@ -26,8 +40,16 @@ class Sentence(NamedTuple):
         return f"(TOP (S {' '.join(nodes)}))" if self.words else "(TOP )"
 
 
+def _symbols(symbols: Sequence[str], name: str) -> tuple[str, ...]:
+    for symbol in symbols:
+        is_word = isinstance(symbol, str) and split_words(symbol) == [symbol]
+        if not is_word or SURROGATE.search(symbol):
+            raise InputError(f"an entry of '{name}' is not one word: {symbol!r}")
+    return tuple(map(escaped, symbols))
+
+
 class RawCandidate(NamedTuple):
-    """What a dialect's reader finds: text that should be a tree.
+    """Text that should be a tree.
 
     ``parser_score`` is the natural logarithm of the parser's joint probability, or None if the file
     has none. ``problem`` is (code, message) if the reader already knows that there is no tree here.
@@ -40,13 +62,13 @@ class RawCandidate(NamedTuple):
 
 
 class RawList(NamedTuple):
-    """One sentence's candidates in the parser's order, as a dialect's reader finds them."""
+    """One sentence's candidates in the parser's order, not checked yet."""
 
     id: str
     line: int
     candidates: list[RawCandidate]
     sentence: Sentence | None = None
-    """The words, where the file itself tells them."""
+    """The words, if the file itself has them."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,7 +77,7 @@ class Candidate:
 
     index: int
     text: str
-    """The tree as it came, on one line; a repaired one in the same notation."""
+    """The tree as it was given, on one line; a repaired one in the same notation."""
     tokens: tuple[str, ...]
     """Linearised, with the sentence's own words (``reranker.trees.linearize``)."""
     parser_score: float | None
@@ -73,7 +95,7 @@ class Candidate:
 
     @property
     def tree(self) -> Tree:
-        """The tree with the sentence's own words, and tags where the dialect or the user tells
+        """The tree with the sentence's own words, and tags where the dialect or the user gives
         them."""
         if self.tags is not None:
             tree = delinearize(self.tokens, self.words, self.tags, root="TOP")
@@ -94,10 +116,10 @@ def _only_child(tree: Tree) -> Tree:
 
 @dataclass(frozen=True, slots=True)
 class Rejected:
-    """What stands in a list but cannot be used, and why.
+    """An entry of a list that cannot be used, and why.
 
     ``code`` is one of TreeError's, or ``encoding`` (bytes that are not UTF-8), ``surplus`` (beyond
-    the number the header promises), ``truncated`` (from this place on the list is missing),
+    the number in the header), ``truncated`` (the list is missing from here on),
     ``missing`` (one of several pooled files has no such list), ``no-id``, ``not-json``, or, when
     candidates are weighed, ``no-score``.
     """
@@ -135,7 +157,17 @@ class NBest:
     def fallback(self) -> str:
         """The answer if no candidate can be used: the parser's first text that is a tree, else the
         sentence's words in a flat one, else ``(TOP )``."""
-        for one in sorted(self.rejected, key=lambda rejected: rejected.index):
-            if one.is_tree:
-                return one.text
+        for rejected in sorted(self.rejected, key=lambda entry: entry.index):
+            if rejected.is_tree:
+                return rejected.text
         return self.sentence.flat_tree if self.sentence else "(TOP )"
+
+    def duplicates(self) -> list[int | None]:
+        """For each candidate, the index of the first one with the same tokens; None for that one
+        itself. Candidates with the same tokens get the same scores."""
+        first: dict[tuple[str, ...], int] = {}
+        indices = [first.setdefault(one.tokens, one.index) for one in self.candidates]
+        return [
+            None if index == one.index else index
+            for one, index in zip(self.candidates, indices, strict=True)
+        ]

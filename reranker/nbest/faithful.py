@@ -6,7 +6,6 @@ candidate that hides none. Words are put into a candidate by position.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
 from dataclasses import replace
 from typing import NamedTuple
@@ -23,11 +22,8 @@ from reranker.nbest.data import (
     Sentence,
 )
 from reranker.nbest.notation import PLACEHOLDER, PUNCTUATION, Notation, Skeleton, read_skeleton
-from reranker.nbest.words import check_words, is_placeholder, wrong_word
+from reranker.nbest.words import SURROGATE, check_words, is_placeholder, wrong_word
 from reranker.trees.linearize import is_word, linearize_text
-
-# Bytes that are not UTF-8 are read as the upper ones; JSON can escape any.
-_SURROGATE = re.compile("[\ud800-\udfff]")
 
 
 class Source(NamedTuple):
@@ -48,7 +44,7 @@ class Source(NamedTuple):
 class _Parsed(NamedTuple):
     """A candidate whose brackets are balanced."""
 
-    index: int
+    place: int
     raw: RawCandidate
     tokens: tuple[str, ...]
     words: tuple[str, ...]
@@ -78,7 +74,7 @@ def accept(
         try:
             candidates.append(_candidate(_with_words(one, words, source), sentence, source))
         except TreeError as error:
-            rejected.append(_rejected(one.index, one.raw, error, source))
+            rejected.append(_rejected(one.place, one.raw, error, source))
     rejected.sort(key=lambda entry: (entry.index, entry.line))
     return NBest(raw.id, tuple(candidates), tuple(rejected), raw.line, sentence)
 
@@ -113,7 +109,7 @@ def _parse(index: int, raw: RawCandidate, source: Source) -> _Parsed:
 def _check_characters(text: str) -> None:
     if len(text) > MAX_LINE:
         raise TreeError("too-long", f"more than {MAX_LINE} characters")
-    if not text.isascii() and (surrogate := _SURROGATE.search(text)):
+    if not text.isascii() and (surrogate := SURROGATE.search(text)):
         byte = ord(surrogate[0]) - 0xDC00
         message = f"byte 0x{byte:02x} is not UTF-8" if byte >= 0x80 else "half a surrogate pair"
         raise TreeError("encoding", message)
@@ -140,7 +136,7 @@ def _words_of_list(parsed: Sequence[_Parsed], source: Source) -> tuple[str, ...]
     if source.notation is Notation.LINEARIZED and PLACEHOLDER in hidden:
         raise InputError(
             f"{source.name}:{first.raw.line}: the words are {PLACEHOLDER}: "
-            "give the sentences with 'tokens'"
+            "give the sentences as 'tokens'"
         )
     return first.words
 
@@ -202,7 +198,7 @@ def _candidate(parsed: _Parsed, sentence: Sentence | None, source: Source) -> Ca
     if skeleton and skeleton.faults:
         text, is_repaired = skeleton.to_text(source.notation, raw.text), True
     candidate = Candidate(
-        parsed.index,
+        parsed.place,
         text,
         parsed.tokens,
         raw.parser_score,
@@ -225,4 +221,4 @@ def _restored(candidate: Candidate, sentence: Sentence | None) -> Candidate:
 
 def printable(text: str) -> str:
     """``text`` with the bytes that are not UTF-8 replaced, so that it can be written again."""
-    return _SURROGATE.sub("\ufffd", text)
+    return SURROGATE.sub("\ufffd", text)

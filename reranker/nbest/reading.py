@@ -219,7 +219,7 @@ def read_nbest(
         if dialect is None:
             raise InputError(f"unknown format {options.format!r}; there are {', '.join(DIALECTS)}")
         if dialect.needs_beam and options.beam is None:
-            raise InputError(f"format {dialect.name} needs --beam K, the number of lines of a list")
+            raise InputError(f"format {dialect.name} needs 'beam', the number of lines of a list")
     files: list[NBestFile] = []
     try:
         for path in paths:

@@ -57,7 +57,7 @@ class Report:
         self.sentences += 1
         self.without_candidates += not nbest.candidates
         self.candidates += len(nbest.candidates)
-        self.duplicates += len(nbest.candidates) - len({one.tokens for one in nbest.candidates})
+        self.duplicates += sum(first is not None for first in nbest.duplicates())
         self.repaired += sum(one.is_repaired for one in nbest.candidates)
         self.longest_list = max(self.longest_list, len(nbest.candidates))
         if nbest.candidates:

@@ -10,6 +10,9 @@ from functools import lru_cache
 from reranker.errors import TreeError
 from reranker.nbest.notation import PLACEHOLDER
 
+# Bytes that are not UTF-8 are read as the upper ones; JSON can escape any.
+SURROGATE = re.compile("[\ud800-\udfff]")
+
 _ESCAPES = {
     "-lrb-": "(", "-rrb-": ")", "-lsb-": "[", "-rsb-": "]", "-lcb-": "{", "-rcb-": "}",
     "``": '"', "''": '"', "\N{LEFT DOUBLE QUOTATION MARK}": '"',

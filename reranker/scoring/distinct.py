@@ -16,15 +16,13 @@ class DistinctCandidates:
         self.sequences: list[tuple[str, ...]] = []
         """The tokens of each different candidate, in the parser's order."""
         self._places: list[int] = []  # of each candidate, in sequences
-        self._originals: list[int | None] = []  # of each candidate: the index of the one it repeats
-        seen: dict[tuple[str, ...], tuple[int, int]] = {}
-        for candidate in nbest.candidates:
-            tokens = candidate.tokens
-            place, index = seen.setdefault(tokens, (len(self.sequences), candidate.index))
-            if index == candidate.index:
-                self.sequences.append(tokens)
-            self._places.append(place)
-            self._originals.append(None if index == candidate.index else index)
+        self._originals = nbest.duplicates()  # of each candidate: the index of the one it repeats
+        places: dict[int, int] = {}
+        for candidate, original in zip(nbest.candidates, self._originals, strict=True):
+            if original is None:
+                places[candidate.index] = len(self.sequences)
+                self.sequences.append(candidate.tokens)
+            self._places.append(places[candidate.index if original is None else original])
         self.words = [token for token in (self.sequences or [()])[0] if is_word(token)]
         """The sentence's words; every candidate has the same."""
         self.longest = max(map(len, self.sequences), default=0)

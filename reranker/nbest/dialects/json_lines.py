@@ -11,20 +11,15 @@ or what ``rerank --output ranked`` writes. Scores are natural logarithms.
 from __future__ import annotations
 
 import json
-import math
-import re
 from collections.abc import Iterable, Iterator
 from typing import Any
 
+from reranker.errors import InputError
+from reranker.nbest.candidates import raw_list
 from reranker.nbest.data import NBest, RawCandidate, RawList, Sentence
 from reranker.nbest.dialects.candidate_text import bracketed
 from reranker.nbest.dialects.dialect import Dialect
-from reranker.nbest.faithful import printable
 from reranker.nbest.lines import NumberedLines
-from reranker.nbest.words import escaped, split_words
-
-_LINE_BREAK = re.compile(r"[\r\n\f\v]+")
-_SURROGATE = re.compile("[\ud800-\udfff]")
 
 
 def _read(file: NumberedLines) -> Iterator[RawList]:
@@ -34,12 +29,12 @@ def _read(file: NumberedLines) -> Iterator[RawList]:
         if not line.strip():
             continue
         try:
-            yield raw_list(json.loads(line), position, number)
+            yield _parse(json.loads(line), position, number)
         except RecursionError:
             yield _broken(position, number, line, "nested too deep")
         except KeyError as error:
             yield _broken(position, number, line, f"no {error}")
-        except (ValueError, TypeError, OverflowError) as error:
+        except (InputError, ValueError, TypeError, OverflowError) as error:
             yield _broken(position, number, line, str(error) or type(error).__name__)
         position += 1
     yield from file.rest(position)
@@ -50,68 +45,45 @@ def _broken(position: int, number: int, line: str, reason: str) -> RawList:
     return RawList(str(position), number, [RawCandidate(number, line[:200], problem=problem)])
 
 
-def raw_list(data: Any, position: int, number: int) -> RawList:
-    """The list in a JSON object, named ``position`` if it has no id.
+def _parse(data: Any, position: int, number: int) -> RawList:
+    """The list in a JSON object; ``position`` is its name if it has none.
 
-    Raises ValueError, TypeError, KeyError or OverflowError if there is none.
+    Raises InputError, ValueError, TypeError, KeyError or OverflowError if there is none.
     """
     if not isinstance(data, dict):
         raise ValueError("not an object")
-    given = data.get("id")
-    name = str(position) if given is None else printable(str(given))
     if "ranking" in data:
-        entries = sorted(_given_list(data, "ranking"), key=lambda entry: int(entry["index"]))
-        candidates = [
-            _candidate(entry["tree"], entry.get("parser_score"), number) for entry in entries
-        ]
+        entries = sorted(_list_of(data, "ranking"), key=lambda entry: int(entry["index"]))
+        candidates = [(entry["tree"], entry.get("parser_score")) for entry in entries]
     elif "candidates" in data:
         candidates = [
-            _candidate(entry, None, number)
-            if isinstance(entry, str)
-            else _candidate(entry["tree"], entry.get("score"), number)
-            for entry in _given_list(data, "candidates")
+            (entry, None) if isinstance(entry, str) else (entry["tree"], entry.get("score"))
+            for entry in _list_of(data, "candidates")
         ]
     else:
         raise ValueError("neither 'candidates' nor 'ranking'")
-    return RawList(name, number, candidates, _sentence(data))
+    sentence = None
+    if data.get("tokens"):
+        tags = _list_of(data, "tags") if data.get("tags") else ()
+        sentence = Sentence.of(_list_of(data, "tokens"), tags)
+    return raw_list(
+        [tree for tree, _ in candidates],
+        [_score(score) for _, score in candidates],
+        id=str(position if data.get("id") is None else data["id"]),
+        line=number,
+        sentence=sentence,
+    )
 
 
-def _candidate(tree: Any, score: Any, number: int) -> RawCandidate:
-    if not isinstance(tree, str):
-        return RawCandidate(number, "", problem=("not-a-tree", "the tree is not a string"))
-    is_number = isinstance(score, (int, float)) and not isinstance(score, bool)
-    usable = float(score) if is_number and math.isfinite(score) else None
-    return RawCandidate(number, _LINE_BREAK.sub(" ", tree), usable)
+def _score(score: Any) -> float | None:
+    return score if isinstance(score, int | float) and not isinstance(score, bool) else None
 
 
-def _sentence(data: dict[str, Any]) -> Sentence | None:
-    if not data.get("tokens"):
-        return None
-    words = _symbols(data, "tokens")
-    tags = _symbols(data, "tags") if data.get("tags") else ()
-    if tags and len(tags) != len(words):
-        raise ValueError(f"{len(tags)} tags for {len(words)} tokens")
-    return Sentence(words, tags)
-
-
-def _given_list(data: dict[str, Any], key: str) -> list[Any]:
+def _list_of(data: dict[str, Any], key: str) -> list[Any]:
     entries = data[key]
     if not isinstance(entries, list):
         raise ValueError(f"{key!r} is not a list")
     return entries
-
-
-def _symbols(data: dict[str, Any], key: str) -> tuple[str, ...]:
-    """What can stand in a tree: strings without white space."""
-    symbols = _given_list(data, key)
-    for symbol in symbols:
-        if (
-            not isinstance(symbol, str)
-            or split_words(symbol) != [symbol]
-            or _SURROGATE.search(symbol)
-        ):
-            raise ValueError(f"{key!r} holds something that is not one word: {symbol!r}")
-    return tuple(map(escaped, symbols))
 
 
 def _candidate_texts(head: Iterable[str]) -> Iterator[str]:

@@ -1,4 +1,4 @@
-"""Candidates with something amiss, and what they are mended to."""
+"""Broken candidates, and what they are repaired to."""
 
 from __future__ import annotations
 
@@ -64,13 +64,13 @@ def test_tags() -> None:
 
 
 @pytest.mark.parametrize(
-    ("notation", "text", "mended", "codes"),
+    ("notation", "text", "repaired", "codes"),
     [
-        # Closing brackets that lack are added where the text ends ...
+        # Missing closing brackets are added where the text ends ...
         (BRACKETS, "(S (NP (PRP It)) (VP (VBZ runs", "(S (NP It )NP (VP runs )VP )S", 1),
         (BARE, "(S (NP It) (VP runs", "(S (NP It )NP (VP runs )VP )S", 1),
         (LINEARIZED, "(S (NP XX )NP (VP XX", "(S (NP XX )NP (VP XX )VP )S", 1),
-        # ... or where a closing bracket of another label says that they lack.
+        # ... or where a closing bracket of another label shows that they are missing.
         (LINEARIZED, "(S (NP XX (PP XX )NP XX )S", "(S (NP XX (PP XX )PP )NP XX )S", 1),
         (LINEARIZED, "(S (NP XX (VP XX )S", "(S (NP XX (VP XX )VP )NP )S", 1),
         # Of a label that is not open: the innermost is meant.
@@ -95,8 +95,8 @@ def test_tags() -> None:
         (LINEARIZED, "(S XX (NP (PP", "(S XX )S", 1),
     ],
 )  # fmt: skip
-def test_repairs(notation: Notation, text: str, mended: str, codes: int) -> None:
-    assert tokens(text, notation) == mended
+def test_repairs(notation: Notation, text: str, repaired: str, codes: int) -> None:
+    assert tokens(text, notation) == repaired
     assert len(faults(text, notation)) == codes
     assert set(faults(text, notation)) <= {"unbalanced", "not-a-tree"}
 
@@ -116,7 +116,7 @@ def test_repairs(notation: Notation, text: str, mended: str, codes: int) -> None
         ("(S" + " a" * (MAX_WORDS + 1) + " )", "too-long"),
     ],
 )
-def test_nothing_to_mend(notation: Notation, text: str, code: str) -> None:
+def test_nothing_to_repair(notation: Notation, text: str, code: str) -> None:
     with pytest.raises(TreeError) as caught:
         read_skeleton(text, notation)
     assert caught.value.code == code
@@ -185,7 +185,7 @@ BROKEN = st.lists(PIECES, max_size=14).map(" ".join)
 
 @settings(deadline=None, max_examples=300)
 @given(BROKEN, st.sampled_from([BARE, LINEARIZED]), st.integers(1, 6))
-def test_whatever_is_mended_is_a_tree(text: str, notation: Notation, count: int) -> None:
+def test_whatever_is_repaired_is_a_tree(text: str, notation: Notation, count: int) -> None:
     try:
         skeleton = read_skeleton(text, notation)
     except TreeError:
@@ -208,7 +208,7 @@ BROKEN_BRACKETS = st.lists(
 
 @settings(deadline=None, max_examples=300)
 @given(BROKEN_BRACKETS, st.integers(1, 6))
-def test_mended_brackets_are_read_as_what_they_were_mended_to(text: str, count: int) -> None:
+def test_repaired_brackets_are_read_as_what_they_were_repaired_to(text: str, count: int) -> None:
     try:
         skeleton = read_skeleton(text, BRACKETS)
     except TreeError:

@@ -73,7 +73,9 @@ def test_a_tree_over_several_lines(read: Read) -> None:
     assert nbest.candidates[0].text == "(S (NP (PRP It))   (VP (VBZ runs)))"
 
 
-@pytest.mark.parametrize("score", ["-1e999", "NaN", "-Infinity", '"-3"', "true", "null", "[]"])
+@pytest.mark.parametrize(
+    "score", ["-1e999", "9" * 400, "NaN", "-Infinity", '"-3"', "true", "null", "[]"]
+)
 def test_a_score_that_is_no_number_does_not_cost_the_tree(read: Read, score: str) -> None:
     (nbest,) = read(f'{{"candidates": [{{"tree": "{RUNS}", "score": {score}}}]}}')
     assert scores(nbest) == [None]
@@ -115,7 +117,7 @@ def test_broken_trees(read: Read) -> None:
         ('{"candidates": [], "tokens": [1]}', "not one word: 1"),
         ('{"candidates": [], "tokens": ["\\ud800"]}', "not one word"),
         ('{"candidates": [], "tokens": ["It"], "tags": ["A", "B"]}', "2 tags for 1 tokens"),
-        ('{"candidates": [], "tokens": ["It"], "tags": ["A B"]}', "'tags' holds"),
+        ('{"candidates": [], "tokens": ["It"], "tags": ["A B"]}', "'tags' is not one word: 'A B'"),
         ("[" * 100_000, "nested too deep"),
     ],
 )

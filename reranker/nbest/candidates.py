@@ -1,0 +1,95 @@
+"""Candidates that are not in a file -> an NBest: strings, ``Tree``, ``nltk.Tree``, JSON.
+
+What ``Reranker.rerank``, JSON lines and the service have in common.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Iterable
+from typing import TYPE_CHECKING, Any
+
+from reranker.errors import InputError, TreeError
+from reranker.nbest.data import NBest, RawCandidate, RawList, Sentence
+from reranker.nbest.faithful import Source, accept, printable
+from reranker.nbest.notation import Notation
+from reranker.trees.tree import Tree
+
+if TYPE_CHECKING:
+    import nltk
+
+_BRACKETS = Source("candidates", Notation.BRACKETS)
+_LINE_BREAK = re.compile(r"[\r\n\f\v]+")
+
+
+def from_candidates(
+    candidates: Iterable[str | Tree | nltk.Tree],
+    parser_scores: Iterable[float | None] | None = None,
+    *,
+    id: str = "0",
+    line: int | None = None,
+    sentence: Sentence | None = None,
+    source: Source = _BRACKETS,
+) -> NBest:
+    """The candidates of one sentence: those that are trees of it, and the others ``rejected``.
+
+    ``parser_scores`` are natural-log probabilities, one for each candidate; None and numbers that
+    are not finite mean that there is none. The words are those of ``sentence``, else of the first
+    tree. ``source`` says how strings are written, by default in brackets with part-of-speech
+    nodes. Errors name ``line``, by default the candidate's place counted from 1.
+
+    >>> nbest = from_candidates(["(S (NP (PRP It)) (VP (VBZ runs)))", "(S (NP"], [-30.4, -31.9])
+    >>> [one.parser_score for one in nbest.candidates], [one.code for one in nbest.rejected]
+    ([-30.4], ['unbalanced'])
+
+    Raises InputError for something else than a list, for scores that are not one for each candidate
+    or not numbers, and for strings that hide their words if there is no ``sentence``.
+    """
+    raw = raw_list(candidates, parser_scores, id=id, line=line, sentence=sentence)
+    return accept(raw, source)
+
+
+def raw_list(
+    candidates: Iterable[Any],
+    parser_scores: Iterable[float | None] | None = None,
+    *,
+    id: str = "0",
+    line: int | None = None,
+    sentence: Sentence | None = None,
+) -> RawList:
+    """The same, not checked against the words yet; for readers of files."""
+    is_one_tree = isinstance(candidates, str | Tree) or hasattr(candidates, "label")
+    if is_one_tree or not isinstance(candidates, Iterable):
+        kind = "string" if isinstance(candidates, str) else type(candidates).__name__
+        raise InputError(f"expected a list of candidates, not a single {kind}: pass [tree, ...]")
+    trees = list(candidates)
+    scores = [None] * len(trees) if parser_scores is None else list(map(_finite, parser_scores))
+    if len(scores) != len(trees):
+        raise InputError(f"{len(scores)} parser scores for {len(trees)} candidates")
+    raw = [
+        _raw_candidate(tree, score, place if line is None else line)
+        for place, (tree, score) in enumerate(zip(trees, scores, strict=True), 1)
+    ]
+    return RawList(printable(id), 1 if line is None else line, raw, sentence)
+
+
+def _raw_candidate(tree: Any, score: float | None, line: int) -> RawCandidate:
+    if isinstance(tree, str):
+        return RawCandidate(line, _LINE_BREAK.sub(" ", tree), score)
+    try:
+        tree = tree if isinstance(tree, Tree) else Tree.from_nltk(tree)
+        return RawCandidate(line, tree.to_string(), score)
+    except TreeError as error:
+        return RawCandidate(line, "", score, (error.code, str(error)))
+
+
+def _finite(score: float | None) -> float | None:
+    if score is None:
+        return None
+    try:
+        return float(score) if math.isfinite(score) else None
+    except OverflowError:
+        return None
+    except TypeError:
+        raise InputError(f"a parser score is not a number: {score!r}") from None
