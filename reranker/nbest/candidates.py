@@ -8,7 +8,7 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Iterable
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, SupportsFloat
 
 from reranker.errors import InputError, TreeError
 from reranker.nbest.data import NBest, RawCandidate, RawList, Sentence
@@ -25,7 +25,7 @@ _LINE_BREAK = re.compile(r"[\r\n\f\v]+")
 
 def from_candidates(
     candidates: Iterable[str | Tree | nltk.Tree],
-    parser_scores: Iterable[float | None] | None = None,
+    parser_scores: Iterable[SupportsFloat | None] | None = None,
     *,
     id: str = "0",
     line: int | None = None,
@@ -52,7 +52,7 @@ def from_candidates(
 
 def raw_list(
     candidates: Iterable[Any],
-    parser_scores: Iterable[float | None] | None = None,
+    parser_scores: Iterable[SupportsFloat | None] | None = None,
     *,
     id: str = "0",
     line: int | None = None,
@@ -84,7 +84,7 @@ def _raw_candidate(tree: Any, score: float | None, line: int) -> RawCandidate:
         return RawCandidate(line, "", score, (error.code, str(error)))
 
 
-def _finite(score: float | None) -> float | None:
+def _finite(score: SupportsFloat | None) -> float | None:
     if score is None:
         return None
     try:

@@ -84,7 +84,7 @@ def test_opennmt(read: Read) -> None:
     assert (accepted(second), rejected(second), second.line) == ([GO_TOKENS], [], 3)
     with pytest.raises(InputError, match=r"holds 2 sentences, but .* has more lists"):
         read(text, sentences=SENTENCES, format="opennmt", beam=1)
-    with pytest.raises(InputError, match="--beam"):
+    with pytest.raises(InputError, match="needs 'beam'"):
         read(text, sentences=SENTENCES, format="opennmt")
 
 
