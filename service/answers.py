@@ -113,8 +113,8 @@ def _by_criterion(
     members = len(reranker.members) if reranker.combination == "sum" else 1
     words = len(nbest.candidates[0].words) if nbest.candidates else 0
     return [
-        replace(one, perplexity=perplexity(one.nll, words, one.tokens, members, criterion))
-        for one in scores
+        replace(scored, perplexity=perplexity(scored.nll, words, scored.tokens, members, criterion))
+        for scored in scores
     ]
 
 

@@ -156,7 +156,8 @@ def _check_trees(nbest: NBest, settings: Settings, field: str) -> None:
         if tokens > settings.max_tree_tokens:
             many = f"a tree of {tokens} tokens in list {nbest.id}"
             raise over_limit("max_tree_tokens", settings.max_tree_tokens, many, field)
-    texts = [one.text for one in nbest.candidates] + [one.text for one in nbest.rejected]
+    texts = [candidate.text for candidate in nbest.candidates]
+    texts += [rejected.text for rejected in nbest.rejected]
     for text in texts:
         depth = _depth(text) if text.count("(") > settings.max_depth else 0
         if depth > settings.max_depth:

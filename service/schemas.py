@@ -24,38 +24,34 @@ _TREES: list[Any] = [
     "(S1 (NP (NP (PRP It)) (NP (NNS runs)) (. .)))",
 ]
 
-_Top = Annotated[
-    int | None, Field(ge=1, description="number of candidates of each ranking to return")
-]
-_Criterion = Annotated[
-    Criterion | None,
-    Field(
-        description="perplexity per word of the sentence, or per token of the candidate; null: "
-        "what the ensemble was tuned with, else per word"
-    ),
-]
-_Weight = Annotated[
-    float | None,
-    Field(
-        ge=0,
-        le=1,
-        description="score = lm_weight * language models + (1 - lm_weight) * parser, in nats; "
-        "null: what the ensemble was tuned with, else 1",
-    ),
-]
-
 
 def _with_example(example: dict[str, Any], title: str | None = None) -> ConfigDict:
     return ConfigDict(title=title, json_schema_extra={"examples": [example]})
 
 
-class _Request(BaseModel):
+class _Strict(BaseModel):
     model_config = ConfigDict(
         extra="forbid", strict=True, allow_inf_nan=False, hide_input_in_errors=True
     )
 
 
-class Options(_Request):
+class _RankOptions(_Strict):
+    top_n: int | None = Field(None, ge=1, description="number of candidates to return per ranking")
+    criterion: Criterion | None = Field(
+        None,
+        description="perplexity per word of the sentence, or per token of the candidate; null: "
+        "what the ensemble was tuned with, else per word",
+    )
+    lm_weight: float | None = Field(
+        None,
+        ge=0,
+        le=1,
+        description="score = lm_weight * language models + (1 - lm_weight) * parser, in nats; "
+        "null: what the ensemble was tuned with, else 1",
+    )
+
+
+class Options(_RankOptions):
     """How to read and rank: fields of the body or, where it has none, of the query."""
 
     format: Format = Field(
@@ -69,9 +65,6 @@ class Options(_Request):
     beam: int | None = Field(
         None, ge=1, le=10_000, description="lines of each list, for texts that do not mark lists"
     )
-    top_n: _Top = None
-    criterion: _Criterion = None
-    lm_weight: _Weight = None
     return_trees: bool = Field(True, description="return the tree of each ranked candidate")
     return_token_scores: bool = Field(
         False, description="return the log-probability of each token, in nats"
@@ -83,14 +76,14 @@ class QueryOptions(Options):
     model_config = ConfigDict(strict=False)
 
 
-class Candidate(_Request):
+class Candidate(_Strict):
     """A tree, with the parser's natural-log probability if there is one."""
 
     tree: str
     score: float | None = None
 
 
-class CandidateList(_Request):
+class CandidateList(_Strict):
     """One sentence's candidates in the parser's order."""
 
     id: str | None = Field(None, description="its name in the answer; default: its number")
@@ -136,22 +129,15 @@ class TextRequest(Options):
     )
 
 
-class _Foreign(BaseModel):
-    model_config = ConfigDict(
-        extra="ignore", strict=True, allow_inf_nan=False, hide_input_in_errors=True
-    )
-
-
-class _ForeignRequest(_Foreign):
+class _ForeignRequest(_RankOptions):
+    model_config = ConfigDict(extra="ignore")
     query: str | None = Field(
         None, description="the sentence; its words are used if the trees hide theirs"
     )
-    top_n: _Top = None
-    lm_weight: _Weight = None
-    criterion: _Criterion = None
 
 
-class Document(_Foreign):
+class Document(_Strict):
+    model_config = ConfigDict(extra="ignore")
     tree: str = Field(alias="text")
     score: float | None = Field(None, description="the parser's natural-log probability")
 
@@ -193,7 +179,7 @@ RERANK_BODY: TypeAdapter[AnyRequest] = TypeAdapter(
 )
 
 
-class ScoreRequest(_Request):
+class ScoreRequest(_Strict):
     """Trees of any sentences."""
 
     model_config = _with_example({"trees": _TREES})

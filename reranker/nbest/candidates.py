@@ -8,7 +8,7 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Iterable
-from typing import TYPE_CHECKING, Any, SupportsFloat
+from typing import TYPE_CHECKING, Any, SupportsFloat, TypeVar
 
 from reranker.errors import InputError, TreeError
 from reranker.nbest.data import NBest, RawCandidate, RawList, Sentence
@@ -18,6 +18,8 @@ from reranker.trees.tree import Tree
 
 if TYPE_CHECKING:
     import nltk
+
+T = TypeVar("T")
 
 _BRACKETS = Source("candidates", Notation.BRACKETS)
 _LINE_BREAK = re.compile(r"[\r\n\f\v]+")
@@ -40,8 +42,8 @@ def from_candidates(
     nodes. Errors name ``line``, by default the candidate's place counted from 1.
 
     >>> nbest = from_candidates(["(S (NP (PRP It)) (VP (VBZ runs)))", "(S (NP"], [-30.4, -31.9])
-    >>> [one.parser_score for one in nbest.candidates], [one.code for one in nbest.rejected]
-    ([-30.4], ['unbalanced'])
+    >>> nbest.candidates[0].parser_score, nbest.rejected[0].code
+    (-30.4, 'unbalanced')
 
     Raises InputError for something else than a list, for scores that are not one for each candidate
     or not numbers, and for strings that hide their words if there is no ``sentence``.
@@ -59,11 +61,7 @@ def raw_list(
     sentence: Sentence | None = None,
 ) -> RawList:
     """The same, not checked against the words yet; for readers of files."""
-    is_one_tree = isinstance(candidates, str | Tree) or hasattr(candidates, "label")
-    if is_one_tree or not isinstance(candidates, Iterable):
-        kind = "string" if isinstance(candidates, str) else type(candidates).__name__
-        raise InputError(f"expected a list of candidates, not a single {kind}: pass [tree, ...]")
-    trees = list(candidates)
+    trees = listed(candidates)
     scores = [None] * len(trees) if parser_scores is None else list(map(_finite, parser_scores))
     if len(scores) != len(trees):
         raise InputError(f"{len(scores)} parser scores for {len(trees)} candidates")
@@ -72,6 +70,15 @@ def raw_list(
         for place, (tree, score) in enumerate(zip(trees, scores, strict=True), 1)
     ]
     return RawList(printable(id), 1 if line is None else line, raw, sentence)
+
+
+def listed(candidates: Iterable[T]) -> list[T]:
+    """The candidates; raises InputError for a single one, or for something else than a list."""
+    is_one_tree = isinstance(candidates, str | Tree) or hasattr(candidates, "label")
+    if is_one_tree or not isinstance(candidates, Iterable):
+        kind = "string" if isinstance(candidates, str) else type(candidates).__name__
+        raise InputError(f"expected a list of candidates, not a single {kind}: pass [tree, ...]")
+    return list(candidates)
 
 
 def _raw_candidate(tree: Any, score: float | None, line: int) -> RawCandidate:

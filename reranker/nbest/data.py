@@ -166,8 +166,8 @@ class NBest:
         """For each candidate, the index of the first one with the same tokens; None for that one
         itself. Candidates with the same tokens get the same scores."""
         first: dict[tuple[str, ...], int] = {}
-        indices = [first.setdefault(one.tokens, one.index) for one in self.candidates]
+        originals = [first.setdefault(entry.tokens, entry.index) for entry in self.candidates]
         return [
-            None if index == one.index else index
-            for one, index in zip(self.candidates, indices, strict=True)
+            None if original == entry.index else original
+            for entry, original in zip(self.candidates, originals, strict=True)
         ]

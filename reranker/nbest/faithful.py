@@ -70,11 +70,11 @@ def accept(
             rejected.append(_rejected(index, candidate, error, source))
     words = sentence.words if sentence else _words_of_list(parsed, source)
     candidates: list[Candidate] = []
-    for one in parsed:
+    for entry in parsed:
         try:
-            candidates.append(_candidate(_with_words(one, words, source), sentence, source))
+            candidates.append(_candidate(_with_words(entry, words, source), sentence, source))
         except TreeError as error:
-            rejected.append(_rejected(one.place, one.raw, error, source))
+            rejected.append(_rejected(entry.place, entry.raw, error, source))
     rejected.sort(key=lambda entry: (entry.index, entry.line))
     return NBest(raw.id, tuple(candidates), tuple(rejected), raw.line, sentence)
 

@@ -26,15 +26,19 @@ LINEARIZED = Source("beam", Notation.LINEARIZED)
 def test_strings_trees_and_nltk_trees_in_one_list() -> None:
     nbest = from_candidates([RUNS, Tree.from_string(RUNS), nltk.Tree.fromstring(RUNS)])
     assert accepted(nbest) == [RUNS_TOKENS] * 3
-    assert [one.text for one in nbest.candidates] == [RUNS] * 3
-    assert [(one.index, one.line) for one in nbest.candidates] == [(0, 1), (1, 2), (2, 3)]
+    assert [candidate.text for candidate in nbest.candidates] == [RUNS] * 3
+    assert [(candidate.index, candidate.line) for candidate in nbest.candidates] == [
+        (0, 1),
+        (1, 2),
+        (2, 3),
+    ]
     assert (nbest.id, nbest.line) == ("0", 1)
 
 
 def test_what_is_not_a_tree_is_rejected_alone() -> None:
     bare_words: list[Any] = [None, 3, b"(S (A a))", ["S", "a"], nltk.Tree("S", [("It", "PRP")])]
     nbest = from_candidates([RUNS, "(S (", "", *bare_words, "(S (X We))", FLAT])
-    assert [one.index for one in nbest.candidates] == [0, 9]
+    assert [candidate.index for candidate in nbest.candidates] == [0, 9]
     assert rejected(nbest) == [
         (1, 2, "unbalanced"),
         (2, 3, "empty"),
@@ -87,7 +91,7 @@ def test_the_given_sentence_names_the_words() -> None:
     assert accepted(nbest) == [RUNS_TOKENS, "(S It runs )S"]
     assert nbest.candidates[0].tree == Tree.from_string(RUNS)
     # Seq2seq parsers' candidates are repaired unless that is switched off.
-    assert [one.is_repaired for one in nbest.candidates] == [False, True]
+    assert [candidate.is_repaired for candidate in nbest.candidates] == [False, True]
     strict = LINEARIZED._replace(repair=False)
     nbest = from_candidates(["(S XX XX XX )S"], sentence=sentence, source=strict)
     assert rejected(nbest) == [(0, 1, "wrong-length")]
@@ -101,8 +105,8 @@ def test_hidden_words_need_a_sentence() -> None:
 
 
 def test_a_tree_over_several_lines_becomes_one_line() -> None:
-    (one,) = from_candidates([RUNS.replace(" (VP", "\r\n\n  (VP")]).candidates
-    assert one.text == "(S (NP (PRP It))   (VP (VBZ runs)))"
+    (candidate,) = from_candidates([RUNS.replace(" (VP", "\r\n\n  (VP")]).candidates
+    assert candidate.text == "(S (NP (PRP It))   (VP (VBZ runs)))"
 
 
 def test_a_sentence_of_words() -> None:
@@ -124,7 +128,7 @@ def test_a_sentence_of_words() -> None:
 def test_duplicates_have_the_same_tokens() -> None:
     retagged = RUNS.replace("VBZ", "VBD")
     nbest = from_candidates(["(S (", RUNS, FLAT, retagged, FLAT, "(S1 " + RUNS + ")"])
-    assert [one.index for one in nbest.candidates] == [1, 2, 3, 4, 5]
+    assert [candidate.index for candidate in nbest.candidates] == [1, 2, 3, 4, 5]
     assert nbest.duplicates() == [None, None, 1, 2, 1]
     assert from_candidates([]).duplicates() == []
 
