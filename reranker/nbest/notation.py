@@ -10,7 +10,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from enum import Enum
 from typing import NamedTuple
@@ -118,7 +118,10 @@ def read_skeleton(text: str, notation: Notation) -> Skeleton:
     ``too-long``.
     """
     pieces = _linearized(text) if notation is Notation.LINEARIZED else _bracketed(text, notation)
-    skeleton = _assemble(pieces)
+    builder = _Builder()
+    for piece in pieces:
+        builder.add(piece)
+    skeleton = builder.finish()
     if not skeleton.tags:
         raise TreeError("empty", "the tree has no words")
     if len(skeleton.tags) > MAX_WORDS:
@@ -165,13 +168,6 @@ def _is_preterminal(tokens: Sequence[str], position: int) -> bool:
     following = tokens[position + 1 : position + 3]
     # At the end of a text that was cut off, the closing bracket may be missing.
     return bool(following) and is_word(following[0]) and following[1:] in ([")"], [])
-
-
-def _assemble(pieces: Iterable[_Piece]) -> Skeleton:
-    builder = _Builder()
-    for piece in pieces:
-        builder.add(piece)
-    return builder.finish()
 
 
 class _Builder:
