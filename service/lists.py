@@ -13,17 +13,14 @@ from reranker.errors import InputError
 from reranker.files.text import TextInMemory
 from reranker.nbest import NBest, ReadOptions, Rejected, Sentence, from_candidates, read_nbest
 from reranker.nbest.detect import detect_notation
+from reranker.nbest.dialects.registry import DIALECTS
 from reranker.nbest.faithful import Source
 from reranker.nbest.lines import HEAD_LINES
+from reranker.nbest.notation import Notation
 from reranker.nbest.words import split_words
 from reranker.service import schemas
 from reranker.service.errors import ServiceError, over_limit
 from reranker.service.settings import Settings
-
-# Dialects in which trees are written in one way only; in the others the trees show it.
-_TREE_FORMATS = {
-    "ptb", "bllip", "choe-charniak", "berkeley", "fairseq", "seq2seq", "opennmt"
-}  # fmt: skip
 
 _Entries = Sequence[str | schemas.Candidate | schemas.Document]
 
@@ -130,9 +127,12 @@ def _tree(entry: str | schemas.Candidate | schemas.Document) -> str:
 
 
 def _source(format_name: str, trees: Iterable[str], repair: bool | None = None) -> Source:
-    name = format_name if format_name in _TREE_FORMATS else "trees"
-    notation = detect_notation("bllip" if name == "ptb" else name, trees)
-    return Source("the request", notation, repair)
+    # In some dialects trees are written in one way only; in the others the trees show it.
+    if format_name == "ptb":
+        notation: Notation | None = Notation.BRACKETS
+    else:
+        notation = DIALECTS[format_name].notation if format_name in DIALECTS else None
+    return Source("the request", notation or detect_notation("trees", trees), repair)
 
 
 def _within_limits(lists: Iterable[NBest], settings: Settings, field: str) -> list[NBest]:

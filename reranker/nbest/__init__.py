@@ -2,8 +2,8 @@
 
 A file becomes lists in three steps: the reader of its dialect (``dialects``, one file each) finds
 each sentence's candidates as text; ``faithful`` accepts those that are trees of the sentence and
-rejects the others; ``reading`` pools several files. ``from_candidates`` does the same for candidates
-that are not in a file. ``docs/formats.md`` shows every dialect.
+rejects the others; ``reading`` pools several files. ``from_candidates`` does the same for
+candidates that are not in a file. ``docs/formats.md`` shows every dialect.
 """
 
 from reranker.nbest.candidates import from_candidates
