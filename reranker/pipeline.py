@@ -11,11 +11,8 @@ from typing import TYPE_CHECKING, TypeVar
 from reranker.checkpoints.checkpoint import Checkpoint, load_checkpoint
 from reranker.checkpoints.devices import Precision, devices, keep_freed_memory, placed
 from reranker.checkpoints.ensemble_file import ModelNames, named_models
-from reranker.errors import RerankError, TreeError
-from reranker.nbest import NBest, ReadOptions, read_nbest
-from reranker.nbest.data import RawCandidate, RawList
-from reranker.nbest.faithful import Source, accept
-from reranker.nbest.notation import Notation
+from reranker.nbest import NBest, ReadOptions, from_candidates, read_nbest
+from reranker.nbest.candidates import listed
 from reranker.ranking import SCORE_DECIMALS, Criterion, Ranking, Scored, Weighing, rank
 from reranker.scoring import pools
 from reranker.scoring.ensemble import Combination, Ensemble
@@ -152,7 +149,7 @@ class Reranker:
     def score(self, trees: Candidates) -> list[float | None]:
         """The log-probability of each tree in nats, summed over the members; None for what is not a
         tree. The trees need not have the same words."""
-        lists = [from_candidates([tree]) for tree in trees]
+        lists = [from_candidates([tree]) for tree in listed(trees)]
         return [
             round(-scores[0].nll, SCORE_DECIMALS) if scores else None
             for _, scores in self.score_lists(lists)
@@ -204,22 +201,3 @@ class Reranker:
     ) -> Iterator[tuple[NBest, T]]:
         tokens = min(pools.BATCH_TOKENS, most_tokens or pools.BATCH_TOKENS)
         return pools.in_order(lists, score, self._lanes, tokens)
-
-
-def from_candidates(candidates: Candidates, parser_scores: Sequence[float] | None = None) -> NBest:
-    found: list[RawCandidate] = []
-    for index, given in enumerate(candidates):
-        try:
-            tree = given if isinstance(given, str | Tree) else Tree.from_nltk(given)
-            text = tree if isinstance(tree, str) else tree.to_string()
-            found.append(RawCandidate(index + 1, text))
-        except TreeError as error:
-            found.append(RawCandidate(index + 1, "", problem=(error.code, str(error))))
-    if parser_scores is not None:
-        if len(parser_scores) != len(found):
-            raise RerankError(f"{len(parser_scores)} parser scores for {len(found)} candidates")
-        found = [
-            one._replace(parser_score=score)
-            for one, score in zip(found, parser_scores, strict=True)
-        ]
-    return accept(RawList("0", 1, found), Source("candidates", Notation.BRACKETS, False))
