@@ -10,21 +10,31 @@ from importlib import import_module, metadata
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from reranker import client, trees
+    from reranker.client import Client
     from reranker.pipeline import Reranker
     from reranker.ranking import Ranking, Weighing
     from reranker.trees import Tree
 
     __version__: str
 
-__all__ = ["Ranking", "Reranker", "Tree", "Weighing", "__version__"]
+__all__ = ["Client", "Ranking", "Reranker", "Tree", "Weighing", "__version__", "client", "trees"]
 
-_MODULES = {"Ranking": "ranking", "Reranker": "pipeline", "Tree": "trees", "Weighing": "ranking"}
+_MODULES = {
+    "Client": "client",
+    "Ranking": "ranking",
+    "Reranker": "pipeline",
+    "Tree": "trees",
+    "Weighing": "ranking",
+}
 
 
 def __getattr__(name: str) -> Any:
     """Import on first use: most of the package, and the command line, work without torch."""
     if name == "__version__":
         return metadata.version("parse-reranker")
+    if name in ("client", "trees"):
+        return import_module(f"{__name__}.{name}")
     if name not in _MODULES:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     return getattr(import_module(f"{__name__}.{_MODULES[name]}"), name)

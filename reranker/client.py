@@ -9,15 +9,16 @@ from __future__ import annotations
 import math
 import random
 import time
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import fields
 from types import TracebackType
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Any, Self, TypeVar
 
 import httpx
 
 from reranker.errors import InputError, RerankError
 from reranker.nbest import Rejected
+from reranker.nbest.candidates import listed
 from reranker.ranking import Ranked, Ranking, Weighing
 from reranker.trees import Tree
 
@@ -26,6 +27,10 @@ if TYPE_CHECKING:
 
 _RETRIED = (429, 503)
 _LONGEST_PAUSE = 30.0
+# Asking again would end the same, or take as long again.
+_FINAL = (httpx.TimeoutException, httpx.UnsupportedProtocol, httpx.LocalProtocolError)
+
+T = TypeVar("T")
 
 
 class ServiceError(RerankError):
@@ -55,12 +60,21 @@ class Client:
         timeout: float = 60.0,
         retries: int = 5,
     ) -> None:
-        """``timeout`` in seconds is for each attempt; the service gets it as the deadline."""
+        """``timeout`` in seconds is for each attempt; the service gets it as the deadline.
+
+        Raises InputError for a URL or a key that cannot be sent.
+        """
+        if not str(url).startswith(("http://", "https://")):
+            raise InputError(
+                f"{url!r} is not the URL of a service: it starts with http:// or https://"
+            )
+        if api_key is not None and not (api_key.isascii() and api_key.isprintable()):
+            raise InputError("api_key has characters that cannot be sent in a header")
         headers = {"X-Request-Timeout": f"{timeout:g}"}
         if api_key is not None:
             headers["Authorization"] = f"Bearer {api_key}"
         self._http = httpx.Client(base_url=url, headers=headers, timeout=timeout)
-        self._retries = retries
+        self._retries = max(0, retries)
 
     def rerank(
         self,
@@ -78,10 +92,12 @@ class Client:
             if len(parser_scores) != len(trees):
                 raise RerankError(f"{len(parser_scores)} parser scores for {len(trees)} candidates")
             trees = [
-                {"tree": tree, "score": score}
+                {"tree": tree, "score": score if math.isfinite(score) else None}
                 for tree, score in zip(trees, parser_scores, strict=True)
             ]
         sentence: dict[str, Any] = {"candidates": trees}
+        if isinstance(tokens, str):
+            raise InputError("tokens is a list of words, not one string")
         if tokens is not None:
             sentence["tokens"] = list(tokens)
         if lm_weight is not None:
@@ -101,7 +117,7 @@ class Client:
             "return_token_scores": token_scores,
             **_weights(weighing),
         }
-        return _rankings(self._ask("POST", "/rerank", json=body))
+        return self._ask("POST", "/rerank", _rankings, json=body)
 
     def rerank_text(
         self,
@@ -113,20 +129,18 @@ class Client:
         query = {"format": format, **_weights(weighing)}
         content = nbest.encode() if isinstance(nbest, str) else nbest
         headers = {"Content-Type": "text/plain"}
-        return _rankings(
-            self._ask("POST", "/rerank", content=content, params=query, headers=headers)
+        return self._ask(
+            "POST", "/rerank", _rankings, content=content, params=query, headers=headers
         )
 
     def score(self, trees: Iterable[str | Tree | nltk.Tree]) -> list[float | None]:
         """The log-probability of each tree in nats; None for what is not a tree. Raises
         ServiceError."""
-        answer = self._ask("POST", "/score", json={"trees": _texts(trees)})
-        return [result["log_probability"] for result in answer["results"]]
+        return self._ask("POST", "/score", _log_probabilities, json={"trees": _texts(trees)})
 
     def info(self) -> dict[str, Any]:
         """Version, models and limits of the service. Raises ServiceError."""
-        answer: dict[str, Any] = self._ask("GET", "/info")
-        return answer
+        return self._ask("GET", "/info", dict)
 
     def close(self) -> None:
         self._http.close()
@@ -142,13 +156,14 @@ class Client:
     ) -> None:
         self.close()
 
-    def _ask(self, method: str, path: str, **request: Any) -> Any:
+    def _ask(self, method: str, path: str, read: Callable[[Any], T], **request: Any) -> T:
+        """What ``read`` makes of the answer's JSON. Raises ServiceError."""
         for attempt in range(self._retries + 1):
             is_last = attempt == self._retries
             try:
                 answer = self._http.request(method, path, **request)
             except httpx.TransportError as error:
-                if is_last or isinstance(error, httpx.TimeoutException):
+                if is_last or isinstance(error, _FINAL):
                     message = f"{self._http.base_url}: {type(error).__name__}: {error}"
                     raise ServiceError(0, "unreachable", message) from error
                 time.sleep(_pause(attempt, None))
@@ -156,9 +171,13 @@ class Client:
             if answer.status_code in _RETRIED and not is_last:
                 time.sleep(_pause(attempt, answer.headers.get("retry-after")))
                 continue
-            if answer.is_success:
-                return answer.json()
-            raise _error(answer)
+            if not answer.is_success:
+                raise _error(answer)
+            try:
+                return read(answer.json())
+            except (ValueError, LookupError, TypeError, AttributeError) as error:
+                message = f"{answer.url}: this is not an answer of `rerank serve`"
+                raise ServiceError(answer.status_code, "answer", message) from error
         raise AssertionError("the last attempt answers or raises")
 
 
@@ -182,6 +201,10 @@ def _error(answer: httpx.Response) -> ServiceError:
         )
     except (ValueError, LookupError, TypeError):  # a proxy's answer
         return ServiceError(answer.status_code, "http", answer.reason_phrase)
+
+
+def _log_probabilities(answer: Any) -> list[float | None]:
+    return [result["log_probability"] for result in answer["results"]]
 
 
 def _rankings(answer: Any) -> list[Ranking]:
@@ -211,10 +234,8 @@ def _ranked(entry: dict[str, Any]) -> Ranked:
 
 
 def _texts(trees: Iterable[str | Tree | nltk.Tree]) -> list[str]:
-    if isinstance(trees, str):
-        raise InputError("a list of trees is expected, not one string")
     texts = []
-    for tree in trees:
+    for tree in listed(trees):
         if not isinstance(tree, str | Tree):
             tree = Tree.from_nltk(tree)
         texts.append(tree if isinstance(tree, str) else tree.to_string())

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, TypeVar
 from reranker.checkpoints.checkpoint import Checkpoint, load_checkpoint
 from reranker.checkpoints.devices import Precision, devices, keep_freed_memory, placed
 from reranker.checkpoints.ensemble_file import ModelNames, named_models
+from reranker.errors import InputError
 from reranker.nbest import NBest, ReadOptions, from_candidates, read_nbest
 from reranker.nbest.candidates import listed
 from reranker.ranking import SCORE_DECIMALS, Criterion, Ranking, Scored, Weighing, rank
@@ -48,9 +49,12 @@ class Reranker:
         averages their probabilities token by token. ``threads`` are those to compute with, by
         default one for each core. ``weighing`` is used where a call gives none.
 
-        Raises RerankError if there is no member, or members that cannot be averaged.
+        Raises InputError for arguments that make no sense, RerankError if there is no member or
+        members cannot be averaged.
         """
-        self.weighing = weighing
+        self.weighing = _checked(weighing)
+        if threads is not None and not (type(threads) is int and threads > 0):
+            raise InputError(f"threads is a number from 1 up, not {threads!r}")
         self._lanes = Lanes(threads or available_cores())
         self._ensemble = Ensemble(members, combination, self._lanes)
         self._winner_search = WinnerSearch(self._ensemble)
@@ -124,15 +128,20 @@ class Reranker:
         replaces its weight. What is not a tree, or has other words than the first that is, is in
         the answer's ``rejected``; the others are ranked all the same.
 
-        Raises InputError for what is not a list of candidates, or not as many scores.
+        Raises InputError for what is not a list of candidates, or not as many scores, and for a
+        weight below 1 without scores.
         """
+        chosen = self._chosen(weighing, lm_weight)
         if not isinstance(candidates, NBest):
+            if parser_scores is None and chosen.lm_weight < 1:
+                raise InputError(f"lm_weight {chosen.lm_weight:g} needs parser_scores to mix with")
             candidates = from_candidates(candidates, parser_scores)
-        return next(self.rerank_lists([candidates], weighing, lm_weight=lm_weight))
+        return next(self.rerank_lists([candidates], chosen))
 
     def rerank_file(
         self,
-        *paths: str | os.PathLike[str],
+        path: str | os.PathLike[str],
+        *more: str | os.PathLike[str],
         weighing: Weighing | None = None,
         lm_weight: float | None = None,
         options: ReadOptions = ReadOptions(),
@@ -143,8 +152,12 @@ class Reranker:
 
         Raises InputError, naming file and line, for what is not an n-best file.
         """
-        lists = read_nbest(*paths, options=options)
-        return self.rerank_lists(lists, weighing, top=top, lm_weight=lm_weight)
+        for name in (path, *more):
+            if not isinstance(name, str | os.PathLike):
+                raise InputError(f"a file is named by a string or a path, not {name!r:.60}")
+        chosen = self._chosen(weighing, lm_weight, top)
+        lists = read_nbest(path, *more, options=options)
+        return self._rankings(lists, chosen, False, top)
 
     def score(self, trees: Candidates) -> list[float | None]:
         """The log-probability of each tree in nats, summed over the members; None for what is not a
@@ -157,7 +170,7 @@ class Reranker:
 
     def rerank_lists(
         self,
-        lists: Iterable[NBest],
+        lists: Iterable[NBest | Candidates],
         weighing: Weighing | None = None,
         token_scores: bool = False,
         top: int | None = None,
@@ -167,21 +180,35 @@ class Reranker:
         """A ranking for each list, in order, while the next ones are read and scored.
 
         Where only the ``top`` best are wanted, the rankings hold these alone, and most of the
-        others are never scored exactly (reranker.scoring.winner).
+        others are never scored exactly (reranker.scoring.winner). Raises InputError for arguments
+        that make no sense.
         """
-        chosen = (weighing or self.weighing).replaced(lm_weight)
-        scorer = Scorer(self._ensemble, chosen.criterion, token_scores)
+        chosen = self._chosen(weighing, lm_weight, top)
+        read = (nbest if isinstance(nbest, NBest) else from_candidates(nbest) for nbest in lists)
+        return self._rankings(read, chosen, token_scores, top)
+
+    def _chosen(
+        self, weighing: Weighing | None, lm_weight: float | None, top: int | None = None
+    ) -> Weighing:
+        if top is not None and not (type(top) is int and top > 0):
+            raise InputError(f"top is a number from 1 up, not {top!r}")
+        return _checked(weighing or self.weighing).replaced(lm_weight)
+
+    def _rankings(
+        self, lists: Iterable[NBest], weighing: Weighing, token_scores: bool, top: int | None
+    ) -> Iterator[Ranking]:
+        scorer = Scorer(self._ensemble, weighing.criterion, token_scores)
         search = self._winner_search
         if top is None or not search.pays_off:
             for nbest, everything in self._in_order(lists, scorer.score):
-                yield rank(nbest, everything, chosen, top)
+                yield rank(nbest, everything, weighing, top)
             return
 
         def best(batch: pools.Batch, cancellation: Cancellation) -> list[list[Scored | None]]:
-            return search.score(batch, cancellation, scorer, chosen, top)
+            return search.score(batch, cancellation, scorer, weighing, top)
 
         for nbest, scores in self._in_order(lists, best, search.batch_tokens):
-            yield rank(nbest, scores, chosen, top)
+            yield rank(nbest, scores, weighing, top)
 
     def score_lists(
         self,
@@ -201,3 +228,11 @@ class Reranker:
     ) -> Iterator[tuple[NBest, T]]:
         tokens = min(pools.BATCH_TOKENS, most_tokens or pools.BATCH_TOKENS)
         return pools.in_order(lists, score, self._lanes, tokens)
+
+
+def _checked(weighing: Weighing) -> Weighing:
+    if not isinstance(weighing, Weighing):
+        raise InputError(
+            f"weighing is a Weighing, not {weighing!r:.60}; a weight alone: lm_weight="
+        )
+    return weighing

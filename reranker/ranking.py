@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from numbers import Real
 from typing import TYPE_CHECKING, Any, Literal, get_args, overload
 
 from reranker.errors import RerankError
@@ -44,6 +45,11 @@ class Weighing:
     """Nats; negative where models prefer trees of too many brackets."""
 
     def __post_init__(self) -> None:
+        if not isinstance(self.member_weights, tuple):
+            raise RerankError(f"member_weights {self.member_weights!r} is not a tuple")
+        for number in (self.lm_weight, self.token_bonus, *self.member_weights):
+            if isinstance(number, bool) or not isinstance(number, Real):
+                raise RerankError(f"{number!r} is not a number")
         if not 0 <= self.lm_weight <= 1:
             raise RerankError(f"lm_weight {self.lm_weight} is not between 0 and 1")
         if self.criterion not in get_args(Criterion):
@@ -292,7 +298,9 @@ def _models(scored: Scored, weighing: Weighing) -> float:
         # Of a single member nll says it all.
         parts = scored.member_nll or (scored.nll,)
         if len(weights) != len(parts):
-            averaged = "" if scored.member_nll else ", or averaged ones"
-            raise RerankError(f"{len(weights)} member weights for {len(parts)} model(s){averaged}")
+            raise RerankError(
+                f"{len(weights)} member weights, but scores of {len(parts)} member(s); averaged "
+                "members have one score"
+            )
         score = -math.fsum(weight * nll for weight, nll in zip(weights, parts, strict=True))
     return score + weighing.token_bonus * scored.tokens

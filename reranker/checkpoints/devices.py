@@ -5,7 +5,7 @@ from __future__ import annotations
 import ctypes
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import Literal
+from typing import Literal, get_args
 
 import torch
 
@@ -22,6 +22,8 @@ def devices(names: str) -> list[torch.device]:
 
     Raises InputError for an unknown device and for one that this machine does not have.
     """
+    if not isinstance(names, str):
+        raise InputError(f"device {names!r} is not auto, cpu, cuda or cuda:N")
     if names == "auto":
         gpus = [torch.device("cuda", number) for number in range(torch.cuda.device_count())]
         return gpus or [torch.device("cpu")]
@@ -45,6 +47,8 @@ def placed(
 ) -> list[Checkpoint]:
     """The members on the devices in turn, with weights in float32 (``exact``) or bfloat16
     (``fast``; sums stay in float32), which moves a tree's log-probability by up to half a nat."""
+    if precision not in get_args(Precision):
+        raise InputError(f"precision is 'exact' or 'fast', not {precision!r}")
     dtype = torch.bfloat16 if precision == "fast" else torch.float32
     return [
         replace(member, model=member.model.to(where[number % len(where)], dtype))

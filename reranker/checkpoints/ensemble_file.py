@@ -55,15 +55,16 @@ def named_models(names: ModelNames, combination: str = "sum") -> WeighedModels:
 
 
 def _checkpoint_paths(names: ModelNames) -> list[Path]:
-    if isinstance(names, str | os.PathLike) or not isinstance(names, Iterable):
-        names = [names]
+    if isinstance(names, str | bytes | os.PathLike) or not isinstance(names, Iterable):
+        names = [names]  # what is not a path is refused below
     paths: list[Path] = []
     for name in names:
         if not isinstance(name, str | os.PathLike):
             raise InputError(f"models are named by paths, not by {name!r:.40}")
         matches = [name] if os.path.exists(name) else sorted(glob.glob(os.fspath(name)))
         if not matches:
-            raise InputError(f"{name}: no such file")
+            is_pattern = glob.has_magic(os.fspath(name))
+            raise InputError(f"{name}: " + ("no file matches" if is_pattern else "no such file"))
         for path in map(Path, matches):
             files = sorted(path.glob("*.pt")) if path.is_dir() else [path]
             if not files:
@@ -81,7 +82,7 @@ def read_ensemble_file(path: Path) -> WeighedModels:
     try:
         data = tomllib.loads(path.read_text(encoding="utf-8"))
         if data.get("version") != _VERSION:
-            raise ValueError(f"version is {data.get('version')}, this program reads {_VERSION}")
+            raise ValueError(f"version = {_VERSION} is expected, not {data.get('version')}")
         members = data.pop("members", None)
         if not isinstance(members, list) or not members:
             raise ValueError("there are no [[members]]")

@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from functools import partial
-from typing import Literal
+from typing import Literal, get_args
 
 import numpy as np
 from numpy.typing import NDArray
 
 from reranker.checkpoints.checkpoint import Checkpoint
 from reranker.checkpoints.vocabulary import Vocabulary
-from reranker.errors import RerankError
+from reranker.errors import InputError, RerankError
 from reranker.scoring.lanes import Cancellation, Lanes
 from reranker.scoring.trie import Trie
 from reranker.scoring.walk import edge_log_probabilities
@@ -34,6 +34,13 @@ class Ensemble:
     ) -> None:
         if not members:
             raise RerankError("an ensemble needs at least one checkpoint")
+        for member in members:
+            if not isinstance(member, Checkpoint):
+                raise InputError(
+                    f"a member is a Checkpoint, not {member!r:.60}; load files by load()"
+                )
+        if combination not in get_args(Combination):
+            raise InputError(f"combination is 'sum' or 'average', not {combination!r}")
         # Equal vocabularies become one, since comparing them takes longer than scoring a sentence.
         distinct: dict[Vocabulary, Vocabulary] = {}
         self.members = tuple(

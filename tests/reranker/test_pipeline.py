@@ -1,8 +1,10 @@
 from __future__ import annotations
 
 import random
+from collections.abc import Callable
 from importlib.metadata import version
 from pathlib import Path
+from typing import Any
 
 import nltk
 import numpy as np
@@ -173,3 +175,54 @@ def test_a_file_is_ranked_list_by_list(tmp_path: Path) -> None:
 
 def test_the_version_is_that_of_the_installation() -> None:
     assert reranker.__version__ == version("parse-reranker")
+
+
+def test_arguments_that_make_no_sense_say_what_is_wanted(tmp_path: Path) -> None:
+    """A mistake in a call is an error of ours with a message, never another score."""
+    path = tmp_path / "lists.txt"
+    path.write_text(bllip(CANDIDATES), encoding="utf-8")
+    members = RERANKER.members
+    wrong: list[tuple[Callable[[Any], object], Any, str]] = [
+        (lambda value: Reranker(members, value), "mean", "combination is 'sum' or 'average'"),
+        (lambda value: Reranker(members, value), "cuda", "combination is 'sum' or 'average'"),
+        (lambda value: Reranker(value), ["ck.pt"], "a member is a Checkpoint, not 'ck.pt'"),
+        (lambda value: Reranker(members, threads=value), 0, "threads is a number from 1 up"),
+        (lambda value: Reranker(members, threads=value), "2", "threads is a number from 1 up"),
+        (lambda value: Reranker(members, weighing=value), 0.4, "weighing is a Weighing, not 0.4"),
+        (lambda value: RERANKER.rerank(CANDIDATES, weighing=value), 0.4, "lm_weight="),
+        (
+            lambda value: RERANKER.rerank(CANDIDATES, lm_weight=value),
+            "0.4",
+            "'0.4' is not a number",
+        ),
+        (lambda value: RERANKER.rerank(CANDIDATES, lm_weight=value), True, "True is not a number"),
+        (lambda value: RERANKER.rerank(CANDIDATES, lm_weight=value), 0.4, "needs parser_scores"),
+        (
+            lambda value: RERANKER.rerank_file(path, top=value),
+            0,
+            "top is a number from 1 up, not 0",
+        ),
+        (lambda value: RERANKER.rerank_file(path, lm_weight=value), 3, "is not between 0 and 1"),
+        (lambda value: RERANKER.rerank_file(value), None, "a file is named by a string or a path"),
+        (
+            lambda value: RERANKER.rerank_file(value),
+            [path],
+            "a file is named by a string or a path",
+        ),
+        (
+            lambda value: Reranker.load(value),
+            b"ck.pt",
+            "models are named by paths, not by b'ck.pt'",
+        ),
+        (lambda value: Reranker.load(value), "ck/*.pt", "ck/*.pt: no file matches"),
+        (lambda value: Weighing(member_weights=value), 1, "member_weights 1 is not a tuple"),
+    ]
+    for call, value, message in wrong:
+        with pytest.raises(RerankError) as caught:
+            call(value)
+        assert message in str(caught.value)
+        assert "--" not in str(caught.value)
+
+
+def test_lists_of_candidates_are_ranked_as_lists_that_were_read() -> None:
+    assert list(RERANKER.rerank_lists([CANDIDATES])) == [RERANKER.rerank(CANDIDATES)]

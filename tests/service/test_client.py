@@ -54,8 +54,13 @@ def test_trees_of_all_kinds_and_a_weight(server: Server) -> None:
         assert client.rerank(kinds) == client.rerank(CANDIDATES)
         mixed = client.rerank(kinds, parser, lm_weight=0.4)
         assert mixed == client.rerank(CANDIDATES, parser, Weighing(0.4))
-        with pytest.raises(RerankError, match="a list of trees is expected, not one string"):
+        with pytest.raises(RerankError, match="expected a list of candidates"):
             client.rerank(CANDIDATES[0])
+        with pytest.raises(RerankError, match="tokens is a list of words"):
+            client.rerank(CANDIDATES, tokens="We saw the man with eyes .")
+        missing = [math.nan, *parser[1:]]  # as in the process, it counts as none
+        ranked = {entry.index: entry for entry in client.rerank(CANDIDATES, missing)}
+        assert (ranked[0].parser_score, ranked[1].parser_score) == (None, -31.0)
 
 
 def test_keys_of_a_later_version_are_ignored() -> None:
@@ -76,6 +81,27 @@ def test_keys_of_a_later_version_are_ignored() -> None:
     assert ranking.best is not None
     assert (ranking.best.score, ranking.best.tree) == (-2.5, "(A b)")
     assert math.isinf(ranking.best.perplexity)
+
+
+@pytest.mark.parametrize("answer", [b"{}", b"[]", b"<html>", b'{"sentences": [{"id": "0"}]}'])
+def test_what_is_no_answer_of_the_service_is_refused(answer: bytes) -> None:
+    Later.answer = answer
+    with HTTPServer(("127.0.0.1", 0), Later) as service:
+        threading.Thread(target=service.serve_forever, args=(0.01,), daemon=True).start()
+        with (
+            Client(f"http://127.0.0.1:{service.server_port}", retries=0) as client,
+            pytest.raises(ServiceError, match="not an answer of `rerank serve`") as caught,
+        ):
+            client.rerank(["(A b)"])
+        service.shutdown()
+    assert (caught.value.status, caught.value.code) == (200, "answer")
+
+
+def test_what_cannot_be_sent_is_refused_at_once() -> None:
+    with pytest.raises(RerankError, match="starts with http:// or https://"):
+        Client("localhost:8000")
+    with pytest.raises(RerankError, match="api_key has characters"):
+        Client(api_key="ü")
 
 
 class Later(BaseHTTPRequestHandler):

@@ -93,7 +93,7 @@ MEMBER = '[[members]]\nfile = "x.pt"\nsha256 = "0"\nweight = 1\n'
     [
         ("lm_weight = ", "not an ensemble file: Invalid value"),
         (b"\xff", "not an ensemble file"),
-        (HEAD.replace("version = 1", "version = 2") + MEMBER, "version is 2"),
+        (HEAD.replace("version = 1", "version = 2") + MEMBER, "version = 1 is expected, not 2"),
         (HEAD, r"there are no \[\[members\]\]"),
         ("members = [3]\n" + HEAD, "3 is not a table"),
         (HEAD.replace("0.5", '"much"') + MEMBER, "lm_weight is 'much'"),
@@ -155,7 +155,7 @@ def test_one_name_or_several_of_any_kind(
 
 
 def test_what_names_no_models(tmp_path: Path) -> None:
-    for names, reason in ((5, "not by 5"), ([None], "not by None"), (b"a.pt", "not by 97")):
+    for names, reason in ((5, "not by 5"), ([None], "not by None"), (b"a.pt", "not by b'a.pt'")):
         with pytest.raises(InputError, match=f"models are named by paths, {reason}"):
             named_models(names)  # type: ignore[arg-type]
     (tmp_path / "empty").mkdir()
