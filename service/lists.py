@@ -12,7 +12,6 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from reranker.errors import InputError
 from reranker.files.text import TextInMemory
 from reranker.nbest import NBest, ReadOptions, Rejected, Sentence, from_candidates, read_nbest
-from reranker.nbest.detect import detect_notation
 from reranker.nbest.dialects.registry import DIALECTS
 from reranker.nbest.faithful import Source
 from reranker.nbest.lines import HEAD_LINES
@@ -132,7 +131,7 @@ def _source(format_name: str, trees: Iterable[str], repair: bool | None = None) 
         notation: Notation | None = Notation.BRACKETS
     else:
         notation = DIALECTS[format_name].notation if format_name in DIALECTS else None
-    return Source("the request", notation or detect_notation("trees", trees), repair)
+    return Source("the request", notation or DIALECTS["trees"].detect_notation(trees), repair)
 
 
 def _within_limits(lists: Iterable[NBest], settings: Settings, field: str) -> list[NBest]:

@@ -14,7 +14,7 @@ from reranker.commands.arguments import positive
 from reranker.errors import InputError
 from reranker.files.digest import file_sha256
 from reranker.nbest import FORMATS, NBest, NBestFiles, ReadOptions, read_nbest
-from reranker.nbest.hint import HINT_LISTS
+from reranker.nbest.guess import HINT_LISTS
 from reranker.ranking import Ranking
 
 

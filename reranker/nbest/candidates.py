@@ -12,8 +12,9 @@ from typing import TYPE_CHECKING, Any, SupportsFloat, TypeVar
 
 from reranker.errors import InputError, TreeError
 from reranker.nbest.data import NBest, RawCandidate, RawList, Sentence
-from reranker.nbest.faithful import Source, accept, printable
+from reranker.nbest.faithful import Source, accept
 from reranker.nbest.notation import Notation
+from reranker.nbest.words import printable
 from reranker.trees.tree import Tree
 
 if TYPE_CHECKING:

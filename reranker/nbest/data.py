@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 from reranker.errors import InputError, TreeError
-from reranker.nbest.words import SURROGATE, escaped, split_words
+from reranker.nbest.words import encoding_fault, escaped, split_words
 from reranker.trees.linearize import delinearize, is_word
 from reranker.trees.tree import Tree
 
@@ -42,8 +42,8 @@ class Sentence(NamedTuple):
 
 def _symbols(symbols: Sequence[str], name: str) -> tuple[str, ...]:
     for symbol in symbols:
-        is_word = isinstance(symbol, str) and split_words(symbol) == [symbol]
-        if not is_word or SURROGATE.search(symbol):
+        is_one_word = isinstance(symbol, str) and split_words(symbol) == [symbol]
+        if not is_one_word or encoding_fault(symbol):
             raise InputError(f"an entry of '{name}' is not one word: {symbol!r}")
     return tuple(map(escaped, symbols))
 
@@ -97,21 +97,17 @@ class Candidate:
     def tree(self) -> Tree:
         """The tree with the sentence's own words, and tags where the dialect or the user gives
         them."""
+        words = self.words
         if self.tags is not None:
-            tree = delinearize(self.tokens, self.words, self.tags, root="TOP")
-            return tree if len(tree.children) > 1 else _only_child(tree)
-        tree, words = Tree.from_string(self.text), self.words
+            tree = delinearize(self.tokens, words, self.tags, root="TOP")
+            (first, *others) = tree.children
+            return tree if others or isinstance(first, str) else first
+        tree = Tree.from_string(self.text)
         return tree if tree.leaves() == words else tree.with_words(words)
 
     def rejected(self, code: str, message: str) -> Rejected:
         """The candidate as one that cannot be used after all."""
         return Rejected(self.index, self.line, code, message, self.text, self.file)
-
-
-def _only_child(tree: Tree) -> Tree:
-    (child,) = tree.children
-    assert isinstance(child, Tree)
-    return child
 
 
 @dataclass(frozen=True, slots=True)
@@ -161,6 +157,13 @@ class NBest:
             if rejected.is_tree:
                 return rejected.text
         return self.sentence.flat_tree if self.sentence else "(TOP )"
+
+    @property
+    def words(self) -> Sequence[str]:
+        """The sentence's words; empty if neither it nor a candidate is there to know them from."""
+        if self.sentence:
+            return self.sentence.words
+        return self.candidates[0].words if self.candidates else ()
 
     def duplicates(self) -> list[int | None]:
         """For each candidate, the index of the first one with the same tokens; None for that one

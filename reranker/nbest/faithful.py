@@ -22,7 +22,7 @@ from reranker.nbest.data import (
     Sentence,
 )
 from reranker.nbest.notation import PLACEHOLDER, PUNCTUATION, Notation, Skeleton, read_skeleton
-from reranker.nbest.words import SURROGATE, check_words, is_placeholder, wrong_word
+from reranker.nbest.words import check_words, encoding_fault, is_placeholder, printable, wrong_word
 from reranker.trees.linearize import is_word, linearize_text
 
 
@@ -47,9 +47,12 @@ class _Parsed(NamedTuple):
     place: int
     raw: RawCandidate
     tokens: tuple[str, ...]
-    words: tuple[str, ...]
     skeleton: Skeleton | None = None
     """None if the text has part-of-speech nodes and needed no repair."""
+
+    @property
+    def words(self) -> tuple[str, ...]:
+        return tuple(token for token in self.tokens if token[0] not in "()")
 
 
 def accept(
@@ -63,18 +66,18 @@ def accept(
     sentence = sentence or raw.sentence
     rejected: list[Rejected] = []
     parsed: list[_Parsed] = []
-    for index, candidate in enumerate(raw.candidates, first_index):
+    for index, entry in enumerate(raw.candidates, first_index):
         try:
-            parsed.append(_parse(index, candidate, source))
+            parsed.append(_parse(index, entry, source))
         except TreeError as error:
-            rejected.append(_rejected(index, candidate, error, source))
+            rejected.append(_rejected(index, entry, error, source))
     words = sentence.words if sentence else _words_of_list(parsed, source)
     candidates: list[Candidate] = []
-    for entry in parsed:
+    for tree in parsed:
         try:
-            candidates.append(_candidate(_with_words(entry, words, source), sentence, source))
+            candidates.append(_candidate(_with_words(tree, words, source), sentence, source))
         except TreeError as error:
-            rejected.append(_rejected(entry.place, entry.raw, error, source))
+            rejected.append(_rejected(tree.place, tree.raw, error, source))
     rejected.sort(key=lambda entry: (entry.index, entry.line))
     return NBest(raw.id, tuple(candidates), tuple(rejected), raw.line, sentence)
 
@@ -87,58 +90,47 @@ def _rejected(index: int, raw: RawCandidate, error: TreeError, source: Source) -
 def _parse(index: int, raw: RawCandidate, source: Source) -> _Parsed:
     if raw.problem:
         raise TreeError(*raw.problem)
-    _check_characters(raw.text)
-    fault: TreeError | None = None
+    if len(raw.text) > MAX_LINE:
+        raise TreeError("too-long", f"more than {MAX_LINE} characters")
+    if message := encoding_fault(raw.text):
+        raise TreeError("encoding", message)
+    faults: list[TreeError] = []
     if source.notation is Notation.BRACKETS:
         try:
             tokens = linearize_text(raw.text)
         except TreeError as error:
             if not source.repairs:
                 raise
-            fault = error
+            faults.append(error)
         else:
-            return _Parsed(index, raw, tokens, _words(tokens))
+            if not any(map(is_word, tokens)):
+                raise TreeError("empty", "the tree has no words but traces")
+            return _Parsed(index, raw, tokens)
     skeleton = read_skeleton(raw.text, source.notation)
-    if fault and not skeleton.faults:
-        skeleton.faults.append(fault)  # in a trace, for example, which the skeleton leaves out
+    # The fault may be in a trace, for example, which the skeleton leaves out.
+    skeleton.faults = skeleton.faults or faults
     if skeleton.faults and not source.repairs:
         raise skeleton.faults[0]
-    return _Parsed(index, raw, tuple(skeleton.tokens), tuple(skeleton.words), skeleton)
-
-
-def _check_characters(text: str) -> None:
-    if len(text) > MAX_LINE:
-        raise TreeError("too-long", f"more than {MAX_LINE} characters")
-    if not text.isascii() and (surrogate := SURROGATE.search(text)):
-        byte = ord(surrogate[0]) - 0xDC00
-        message = f"byte 0x{byte:02x} is not UTF-8" if byte >= 0x80 else "half a surrogate pair"
-        raise TreeError("encoding", message)
-
-
-def _words(tokens: Sequence[str]) -> tuple[str, ...]:
-    words = tuple(token for token in tokens if token[0] not in "()")
-    if not words:
-        raise TreeError("empty", "the tree has no words but traces")
-    return words
+    return _Parsed(index, raw, tuple(skeleton.tokens), skeleton)
 
 
 def _words_of_list(parsed: Sequence[_Parsed], source: Source) -> tuple[str, ...]:
     """The words of the first candidate that hides none of them, else of the first."""
     if not parsed:
         return ()
-    first = parsed[0]
-    hidden = [word for word in first.words if is_placeholder(word)]
+    words = parsed[0].words
+    hidden = list(filter(is_placeholder, words))
     if not hidden:
-        return first.words
+        return words
     for other in parsed[1:]:
-        if len(other.words) == len(first.words) and not any(map(is_placeholder, other.words)):
+        if len(other.words) == len(words) and not any(map(is_placeholder, other.words)):
             return other.words
     if source.notation is Notation.LINEARIZED and PLACEHOLDER in hidden:
         raise InputError(
-            f"{source.name}:{first.raw.line}: the words are {PLACEHOLDER}: "
+            f"{source.name}:{parsed[0].raw.line}: the words are {PLACEHOLDER}: "
             "give the sentences as 'tokens'"
         )
-    return first.words
+    return words
 
 
 def _with_words(parsed: _Parsed, words: tuple[str, ...], source: Source) -> _Parsed:
@@ -149,32 +141,28 @@ def _with_words(parsed: _Parsed, words: tuple[str, ...], source: Source) -> _Par
     if source.repairs and len(parsed.words) != len(words):
         skeleton = parsed.skeleton or read_skeleton(parsed.raw.text, source.notation)
         skeleton.fit(len(words))
-        parsed = parsed._replace(
-            tokens=tuple(skeleton.tokens), words=tuple(skeleton.words), skeleton=skeleton
-        )
-    if parsed.words == words:
+        parsed = parsed._replace(tokens=tuple(skeleton.tokens), skeleton=skeleton)
+    own_words = parsed.words
+    if own_words == words:
         return parsed
-    check_words(_without_stand_ins(parsed, words, source), words)
+    if parsed.skeleton and source.notation is Notation.LINEARIZED and len(own_words) == len(words):
+        own_words = _without_stand_ins(own_words, parsed.skeleton, words, source)
+    check_words(own_words, words)
     next_word = iter(words)
     tokens = tuple(next(next_word) if is_word(token) else token for token in parsed.tokens)
     return parsed._replace(tokens=tokens)
 
 
 def _without_stand_ins(
-    parsed: _Parsed, words: tuple[str, ...], source: Source
-) -> tuple[str, ...] | list[str]:
+    own_words: tuple[str, ...], skeleton: Skeleton, words: tuple[str, ...], source: Source
+) -> tuple[str, ...]:
     """The candidate's words, with a placeholder for each that may stand for any word.
 
     Those are tokens like ``_DT_`` of seq2seq parsers and their punctuation, which may stand for
     other punctuation. Punctuation in the place of a word is a fault (``wrong-words``).
     """
-    skeleton, own_words = parsed.skeleton, list(parsed.words)
-    if source.notation is not Notation.LINEARIZED or len(own_words) != len(words):
-        return own_words
-    assert skeleton is not None
-    for place, (word, tag, wanted) in enumerate(
-        zip(parsed.words, skeleton.tags, words, strict=True)
-    ):
+    replaced = list(own_words)
+    for place, (word, wanted) in enumerate(zip(own_words, words, strict=True)):
         if word in PUNCTUATION and word != wanted:
             if any(map(str.isalnum, wanted)):
                 fault = wrong_word(place, word, wanted)
@@ -182,43 +170,26 @@ def _without_stand_ins(
                     raise fault
                 skeleton.faults.append(fault)
                 skeleton.tags[place] = ""
-            own_words[place] = PLACEHOLDER
-        elif tag and word == f"_{tag}_":
-            own_words[place] = PLACEHOLDER
-    return own_words
+            replaced[place] = PLACEHOLDER
+        elif (tag := skeleton.tags[place]) and word == f"_{tag}_":
+            replaced[place] = PLACEHOLDER
+    return tuple(replaced)
 
 
 def _candidate(parsed: _Parsed, sentence: Sentence | None, source: Source) -> Candidate:
-    raw, skeleton = parsed.raw, parsed.skeleton
+    place, raw, tokens, skeleton = parsed
     tags: tuple[str, ...] | None = None
     if skeleton and source.notation is not Notation.BRACKETS:
         own_tags = tuple(tag or UNKNOWN_TAG for tag in skeleton.tags)
         tags = sentence.tags if sentence and sentence.tags else own_tags
-    text, is_repaired = raw.text, False
-    if skeleton and skeleton.faults:
-        text, is_repaired = skeleton.to_text(source.notation, raw.text), True
-    candidate = Candidate(
-        parsed.place,
-        text,
-        parsed.tokens,
-        raw.parser_score,
-        raw.line,
-        tags,
-        is_repaired,
-        source.name,
-    )
-    return _restored(candidate, sentence) if source.restore else candidate
-
-
-def _restored(candidate: Candidate, sentence: Sentence | None) -> Candidate:
-    """The candidate as a bracketed tree with the sentence's words and, where it has none of its
-    own, the sentence's tags."""
+    is_repaired = bool(skeleton and skeleton.faults)
+    text = skeleton.to_text(source.notation, raw.text) if skeleton and is_repaired else raw.text
+    score, line = raw.parser_score, raw.line
+    candidate = Candidate(place, text, tokens, score, line, tags, is_repaired, source.name)
+    if not source.restore:
+        return candidate
+    # A bracketed tree, with the sentence's tags where the candidate has none of its own.
     tree = candidate.tree
     if sentence and sentence.tags and set(tree.tags()) == {UNKNOWN_TAG}:
         tree = tree.with_tags(sentence.tags)
     return replace(candidate, text=tree.to_string(), tags=None)
-
-
-def printable(text: str) -> str:
-    """``text`` with the bytes that are not UTF-8 replaced, so that it can be written again."""
-    return SURROGATE.sub("\ufffd", text)

@@ -1,48 +1,57 @@
-"""What a file that holds no n-best lists looks like, for the error that refuses it."""
+"""What to tell the user of a file that does not look like n-best lists."""
 
 from __future__ import annotations
 
+import itertools
 import re
 from collections.abc import Sequence
 
 from reranker.errors import InputError
-from reranker.nbest.faithful import printable
+from reranker.nbest.words import printable
+
+HINT_LISTS = 300
 
 _SHOWN = 60
 _LOOKED_AT = 4096  # bytes
 
-_PACKED = {
-    b"\x1f\x8b": "gzip",
-    b"\x28\xb5\x2f\xfd": "zstd",
-    b"BZh": "bzip2",
-    b"\xfd7zXZ": "xz",
-    b"7z\xbc\xaf": "7-Zip",
+_ZIP = b"PK\x03\x04"
+_KINDS = {
+    b"\x1f\x8b": "a gzip file: unpack it first",
+    b"\x28\xb5\x2f\xfd": "a zstd file: unpack it first",
+    b"BZh": "a bzip2 file: unpack it first",
+    b"\xfd7zXZ": "a xz file: unpack it first",
+    b"7z\xbc\xaf": "a 7-Zip file: unpack it first",
+    b"\xff\xfe": "UTF-16: convert it to UTF-8 first",
+    b"\xfe\xff": "UTF-16: convert it to UTF-8 first",
+    b"\x89PNG": "binary data (a PNG image)",
+    b"\xff\xd8\xff": "binary data (a JPEG image)",
+    b"GIF8": "binary data (a GIF image)",
+    b"%PDF": "binary data (a PDF document)",
+    _ZIP: "binary data (a ZIP archive)",
+    b"SQLite format 3\0": "binary data (an SQLite database)",
+    b"\x7fELF": "binary data (a program)",
 }
-_BINARY = {
-    b"\x89PNG": "a PNG image",
-    b"\xff\xd8\xff": "a JPEG image",
-    b"GIF8": "a GIF image",
-    b"%PDF": "a PDF document",
-    b"PK\x03\x04": "a ZIP archive",
-    b"SQLite format 3\0": "an SQLite database",
-    b"\x7fELF": "a program",
-}
-_UTF_16 = (b"\xff\xfe", b"\xfe\xff")
 _PICKLE = re.compile(rb"\x80[\x02-\x05]")
 _CONTROL = re.compile(rb"[\x00-\x08\x0e-\x1f\x7f]")
 _CONLL = re.compile(r"[0-9]+(?:-[0-9]+)?\t\S[^\t]*(?:\t[^\t]*){4,}")
 _JSON_ARRAY = re.compile(r'\[\s*(?:[\[\]{"]|$)')
+_MARKUP = re.compile(r"<(?!s>|unk>)[?!a-zA-Z]")
 _LETTERS = re.compile(r"[^\W\d_]{2}")
 
 
 def not_nbest(
-    name: str, head: Sequence[str], line: int, text: str, expected: str = ""
+    name: str,
+    head: Sequence[str],
+    line: int,
+    text: str,
+    expected: str = "the lists of a known format",
 ) -> InputError:
     """The error for a file whose line ``line`` holds ``text`` where n-best lists should be.
 
     Its message says what the head looks like or, if nothing is known of it, what is ``expected``.
     """
-    reason = guess(head) or f"expected {expected or 'the lists of a known format'}"
+    kind = guess(head)
+    reason = f"looks like {kind}" if kind else f"expected {expected}"
     text = printable(text.strip()[:_SHOWN])
     return InputError(f"{name}:{line}: not an n-best list: {reason}; found {text!r}")
 
@@ -50,23 +59,41 @@ def not_nbest(
 def guess(head: Sequence[str]) -> str:
     """What a file with these first lines looks like and what to do about it, or ''."""
     start = "".join(head)[:_LOOKED_AT].encode("utf-8", "surrogateescape")
-    if kind := _packed(start):
-        return f"looks like a {kind} file: unpack it first"
-    if _is_utf_16(start):
-        return "looks like UTF-16: convert it to UTF-8 first"
     if kind := _binary(start):
-        return f"looks like binary data{f' ({kind})' if kind != 'unknown' else ''}"
+        return kind
     lines = [line.strip() for line in head if line.strip()]
     first = lines[0] if lines else ""
     if _JSON_ARRAY.match(first):
-        return "looks like JSON, but format jsonl has one object a line"
-    if re.match(r"<[?!a-zA-Z]", first) and not first.startswith(("<s>", "<unk>")):
-        return "looks like XML or HTML"
-    if sum(bool(_CONLL.match(line)) for line in lines) > len(lines) / 2:
-        return "looks like CoNLL columns: their dependencies are not constituency trees"
+        return "JSON, but format jsonl has one object a line"
+    if _MARKUP.match(first):
+        return "XML or HTML"
+    if 2 * sum(bool(_CONLL.match(line)) for line in lines) > len(lines):
+        return "CoNLL columns: their dependencies are not constituency trees"
     if 2 * sum(map(_is_prose, lines)) > len(lines):
-        return "looks like plain sentences: parse them first"
+        return "plain sentences: parse them first"
     return ""
+
+
+def _binary(start: bytes) -> str:
+    """What a file looks like that is not UTF-8 text, or ''."""
+    is_pickle = _PICKLE.match(start) is not None
+    is_zip = start.startswith(_ZIP)
+    if (is_zip and b"/data.pkl" in start[:200]) or (is_pickle and b"torch" in start):
+        return "binary data (a PyTorch checkpoint)"
+    for magic, kind in _KINDS.items():
+        if start.startswith(magic):
+            return kind
+    if is_pickle:
+        return "binary data (a Python pickle)"
+    if _is_utf_16(start[::2], start[1::2]) or _is_utf_16(start[1::2], start[::2]):
+        return "UTF-16: convert it to UTF-8 first"
+    return "binary data" if 20 * len(_CONTROL.findall(start)) > len(start) else ""
+
+
+def _is_utf_16(upper: bytes, lower: bytes) -> bool:
+    """Whether the upper bytes of ASCII characters, which are zero, stand before or after these."""
+    many = 10 * upper.count(0) > 9 * len(upper)
+    return len(upper) > 3 and many and 10 * lower.count(0) < len(lower)
 
 
 def _is_prose(line: str) -> bool:
@@ -74,29 +101,24 @@ def _is_prose(line: str) -> bool:
     return bool(_LETTERS.search(line)) and 4 * line.count("(") < len(line.split())
 
 
-def _packed(start: bytes) -> str:
-    return next((kind for magic, kind in _PACKED.items() if start.startswith(magic)), "")
+def hint(seen: Sequence[tuple[int, Sequence[str]]]) -> str | None:
+    """What to tell the user if none of the first lists has two candidates.
 
-
-def _is_utf_16(start: bytes) -> bool:
-    """By its byte order mark, or since every other byte of ASCII text is zero in it."""
-    if start.startswith(_UTF_16):
-        return True
-    return any(
-        len(half) > 3 and 10 * half.count(0) > 9 * len(half) and 10 * other.count(0) < len(other)
-        for half, other in ((start[::2], start[1::2]), (start[1::2], start[::2]))
+    ``seen`` has the number of candidates and the words of each, of ``HINT_LISTS`` at most. None if
+    a list has two candidates, or if there are not two lists.
+    """
+    if len(seen) < 2 or any(candidates > 1 for candidates, _ in seen):
+        return None
+    lists = "every list" if len(seen) < HINT_LISTS else f"each of the first {HINT_LISTS} lists"
+    neighbours = [
+        words == next_words
+        for (_, words), (_, next_words) in itertools.pairwise(seen)
+        if words and next_words
+    ]
+    # Two candidates a sentence make every other pair of neighbours alike.
+    if 3 * sum(neighbours) <= len(neighbours):
+        return f"{lists} has one candidate"
+    return (
+        f"{lists} has one candidate, and neighbouring trees share their words: if they are "
+        "n-best lists, with a blank line after each, try format berkeley"
     )
-
-
-def _binary(start: bytes) -> str:
-    """What kind of binary data; ``unknown`` if it is some other, '' if it is text."""
-    if (start.startswith(b"PK\x03\x04") and b"/data.pkl" in start[:200]) or (
-        _PICKLE.match(start) and b"torch" in start
-    ):
-        return "a PyTorch checkpoint"
-    for magic, kind in _BINARY.items():
-        if start.startswith(magic):
-            return kind
-    if _PICKLE.match(start):
-        return "a Python pickle"
-    return "unknown" if 20 * len(_CONTROL.findall(start)) > len(start) else ""

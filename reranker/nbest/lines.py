@@ -5,7 +5,7 @@ from __future__ import annotations
 import itertools
 import logging
 import os
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 
 from reranker.files.text import TextFile, open_text
 from reranker.nbest.data import RawCandidate, RawList
@@ -18,6 +18,9 @@ HEAD_CHARACTERS = 1 << 20
 # No parser writes a list of more lines than this.
 LONGEST_LIST_LINES = 100_000
 LONGEST_LIST_CHARACTERS = 1 << 26
+
+Group = tuple[int, list[RawCandidate]]
+"""A list's first line and its candidates."""
 
 
 class NumberedLines:
@@ -63,12 +66,20 @@ class NumberedLines:
         """After the last line: why nothing more could be read, if so."""
         return self._file.damage
 
-    def rest(self, position: int) -> Iterator[RawList]:
-        """After the last line: if the file is damaged, the list that says so."""
-        if self.damage:
-            problem = ("truncated", f"the file is cut short: {self.damage}")
-            candidate = RawCandidate(self._number, "", problem=problem)
-            yield RawList(str(position), self._number, [candidate])
+    def numbered(self, groups: Iterable[Group]) -> Iterator[RawList]:
+        """The groups as lists named 0, 1 ...; if the file is damaged, a last one says so."""
+        position = 0
+        for position, (start, candidates) in enumerate(groups, 1):
+            yield RawList(str(position - 1), start, candidates)
+        if report := self.damage_report():
+            yield RawList(str(position), report[0].line, report)
+
+    def damage_report(self) -> list[RawCandidate]:
+        """After the last line: if the file is damaged, an entry that says so."""
+        if not self.damage:
+            return []
+        problem = ("truncated", f"the file is cut short: {self.damage}")
+        return [RawCandidate(self._number, "", problem=problem)]
 
     def __iter__(self) -> Iterator[tuple[int, str]]:
         for number, line in enumerate(itertools.chain(self.head, self._lines), 1):
@@ -77,3 +88,39 @@ class NumberedLines:
 
     def close(self) -> None:
         self._file.close()
+
+
+def separated(file: NumberedLines) -> Iterator[Group]:
+    """Every line a candidate, and a blank line after each list."""
+    candidates: list[RawCandidate] = []
+    for number, line in file:
+        if text := line.strip():
+            candidates.append(RawCandidate(number, text))
+        else:
+            yield (candidates[0].line if candidates else number), candidates
+            candidates = []
+    if candidates:
+        yield candidates[0].line, candidates
+
+
+def of_length(file: NumberedLines, beam: int) -> Iterator[Group]:
+    """Every line a candidate, ``beam`` lines a list, short lists filled up with blank ones."""
+    candidates: list[RawCandidate] = []
+    for number, line in file:
+        candidates.append(RawCandidate(number, line.strip()))
+        if len(candidates) == beam:
+            start = candidates[0].line
+            while candidates and not candidates[-1].text:
+                candidates.pop()
+            yield start, candidates
+            candidates = []
+    if candidates:
+        candidates.append(cut_short(candidates, beam, candidates[0].line))
+        yield candidates[0].line, candidates
+
+
+def cut_short(candidates: Sequence[RawCandidate], promised: int, start: int) -> RawCandidate:
+    """The entry that says what a list is missing; its line is that of the last candidate."""
+    message = f"the list is cut short: {len(candidates)} of {promised} candidates are there"
+    line = candidates[-1].line if candidates else start
+    return RawCandidate(line, "", problem=("truncated", message))

@@ -10,10 +10,9 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from enum import Enum
-from typing import NamedTuple
 
 from reranker.errors import TreeError
 from reranker.trees.linearize import FUNCTION_TAG, is_word
@@ -31,12 +30,6 @@ class Notation(Enum):
     BRACKETS = "brackets"
     BARE = "bare"
     LINEARIZED = "linearized"
-
-
-class _Piece(NamedTuple):
-    kind: str  # "(", ")" or "word"
-    text: str  # a label, "" for a closer without one, or a word
-    tag: str = ""
 
 
 @dataclass(slots=True)
@@ -59,28 +52,23 @@ class Skeleton:
         missing = count - len(self.tags)
         if missing == 0:
             return
-        message = f"{len(self.tags)} words where the list has {count}"
-        fault = TreeError("wrong-length", message)
+        fault = TreeError("wrong-length", f"{len(self.tags)} words where the list has {count}")
         if count == 0:
             raise fault
         self.faults.append(fault)
+        self.tags = (self.tags + [""] * count)[:count]
         if missing > 0:
             closes_root = bool(self.tokens) and self.tokens[-1][0] == ")"
             end = len(self.tokens) - closes_root
             self.tokens[end:end] = [PLACEHOLDER] * missing
-        else:
-            self._keep_words(count)
-        self.tags = (self.tags + [""] * count)[:count]
-
-    def _keep_words(self, count: int) -> None:
-        kept: list[str] = []
+            return
+        tokens, self.tokens = self.tokens, []
         words = 0
-        for token in self.tokens:
+        for token in tokens:
             words += is_word(token)
             if words <= count or not is_word(token):
-                _append(kept, token)
-        _strip_root(kept)
-        self.tokens = kept
+                _append(self.tokens, token)
+        _strip_root(self.tokens)
 
     def to_text(self, notation: Notation, like: str) -> str:
         """The skeleton in ``notation``, with closing brackets written as in ``like``."""
@@ -117,10 +105,11 @@ def read_skeleton(text: str, notation: Notation) -> Skeleton:
     TreeError if nothing can be repaired: ``empty``, ``not-a-tree`` (no brackets), ``too-deep`` or
     ``too-long``.
     """
-    pieces = _linearized(text) if notation is Notation.LINEARIZED else _bracketed(text, notation)
     builder = _Builder()
-    for piece in pieces:
-        builder.add(piece)
+    if notation is Notation.LINEARIZED:
+        _read_linearized(text, builder)
+    else:
+        _read_bracketed(text, notation, builder)
     skeleton = builder.finish()
     if not skeleton.tags:
         raise TreeError("empty", "the tree has no words")
@@ -131,36 +120,36 @@ def read_skeleton(text: str, notation: Notation) -> Skeleton:
     return skeleton
 
 
-def _linearized(text: str) -> Iterator[_Piece]:
+def _read_linearized(text: str, builder: _Builder) -> None:
     for token in _LINEARIZED.findall(text):
         if token in _WRAPPERS:
             continue
         if token[0] == "(":
-            yield _Piece("(", token[1:])
+            builder.open(token[1:])
         elif token[0] == ")":
-            yield _Piece(")", token[1:].lstrip("_"))
+            builder.close(token[1:].lstrip("_"))
         elif match := _TAG_TOKEN.fullmatch(token):
-            yield _Piece("word", token, match[1])
+            builder.add_word(token, match[1])
         else:
-            yield _Piece("word", token, token if token in PUNCTUATION else "")
+            builder.add_word(token, token if token in PUNCTUATION else "")
 
 
-def _bracketed(text: str, notation: Notation) -> Iterator[_Piece]:
+def _read_bracketed(text: str, notation: Notation, builder: _Builder) -> None:
     tokens = BRACKET_TOKEN.findall(text)
     position = 0
     while position < len(tokens):
         token = tokens[position]
         if token == ")":
-            yield _Piece(")", "")
+            builder.close("")
         elif token[0] != "(":
-            yield _Piece("word", token)
+            builder.add_word(token, "")
         elif notation is Notation.BRACKETS and _is_preterminal(tokens, position):
             tag = token[1:].strip()
             if tag != TRACE:
-                yield _Piece("word", tokens[position + 1], tag)
+                builder.add_word(tokens[position + 1], tag)
             position += 2
         else:
-            yield _Piece("(", token[1:].strip())
+            builder.open(token[1:].strip())
         position += 1
 
 
@@ -180,20 +169,6 @@ class _Builder:
         self._roots = 0  # what stands side by side at the top
         self._wraps = 0  # surplus closing brackets
 
-    def add(self, piece: _Piece) -> None:
-        if not self._open:
-            self._roots += 1
-        if piece.kind == "word":
-            self._add_word(piece.text, piece.tag)
-            return
-        label = FUNCTION_TAG.sub("", piece.text)
-        if piece.kind == "(":
-            self._open_constituent(label)
-        elif self._open:
-            self._close_constituent(label)
-        else:
-            self._wrap(label or "TOP")
-
     def finish(self) -> Skeleton:
         if self._open:
             self._fault("unbalanced", f"{len(self._open)} bracket(s) left open at the end")
@@ -204,20 +179,27 @@ class _Builder:
         _strip_root(self._tokens)
         return self._skeleton
 
-    def _add_word(self, word: str, tag: str) -> None:
+    def add_word(self, word: str, tag: str) -> None:
         if not self._open:
+            self._roots += 1
             self._fault("not-a-tree", f"{word[:40]!r} is outside brackets")
         self._tokens.append(word)
         self._skeleton.tags.append(tag)
 
-    def _open_constituent(self, label: str) -> None:
+    def open(self, label: str) -> None:
+        self._roots += not self._open
+        label = FUNCTION_TAG.sub("", label)
         self._open.append(label)
         self._tokens.append("(" + label)
         if len(self._open) + self._wraps > MAX_DEPTH:
             raise TreeError("too-deep", f"more than {MAX_DEPTH} brackets are open")
 
-    def _close_constituent(self, label: str) -> None:
-        """A closing bracket without a label closes the innermost."""
+    def close(self, label: str) -> None:
+        """Close a constituent: without a label the innermost, if none is open all there is."""
+        label = FUNCTION_TAG.sub("", label)
+        if not self._open:
+            self._wrap(label or "TOP")
+            return
         innermost = self._open[-1]
         if label and label != innermost:
             self._fault("unbalanced", f"')' + {label[:40]!r} closes '(' + {innermost[:40]!r}")

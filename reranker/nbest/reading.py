@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import itertools
 import logging
 import os
@@ -11,16 +12,14 @@ from dataclasses import dataclass
 from reranker.errors import InputError
 from reranker.files.text import TextFile
 from reranker.nbest.data import NBest, RawList, Rejected, Sentence
-from reranker.nbest.detect import detect_notation, recognise
 from reranker.nbest.dialects.dialect import Dialect
-from reranker.nbest.dialects.registry import DIALECTS
-from reranker.nbest.faithful import Source, accept, printable
-from reranker.nbest.guess import not_nbest
-from reranker.nbest.hint import SingleCandidates
+from reranker.nbest.dialects.registry import DIALECTS, recognise
+from reranker.nbest.faithful import Source, accept
+from reranker.nbest.guess import HINT_LISTS, hint, not_nbest
 from reranker.nbest.lines import NumberedLines
 from reranker.nbest.notation import Notation
 from reranker.nbest.tokens_file import read_sentences
-from reranker.nbest.words import is_placeholder
+from reranker.nbest.words import is_placeholder, printable
 
 _LOGGER = logging.getLogger(__name__)
 
@@ -55,39 +54,10 @@ class NBestFile:
         except InputError:
             self.close()
             raise
-        head = self._lines.head
-        self.notation = detect_notation(self.format, head)
+        notation = self._dialect.detect_notation(self._lines.head)
         if self._dialect.looks_for_blank_line:
             self._lines.look_for_blank_line()  # it says how lines make lists
-        is_seq2seq = self.notation is Notation.LINEARIZED
-        repair = is_seq2seq if options.repair is None else options.repair
-        self.source = Source(self.name, self.notation, repair, options.restore)
-
-    @property
-    def format(self) -> str:
-        """The name of the file's dialect."""
-        return self._dialect.name
-
-    @property
-    def description(self) -> str:
-        """The format, and how candidates are written where that is not a matter of course."""
-        details = []
-        if self._dialect.layout:
-            details.append(self._dialect.layout(self._lines.head, self._lines.beam))
-        elif self.notation is Notation.BARE:
-            details.append("without part-of-speech nodes")
-        elif self.notation is Notation.LINEARIZED:
-            details.append("linearised trees")
-        if self.source.repair:
-            details.append("broken candidates are repaired")
-        return self.format + (f" ({'; '.join(details)})" if details else "")
-
-    def close(self) -> None:
-        self._lines.close()
-
-    def raw_lists(self) -> Iterator[RawList]:
-        """The lists as they stand in the file."""
-        return self._dialect.read(self._lines)
+        self.source = Source(self.name, notation, options.repair, options.restore)
 
     def _find_dialect(self, format_name: str) -> Dialect:
         head = self._lines.head
@@ -100,14 +70,40 @@ class NBestFile:
             raise not_nbest(self.name, head, *first)
         return dialect
 
+    @property
+    def format(self) -> str:
+        """The name of the file's dialect."""
+        return self._dialect.name
+
+    @property
+    def description(self) -> str:
+        """The format, and how candidates are written where that is not a matter of course."""
+        details = []
+        if self._dialect.layout:
+            details.append(self._dialect.layout(self._lines.head, self._lines.beam))
+        elif self.source.notation is Notation.BARE:
+            details.append("without part-of-speech nodes")
+        elif self.source.notation is Notation.LINEARIZED:
+            details.append("linearised trees")
+        if self.source.repairs:
+            details.append("broken candidates are repaired")
+        return self.format + (f" ({'; '.join(details)})" if details else "")
+
+    def raw_lists(self) -> Iterator[RawList]:
+        """The lists as they stand in the file."""
+        return self._dialect.read(self._lines)
+
+    def close(self) -> None:
+        self._lines.close()
+
 
 class NBestFiles:
     """The lists of one file, or of several pooled sentence by sentence, one NBest at a time."""
 
     def __init__(self, files: list[NBestFile], tokens: Path | None) -> None:
         self.files = files
-        self._lists = _read(files, tokens)
-        self._single = SingleCandidates()
+        self._lists = _lists(files, tokens)
+        self._seen: list[tuple[int, list[str]]] = []
 
     def close(self) -> None:
         """Close the files; done anyway once all lists are read."""
@@ -120,43 +116,44 @@ class NBestFiles:
 
     def __next__(self) -> NBest:
         nbest = next(self._lists)
-        self._single.add(nbest)
+        if len(self._seen) < HINT_LISTS:
+            words = nbest.candidates[0].words if nbest.candidates else []
+            self._seen.append((len(nbest.candidates) + len(nbest.rejected), words))
         return nbest
 
     @property
     def hint(self) -> str | None:
         """What to tell the user if no list read so far has two candidates; it looks at the first
         few hundred only."""
-        return self._single.hint
+        return hint(self._seen)
 
 
-def _read(files: list[NBestFile], tokens: Path | None) -> Generator[NBest, None, None]:
+def _lists(files: list[NBestFile], tokens: Path | None) -> Generator[NBest, None, None]:
+    raw_lists = itertools.zip_longest(*(file.raw_lists() for file in files))
+    sentences = read_sentences(tokens) if tokens is not None else None
+    position = -1
     try:
-        yield from _lists(files, tokens)
+        for position, raws in enumerate(raw_lists):
+            sentence = None
+            if sentences is not None:
+                sentence = next(sentences, None)
+                if sentence is None:
+                    names = ", ".join(file.name for file in files)
+                    raise InputError(
+                        f"{tokens} holds {position} sentences, but {names} has more lists"
+                    )
+            yield _pooled(files, raws, sentence, position)
+        for place, sentence in enumerate(sentences or (), position + 1):
+            yield _pooled(files, [None] * len(files), sentence, place)
     finally:
         for file in files:
             file.close()
 
 
-def _lists(files: list[NBestFile], tokens: Path | None) -> Iterator[NBest]:
-    raws = itertools.zip_longest(*(file.raw_lists() for file in files))
-    sentences = read_sentences(tokens) if tokens is not None else None
-    position = -1
-    for position, raw in enumerate(raws):
-        sentence = None
-        if sentences is not None:
-            sentence = next(sentences, None)
-            if sentence is None:
-                name = ", ".join(file.name for file in files)
-                raise InputError(f"{tokens} holds {position} sentences, but {name} has more lists")
-        yield _pooled(files, raw, sentence, position)
-    for place, sentence in enumerate(sentences or (), position + 1):
-        yield _pooled(files, [None] * len(files), sentence, place)
-
-
 def _pooled(
     files: list[NBestFile], raws: Sequence[RawList | None], sentence: Sentence | None, position: int
 ) -> NBest:
+    """The candidates of all files for one sentence, those of the first file first."""
     if sentence is None and len(files) > 1:
         sentence = _known_words(files, raws)
     parts: list[NBest] = []
@@ -166,33 +163,28 @@ def _pooled(
             message = f"{file.name} ends before the list of sentence {position + 1}"
             missing = Rejected(first_index, 0, "missing", message, "", file.name)
             parts.append(NBest(str(position), (), (missing,), 0, sentence))
-            continue
-        part = accept(raw, file.source, sentence, first_index)
-        first_index += len(raw.candidates)
-        parts.append(part)
+        else:
+            parts.append(accept(raw, file.source, sentence, first_index))
+            first_index += len(raw.candidates)
     if len(parts) == 1:
         return parts[0]
     named = next((part for part in parts if part.line), parts[0])
-    return NBest(
-        named.id,
-        tuple(candidate for part in parts for candidate in part.candidates),
-        tuple(rejected for part in parts for rejected in part.rejected),
-        named.line,
-        sentence,
-    )
+    candidates = tuple(candidate for part in parts for candidate in part.candidates)
+    rejected = tuple(entry for part in parts for entry in part.rejected)
+    return NBest(named.id, candidates, rejected, named.line, sentence)
 
 
 def _known_words(files: list[NBestFile], raws: Sequence[RawList | None]) -> Sentence | None:
-    """The words of the first file that hides none of them, for the others to be held against."""
+    """The words of the first file that hides none of them, to compare the others with."""
     hidden: Sentence | None = None
     for file, raw in zip(files, raws, strict=True):
-        if raw is None or (file.notation is Notation.LINEARIZED and not raw.sentence):
+        if raw is None or (file.source.notation is Notation.LINEARIZED and not raw.sentence):
             continue
         part = accept(raw, file.source)
         if part.sentence:
             return part.sentence
         if part.candidates:
-            words = tuple(part.candidates[0].words)
+            words = tuple(part.words)
             if not any(map(is_placeholder, words)):
                 return Sentence(words)
             hidden = hidden or Sentence(words)
@@ -220,12 +212,10 @@ def read_nbest(
             raise InputError(f"unknown format {options.format!r}; there are {', '.join(DIALECTS)}")
         if dialect.needs_beam and options.beam is None:
             raise InputError(f"format {dialect.name} needs 'beam', the number of lines of a list")
-    files: list[NBestFile] = []
-    try:
+    with contextlib.ExitStack() as opened:
+        files = []
         for path in paths:
             files.append(NBestFile(path, options, warn))
-    except BaseException:
-        for file in files:
-            file.close()
-        raise
+            opened.callback(files[-1].close)
+        opened.pop_all()  # no error: NBestFiles closes them
     return NBestFiles(files, options.tokens)

@@ -53,7 +53,7 @@ class Report:
             self.frequent_unknown_words[name] = [word for word, _ in frequent]
 
     def add(self, nbest: NBest) -> None:
-        """Add a list to the self."""
+        """Add a list."""
         self.sentences += 1
         self.without_candidates += not nbest.candidates
         self.candidates += len(nbest.candidates)

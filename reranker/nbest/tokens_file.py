@@ -1,19 +1,17 @@
-"""``--tokens FILE``: the sentences a parser was given, for candidates that hide them."""
+"""The sentences a parser was given, for candidates that hide them (``ReadOptions.tokens``)."""
 
 from __future__ import annotations
 
 import itertools
 import os
-import re
 from collections.abc import Iterator
 
 from reranker.errors import InputError
 from reranker.files.text import TextFile, open_text
 from reranker.nbest.data import Sentence
-from reranker.nbest.words import escaped, split_words
+from reranker.nbest.words import encoding_fault, escaped, split_words
 
 _LOOK_AHEAD = 200
-_UNDECODED = re.compile("[\udc80-\udcff]")
 
 
 def read_sentences(path: str | os.PathLike[str] | TextFile) -> Iterator[Sentence]:
@@ -33,46 +31,44 @@ def read_sentences(path: str | os.PathLike[str] | TextFile) -> Iterator[Sentence
             tokens = [token for _, line in head for token in split_words(line)]
             are_pairs = bool(tokens) and all(0 < t.rfind("/") < len(t) - 1 for t in tokens)
             for number, line in everything:
-                yield _sentence(split_words(line), are_pairs, f"{file.name}:{number}")
+                tokens = split_words(line)
+                if are_pairs:
+                    yield _sentence([_pair(token, f"{file.name}:{number}") for token in tokens])
+                else:
+                    yield Sentence(tuple(map(escaped, tokens)))
         if file.damage:
             raise InputError(f"{file.name} is cut short: {file.damage}")
 
 
 def _lines(file: TextFile) -> Iterator[tuple[int, str]]:
     for number, line in enumerate(file, 1):
-        if undecoded := _UNDECODED.search(line):
-            byte = ord(undecoded[0]) - 0xDC00
-            raise InputError(f"{file.name}:{number}: byte 0x{byte:02x} is not UTF-8")
+        if fault := encoding_fault(line):
+            raise InputError(f"{file.name}:{number}: {fault}")
         yield number, line.rstrip("\r\n")
 
 
 def _columns(lines: Iterator[tuple[int, str]], name: str) -> Iterator[Sentence]:
-    words: list[str] = []
-    tags: list[str] = []
+    pairs: list[tuple[str, str]] = []
     for number, line in lines:
         if not line.strip():
-            yield Sentence(tuple(words), tuple(tags))
-            words, tags = [], []
+            yield _sentence(pairs)
+            pairs = []
             continue
-        columns = line.split("\t")
-        if len(columns) < 2 or any(split_words(column) != [column] for column in columns[:2]):
+        word, tag, *_ = [*line.split("\t"), "", ""]
+        if split_words(word) != [word] or split_words(tag) != [tag]:
             raise InputError(f"{name}:{number}: not 'word<TAB>tag': {line[:60]!r}")
-        words.append(escaped(columns[0]))
-        tags.append(escaped(columns[1]))
-    if words:
-        yield Sentence(tuple(words), tuple(tags))
+        pairs.append((word, tag))
+    if pairs:
+        yield _sentence(pairs)
 
 
-def _sentence(tokens: list[str], are_pairs: bool, place: str) -> Sentence:
-    if not are_pairs:
-        return Sentence(tuple(escaped(token) for token in tokens))
-    words, tags = [], []
-    for token in tokens:
-        word, slash, tag = token.rpartition("/")
-        if not (word and slash and tag):
-            raise InputError(
-                f"{place}: {token[:40]!r} is not word/TAG, as the tokens before it are"
-            )
-        words.append(escaped(word))
-        tags.append(escaped(tag))
-    return Sentence(tuple(words), tuple(tags))
+def _pair(token: str, place: str) -> tuple[str, str]:
+    word, _, tag = token.rpartition("/")
+    if not (word and tag):
+        raise InputError(f"{place}: {token[:40]!r} is not word/TAG, as the tokens before it are")
+    return word, tag
+
+
+def _sentence(pairs: list[tuple[str, str]]) -> Sentence:
+    words, tags = zip(*pairs, strict=True) if pairs else ((), ())
+    return Sentence(tuple(map(escaped, words)), tuple(map(escaped, tags)))

@@ -11,7 +11,7 @@ from reranker.errors import TreeError
 from reranker.nbest.notation import PLACEHOLDER
 
 # Bytes that are not UTF-8 are read as the upper ones; JSON can escape any.
-SURROGATE = re.compile("[\ud800-\udfff]")
+_SURROGATE = re.compile("[\ud800-\udfff]")
 
 _ESCAPES = {
     "-lrb-": "(", "-rrb-": ")", "-lsb-": "[", "-rsb-": "]", "-lcb-": "{", "-rcb-": "}",
@@ -26,6 +26,20 @@ _UNKNOWN = re.compile(r"UNK(?:-.*)?|<(?:un)?c?unk.*>", re.DOTALL)
 _OPENING = re.compile(r"\\?\(")
 _CLOSING = re.compile(r"\\?\)")
 _WORD = re.compile(r"\S+", re.ASCII)
+
+
+def encoding_fault(text: str) -> str | None:
+    """What is wrong with the first character that cannot be written as UTF-8."""
+    surrogate = None if text.isascii() else _SURROGATE.search(text)
+    if surrogate is None:
+        return None
+    byte = ord(surrogate[0]) - 0xDC00
+    return f"byte 0x{byte:02x} is not UTF-8" if byte >= 0x80 else "half a surrogate pair"
+
+
+def printable(text: str) -> str:
+    """``text`` with the bytes that are not UTF-8 replaced, so that it can be written again."""
+    return _SURROGATE.sub("\ufffd", text)
 
 
 def is_placeholder(word: str) -> bool:

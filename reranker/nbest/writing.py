@@ -1,17 +1,16 @@
 """NBests -> the text of an n-best file, in any dialect.
 
 Lossless where the dialect can carry it: without part-of-speech nodes tags are lost, in linearised
-trees the words too (``tokens_text`` keeps both for ``--tokens``), in ``trees`` all but the first
-candidate. Rejected candidates are left out.
+trees the words too (``tokens_text`` keeps both), in ``trees`` all but the first candidate. Rejected
+candidates are left out.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-
 from reranker.errors import InputError
 from reranker.nbest.data import UNKNOWN_TAG, Candidate, NBest
 from reranker.nbest.dialects.registry import DIALECTS
+from reranker.trees.tree import TRACE
 
 
 def list_text(nbest: NBest, position: int, format_name: str, beam: int | None = None) -> str:
@@ -25,32 +24,26 @@ def list_text(nbest: NBest, position: int, format_name: str, beam: int | None = 
     if not dialect.needs_beam:
         return text
     if beam is None:
-        raise InputError(f"--to {format_name} needs --to-beam K")
+        raise InputError(f"format {format_name} needs a beam, the number of lines of a list")
     count = len(nbest.candidates)
     if count > beam:
-        message = f"has {count} candidates, more than the {beam} lines of --to-beam"
-        raise InputError(f"list {nbest.id} {message}")
+        raise InputError(f"list {nbest.id} has {count} candidates, more than the beam of {beam}")
     return text + "\n" * (beam - count)
 
 
 def tokens_text(nbest: NBest) -> str:
     """The sentence as ``word<TAB>tag`` lines and a blank one; tags, if the sentence has none, of
     the first candidate."""
-    words: Iterable[str] = ()
-    tags: Iterable[str] = ()
-    if nbest.sentence:
-        words, tags = nbest.sentence
-    elif nbest.candidates:
-        words = nbest.candidates[0].words
+    words = nbest.words
+    tags = nbest.sentence.tags if nbest.sentence else ()
     if not tags and nbest.candidates:
         tags = _tags(nbest.candidates[0])
-    tags = list(tags) or [UNKNOWN_TAG] * len(list(words))
-    pairs = zip(words, tags, strict=True)
+    pairs = zip(words, tags or (UNKNOWN_TAG,) * len(words), strict=True)
     return "".join(f"{word}\t{tag}\n" for word, tag in pairs) + "\n"
 
 
-def _tags(candidate: Candidate) -> list[str]:
+def _tags(candidate: Candidate) -> tuple[str, ...]:
     if candidate.tags is not None:
-        return list(candidate.tags)
-    tags = [tag for tag in candidate.tree.tags() if tag != "-NONE-"]
-    return tags if len(tags) == len(candidate.words) else [UNKNOWN_TAG] * len(candidate.words)
+        return candidate.tags
+    tags = tuple(tag for tag in candidate.tree.tags() if tag != TRACE)
+    return tags if len(tags) == len(candidate.words) else ()

@@ -12,10 +12,10 @@ import math
 import re
 from collections.abc import Iterator
 
-from reranker.nbest.data import Candidate, NBest, RawCandidate, RawList
+from reranker.nbest.data import NBest, RawCandidate, RawList
 from reranker.nbest.dialects.candidate_text import bracketed, score_text
 from reranker.nbest.dialects.dialect import Dialect, Head
-from reranker.nbest.lines import NumberedLines
+from reranker.nbest.lines import NumberedLines, of_length, separated
 
 _NUMBER = (
     r"[-+]?(?:[0-9]++(?:\.[0-9]*+)?(?:[eE][-+]?[0-9]++)?|\.[0-9]++|[iI]nf(?:inity)?|[nN]a[nN])"
@@ -44,41 +44,26 @@ def _are_lists(head: Head) -> bool:
 def _read(file: NumberedLines) -> Iterator[RawList]:
     """Without a blank line at the head of the file, every line is a list."""
     has_lists = any(not line.strip() for line in file.head)
-    position = 0
-    candidates: list[RawCandidate] = []
-    start = 1
-    for number, line in file:
-        text = line.strip()
-        if text:
-            if not candidates:
-                start = number
-            candidates.append(_candidate(number, text))
-        if not text or not has_lists:
-            yield RawList(str(position), start if candidates else number, candidates)
-            position += 1
-            candidates = []
-    if candidates:
-        yield RawList(str(position), start, candidates)
-        position += 1
-    yield from file.rest(position)
+    groups = separated(file) if has_lists else of_length(file, 1)
+    return file.numbered(
+        (start, [_scored(candidate) for candidate in candidates]) for start, candidates in groups
+    )
 
 
-def _candidate(number: int, text: str) -> RawCandidate:
-    match = _SCORED.match(text)
+def _scored(line: RawCandidate) -> RawCandidate:
+    match = _SCORED.match(line.text)
     if match is None:
-        return RawCandidate(number, text)
+        return line
     columns = match[1].split()
     is_from_python = len(columns) > 1 and "\t" not in match[1]
     score = float(columns[0]) * math.log(2) if is_from_python else float(columns[-1])
-    return RawCandidate(number, text[match.end() :], score if math.isfinite(score) else None)
+    text = line.text[match.end() :]
+    return RawCandidate(line.line, text, score if math.isfinite(score) else None)
 
 
 def _write(nbest: NBest, position: int) -> str:
-    return "".join(map(_line, nbest.candidates)) + "\n"
-
-
-def _line(candidate: Candidate) -> str:
-    return f"{score_text(candidate)}\t{bracketed(candidate)}\n"
+    lines = [f"{score_text(entry)}\t{bracketed(entry)}\n" for entry in nbest.candidates]
+    return "".join(lines) + "\n"
 
 
 BERKELEY = Dialect(

@@ -1,6 +1,8 @@
-"""A candidate as text, in each of the notations."""
+"""A candidate as text in each of the notations, and its score."""
 
 from __future__ import annotations
+
+import math
 
 from reranker.nbest.data import Candidate
 from reranker.nbest.notation import PLACEHOLDER, PUNCTUATION, with_root
@@ -29,3 +31,12 @@ def linearized(candidate: Candidate) -> str:
 def score_text(candidate: Candidate) -> str:
     """The parser's score in nats, ``nan`` without one."""
     return "nan" if candidate.parser_score is None else repr(candidate.parser_score)
+
+
+def finite(text: str) -> float | None:
+    """The number that the text is; None if it is not one, infinite or nan."""
+    try:
+        value = float(text)
+    except ValueError:
+        return None
+    return value if math.isfinite(value) else None

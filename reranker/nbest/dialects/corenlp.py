@@ -32,12 +32,11 @@ from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
 from reranker.nbest.data import NBest, RawCandidate, RawList
-from reranker.nbest.dialects.by_sentence import finite
-from reranker.nbest.dialects.candidate_text import bracketed, score_text
+from reranker.nbest.dialects.candidate_text import bracketed, finite, score_text
 from reranker.nbest.dialects.dialect import Dialect, Head
-from reranker.nbest.dialects.tree_lines import TreeLines
 from reranker.nbest.guess import not_nbest
-from reranker.nbest.lines import NumberedLines
+from reranker.nbest.lines import Group, NumberedLines, separated
+from reranker.trees.splitting import TreeLines
 
 _PARSE = re.compile(r"# Parse ([0-9]{1,9}) with score (\S+)")
 _SKIPPED = re.compile(r"SENTENCE_SKIPPED_OR_UNPARSABLE(?: Parse #([0-9]{1,9}) with score \S+)?")
@@ -46,42 +45,34 @@ _COMMENT = re.compile(r"# constituency = (.*)")
 _LOG = re.compile(
     r"Parsing (?:file: |\[sent\. )|Parsed (?:file: |[0-9]+ words )|Sentence skipped: "
 )
-_TOKEN = "[Text="
+_LAYOUTS = {
+    _SENTENCE: "text output of the pipeline",
+    _COMMENT: "CoNLL-U comments",
+    _PARSE: "k-best lists",
+}
 _MAX_STRAY = 100
-_NO_TREE = ("empty", "the sentence has no tree")
 
 
 def _recognise(head: Head) -> bool:
-    kinds = (_PARSE, _SKIPPED, _SENTENCE, _COMMENT)
-    return any(kind.fullmatch(line) for line in head.lines for kind in kinds)
+    return any(kind.fullmatch(line) for line in head.lines for kind in (*_LAYOUTS, _SKIPPED))
 
 
 def _layout(head: Sequence[str], beam: int | None) -> str:
     for line in map(str.strip, head):
-        if _SENTENCE.fullmatch(line):
-            return "text output of the pipeline"
-        if _COMMENT.fullmatch(line):
-            return "CoNLL-U comments"
-        if _PARSE.fullmatch(line):
-            return "k-best lists"
+        for kind, layout in _LAYOUTS.items():
+            if kind.fullmatch(line):
+                return layout
     return "one tree a sentence"
 
 
 def _read(file: NumberedLines) -> Iterator[RawList]:
-    kind = _layout(file.head, None)
-    if kind == "text output of the pipeline":
-        lists = _annotated(file)
-    elif kind == "CoNLL-U comments":
-        lists = _commented(file)
-    else:
-        lists = _printed(file)
-    position = 0
-    for position, (line, candidates) in enumerate(lists, 1):
-        yield RawList(str(position - 1), line, candidates)
-    yield from file.rest(position)
+    readers = {_LAYOUTS[_SENTENCE]: _annotated, _LAYOUTS[_COMMENT]: _commented}
+    lists = readers.get(_layout(file.head, None), _printed)
+    return file.numbered(lists(file))
 
 
-_List = tuple[int, list[RawCandidate]]
+def _no_tree(line: int) -> RawCandidate:
+    return RawCandidate(line, "", problem=("empty", "the sentence has no tree"))
 
 
 class _Parse(NamedTuple):
@@ -98,7 +89,7 @@ class _Parse(NamedTuple):
         return self.rank == 0 and (self.is_skipped or self.candidate.text == "(())")
 
 
-def _printed(file: NumberedLines) -> Iterator[_List]:
+def _printed(file: NumberedLines) -> Iterator[Group]:
     """A list begins with a tree that has no rank, or whose rank is not above the one before."""
     parses: list[_Parse] = []
     latest: int | None = None
@@ -119,7 +110,7 @@ def _printed(file: NumberedLines) -> Iterator[_List]:
         yield _list(parses)
 
 
-def _list(parses: list[_Parse]) -> _List:
+def _list(parses: list[_Parse]) -> Group:
     """The list's candidates; the best tree, printed before the others, is one of them."""
     line = parses[0].candidate.line
     parses = [parse for parse in parses if not parse.is_skipped]
@@ -133,17 +124,14 @@ def _list(parses: list[_Parse]) -> _List:
 
 def _parses(file: NumberedLines) -> Iterator[_Parse]:
     tree = TreeLines()
-    heading: tuple[int, int, str] | None = None  # line, rank, score
+    heading: _Parse | None = None  # a score that waits for its tree
 
     def take() -> _Parse:
         nonlocal heading
-        _, rank, score = heading or (0, 0, "")
+        score = finite(heading.candidate.text) if heading else None
+        parse = _Parse(RawCandidate(*tree.take(), score), heading.rank if heading else 0)
         heading = None
-        return _Parse(RawCandidate(tree.start, tree.take(), finite(score)), rank)
-
-    def lost(line: int, rank: int, score: str) -> _Parse:
-        problem = ("empty", "a score without a tree")
-        return _Parse(RawCandidate(line, score, problem=problem), rank)
+        return parse
 
     for number, line in file:
         text = line.strip()
@@ -154,10 +142,11 @@ def _parses(file: NumberedLines) -> Iterator[_Parse]:
         match = _PARSE.fullmatch(text)
         skipped = _SKIPPED.fullmatch(text)
         if heading and (match or skipped):
-            yield lost(*heading)
+            yield heading
             heading = None
         if match:
-            heading = number, int(match[1]), match[2]
+            problem = ("empty", "a score without a tree")
+            heading = _Parse(RawCandidate(number, match[2], problem=problem), int(match[1]))
         elif skipped:
             yield _Parse(RawCandidate(number, text), int(skipped[1] or 0), is_skipped=True)
         elif tree.is_open or text[0] == "(":
@@ -169,55 +158,40 @@ def _parses(file: NumberedLines) -> Iterator[_Parse]:
     if tree.is_open:
         yield take()
     if heading:
-        yield lost(*heading)
+        yield heading
 
 
-def _annotated(file: NumberedLines) -> Iterator[_List]:
+def _annotated(file: NumberedLines) -> Iterator[Group]:
     """After a sentence's tokens, the first line that begins with a bracket begins its tree."""
     start = 0
-    has_tokens = False
+    has_tokens = is_complete = False
     tree = TreeLines()
-    candidates: list[RawCandidate] = []
 
-    def take() -> None:
-        candidates.append(RawCandidate(tree.start, tree.take()))
+    def finish() -> Group:
+        return start, [RawCandidate(*tree.take()) if tree.is_open else _no_tree(start)]
 
     for number, line in file:
         text = line.strip()
-        is_header = _SENTENCE.fullmatch(text) is not None
-        if tree.is_open and (is_header or not text):
-            take()
-        if is_header:
+        if _SENTENCE.fullmatch(text):
             if start:
-                yield start, candidates or [RawCandidate(start, "", problem=_NO_TREE)]
-            start, has_tokens, candidates = number, False, []
-        elif text.startswith(_TOKEN):
+                yield finish()
+            start, tree = number, TreeLines()
+            has_tokens = is_complete = False
+        elif text.startswith("[Text="):
             has_tokens = True
-        elif (tree.is_open or (has_tokens and not candidates and text[:1] == "(")) and tree.add(
-            number, text
-        ):
-            take()
-    if tree.is_open:
-        take()
+        elif not is_complete and (tree.is_open or (has_tokens and text[:1] == "(")):
+            is_complete = not text or tree.add(number, text)
     if start:
-        yield start, candidates or [RawCandidate(start, "", problem=_NO_TREE)]
+        yield finish()
 
 
-def _commented(file: NumberedLines) -> Iterator[_List]:
+def _commented(file: NumberedLines) -> Iterator[Group]:
     """Blocks of lines with a blank line between, each a sentence."""
-    start = 0
-    candidates: list[RawCandidate] = []
-    for number, line in file:
-        text = line.strip()
-        if text:
-            start = start or number
-            if match := _COMMENT.fullmatch(text):
-                candidates.append(RawCandidate(number, match[1]))
-        elif start:
-            yield start, candidates or [RawCandidate(start, "", problem=_NO_TREE)]
-            start, candidates = 0, []
-    if start:
-        yield start, candidates or [RawCandidate(start, "", problem=_NO_TREE)]
+    for start, lines in separated(file):
+        comments = [(line.line, _COMMENT.fullmatch(line.text)) for line in lines]
+        trees = [RawCandidate(number, match[1]) for number, match in comments if match]
+        if lines:
+            yield start, trees or [_no_tree(start)]
 
 
 def _write(nbest: NBest, position: int) -> str:

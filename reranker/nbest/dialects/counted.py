@@ -1,9 +1,19 @@
-"""Lists that begin with the number of their trees: BLLIP's and Choe & Charniak's, told apart list
-by list, by whether the header has an id.
+"""BLLIP's and Choe & Charniak's lists, which begin with the number of their trees.
 
-A score becomes a log-probability in nats; a Choe & Charniak loss is one already, but for its sign,
-and a negative one is not usable. A score that is not usable is no reason to lose a tree: the
-candidate then has the score None, as one without a score line has.
+BLLIP's have an id in that header. ``parseIt -N50`` prints a tab in it and a blank line after each
+list, with ``-P`` trees over several lines; the Python interface prints a space and no blank line::
+
+    2   0                                   number of candidates, sentence id
+    -14.5159                                base-2 log-probability, after a reranker its score first
+    (S1 (NP (NN Introduction)))
+    -22.7244
+    (S1 (INTJ (NN Introduction)))
+
+Choe & Charniak's have none. In scored output each tree's negative log-likelihood in nats is on the
+line before it: a language model's, of the linearised tree.
+
+A candidate whose score cannot be used keeps its tree and has the score None, like one without a
+score line.
 """
 
 from __future__ import annotations
@@ -16,10 +26,11 @@ from typing import NamedTuple
 from reranker.errors import InputError
 from reranker.nbest.data import NBest, RawCandidate, RawList
 from reranker.nbest.dialects.candidate_text import bracketed
-from reranker.nbest.dialects.tree_lines import TreeLines
-from reranker.nbest.faithful import printable
+from reranker.nbest.dialects.dialect import Dialect, Head
 from reranker.nbest.guess import not_nbest
 from reranker.nbest.lines import NumberedLines
+from reranker.nbest.words import printable
+from reranker.trees.splitting import TreeLines
 
 # Rejected candidates reported one by one beyond the number a header promises.
 MAX_SURPLUS = 1_000
@@ -27,20 +38,15 @@ MAX_SURPLUS = 1_000
 HEADER = re.compile(r"([0-9]{1,9})(?:(\t)\s*(.+)| +(\S+))?")
 
 
-def counted_text(nbest: NBest, header: str, convert: Callable[[float], float]) -> str:
-    """The text of a list; ``convert`` makes the file's scores of nats."""
-    lines = [f"{len(nbest.candidates)}{header}"]
-    is_scored = any(candidate.parser_score is not None for candidate in nbest.candidates)
-    for candidate in nbest.candidates:
-        score = candidate.parser_score
-        if is_scored:
-            lines.append("nan" if score is None else f"{convert(score):.15g}")
-        lines.append(bracketed(candidate))
-    return "\n".join([*lines, "", ""])
+def _begins(head: Head, *, with_id: bool) -> bool:
+    header = HEADER.fullmatch(head.first)
+    if header is None or head.trees_are_linearized:
+        return False
+    return bool(header[3] or header[4]) == with_id
 
 
 def read_counted(file: NumberedLines) -> Iterator[RawList]:
-    """The lists of a file, in order; one for every header. Lists without an id are counted from 0.
+    """The lists of a file, one for every header. Lists without an id are counted from 0.
 
     ``file.warn`` gets the first score that cannot be used. Raises InputError if the file has no
     list or something else than lists.
@@ -54,8 +60,8 @@ def read_counted(file: NumberedLines) -> Iterator[RawList]:
         nonlocal has_warned
         assert current is not None
         raw = current.finish(last_line, damage)
-        if not has_warned and (complaint := current.scores.complaint(file.name)):
-            file.warn(complaint)
+        if current.unusable and not has_warned:
+            file.warn(current.complaint(file.name))
             has_warned = True
         return raw
 
@@ -84,6 +90,14 @@ def read_counted(file: NumberedLines) -> Iterator[RawList]:
     yield finish(number, file.damage)
 
 
+class _Score(NamedTuple):
+    """A line where a score should be."""
+
+    line: int
+    text: str
+    numbers: list[float]
+
+
 class _List:
     """The list being read: lines go in, a RawList comes out."""
 
@@ -92,11 +106,21 @@ class _List:
         self._id = tabbed_id or spaced_id
         self._name = str(position) if self._id is None else printable(self._id)
         self._line = line
-        self._places = _Places(int(promised))
+        self._promised = int(promised)
+        self._candidates: list[RawCandidate] = []
+        self._unlisted = 0
         self._tree = TreeLines()
         self._follows_blank = False
-        self.scores = _Scores(has_id=self._id is not None)
+        self._score: _Score | None = None  # of the next tree
+        # Whether a line before a tree is a score, whatever it looks like.
+        self._has_scores = self._id is not None
+        self.unusable: _Score | None = None
+        """The first score that cannot be used."""
         self.has_tree_line = False
+
+    @property
+    def _is_full(self) -> bool:
+        return len(self._candidates) >= self._promised
 
     def ends_before(self, header: re.Match[str]) -> bool:
         """Whether what looks like a header is one, and not a score of this list."""
@@ -105,7 +129,7 @@ class _List:
             if not tab and _has_bracket(header[0]):
                 return False
             self._end_tree()
-        if tab or self._places.are_full:
+        if tab or self._is_full:
             return True
         if spaced_id:
             # A reranker's and a parser's score; the parser's is hardly ever a whole number and
@@ -113,7 +137,7 @@ class _List:
             return spaced_id.isdigit() or not _numbers(spaced_id)
         if self._id is not None:
             return False
-        score_is_due = not self.scores.pending and (self.scores.are_given or self._places.are_empty)
+        score_is_due = not self._score and (self._has_scores or not self._candidates)
         return self._follows_blank or not score_is_due
 
     def add(self, number: int, line: str, text: str) -> None:
@@ -129,131 +153,76 @@ class _List:
         self._follows_blank = not text
 
     def finish(self, last_line: int, damage: str | None = None) -> RawList:
-        """The list as it stands, now that ``last_line`` was its last."""
+        """The list up to ``last_line``; its last candidates say what is missing or not listed."""
         if self._tree.is_open:
             self._end_tree()
-        if self.scores.pending and self._places.are_full:
-            line, text, _ = self.scores.pending
-            self._reject(line, "surplus", "a score without a tree", text)
-        return RawList(self._name, self._line, self._places.finish(last_line, damage))
+        if self._score and self._is_full:
+            self._reject(self._score.line, "surplus", "a score without a tree", self._score.text)
+        candidates, count = self._candidates, len(self._candidates)
+        if self._unlisted:
+            message = f"{self._unlisted} more beyond the {self._promised} candidates promised"
+            candidates.append(RawCandidate(last_line, "", problem=("surplus", message)))
+        reasons = [damage] if damage else []
+        if count < self._promised:
+            reasons.append(f"{count} of {self._promised} candidates are there")
+        if reasons:
+            message = "the list is cut short: " + "; ".join(reasons)
+            candidates.append(RawCandidate(last_line, "", problem=("truncated", message)))
+        return RawList(self._name, self._line, candidates)
+
+    def complaint(self, file_name: str) -> str:
+        """The warning about the score that cannot be used."""
+        assert self.unusable
+        has_id = self._id is not None
+        expected = "one or two numbers" if has_id else "one number, 0 or more"
+        return (
+            f"{file_name}:{self.unusable.line}: not a usable score: "
+            f"{printable(self.unusable.text)[:60]!r}; in format "
+            f"{'bllip' if has_id else 'choe-charniak'} a score line has {expected}; "
+            "candidates with such a score are kept without one"
+        )
 
     def _end_tree(self) -> None:
-        line, text = self._tree.start, self._tree.take()
-        if self._places.are_full:
-            message = f"the header promises {self._places.promised} candidates only"
+        line, text = self._tree.take()
+        if self._is_full:
+            message = f"the header promises {self._promised} candidates only"
             self._reject(line, "surplus", message, text)
-        else:
-            self._places.add(RawCandidate(line, text, self.scores.take()))
+            return
+        score, self._score = self._score, None
+        nats = self._nats(score.numbers) if score else None
+        if score and nats is None:
+            self.unusable = self.unusable or score
+        self._put(RawCandidate(line, text, nats))
+
+    def _nats(self, numbers: list[float]) -> float | None:
+        """The log-probability that a score line stands for, None if it cannot be used."""
+        if not numbers or not math.isfinite(numbers[-1]):
+            return None
+        if self._id is not None:
+            return numbers[-1] * math.log(2)
+        return 0.0 - numbers[0] if len(numbers) == 1 and numbers[0] >= 0 else None
 
     def _add_other(self, number: int, text: str) -> None:
         """Take in a line that is neither tree nor header: a score, or a broken tree."""
-        score = _Score(number, text, _numbers(text))
-        pending = self.scores.pending
-        if pending is None and (score.numbers or self.scores.are_given):
-            self.scores.put(score)
-        elif pending and score.numbers:
-            if pending.numbers:
-                self._reject(pending.line, "empty", "a score without a tree", pending.text)
-            else:
-                self.scores.note_unusable(pending)  # a stray line stood before the score
-            self.scores.put(score)
-        else:
+        score, previous = _Score(number, text, _numbers(text)), self._score
+        if not score.numbers and (previous or not self._has_scores):
             self._reject(number, "not-a-tree", "a tree starts with '('", text)
+            return
+        if previous and previous.numbers:
+            self._reject(previous.line, "empty", "a score without a tree", previous.text)
+        elif previous:
+            self.unusable = self.unusable or previous  # a stray line stood before the score
+        self._score, self._has_scores = score, True
 
     def _reject(self, line: int, code: str, message: str, text: str) -> None:
-        self._places.add(RawCandidate(line, text, problem=(code, message)))
-        self.scores.pending = None
+        self._put(RawCandidate(line, text, problem=(code, message)))
+        self._score = None
 
-
-class _Places:
-    """The candidates of a list so far, and those its header promises."""
-
-    def __init__(self, promised: int) -> None:
-        self.promised = promised
-        self._candidates: list[RawCandidate] = []
-        self._unlisted = 0
-
-    @property
-    def are_empty(self) -> bool:
-        return not self._candidates
-
-    @property
-    def are_full(self) -> bool:
-        return len(self._candidates) >= self.promised
-
-    def add(self, candidate: RawCandidate) -> None:
-        """Take in a candidate; far beyond the promised number, they are only counted."""
-        if len(self._candidates) < self.promised + MAX_SURPLUS:
+    def _put(self, candidate: RawCandidate) -> None:
+        if len(self._candidates) < self._promised + MAX_SURPLUS:
             self._candidates.append(candidate)
         else:
             self._unlisted += 1
-
-    def finish(self, last_line: int, damage: str | None) -> list[RawCandidate]:
-        """The candidates, the last of them saying what is missing or was not listed."""
-        count = len(self._candidates)
-        if self._unlisted:
-            message = f"{self._unlisted} more beyond the {self.promised} candidates promised"
-            self._candidates.append(RawCandidate(last_line, "", problem=("surplus", message)))
-        if count < self.promised or damage:
-            reasons = [damage] if damage else []
-            if count < self.promised:
-                reasons.append(f"{count} of {self.promised} candidates are there")
-            message = "the list is cut short: " + "; ".join(reasons)
-            self._candidates.append(RawCandidate(last_line, "", problem=("truncated", message)))
-        return self._candidates
-
-
-class _Score(NamedTuple):
-    """A line where a score should be."""
-
-    line: int
-    text: str
-    numbers: list[float]
-
-
-class _Scores:
-    """The score lines of a list, each waiting for its tree."""
-
-    def __init__(self, has_id: bool) -> None:
-        self._has_id = has_id
-        self._unusable: _Score | None = None
-        self.are_given = has_id
-        """Whether a line before a tree is a score, whatever it looks like."""
-        self.pending: _Score | None = None
-
-    def put(self, score: _Score) -> None:
-        """Keep the score of the next tree."""
-        self.pending = score
-        self.are_given = True
-
-    def take(self) -> float | None:
-        """The next tree's log-probability in nats, or None."""
-        score, self.pending = self.pending, None
-        if score is None:
-            return None
-        numbers = score.numbers
-        if numbers and math.isfinite(numbers[-1]):
-            if self._has_id:
-                return numbers[-1] * math.log(2)
-            if len(numbers) == 1 and numbers[0] >= 0:
-                return 0.0 - numbers[0]
-        self.note_unusable(score)
-        return None
-
-    def note_unusable(self, score: _Score) -> None:
-        self._unusable = self._unusable or score
-
-    def complaint(self, file_name: str) -> str | None:
-        """What to say about the first score that cannot be used."""
-        if self._unusable is None:
-            return None
-        expected = "one or two numbers" if self._has_id else "one number, 0 or more"
-        return (
-            f"{file_name}:{self._unusable.line}: not a usable score: "
-            f"{printable(self._unusable.text)[:60]!r}; in format "
-            f"{'bllip' if self._has_id else 'choe-charniak'} a score line has {expected}; "
-            "candidates with such a score are kept without one"
-        )
 
 
 def _numbers(text: str) -> list[float]:
@@ -267,3 +236,36 @@ def _numbers(text: str) -> list[float]:
 
 def _has_bracket(text: str) -> bool:
     return "(" in text or ")" in text
+
+
+def _text(nbest: NBest, header: str, convert: Callable[[float], float]) -> str:
+    """The text of a list; ``convert`` makes the file's scores of nats."""
+    lines = [f"{len(nbest.candidates)}{header}"]
+    is_scored = any(candidate.parser_score is not None for candidate in nbest.candidates)
+    for candidate in nbest.candidates:
+        score = candidate.parser_score
+        if is_scored:
+            lines.append("nan" if score is None else f"{convert(score):.15g}")
+        lines.append(bracketed(candidate))
+    return "\n".join([*lines, "", ""])
+
+
+def _write_bllip(nbest: NBest, position: int) -> str:
+    name = "_".join(nbest.id.split()) or "x"
+    return _text(nbest, f"\t{name}", lambda score: score / math.log(2))
+
+
+BLLIP = Dialect(
+    name="bllip",
+    description="BLLIP/Charniak: N<TAB>id, then scores and trees; also its Python interface's",
+    recognise=lambda head: _begins(head, with_id=True),
+    read=read_counted,
+    write=_write_bllip,
+)
+CHOE_CHARNIAK = Dialect(
+    name="choe-charniak",
+    description="N, then N trees, each after its loss or not",
+    recognise=lambda head: _begins(head, with_id=False),
+    read=read_counted,
+    write=lambda nbest, position: _text(nbest, "", lambda score: 0.0 - score),
+)

@@ -10,6 +10,8 @@ from functools import cached_property
 from reranker.nbest.data import NBest, RawList
 from reranker.nbest.lines import NumberedLines
 from reranker.nbest.notation import Notation
+from reranker.trees.linearize import is_word
+from reranker.trees.tree import BRACKET_TOKEN
 
 _CLOSER_WITH_LABEL = re.compile(r"(?:^|\s)\)_*[^\s()_]")
 
@@ -26,22 +28,17 @@ class Head:
     @cached_property
     def is_linearized(self) -> bool:
         """Whether most lines have closing brackets with labels."""
-        return are_linearized(self.lines)
+        return _are_linearized(self.lines)
 
     @cached_property
     def trees_are_linearized(self) -> bool:
         """The same of the lines that begin a tree."""
-        return are_linearized([line for line in self.lines if line.startswith(("(", "<s>"))])
+        return _are_linearized([line for line in self.lines if line.startswith(("(", "<s>"))])
 
 
-def are_linearized(texts: Sequence[str]) -> bool:
+def _are_linearized(texts: Sequence[str]) -> bool:
     """Whether most texts have closing brackets with labels: ``(S (NP XX )NP )S``."""
     return 2 * sum(bool(_CLOSER_WITH_LABEL.search(text)) for text in texts) > len(texts)
-
-
-def lines_with_text(head: Iterable[str]) -> Iterator[str]:
-    """The lines that are not blank."""
-    return (line for line in head if line.strip())
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,11 +55,33 @@ class Dialect:
     """The text of a list at a position counted from 0, line breaks included."""
     notation: Notation | None = Notation.BRACKETS
     """How candidates are written, or None if the head of a file decides."""
-    candidate_texts: Callable[[Iterable[str]], Iterable[str]] = lines_with_text
-    """The candidates in a file's head, for ``notation`` None."""
+    candidate_texts: Callable[[Iterable[str]], Iterable[str]] = lambda head: filter(str.strip, head)
+    """The candidates in a file's head, for ``notation`` None; by default, every line is one."""
     layout: Callable[[Sequence[str], int | None], str] | None = None
     """What makes a list, in words, from the head and the beam; None if that is always the same."""
     needs_beam: bool = False
     """Whether every list has as many lines as the user says."""
     looks_for_blank_line: bool = False
     """Whether the head has to reach the first blank line, since blank lines may end lists."""
+
+    def detect_notation(self, head: Iterable[str]) -> Notation:
+        """How candidates are written in a file with this head; where several notations are in use,
+        most candidates decide."""
+        if self.notation is not None:
+            return self.notation
+        texts = list(self.candidate_texts(head))
+        if _are_linearized(texts):
+            return Notation.LINEARIZED
+        bare = sum(map(_is_bare, texts))
+        # A tree of one word can be read both ways and says nothing.
+        bracketed = sum(text.count("(") > 3 and not _is_bare(text) for text in texts)
+        return Notation.BARE if bare and bare >= bracketed else Notation.BRACKETS
+
+
+def _is_bare(text: str) -> bool:
+    """Whether a word has sisters, which none has in a part-of-speech node."""
+    tokens = BRACKET_TOKEN.findall(text)
+    return any(
+        is_word(token) and (before[0] != "(" or len(before.strip()) == 1 or after != ")")
+        for before, token, after in zip(tokens, tokens[1:], tokens[2:], strict=False)
+    )

@@ -12,8 +12,8 @@ import re
 from collections.abc import Iterator
 
 from reranker.nbest.data import NBest, RawCandidate, RawList, Sentence
-from reranker.nbest.dialects.by_sentence import NOT_A_LINE, Line, finite, lists_by_sentence
-from reranker.nbest.dialects.candidate_text import linearized
+from reranker.nbest.dialects.by_sentence import NOT_A_LINE, lists_by_sentence
+from reranker.nbest.dialects.candidate_text import finite, linearized
 from reranker.nbest.dialects.dialect import Dialect, Head
 from reranker.nbest.lines import NumberedLines
 from reranker.nbest.notation import Notation
@@ -38,39 +38,30 @@ def _read(file: NumberedLines) -> Iterator[RawList]:
         yield _list(position, lines)
 
 
-def _list(position: int, lines: list[Line]) -> RawList:
+def _list(position: int, lines: list[RawCandidate]) -> RawList:
     hypotheses: list[RawCandidate] = []
     detokenized: list[RawCandidate] = []
     sentence = None
     for line in lines:
         match = _LINE.match(line.text)
         if match is None:
-            hypotheses.append(RawCandidate(line.number, line.text, problem=line.problem))
+            hypotheses.append(line)
             continue
         kind, rest = match[1], match[3] or ""
         if kind == "S":
-            sentence = _source(rest) or sentence
-        elif kind == "H":
-            hypotheses.append(_hypothesis(line.number, rest))
-        elif kind == "D":
-            detokenized.append(_hypothesis(line.number, rest))
+            # An XX in it is a word, as in sentences on chromosomes.
+            words = tuple(map(escaped, split_words(rest)))
+            if words and _UNKNOWN_SOURCE_WORD not in words:
+                sentence = Sentence(words)
+        elif kind in "HD":
+            score, _, text = rest.partition("\t")
+            has_score = finite(score) is not None or score.strip() in ("-inf", "inf", "nan")
+            candidate = RawCandidate(line.line, (text if has_score else rest).strip())
+            (hypotheses if kind == "H" else detokenized).append(candidate)
         elif kind == "P":
             _set_score(hypotheses or detokenized, rest)
     candidates = hypotheses or detokenized
-    return RawList(str(position), lines[0].number if lines else 0, candidates, sentence)
-
-
-def _source(text: str) -> Sentence | None:
-    """The words of an ``S`` line, unless some are unknown. An XX in it is a word, as in sentences
-    on chromosomes."""
-    words = tuple(escaped(word) for word in split_words(text))
-    return Sentence(words) if words and _UNKNOWN_SOURCE_WORD not in words else None
-
-
-def _hypothesis(number: int, rest: str) -> RawCandidate:
-    score, _, text = rest.partition("\t")
-    has_score = finite(score) is not None or score.strip() in ("-inf", "inf", "nan")
-    return RawCandidate(number, (text if has_score else rest).strip())
+    return RawList(str(position), lines[0].line if lines else 0, candidates, sentence)
 
 
 def _set_score(candidates: list[RawCandidate], text: str) -> None:
@@ -82,10 +73,7 @@ def _set_score(candidates: list[RawCandidate], text: str) -> None:
 
 
 def _write(nbest: NBest, position: int) -> str:
-    words = nbest.candidates[0].words if nbest.candidates else []
-    if nbest.sentence:
-        words = list(nbest.sentence.words)
-    lines = [f"S-{position}\t{' '.join(words)}"]
+    lines = [f"S-{position}\t{' '.join(nbest.words)}"]
     for candidate in nbest.candidates:
         nats = candidate.parser_score
         score = math.nan if nats is None else nats / math.log(2)

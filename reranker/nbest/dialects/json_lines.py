@@ -37,7 +37,8 @@ def _read(file: NumberedLines) -> Iterator[RawList]:
         except (InputError, ValueError, TypeError, OverflowError) as error:
             yield _broken(position, number, line, str(error) or type(error).__name__)
         position += 1
-    yield from file.rest(position)
+    if report := file.damage_report():
+        yield RawList(str(position), report[0].line, report)
 
 
 def _broken(position: int, number: int, line: str, reason: str) -> RawList:
@@ -97,13 +98,10 @@ def _candidate_texts(head: Iterable[str]) -> Iterator[str]:
 
 
 def _write(nbest: NBest, position: int) -> str:
-    words = nbest.candidates[0].words if nbest.candidates else []
-    tags: list[str] = []
-    if nbest.sentence:
-        words, tags = list(nbest.sentence.words), list(nbest.sentence.tags)
+    tags = list(nbest.sentence.tags) if nbest.sentence else []
     data = {
         "id": nbest.id,
-        "tokens": words,
+        "tokens": list(nbest.words),
         **({"tags": tags} if tags else {}),
         "candidates": [
             {"tree": bracketed(candidate), "score": candidate.parser_score}

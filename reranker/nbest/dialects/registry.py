@@ -1,4 +1,4 @@
-"""The dialects, one line each.
+"""The dialects, one line each, and which of them a file is in.
 
 A file is of the first dialect that recognises it: those that a single line gives away come first,
 those of which little more than trees is known come last.
@@ -6,15 +6,16 @@ those of which little more than trees is known come last.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from reranker.nbest.dialects.berkeley import BERKELEY
-from reranker.nbest.dialects.bllip import BLLIP
-from reranker.nbest.dialects.choe_charniak import CHOE_CHARNIAK
 from reranker.nbest.dialects.corenlp import CORENLP
+from reranker.nbest.dialects.counted import BLLIP, CHOE_CHARNIAK
+from reranker.nbest.dialects.dialect import Dialect, Head
 from reranker.nbest.dialects.fairseq import FAIRSEQ
 from reranker.nbest.dialects.json_lines import JSONL
-from reranker.nbest.dialects.opennmt import OPENNMT
 from reranker.nbest.dialects.rnng import RNNG
-from reranker.nbest.dialects.seq2seq import SEQ2SEQ
+from reranker.nbest.dialects.seq2seq import OPENNMT, SEQ2SEQ
 from reranker.nbest.dialects.trees import TREES
 
 DIALECTS = {
@@ -34,3 +35,9 @@ DIALECTS = {
 }
 FORMATS = {name: dialect.description for name, dialect in DIALECTS.items()}
 """What each dialect is, in a line."""
+
+
+def recognise(lines: Sequence[str]) -> Dialect | None:
+    """The first dialect that a file with these first lines can be of."""
+    head = Head(lines)
+    return next((dialect for dialect in DIALECTS.values() if dialect.recognise(head)), None)

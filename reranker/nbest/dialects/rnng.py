@@ -6,11 +6,11 @@ Samples repeat; rnng-bert pads its beams by repeating the last tree.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 
 from reranker.nbest.data import NBest, RawCandidate, RawList
-from reranker.nbest.dialects.by_sentence import Line, finite, lists_by_sentence
-from reranker.nbest.dialects.candidate_text import bare, score_text
+from reranker.nbest.dialects.by_sentence import lists_by_sentence
+from reranker.nbest.dialects.candidate_text import bare, finite, score_text
 from reranker.nbest.dialects.dialect import Dialect
 from reranker.nbest.lines import NumberedLines
 
@@ -28,21 +28,17 @@ def _read(file: NumberedLines) -> Iterator[RawList]:
 
     for position, lines in lists_by_sentence(file, number_of):
         candidates = [_candidate(line) for line in lines]
-        yield RawList(str(position), lines[0].number if lines else 0, candidates)
+        yield RawList(str(position), lines[0].line if lines else 0, candidates)
 
 
-def _candidate(line: Line) -> RawCandidate:
+def _candidate(line: RawCandidate) -> RawCandidate:
     match = _LINE.match(line.text)
     if match is None:
-        return RawCandidate(line.number, line.text.strip(), problem=line.problem or _NO_ID)
-    columns = _BARS.split(match[2].strip(), maxsplit=1)
-    if len(columns) < 2:
-        return RawCandidate(line.number, columns[0], None)
-    return RawCandidate(line.number, columns[1], finite(columns[0]))
-
-
-def _candidate_texts(head: Iterable[str]) -> Iterator[str]:
-    return (line.rpartition("|||")[2] for line in head)
+        return line._replace(text=line.text.strip(), problem=line.problem or _NO_ID)
+    score, *trees = _BARS.split(match[2].strip(), maxsplit=1)
+    if not trees:
+        return RawCandidate(line.line, score)
+    return RawCandidate(line.line, trees[0], finite(score))
 
 
 def _write(nbest: NBest, position: int) -> str:
@@ -59,5 +55,5 @@ RNNG = Dialect(
     read=_read,
     write=_write,
     notation=None,
-    candidate_texts=_candidate_texts,
+    candidate_texts=lambda head: (line.rpartition("|||")[2] for line in head),
 )

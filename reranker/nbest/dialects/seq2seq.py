@@ -2,7 +2,8 @@
 
 How lines make lists is seen at the head of the file: after a line with nothing but a number, that
 many candidates follow (Suzuki et al.); else a blank line ends a list; else every line is a list.
-OpenNMT's ``-n_best K`` prints K lines a sentence and does not say so: then ``beam`` has to.
+OpenNMT's ``-n_best K`` prints K lines a sentence, blank ones if it has fewer, and does not say K:
+then ``beam`` has to.
 """
 
 from __future__ import annotations
@@ -14,7 +15,7 @@ from reranker.nbest.data import NBest, RawCandidate, RawList
 from reranker.nbest.dialects.candidate_text import linearized
 from reranker.nbest.dialects.counted import HEADER
 from reranker.nbest.dialects.dialect import Dialect, Head
-from reranker.nbest.lines import NumberedLines
+from reranker.nbest.lines import Group, NumberedLines, cut_short, of_length, separated
 from reranker.nbest.notation import Notation
 
 _COUNT = re.compile(r"[0-9]{1,9}")
@@ -33,38 +34,27 @@ def layout(head: Sequence[str], beam: int | None) -> str:
         return _COUNTED
     if beam is not None:
         return f"{beam} lines a list"
-    inner = [line.strip() for line in head]
-    while inner and not inner[-1]:
-        inner.pop()
-    return _SEPARATED if "" in inner else "one line a list"
+    inner = "".join("x" if line.strip() else " " for line in head).rstrip()
+    return _SEPARATED if " " in inner else "one line a list"
 
 
-def read_seq2seq(file: NumberedLines) -> Iterator[RawList]:
-    """The lists of a file; with ``file.beam``, of that many lines each, blank ones counted."""
+def _read(file: NumberedLines) -> Iterator[RawList]:
     kind = layout(file.head, file.beam)
     if kind == _COUNTED:
-        lists = _counted(file)
-    elif kind == _SEPARATED:
-        lists = _separated(file)
-    else:
-        lists = _of_length(file, file.beam or 1)
-    position = 0
-    for position, (start, candidates) in enumerate(lists, 1):
-        yield RawList(str(position - 1), start, candidates)
-    yield from file.rest(position)
+        return file.numbered(_counted(file))
+    if kind == _SEPARATED:
+        return file.numbered(separated(file))
+    return file.numbered(of_length(file, file.beam or 1))
 
 
-_Group = tuple[int, list[RawCandidate]]
-
-
-def _counted(file: NumberedLines) -> Iterator[_Group]:
+def _counted(file: NumberedLines) -> Iterator[Group]:
     candidates: list[RawCandidate] = []
     start = 0
     promised: int | None = None
 
-    def finish() -> _Group:
+    def finish() -> Group:
         if promised is not None and len(candidates) < promised:
-            candidates.append(_cut_short(candidates, promised, start))
+            candidates.append(cut_short(candidates, promised, start))
         return start, candidates
 
     for number, line in file:
@@ -81,51 +71,32 @@ def _counted(file: NumberedLines) -> Iterator[_Group]:
         yield finish()
 
 
-def _separated(file: NumberedLines) -> Iterator[_Group]:
-    candidates: list[RawCandidate] = []
-    for number, line in file:
-        if text := line.strip():
-            candidates.append(RawCandidate(number, text))
-        else:
-            yield (candidates[0].line if candidates else number), candidates
-            candidates = []
-    if candidates:
-        yield candidates[0].line, candidates
-
-
-def _of_length(file: NumberedLines, beam: int) -> Iterator[_Group]:
-    candidates: list[RawCandidate] = []
-    for number, line in file:
-        candidates.append(RawCandidate(number, line.strip()))
-        if len(candidates) == beam:
-            start = candidates[0].line
-            while candidates and not candidates[-1].text:  # a short list, filled up
-                candidates.pop()
-            yield start, candidates
-            candidates = []
-    if candidates:
-        candidates.append(_cut_short(candidates, beam, candidates[0].line))
-        yield candidates[0].line, candidates
-
-
-def _cut_short(candidates: Sequence[RawCandidate], promised: int, start: int) -> RawCandidate:
-    message = f"the list is cut short: {len(candidates)} of {promised} candidates are there"
-    line = candidates[-1].line if candidates else start
-    return RawCandidate(line, "", problem=("truncated", message))
-
-
 def _write(nbest: NBest, position: int) -> str:
     lines = [str(len(nbest.candidates)), *map(linearized, nbest.candidates)]
     return "\n".join([*lines, ""])
+
+
+def _write_opennmt(nbest: NBest, position: int) -> str:
+    return "".join(f"{linearized(candidate)}\n" for candidate in nbest.candidates)
 
 
 SEQ2SEQ = Dialect(
     name="seq2seq",
     description="linearised trees, one a line, in lists after a count or before a blank line",
     recognise=_recognise,
-    read=read_seq2seq,
+    read=_read,
     write=_write,
     notation=Notation.LINEARIZED,
     layout=layout,
     looks_for_blank_line=True,
+)
+OPENNMT = Dialect(
+    name="opennmt",
+    description="linearised trees, --beam K lines a sentence",
+    recognise=lambda head: False,
+    read=_read,
+    write=_write_opennmt,
+    notation=Notation.LINEARIZED,
+    layout=layout,
+    needs_beam=True,
 )

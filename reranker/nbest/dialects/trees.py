@@ -7,50 +7,37 @@ prints one after its only tree.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 
-from reranker.nbest.data import NBest, RawCandidate, RawList
+from reranker.nbest.data import NBest, RawCandidate
 from reranker.nbest.dialects.candidate_text import bracketed
 from reranker.nbest.dialects.dialect import Dialect
-from reranker.nbest.dialects.tree_lines import TreeLines
-from reranker.nbest.lines import NumberedLines
+from reranker.nbest.lines import Group, NumberedLines
+from reranker.trees.splitting import TreeLines
 
 
-def _read(file: NumberedLines) -> Iterator[RawList]:
+def _lists(file: NumberedLines) -> Iterator[Group]:
     """One list for every tree or blank line."""
-    position = 0
-    tree = TreeLines()
-    always_ends_blank = _always_ends_blank(file.head)
+    is_blank = [not line.strip() for line in file.head]
+    # Trees on a line and blank lines take turns to the end, with more than one tree.
+    always_ends_blank = len(is_blank) > 2 and is_blank == [False, True] * (len(is_blank) // 2)
     is_ended = True  # by a blank line that says nothing else
-
-    def finish() -> RawList:
-        nonlocal position
-        position += 1
-        return RawList(str(position - 1), tree.start, [RawCandidate(tree.start, tree.take())])
-
+    tree = TreeLines()
     for number, line in file:
         text = line.strip()
         if tree.is_open and (not text or tree.ends_before(line)):
-            yield finish()
+            yield tree.start, [RawCandidate(*tree.take())]
             is_ended = False
         if text:
             if tree.add(number, text):
                 is_ended = number == tree.start and not always_ends_blank
-                yield finish()
+                yield tree.start, [RawCandidate(*tree.take())]
         else:
             if is_ended:
-                yield RawList(str(position), number, [])
-                position += 1
+                yield number, []
             is_ended = True
     if tree.is_open:
-        yield finish()
-    yield from file.rest(position)
-
-
-def _always_ends_blank(head: Sequence[str]) -> bool:
-    """Whether trees on a line and blank lines take turns to the end, with more than one tree."""
-    is_blank = [not line.strip() for line in head]
-    return len(head) > 2 and is_blank == [False, True] * (len(head) // 2)
+        yield tree.start, [RawCandidate(*tree.take())]
 
 
 def _write(nbest: NBest, position: int) -> str:
@@ -62,7 +49,7 @@ TREES = Dialect(
     name="trees",
     description="one tree a sentence, on a line or pretty-printed",
     recognise=lambda head: head.first[:1] == "(",
-    read=_read,
+    read=lambda file: file.numbered(_lists(file)),
     write=_write,
     notation=None,
 )

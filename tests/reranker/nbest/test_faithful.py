@@ -8,8 +8,9 @@ from reranker.errors import InputError
 from reranker.files.text import MAX_LINE
 from reranker.nbest import NBest, Sentence
 from reranker.nbest.data import RawCandidate, RawList
-from reranker.nbest.faithful import Source, accept, printable
+from reranker.nbest.faithful import Source, accept
 from reranker.nbest.notation import Notation
+from reranker.nbest.words import printable
 from reranker.trees.linearize import linearize
 from reranker.trees.tree import MAX_DEPTH, MAX_WORDS
 from tests.reranker.nbest.summaries import accepted, rejected, trees

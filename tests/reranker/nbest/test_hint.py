@@ -9,7 +9,7 @@ import pytest
 
 from reranker.commands.main import main
 from reranker.nbest import read_nbest
-from reranker.nbest.hint import HINT_LISTS
+from reranker.nbest.guess import HINT_LISTS
 
 RUNS = "(S (NP (PRP It)) (VP (VBZ runs)))"
 FLAT = "(S (NP (PRP It) (VBZ runs)))"

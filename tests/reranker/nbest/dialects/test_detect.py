@@ -2,7 +2,7 @@
 
 import pytest
 
-from reranker.nbest.detect import detect_notation, recognise
+from reranker.nbest.dialects.registry import DIALECTS, recognise
 from reranker.nbest.notation import Notation
 
 TREE = "(S (NP (PRP It)) (VP (VBZ runs)))"
@@ -90,4 +90,4 @@ def test_no_format(text: str) -> None:
     ],
 )  # fmt: skip
 def test_notations(format_name: str, lines: list[str], expected: Notation) -> None:
-    assert detect_notation(format_name, lines) is expected
+    assert DIALECTS[format_name].detect_notation(lines) is expected
