@@ -12,6 +12,7 @@ from reranker.commands.arguments import positive
 from reranker.errors import InputError
 from reranker.files.output import open_whole, output_path
 from reranker.nbest import FORMATS
+from reranker.nbest.dialects.registry import DIALECTS
 from reranker.nbest.writing import list_text, tokens_text
 
 EXAMPLES = """examples:
@@ -52,6 +53,8 @@ def run(arguments: argparse.Namespace) -> int:
     tokens_path = output_path(arguments.tokens_out, inputs)
     if out_path is not None and out_path == tokens_path:
         raise InputError("--out and --tokens-out are the same file")
+    if DIALECTS[arguments.to].needs_beam and arguments.to_beam is None:
+        raise InputError(f"--to {arguments.to} needs --to-beam K")
     lists = nbest_files.open_lists(arguments)
     sentences = candidates = rejected = 0
     with contextlib.ExitStack() as files:

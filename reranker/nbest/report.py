@@ -48,39 +48,42 @@ class Report:
             for name, is_unknown_word in is_unknown.items():
                 unknown[name].update(filter(is_unknown_word, words))
         for name, counts in unknown.items():
-            frequent = counts.most_common(SHOWN_WORDS)
             self.unknown_words[name] = counts.total()
-            self.frequent_unknown_words[name] = [word for word, _ in frequent]
+            self.frequent_unknown_words[name] = [
+                word for word, _ in counts.most_common(SHOWN_WORDS)
+            ]
 
     def add(self, nbest: NBest) -> None:
         """Add a list."""
+        candidates = nbest.candidates
         self.sentences += 1
-        self.without_candidates += not nbest.candidates
-        self.candidates += len(nbest.candidates)
+        self.without_candidates += not candidates
+        self.candidates += len(candidates)
         self.duplicates += sum(first is not None for first in nbest.duplicates())
-        self.repaired += sum(one.is_repaired for one in nbest.candidates)
-        self.longest_list = max(self.longest_list, len(nbest.candidates))
-        if nbest.candidates:
-            words = len(nbest.candidates[0].words)
+        self.repaired += sum(candidate.is_repaired for candidate in candidates)
+        self.longest_list = max(self.longest_list, len(candidates))
+        if candidates:
+            words = len(candidates[0].words)
             self.words += words
             self.longest_sentence = max(self.longest_sentence, words)
-        for one in nbest.rejected:
+        for rejected in nbest.rejected:
             self.rejected += 1
-            self.rejected_by_code[one.code] = self.rejected_by_code.get(one.code, 0) + 1
-            lines = self.rejected_lines.setdefault(one.code, [])
+            count = self.rejected_by_code.get(rejected.code, 0) + 1
+            self.rejected_by_code[rejected.code] = count
+            lines = self.rejected_lines.setdefault(rejected.code, [])
             if len(lines) < SHOWN_LINES:
-                lines.append(f"{one.file}:{one.line}: {one.message}")
-        scores = [one.parser_score for one in nbest.candidates if one.parser_score is not None]
-        if scores:
-            self.scored += len(scores)
-            lowest, highest = self.lowest_score, self.highest_score
-            self.lowest_score = min(scores) if lowest is None else min(lowest, *scores)
-            self.highest_score = max(scores) if highest is None else max(highest, *scores)
+                lines.append(f"{rejected.file}:{rejected.line}: {rejected.message}")
+        for candidate in candidates:
+            if (score := candidate.parser_score) is not None:
+                lowest, highest = self.lowest_score, self.highest_score
+                self.scored += 1
+                self.lowest_score = score if lowest is None else min(lowest, score)
+                self.highest_score = score if highest is None else max(highest, score)
 
     def format(self) -> str:
         """The report as a table to read."""
         rows: list[tuple[str, Any]] = [
-            *((one["name"], f"format {one['format']}") for one in self.files),
+            *((file["name"], f"format {file['format']}") for file in self.files),
             ("sentences", self.sentences),
             ("  without a usable candidate", self.without_candidates),
             ("  words in the longest", self.longest_sentence),

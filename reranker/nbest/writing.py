@@ -24,7 +24,7 @@ def list_text(nbest: NBest, position: int, format_name: str, beam: int | None = 
     if not dialect.needs_beam:
         return text
     if beam is None:
-        raise InputError(f"format {format_name} needs a beam, the number of lines of a list")
+        raise InputError(f"format {format_name} needs 'beam', the number of lines of a list")
     count = len(nbest.candidates)
     if count > beam:
         raise InputError(f"list {nbest.id} has {count} candidates, more than the beam of {beam}")

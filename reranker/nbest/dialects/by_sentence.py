@@ -7,13 +7,14 @@ in memory, the text itself in a temporary file.
 
 from __future__ import annotations
 
+import re
 import tempfile
 from array import array
-from collections.abc import Callable, Iterator
-from typing import IO, TYPE_CHECKING
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
 
 from reranker.errors import InputError
-from reranker.nbest.data import RawCandidate
+from reranker.nbest.data import RawCandidate, RawList
 from reranker.nbest.lines import NumberedLines
 
 if TYPE_CHECKING:
@@ -21,62 +22,65 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 MAX_GAP = 10_000
-NOT_A_LINE = -1  # fairseq mixes its log with its output
 
 
 def lists_by_sentence(
-    file: NumberedLines, number_of: Callable[[str], int | None]
-) -> Iterator[tuple[int, list[RawCandidate]]]:
-    """Every sentence with its lines in the file's order.
+    file: NumberedLines, pattern: re.Pattern[str], *, keep_others: bool
+) -> Iterator[RawList]:
+    """Every sentence with its lines in the file's order, each as the text of a candidate.
 
-    ``number_of`` gives a line's sentence, or None if it belongs to the one before it, or
-    ``NOT_A_LINE``. Raises InputError if more than ``MAX_GAP`` sentences in a row are missing.
+    Lines begin with ``pattern``, whose group ``sentence`` is the number. Others belong to the
+    sentence before them or, without ``keep_others``, to none. Raises InputError if more than
+    ``MAX_GAP`` sentences in a row are missing.
     """
     import numpy as np  # slow to import, and `rerank --help` answers at once
 
     with tempfile.TemporaryFile(prefix="rerank-") as spool:
-        index = _Index(file, number_of, spool)
+        index = _Index()
+        for number, line in file:
+            match = pattern.match(line)
+            if match or (keep_others and line.strip()):
+                sentence = int(match["sentence"]) if match else None
+                index.add(sentence, number, spool.write(line.encode("utf-8", "surrogateescape")))
         if not index.sentences:
             return
         sentences = np.frombuffer(index.sentences, dtype=np.int64)
         order = np.argsort(sentences, kind="stable")
-        gaps = np.diff(sentences[order], prepend=-1)
-        _check_gaps(file.name, index, order, gaps)
+        _check_gaps(file.name, index, order, np.diff(sentences[order], prepend=-1))
         position = 0
         lines: list[RawCandidate] = []
         for place in order:
             while position < index.sentences[place]:
-                yield position, lines
+                yield _list(position, lines)
                 position, lines = position + 1, []
             spool.seek(index.starts[place])
             text = spool.read(index.starts[place + 1] - index.starts[place])
             number = index.numbers[place]
             lines.append(RawCandidate(number, text.decode("utf-8", "surrogateescape")))
         lines.extend(file.damage_report())
-        yield position, lines
+        yield _list(position, lines)
+
+
+def _list(position: int, lines: list[RawCandidate]) -> RawList:
+    return RawList(str(position), lines[0].line if lines else 0, lines)
 
 
 class _Index:
     """For each line its sentence, its number in the file and its start in the spool."""
 
-    def __init__(
-        self, file: NumberedLines, number_of: Callable[[str], int | None], spool: IO[bytes]
-    ) -> None:
-        """Copies the lines to the spool."""
+    def __init__(self) -> None:
         self.sentences = array("q")
         self.numbers = array("q")
         self.starts = array("q", [0])
         """One more than lines: the last is the end of the spool."""
-        latest = 0
-        for number, line in file:
-            sentence = number_of(line) if line.strip() else NOT_A_LINE
-            if sentence == NOT_A_LINE:
-                continue
-            latest = latest if sentence is None else sentence
-            self.sentences.append(latest)
-            self.numbers.append(number)
-            data = line.encode("utf-8", "surrogateescape")
-            self.starts.append(self.starts[-1] + spool.write(data))
+
+    def add(self, sentence: int | None, number: int, size: int) -> None:
+        """Add a line of ``size`` bytes; without a sentence, it has that of the line before."""
+        if sentence is None:
+            sentence = self.sentences[-1] if self.sentences else 0
+        self.sentences.append(sentence)
+        self.numbers.append(number)
+        self.starts.append(self.starts[-1] + size)
 
 
 def _check_gaps(

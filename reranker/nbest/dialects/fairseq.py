@@ -12,14 +12,14 @@ import re
 from collections.abc import Iterator
 
 from reranker.nbest.data import NBest, RawCandidate, RawList, Sentence
-from reranker.nbest.dialects.by_sentence import NOT_A_LINE, lists_by_sentence
+from reranker.nbest.dialects.by_sentence import lists_by_sentence
 from reranker.nbest.dialects.candidate_text import finite, linearized
 from reranker.nbest.dialects.dialect import Dialect, Head
 from reranker.nbest.lines import NumberedLines
 from reranker.nbest.notation import Notation
 from reranker.nbest.words import escaped, split_words
 
-_LINE = re.compile(r"([STHDP])-([0-9]{1,12})(?:\t(.*))?", re.DOTALL)
+_LINE = re.compile(r"([STHDP])-(?P<sentence>[0-9]{1,12})(?:\t(.*))?", re.DOTALL)
 _UNKNOWN_SOURCE_WORD = "<unk>"
 
 
@@ -29,20 +29,14 @@ def _recognise(head: Head) -> bool:
 
 def _read(file: NumberedLines) -> Iterator[RawList]:
     """A list for every number from 0 to the greatest; its words are those of the ``S`` line."""
-
-    def number_of(line: str) -> int | None:
-        match = _LINE.match(line)
-        return int(match[2]) if match else NOT_A_LINE
-
-    for position, lines in lists_by_sentence(file, number_of):
-        yield _list(position, lines)
+    return map(_list, lists_by_sentence(file, _LINE, keep_others=False))
 
 
-def _list(position: int, lines: list[RawCandidate]) -> RawList:
+def _list(raw: RawList) -> RawList:
     hypotheses: list[RawCandidate] = []
     detokenized: list[RawCandidate] = []
     sentence = None
-    for line in lines:
+    for line in raw.candidates:
         match = _LINE.match(line.text)
         if match is None:
             hypotheses.append(line)
@@ -60,8 +54,7 @@ def _list(position: int, lines: list[RawCandidate]) -> RawList:
             (hypotheses if kind == "H" else detokenized).append(candidate)
         elif kind == "P":
             _set_score(hypotheses or detokenized, rest)
-    candidates = hypotheses or detokenized
-    return RawList(str(position), lines[0].line if lines else 0, candidates, sentence)
+    return raw._replace(candidates=hypotheses or detokenized, sentence=sentence)
 
 
 def _set_score(candidates: list[RawCandidate], text: str) -> None:

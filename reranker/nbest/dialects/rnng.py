@@ -14,21 +14,15 @@ from reranker.nbest.dialects.candidate_text import bare, finite, score_text
 from reranker.nbest.dialects.dialect import Dialect
 from reranker.nbest.lines import NumberedLines
 
-_LINE = re.compile(r"\s*([0-9]{1,12})\s*\|\|\|(.*)", re.DOTALL)
+_LINE = re.compile(r"\s*(?P<sentence>[0-9]{1,12})\s*\|\|\|(.*)", re.DOTALL)
 _BARS = re.compile(r"\s*\|\|\|\s*")
 _NO_ID = ("no-id", "the line does not begin with a sentence's number")
 
 
 def _read(file: NumberedLines) -> Iterator[RawList]:
     """A list for every number from 0 to the greatest."""
-
-    def number_of(line: str) -> int | None:
-        match = _LINE.match(line)
-        return int(match[1]) if match else None
-
-    for position, lines in lists_by_sentence(file, number_of):
-        candidates = [_candidate(line) for line in lines]
-        yield RawList(str(position), lines[0].line if lines else 0, candidates)
+    for raw in lists_by_sentence(file, _LINE, keep_others=True):
+        yield raw._replace(candidates=list(map(_candidate, raw.candidates)))
 
 
 def _candidate(line: RawCandidate) -> RawCandidate:

@@ -18,7 +18,7 @@ END = "(S (VP (VB End)))"
 ONE = "every list has one candidate"
 TRY = (
     f"{ONE}, and neighbouring trees share their words: if they are n-best lists, with a blank line "
-    "after each, try --format berkeley"
+    "after each, try format berkeley"
 )
 
 
