@@ -4,14 +4,19 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from reranker.trees import Tree
-from reranker.trees.splitting import open_brackets, split_trees, starts_new_tree
+from reranker.trees.splitting import TreeLines, split_trees
 
 
 @pytest.mark.parametrize(
-    ("text", "count"), [("(S (NN a)", 1), ("))", -2), ("(NN \\()", 0), ("no", 0)]
+    ("text", "is_complete"),
+    [("(S (NN a)", False), ("(S (NN \\))", False), ("(NN a)", True), ("))", True), ("no", True)],
 )
-def test_open_brackets(text: str, count: int) -> None:
-    assert open_brackets(text) == count
+def test_a_tree_is_complete_when_its_brackets_balance(text: str, is_complete: bool) -> None:
+    tree = TreeLines()
+    assert tree.add(7, text) == is_complete
+    assert tree.is_open
+    assert tree.take() == (7, text)
+    assert not tree.is_open
 
 
 def split(text: str) -> list[tuple[int, str]]:
@@ -34,8 +39,8 @@ def test_split_pretty_printed_trees() -> None:
 
 
 def test_split_joins_lines_that_come_without_breaks() -> None:
-    assert list(split_trees(["(S (NP", "(NN a)))"])) == [(1, "(S (NP\n"), (2, "(NN a)))\n")]
-    assert list(split_trees(["(S (NP", " (NN a)))"])) == [(1, "(S (NP\n (NN a)))\n")]
+    assert list(split_trees(["(S (NP", "(NN a)))"])) == [(1, "(S (NP"), (2, "(NN a)))")]
+    assert list(split_trees(["(S (NP", " (NN a)))"])) == [(1, "(S (NP (NN a)))")]
 
 
 def test_split_a_wrapped_tree_without_indentation() -> None:
@@ -61,12 +66,20 @@ def test_a_surplus_bracket_and_prose_cost_only_their_line() -> None:
     ]
 
 
-def test_starts_new_tree() -> None:
-    assert starts_new_tree("(S1 (S", "(S1 (S")
-    assert starts_new_tree("( (S", "(TOP")
-    assert starts_new_tree("(S (NP", "(S (NP")
-    assert not starts_new_tree("(NP (NN a))", "(S1 (S")
-    assert not starts_new_tree("  (S1 (S", "(S1 (S")
+@pytest.mark.parametrize(
+    ("unfinished", "line", "ends"),
+    [
+        ("(S1 (S", "(S1 (S", True),
+        ("(TOP", "( (S", True),
+        ("(S (NP", "(S (NP", True),
+        ("(S1 (S", "(NP (NN a))", False),
+        ("(S1 (S", "  (S1 (S", False),
+    ],
+)
+def test_which_lines_end_an_unfinished_tree(unfinished: str, line: str, ends: bool) -> None:
+    tree = TreeLines()
+    tree.add(1, unfinished)
+    assert tree.ends_before(line) == ends
 
 
 @settings(deadline=None, max_examples=50)
@@ -74,4 +87,4 @@ def test_starts_new_tree() -> None:
 def test_split_loses_no_bracket_and_no_word(lines: list[str]) -> None:
     text = "".join(f"{line}\n" for line in lines)
     pieces = [piece for _, piece in split_trees(text.splitlines(True))]
-    assert "".join(pieces).split() == text.split()
+    assert " ".join(pieces).split() == text.split()
