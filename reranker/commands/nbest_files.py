@@ -13,8 +13,8 @@ from typing import Any
 from reranker.commands.arguments import positive
 from reranker.errors import InputError
 from reranker.files.digest import file_sha256
-from reranker.nbest import FORMATS, NBest, NBestFiles, ReadOptions, read_nbest
-from reranker.nbest.guess import HINT_LISTS
+from reranker.nbest import FORMATS, NBest, ReadOptions, read_nbest
+from reranker.nbest.guess import with_hint
 from reranker.ranking import Ranking
 
 
@@ -80,9 +80,12 @@ def open_lists(
         else:
             describe({"name": file.name, "format": file.description})
     try:
-        return _with_hint(next(lists), lists)
+        first = next(lists)
     except StopIteration:
         raise InputError(f"{', '.join(arguments.nbest)}: no n-best lists") from None
+    return with_hint(
+        itertools.chain([first], lists), lambda hint: print(f"rerank: {hint}", file=sys.stderr)
+    )
 
 
 def options(arguments: argparse.Namespace, restore: bool = False) -> ReadOptions:
@@ -115,22 +118,6 @@ def print_rejected(candidates: NBest | Ranking) -> None:
             f"{candidates.id} rejected, {rejected.code}: {rejected.message}",
             file=sys.stderr,
         )
-
-
-def _with_hint(first: NBest, lists: NBestFiles) -> Iterator[NBest]:
-    """The lists, and a line on standard error if they look wrong, early or at the end."""
-    count = 0
-    for count, nbest in enumerate(itertools.chain([first], lists), 1):
-        yield nbest
-        if count == HINT_LISTS:
-            _print_hint(lists.hint)
-    if count < HINT_LISTS:
-        _print_hint(lists.hint)
-
-
-def _print_hint(hint: str | None) -> None:
-    if hint:
-        print(f"rerank: {hint}", file=sys.stderr)
 
 
 def inputs(arguments: argparse.Namespace) -> list[str]:

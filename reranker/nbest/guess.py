@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import itertools
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 
 from reranker.errors import InputError
+from reranker.nbest.data import NBest
 from reranker.nbest.words import printable
 
 HINT_LISTS = 300
@@ -101,22 +102,33 @@ def _is_prose(line: str) -> bool:
     return bool(_LETTERS.search(line)) and 4 * line.count("(") < len(line.split())
 
 
-def hint(seen: Sequence[tuple[int, Sequence[str]]]) -> str | None:
-    """What to tell the user if none of the first lists has two candidates.
+def with_hint(lists: Iterable[NBest], tell: Callable[[str], None]) -> Iterator[NBest]:
+    """The lists; ``tell`` gets a hint if none of the first ``HINT_LISTS`` has two candidates."""
+    seen: list[tuple[int, list[str]]] = []
+    for nbest in lists:
+        yield nbest
+        if len(seen) < HINT_LISTS:
+            words = nbest.candidates[0].words if nbest.candidates else []
+            seen.append((len(nbest.candidates) + len(nbest.rejected), words))
+            if len(seen) == HINT_LISTS and (hint := _hint(seen)):
+                tell(hint)
+    if len(seen) < HINT_LISTS and (hint := _hint(seen)):
+        tell(hint)
 
-    ``seen`` has the number of candidates and the words of each, of ``HINT_LISTS`` at most. None if
-    a list has two candidates, or if there are not two lists.
-    """
+
+def _hint(seen: Sequence[tuple[int, list[str]]]) -> str | None:
+    """``seen`` has the number of candidates and the words of each list; None if there are not two
+    lists, or if one has two candidates."""
     if len(seen) < 2 or any(candidates > 1 for candidates, _ in seen):
         return None
     lists = "every list" if len(seen) < HINT_LISTS else f"each of the first {HINT_LISTS} lists"
-    neighbours = [
+    are_alike = [
         words == next_words
         for (_, words), (_, next_words) in itertools.pairwise(seen)
         if words and next_words
     ]
     # Two candidates a sentence make every other pair of neighbours alike.
-    if 3 * sum(neighbours) <= len(neighbours):
+    if 3 * sum(are_alike) <= len(are_alike):
         return f"{lists} has one candidate"
     return (
         f"{lists} has one candidate, and neighbouring trees share their words: if they are "

@@ -15,7 +15,7 @@ from reranker.nbest.data import NBest, RawList, Rejected, Sentence
 from reranker.nbest.dialects.dialect import Dialect
 from reranker.nbest.dialects.registry import DIALECTS, recognise
 from reranker.nbest.faithful import Source, accept
-from reranker.nbest.guess import HINT_LISTS, hint, not_nbest
+from reranker.nbest.guess import not_nbest
 from reranker.nbest.lines import NumberedLines
 from reranker.nbest.notation import Notation
 from reranker.nbest.tokens_file import read_sentences
@@ -103,7 +103,6 @@ class NBestFiles:
     def __init__(self, files: list[NBestFile], tokens: Path | None) -> None:
         self.files = files
         self._lists = _lists(files, tokens)
-        self._seen: list[tuple[int, list[str]]] = []
 
     def close(self) -> None:
         """Close the files; done anyway once all lists are read."""
@@ -115,17 +114,7 @@ class NBestFiles:
         return self
 
     def __next__(self) -> NBest:
-        nbest = next(self._lists)
-        if len(self._seen) < HINT_LISTS:
-            words = nbest.candidates[0].words if nbest.candidates else []
-            self._seen.append((len(nbest.candidates) + len(nbest.rejected), words))
-        return nbest
-
-    @property
-    def hint(self) -> str | None:
-        """What to tell the user if no list read so far has two candidates; it looks at the first
-        few hundred only."""
-        return hint(self._seen)
+        return next(self._lists)
 
 
 def _lists(files: list[NBestFile], tokens: Path | None) -> Generator[NBest, None, None]:

@@ -9,7 +9,7 @@ import pytest
 
 from reranker.commands.main import main
 from reranker.nbest import read_nbest
-from reranker.nbest.guess import HINT_LISTS
+from reranker.nbest.guess import HINT_LISTS, with_hint
 
 RUNS = "(S (NP (PRP It)) (VP (VBZ runs)))"
 FLAT = "(S (NP (PRP It) (VBZ runs)))"
@@ -38,17 +38,17 @@ TRY = (
 def test_hints(tmp_path: Path, text: str, hint: str | None) -> None:
     path = tmp_path / "lists.txt"
     path.write_text(text)
-    lists = read_nbest(path)
-    list(lists)
-    assert lists.hint == hint
+    hints: list[str] = []
+    assert list(with_hint(read_nbest(path), hints.append)) == list(read_nbest(path))
+    assert hints == ([] if hint is None else [hint])
 
 
 def test_pooled_files_have_a_choice(tmp_path: Path) -> None:
     path = tmp_path / "lists.txt"
     path.write_text(f"{RUNS}\n{GO}\n")
-    lists = read_nbest(path, path)
-    list(lists)
-    assert lists.hint is None
+    hints: list[str] = []
+    assert len(list(with_hint(read_nbest(path, path), hints.append))) == 2
+    assert not hints
 
 
 def test_a_long_first_list_is_read_as_berkeley_s_with_the_hint_s_help(
