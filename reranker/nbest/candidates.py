@@ -46,7 +46,7 @@ def from_candidates(
     >>> nbest.candidates[0].parser_score, nbest.rejected[0].code
     (-30.4, 'unbalanced')
 
-    Raises InputError for something else than a list, for scores that are not one for each candidate
+    Raises InputError for anything but a list, for scores that are not one for each candidate
     or not numbers, and for strings that hide their words if there is no ``sentence``.
     """
     raw = raw_list(candidates, parser_scores, id=id, line=line, sentence=sentence)
@@ -74,7 +74,7 @@ def raw_list(
 
 
 def listed(candidates: Iterable[T]) -> list[T]:
-    """The candidates; raises InputError for a single one, or for something else than a list."""
+    """The candidates; raises InputError for a single one, or for anything but a list."""
     is_one_tree = isinstance(candidates, str | Tree) or hasattr(candidates, "label")
     if is_one_tree or not isinstance(candidates, Iterable):
         kind = "string" if isinstance(candidates, str) else type(candidates).__name__

@@ -34,15 +34,53 @@ class Notation(Enum):
 
 @dataclass(slots=True)
 class Skeleton:
-    """A candidate's brackets, what it has in the places of words, and its faults."""
+    """A candidate's brackets, what it has in the places of words, and its faults; it is built piece
+    by piece, its brackets being repaired on the way."""
 
     tokens: list[str] = field(default_factory=list)
     tags: list[str] = field(default_factory=list)  # "" where the notation has none
     faults: list[TreeError] = field(default_factory=list)
+    _open: list[str] = field(default_factory=list)  # labels of the constituents that are open
+    _roots: int = 0  # what stands side by side at the top
+    _wraps: int = 0  # surplus closing brackets
 
-    @property
-    def words(self) -> list[str]:
-        return [token for token in self.tokens if is_word(token)]
+    def add_word(self, word: str, tag: str) -> None:
+        if not self._open:
+            self._roots += 1
+            self._fault("not-a-tree", f"{word[:40]!r} is outside brackets")
+        self.tokens.append(word)
+        self.tags.append(tag)
+
+    def open(self, label: str) -> None:
+        self._roots += not self._open
+        label = FUNCTION_TAG.sub("", label)
+        self._open.append(label)
+        self.tokens.append("(" + label)
+        if len(self._open) + self._wraps > MAX_DEPTH:
+            raise TreeError("too-deep", f"more than {MAX_DEPTH} brackets are open")
+
+    def close(self, label: str) -> None:
+        """Close a constituent: without a label the innermost, if none is open all there is."""
+        label = FUNCTION_TAG.sub("", label)
+        if not self._open:
+            self._wrap(label or "TOP")
+            return
+        innermost = self._open[-1]
+        if label and label != innermost:
+            self._fault("unbalanced", f"')' + {label[:40]!r} closes '(' + {innermost[:40]!r}")
+            while label in self._open and label != self._open[-1]:
+                self._close_innermost()
+        self._close_innermost()
+
+    def finish(self) -> None:
+        """Close what is open, after the last piece, and remove the root wrapper."""
+        if self._open:
+            self._fault("unbalanced", f"{len(self._open)} bracket(s) left open at the end")
+        while self._open:
+            self._close_innermost()
+        if self._roots > 1:
+            self._fault("unbalanced", "text after the tree's last bracket")
+        _strip_root(self.tokens)
 
     def fit(self, count: int) -> None:
         """Make it hold ``count`` words: missing ones are added at the end of the root constituent,
@@ -87,6 +125,21 @@ class Skeleton:
                 text.append(f"({next(tags) or PLACEHOLDER} {token})")
         return " ".join(text)
 
+    def _close_innermost(self) -> None:
+        _append(self.tokens, ")" + self._open.pop())
+
+    def _wrap(self, label: str) -> None:
+        self._fault("unbalanced", "more brackets are closed than opened")
+        self._wraps += 1
+        if self._wraps > MAX_DEPTH:
+            raise TreeError("too-deep", f"more than {MAX_DEPTH} brackets are missing")
+        self.tokens.insert(0, "(" + label)
+        _append(self.tokens, ")" + label)
+        self._roots = 1
+
+    def _fault(self, code: str, message: str) -> None:
+        self.faults.append(TreeError(code, message))
+
 
 def with_root(tokens: Sequence[str]) -> Sequence[str]:
     """The tokens as they can be written: under ``TOP`` if they would not be read as one tree, or
@@ -105,12 +158,12 @@ def read_skeleton(text: str, notation: Notation) -> Skeleton:
     TreeError if nothing can be repaired: ``empty``, ``not-a-tree`` (no brackets), ``too-deep`` or
     ``too-long``.
     """
-    builder = _Builder()
+    skeleton = Skeleton()
     if notation is Notation.LINEARIZED:
-        _read_linearized(text, builder)
+        _read_linearized(text, skeleton)
     else:
-        _read_bracketed(text, notation, builder)
-    skeleton = builder.finish()
+        _read_bracketed(text, notation, skeleton)
+    skeleton.finish()
     if not skeleton.tags:
         raise TreeError("empty", "the tree has no words")
     if len(skeleton.tags) > MAX_WORDS:
@@ -120,36 +173,36 @@ def read_skeleton(text: str, notation: Notation) -> Skeleton:
     return skeleton
 
 
-def _read_linearized(text: str, builder: _Builder) -> None:
+def _read_linearized(text: str, skeleton: Skeleton) -> None:
     for token in _LINEARIZED.findall(text):
         if token in _WRAPPERS:
             continue
         if token[0] == "(":
-            builder.open(token[1:])
+            skeleton.open(token[1:])
         elif token[0] == ")":
-            builder.close(token[1:].lstrip("_"))
+            skeleton.close(token[1:].lstrip("_"))
         elif match := _TAG_TOKEN.fullmatch(token):
-            builder.add_word(token, match[1])
+            skeleton.add_word(token, match[1])
         else:
-            builder.add_word(token, token if token in PUNCTUATION else "")
+            skeleton.add_word(token, token if token in PUNCTUATION else "")
 
 
-def _read_bracketed(text: str, notation: Notation, builder: _Builder) -> None:
+def _read_bracketed(text: str, notation: Notation, skeleton: Skeleton) -> None:
     tokens = BRACKET_TOKEN.findall(text)
     position = 0
     while position < len(tokens):
         token = tokens[position]
         if token == ")":
-            builder.close("")
+            skeleton.close("")
         elif token[0] != "(":
-            builder.add_word(token, "")
+            skeleton.add_word(token, "")
         elif notation is Notation.BRACKETS and _is_preterminal(tokens, position):
             tag = token[1:].strip()
             if tag != TRACE:
-                builder.add_word(tokens[position + 1], tag)
+                skeleton.add_word(tokens[position + 1], tag)
             position += 2
         else:
-            builder.open(token[1:].strip())
+            skeleton.open(token[1:].strip())
         position += 1
 
 
@@ -157,70 +210,6 @@ def _is_preterminal(tokens: Sequence[str], position: int) -> bool:
     following = tokens[position + 1 : position + 3]
     # At the end of a text that was cut off, the closing bracket may be missing.
     return bool(following) and is_word(following[0]) and following[1:] in ([")"], [])
-
-
-class _Builder:
-    """Builds a skeleton piece by piece and repairs its brackets on the way."""
-
-    def __init__(self) -> None:
-        self._skeleton = Skeleton()
-        self._tokens = self._skeleton.tokens
-        self._open: list[str] = []  # labels of the constituents that are open
-        self._roots = 0  # what stands side by side at the top
-        self._wraps = 0  # surplus closing brackets
-
-    def finish(self) -> Skeleton:
-        if self._open:
-            self._fault("unbalanced", f"{len(self._open)} bracket(s) left open at the end")
-        while self._open:
-            self._close_innermost()
-        if self._roots > 1:
-            self._fault("unbalanced", "text after the tree's last bracket")
-        _strip_root(self._tokens)
-        return self._skeleton
-
-    def add_word(self, word: str, tag: str) -> None:
-        if not self._open:
-            self._roots += 1
-            self._fault("not-a-tree", f"{word[:40]!r} is outside brackets")
-        self._tokens.append(word)
-        self._skeleton.tags.append(tag)
-
-    def open(self, label: str) -> None:
-        self._roots += not self._open
-        label = FUNCTION_TAG.sub("", label)
-        self._open.append(label)
-        self._tokens.append("(" + label)
-        if len(self._open) + self._wraps > MAX_DEPTH:
-            raise TreeError("too-deep", f"more than {MAX_DEPTH} brackets are open")
-
-    def close(self, label: str) -> None:
-        """Close a constituent: without a label the innermost, if none is open all there is."""
-        label = FUNCTION_TAG.sub("", label)
-        if not self._open:
-            self._wrap(label or "TOP")
-            return
-        innermost = self._open[-1]
-        if label and label != innermost:
-            self._fault("unbalanced", f"')' + {label[:40]!r} closes '(' + {innermost[:40]!r}")
-            while label in self._open and label != self._open[-1]:
-                self._close_innermost()
-        self._close_innermost()
-
-    def _close_innermost(self) -> None:
-        _append(self._tokens, ")" + self._open.pop())
-
-    def _wrap(self, label: str) -> None:
-        self._fault("unbalanced", "more brackets are closed than opened")
-        self._wraps += 1
-        if self._wraps > MAX_DEPTH:
-            raise TreeError("too-deep", f"more than {MAX_DEPTH} brackets are missing")
-        self._tokens.insert(0, "(" + label)
-        _append(self._tokens, ")" + label)
-        self._roots = 1
-
-    def _fault(self, code: str, message: str) -> None:
-        self._skeleton.faults.append(TreeError(code, message))
 
 
 def _append(tokens: list[str], token: str) -> None:

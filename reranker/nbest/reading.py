@@ -77,7 +77,7 @@ class NBestFile:
 
     @property
     def description(self) -> str:
-        """The format, and how candidates are written where that is not a matter of course."""
+        """The format, and how candidates are written where that is not obvious."""
         details = []
         if self._dialect.layout:
             details.append(self._dialect.layout(self._lines.head, self._lines.beam))

@@ -49,7 +49,7 @@ def read_counted(file: NumberedLines) -> Iterator[RawList]:
     """The lists of a file, one for every header. Lists without an id are counted from 0.
 
     ``file.warn`` gets the first score that cannot be used. Raises InputError if the file has no
-    list or something else than lists.
+    list, or anything but lists.
     """
     current: _List | None = None
     lists = number = 0
