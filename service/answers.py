@@ -22,10 +22,7 @@ _RANKED_FIELDS = (
 
 
 def rankings(
-    reranker: Reranker,
-    lists: Sequence[NBest],
-    scores: Sequence[list[Scored]],
-    weighing: Weighing,
+    reranker: Reranker, lists: Sequence[NBest], scores: Sequence[list[Scored]], weighing: Weighing
 ) -> list[Ranking]:
     """A request's rankings; lists that are scored together may be weighed differently."""
     return [

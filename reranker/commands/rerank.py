@@ -119,10 +119,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "(default: auto, every GPU there is, else the CPU)",
     )
     parser.add_argument(
-        "--threads",
-        type=positive,
-        metavar="N",
-        help="CPU threads (default: one for each core)",
+        "--threads", type=positive, metavar="N", help="CPU threads (default: one for each core)"
     )
     parser.add_argument(
         "--precision",
@@ -146,11 +143,7 @@ def run(arguments: argparse.Namespace) -> int:
     from reranker.pipeline import Reranker
 
     reranker = Reranker.load(
-        ensemble.paths,
-        arguments.combine,
-        arguments.device,
-        arguments.threads,
-        arguments.precision,
+        ensemble.paths, arguments.combine, arguments.device, arguments.threads, arguments.precision
     )
     tally = _Tally(lists, table)
     with open_output(out, arguments.resume, _settings(arguments, reranker, weighing)) as output:

@@ -43,10 +43,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--out)",
     )
     parser.add_argument(
-        "--budget",
-        type=float,
-        metavar="MINUTES",
-        help="wall-clock time, all resumed runs together",
+        "--budget", type=float, metavar="MINUTES", help="wall-clock time, all resumed runs together"
     )
     parser.add_argument("--epochs", type=float, metavar="N")
     parser.add_argument("--seed", type=int, metavar="N")

@@ -107,12 +107,7 @@ def _row(node: Place, bottom: int) -> int:
 
 
 def _text(
-    x: float,
-    y: float,
-    text: str,
-    colour: str = "#222",
-    anchor: str = "middle",
-    bold: bool = False,
+    x: float, y: float, text: str, colour: str = "#222", anchor: str = "middle", bold: bool = False
 ) -> str:
     weight = ' font-weight="bold"' if bold else ""
     return (

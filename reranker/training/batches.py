@@ -91,12 +91,7 @@ class StreamBatches(Batches[slice]):
     """
 
     def __init__(
-        self,
-        sequences: Sequence[Sequence[int]],
-        eos: int,
-        batch_size: int,
-        length: int,
-        seed: int,
+        self, sequences: Sequence[Sequence[int]], eos: int, batch_size: int, length: int, seed: int
     ) -> None:
         stream = torch.tensor([eos, *(number for ids in sequences for number in ids)])
         rows = (len(stream) - 1) // batch_size
