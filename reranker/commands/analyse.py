@@ -5,9 +5,8 @@ from __future__ import annotations
 import argparse
 import json
 import math
-from collections.abc import Callable
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any
 
 from reranker.commands.arguments import positive
 from reranker.files.figure import new_figure, save_figure
@@ -21,27 +20,96 @@ EXAMPLES = """examples:
 
 `rerank analyse KIND --help` lists the flags of each; docs/analysis.md says what they measure."""
 
+_Flags = dict[str, dict[str, Any]]  # what argparse's add_argument takes, by name
 
-class _Kind(NamedTuple):
-    description: str
-    add_arguments: Callable[[argparse.ArgumentParser], None]
+_MODELS: _Flags = {
+    "--models": {
+        "nargs": "+", "required": True, "metavar": "FILE.pt",
+        "help": "checkpoints, a folder of them or an ensemble.toml",
+    },
+    "--trees": {"nargs": "+", "type": Path, "required": True, "metavar": "TREES"},
+}  # fmt: skip
+_SEED: _Flags = {
+    "--seed": {"type": int, "default": 0, "metavar": "N", "help": "random seed (default: 0)"}
+}
+_SAMPLE: _Flags = {
+    **_MODELS,
+    "--sample": {
+        "type": positive, "metavar": "N", "help": "use N trees drawn at random (default: all)"
+    },
+    **_SEED,
+}  # fmt: skip
+
+
+def _tokens(default: int, what: str) -> _Flags:
+    text = f"{what} (default: {default})"
+    return {"--tokens": {"type": positive, "default": default, "metavar": "N", "help": text}}
+
+
+def _by(choices: tuple[str, ...], what: str) -> _Flags:
+    text = f"{what} (default: {choices[0]})"
+    return {"--by": {"choices": choices, "default": choices[0], "help": text}}
+
+
+_KINDS: dict[str, tuple[str, _Flags]] = {
+    "variation": (
+        "coefficient of variation of the mixture's weights (Takase et al., Table 4)", _SAMPLE
+    ),
+    "layers": ("weight of each layer in the mixture", _SAMPLE),
+    "rank": (
+        "rank of the matrix of log-probabilities (Takase et al., Table 5)",
+        {**_MODELS, **_tokens(1000, "rows of the matrix"), **_SEED},
+    ),
+    "curves": (
+        "dev perplexity during training (Takase et al., Figure 2)",
+        {
+            "runs": {
+                "nargs": "+", "type": Path, "metavar": "RUN",
+                "help": "log folders, or the log.jsonl in them",
+            },
+            **_by(("epochs", "tokens", "minutes"), "x axis of --plot"),
+        },
+    ),
+    "classes": (
+        "perplexity by part of speech (Daniluk, Table 4.12)",
+        {**_SAMPLE, **_by(("class", "tag"), "broad classes, or every part of speech and bracket")},
+    ),
+    "windows": ("perplexity by attention window or N (Daniluk, Tables 4.3, 4.4)", _SAMPLE),
+    "attention": ("attention to each position (Daniluk, Figure 4.1)", _SAMPLE),
+    "attention-sample": (
+        "attention at random tokens (Daniluk, Figure 4.2)",
+        {**_MODELS, **_tokens(70, "number of tokens"), **_SEED},
+    ),
+    "attention-example": (
+        "one prediction by several models (Daniluk, Figures 4.3 to 4.5)",
+        {
+            **_MODELS,
+            "--tree": {
+                "type": positive, "default": 1, "metavar": "N", "help": "Nth tree (default: 1)"
+            },
+            "--token": {
+                "type": positive, "required": True, "metavar": "K",
+                "help": "predict the Kth token of the linearised tree",
+            },
+        },
+    ),
+}  # fmt: skip
+_OUTPUT: _Flags = {
+    "--json": {"action": "store_true", "help": "print JSON, not rounded"},
+    "--plot": {
+        "type": Path, "metavar": "FILE.png",
+        "help": "also draw it (.svg and .pdf too; needs matplotlib)",
+    },
+}  # fmt: skip
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the kinds of ``rerank analyse``, each with its flags, to ``parser``."""
     kinds = parser.add_subparsers(dest="kind", required=True, metavar="KIND")
-    for name, kind in _KINDS.items():
-        kind_parser = kinds.add_parser(
-            name, help=kind.description, description=kind.description, allow_abbrev=False
-        )
-        kind.add_arguments(kind_parser)
-        kind_parser.add_argument("--json", action="store_true", help="print JSON, not rounded")
-        kind_parser.add_argument(
-            "--plot",
-            type=Path,
-            metavar="FILE.png",
-            help="also draw it (.svg and .pdf too; needs matplotlib)",
-        )
+    for name, (description, flags) in _KINDS.items():
+        kind = kinds.add_parser(name, help=description, description=description, allow_abbrev=False)
+        for flag, settings in {**flags, **_OUTPUT}.items():
+            kind.add_argument(flag, **settings)
 
 
 def run(arguments: argparse.Namespace) -> int:
@@ -69,103 +137,3 @@ def _finite(value: object) -> object:
     if isinstance(value, list | tuple):
         return [_finite(item) for item in value]
     return None if isinstance(value, float) and not math.isfinite(value) else value
-
-
-def _model_arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument(
-        "--models",
-        nargs="+",
-        required=True,
-        metavar="FILE.pt",
-        help="checkpoints, a folder of them or an ensemble.toml",
-    )
-    parser.add_argument("--trees", nargs="+", type=Path, required=True, metavar="TREES")
-
-
-def _sample_arguments(parser: argparse.ArgumentParser) -> None:
-    _model_arguments(parser)
-    parser.add_argument(
-        "--sample", type=positive, metavar="N", help="use N trees drawn at random (default: all)"
-    )
-    parser.add_argument("--seed", type=int, default=0, metavar="N", help="random seed (default: 0)")
-
-
-def _rank_arguments(parser: argparse.ArgumentParser) -> None:
-    _model_arguments(parser)
-    parser.add_argument(
-        "--tokens",
-        type=positive,
-        default=1000,
-        metavar="N",
-        help="rows of the matrix (default: 1000)",
-    )
-    parser.add_argument("--seed", type=int, default=0, metavar="N", help="random seed (default: 0)")
-
-
-def _classes_arguments(parser: argparse.ArgumentParser) -> None:
-    _sample_arguments(parser)
-    parser.add_argument(
-        "--by",
-        choices=("class", "tag"),
-        default="class",
-        help="broad classes, or every part of speech and bracket (default: class)",
-    )
-
-
-def _attention_sample_arguments(parser: argparse.ArgumentParser) -> None:
-    _model_arguments(parser)
-    parser.add_argument(
-        "--tokens", type=positive, default=70, metavar="N", help="number of tokens (default: 70)"
-    )
-    parser.add_argument("--seed", type=int, default=0, metavar="N", help="random seed (default: 0)")
-
-
-def _attention_example_arguments(parser: argparse.ArgumentParser) -> None:
-    _model_arguments(parser)
-    parser.add_argument(
-        "--tree", type=positive, default=1, metavar="N", help="Nth tree (default: 1)"
-    )
-    parser.add_argument(
-        "--token",
-        type=positive,
-        required=True,
-        metavar="K",
-        help="predict the Kth token of the linearised tree",
-    )
-
-
-def _curves_arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument(
-        "runs", nargs="+", type=Path, metavar="RUN", help="log folders, or the log.jsonl in them"
-    )
-    parser.add_argument(
-        "--by",
-        choices=("epochs", "tokens", "minutes"),
-        default="epochs",
-        help="x axis of --plot (default: epochs)",
-    )
-
-
-_KINDS = {
-    "variation": _Kind(
-        "coefficient of variation of the mixture's weights (Takase et al., Table 4)",
-        _sample_arguments,
-    ),
-    "layers": _Kind("weight of each layer in the mixture", _sample_arguments),
-    "rank": _Kind(
-        "rank of the matrix of log-probabilities (Takase et al., Table 5)", _rank_arguments
-    ),
-    "curves": _Kind("dev perplexity during training (Takase et al., Figure 2)", _curves_arguments),
-    "classes": _Kind("perplexity by part of speech (Daniluk, Table 4.12)", _classes_arguments),
-    "windows": _Kind(
-        "perplexity by attention window or N (Daniluk, Tables 4.3, 4.4)", _sample_arguments
-    ),
-    "attention": _Kind("attention to each position (Daniluk, Figure 4.1)", _sample_arguments),
-    "attention-sample": _Kind(
-        "attention at random tokens (Daniluk, Figure 4.2)", _attention_sample_arguments
-    ),
-    "attention-example": _Kind(
-        "one prediction by several models (Daniluk, Figures 4.3 to 4.5)",
-        _attention_example_arguments,
-    ),
-}

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 from reranker.commands.arguments import whole_number
 from reranker.commands.ranked_file import best_tree, read_ranked
 from reranker.errors import InputError
+from reranker.files.table import aligned
 from reranker.files.text import read_lines
 
 if TYPE_CHECKING:
@@ -116,22 +117,13 @@ def _trees(name: str) -> list[str]:
 
 
 def _table(names: Sequence[str], first_f1: float, comparisons: Sequence[Comparison]) -> str:
-    width = max(len(name) for name in names)
-    heads = ("F1", "difference", "95 % interval", "bootstrap p", "randomisation p")
-    widths = (7, 12, 18, 13, 17)
-    rows: list[tuple[str, ...]] = [heads, (f"{first_f1:.2f}", "", "", "", "")]
-    for comparison in comparisons:
-        rows.append(
-            (
-                f"{comparison.f1:.2f}",
-                f"{comparison.difference:+.2f}",
-                f"{comparison.low:+.2f} to {comparison.high:+.2f}",
-                f"{comparison.bootstrap_p:.4f}",
-                f"{comparison.randomisation_p:.4f}",
-            )
-        )
-    lines = []
-    for name, cells in zip(["", *names], rows, strict=True):
-        figures = "".join(f"{cell:>{size}}" for cell, size in zip(cells, widths, strict=True))
-        lines.append(f"{name:{width}}{figures}".rstrip())
-    return "\n".join(lines)
+    rows = [
+        ("", "F1", "difference", "95 % interval", "bootstrap p", "randomisation p"),
+        (names[0], f"{first_f1:.2f}", "", "", "", ""),
+    ]
+    for name, comparison in zip(names[1:], comparisons, strict=True):
+        interval = f"{comparison.low:+.2f} to {comparison.high:+.2f}"
+        p_values = f"{comparison.bootstrap_p:.4f}", f"{comparison.randomisation_p:.4f}"
+        figures = f"{comparison.f1:.2f}", f"{comparison.difference:+.2f}"
+        rows.append((name, *figures, interval, *p_values))
+    return aligned(rows)

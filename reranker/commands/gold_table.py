@@ -7,11 +7,11 @@ from collections import deque
 from reranker.errors import InputError
 from reranker.evaluation.brackets import GoldTree, gold_trees
 from reranker.evaluation.corpus import SentenceScore, Summary
+from reranker.files.table import aligned
 from reranker.files.text import read_lines
 from reranker.nbest import NBest
 from reranker.trees.tree import Tree
 
-_ROWS = ("parser", "reranked", "oracle")
 _NO_TREE = "(TOP )"
 
 
@@ -23,7 +23,7 @@ class GoldTable:
         self.path = path
         self._gold = gold_trees(read_lines(path), path, gold_tags)
         self._waiting: deque[tuple[GoldTree, dict[int, Tree], Tree | str]] = deque()
-        self._scores: dict[str, list[SentenceScore]] = {name: [] for name in _ROWS}
+        self._scores: dict[str, list[SentenceScore]] = {"parser": [], "reranked": [], "oracle": []}
 
     def add_list(self, nbest: NBest) -> None:
         """Take the next gold tree for this list. Raises InputError if there is none, or if it or
@@ -56,12 +56,10 @@ class GoldTable:
     def format(self) -> str:
         """A table: recall, precision, F1 and complete match in percent for parser, reranked and
         oracle."""
-        names = ("recall", "precision", "F1", "complete", "scored", "errors")
-        rows = [" " * 9 + "".join(f"{name:>10}" for name in names)]
-        for name in _ROWS:
-            summary = Summary.of(self._scores[name])
-            rows.append(
-                f"{name:9}{summary.recall:10.2f}{summary.precision:10.2f}{summary.f1:10.2f}"
-                f"{summary.complete_match:10.2f}{summary.valid:10d}{summary.errors:10d}"
-            )
-        return "\n".join(rows)
+        rows = [("", "recall", "precision", "F1", "complete", "scored", "errors")]
+        for name, scores in self._scores.items():
+            summary = Summary.of(scores)
+            rates = (summary.recall, summary.precision, summary.f1, summary.complete_match)
+            counts = str(summary.valid), str(summary.errors)
+            rows.append((name, *(f"{rate:.2f}" for rate in rates), *counts))
+        return aligned(rows)

@@ -73,8 +73,8 @@ def main(argv: Sequence[str] | None = None) -> int:
     except RerankError as error:
         print(f"rerank: {error}", file=sys.stderr)
         return 2
-    except KeyboardInterrupt:
-        print("rerank: interrupted", file=sys.stderr)
+    except KeyboardInterrupt as interrupt:  # perhaps with what is kept of the work
+        print(f"rerank: interrupted{interrupt}", file=sys.stderr)
         return 130
     except BrokenPipeError:
         print("rerank: standard output was closed before everything was written", file=sys.stderr)

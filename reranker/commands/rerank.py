@@ -147,19 +147,24 @@ def run(arguments: argparse.Namespace) -> int:
     )
     tally = _Tally(lists, table)
     with open_output(out, arguments.resume, _settings(arguments, reranker, weighing)) as output:
-        _skip(tally, output.resumed())
-        rankings = reranker.rerank_lists(
-            tally,
-            weighing,
-            token_scores=arguments.token_scores,
-            top=1 if arguments.output == "best" else arguments.top,
-        )
-        for ranking in rankings:
-            nbest_files.print_rejected(ranking)
-            written = _written(ranking)
-            output.write(_line(ranking, arguments.output), written)
-            tally.add(written)
-        tally.close()
+        try:
+            _skip(tally, output.resumed())
+            rankings = reranker.rerank_lists(
+                tally,
+                weighing,
+                token_scores=arguments.token_scores,
+                top=1 if arguments.output == "best" else arguments.top,
+            )
+            for ranking in rankings:
+                nbest_files.print_rejected(ranking)
+                written = _written(ranking)
+                output.write(_line(ranking, arguments.output), written)
+                tally.add(written)
+        except KeyboardInterrupt:
+            raise KeyboardInterrupt(_kept(output.kept)) from None
+        finally:
+            tally.progress.close()
+        tally.check_complete()
     print(tally.summary(), file=sys.stderr)
     if table is not None:
         print(table.format(), file=sys.stdout if arguments.out else sys.stderr)
@@ -188,7 +193,7 @@ class _Tally:
         from tqdm import tqdm
 
         self._lists, self._table = lists, table
-        self._progress = tqdm(unit=" sentences", disable=not sys.stderr.isatty())
+        self.progress = tqdm(unit=" sentences", disable=not sys.stderr.isatty())
         self.counts: Counter[str] = Counter()
 
     def __iter__(self) -> Iterator[NBest]:
@@ -212,11 +217,10 @@ class _Tally:
         )
         if self._table is not None:
             self._table.add_choice(written.best_index)
-        self._progress.update()
+        self.progress.update()
 
-    def close(self) -> None:
+    def check_complete(self) -> None:
         """Raises InputError if gold trees are left over."""
-        self._progress.close()
         if self._table is not None:
             self._table.check_complete()
 
@@ -240,6 +244,14 @@ def _skip(tally: _Tally, resumed: Iterable[Written]) -> None:
     if tally.counts:
         count = tally.counts["sentences"]
         print(f"rerank: resuming after sentence {count}", file=sys.stderr)
+
+
+def _kept(sentences: int) -> str:
+    """What an interrupted run says of the sentences that it has written to ``--out``."""
+    if not sentences:
+        return ""
+    are_kept = "1 sentence is kept" if sentences == 1 else f"{sentences} sentences are kept"
+    return f"; {are_kept}: run the same command with --resume to continue"
 
 
 def _written(ranking: Ranking) -> Written:

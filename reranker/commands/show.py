@@ -22,7 +22,7 @@ from reranker.files.text import TextFile, TextInMemory, read_lines
 from reranker.nbest import NBest, read_nbest
 
 if TYPE_CHECKING:
-    from reranker.drawing.change import Change
+    from reranker.drawing.changes import Change
     from reranker.evaluation.sentence import SentenceScore
 
 EXAMPLES = """examples:
@@ -83,7 +83,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     """Draw trees as the flags say; returns the exit code."""
-    from reranker.drawing.terminal import paint
+    from reranker.drawing.terminal import draw, paint
 
     if arguments.gold_tags and not arguments.gold:
         raise InputError("--gold-tags needs --gold")
@@ -103,7 +103,7 @@ def run(arguments: argparse.Namespace) -> int:
         for change in wanted:
             lines = change.text()
             if not arguments.brief:
-                lines += ["", *change.drawing(width)]
+                lines += ["", *draw(change.titled(), width)]
             painted = map(paint, lines) if has_colours else lines
             out.write("\n".join([*painted, "", ""]))
         if not arguments.sentence:
@@ -113,7 +113,7 @@ def run(arguments: argparse.Namespace) -> int:
 
 def _changes(arguments: argparse.Namespace) -> Iterator[Change]:
     """The sentences of the file."""
-    from reranker.drawing.change import Change
+    from reranker.drawing.changes import Change
 
     source = _source(arguments.file)
     if is_ranked(next(read_lines(source()), "")):
@@ -144,7 +144,7 @@ def _ranked_changes(name: str, source: Callable[[], str | TextFile]) -> Iterator
 def _ranked_change(sentence: dict[str, Any], nbest: NBest) -> Change:
     """The best tree and the first that was not rejected. With ``--top`` that one may not be in the
     file."""
-    from reranker.drawing.change import Change
+    from reranker.drawing.changes import Change
 
     order = sorted(entry["index"] for entry in sentence["ranking"])
     trees = {order[candidate.index]: candidate.tree for candidate in nbest.candidates}

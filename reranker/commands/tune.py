@@ -10,7 +10,9 @@ from typing import TYPE_CHECKING
 from reranker.checkpoints.ensemble_file import WeighedModels, named_models, write_ensemble_file
 from reranker.commands.arguments import whole_number
 from reranker.errors import InputError
+from reranker.files.figure import new_figure, save_figure
 from reranker.files.output import output_path
+from reranker.files.table import aligned
 from reranker.files.text import read_lines
 
 if TYPE_CHECKING:
@@ -75,6 +77,7 @@ def run(arguments: argparse.Namespace) -> int:
     paths = named_models(arguments.models).paths if arguments.models else ()
     save = output_path(arguments.save, [*inputs, *paths])
     picture = output_path(arguments.plot, [*inputs, *paths])
+    figure = new_figure(picture) if picture is not None else None
 
     from reranker.tuning.choosing import choose, outcomes
     from reranker.tuning.lists import read_scored
@@ -90,12 +93,13 @@ def run(arguments: argparse.Namespace) -> int:
     tried = outcomes(lists, arguments.folds)
     chosen = choose(tried)
     summary = _print_outcomes(lists, tried, chosen)
-    if picture is not None:
-        from reranker.tuning.plot import plot
+    if figure is not None and picture is not None:
+        from reranker.tuning.plot import draw
 
-        plot(picture, lists, chosen.weighing)
+        draw(figure, lists, chosen.weighing)
+        save_figure(figure, picture)
     if save is not None:
-        comments = (f"rerank tune {version('parse-reranker')}, {len(lists)} sentences", *summary)
+        comments = (f"rerank tune {version('parse-reranker')}, {len(lists)} sentences", summary)
         write_ensemble_file(save, WeighedModels(paths, chosen.weighing), comments)
     return 0
 
@@ -108,21 +112,19 @@ def _print_sweep(lists: ScoredLists) -> None:
     parts = [part for part in (lists[:half], lists[half:], lists) if len(part)]
     curves = [sweep(part) for part in parts]
     names = ("first half", "second half", "all") if len(parts) == 3 else ("first half", "all")
-    rows: list[tuple[str, ...]] = [("", *names)]
-    rows.append(("parser", *(_figure(corpus_f1(part.parsers_first())) for part in parts)))
-    for weight in curves[-1]:
-        rows.append((f"W = {weight:.2f}", *(_figure(curve[weight]) for curve in curves)))
-    rows.append(("oracle", *(_figure(corpus_f1(part.oracle())) for part in parts)))
-    for row in rows:
-        print(f"{row[0]:10}" + "".join(f"{cell:>13}" for cell in row[1:]))
+    figures = {"parser": [corpus_f1(part.parsers_first()) for part in parts]}
+    figures |= {f"W = {weight:.2f}": [curve[weight] for curve in curves] for weight in curves[-1]}
+    figures["oracle"] = [corpus_f1(part.oracle()) for part in parts]
+    rows = [(name, *map(_figure, row)) for name, row in figures.items()]
+    print(aligned([("", *names), *rows]))
     if len(parts) == 3:
         # Of equal weights the one nearest 1, which relies least on the parser.
         best = max(curves[0], key=lambda weight: (curves[0][weight], weight))
         print(f"\nbest of the first half: W = {best:.2f}, on the second {curves[1][best]:.2f}")
 
 
-def _print_outcomes(lists: ScoredLists, tried: list[Outcome], chosen: Outcome) -> list[str]:
-    """Print the second table; returns the comments for the ensemble file."""
+def _print_outcomes(lists: ScoredLists, tried: list[Outcome], chosen: Outcome) -> str:
+    """Print the second table; returns the comment for the ensemble file."""
     from reranker.evaluation.brackets import corpus_f1
     from reranker.ranking import Weighing
 
@@ -132,25 +134,24 @@ def _print_outcomes(lists: ScoredLists, tried: list[Outcome], chosen: Outcome) -
         return f"{100 * (f1 - parser) / (oracle - parser):.1f} %" if oracle > parser else ""
 
     alone = corpus_f1(lists.chosen(Weighing()))
-    rows = [("", "tuned on all", "cross-validated", "gap closed", "")]
-    rows.append(("parser", _figure(parser), _figure(parser), gap(parser), ""))
+    figures = {"parser": (parser, parser)}
     if tried[0].name != "models alone":
-        rows.append(("models alone", _figure(alone), _figure(alone), gap(alone), ""))
-    for outcome in tried:
-        unseen = outcome.unseen_f1
-        weights = _weights(outcome.weighing)
-        rows.append((outcome.name, _figure(outcome.f1), _figure(unseen), gap(unseen), weights))
-    rows.append(("oracle", _figure(oracle), _figure(oracle), gap(oracle), ""))
+        figures["models alone"] = alone, alone
+    figures |= {outcome.name: (outcome.f1, outcome.unseen_f1) for outcome in tried}
+    figures["oracle"] = oracle, oracle
+    heads = ("", "tuned on all", "cross-validated", "gap closed")
+    rows = [(name, *map(_figure, pair), gap(pair[1])) for name, pair in figures.items()]
+    weights = {outcome.name: f"  {_weights(outcome.weighing)}" for outcome in tried}
+    lines = aligned([heads, *rows]).splitlines()
     print()
-    for name, tuned, unseen_f1, closed, weights in rows:
-        print(f"{name:20}{tuned:>13}{unseen_f1:>17}{closed:>12}  {weights}".rstrip())
-    summary = [
+    for line, name in zip(lines, ["", *figures], strict=True):
+        print(line + weights.get(name, ""))
+    print(f"\nchosen: {chosen.name.strip(' +')}: {_weights(chosen.weighing)}")
+    return (
         f"F1 {chosen.f1:.2f}, cross-validated {chosen.unseen_f1:.2f} "
         f"({gap(chosen.unseen_f1)} of the gap); parser {parser:.2f}, models alone "
         f"{alone:.2f}, oracle {oracle:.2f}"
-    ]
-    print(f"\nchosen: {chosen.name.strip(' +')}: {_weights(chosen.weighing)}")
-    return summary
+    )
 
 
 def _weights(weighing: Weighing) -> str:

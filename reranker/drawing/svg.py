@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from html import escape
 
-from reranker.drawing.marks import LEGEND, MarkedTree, Place, places, printable
+from reranker.drawing.changes import LEGEND, MarkedTree, Place, places, printable
 from reranker.drawing.terminal import display_width
 
 _FONT_SIZE = 14

@@ -7,7 +7,7 @@ import re
 import unicodedata
 from collections.abc import Sequence
 
-from reranker.drawing.marks import MarkedTree, places, printable
+from reranker.drawing.changes import MarkedTree, places, printable
 from reranker.trees.tree import Tree
 
 _GAP = "   "

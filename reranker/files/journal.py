@@ -33,6 +33,9 @@ class Written(NamedTuple):
 class Output:
     """Standard output, which has nothing to resume."""
 
+    kept = 0
+    """How many sentences an interruption would leave for a run that resumes."""
+
     def resumed(self) -> Iterator[Written]:
         """The sentences that an interrupted run had already written, in order."""
         return iter(())
@@ -73,7 +76,6 @@ class _JournaledFile(Output):
         self._journal_path = path.with_name(path.name + ".journal")
         self._size = 0  # bytes of the complete answers
         self._journal_size = 0
-        self._count = 0
         header = {"version": _VERSION, "settings": json.loads(json.dumps(settings))}
         try:
             if self._part_path.exists() and self._journal_path.exists():
@@ -89,10 +91,10 @@ class _JournaledFile(Output):
 
     def _open(self, header: dict[str, Any]) -> None:
         """Open both files where the answers that were recovered end."""
-        mode = "r+b" if self._count else "wb"
+        mode = "r+b" if self.kept else "wb"
         self._part: IO[bytes] = self._part_path.open(mode)
         self._journal: IO[bytes] = self._journal_path.open(mode)
-        if self._count:
+        if self.kept:
             self._part.truncate(self._size)
             self._journal.truncate(self._journal_size)
         else:
@@ -102,10 +104,10 @@ class _JournaledFile(Output):
         self._journal.seek(self._journal_size)
 
     def resumed(self) -> Iterator[Written]:
-        if self._count:
+        if self.kept:
             with self._journal_path.open("rb") as journal:
                 next(journal)
-                for _ in range(self._count):
+                for _ in range(self.kept):
                     yield Written(*json.loads(next(journal))[1:])
 
     def write(self, line: str, written: Written) -> None:
@@ -118,7 +120,7 @@ class _JournaledFile(Output):
             self._journal.write(record)
             self._journal.flush()
         self._size += len(data)
-        self._count += 1
+        self.kept += 1
 
     def complete(self) -> None:
         """Give the file its name."""
@@ -132,7 +134,7 @@ class _JournaledFile(Output):
         for file in (self._part, self._journal):
             with contextlib.suppress(OSError):
                 file.close()
-        if not self._count:
+        if not self.kept:
             self._part_path.unlink(missing_ok=True)
             self._journal_path.unlink(missing_ok=True)
 
@@ -152,7 +154,7 @@ class _JournaledFile(Output):
                 part.seek(end - 1)
                 if part.read(1) != b"\n":
                     break
-                self._size, self._count = end, self._count + 1
+                self._size, self.kept = end, self.kept + 1
                 self._journal_size += len(record)
 
     def _check(self, header: dict[str, Any], first: bytes) -> None:

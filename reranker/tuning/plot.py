@@ -2,32 +2,24 @@
 
 from __future__ import annotations
 
-from pathlib import Path
+from typing import TYPE_CHECKING
 
 from reranker.errors import InputError
 from reranker.evaluation.brackets import corpus_f1
-from reranker.files.output import write_errors
 from reranker.ranking import Weighing
 from reranker.tuning.lists import ScoredLists
 from reranker.tuning.search import WINDOW, f1_by_lm_weight
 
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
 
-def plot(path: Path, lists: ScoredLists, chosen: Weighing) -> None:
-    """Write F1 of the lists by ``lm_weight``, with the other weights of ``chosen``; the ending of
-    ``path`` is the format.
 
-    Raises InputError if matplotlib is missing, there is nothing to mix with or the ending is
-    unknown, RerankError if the file cannot be written.
-    """
-    try:
-        from matplotlib.figure import Figure
-    except ImportError as error:
-        message = "a plot needs matplotlib: pip install 'parse-reranker[train]'"
-        raise InputError(message) from error
+def draw(figure: Figure, lists: ScoredLists, chosen: Weighing) -> None:
+    """Draw F1 of the lists by ``lm_weight``, with the other weights of ``chosen``. Raises
+    InputError if there are no parser scores to mix with."""
     if not lists.has_parser_scores:
         raise InputError("nothing to plot: without parser scores only one weight is possible")
     curve = f1_by_lm_weight(lists, chosen)
-    figure = Figure(figsize=(7, 4.5), layout="constrained")
     axes = figure.subplots()
     axes.stairs(curve.f1, curve.edges, baseline=None, label="mixed")
     centres = (curve.edges[1:] + curve.edges[:-1]) / 2
@@ -47,8 +39,3 @@ def plot(path: Path, lists: ScoredLists, chosen: Weighing) -> None:
     )
     axes.grid(alpha=0.3)
     axes.legend()
-    try:
-        with write_errors(path):
-            figure.savefig(path, dpi=120)
-    except ValueError as error:  # no such format
-        raise InputError(f"{path}: {error}") from error

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from reranker.drawing.marks import MarkedTree, brackets, places
+from reranker.drawing.changes import MarkedTree, brackets, places
 from reranker.evaluation.lines import with_top_root
 from reranker.evaluation.parameters import Parameters
 from reranker.evaluation.sentence import score_pair
