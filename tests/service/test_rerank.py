@@ -204,10 +204,7 @@ def test_a_perplexity_beyond_every_number(http: httpx.Client) -> None:
 
 
 def test_validate_says_what_the_command_says(
-    http: httpx.Client,
-    models: list[str],
-    capsys: pytest.CaptureFixture[str],
-    tmp_path: Path,
+    http: httpx.Client, models: list[str], capsys: pytest.CaptureFixture[str], tmp_path: Path
 ) -> None:
     text = f"2\ts1\n-20.5\n{CANDIDATES[0]}\n-21\n(S1 (S\n\n1\ts2\n-9\n(S1 (X (NN Aardvark)))\n"
     file = tmp_path / "nbest"

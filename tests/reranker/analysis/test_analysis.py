@@ -16,12 +16,7 @@ from reranker.analysis.classes import broad_class, totals_by_class
 from reranker.analysis.curves import Evaluation, read_curves, read_log
 from reranker.analysis.mixture import component_layers, mixture_weights
 from reranker.analysis.rank import MatrixRank, matrix_rank
-from reranker.analysis.readings import (
-    LinearTree,
-    linear_tree,
-    read_trees,
-    token_log_probabilities,
-)
+from reranker.analysis.readings import LinearTree, linear_tree, read_trees, token_log_probabilities
 from reranker.analysis.report import names
 from reranker.analysis.windows import Point, Windows, point
 from reranker.errors import InputError

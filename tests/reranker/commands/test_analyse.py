@@ -257,12 +257,7 @@ def test_perplexities_that_do_not_compare(
         ("windows", "softmax.pt", [], "awd-lstm-doc has no window"),
         ("attention", "softmax.pt", [], "awd-lstm-doc has no attention"),
         ("attention-sample", "mixture.pt", [], "awd-lstm-doc has no attention"),
-        (
-            "attention-example",
-            "memory.pt",
-            ["--token", "9"],
-            "no token 9; its tokens are",
-        ),
+        ("attention-example", "memory.pt", ["--token", "9"], "no token 9; its tokens are"),
         ("attention-example", "memory.pt", ["--token", "1", "--tree", "3"], "there are 2 trees"),
         ("rank", "softmax.pt", ["--plot", "rank.pgn"], "has to end in one of"),
         ("rank", "no.pt", [], "no.pt"),

@@ -86,11 +86,7 @@ def test_gold_table(tmp_path: Path, models: list[str], capsys: pytest.CaptureFix
     [("", "has no n-best lists"), ("Dear Sir,\nthe cat sat\non the mat\n", "n.txt")],
 )
 def test_files_that_are_no_nbest_lists(
-    content: str,
-    reason: str,
-    tmp_path: Path,
-    models: list[str],
-    capsys: pytest.CaptureFixture[str],
+    content: str, reason: str, tmp_path: Path, models: list[str], capsys: pytest.CaptureFixture[str]
 ) -> None:
     file = write(tmp_path / "n.txt", content)
     out = tmp_path / "best.txt"
@@ -110,11 +106,7 @@ def test_files_that_are_no_nbest_lists(
     ],
 )
 def test_a_broken_candidate_is_reported_and_the_rest_ranked(
-    broken: str,
-    code: str,
-    tmp_path: Path,
-    models: list[str],
-    capsys: pytest.CaptureFixture[str],
+    broken: str, code: str, tmp_path: Path, models: list[str], capsys: pytest.CaptureFixture[str]
 ) -> None:
     file = write(tmp_path / "n.txt", bllip((CANDIDATES[0], broken, CANDIDATES[2]), (FLAT,)))
     assert main(["--nbest", file, "--models", *models, "--output", "ranked"]) == 1

@@ -88,14 +88,7 @@ def test_every_figure_of_one_pair() -> None:
         "(PP (IN with) (NP (NN glasses))))) (. .)))"
     )
     assert score(gold, test) == SentenceScore(
-        status="valid",
-        length=7,
-        matched=6,
-        gold=6,
-        test=7,
-        crossing=0,
-        words=6,
-        correct_tags=5,
+        status="valid", length=7, matched=6, gold=6, test=7, crossing=0, words=6, correct_tags=5
     )
     found = score(gold, test)
     assert (found.recall, round(found.precision, 2), round(found.f1, 2)) == (100.0, 85.71, 92.31)

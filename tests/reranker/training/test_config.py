@@ -135,10 +135,7 @@ def test_training_values_that_make_no_sense(path: Path, setting: str, reason: st
 @pytest.mark.parametrize(
     ("setting", "reason"),
     [
-        (
-            "vocabulary_size = 5",
-            "unknown setting 'vocabulary_size' in [model] of awd-lstm-doc",
-        ),
+        ("vocabulary_size = 5", "unknown setting 'vocabulary_size' in [model] of awd-lstm-doc"),
         (
             'architecture = "transformer"',
             "architecture is 'transformer', not one of awd-lstm-doc, rnn-n, attention, key-value, "

@@ -15,16 +15,7 @@ from reranker.nbest import Candidate, NBest
 from reranker.ranking import Scored, Weighing, rank
 from reranker.tuning.choosing import choose, cross_validated, outcomes
 from reranker.tuning.lists import read_scored
-from tests.reranker.tuned_lists import (
-    BEST,
-    GOLD,
-    WORSE,
-    WORST,
-    entry,
-    lists,
-    random_lists,
-    ranked,
-)
+from tests.reranker.tuned_lists import BEST, GOLD, WORSE, WORST, entry, lists, random_lists, ranked
 
 RIGHT, WRONG = (4, 4, 4), (0, 4, 4)
 
