@@ -11,7 +11,7 @@ from typing import Any
 from reranker import Ranking, Reranker, Weighing
 from reranker.nbest import NBest
 from reranker.ranking import Criterion, Scored, perplexity, rank
-from reranker.service.schemas import AnyRequest, Options, ScoreRequest, TextsRequest
+from reranker.service.schemas import AnyRequest, Options, Rejected, ScoreRequest, TextsRequest
 
 VERSION = version("parse-reranker")
 
@@ -152,7 +152,7 @@ def _tree_score(place: int, ranking: Ranking) -> dict[str, Any]:
 
 
 def _rejected(ranking: Ranking) -> list[dict[str, Any]]:
-    fields = ("index", "line", "code", "message")
+    fields = Rejected.model_fields
     return [{name: getattr(entry, name) for name in fields} for entry in ranking.rejected]
 
 

@@ -16,6 +16,7 @@ from starlette.exceptions import HTTPException
 from starlette.middleware.cors import CORSMiddleware
 
 from reranker import Reranker
+from reranker.errors import InputError
 from reranker.service import answers, information, openapi, ranking
 from reranker.service.bodies import invalid
 from reranker.service.errors import ServiceError, envelope, from_http
@@ -117,6 +118,24 @@ def _add_middleware(app: FastAPI, service: Service) -> None:
     paths = {getattr(route, "path", "") for route in app.routes}
     app.add_middleware(RequestLog, service=service, paths=paths)
     if settings.traces:
-        from reranker.service.traces import add_traces
+        _add_traces(app)
 
-        add_traces(app)
+
+def _add_traces(app: FastAPI) -> None:
+    """OpenTelemetry: a span for each request, as part of the client's trace; the environment
+    variables ``OTEL_...`` say where spans are sent. Raises InputError if the packages of the extra
+    are missing."""
+    try:
+        from opentelemetry import trace
+        from opentelemetry.exporter.otlp.proto.http.trace_exporter import OTLPSpanExporter
+        from opentelemetry.instrumentation.fastapi import FastAPIInstrumentor
+        from opentelemetry.sdk.resources import Resource
+        from opentelemetry.sdk.trace import TracerProvider
+        from opentelemetry.sdk.trace.export import BatchSpanProcessor
+    except ModuleNotFoundError as error:
+        message = f"{error.name} is not installed; pip install 'parse-reranker[traces]'"
+        raise InputError(message) from error
+    provider = TracerProvider(resource=Resource.create({"service.name": "parse-reranker"}))
+    provider.add_span_processor(BatchSpanProcessor(OTLPSpanExporter()))
+    trace.set_tracer_provider(provider)
+    FastAPIInstrumentor.instrument_app(app, excluded_urls="health,metrics")

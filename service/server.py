@@ -19,15 +19,13 @@ from reranker.checkpoints.ensemble_file import named_models
 from reranker.errors import InputError
 from reranker.service import logs
 from reranker.service.errors import ServiceError
-from reranker.service.settings import Settings, add_arguments, load_settings
+from reranker.service.settings import Settings, load_settings
 
 if TYPE_CHECKING:
     import uvicorn
     from fastapi import FastAPI
 
     from reranker.service.lifecycle import Service
-
-__all__ = ["add_arguments", "run", "serve"]
 
 _LOGGER = structlog.get_logger("rerank.serve")
 

@@ -6,6 +6,7 @@ import argparse
 import logging
 import sys
 from collections.abc import Callable, Iterator
+from typing import TypeVar
 
 from tqdm import tqdm
 
@@ -20,9 +21,9 @@ from reranker.analysis.attention import (
 from reranker.analysis.classes import ClassPerplexities, broad_class, totals_by_class
 from reranker.analysis.curves import read_curves
 from reranker.analysis.example import Example, predict
-from reranker.analysis.mixture import LayerWeights, MixtureWeights, Variation, mixture_weights
+from reranker.analysis.mixture import LayerWeights, Variation, mixture_weights
 from reranker.analysis.rank import MatrixRank, Ranks, matrix_rank
-from reranker.analysis.readings import Tick, ignore, read_trees, token_count
+from reranker.analysis.readings import LinearTree, Tick, ignore, read_trees, token_count
 from reranker.analysis.report import Result, names
 from reranker.analysis.windows import Windows, point
 from reranker.checkpoints.checkpoint import Checkpoint, load_checkpoint
@@ -30,6 +31,8 @@ from reranker.checkpoints.ensemble_file import named_models
 from reranker.errors import InputError
 
 logger = logging.getLogger(__name__)
+
+T = TypeVar("T")
 
 
 def analysed(arguments: argparse.Namespace) -> Result:
@@ -79,40 +82,28 @@ class _Job:
                 self.tick = bar.update
                 yield name, checkpoint
 
+    def read(
+        self,
+        analysis: Callable[[Checkpoint, list[LinearTree], str, Tick], T],
+        compares_perplexity: bool = False,
+    ) -> dict[str, T]:
+        """What ``analysis`` makes of each model, the trees, the model's name and ``tick``."""
+        models = self.models(compares_perplexity=compares_perplexity)
+        return {name: analysis(model, self.trees, name, self.tick) for name, model in models}
 
-def _mixtures(job: _Job) -> tuple[MixtureWeights, ...]:
-    return tuple(mixture_weights(model, job.trees, name, job.tick) for name, model in job.models())
 
+def _rank(job: _Job) -> Ranks:
+    def analysis(model: Checkpoint, trees: list[LinearTree], name: str, tick: Tick) -> MatrixRank:
+        return matrix_rank(model, trees, name, job.arguments.tokens, job.arguments.seed, tick)
 
-def _ranks(job: _Job) -> Ranks:
-    def rank(name: str, model: Checkpoint) -> MatrixRank:
-        tokens, seed = job.arguments.tokens, job.arguments.seed
-        return matrix_rank(model, job.trees, name, tokens, seed, job.tick)
-
-    return Ranks(tuple(rank(name, model) for name, model in job.models()))
+    return Ranks(tuple(job.read(analysis).values()))
 
 
 def _classes(job: _Job) -> ClassPerplexities:
     class_of = str if job.arguments.by == "tag" else broad_class
-    return ClassPerplexities(
-        {
-            name: totals_by_class(model, job.trees, class_of, job.tick)
-            for name, model in job.models(compares_perplexity=True)
-        }
-    )
-
-
-def _windows(job: _Job) -> Windows:
     models = job.models(compares_perplexity=True)
-    return Windows(tuple(point(model, job.trees, name, job.tick) for name, model in models))
-
-
-def _attention(job: _Job) -> AttentionByPosition:
-    return AttentionByPosition(
-        {
-            name: attention_by_position(model, job.trees, name, job.tick)
-            for name, model in job.models()
-        }
+    return ClassPerplexities(
+        {name: totals_by_class(model, job.trees, class_of, job.tick) for name, model in models}
     )
 
 
@@ -143,12 +134,12 @@ def _attention_example(job: _Job) -> Example:
 
 
 _ANALYSES: dict[str, Callable[[_Job], Result]] = {
-    "variation": lambda job: Variation(_mixtures(job)),
-    "layers": lambda job: LayerWeights(_mixtures(job)),
-    "rank": _ranks,
+    "variation": lambda job: Variation(tuple(job.read(mixture_weights).values())),
+    "layers": lambda job: LayerWeights(tuple(job.read(mixture_weights).values())),
+    "rank": _rank,
     "classes": _classes,
-    "windows": _windows,
-    "attention": _attention,
+    "windows": lambda job: Windows(tuple(job.read(point, compares_perplexity=True).values())),
+    "attention": lambda job: AttentionByPosition(job.read(attention_by_position)),
     "attention-sample": _attention_sample,
     "attention-example": _attention_example,
 }

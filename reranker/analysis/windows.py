@@ -28,20 +28,14 @@ class Point:
     perplexity: float
 
 
-def window_size(checkpoint: Checkpoint, name: str) -> int:
-    """L of a model with attention, N of RNN-N; raises InputError for other models."""
-    config = checkpoint.model.config
-    size = getattr(config, "window", getattr(config, "order", None))
-    if not isinstance(size, int):
-        raise InputError(f"{name}: {checkpoint.model.architecture} has no window")
-    return size
-
-
 def point(
     checkpoint: Checkpoint, trees: Sequence[LinearTree], name: str, tick: Tick = ignore
 ) -> Point:
     """Raises InputError for a model without a window."""
-    window = window_size(checkpoint, name)
+    config = checkpoint.model.config
+    window = getattr(config, "window", getattr(config, "order", None))  # L of attention, N of RNN-N
+    if not isinstance(window, int):
+        raise InputError(f"{name}: {checkpoint.model.architecture} has no window")
     total, tokens = 0.0, 0
     for _, values in token_log_probabilities(checkpoint, trees, tick):
         total -= sum(values)

@@ -105,7 +105,7 @@ def _counts(gold: Sequence[GoldTree], gold_name: str, name: str) -> NDArray[np.i
     for number, score in enumerate(scores, 1):
         if score.status != "valid":
             print(f"{name}:{number}: {score.status}: {score.reason}", file=sys.stderr)
-    return np.array([(score.matched, score.gold, score.test) for score in scores])
+    return np.array([score.counts for score in scores])
 
 
 def _trees(name: str) -> list[str]:

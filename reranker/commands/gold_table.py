@@ -56,7 +56,9 @@ class GoldTable:
     def format(self) -> str:
         """A table: recall, precision, F1 and complete match in percent for parser, reranked and
         oracle."""
-        rows = [("", "recall", "precision", "F1", "complete", "scored", "errors")]
+        rows: list[tuple[str, ...]] = [
+            ("", "recall", "precision", "F1", "complete", "scored", "errors")
+        ]
         for name, scores in self._scores.items():
             summary = Summary.of(scores)
             rates = (summary.recall, summary.precision, summary.f1, summary.complete_match)

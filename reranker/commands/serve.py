@@ -15,7 +15,7 @@ exit status: 0 stopped by a signal, 2 could not start"""
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the flags of ``rerank serve`` to ``parser``: one for each of the service's settings."""
     # Imported here since other commands answer sooner without the web packages.
-    from reranker.service.server import add_arguments
+    from reranker.service.settings import add_arguments
 
     add_arguments(parser)
 

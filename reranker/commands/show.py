@@ -23,7 +23,6 @@ from reranker.nbest import NBest, read_nbest
 
 if TYPE_CHECKING:
     from reranker.drawing.changes import Change
-    from reranker.evaluation.sentence import SentenceScore
 
 EXAMPLES = """examples:
   rerank show ranked.jsonl
@@ -253,8 +252,8 @@ class _Summary:
             self._counts[change.verdict] += 1
             self.problems += change.problems
             if change.first_score and change.best_score:
-                self._first.append(_brackets(change.first_score))
-                self._best.append(_brackets(change.best_score))
+                self._first.append(change.first_score.counts)
+                self._best.append(change.best_score.counts)
                 self.problems += change.best_score.status == "error"
             yield change
 
@@ -279,7 +278,3 @@ class _Summary:
             f"{text}: {', '.join(verdicts)}\nF1 {corpus_f1(first):.2f} -> {corpus_f1(best):.2f}, "
             f"p = {randomisation_p(first, best):.4f} (approximate randomisation)"
         )
-
-
-def _brackets(score: SentenceScore) -> tuple[int, int, int]:
-    return score.matched, score.gold, score.test

@@ -16,7 +16,6 @@ from reranker.trees.treebank import read_treebank
 
 if TYPE_CHECKING:
     from reranker.training.run import Progress
-    from reranker.training.word_vectors import WordVectors
 
 EXAMPLES = """examples:
   rerank train --config models/configs/small.toml --train train.mrg.gz --dev dev.mrg.gz \\
@@ -86,6 +85,7 @@ def run(arguments: argparse.Namespace) -> int:
 
     from reranker.training.config import TrainingConfig
     from reranker.training.loop import train
+    from reranker.training.word_vectors import WordVectors
 
     config = TrainingConfig.from_file(
         arguments.config,
@@ -106,7 +106,9 @@ def run(arguments: argparse.Namespace) -> int:
         f"{len(train_trees)} training trees, {len(dev_trees)} dev trees; logs in {folder}",
         file=sys.stderr,
     )
-    vectors = _word_vectors(arguments)
+    vectors = None
+    if arguments.vectors is not None:
+        vectors = WordVectors.read(arguments.vectors, arguments.vector_words)
     bar = _ProgressBar()
     perplexity = train(
         config,
@@ -122,14 +124,6 @@ def run(arguments: argparse.Namespace) -> int:
     bar.close()
     print(f"{arguments.out}: dev perplexity {perplexity:.3f} per token", file=sys.stderr)
     return 0
-
-
-def _word_vectors(arguments: argparse.Namespace) -> WordVectors | None:
-    from reranker.training.word_vectors import WordVectors
-
-    if arguments.vectors is None:
-        return None
-    return WordVectors.read(arguments.vectors, arguments.vector_words)
 
 
 class _ProgressBar:

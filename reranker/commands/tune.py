@@ -16,6 +16,8 @@ from reranker.files.table import aligned
 from reranker.files.text import read_lines
 
 if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
     from reranker.ranking import Weighing
     from reranker.tuning.choosing import Outcome
     from reranker.tuning.lists import ScoredLists
@@ -94,9 +96,7 @@ def run(arguments: argparse.Namespace) -> int:
     chosen = choose(tried)
     summary = _print_outcomes(lists, tried, chosen)
     if figure is not None and picture is not None:
-        from reranker.tuning.plot import draw
-
-        draw(figure, lists, chosen.weighing)
+        _draw(figure, lists, chosen.weighing)
         save_figure(figure, picture)
     if save is not None:
         comments = (f"rerank tune {version('parse-reranker')}, {len(lists)} sentences", summary)
@@ -152,6 +152,36 @@ def _print_outcomes(lists: ScoredLists, tried: list[Outcome], chosen: Outcome) -
         f"({gap(chosen.unseen_f1)} of the gap); parser {parser:.2f}, models alone "
         f"{alone:.2f}, oracle {oracle:.2f}"
     )
+
+
+def _draw(figure: Figure, lists: ScoredLists, chosen: Weighing) -> None:
+    """Draw F1 of the lists by ``lm_weight``, with the other weights of ``chosen``. Raises
+    InputError if there are no parser scores to mix with."""
+    from reranker.evaluation.brackets import corpus_f1
+    from reranker.tuning.search import WINDOW, f1_by_lm_weight
+
+    if not lists.has_parser_scores:
+        raise InputError("nothing to plot: without parser scores only one weight is possible")
+    curve = f1_by_lm_weight(lists, chosen)
+    axes = figure.subplots()
+    axes.stairs(curve.f1, curve.edges, baseline=None, label="mixed")
+    centres = (curve.edges[1:] + curve.edges[:-1]) / 2
+    axes.plot(centres, curve.smoothed(centres), label=f"mean within {WINDOW:g}")
+    axes.axvline(
+        chosen.lm_weight, color="black", linestyle=":", label=f"chosen, W = {chosen.lm_weight:g}"
+    )
+    parser, oracle = corpus_f1(lists.parsers_first()), corpus_f1(lists.oracle())
+    axes.axhline(parser, color="tab:red", linestyle="--", label=f"parser {parser:.2f}")
+    # In the legend only: drawn to scale, it would leave no room for the curve.
+    axes.plot([], [], " ", label=f"oracle {oracle:.2f}")
+    axes.set(
+        title=f"Corpus F1 of {len(lists)} sentences by the weight of the language models",
+        xlabel="weight W of the language models (parser: 1 - W)",
+        ylabel="corpus F1 (%)",
+        xlim=(0, 1),
+    )
+    axes.grid(alpha=0.3)
+    axes.legend()
 
 
 def _weights(weighing: Weighing) -> str:

@@ -77,8 +77,11 @@ def paint(line: str) -> str:
 
 def display_width(text: str) -> int:
     """Columns of a terminal: wide characters take two, combining ones none."""
+    widths = {"W": 2, "F": 2}
     return sum(
-        0 if unicodedata.combining(character) else 1 + (_is_wide(character)) for character in text
+        widths.get(unicodedata.east_asian_width(character), 1)
+        for character in text
+        if not unicodedata.combining(character)
     )
 
 
@@ -106,7 +109,3 @@ def _word(node: Tree | str) -> str:
     if isinstance(node, str):
         return printable(node)
     return f"{printable(str(node.children[0]))}/{printable(node.label)}"
-
-
-def _is_wide(character: str) -> bool:
-    return unicodedata.east_asian_width(character) in "WF"

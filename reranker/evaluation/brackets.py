@@ -28,11 +28,6 @@ class GoldTree:
         """EVALB's figures of a tree; all 0 if EVALB leaves it out (``skip`` or ``error``)."""
         return self._gold.score(self._prepared(tree))
 
-    def counts(self, tree: str | Tree) -> tuple[int, int, int]:
-        """Matched, gold and test brackets of ``score``."""
-        score = self.score(tree)
-        return score.matched, score.gold, score.test
-
     def oracle(self, trees: Iterable[str | Tree]) -> int:
         """The index of the tree with the best F1, the first of equals; 0 if none is valid.
 

@@ -7,8 +7,9 @@ and its figures depend on that.
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass, field, replace
-from typing import Any, NamedTuple
+from copy import deepcopy
+from dataclasses import dataclass, field
+from typing import NamedTuple
 
 from reranker.evaluation.parameters import Parameters
 from reranker.trees.tree import ROOT_LABELS
@@ -52,9 +53,7 @@ def read_line(line: str, parameters: Parameters) -> EvalbLine:
     """
     content = EvalbLine()
     words, tags = content.words, content.tags
-    starts: list[int] = []
-    labels: list[str] = []
-    ends: list[int] = []
+    brackets = content.brackets
     stack: list[int] = []
     problems: list[str] = []
     for label, word, closed, rest in _PIECE.findall(line):
@@ -62,28 +61,27 @@ def read_line(line: str, parameters: Parameters) -> EvalbLine:
             if label not in parameters.delete_labels_for_length:
                 content.length += 1
             if parameters.quote_labels and parameters.is_quote(label, word):
-                content.quotes.append(Quote(len(words), len(starts), tuple(stack), label, word))
+                content.quotes.append(Quote(len(words), len(brackets), tuple(stack), label, word))
             if label not in parameters.delete_labels:
                 words.append(word)
                 tags.append(label)
         elif not rest:
-            stack.append(len(starts))
-            starts.append(len(words))
-            ends.append(len(words))
-            labels.append(label)
+            stack.append(len(brackets))
+            brackets.append((len(words), len(words), label))
         elif rest != ")":
             # Kept as a word, so that a line of only such text is not an empty tree.
             words.append(rest)
             tags.append("")
             problems.append(f"text that is not '(TAG word)': {rest[:40]!r}")
         elif stack:
-            ends[stack.pop()] = len(words)
+            place = stack.pop()
+            start, _, name = brackets[place]
+            brackets[place] = start, len(words), name
         else:
             problems.append("unbalanced: one ')' too many")
     if stack:
         problems.append(f"unbalanced: {len(stack)} '(' left open")
     content.problem = problems[0] if problems else None
-    content.brackets = list(zip(starts, ends, labels, strict=True))
     return content
 
 
@@ -92,7 +90,7 @@ def repair_quotes(
 ) -> tuple[EvalbLine, EvalbLine]:
     """Copies of both lines, a quotation mark put back where only one of them tagged it for
     deletion. EVALB does this when their numbers of words differ, and only then."""
-    gold, test = _copy(gold), _copy(test)
+    gold, test = deepcopy((gold, test))
     deleted = parameters.delete_labels
     for there in range(len(test.quotes)):
         position = test.quotes[there].position
@@ -105,13 +103,6 @@ def repair_quotes(
             elif other.tag in deleted and quote.tag not in deleted:
                 _reinsert(test, there)
     return gold, test
-
-
-def _copy(line: EvalbLine) -> EvalbLine:
-    lists: dict[str, Any] = {
-        name: [*getattr(line, name)] for name in ("words", "tags", "brackets", "quotes")
-    }
-    return replace(line, **lists)
 
 
 def _reinsert(line: EvalbLine, number: int) -> None:

@@ -7,6 +7,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
+from typing import Any
 
 from reranker.errors import ConfigError, InputError
 
@@ -14,6 +15,17 @@ from reranker.errors import ConfigError, InputError
 _SETTING = re.compile(r"(\S+)\s*(.*)", re.ASCII)
 # Only these words does EVALB take for quotation marks that one of two trees may have mistagged.
 _QUOTE_WORDS = frozenset({"'", '"', "/"})
+_NAMES = {
+    "DEBUG": "debug",
+    "MAX_ERROR": "max_error",
+    "CUTOFF_LEN": "cutoff_length",
+    "LABELED": "labeled",
+    "DELETE_LABEL": "delete_labels",
+    "DELETE_LABEL_FOR_LENGTH": "delete_labels_for_length",
+    "QUOTE_LABEL": "quote_labels",
+    "EQ_LABEL": "equal_labels",
+    "EQ_WORD": "equal_words",
+}
 
 
 @dataclass(frozen=True)
@@ -52,38 +64,29 @@ class Parameters:
             raise InputError(f"{path}: {error.strerror}") from error
         except UnicodeDecodeError as error:
             raise InputError(f"{path}: not UTF-8 text: {error.reason}") from error
-        numbers: dict[str, int] = {}
-        labels: dict[str, set[str]] = {}
-        pairs: dict[str, list[tuple[str, str]]] = {}
+        settings: dict[str, Any] = {}
         for number, line in enumerate(text.split("\n"), 1):
             match = _SETTING.match(line.strip())
             if match is None or match[1].startswith("#"):
                 continue
-            setting, values = match[1], match[2].split()
-            where = f"{path}:{number}"
-            if setting in ("DEBUG", "MAX_ERROR", "CUTOFF_LEN", "LABELED"):
-                (value,) = _exactly(1, values, setting, where)
-                if not re.fullmatch("[01]" if setting == "LABELED" else "[0-9]{1,9}", value):
-                    raise ConfigError(f"{where}: {setting} cannot be {value!r}")
-                numbers[setting] = int(value)
-            elif setting in ("DELETE_LABEL", "DELETE_LABEL_FOR_LENGTH", "QUOTE_LABEL"):
-                labels.setdefault(setting, set()).update(_exactly(1, values, setting, where))
-            elif setting in ("EQ_LABEL", "EQ_WORD"):
-                first, second = _exactly(2, values, setting, where)
-                pairs.setdefault(setting, []).append((first, second))
-            else:
+            setting, values, where = match[1], match[2].split(), f"{path}:{number}"
+            if setting not in _NAMES:
                 raise ConfigError(f"{where}: unknown setting {setting!r}")
-        return cls(
-            debug=numbers.get("DEBUG", cls.debug),
-            max_error=numbers.get("MAX_ERROR", cls.max_error),
-            cutoff_length=numbers.get("CUTOFF_LEN", cls.cutoff_length),
-            labeled=numbers.get("LABELED", 1) == 1,
-            delete_labels=frozenset(labels.get("DELETE_LABEL", ())),
-            delete_labels_for_length=frozenset(labels.get("DELETE_LABEL_FOR_LENGTH", ())),
-            quote_labels=frozenset(labels.get("QUOTE_LABEL", ())),
-            equal_labels=tuple(pairs.get("EQ_LABEL", ())),
-            equal_words=tuple(pairs.get("EQ_WORD", ())),
-        )
+            name = _NAMES[setting]
+            expected = 2 if name in ("equal_labels", "equal_words") else 1
+            if len(values) != expected:
+                given = " ".join(values)
+                raise ConfigError(f"{where}: {setting} takes {expected} value(s), not {given!r}")
+            before = getattr(cls, name)
+            if isinstance(before, frozenset):
+                settings[name] = settings.get(name, before) | set(values)
+            elif isinstance(before, tuple):
+                settings[name] = (*settings.get(name, before), tuple(values))
+            elif re.fullmatch("[01]" if setting == "LABELED" else "[0-9]{1,9}", values[0]):
+                settings[name] = type(before)(int(values[0]))
+            else:
+                raise ConfigError(f"{where}: {setting} cannot be {values[0]!r}")
+        return cls(**settings)
 
     def is_quote(self, tag: str, word: str) -> bool:
         """True for a word that one tree may have tagged as punctuation by mistake."""
@@ -115,12 +118,6 @@ class Parameters:
     def _deleted_standard_labels(self) -> frozenset[str]:
         # EVALB lets EQ_LABEL widen DELETE_LABEL for constituents, but never for tags.
         return frozenset(self.standard_labels.get(label, label) for label in self.delete_labels)
-
-
-def _exactly(count: int, values: list[str], setting: str, where: str) -> list[str]:
-    if len(values) != count:
-        raise ConfigError(f"{where}: {setting} takes {count} value(s), not {' '.join(values)!r}")
-    return values
 
 
 def _classes(pairs: Iterable[tuple[str, str]]) -> dict[str, str]:

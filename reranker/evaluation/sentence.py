@@ -69,6 +69,11 @@ class SentenceScore:
     correct_tags: int = 0
 
     @property
+    def counts(self) -> tuple[int, int, int]:
+        """Matched, gold and test brackets."""
+        return self.matched, self.gold, self.test
+
+    @property
     def recall(self) -> float:
         """Percentage of gold brackets found; 0 where there are none, as EVALB prints it."""
         return percentage(self.matched, self.gold)

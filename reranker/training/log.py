@@ -7,7 +7,8 @@ import logging
 from pathlib import Path
 from typing import Any
 
-from reranker.files.figure import label_plainly
+from reranker.errors import InputError
+from reranker.files.figure import label_plainly, new_figure, save_figure
 from reranker.perplexity import perplexity
 
 _LOGGER = logging.getLogger(__name__)
@@ -54,10 +55,9 @@ class TrainingLog:
     def plot(self) -> None:
         """Training and dev perplexity over tokens, as ``curve.png``."""
         try:
-            from matplotlib.figure import Figure
-        except ImportError:
+            figure = new_figure(self.folder / "curve.png")
+        except InputError:  # matplotlib is missing
             return
-        figure = Figure(figsize=(7, 4.5), layout="constrained")
         axes = figure.subplots()
         curves = (
             ("training (with dropout)", "loss", lambda loss: perplexity(loss, 1)),
@@ -73,7 +73,7 @@ class TrainingLog:
         label_plainly(axes.yaxis)
         axes.grid(alpha=0.3, which="both")
         axes.legend()
-        figure.savefig(self.folder / "curve.png", dpi=120)
+        save_figure(figure, self.folder / "curve.png")
 
     def __enter__(self) -> TrainingLog:
         return self

@@ -6,9 +6,10 @@ so the loop in ``reranker.training.loop`` is the same for both.
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from typing import Any, Protocol
+from typing import Any
 
 import torch
 from torch import Tensor
@@ -19,10 +20,12 @@ from reranker.training.batches import Batches, StreamBatches, TreeBatches
 from reranker.training.config import TrainingConfig
 
 
-class Recipe(Protocol):
-    @property
-    def batches(self) -> Batches[Any]: ...
+class Recipe(ABC):
+    """A way to train ``model``."""
 
+    batches: Batches[Any]
+
+    @abstractmethod
     def step(self, batch: Batch, done: float) -> float:
         """Apply the gradients of the model's parameters; ``done`` is the share of the budget that
         is used up. Returns the learning rate."""
@@ -30,20 +33,26 @@ class Recipe(Protocol):
     def evaluated(self, perplexity: float, best: dict[str, Tensor], improved: bool) -> None:
         """Decide what follows an evaluation; ``best`` has the weights with the least perplexity so
         far, which are the evaluated ones if ``improved``."""
+        return
 
     @property
     def finished(self) -> bool:
         """Whether more training would not help, whatever the budget."""
+        return False
 
-    def evaluation_weights(self) -> Any:
+    @contextmanager
+    def evaluation_weights(self) -> Iterator[None]:
         """A context in which the model holds the weights to evaluate and keep."""
+        yield
 
+    @abstractmethod
     def state(self) -> dict[str, Any]: ...
 
+    @abstractmethod
     def load_state(self, state: dict[str, Any]) -> None: ...
 
 
-class FastRecipe:
+class FastRecipe(Recipe):
     """AdamW, linear warm-up, linear decay to zero at the end of the budget."""
 
     def __init__(
@@ -68,17 +77,6 @@ class FastRecipe:
         self.optimizer.step()
         return rate
 
-    def evaluated(self, perplexity: float, best: dict[str, Tensor], improved: bool) -> None:
-        pass
-
-    @property
-    def finished(self) -> bool:
-        return False
-
-    @contextmanager
-    def evaluation_weights(self) -> Iterator[None]:
-        yield
-
     def state(self) -> dict[str, Any]:
         return {"optimizer": self.optimizer.state_dict(), "steps": self.steps}
 
@@ -87,7 +85,7 @@ class FastRecipe:
         self.steps = state["steps"]
 
 
-class PaperRecipe:
+class PaperRecipe(Recipe):
     """SGD until evaluations stop improving (phase 0), then averaged SGD likewise (phase 1), then
     averaged SGD from the best weights, repeated until a phase brings no improvement: NT-ASGD
     (Merity et al. 2018, algorithm 1) and repeated fine-tuning (Takase et al. 2018, section 5.3)."""

@@ -137,7 +137,7 @@ def _scored_list(ranking: Sequence[dict[str, Any]], gold: GoldTree) -> _ScoredLi
         [[-nll for nll in entry.get("member_nll") or [entry["nll"]]] for entry in distinct],
         [entry["parser_score"] for entry in distinct],
         [entry["tokens"] for entry in distinct],
-        [gold.counts(entry["tree"]) for entry in distinct],
+        [gold.score(entry["tree"]).counts for entry in distinct],
     )
 
 

@@ -19,11 +19,10 @@ from reranker.nbest.faithful import Source, accept
 from reranker.nbest.notation import Notation
 from reranker.ranking import Criterion, Scored
 from reranker.service.errors import ServiceError
-from reranker.service.halving import OutOfMemory, score_in_parts
 from reranker.service.metrics import Metrics
 from reranker.service.queue import Work
 from reranker.service.settings import Settings
-from reranker.service.worker import ScoringThread
+from reranker.service.worker import OutOfMemory, ScoringThread, score_in_parts
 from tests.reranker.ensembles import CANDIDATES, untrained
 
 SOURCE = Source("test", Notation.BRACKETS, False)

@@ -500,7 +500,7 @@ def test_f1_of_counts() -> None:
 def test_gold_trees_and_their_tags() -> None:
     plain, tagged = (next(gold_trees([CAT], "gold", tags)) for tags in (False, True))
     for tree in (CAT, Tree.from_string(CAT)):
-        assert plain.counts(tree) == tagged.counts(tree)
+        assert plain.score(tree).counts == tagged.score(tree).counts
     mistagged = CAT.replace("NN", ".")
     assert plain.score(mistagged).status == "error"
     assert tagged.score(mistagged).status == "valid"
