@@ -17,7 +17,7 @@ from starlette.middleware.cors import CORSMiddleware
 
 from reranker import Reranker
 from reranker.errors import InputError
-from reranker.service import answers, information, openapi, ranking
+from reranker.service import answers, openapi, routes
 from reranker.service.bodies import invalid
 from reranker.service.errors import ServiceError, envelope, from_http
 from reranker.service.lifecycle import Service
@@ -62,16 +62,16 @@ def create_app(reranker: Reranker | None, settings: Settings) -> FastAPI:
 
 
 def _add_paths(app: FastAPI) -> None:
-    app.post("/rerank", **openapi.RERANK)(ranking.rerank)
-    app.post("/v1/rerank", include_in_schema=False)(ranking.rerank)
-    app.post("/score", **openapi.SCORE)(ranking.score)
-    app.post("/validate", **openapi.VALIDATE)(ranking.validate)
-    app.post("/models/reload", **openapi.RELOAD)(information.reload)
-    app.get("/models", **openapi.MODELS)(information.models)
-    app.get("/info", **openapi.INFO)(information.info)
-    app.get("/health/live", **openapi.HEALTH)(information.live)
-    app.get("/health/ready", **openapi.HEALTH)(information.ready)
-    app.get("/metrics", **openapi.METRICS)(information.metrics)
+    app.post("/rerank", **openapi.RERANK)(routes.rerank)
+    app.post("/v1/rerank", include_in_schema=False)(routes.rerank)
+    app.post("/score", **openapi.SCORE)(routes.score)
+    app.post("/validate", **openapi.VALIDATE)(routes.validate)
+    app.post("/models/reload", **openapi.RELOAD)(routes.reload)
+    app.get("/models", **openapi.MODELS)(routes.models)
+    app.get("/info", **openapi.INFO)(routes.info)
+    app.get("/health/live", **openapi.HEALTH)(routes.live)
+    app.get("/health/ready", **openapi.HEALTH)(routes.ready)
+    app.get("/metrics", **openapi.METRICS)(routes.metrics)
 
     @app.get("/", include_in_schema=False)
     async def page() -> Response:

@@ -52,11 +52,6 @@ def too_late(seconds: float) -> ServiceError:
     return ServiceError(504, "deadline", message)
 
 
-def internal() -> ServiceError:
-    """An error in the service itself; the log has the details under the request's id."""
-    return ServiceError(500, "internal", "internal error; see the service's log for details")
-
-
 def envelope(error: ServiceError, request_id: str) -> JSONResponse:
     """The error as an answer."""
     content = {

@@ -11,7 +11,7 @@ import structlog
 from starlette.datastructures import Headers, MutableHeaders
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from reranker.service.errors import ServiceError, envelope, internal
+from reranker.service.errors import ServiceError, envelope
 from reranker.service.lifecycle import Service
 from reranker.service.logs import described
 
@@ -64,7 +64,9 @@ class RequestLog:
             details.update(described(error, self._service.settings.log_text))
             _LOGGER.error("internal error", request_id=request_id, **details)
             if not status:
-                await envelope(internal(), request_id)(scope, receive, send_with_headers)
+                message = "internal error; see the service's log for details"
+                answer = envelope(ServiceError(500, "internal", message), request_id)
+                await answer(scope, receive, send_with_headers)
         finally:
             self._count(scope, status, time.monotonic() - started)
 

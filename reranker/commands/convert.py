@@ -42,7 +42,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--tokens-out",
         type=Path,
         metavar="FILE",
-        help="write words and tags here, for formats that hide them",
+        help="write words and tags here, for formats that leave them out",
     )
 
 

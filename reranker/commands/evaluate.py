@@ -8,7 +8,8 @@ from pathlib import Path
 
 from reranker.commands.arguments import whole_number
 from reranker.errors import InputError
-from reranker.evaluation.corpus import Parameters, evaluate, with_top_root
+from reranker.evaluation.corpus import Parameters, evaluate
+from reranker.evaluation.lines import with_top_root
 from reranker.evaluation.report import format_report, to_json
 from reranker.files.text import read_lines
 

@@ -6,7 +6,8 @@ from collections import deque
 
 from reranker.errors import InputError
 from reranker.evaluation.brackets import GoldTree, gold_trees
-from reranker.evaluation.corpus import SentenceScore, Summary
+from reranker.evaluation.corpus import Summary
+from reranker.evaluation.sentence import SentenceScore
 from reranker.files.table import aligned
 from reranker.files.text import read_lines
 from reranker.nbest import NBest

@@ -48,7 +48,7 @@ _SUBCOMMANDS: dict[str, tuple[_Command, str]] = {
     "completion": (completion, "print a script for tab completion in bash, zsh or fish"),
     "convert": (convert, "convert n-best files from one format to another"),
     "eval": (evaluate, "EVALB's figures for two treebank files"),
-    "serve": (serve, "the same over HTTP, with a web page"),
+    "serve": (serve, "rerank over HTTP, with a web page"),
     "show": (show, "draw trees: the best beside the parser's first, right or wrong"),
     "train": (train, "train a language model on a treebank"),
     "tune": (tune, "find the best --lm-weight and more, from ranked output and gold trees"),

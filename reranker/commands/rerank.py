@@ -125,8 +125,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--precision",
         choices=("exact", "fast"),
         default="exact",
-        help="float32, or bfloat16, which may choose otherwise where candidates are less than "
-        "half a nat apart (default: exact)",
+        help="float32, or bfloat16, which may choose another tree where candidates are "
+        "less than half a nat apart (default: exact)",
     )
 
 
@@ -239,7 +239,7 @@ def _skip(tally: _Tally, resumed: Iterable[Written]) -> None:
     are fewer lists."""
     for written in resumed:
         if next(tally, None) is None:
-            raise InputError("--nbest ends before what the interrupted run has written")
+            raise InputError("--nbest has fewer lists than the interrupted run has written")
         tally.add(written)
     if tally.counts:
         count = tally.counts["sentences"]

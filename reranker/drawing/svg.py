@@ -7,7 +7,7 @@ has no row of words, and needs svgwrite.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from html import escape
 
 from reranker.drawing.changes import LEGEND, MarkedTree, Place, places, printable
@@ -71,32 +71,20 @@ def _panel(title: str, marked: MarkedTree, left: float) -> tuple[list[str], floa
 
 
 def _columns(nodes: list[Place], marked: MarkedTree, left: float) -> tuple[list[float], float]:
-    """The middle of each node in pixels, parents centred over their children, and the right end."""
-    x = [0.0] * len(nodes)
-    for place, (node, _, parent) in enumerate(nodes):
-        if isinstance(node, str):
-            width = display_width(printable(node))
-            for label in _labels_above(nodes, parent, marked):
-                width = max(width, display_width(label))
-            column = _CHARACTER * width + _GAP
-            x[place] = left + column / 2
-            left += column
-    ends: dict[int, list[float]] = {}
+    """The middle of each node in pixels, and where the tree ends on the right. Each is as wide as
+    its text and as its children side by side, whichever is more."""
+    widths, of_children = [0.0] * len(nodes), [0.0] * (len(nodes) + 1)  # the last: of the root
     for place in reversed(range(len(nodes))):
-        if place in ends:
-            x[place] = (min(ends[place]) + max(ends[place])) / 2
-        ends.setdefault(nodes[place].parent, []).append(x[place])
-    return x, left
-
-
-def _labels_above(nodes: list[Place], parent: int, marked: MarkedTree) -> Iterator[str]:
-    """The labels that are centred over one word alone."""
-    while parent >= 0:
-        node, _, above = nodes[parent]
-        if isinstance(node, str) or len(node.children) > 1:
-            return
-        yield marked.label(node)
-        parent = above
+        node, _, parent = nodes[place]
+        text = printable(node) if isinstance(node, str) else marked.label(node)
+        widths[place] = max(_CHARACTER * display_width(text) + _GAP, of_children[place])
+        of_children[parent] += widths[place]
+    middles, free = [], [left] * (len(nodes) + 1)  # where the next child of each node starts
+    for place, (_, _, parent) in enumerate(nodes):
+        middles.append(free[parent] + widths[place] / 2)
+        free[place] = free[parent] + (widths[place] - of_children[place]) / 2
+        free[parent] += widths[place]
+    return middles, left + widths[0]
 
 
 def _row(node: Place, bottom: int) -> int:

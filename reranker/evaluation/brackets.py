@@ -7,7 +7,9 @@ from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING, Any
 
 from reranker.errors import InputError, TreeError
-from reranker.evaluation.corpus import Gold, Parameters, SentenceScore, f1, with_top_root
+from reranker.evaluation.lines import with_top_root
+from reranker.evaluation.parameters import Parameters
+from reranker.evaluation.sentence import Gold, f1
 from reranker.trees.tree import Tree
 
 if TYPE_CHECKING:
@@ -15,27 +17,16 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 
-class GoldTree:
-    """A gold tree that any number of trees can be compared with; every root is called TOP."""
+class GoldTree(Gold):
+    """The same, with every root called TOP."""
 
     def __init__(self, line: str, parameters: Parameters, gold_tags: bool) -> None:
         """With ``gold_tags`` a tree with as many words gets the gold part-of-speech tags first.
         Raises TreeError if the line then is not a tree."""
-        self._gold = Gold(with_top_root(line), parameters)
+        super().__init__(with_top_root(line), parameters)
         self._tags = Tree.from_string(line).tags() if gold_tags else None
 
-    def score(self, tree: str | Tree) -> SentenceScore:
-        """EVALB's figures of a tree; all 0 if EVALB leaves it out (``skip`` or ``error``)."""
-        return self._gold.score(self._prepared(tree))
-
-    def oracle(self, trees: Iterable[str | Tree]) -> int:
-        """The index of the tree with the best F1, the first of equals; 0 if none is valid.
-
-        Raises InputError when there are no trees to choose from.
-        """
-        return self._gold.oracle(map(self._prepared, trees))
-
-    def _prepared(self, tree: str | Tree) -> str:
+    def _text(self, tree: str | Tree) -> str:
         # Of a text that is not a tree, or has other words, EVALB says what is wrong.
         with contextlib.suppress(TreeError):
             if self._tags is not None:

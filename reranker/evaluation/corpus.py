@@ -1,6 +1,6 @@
 """EVALB's figures for two files of trees: rows, and summaries of all and of the short sentences.
 
-All that callers need of EVALB can be imported from here; docs/evalb.md explains the figures.
+docs/evalb.md explains the figures.
 """
 
 from __future__ import annotations
@@ -10,22 +10,10 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from reranker.errors import InputError
-from reranker.evaluation.lines import with_top_root
 from reranker.evaluation.parameters import Parameters
 from reranker.evaluation.sentence import Gold, SentenceScore, f1, percentage, score_pair
 
-__all__ = [
-    "CorpusScore",
-    "Gold",
-    "Parameters",
-    "SentenceScore",
-    "Summary",
-    "evaluate",
-    "f1",
-    "score_pair",
-    "with_top_root",
-]
-
+__all__ = ["CorpusScore", "Gold", "Parameters", "Summary", "evaluate"]
 
 _COUNTS = ("matched", "gold", "test", "crossing", "words", "correct_tags")
 

@@ -5,7 +5,8 @@ from __future__ import annotations
 import json
 from dataclasses import asdict
 
-from reranker.evaluation.corpus import CorpusScore, SentenceScore, Summary
+from reranker.evaluation.corpus import CorpusScore, Summary
+from reranker.evaluation.sentence import SentenceScore
 
 _HEADER = """\
   Sent.                        Matched  Bracket   Cross        Correct Tag

@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeVar
 from reranker.errors import InputError
 from reranker.evaluation.lines import EvalbLine, read_line, repair_quotes
 from reranker.evaluation.parameters import Parameters
+from reranker.trees.tree import Tree
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -90,16 +91,16 @@ class SentenceScore:
 
 
 class Gold:
-    """A gold tree, read once, that any number of test trees can be compared with."""
+    """A gold tree, read once, that any number of trees, or lines, can be compared with."""
 
     def __init__(self, line: str, parameters: Parameters) -> None:
         self._parameters = parameters
         self._line = read_line(line, parameters)
         self._prepared = _prepare(self._line, parameters)
 
-    def score(self, test_line: str) -> SentenceScore:
+    def score(self, tree: str | Tree) -> SentenceScore:
         """Every figure of EVALB's row for this pair of trees."""
-        pair = self._pair(test_line)
+        pair = self._pair(tree)
         if isinstance(pair, SentenceScore):
             return pair
         result = _scorer().score_trees(*pair)
@@ -114,27 +115,30 @@ class Gold:
             correct_tags=result.correct_tags,
         )
 
-    def f1(self, test_line: str) -> float | None:
+    def f1(self, tree: str | Tree) -> float | None:
         """The F1 that ``score`` gives, without the other figures; None if not ``valid``."""
-        pair = self._pair(test_line)
+        pair = self._pair(tree)
         if isinstance(pair, SentenceScore):
             return None
-        gold, test = (tree.non_terminal_labels for tree in pair)
+        gold, test = (prepared.non_terminal_labels for prepared in pair)
         return _sentence_f1(len(set(gold) & set(test)) - 1, len(gold) - 1, len(test) - 1)
 
-    def oracle(self, test_lines: Iterable[str]) -> int:
+    def oracle(self, trees: Iterable[str | Tree]) -> int:
         """The index of the tree with the best F1, the first of equals; 0 if none is valid.
 
         Raises InputError when there are no trees to choose from.
         """
-        scores = [-1.0 if score is None else score for score in map(self.f1, test_lines)]
+        scores = [-1.0 if score is None else score for score in map(self.f1, trees)]
         if not scores:
             raise InputError("the oracle needs at least one tree")
         return scores.index(max(scores))
 
-    def _pair(self, test_line: str) -> tuple[_Prepared, _Prepared] | SentenceScore:
+    def _text(self, tree: str | Tree) -> str:
+        return tree if isinstance(tree, str) else tree.to_string()
+
+    def _pair(self, tree: str | Tree) -> tuple[_Prepared, _Prepared] | SentenceScore:
         """Both trees prepared, or the score that says why they cannot be compared."""
-        gold, test = self._line, read_line(test_line, self._parameters)
+        gold, test = self._line, read_line(self._text(tree), self._parameters)
         prepared = self._prepared
         if not test.words:
             return self._unscored("skip", "no words left in the test tree", test.problem)

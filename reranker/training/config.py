@@ -6,7 +6,7 @@ import math
 import tomllib
 from dataclasses import MISSING, asdict, dataclass, field, fields
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, Literal, get_args, get_origin, get_type_hints
 
 from reranker.errors import ConfigError
 from reranker.models import ARCHITECTURES, AwdLstmDoc, Config, LanguageModel
@@ -81,14 +81,9 @@ class TrainingConfig:
         for each in fields(self):
             if each.default is not MISSING:
                 _check_kind(each.name, getattr(self, each.name), each.default)
-        choices = (
-            ("recipe", ("fast", "paper")),
-            ("direction", ("forward", "backward")),
-            ("precision", ("bfloat16", "float32")),
-            ("stored_precision", ("float16", "float32")),
-        )
-        for name, allowed in choices:
-            if getattr(self, name) not in allowed:
+        for name, kind in get_type_hints(type(self)).items():
+            allowed = get_args(kind) if get_origin(kind) is Literal else ()
+            if allowed and getattr(self, name) not in allowed:
                 raise ValueError(f"{name} is {getattr(self, name)!r}, not {' or '.join(allowed)}")
         if self.recipe == "fast" and not (self.budget_minutes or self.epochs):
             raise ValueError(

@@ -1,13 +1,5 @@
 """The training loop: from treebanks to a checkpoint.
 
-    rerank train --config models/configs/small.toml --train train.mrg.gz --dev dev.mrg.gz \\
-        --out ckpt/name.pt
-
-On a GPU, with the settings of the paper:
-
-    rerank train --config models/configs/ptb.toml --train wsj_02_21.mrg --dev wsj_22.mrg \\
-        --out ckpt/ptb.pt --device cuda
-
 A run may be killed at any moment: its whole state (weights, optimiser, place in the data, random
 numbers) is saved every ``STATE_INTERVAL`` seconds, and the same command resumes it.
 """

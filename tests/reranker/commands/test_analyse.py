@@ -25,6 +25,8 @@ from tests.reranker.known_models import (
 )
 from tests.reranker.small_files import write
 
+Capture = pytest.CaptureFixture[str]
+
 OF_MODELS = {  # kind -> a model it has something to say about, and more flags
     "variation": ("mixture.pt", []),
     "layers": ("mixture.pt", ["--sample", "1"]),
@@ -68,11 +70,11 @@ def _of(folder: Path, kind: str, *models: str) -> list[str]:
     return ["analyse", kind, "--models", *files, "--trees", str(folder / "dev.mrg")]
 
 
-def _lines(capsys: pytest.CaptureFixture[str]) -> Lines:
+def _lines(capsys: Capture) -> Lines:
     return [line.split() for line in capsys.readouterr().out.splitlines()]
 
 
-def test_tables_of_mixtures(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_tables_of_mixtures(folder: Path, capsys: Capture) -> None:
     assert main(_of(folder, "variation", "mixture.pt")) == 0
     # std (0.5, 0.3, 0.2) = 0.15275, divided by 1/3
     assert _lines(capsys)[1] == ["mixture.pt", "3", "0.458", "0.200", "0.500"]
@@ -84,7 +86,7 @@ def test_tables_of_mixtures(folder: Path, capsys: pytest.CaptureFixture[str]) ->
     ]
 
 
-def test_table_of_ranks(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_table_of_ranks(folder: Path, capsys: Capture) -> None:
     assert main(_of(folder, "rank", "softmax.pt", "mixture.pt")) == 0
     head, *rows = _lines(capsys)
     assert " ".join(head) == "model contexts symbols at most rank over 1e-3 tolerance"
@@ -95,7 +97,7 @@ def test_table_of_ranks(folder: Path, capsys: pytest.CaptureFixture[str]) -> Non
     ]
 
 
-def test_tables_of_perplexities(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_tables_of_perplexities(folder: Path, capsys: Capture) -> None:
     assert main(_of(folder, "classes", "softmax.pt", "memory.pt")) == 0
     # 11 tokens: three of 1/16, six of 1/8 and two of 1/4: 2^(34/11) = 8.52
     assert _lines(capsys) == [
@@ -122,7 +124,7 @@ def test_tables_of_perplexities(folder: Path, capsys: pytest.CaptureFixture[str]
     assert _lines(capsys)[1] == ["run", "1", "9.500", "0.50", "1,000", "1.5", "9.500"]
 
 
-def test_tables_of_attention(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_tables_of_attention(folder: Path, capsys: Capture) -> None:
     assert main(_of(folder, "attention", "memory.pt", "even.pt")) == 0
     # memory.pt sees the last three tokens, even.pt the outputs after the two before the last.
     assert _lines(capsys) == [
@@ -146,7 +148,7 @@ def test_tables_of_attention(folder: Path, capsys: pytest.CaptureFixture[str]) -
     ]
 
 
-def test_an_example(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_an_example(folder: Path, capsys: Capture) -> None:
     command = _of(folder, "attention-example", "memory.pt", "softmax.pt", "even.pt")
     assert main([*command, "--tree", "2", "--token", "4"]) == 0
     lines = _lines(capsys)
@@ -165,9 +167,7 @@ def test_an_example(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
 
 
 @pytest.mark.parametrize("kind", [*OF_MODELS, "curves"])
-def test_pictures_and_json(
-    kind: str, folder: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_pictures_and_json(kind: str, folder: Path, tmp_path: Path, capsys: Capture) -> None:
     if kind == "curves":
         command = ["analyse", kind, str(folder / "run"), "--by", "minutes"]
     else:
@@ -183,7 +183,7 @@ def test_pictures_and_json(
 
 
 def test_an_infinite_perplexity_is_null_in_json(
-    folder: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    folder: Path, tmp_path: Path, capsys: Capture
 ) -> None:
     """A model that will not have what comes: log P is minus infinity in float32 for two thousand
     nats a token."""
@@ -203,7 +203,7 @@ def _no_number(text: str) -> Any:
     raise AssertionError(text)
 
 
-def test_everything_unrounded_as_json(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_everything_unrounded_as_json(folder: Path, capsys: Capture) -> None:
     assert main([*_of(folder, "layers", "mixture.pt"), "--json"]) == 0
     (found,) = json.loads(capsys.readouterr().out)
     assert found["tokens"] == {"words": 5, "opening": 2, "closing": 2, "end": 2}
@@ -216,9 +216,7 @@ def test_everything_unrounded_as_json(folder: Path, capsys: pytest.CaptureFixtur
     assert weights == pytest.approx([0.1, 0.2, 0.7], abs=1e-6)
 
 
-def test_a_backward_model(
-    folder: Path, capsys: pytest.CaptureFixture[str], caplog: pytest.LogCaptureFixture
-) -> None:
+def test_a_backward_model(folder: Path, capsys: Capture, caplog: pytest.LogCaptureFixture) -> None:
     assert main(_of(folder, "classes", "backward.pt", "softmax.pt")) == 0
     assert not caplog.messages, "it predicts the same symbols"
     rows = _lines(capsys)
@@ -239,7 +237,7 @@ def test_a_backward_model(
 
 
 def test_perplexities_that_do_not_compare(
-    folder: Path, capsys: pytest.CaptureFixture[str], caplog: pytest.LogCaptureFixture
+    folder: Path, capsys: Capture, caplog: pytest.LogCaptureFixture
 ) -> None:
     assert main(_of(folder, "classes", "softmax.pt", "memory.pt")) == 0
     assert not caplog.messages
@@ -264,19 +262,14 @@ def test_perplexities_that_do_not_compare(
     ],
 )
 def test_mistakes(
-    kind: str,
-    model: str,
-    flags: list[str],
-    message: str,
-    folder: Path,
-    capsys: pytest.CaptureFixture[str],
+    kind: str, model: str, flags: list[str], message: str, folder: Path, capsys: Capture
 ) -> None:
     assert main([*_of(folder, kind, model), *flags]) == 2
     printed = capsys.readouterr()
     assert message in printed.err and not printed.out
 
 
-def test_mistakes_with_files(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_mistakes_with_files(folder: Path, capsys: Capture) -> None:
     trees = folder / "dev.mrg"
     before = trees.read_bytes()
     assert main([*_of(folder, "rank", "softmax.pt"), "--plot", str(trees)]) == 2
@@ -289,9 +282,7 @@ def test_mistakes_with_files(folder: Path, capsys: pytest.CaptureFixture[str]) -
 
 
 @pytest.mark.parametrize("flags", [["--sample", "0"], ["--sample", "two"], []])
-def test_flags_that_are_none(
-    flags: list[str], folder: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_flags_that_are_none(flags: list[str], folder: Path, capsys: Capture) -> None:
     command = [*_of(folder, "variation", "mixture.pt"), *flags] if flags else ["analyse"]
     with pytest.raises(SystemExit) as stop:
         main(command)

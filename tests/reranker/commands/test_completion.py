@@ -13,6 +13,8 @@ import pytest
 
 from reranker.commands.main import main
 
+Capture = pytest.CaptureFixture[str]
+
 BASH = """
 source {script}
 COMP_WORDS=({words}); COMP_CWORD=$((${{#COMP_WORDS[@]}} - 1))
@@ -27,7 +29,7 @@ compdef _rerank rerank; rerank() {{ print -r -- "com""pleted: $*" }}
 """
 
 
-def script(shell: str, path: Path, capsys: pytest.CaptureFixture[str]) -> Path:
+def script(shell: str, path: Path, capsys: Capture) -> Path:
     if shutil.which(shell) is None:
         pytest.skip(f"{shell} is not installed")
     assert main(["completion", shell]) == 0
@@ -50,18 +52,14 @@ CASES = [
 
 
 @pytest.mark.parametrize(("words", "expected"), CASES)
-def test_bash(
-    words: str, expected: set[str], tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_bash(words: str, expected: set[str], tmp_path: Path, capsys: Capture) -> None:
     path = script("bash", tmp_path / "rerank", capsys)
     found = answer("bash", "-c", BASH.format(script=path, words=words)).split()
     assert set(found) == expected
 
 
 @pytest.mark.parametrize(("words", "expected"), CASES)
-def test_fish(
-    words: str, expected: set[str], tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_fish(words: str, expected: set[str], tmp_path: Path, capsys: Capture) -> None:
     path = script("fish", tmp_path / "rerank.fish", capsys)
     lines = answer("fish", "-c", f"source {path}; complete -C '{words}'").splitlines()
     assert {line.split("\t")[0] for line in lines} == expected
@@ -76,7 +74,7 @@ def test_fish(
         ("rerank --output ran", "--output ranked"),
     ],
 )
-def test_zsh(words: str, expected: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_zsh(words: str, expected: str, tmp_path: Path, capsys: Capture) -> None:
     path = script("zsh", tmp_path / "_rerank", capsys)
     ours, theirs = pty.openpty()
     shell = subprocess.Popen(
@@ -96,9 +94,7 @@ def test_zsh(words: str, expected: str, tmp_path: Path, capsys: pytest.CaptureFi
         os.close(ours)
 
 
-def test_files_are_completed_where_files_are_taken(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_files_are_completed_where_files_are_taken(tmp_path: Path, capsys: Capture) -> None:
     path = script("fish", tmp_path / "rerank.fish", capsys)
     (tmp_path / "parses.txt").touch()
     for words in ("rerank --nbest", "rerank show", "rerank tune", "rerank train --config"):

@@ -10,10 +10,12 @@ from reranker.commands.main import main
 from tests.reranker.ensembles import CANDIDATES
 from tests.reranker.small_files import bllip, write
 
+Capture = pytest.CaptureFixture[str]
+
 FLAT = "(S1 (NP (DT The) (NN end)))"
 
 
-def test_there_and_back(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_there_and_back(tmp_path: Path, capsys: Capture) -> None:
     file = write(tmp_path / "n.txt", bllip(CANDIDATES, (FLAT,)))
     jsonl, back = str(tmp_path / "n.jsonl"), str(tmp_path / "back.txt")
     assert main(["convert", file, "--to", "jsonl", "--out", jsonl]) == 0
@@ -34,9 +36,7 @@ def test_hidden_words_travel_beside(tmp_path: Path) -> None:
     assert Path(back).read_text().splitlines() == firsts
 
 
-def test_rejected_candidates_are_reported_and_left_out(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_rejected_candidates_are_reported_and_left_out(tmp_path: Path, capsys: Capture) -> None:
     file = write(tmp_path / "n.txt", bllip((FLAT, FLAT[:-1]), (FLAT,)))
     assert main(["convert", file, "--to", "choe-charniak"]) == 1
     printed = capsys.readouterr()
@@ -49,14 +49,14 @@ def test_rejected_candidates_are_reported_and_left_out(
     ]
 
 
-def test_repair_on_request(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_repair_on_request(tmp_path: Path, capsys: Capture) -> None:
     file = write(tmp_path / "n.txt", bllip((FLAT, FLAT[:-1])))
     assert main(["convert", file, "--to", "rnng", "--repair"]) == 0
     lines = capsys.readouterr().out.splitlines()
     assert [line.split(" ||| ")[2] for line in lines] == ["(NP The end)"] * 2
 
 
-def test_usage(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_usage(tmp_path: Path, capsys: Capture) -> None:
     file = write(tmp_path / "n.txt", bllip((FLAT,)))
     assert main(["convert", file, "--to", "opennmt"]) == 2
     assert "--to-beam" in capsys.readouterr().err

@@ -9,6 +9,8 @@ import pytest
 from reranker.commands.main import main
 from tests.reranker.small_files import bllip, write
 
+Capture = pytest.CaptureFixture[str]
+
 FLAT = "(S1 (NP (DT The) (NN end)))"
 
 
@@ -30,15 +32,13 @@ FLAT = "(S1 (NP (DT The) (NN end)))"
         ),
     ],
 )
-def test_words_that_are_no_command(
-    word: str, answer: str, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_words_that_are_no_command(word: str, answer: str, capsys: Capture) -> None:
     assert main([word, "--gold", "x"]) == 2
     assert capsys.readouterr().err == f"rerank: {answer}\n"
 
 
 def test_an_existing_file_is_not_a_misspelt_command(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: Capture
 ) -> None:
     monkeypatch.chdir(tmp_path)
     write(tmp_path / "tun", "")
@@ -46,9 +46,7 @@ def test_an_existing_file_is_not_a_misspelt_command(
     assert "rerank --nbest tun --models" in capsys.readouterr().err
 
 
-def test_globs_of_nbest_files(
-    tmp_path: Path, models: list[str], capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_globs_of_nbest_files(tmp_path: Path, models: list[str], capsys: Capture) -> None:
     for name in ("a1.txt", "a2.txt", "[b].txt"):
         write(tmp_path / name, bllip((FLAT,)))
     pattern = str(tmp_path / "a*.txt")
@@ -65,7 +63,7 @@ def test_globs_of_nbest_files(
 
 @pytest.mark.parametrize("command", [["convert", "--to", "trees"], ["--models", "x.pt", "--nbest"]])
 def test_a_missing_folder_is_named(
-    command: list[str], tmp_path: Path, models: list[str], capsys: pytest.CaptureFixture[str]
+    command: list[str], tmp_path: Path, models: list[str], capsys: Capture
 ) -> None:
     file = write(tmp_path / "n.txt", bllip((FLAT,)))
     command = [models[0] if word == "x.pt" else word for word in command]

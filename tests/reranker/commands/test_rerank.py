@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import gzip
+import itertools
 import json
 import os
 import pickle
 import random
 import re
+import signal
 import subprocess
 import sys
 import time
@@ -18,22 +20,25 @@ import jsonschema
 import pytest
 import torch
 
+from reranker.commands import nbest_files
 from reranker.commands.main import _SUBCOMMANDS, main
+from reranker.nbest import NBest
 from reranker.pipeline import Reranker
+from reranker.ranking import Ranking
 from reranker.scoring import pools
 from reranker.trees.linearize import linearize
 from reranker.trees.tree import Tree
 from tests.reranker.ensembles import CANDIDATES
 from tests.reranker.small_files import bllip, write
 
+Capture = pytest.CaptureFixture[str]
+
 SCHEMA = json.loads((Path(__file__).parents[3] / "docs" / "ranked.schema.json").read_text())
 GOLD = CANDIDATES[1].replace("(S1 ", "(TOP ")
 FLAT = "(S1 (NP (DT The) (NN end)))"
 
 
-def test_best_trees_in_input_order(
-    tmp_path: Path, models: list[str], capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_best_trees_in_input_order(tmp_path: Path, models: list[str], capsys: Capture) -> None:
     file = write(tmp_path / "n.txt", bllip(CANDIDATES, (FLAT,), CANDIDATES[1:4]))
     assert main(["--nbest", file, "--models", *models]) == 0
     printed = capsys.readouterr()
@@ -66,7 +71,7 @@ def test_ranked_output(tmp_path: Path, models: list[str]) -> None:
     assert row["best_index"] == row["ranking"][0]["index"]
 
 
-def test_gold_table(tmp_path: Path, models: list[str], capsys: pytest.CaptureFixture[str]) -> None:
+def test_gold_table(tmp_path: Path, models: list[str], capsys: Capture) -> None:
     # Tagged otherwise than the gold tree: only --gold-tags makes punctuation comparable.
     trees = tuple(tree.replace("(. .)", "(: .)") for tree in CANDIDATES)
     file = write(tmp_path / "n.txt", bllip(trees))
@@ -86,7 +91,7 @@ def test_gold_table(tmp_path: Path, models: list[str], capsys: pytest.CaptureFix
     [("", "has no n-best lists"), ("Dear Sir,\nthe cat sat\non the mat\n", "n.txt")],
 )
 def test_files_that_are_no_nbest_lists(
-    content: str, reason: str, tmp_path: Path, models: list[str], capsys: pytest.CaptureFixture[str]
+    content: str, reason: str, tmp_path: Path, models: list[str], capsys: Capture
 ) -> None:
     file = write(tmp_path / "n.txt", content)
     out = tmp_path / "best.txt"
@@ -106,7 +111,7 @@ def test_files_that_are_no_nbest_lists(
     ],
 )
 def test_a_broken_candidate_is_reported_and_the_rest_ranked(
-    broken: str, code: str, tmp_path: Path, models: list[str], capsys: pytest.CaptureFixture[str]
+    broken: str, code: str, tmp_path: Path, models: list[str], capsys: Capture
 ) -> None:
     file = write(tmp_path / "n.txt", bllip((CANDIDATES[0], broken, CANDIDATES[2]), (FLAT,)))
     assert main(["--nbest", file, "--models", *models, "--output", "ranked"]) == 1
@@ -145,9 +150,7 @@ class Bomb:
         return (open, (str(Path(sys.prefix) / "bomb-went-off"), "w"))
 
 
-def test_checkpoints_that_are_none(
-    tmp_path: Path, models: list[str], capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_checkpoints_that_are_none(tmp_path: Path, models: list[str], capsys: Capture) -> None:
     file = write(tmp_path / "n.txt", bllip((FLAT,)))
     bad = {
         "text.pt": b"not a checkpoint",
@@ -179,7 +182,7 @@ def test_usage_errors(tmp_path: Path, models: list[str]) -> None:
 
 
 @pytest.mark.parametrize("command", [[], *([name] for name in _SUBCOMMANDS)], ids=" ".join)
-def test_help_has_examples(command: list[str], capsys: pytest.CaptureFixture[str]) -> None:
+def test_help_has_examples(command: list[str], capsys: Capture) -> None:
     with pytest.raises(SystemExit) as stopped:
         main([*command, "--help"])
     assert stopped.value.code == 0
@@ -224,9 +227,7 @@ def test_hidden_words_and_tags_are_put_back(tmp_path: Path, models: list[str]) -
     assert restored[1]["ranking"][0]["tree"] == "(NP (XX The) (XX end))"
 
 
-def test_pooled_files(
-    tmp_path: Path, models: list[str], capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_pooled_files(tmp_path: Path, models: list[str], capsys: Capture) -> None:
     files = [
         write(tmp_path / "n.txt", bllip(CANDIDATES[:2], (FLAT,))),
         write(tmp_path / "trees", CANDIDATES[3] + "\n" + FLAT.replace("end", "cow") + "\n"),
@@ -265,10 +266,7 @@ def test_an_answer_for_every_sentence(tmp_path: Path, models: list[str]) -> None
 
 
 def test_an_interrupted_run_is_resumed(
-    tmp_path: Path,
-    models: list[str],
-    capsys: pytest.CaptureFixture[str],
-    monkeypatch: pytest.MonkeyPatch,
+    tmp_path: Path, models: list[str], capsys: Capture, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(pools, "BATCH_TOKENS", 1)  # one list at a time
     lists = bllip(*(CANDIDATES[number % 4 :] for number in range(9)))
@@ -290,6 +288,43 @@ def test_an_interrupted_run_is_resumed(
     assert printed.out == expected
     assert "resuming after sentence 4" in printed.err
     assert main(resume) == 0  # nothing to resume: a run as any other
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_a_signal_leaves_a_run_that_says_how_to_continue(
+    number: signal.Signals,
+    tmp_path: Path,
+    models: list[str],
+    capsys: Capture,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(pools, "BATCH_TOKENS", 1)  # one list at a time
+    file = write(tmp_path / "n.txt", bllip(*(CANDIDATES[start % 4 :] for start in range(9))))
+    out = tmp_path / "out"
+    to_file = ["--nbest", file, "--models", *models, "--out", str(out)]
+    print_rejected, calls = nbest_files.print_rejected, itertools.count(1)
+
+    def interrupted(candidates: NBest | Ranking) -> None:
+        print_rejected(candidates)
+        if next(calls) == 4:
+            signal.raise_signal(number)
+
+    with monkeypatch.context() as patched:
+        patched.setattr(nbest_files, "print_rejected", interrupted)
+        assert main(to_file) == 130
+    assert capsys.readouterr().err.splitlines()[-1] == (
+        "rerank: interrupted; 3 sentences are kept: run the same command with --resume to continue"
+    )
+    assert main([*to_file, "--resume"]) == 0
+    resumed = capsys.readouterr()
+    assert "resuming after sentence 3" in resumed.err
+    calls = itertools.count(4)
+    with monkeypatch.context() as patched:
+        patched.setattr(nbest_files, "print_rejected", interrupted)
+        assert main(to_file[:-2]) == 130  # nothing is kept of standard output
+    assert capsys.readouterr().err.splitlines()[-1] == "rerank: interrupted"
+    assert main(to_file[:-2]) == 0
+    assert capsys.readouterr().out == out.read_text()
 
 
 @pytest.mark.parametrize("arguments", [[], ["--output", "ranked"]])
@@ -367,7 +402,7 @@ def test_a_perplexity_beyond_the_number_range(tmp_path: Path, models: list[str])
 
 
 def test_candidates_without_a_score_are_reported_when_one_is_asked_for(
-    tmp_path: Path, models: list[str], capsys: pytest.CaptureFixture[str]
+    tmp_path: Path, models: list[str], capsys: Capture
 ) -> None:
     file = write(tmp_path / "trees.txt", FLAT + "\n")
     (row,) = ranked(["--nbest", file, "--models", *models, "--lm-weight", "0.5"], tmp_path / "o", 1)
@@ -411,7 +446,7 @@ def test_input_shorter_than_what_was_written_is_refused(tmp_path: Path, models: 
     assert done.returncode == 2  # one gold tree is missing
     done = subprocess.run([*command, "--resume"], input=one, capture_output=True)
     assert done.returncode == 2
-    assert b"--nbest ends before what the interrupted run has written" in done.stderr
+    assert b"--nbest has fewer lists than the interrupted run has written" in done.stderr
     done = subprocess.run([*command, "--resume"], input=five, capture_output=True)
     assert done.returncode == 0
     assert len(Path(out).read_text().splitlines()) == 5

@@ -14,6 +14,8 @@ import pytest
 from reranker.commands.main import main
 from tests.reranker.small_files import bllip, write
 
+Capture = pytest.CaptureFixture[str]
+
 # The parser's first attaches "on Monday" to the man, the best one to the verb.
 FIRST = (
     "(S1 (S (NP (PRP She)) (VP (VBD met)"
@@ -51,14 +53,12 @@ def gold(tmp_path: Path) -> str:
     return write(tmp_path / "gold.mrg", f"{GOLD}\n{FLAT}\n{GOLD}\n")
 
 
-def shown(capsys: pytest.CaptureFixture[str], *arguments: str, code: int = 0) -> str:
+def shown(capsys: Capture, *arguments: str, code: int = 0) -> str:
     assert main(["show", *arguments]) == code
     return capsys.readouterr().out
 
 
-def test_the_best_beside_the_parsers_first(
-    ranked: str, gold: str, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_the_best_beside_the_parsers_first(ranked: str, gold: str, capsys: Capture) -> None:
     # 6 of the first tree's 7 brackets are right and all 6 of gold's: F1 = 2 * 6 / (7 + 6).
     arguments = (ranked, "--gold", gold, "--sentence", "a", "--width", "100")
     assert shown(capsys, *arguments) == (
@@ -88,9 +88,7 @@ She met the     man       on     Monday  .
     )
 
 
-def test_outlines_where_drawings_are_too_wide(
-    ranked: str, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_outlines_where_drawings_are_too_wide(ranked: str, capsys: Capture) -> None:
     assert shown(capsys, ranked, "--sentence", "a", "--width", "40").split("\n\n")[1] == (
         """\
 parser's first
@@ -109,7 +107,7 @@ S1
 
 
 def test_brief_says_which_changes_are_better_and_what_they_are_worth(
-    ranked: str, gold: str, capsys: pytest.CaptureFixture[str]
+    ranked: str, gold: str, capsys: Capture
 ) -> None:
     # All together 13 gold brackets, and on either side 13 of 14 right: F1 = 2 * 13 / (13 + 14). No
     # swap of answers gives a difference smaller than none.
@@ -125,7 +123,7 @@ def test_brief_says_which_changes_are_better_and_what_they_are_worth(
     ]
 
 
-def test_which_sentences_are_shown(ranked: str, capsys: pytest.CaptureFixture[str]) -> None:
+def test_which_sentences_are_shown(ranked: str, capsys: Capture) -> None:
     def ids(*flags: str) -> list[str]:
         lines = shown(capsys, ranked, "--brief", *flags).splitlines()
         return [line[0] for line in lines if line[1:2] == ":"]
@@ -136,9 +134,7 @@ def test_which_sentences_are_shown(ranked: str, capsys: pytest.CaptureFixture[st
     assert ids("--sentence", "3", "a") == ["a", "c"]  # no id is 3: the third
 
 
-def test_lists_and_trees_show_their_first_tree(
-    tmp_path: Path, gold: str, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_lists_and_trees_show_their_first_tree(tmp_path: Path, gold: str, capsys: Capture) -> None:
     lists = write(tmp_path / "n.txt", bllip((FIRST, BEST), (FLAT,), (BEST,)))
     for file in (lists, write(tmp_path / "trees", f"{FIRST}\n{FLAT}\n{BEST}\n")):
         text = shown(capsys, file, "--gold", gold, "--brief")
@@ -146,7 +142,7 @@ def test_lists_and_trees_show_their_first_tree(
         assert text.splitlines()[-1] == "3 sentences, F1 96.30"
 
 
-def test_marks_agree_with_evalb_on_the_examples(capsys: pytest.CaptureFixture[str]) -> None:
+def test_marks_agree_with_evalb_on_the_examples(capsys: Capture) -> None:
     """Every parse's right and wrong brackets are those that EVALB's F1 is made of."""
     examples = Path(__file__).parents[3] / "examples"
     gold = str(examples / "gold.mrg")
@@ -158,7 +154,7 @@ def test_marks_agree_with_evalb_on_the_examples(capsys: pytest.CaptureFixture[st
     assert f"{100 * right / (right + wrong):.2f}" == "89.96"
 
 
-def test_svg_parses_and_escapes(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_svg_parses_and_escapes(tmp_path: Path, capsys: Capture) -> None:
     tree = "(S1 (NP (DT <b>) (NN a&b\x1b[31m) (POS '\")))"
     file = write(tmp_path / "r", sentence("../x y", 1, tree.replace("NP", "VP"), tree))
     folder = tmp_path / "drawings"
@@ -174,7 +170,7 @@ def test_svg_parses_and_escapes(tmp_path: Path, capsys: pytest.CaptureFixture[st
 
 
 def test_colours_are_for_terminals_that_want_them(
-    ranked: str, gold: str, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+    ranked: str, gold: str, capsys: Capture, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(sys.stdout, "isatty", lambda: True)
     text = shown(capsys, ranked, "--gold", gold, "--sentence", "a")
@@ -184,16 +180,14 @@ def test_colours_are_for_terminals_that_want_them(
     assert "\x1b" not in shown(capsys, ranked, "--gold", gold, "--sentence", "a")
 
 
-def test_wide_characters_keep_columns(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_wide_characters_keep_columns(tmp_path: Path, capsys: Capture) -> None:
     file = write(tmp_path / "trees", "(TOP (IP (NP (NN 東京)) (VP (VV 着く))))\n")
     assert shown(capsys, file).split("\n\n")[1] == (
         "first tree\nTOP\n└─ IP\n   ├─ NP 東京/NN\n   └─ VP 着く/VV"
     )
 
 
-def test_trees_too_deep_to_draw_become_outlines(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_trees_too_deep_to_draw_become_outlines(tmp_path: Path, capsys: Capture) -> None:
     tree = "(TOP " + "(NP " * 1_900 + "(NN end)" + ")" * 1_901
     text = shown(capsys, write(tmp_path / "trees", tree + "\n"))
     assert "NP end/NN" in text
@@ -201,7 +195,7 @@ def test_trees_too_deep_to_draw_become_outlines(
 
 
 def test_without_a_usable_candidate_or_the_parsers_first(
-    tmp_path: Path, gold: str, capsys: pytest.CaptureFixture[str]
+    tmp_path: Path, gold: str, capsys: Capture
 ) -> None:
     rejected = [{"index": 0, "file": "n", "line": 2, "code": "unbalanced", "message": "open"}]
     lines = [
@@ -238,7 +232,7 @@ def test_standard_input(ranked: str, monkeypatch: pytest.MonkeyPatch) -> None:
     ],
 )
 def test_lines_that_are_not_ranked_output(
-    line: str, reason: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    line: str, reason: str, tmp_path: Path, capsys: Capture
 ) -> None:
     file = write(tmp_path / "ranked", sentence("a", 0, FLAT) + line.strip() + "\n")
     assert main(["show", file]) == 2
@@ -246,7 +240,7 @@ def test_lines_that_are_not_ranked_output(
 
 
 def test_a_tree_that_cannot_be_read_and_one_that_cannot_be_scored(
-    tmp_path: Path, gold: str, capsys: pytest.CaptureFixture[str]
+    tmp_path: Path, gold: str, capsys: Capture
 ) -> None:
     lines = [sentence("a", 1, FIRST, BEST[:-1]), sentence("b", 0, FLAT), sentence("c", 0, FLAT)]
     file = write(tmp_path / "ranked", "".join(lines))
@@ -257,9 +251,7 @@ def test_a_tree_that_cannot_be_read_and_one_that_cannot_be_scored(
     assert "a: no usable candidate" in printed.out
 
 
-def test_unusable_requests(
-    ranked: str, gold: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_unusable_requests(ranked: str, gold: str, tmp_path: Path, capsys: Capture) -> None:
     short = write(tmp_path / "short.mrg", f"{GOLD}\n")
     long = write(tmp_path / "long.mrg", f"{GOLD}\n" * 4)
     broken = write(tmp_path / "broken.mrg", f"{GOLD}\n(NP\n")

@@ -11,6 +11,8 @@ from reranker.commands.main import main
 from reranker.pipeline import Reranker
 from tests.reranker.small_files import write
 
+Capture = pytest.CaptureFixture[str]
+
 CONFIG = """[training]
 epochs = 1
 minimum_count = 2
@@ -86,7 +88,7 @@ def test_the_first_words_alone(command: list[str]) -> None:
     assert set(vocabulary.classes) == {"the", "cat", "zebras"}
 
 
-def refused(command: list[str], reason: str, capsys: pytest.CaptureFixture[str]) -> None:
+def refused(command: list[str], reason: str, capsys: Capture) -> None:
     """In one line, after that of what was read."""
     capsys.readouterr()
     assert main(command) == 2
@@ -95,9 +97,7 @@ def refused(command: list[str], reason: str, capsys: pytest.CaptureFixture[str])
     assert reason in lines[-1]
 
 
-def test_another_file_of_vectors_is_another_run(
-    command: list[str], capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_another_file_of_vectors_is_another_run(command: list[str], capsys: Capture) -> None:
     with_vectors = [*command, "--vectors", "vectors.txt"]
     assert main(with_vectors) == 0
     assert main([*with_vectors, "--epochs", "2"]) == 0
@@ -110,7 +110,7 @@ def test_another_file_of_vectors_is_another_run(
     assert main([*with_vectors, "--log-folder", "new"]) == 0
 
 
-def test_vectors_that_are_none(command: list[str], capsys: pytest.CaptureFixture[str]) -> None:
+def test_vectors_that_are_none(command: list[str], capsys: Capture) -> None:
     write(Path("ragged.txt"), VECTORS + "owl 1\n")
     for file, reason in (
         ("none.txt", "none.txt: cannot be read: No such file"),
@@ -128,7 +128,7 @@ def test_vectors_that_are_none(command: list[str], capsys: pytest.CaptureFixture
 
 
 def test_a_checkpoint_brings_its_own_vocabulary_and_direction(
-    command: list[str], capsys: pytest.CaptureFixture[str]
+    command: list[str], capsys: Capture
 ) -> None:
     assert main([*command, "--vectors", "vectors.txt"]) == 0
     again = [*command, "--log-folder", "again", "--start-from", "m.pt"]

@@ -19,6 +19,8 @@ from reranker.ranking import Weighing
 from tests.reranker.ensembles import CANDIDATES
 from tests.reranker.small_files import bllip, write
 
+Capture = pytest.CaptureFixture[str]
+
 TUNED = Weighing(0.4, "perplexity", (0.25, 1.75), -0.5)
 
 
@@ -29,7 +31,7 @@ def ensemble(tmp_path: Path, models: list[str]) -> str:
     return str(path)
 
 
-def scores(capsys: pytest.CaptureFixture[str], *arguments: str) -> dict[int, float]:
+def scores(capsys: Capture, *arguments: str) -> dict[int, float]:
     """Score by index of the first list."""
     assert main([*arguments, "--output", "ranked"]) == 0
     (row,) = [json.loads(line) for line in capsys.readouterr().out.splitlines()]
@@ -37,7 +39,7 @@ def scores(capsys: pytest.CaptureFixture[str], *arguments: str) -> dict[int, flo
 
 
 def test_the_files_weights_are_used_unless_others_are_given(
-    tmp_path: Path, models: list[str], ensemble: str, capsys: pytest.CaptureFixture[str]
+    tmp_path: Path, models: list[str], ensemble: str, capsys: Capture
 ) -> None:
     file = write(tmp_path / "n.txt", bllip(CANDIDATES[:3]))
     main(["--nbest", file, "--models", *models, "--output", "ranked"])
@@ -86,9 +88,7 @@ def test_the_same_from_python(
     assert Reranker.load(["ens*.toml"]).weighing == TUNED
 
 
-def test_other_weights_are_another_run(
-    tmp_path: Path, ensemble: str, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_other_weights_are_another_run(tmp_path: Path, ensemble: str, capsys: Capture) -> None:
     # The second list breaks the run off, after the first was written.
     file = write(tmp_path / "n.txt", bllip(CANDIDATES[:3]))
     gold = write(tmp_path / "gold.mrg", CANDIDATES[0] + "\n" + CANDIDATES[0])
@@ -107,7 +107,7 @@ def test_other_weights_are_another_run(
 
 
 def test_the_ensemble_file_is_not_overwritten(
-    tmp_path: Path, ensemble: str, capsys: pytest.CaptureFixture[str]
+    tmp_path: Path, ensemble: str, capsys: Capture
 ) -> None:
     file = write(tmp_path / "n.txt", bllip(CANDIDATES[:3]))
     before = Path(ensemble).read_bytes()
@@ -116,9 +116,7 @@ def test_the_ensemble_file_is_not_overwritten(
     assert Path(ensemble).read_bytes() == before
 
 
-def test_tuning_what_was_scored(
-    tmp_path: Path, models: list[str], capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_tuning_what_was_scored(tmp_path: Path, models: list[str], capsys: Capture) -> None:
     file = write(tmp_path / "n.txt", bllip(*[CANDIDATES] * 4))
     gold = write(tmp_path / "gold.mrg", (CANDIDATES[1].replace("S1", "TOP") + "\n") * 4)
     ranked, saved = str(tmp_path / "r.jsonl"), str(tmp_path / "tuned.toml")

@@ -14,11 +14,13 @@ from reranker.ranking import Weighing
 from tests.reranker.ensembles import CANDIDATES
 from tests.reranker.small_files import bllip, write
 
+Capture = pytest.CaptureFixture[str]
+
 FLAT = "(S1 (NP (DT The) (NN end)))"
 RETAGGED = FLAT.replace("DT", "JJ")
 
 
-def test_the_report(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_report(tmp_path: Path, capsys: Capture) -> None:
     broken = FLAT.replace("end", "cow")
     lists = bllip(CANDIDATES, (FLAT, RETAGGED, broken, FLAT[:-1]), ())
     file = write(tmp_path / "n.txt", lists)
@@ -54,9 +56,7 @@ def test_the_report(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert f"{file}:23: 1 bracket(s) left open" in text
 
 
-def test_words_unknown_to_checkpoints(
-    tmp_path: Path, models: list[str], capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_words_unknown_to_checkpoints(tmp_path: Path, models: list[str], capsys: Capture) -> None:
     file = write(tmp_path / "n.txt", bllip((FLAT.replace("end", "xylophone"),)))
     assert main(["validate", file, "--models", *models, "--json"]) == 0
     report = json.loads(capsys.readouterr().out)
@@ -68,7 +68,7 @@ def test_words_unknown_to_checkpoints(
     assert json.loads(capsys.readouterr().out) == report
 
 
-def test_a_long_report_is_cut(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_long_report_is_cut(tmp_path: Path, capsys: Capture) -> None:
     file = write(tmp_path / "n.txt", bllip([FLAT[:-1]] * 14))
     assert main(["validate", file]) == 1
     text = capsys.readouterr().out
@@ -76,6 +76,6 @@ def test_a_long_report_is_cut(tmp_path: Path, capsys: pytest.CaptureFixture[str]
     assert "... and 4 more" in text
 
 
-def test_not_an_nbest_file(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_not_an_nbest_file(tmp_path: Path, capsys: Capture) -> None:
     assert main(["validate", write(tmp_path / "letter", "Dear Sir,\nthe cat sat\n")]) == 2
     assert "letter:1: not an n-best list" in capsys.readouterr().err

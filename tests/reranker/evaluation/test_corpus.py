@@ -19,19 +19,13 @@ import pytest
 from reranker.commands.evaluate import add_arguments, run
 from reranker.errors import ConfigError, InputError
 from reranker.evaluation.brackets import corpus_f1, f1_by_row, gold_trees
-from reranker.evaluation.corpus import (
-    Gold,
-    Parameters,
-    SentenceScore,
-    Summary,
-    evaluate,
-    f1,
-    score_pair,
-    with_top_root,
-)
-from reranker.evaluation.lines import read_line
+from reranker.evaluation.corpus import Gold, Parameters, Summary, evaluate
+from reranker.evaluation.lines import read_line, with_top_root
 from reranker.evaluation.report import format_report, to_json
+from reranker.evaluation.sentence import SentenceScore, f1, score_pair
 from reranker.trees import Tree
+
+Capture = pytest.CaptureFixture[str]
 
 ROOT = Path(__file__).resolve().parents[3]
 DATA = ROOT.parent / "shared" / "data"
@@ -594,7 +588,7 @@ def write(path: Path, *lines: str) -> Path:
     return path
 
 
-def test_command_scores_files(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_command_scores_files(tmp_path: Path, capsys: Capture) -> None:
     gold, test = write(tmp_path / "gold.gz", CAT), write(tmp_path / "test", SHORT_WRONG)
     assert run_eval(gold, test) == 0
     out, err = capsys.readouterr()
@@ -604,7 +598,7 @@ def test_command_scores_files(tmp_path: Path, capsys: pytest.CaptureFixture[str]
     assert json.loads(capsys.readouterr().out)["all"]["f1"] == 75.0
 
 
-def test_command_makes_roots_alike(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_command_makes_roots_alike(tmp_path: Path, capsys: Capture) -> None:
     gold = write(tmp_path / "gold", CAT)
     test = write(tmp_path / "test", CAT.replace("TOP", "S1"))
     assert run_eval(gold, test) == 0
@@ -614,9 +608,7 @@ def test_command_makes_roots_alike(tmp_path: Path, capsys: pytest.CaptureFixture
     assert "Bracketing Precision      = 100.00\n" in capsys.readouterr().out
 
 
-def test_command_names_each_sentence_left_out(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_command_names_each_sentence_left_out(tmp_path: Path, capsys: Capture) -> None:
     gold = write(tmp_path / "gold", *[CAT] * 4)
     test = write(tmp_path / "test", CAT, "", CAT[:-1], CAT.replace("Ann", "\udce9"))
     assert run_eval(gold, test, "--max-error", "1") == 1
@@ -633,9 +625,7 @@ def test_command_names_each_sentence_left_out(
     assert "NOT COMPARABLE" not in capsys.readouterr().out
 
 
-def test_command_without_a_single_valid_sentence(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_command_without_a_single_valid_sentence(tmp_path: Path, capsys: Capture) -> None:
     assert run_eval(write(tmp_path / "gold", CAT), write(tmp_path / "test", "")) == 2
     assert "no sentence could be scored" in capsys.readouterr().err
 

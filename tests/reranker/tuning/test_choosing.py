@@ -17,10 +17,12 @@ from reranker.tuning.choosing import choose, cross_validated, outcomes
 from reranker.tuning.lists import read_scored
 from tests.reranker.tuned_lists import BEST, GOLD, WORSE, WORST, entry, lists, random_lists, ranked
 
+Capture = pytest.CaptureFixture[str]
+
 RIGHT, WRONG = (4, 4, 4), (0, 4, 4)
 
 
-def test_tables_by_hand(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_tables_by_hand(tmp_path: Path, capsys: Capture) -> None:
     # LM and parser disagree; the best tree wins with W between 0.4 and 5/9 = 0.556 only:
     # W * -nll + (1 - W) * parser: BEST -10W - 10(1-W) = -10, WORSE -25W, WORST -20(1-W) - 2W
     sentence = [
@@ -53,9 +55,7 @@ def test_tables_by_hand(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> N
     assert chosen == "chosen: LM weight: W = 0.455"
 
 
-def test_without_parser_scores_only_the_models_count(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_without_parser_scores_only_the_models_count(tmp_path: Path, capsys: Capture) -> None:
     file, gold = tmp_path / "r.jsonl", tmp_path / "gold.mrg"
     file.write_text(ranked([entry(0, WORSE, 3.0, None), entry(1, BEST, 2.0, None)]))
     gold.write_text(GOLD + "\n")
@@ -68,7 +68,7 @@ def test_without_parser_scores_only_the_models_count(
     assert "without parser scores" in capsys.readouterr().err
 
 
-def test_files_that_do_not_fit(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_files_that_do_not_fit(tmp_path: Path, capsys: Capture) -> None:
     file, gold = tmp_path / "r.jsonl", tmp_path / "gold.mrg"
     gold.write_text(GOLD + "\n")
     sentence = [entry(0, BEST, 2.0, -1.0)]
@@ -146,9 +146,7 @@ def test_further_weights_must_be_better_by_more_than_chance() -> None:
     assert choose(few) is few[0]
 
 
-def test_save_and_plot(
-    tmp_path: Path, models: list[str], capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_save_and_plot(tmp_path: Path, models: list[str], capsys: Capture) -> None:
     file, gold = tmp_path / "r.jsonl", tmp_path / "gold.mrg"
     sentence = [entry(0, WORSE, 25.0, 0.0, 5.0, 20.0), entry(1, BEST, 10.0, -10.0, 8.0, 2.0)]
     file.write_text(ranked(*[sentence] * 4))
@@ -172,7 +170,7 @@ def test_save_and_plot(
 
 
 def test_save_refuses_what_it_would_get_wrong(
-    tmp_path: Path, models: list[str], capsys: pytest.CaptureFixture[str]
+    tmp_path: Path, models: list[str], capsys: Capture
 ) -> None:
     file, gold = tmp_path / "r.jsonl", tmp_path / "gold.mrg"
     file.write_text(ranked([entry(0, BEST, 2.0, -1.0)]))
