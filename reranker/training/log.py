@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import logging
 from pathlib import Path
@@ -24,10 +25,12 @@ class TrainingLog:
         folder.mkdir(parents=True, exist_ok=True)
         self.folder = folder
         path = folder / "log.jsonl"
-        old = path.read_text("utf-8").splitlines() if path.exists() else []
-        self.rows: list[dict[str, Any]] = [
-            row for row in (_row(line) for line in old) if 0 <= row["batches"] <= resume_at
-        ]
+        self.rows: list[dict[str, Any]] = []
+        for line in path.read_text("utf-8").splitlines() if path.exists() else []:
+            with contextlib.suppress(ValueError, LookupError, TypeError):  # cut short by a kill
+                row = json.loads(line)
+                if row["batches"] <= resume_at:
+                    self.rows.append(row)
         self._file = path.open("w", encoding="utf-8")
         for row in self.rows:
             self._file.write(json.dumps(row) + "\n")
@@ -82,12 +85,3 @@ class TrainingLog:
         self._file.close()
         if self._board is not None:
             self._board.close()
-
-
-def _row(line: str) -> dict[str, Any]:
-    """A logged row; {"batches": -1} for anything else, such as a line cut short by a kill."""
-    try:
-        row = json.loads(line)
-    except ValueError:
-        return {"batches": -1}
-    return row if isinstance(row, dict) and "batches" in row else {"batches": -1}
