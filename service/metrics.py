@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from functools import partial
 from pathlib import Path
 
@@ -56,7 +56,14 @@ class Metrics:
 
     def watch_device(self, device: str) -> None:
         """Report the memory of this device, or of several with commas between."""
-        self.device_memory.set_function(_memory(device))
+        names, page = device.split(","), os.sysconf("SC_PAGE_SIZE")
+
+        def memory() -> float:
+            if device.startswith("cuda"):
+                return float(sum(torch.cuda.memory_reserved(name) for name in names))
+            return float(Path("/proc/self/statm").read_text().split()[1]) * page
+
+        self.device_memory.set_function(memory)
 
     def scored(self, tokens: int, requests: int, seconds: float) -> None:
         """Count one scoring call."""
@@ -78,11 +85,3 @@ class Metrics:
     def text(self) -> bytes:
         """In Prometheus's text format."""
         return generate_latest(self._registry)
-
-
-def _memory(device: str) -> Callable[[], float]:
-    if device.startswith("cuda"):
-        names = device.split(",")
-        return lambda: float(sum(torch.cuda.memory_reserved(name) for name in names))
-    page = os.sysconf("SC_PAGE_SIZE")
-    return lambda: float(Path("/proc/self/statm").read_text().split()[1]) * page

@@ -90,12 +90,16 @@ async def validate(
     """What is in the lists and what is wrong with them; nothing is scored."""
     bodies.check_media_type(request, "application/json", "text/plain")
 
-    def report(body: bytes, reranker: Reranker) -> bytes:
+    def answer(body: bytes, reranker: Reranker) -> bytes:
         asked = bodies.parse_lists(body, bodies.media_type(request), query)
-        return _report(asked, reranker, service)
+        report = Report()
+        lists = read_lists(asked, service.settings, lambda _: None, report.files.append)
+        members = {member.name: member.vocabulary.is_unknown for member in reranker.members}
+        report.count(lists, members)
+        return JSONResponse(asdict(report)).body  # type: ignore[return-value]
 
     async def job(body: bytes, reranker: Reranker, deadline: float) -> bytes:
-        return await service.in_thread(lambda: report(body, reranker))
+        return await service.in_thread(lambda: answer(body, reranker))
 
     return await _answer(request, service, timeout, job)
 
@@ -201,10 +205,3 @@ def _scoring(
         return await service.in_thread(lambda: write(reranker, lists, scores, asked, tokens))
 
     return job
-
-
-def _report(asked: schemas.AnyRequest, reranker: Reranker, service: Service) -> bytes:
-    report = Report()
-    lists = read_lists(asked, service.settings, lambda _: None, report.files.append)
-    report.count(lists, {member.name: member.vocabulary.is_unknown for member in reranker.members})
-    return JSONResponse(asdict(report)).body  # type: ignore[return-value]

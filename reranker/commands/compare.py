@@ -95,10 +95,12 @@ def run(arguments: argparse.Namespace) -> int:
 
 
 def _counts(gold: Sequence[GoldTree], gold_name: str, name: str) -> NDArray[np.int64]:
-    """[S, 3] matched, gold and test brackets of the file's trees."""
+    """[S, 3] matched, gold and test brackets of the file's trees, or of its rankings' best."""
     import numpy as np
 
-    trees = _trees(name)
+    trees = list(read_lines(name))
+    if trees and trees[0].lstrip().startswith("{"):
+        trees = [best_tree(sentence) for sentence in read_ranked(name, trees)]
     if len(trees) != len(gold):
         raise InputError(f"{gold_name} has {len(gold)} trees but {name} has {len(trees)}")
     scores = [standard.score(tree) for standard, tree in zip(gold, trees, strict=True)]
@@ -106,14 +108,6 @@ def _counts(gold: Sequence[GoldTree], gold_name: str, name: str) -> NDArray[np.i
         if score.status != "valid":
             print(f"{name}:{number}: {score.status}: {score.reason}", file=sys.stderr)
     return np.array([score.counts for score in scores])
-
-
-def _trees(name: str) -> list[str]:
-    """The trees of a file, or the best ones of a file of rankings."""
-    lines = list(read_lines(name))
-    if lines and lines[0].lstrip().startswith("{"):
-        return [best_tree(sentence) for sentence in read_ranked(name, lines)]
-    return lines
 
 
 def _table(names: Sequence[str], first_f1: float, comparisons: Sequence[Comparison]) -> str:

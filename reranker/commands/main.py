@@ -15,8 +15,7 @@ import signal
 import sys
 from collections.abc import Sequence
 from importlib.metadata import version
-from types import FrameType
-from typing import NoReturn, Protocol
+from typing import Protocol
 
 from reranker.commands import (
     analyse,
@@ -67,7 +66,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     if isinstance(sys.stdout, io.TextIOWrapper):  # whatever the locale: trees are UTF-8
         sys.stdout.reconfigure(encoding="utf-8", errors="surrogateescape")
     logging.basicConfig(format="rerank: %(message)s", level=logging.INFO, stream=sys.stderr)
-    signal.signal(signal.SIGTERM, _interrupt)
+    signal.signal(signal.SIGTERM, signal.default_int_handler)  # as Ctrl-C
     try:
         return _run(given)
     except RerankError as error:
@@ -147,10 +146,6 @@ def _parser(program: str, description: str, epilog: str) -> argparse.ArgumentPar
         formatter_class=argparse.RawDescriptionHelpFormatter,
         allow_abbrev=False,
     )
-
-
-def _interrupt(number: int, frame: FrameType | None) -> NoReturn:
-    raise KeyboardInterrupt
 
 
 if __name__ == "__main__":

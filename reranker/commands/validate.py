@@ -35,17 +35,15 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     """Print the report; returns the exit code."""
-    is_unknown = _vocabularies(arguments.models) if arguments.models else {}
+    is_unknown: dict[str, Callable[[str], bool]] = {}
+    if arguments.models:
+        from reranker.checkpoints.checkpoint import load_checkpoint
+
+        members = map(load_checkpoint, named_models(arguments.models).paths)
+        is_unknown = {member.name: member.vocabulary.is_unknown for member in members}
     report = Report()
     report.count(nbest_files.open_lists(arguments, describe=report.files.append), is_unknown)
     text = json.dumps(asdict(report), ensure_ascii=False, indent=2) if arguments.json else None
     with open_whole(None) as out:
         out.write((report.format() if text is None else text) + "\n")
     return 1 if report.rejected else 0
-
-
-def _vocabularies(given: list[str]) -> dict[str, Callable[[str], bool]]:
-    from reranker.checkpoints.checkpoint import load_checkpoint
-
-    members = [load_checkpoint(path) for path in named_models(given).paths]
-    return {member.name: member.vocabulary.is_unknown for member in members}

@@ -17,6 +17,8 @@ from reranker.trees.tree import ROOT_LABELS
 # An opening bracket with its label, and with its word if it closes right after one; a closing
 # bracket; or text that belongs to no bracket. Only ASCII white space separates, as in C.
 _PIECE = re.compile(r"\(([^()\s]*+)(?:\s++([^()\s]*+)(\)))?|(\)|[^()\s]++)", re.ASCII)
+# Only these words does EVALB take for quotation marks that one of two trees may have mistagged.
+_QUOTE_WORDS = frozenset({"'", '"', "/"})
 _BRACKET = re.compile(r"\(([^()\s]*+)(?:(\s*+)(?=\())?|\)", re.ASCII)
 
 
@@ -60,7 +62,7 @@ def read_line(line: str, parameters: Parameters) -> EvalbLine:
         if closed:
             if label not in parameters.delete_labels_for_length:
                 content.length += 1
-            if parameters.quote_labels and parameters.is_quote(label, word):
+            if word in _QUOTE_WORDS and label in parameters.quote_labels:
                 content.quotes.append(Quote(len(words), len(brackets), tuple(stack), label, word))
             if label not in parameters.delete_labels:
                 words.append(word)

@@ -13,8 +13,6 @@ from reranker.errors import ConfigError, InputError
 
 # The line's first word is the setting, everything after it the value.
 _SETTING = re.compile(r"(\S+)\s*(.*)", re.ASCII)
-# Only these words does EVALB take for quotation marks that one of two trees may have mistagged.
-_QUOTE_WORDS = frozenset({"'", '"', "/"})
 _NAMES = {
     "DEBUG": "debug",
     "MAX_ERROR": "max_error",
@@ -87,10 +85,6 @@ class Parameters:
             else:
                 raise ConfigError(f"{where}: {setting} cannot be {values[0]!r}")
         return cls(**settings)
-
-    def is_quote(self, tag: str, word: str) -> bool:
-        """True for a word that one tree may have tagged as punctuation by mistake."""
-        return word in _QUOTE_WORDS and tag in self.quote_labels
 
     def bracket_label(self, label: str) -> str | None:
         """What a constituent's label counts as, ``None`` if its bracket does not count.
