@@ -25,8 +25,8 @@ import torch
 
 from benchmarks.scoring.authors import AuthorsScorer
 from benchmarks.scoring.measure import Work, work_per_token
-from benchmarks.scoring.publishing import Table
 from benchmarks.scoring.setting import (
+    PAPER,
     Sentence,
     encoded,
     nodes,
@@ -40,14 +40,14 @@ from reranker.checkpoints.checkpoint import Checkpoint, load_checkpoint
 from reranker.checkpoints.devices import keep_freed_memory
 from reranker.checkpoints.vocabulary import Vocabulary
 from reranker.errors import RerankError
+from reranker.files.table import aligned
 from reranker.models import Config, mixture
 from reranker.pipeline import Reranker
 
 WHOLE = 2_416  # sentences of the Penn Treebank's section 23
 VOCABULARY = "ckpt/doc-forward.pt"  # gives words their numbers
-PAPER = Config(6_922)
-TINY = Config(6_922, 16, (24, 24, 16), (0, 0, 1, 2))
-PRECISIONS = ("float32", "tf32", "bfloat16")
+AUTHORS_GIGABYTES = 60.0  # larger batches of theirs are halved
+TINY = Config(PAPER.vocabulary_size, 16, (24, 24, 16), (0, 0, 1, 2))
 LAYERS, DECODER, TARGETS = "layers and projections", "normalisers", "targets"
 
 
@@ -139,19 +139,20 @@ def main(argv: Sequence[str]) -> int:
         name = torch.cuda.get_device_name() if device.startswith("cuda") else device
         print(f"{name}, torch {torch.__version__}, {arguments.models} models, random weights")
         size = 256 if arguments.tiny else 8_192
-        peaks = {precision: peak(device, precision, size) for precision in PRECISIONS}
-        rates = ", ".join(f"{name} {rate / 1e12:.2f}" for name, rate in peaks.items())
-        print(f"Matrix products, TFLOP/s: {rates}")
+        best = peak(device, size)
+        print(f"Matrix products in float32: {best / 1e12:.2f} TFLOP/s")
         stages = Stages(device)
-        runs = [ours("exact", models, arguments, stages)]
-        work = work_per_token(config)
-        table = stage_table(runs[0], stages.seconds(), work, peaks["float32"])
+        runs = [ours(models, arguments, stages)]
+        stage_lines = stage_rows(runs[0], stages.seconds(), work_per_token(config), best)
         if arguments.authors:
             runs.append(authors(models[0], arguments))
     except RerankError as error:
         print(error, file=sys.stderr)
         return 2
-    print(f"\n{speed_table(runs, arguments.models).text()}\n\n{table.text()}")
+    print(f"\nSpeed\n{aligned(speed_rows(runs, arguments.models))}")
+    raw, left = runs[0].raw, runs[0].nodes
+    print(f"{raw:,} raw tokens, {left:,} trie nodes ({raw / left:.2f} times fewer).")
+    print(f"\nStages\n{aligned(stage_lines)}")
     return 0
 
 
@@ -160,11 +161,9 @@ def options() -> argparse.ArgumentParser:
     add = parser.add_argument
     add("--lists", default="examples/parses.txt")
     add("--authors", type=Path, help="a checkout of github.com/nttcslab-nlp/doc_lm")
-    add("--authors-memory", type=float, default=60.0, metavar="GB", help="halve larger batches")
     add("--sentences", type=int, default=WHOLE)
     add("--candidates", type=int, default=500)
     add("--together", type=int, default=128, help="sentences scored at a time")
-    add("--threads", type=int, default=1, help="that drive the device; stages are those of one")
     add("--models", type=int, default=5)
     add("--budget", type=float, default=120.0, help="seconds of one line (default: %(default)s)")
     add("--device", default="cuda")
@@ -180,15 +179,10 @@ def lists(arguments: argparse.Namespace, vocabulary: Vocabulary) -> Iterator[Sen
         yield from encoded([stretched(nbest, arguments.candidates, number)], vocabulary)
 
 
-def peak(device: str, precision: str, size: int) -> float:
-    """Operations per second of a large matrix product: the best of five."""
-    dtype = torch.bfloat16 if precision == "bfloat16" else torch.float32
-    left, right = (torch.randn(size, size, device=device, dtype=dtype) for _ in range(2))
-    before = torch.get_float32_matmul_precision()
-    torch.set_float32_matmul_precision("high" if precision == "tf32" else "highest")
-    best = min(timed(lambda: left @ right, device) for _ in range(5))
-    torch.set_float32_matmul_precision(before)
-    return 2 * size**3 / best
+def peak(device: str, size: int) -> float:
+    """Operations per second of a large matrix product in float32: the best of five."""
+    left, right = (torch.randn(size, size, device=device) for _ in range(2))
+    return 2 * size**3 / min(timed(lambda: left @ right, device) for _ in range(5))
 
 
 def timed(action: Callable[[], object], device: str) -> float:
@@ -204,12 +198,10 @@ def wait(device: str) -> None:
         torch.cuda.synchronize()
 
 
-def ours(
-    name: str, models: Sequence[Checkpoint], arguments: argparse.Namespace, stages: Stages
-) -> Run:
+def ours(models: Sequence[Checkpoint], arguments: argparse.Namespace, stages: Stages) -> Run:
     """Sentences through all models until there are no more or time is up, after some that warm
     up."""
-    reranker = Reranker(models, threads=arguments.threads)
+    reranker = Reranker(models, threads=1)  # stages are those of one
 
     def score(batch: Sequence[Sentence]) -> None:
         for _ in reranker.score_lists(sentence.nbest for sentence in batch):
@@ -219,7 +211,7 @@ def ours(
     score(list(islice(lists(arguments, vocabulary), arguments.together)))
     places = [(each.model, "advance", LAYERS) for each in models]
     outputs = [(mixture, "log_normalisers", DECODER), (mixture, "continuations", TARGETS)]
-    run, sentences = Run(name, len(models)), lists(arguments, vocabulary)
+    run, sentences = Run("exact", len(models)), lists(arguments, vocabulary)
     end = time.perf_counter() + arguments.budget
     with stages.wrapping(*places, *outputs):
         while time.perf_counter() < end:
@@ -233,7 +225,7 @@ def ours(
 def authors(checkpoint: Checkpoint, arguments: argparse.Namespace) -> Run:
     """The same for one of the models in their code, a sentence's raw candidates a batch; as many
     models take as many times as long."""
-    scorer = AuthorsScorer(arguments.authors, checkpoint, arguments.authors_memory)
+    scorer = AuthorsScorer(arguments.authors, checkpoint, AUTHORS_GIGABYTES)
     run, vocabulary = Run("authors", 1), checkpoint.vocabulary
     scorer.scores(next(lists(arguments, vocabulary)).ids)
     end = time.perf_counter() + arguments.budget
@@ -245,31 +237,27 @@ def authors(checkpoint: Checkpoint, arguments: argparse.Namespace) -> Run:
     return run
 
 
-def speed_table(runs: Sequence[Run], models: int) -> Table:
-    header = ["", "sentences", "models", "s", "raw tokens/s and model", f"{WHOLE} x {models}, s"]
-    rows = []
+def speed_rows(runs: Sequence[Run], models: int) -> list[list[str]]:
+    rows = [["", "sentences", "models", "s", "raw tokens/s and model", f"{WHOLE} x {models}, s"]]
     tokens = runs[0].raw / runs[0].sentences * WHOLE * models
     for run in runs:
         rate = run.raw * run.models / run.seconds
         line = [run.name, f"{run.sentences:,}", f"{run.models}", f"{run.seconds:.2f}"]
         rows.append([*line, f"{rate:,.0f}", f"{tokens / rate:,.1f}"])
-    raw, left = runs[0].raw, runs[0].nodes
-    note = f"{raw:,} raw tokens, {left:,} trie nodes ({raw / left:.2f} times fewer)."
-    return Table("Speed", header, rows, [note])
+    return rows
 
 
-def stage_table(run: Run, seconds: dict[str, float], work: Work, best: float) -> Table:
+def stage_rows(run: Run, seconds: dict[str, float], work: Work, best: float) -> list[list[str]]:
     """Where the time went. The rest is building tries, moving numbers and sums on the processor;
-    peak is that of a matrix product in the same precision."""
-    needed = {LAYERS: work.lstm + work.projections, DECODER: work.decoder}
-    rows = []
-    seconds = {**seconds, "rest": run.seconds - sum(seconds.values())}
-    for stage, taken in {**seconds, "all": run.seconds}.items():
-        flop = work.total if stage == "all" else needed.get(stage, 0)
-        share = flop * run.nodes * run.models / taken / best
-        of_peak = f"{100 * share:.1f} %" if flop else "-"
+    peak is that of a matrix product."""
+    needed = {LAYERS: work.lstm + work.projections, DECODER: work.decoder, "all": work.total}
+    rows = [["", "s", "of the time", "of peak"]]
+    rest = run.seconds - sum(seconds.values())
+    for stage, taken in {**seconds, "rest": rest, "all": run.seconds}.items():
+        share = needed.get(stage, 0) * run.nodes * run.models / taken / best
+        of_peak = f"{100 * share:.1f} %" if stage in needed else "-"
         rows.append([stage, f"{taken:.2f}", f"{100 * taken / run.seconds:.0f} %", of_peak])
-    return Table(f"Stages, {run.name}", ["", "s", "of the time", "of peak"], rows)
+    return rows
 
 
 if __name__ == "__main__":

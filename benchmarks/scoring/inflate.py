@@ -16,17 +16,16 @@ from pathlib import Path
 import torch
 from torch import Tensor
 
-from benchmarks.scoring.setting import resized
+from benchmarks.scoring.setting import PAPER, resized
 from reranker.checkpoints.checkpoint import load_checkpoint, save_checkpoint
-from reranker.models import AwdLstmDoc, Config
+from reranker.models import AwdLstmDoc
 
-VOCABULARY_SIZE = 6_922
 NEVER = -50.0  # the logit of a symbol that never comes
 
 
 def inflated(small: AwdLstmDoc) -> AwdLstmDoc:
     """The model at the sizes of Takase et al. 2018, Table 2."""
-    large = AwdLstmDoc(Config(VOCABULARY_SIZE))
+    large = AwdLstmDoc(PAPER)
     counts = list(zip(small.config.components, large.config.components, strict=True))
     if any((few == 0) != (many == 0) for few, many in counts):
         raise ValueError("components of the second and the last layer are needed")
@@ -65,7 +64,7 @@ def _put(target: Tensor, source: Tensor) -> None:
 def main(source: str, target: str) -> None:
     checkpoint = load_checkpoint(Path(source))
     assert isinstance(checkpoint.model, AwdLstmDoc)
-    vocabulary = resized(checkpoint.vocabulary, VOCABULARY_SIZE)
+    vocabulary = resized(checkpoint.vocabulary, PAPER.vocabulary_size)
     save_checkpoint(Path(target), inflated(checkpoint.model), vocabulary, {}, torch.float32)
 
 

@@ -2,12 +2,8 @@
 
 from __future__ import annotations
 
-import json
-import resource
-import subprocess
-import sys
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import NamedTuple
 
@@ -67,50 +63,30 @@ def interleaved(actions: Mapping[str, Callable[[], object]], rounds: int) -> dic
     return seconds
 
 
-def sgemm(threads: int) -> Callable[[], float]:
-    """A large product in float32, operations per second: the best of three."""
+def sgemm(threads: int) -> float:
+    """Operations per second of a large product in float32: the best of three."""
     left, right = torch.randn(MATRIX, MATRIX), torch.randn(MATRIX, MATRIX)
     product = torch.empty(MATRIX, MATRIX)
-
-    def measure() -> float:
-        torch.set_num_threads(threads)
-        best = 0.0
-        for _ in range(3):
-            started = time.perf_counter()
-            torch.mm(left, right, out=product)
-            best = max(best, 2 * MATRIX**3 / (time.perf_counter() - started))
-        return best
-
-    return measure
+    torch.set_num_threads(threads)
+    best = 0.0
+    for _ in range(3):
+        started = time.perf_counter()
+        torch.mm(left, right, out=product)
+        best = max(best, 2 * MATRIX**3 / (time.perf_counter() - started))
+    return best
 
 
 def machine(threads: int) -> str:
     """One line about processor, threads and torch."""
-    name, cpus = "processor", Path("/proc/cpuinfo")
-    if cpus.is_file():
-        lines = cpus.read_text("utf-8").splitlines()
-        names = (line.partition(":")[2].strip() for line in lines if line.startswith("model name"))
-        name = next(names, name)
-    return f"{name}, {threads} thread(s), torch {torch.__version__}"
+    lines = Path("/proc/cpuinfo").read_text("utf-8").splitlines()
+    names = (line.partition(":")[2].strip() for line in lines if line.startswith("model name"))
+    return f"{next(names, 'processor')}, {threads} thread(s), torch {torch.__version__}"
 
 
-def memory_now() -> float:
-    """Resident memory of this process in megabytes."""
-    pages = int(Path("/proc/self/statm").read_text("ascii").split()[1])
-    return pages * resource.getpagesize() / 2**20
-
-
-def memory_peak() -> float:
-    """The most this process has had, in megabytes.
+def memory(field: str) -> float:
+    """Resident memory of this process in megabytes: ``VmRSS`` now, ``VmHWM`` the most so far.
 
     Not ``ru_maxrss``: a child starts with its parent's there.
     """
-    status = Path("/proc/self/status").read_text("ascii").splitlines()
-    return int(next(line for line in status if line.startswith("VmHWM")).split()[1]) / 2**10
-
-
-def memory_of(command: Sequence[str]) -> tuple[float, float]:
-    """Loaded and peak megabytes of a child of this benchmark, which prints them as JSON."""
-    child = [sys.executable, "-m", "benchmarks.scoring", *command]
-    loaded, peak = json.loads(subprocess.run(child, check=True, stdout=subprocess.PIPE).stdout)
-    return loaded, peak
+    status = Path("/proc/self/status").read_text("ascii")
+    return int(status.partition(f"{field}:")[2].split()[0]) / 2**10

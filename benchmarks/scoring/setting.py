@@ -28,6 +28,7 @@ from reranker.scoring.trie import Trie
 
 # Of each raw candidate as the parser listed it, duplicates included; each ends in <eos>.
 Ids = list[list[int]]
+PAPER = Config(6_922)  # its other sizes are the defaults
 # Symbols that every vocabulary needs.
 NEEDED = (EOS, UNKNOWN_WORD, UNKNOWN_OPENING, UNKNOWN_CLOSING)
 # Of 500 real candidates (BLLIP, 12 sentences of GUM dev), this share repeats an earlier one.
@@ -55,9 +56,8 @@ def load(arguments: argparse.Namespace) -> Setting:
     checkpoints = [load_checkpoint(path) for path in named_models(arguments.models).paths]
     vocabulary, title = checkpoints[0].vocabulary, ", ".join(each.name for each in checkpoints)
     if arguments.paper_size:
-        vocabulary, title = resized(vocabulary, arguments.vocabulary_size), "paper-size"
-        config = Config(arguments.vocabulary_size)
-        checkpoints = [untrained(config, vocabulary, seed) for seed in range(arguments.ensemble)]
+        vocabulary, title = resized(vocabulary, PAPER.vocabulary_size), "paper-size"
+        checkpoints = [untrained(PAPER, vocabulary)]
     if any(each.vocabulary != vocabulary for each in checkpoints):
         raise RerankError("the models have different vocabularies; name one at a time")
     if not all(isinstance(each.model, AwdLstmDoc) for each in checkpoints):
@@ -85,12 +85,11 @@ def resized(vocabulary: Vocabulary, size: int) -> Vocabulary:
 
 def read(path: str, candidates: int) -> list[NBest]:
     """Every list's first ``candidates``; raises RerankError if the file cannot be read."""
-    return first([nbest for nbest in read_nbest(path) if nbest.candidates], candidates)
-
-
-def first(lists: Sequence[NBest], candidates: int) -> list[NBest]:
-    """The same lists, cut."""
-    return [replace(nbest, candidates=nbest.candidates[:candidates]) for nbest in lists]
+    return [
+        replace(nbest, candidates=nbest.candidates[:candidates])
+        for nbest in read_nbest(path)
+        if nbest.candidates
+    ]
 
 
 def sample(lists: Sequence[NBest], wanted: int) -> list[NBest]:

@@ -9,16 +9,8 @@ from numpy.typing import NDArray
 
 from benchmarks.scoring.authors import halved
 from benchmarks.scoring.contestants import OURS, Contestant, Scorer
-from benchmarks.scoring.figures import (
-    Case,
-    agreement,
-    compare,
-    comparison_table,
-    scale,
-    scaling_table,
-)
+from benchmarks.scoring.figures import agreement, compare, comparison
 from benchmarks.scoring.measure import interleaved
-from benchmarks.scoring.publishing import Table
 from benchmarks.scoring.setting import Sentence, Setting, encoded, untrained
 from reranker.checkpoints.checkpoint import Checkpoint
 from reranker.checkpoints.vocabulary import Vocabulary
@@ -101,35 +93,22 @@ def test_the_tables_figures() -> None:
         return Contestant(name, prepare)
 
     setting = Setting("", [small_model()], SENTENCES)
-    memory = {"others": (10.0, 20.0)}
     contestants = [pretending("others", 2.0), pretending("straightforward", 1.0)]
-    figures = compare(contestants, setting, 1, 1, memory)
+    results, peak = compare(contestants, setting, 1, 1)
+    assert [(result.difference, result.same_winner) for result in results] == [(2.0, 2), (0.0, 2)]
+    assert peak > 1e8
+    results = [
+        result._replace(seconds=seconds)
+        for result, seconds in zip(results, (0.5, 0.25), strict=True)
+    ]
+    memory = {"others": (10.0, 20.0), "straightforward": (11.0, 2_000.0)}
+    rows, notes = comparison(results, setting, peak, memory)
     # 3 + 4 + 3 + 2 + 1 tokens; beginnings "", a, a b, a c, a c c and "", b.
-    assert (figures["raw_tokens"], figures["nodes"], figures["candidates"]) == (13, 7, 5)
-    first, second = figures["rows"]
-    assert (first["largest_difference"], second["largest_difference"]) == (2.0, 0.0)
-    assert first["raw_tokens_per_second"] == pytest.approx(13 / first["median"])
-    assert second["times_as_fast"] == pytest.approx(first["median"] / second["median"])
-    table = comparison_table("title", figures)
-    assert [row[6:8] for row in table.rows] == [["20", "10"], ["-", "-"]]
-    assert [row[-2:] for row in table.rows] == [["2.0e+00", "2/2"], ["0.0e+00", "2/2"]]
-
-
-def test_growth_is_relative_to_the_first_line() -> None:
-    checkpoints, lists = [small_model()], [sentence.nbest for sentence in SENTENCES]
-    lines = [Case(1, checkpoints, lists[1:], 1), Case(10, checkpoints, lists, 1)]
-    figures = scale("candidates", lines, OURS[-1:], 1)
-    assert [(row["raw_tokens"], row["nodes"]) for row in figures["rows"]] == [(3, 2), (13, 7)]
-    name = OURS[-1].name
-    figures["rows"][0]["seconds"][name], figures["rows"][1]["seconds"][name] = 0.5, 2.0
-    table = scaling_table(figures)
-    assert table.rows[1][4:7] == ["3.50", "2.00", "4.00"]
-    assert table.notes == [f"From 1 to 10 candidates: time times 4.00 ({name}), nodes times 3.50."]
-
-
-def test_text_and_markdown() -> None:
-    table = Table("T", ["", "s"], [["a", "10.5"], ["bc", "2.0"]], ["Note."])
-    assert table.text() == "T\n       s\na   10.5\nbc   2.0\nNote."
-    assert table.markdown() == (
-        "**T**\n\n|  | s |\n| --- | ---: |\n| a | 10.5 |\n| bc | 2.0 |\n\nNote."
-    )
+    assert notes[0] == "2 sentences, 5 candidates, 13 raw tokens, 7 trie nodes (1.86 times fewer)."
+    assert rows[0][4] == "x others"
+    assert rows[1][:5] == ["others", "0.50", "26", "14", "1.00"]
+    assert rows[2][:5] == ["straightforward", "0.25", "52", "28", "2.00"]
+    assert [row[6:] for row in rows[1:]] == [
+        ["20", "10", "2.0e+00", "2/2"],
+        ["2,000", "11", "0.0e+00", "2/2"],
+    ]

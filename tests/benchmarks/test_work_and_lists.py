@@ -1,14 +1,17 @@
 """What the benchmarks divide by, and the lists they measure on."""
 
+import json
+from pathlib import Path
+
 import pytest
 
 from benchmarks.scoring.measure import work_per_token
 from benchmarks.scoring.setting import (
     Sentence,
     encoded,
-    first,
     nodes,
     raw_tokens,
+    read,
     resized,
     sample,
     stretched,
@@ -60,11 +63,15 @@ def lists_of(*sentences: list[str]) -> list[NBest]:
     ]
 
 
-def test_shorter_lists_and_ids() -> None:
-    lists = lists_of(["(S It runs )S", "(X It runs )X", "It runs"])
+def test_shorter_lists_and_ids(tmp_path: Path) -> None:
+    path = tmp_path / "lists.jsonl"
+    trees = ["(S (NN It) (NN runs))", "(X (NN It) (NN runs))", "(S (NP (NN It)) (NN runs))"]
+    empty = {"id": "2", "candidates": []}
+    lists = [{"id": "1", "candidates": trees}, empty]
+    path.write_text("".join(json.dumps(each) + "\n" for each in lists), "utf-8")
     vocabulary = Vocabulary(["<eos>", "it", "<unk>", "(<unk>", ")<unk>", "(S", ")S"])
-    (sentence,) = encoded(first(lists, 2), vocabulary)
-    assert [one.index for one in sentence.nbest.candidates] == [0, 1]
+    (sentence,) = encoded(read(str(path), 2), vocabulary)
+    assert [candidate.index for candidate in sentence.nbest.candidates] == [0, 1]
     assert sentence.ids == [[5, 1, 2, 6, 0], [3, 1, 2, 4, 0]]
 
 
