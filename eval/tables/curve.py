@@ -11,10 +11,8 @@ from __future__ import annotations
 
 import argparse
 import json
-import math
 import sys
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from statistics import mean
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -22,7 +20,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from reranker.errors import InputError, RerankError
-from reranker.files.figure import new_figure, save_figure
+from reranker.files.figure import label_plainly, new_figure, save_figure
 from reranker.files.markdown import grid
 
 if TYPE_CHECKING:
@@ -30,27 +28,19 @@ if TYPE_CHECKING:
 
 KINDS = {"alone": "language models alone", "mixed": "mixed with the parser"}
 FEWEST = 3  # perplexities that a line is drawn through
-TICKS = [digit * 10**power for power in range(5) for digit in (1, 1.2, 1.5, 2, 3, 4, 5, 6, 8)]
+
+Group = tuple[str, str, str]  # set, vocabulary and kind of choice: what a line is drawn for
 
 
 class Point(NamedTuple):
-    """A row's gain over the parser on one set, in F1 points, by one kind of choice."""
+    """A row's gain over the parser, in F1 points."""
 
     row: str
-    set: str
-    vocabulary: str
-    kind: str
     perplexity: float
     gain: float
 
-    @property
-    def group(self) -> tuple[str, str, str]:
-        """What a line is drawn for."""
-        return self.set, self.vocabulary, self.kind
 
-
-@dataclass(frozen=True, slots=True)
-class Line:
+class Line(NamedTuple):
     """gain = ``at_one`` - ``per_nat`` ln(perplexity), and how far points lie from it."""
 
     at_one: float
@@ -58,15 +48,12 @@ class Line:
     deviation: float
 
     @classmethod
-    def through(cls, perplexities: Sequence[float], gains: Sequence[float]) -> Line:
-        nats, values = np.log(perplexities), np.array(gains)
-        slope, at_one = np.polyfit(nats, values, 1).tolist()
-        residuals = values - (at_one + slope * nats)
-        squares = float((residuals**2).sum())
-        return cls(at_one, -slope, (squares / max(1, len(values) - 2)) ** 0.5)
-
-    def gains(self, perplexities: Sequence[float]) -> list[float]:
-        return [self.at_one - self.per_nat * math.log(value) for value in perplexities]
+    def through(cls, points: Sequence[Point]) -> Line:
+        nats = np.log([point.perplexity for point in points])
+        gains = np.array([point.gain for point in points])
+        slope, at_one = np.polyfit(nats, gains, 1).tolist()
+        squares = float(((gains - at_one - slope * nats) ** 2).sum())
+        return cls(at_one, -slope, (squares / max(1, len(points) - 2)) ** 0.5)
 
     def perplexity_for(self, gain: float) -> float | None:
         """Where the line reaches the gain; None if it does not fall, or reaches it below 1."""
@@ -75,15 +62,13 @@ class Line:
         return float(np.exp((self.at_one - gain) / self.per_nat))
 
 
-Lines = dict[tuple[str, str, str], Line]  # by group
-
-
-def read_points(paths: Sequence[Path]) -> list[Point]:
+def read_points(paths: Sequence[Path]) -> dict[Group, list[Point]]:
     """The rows of F1 tables. Raises InputError for another file, and if no row has both figures."""
-    points = []
+    points: dict[Group, list[Point]] = {}
     for path in paths:
         try:
-            points += _points(json.loads(path.read_text("utf-8")))
+            for group, point in _points(json.loads(path.read_text("utf-8"))):
+                points.setdefault(group, []).append(point)
         except OSError as error:
             raise InputError(f"{path}: cannot be read: {error.strerror}") from error
         except (ValueError, LookupError, TypeError, AttributeError) as error:
@@ -93,33 +78,49 @@ def read_points(paths: Sequence[Path]) -> list[Point]:
     return points
 
 
-def lines(points: Sequence[Point]) -> Lines:
-    """Through the points of each group that has enough."""
-    fitted = {}
-    for group in sorted({point.group for point in points}):
-        pairs = [(point.perplexity, point.gain) for point in points if point.group == group]
-        if len({perplexity for perplexity, _ in pairs}) >= FEWEST:
-            fitted[group] = Line.through(*zip(*pairs, strict=True))
-    return fitted
+def _points(table: dict[str, Any]) -> Iterator[tuple[Group, Point]]:
+    for row in table["rows"]:
+        for name, figures in {} if "failed" in row else row["sets"].items():
+            if None in figures["perplexity"]:
+                continue
+            label, base = table["sets"][name]["name"], table["sets"][name]["parser"]
+            vocabulary = table["vocabularies"][row["vocabularies"][0]]
+            for kind in KINDS:
+                if figures[kind]:
+                    gain = mean(each["f1"] for each in figures[kind]) - base
+                    point = Point(row["name"], mean(figures["perplexity"]), gain)
+                    yield (label, vocabulary, kind), point
 
 
-def report(points: Sequence[Point], fitted: Lines, gain: float) -> str:
+def fit(points: dict[Group, list[Point]]) -> dict[Group, Line]:
+    """A line through the points of each group that has enough."""
+    return {
+        group: Line.through(members)
+        for group, members in sorted(points.items())
+        if len({point.perplexity for point in members}) >= FEWEST
+    }
+
+
+def report(points: dict[Group, list[Point]], lines: dict[Group, Line], gain: float) -> str:
     """A Markdown table of the lines."""
     heads = ["set", "vocabulary", "choice", "points", "least perplexity", "best gain", "F1 a nat"]
     rows = []
-    for (name, vocabulary, kind), line in fitted.items():
-        here = [point for point in points if point.group == (name, vocabulary, kind)]
-        least, best = min(each.perplexity for each in here), max(each.gain for each in here)
+    for group, line in lines.items():
+        name, vocabulary, kind = group
+        least = min(point.perplexity for point in points[group])
+        best = max(point.gain for point in points[group])
         needed = line.perplexity_for(gain)
-        cells = [name, vocabulary[:8], kind, str(len(here)), f"{least:.2f}", f"{best:+.2f}"]
-        cells += [f"{line.per_nat:.1f}", f"{line.deviation:.2f}"]
+        cells = [name, vocabulary[:8], kind, f"{len(points[group])}", f"{least:.2f}"]
+        cells += [f"{best:+.2f}", f"{line.per_nat:.1f}", f"{line.deviation:.2f}"]
         rows.append([*cells, "-" if needed is None else f"{needed:.2f}"])
     return grid([*heads, "±", f"for +{gain:g}"], rows) + "\n"
 
 
-def draw(points: Sequence[Point], fitted: Lines, gain: float, path: Path) -> None:
+def draw(
+    points: dict[Group, list[Point]], lines: dict[Group, Line], gain: float, path: Path
+) -> None:
     """A panel for each set: points, their lines, dashed beyond the points, and the gain."""
-    names = list(dict.fromkeys(point.set for point in points))
+    names = list(dict.fromkeys(name for name, _, _ in points))
     figure = new_figure(path)
     figure.set_size_inches(6 * len(names), 5)
     figure.suptitle("F1 gained over the parser, by the language models' perplexity")
@@ -127,91 +128,69 @@ def draw(points: Sequence[Point], fitted: Lines, gain: float, path: Path) -> Non
     for name, axes in zip(names, panels, strict=True):
         axes.axhline(0, color="gray", linewidth=1)
         axes.axhline(gain, color="gray", linestyle=":", linewidth=1)
-        axes.text(
-            0.99,
-            gain,
-            f"+{gain:g}\n",
-            transform=axes.get_yaxis_transform(),
-            ha="right",
-            va="center",
+        axes.annotate(
+            f"+{gain:g}", (0.93, gain), (0, 3), ("axes fraction", "data"), "offset points"
         )
-        _draw_panel(axes, name, points, fitted, gain)
+        _draw_points(axes, name, points, lines, gain)
         axes.set(xscale="log", title=name, xlabel="perplexity per token, log scale")
-        axes.minorticks_off()
+        label_plainly(axes.xaxis)
         axes.grid(alpha=0.3)
-    low, high = panels[0].get_xlim()
-    panels[0].set_xticks([tick for tick in TICKS if low <= tick <= high])
-    panels[0].xaxis.set_major_formatter("{x:g}")
     panels[0].set_ylabel("gain over the parser's first tree, F1 points")
-    figure.legend(loc="outside lower center", ncols=3, fontsize="small")
+    handles, labels = panels[0].get_legend_handles_labels()
+    figure.legend(handles, labels, loc="outside lower center", ncols=3, fontsize="small")
     save_figure(figure, path)
 
 
-def _draw_panel(axes: Axes, name: str, points: Sequence[Point], fitted: Lines, gain: float) -> None:
-    """The points of one set. Colours are kinds of choice, markers vocabularies, which the legend
-    calls by their model, if there is only one."""
-    is_first = name == points[0].set
-    for number, vocabulary in enumerate(dict.fromkeys(point.vocabulary for point in points)):
-        rows = list(dict.fromkeys(each.row for each in points if each.vocabulary == vocabulary))
-        label = rows[0] if len(rows) == 1 else f"{len(rows)} models of one vocabulary"
-        for color, (kind, text) in zip(("C0", "C1"), KINDS.items(), strict=True):
-            here = [point for point in points if point.group == (name, vocabulary, kind)]
-            axes.scatter(
-                [point.perplexity for point in here],
-                [point.gain for point in here],
-                marker="os^Dv"[number % 5],
-                color=color,
-                facecolors="none" if number else None,
-                label=f"{label}, {text}" if is_first else None,
-            )
-            if line := fitted.get((name, vocabulary, kind)):
-                ends = [pick(point.perplexity for point in here) for pick in (min, max)]
-                axes.plot(ends, line.gains(ends), color=color, linewidth=1)
-                needed = line.perplexity_for(gain)
-                if needed and needed < ends[0]:
-                    ends = [needed, ends[0]]
-                    axes.plot(ends, line.gains(ends), "--", color=color, linewidth=1)
+def _draw_points(
+    axes: Axes,
+    name: str,
+    points: dict[Group, list[Point]],
+    lines: dict[Group, Line],
+    gain: float,
+) -> None:
+    """Those of one set. Colours are kinds of choice, markers vocabularies, which the legend calls
+    by their model, if there is only one."""
+    vocabularies = list(dict.fromkeys(vocabulary for _, vocabulary, _ in points))
+    for (place, vocabulary, kind), members in points.items():
+        if place != name:
+            continue
+        number, color = vocabularies.index(vocabulary), f"C{list(KINDS).index(kind)}"
+        rows = {point.row for point in members}
+        models = min(rows) if len(rows) == 1 else f"{len(rows)} models of one vocabulary"
+        perplexities = [point.perplexity for point in members]
+        axes.scatter(
+            perplexities,
+            [point.gain for point in members],
+            marker="os^Dv"[number % 5],
+            color=color,
+            facecolors="none" if number else None,
+            label=f"{models}, {KINDS[kind]}",
+        )
+        if line := lines.get((place, vocabulary, kind)):
+            least, most = min(perplexities), max(perplexities)
+            needed = line.perplexity_for(gain) or least
+            for ends, style in (([least, most], "-"), ([min(needed, least), least], "--")):
+                gains = line.at_one - line.per_nat * np.log(ends)
+                axes.plot(ends, gains, style, color=color, linewidth=1)
 
 
-def _points(table: dict[str, Any]) -> list[Point]:
-    points = []
-    for row in table["rows"]:
-        for name, figures in {} if "failed" in row else row["sets"].items():
-            if None in figures["perplexity"]:
-                continue
-            label, base = table["sets"][name]["name"], table["sets"][name]["parser"]
-            vocabulary = table["vocabularies"][row["vocabularies"][0]]
-            perplexity = mean(figures["perplexity"])
-            for kind in KINDS:
-                gains = [each["f1"] - base for each in figures[kind]]
-                if gains:
-                    gain = mean(gains)
-                    points.append(Point(row["name"], label, vocabulary, kind, perplexity, gain))
-    return points
-
-
-def main(argv: Sequence[str] | None = None) -> int:
+def main(argv: Sequence[str]) -> int:
     """Print and draw; returns 0, or 2 for files that cannot be used."""
     parser = argparse.ArgumentParser(
         prog="curve.py", description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
-    add = parser.add_argument
-    add("tables", type=Path, nargs="+", metavar="TABLE.json")
-    add("--gain", type=float, default=4.5, metavar="F1", help="default: 4.5")
-    text = "without the points above (default: all points)"
-    add("--below", type=float, default=float("inf"), metavar="PERPLEXITY", help=text)
-    add("--plot", type=Path, metavar="FILE.png")
+    parser.add_argument("tables", type=Path, nargs="+", metavar="TABLE.json")
+    parser.add_argument("--gain", type=float, default=4.5, metavar="F1", help="default: 4.5")
+    parser.add_argument("--plot", type=Path, metavar="FILE.png")
     arguments = parser.parse_args(argv)
     try:
-        points = [
-            point for point in read_points(arguments.tables) if point.perplexity < arguments.below
-        ]
-        fitted = lines(points)
-        if not fitted:
+        points = read_points(arguments.tables)
+        lines = fit(points)
+        if not lines:
             print(f"curve: a line needs {FEWEST} perplexities or more", file=sys.stderr)
-        print(report(points, fitted, arguments.gain), end="")
+        print(report(points, lines, arguments.gain), end="")
         if arguments.plot:
-            draw(points, fitted, arguments.gain, arguments.plot)
+            draw(points, lines, arguments.gain, arguments.plot)
     except RerankError as error:
         print(f"curve: {error}", file=sys.stderr)
         return 2
@@ -219,4 +198,4 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(main(sys.argv[1:]))

@@ -13,6 +13,7 @@ import argparse
 import json
 import os
 import platform
+import shlex
 import shutil
 import signal
 import sys
@@ -21,14 +22,14 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
-from plan import plan
 from prepare import Files, prepare, source_files
 from report import markdown
 from results import FOLDS, Results
 from study import ROOT, Study, Table, to_toml
-from work import Work, work_folder
+from work import Work, plan, work_folder
 
 from reranker.checkpoints.checkpoint import load_checkpoint
+from reranker.commands.arguments import positive
 from reranker.errors import InputError, RerankError
 from reranker.files.digest import file_sha256
 from reranker.files.markdown import page_with
@@ -37,12 +38,15 @@ from reranker.files.output import open_whole
 # The part of the budget for training; scoring, mostly of n-best lists, is known to take less than
 # the rest with the study's own number of sentences.
 TRAINING_SHARE = 0.6
-RECORDED = ("budget", "epochs", "shrink", "seeds", "sentences", "workers", "threads", "device")
 
 
-def main(argv: Sequence[str] | None = None) -> int:
+def main(argv: Sequence[str]) -> int:
     """Make the tables; returns 0, 1 if a row failed, 2 if nothing could be done."""
-    arguments = _arguments(argv)
+    parser = _arguments()
+    arguments = parser.parse_args(argv)
+    if min(arguments.budget, arguments.epochs) < 0:
+        parser.error("--budget and --epochs: not a negative number")
+    arguments.command = shlex.join(["python", "eval/tables/make.py", *argv])
     signal.signal(signal.SIGTERM, signal.default_int_handler)
     try:
         return _make(arguments)
@@ -58,35 +62,40 @@ def _make(arguments: argparse.Namespace) -> int:
     """Plan, run and report."""
     study = Study.read(arguments.study, arguments.only, arguments.shrink, arguments.seeds)
     sources = source_files(study, arguments.data)
-    digests = _checkpoint_digests(study)
     to_train = sum(study.models[name].seeds for name in study.trained)
-    minutes = TRAINING_SHARE * arguments.budget * arguments.workers / max(1, to_train)
-    minutes = minutes if to_train else 0.0
+    minutes = 0.0
+    if to_train:
+        minutes = TRAINING_SHARE * arguments.budget * arguments.workers / to_train
+    flags, length = _length(arguments.epochs, minutes)
     settings = _settings(arguments, study, sources, minutes)
     folder = arguments.work or Path("runs", "-".join(["tables", study.path.stem, *arguments.only]))
     with work_folder(folder, settings, arguments.workers, arguments.threads) as work:
         files = Files(folder)
-        _write_models(study, work, files, digests)
-        length = _length(arguments, minutes)
+        _write_models(study, work, files)
         to_do = f", {to_train} to be trained {length}" if to_train else ""
         print(f"{len(study.all_runs())} models{to_do}", file=sys.stderr)
         prepare(study, arguments.data, files, arguments.sentences)
-        work.run(plan(study, files, *_flags(arguments, minutes)))
+        options = ["--device", arguments.device, "--threads", str(arguments.threads)]
+        work.run(plan(study, files, flags, options))
         results = Results(study, work, files)
-        tables = {
-            name: {
-                **results.table(table),
-                "method": _method(arguments, study, length, table),
-                "commands": [_command(arguments)],
-                "budget_minutes": arguments.budget,
-                "minutes_each": minutes,
-                "epochs": arguments.epochs,
-                "settings": settings,
-            }
-            for name, table in study.tables.items()
-        }
-        _publish(tables, folder, arguments.into)
+        for name, table in study.tables.items():
+            method = _method(arguments, study, length, table)
+            how = {"method": method, "commands": [arguments.command], "settings": settings}
+            _publish(name, {**results.table(table), **how}, folder, arguments.into)
+        print(f"tables: as Markdown and JSON in {folder}", file=sys.stderr)
         return 1 if work.failures else 0
+
+
+def _length(epochs: float, minutes: float) -> tuple[list[str], str]:
+    """How long every model is trained: flags of `rerank train`, and in words."""
+    if minutes:
+        # Nothing else ends training, or the quickest models would get less of the budget.
+        flags = ["--budget", f"{minutes:.4f}", "--epochs", "0"]
+        return flags, f"for {minutes:.3g} minutes each"
+    if epochs:
+        words = f"for {epochs:g} epoch{'s' * (epochs != 1)} each"
+        return ["--epochs", f"{epochs:g}"], words
+    return [], "as long as their configurations say"
 
 
 def _settings(
@@ -107,44 +116,33 @@ def _settings(
     }
 
 
-def _write_models(study: Study, work: Work, files: Files, digests: dict[str, str]) -> None:
-    """Configurations of the models to be trained, and copies of the checkpoints."""
-    for name in study.trained:
-        work.write(files.config(name), to_toml(study.settings(name)))
-    for name, digest in digests.items():
-        work.write(files.config(name).with_suffix(".sha256"), digest + "\n")
+def _write_models(study: Study, work: Work, files: Files) -> None:
+    """Configurations of the models to be trained, and copies of the checkpoints.
+
+    Raises CheckpointError for a file that is not a checkpoint, InputError for one that does not say
+    how it was trained, or is not the one that the run began with.
+    """
+    for name, model in study.models.items():
+        if not model.checkpoint:
+            work.write(files.config(name), to_toml(study.settings(name)))
+            continue
+        checkpoint = load_checkpoint(ROOT / model.checkpoint)
+        if not {"tokens", "minutes"} <= checkpoint.information.keys():
+            raise InputError(f"models.{name}: {model.checkpoint} does not say its training")
+        work.write(files.config(name).with_suffix(".sha256"), checkpoint.sha256 + "\n")
         files.checkpoint(name).parent.mkdir(exist_ok=True)
-        shutil.copyfile(ROOT / study.models[name].checkpoint, files.checkpoint(name))
+        shutil.copyfile(ROOT / model.checkpoint, files.checkpoint(name))
 
 
-def _flags(arguments: argparse.Namespace, minutes: float) -> tuple[list[str], list[str]]:
-    """Of training, how long; of every command, on what."""
-    # Under a budget nothing else ends training, or the quickest models would get less of it.
-    length = ["--budget", f"{minutes:.4f}", "--epochs", "0"] if minutes else []
-    length += ["--epochs", f"{arguments.epochs:g}"] if arguments.epochs else []
-    return length, ["--device", arguments.device, "--threads", str(arguments.threads)]
-
-
-def _publish(tables: dict[str, dict[str, Any]], folder: Path, into: Path | None) -> None:
-    for name, table in tables.items():
-        text = markdown(table)
-        print(text)
-        with open_whole(folder / f"{name}.json") as file:
-            file.write(json.dumps(table, indent=1, ensure_ascii=False) + "\n")
-        with open_whole(folder / f"{name}.md") as file:
-            file.write(text)
-        if into:
-            into.write_text(page_with(into, name, text), "utf-8")
-    print(f"tables: as Markdown and JSON in {folder}", file=sys.stderr)
-
-
-def _length(arguments: argparse.Namespace, minutes: float) -> str:
-    """How long every model is trained."""
-    if minutes:
-        return f"for {minutes:.3g} minutes each"
-    if arguments.epochs:
-        return f"for {arguments.epochs:g} epoch{'s' * (arguments.epochs != 1)} each"
-    return "as long as their configurations say"
+def _publish(name: str, table: dict[str, Any], folder: Path, into: Path | None) -> None:
+    text = markdown(table)
+    print(text)
+    content = json.dumps(table, indent=1, ensure_ascii=False) + "\n"
+    for ending, written in ((".json", content), (".md", text)):
+        with open_whole(folder / f"{name}{ending}") as file:
+            file.write(written)
+    if into:
+        into.write_text(page_with(into, name, text), "utf-8")
 
 
 def _method(arguments: argparse.Namespace, study: Study, length: str, table: Table) -> str:
@@ -168,81 +166,41 @@ def _method(arguments: argparse.Namespace, study: Study, length: str, table: Tab
 
 def _machine() -> str:
     """What times depend on."""
-    name = platform.processor() or platform.machine()
-    try:
-        lines = Path("/proc/cpuinfo").read_text("utf-8").splitlines()
-        name = next(line.split(":", 1)[1].strip() for line in lines if "model name" in line)
-    except (OSError, StopIteration):
-        pass
-    return f"{name}, {os.cpu_count()} cores, torch {version('torch')}"
+    cpus = Path("/proc/cpuinfo")
+    lines = cpus.read_text("utf-8").splitlines() if cpus.exists() else []
+    names = (line.partition(":")[2].strip() for line in lines if line.startswith("model name"))
+    return f"{next(names, platform.machine())}, {os.cpu_count()} cores, torch {version('torch')}"
 
 
-def _command(arguments: argparse.Namespace) -> str:
-    words = ["python eval/tables/make.py", str(arguments.study)]
-    for name in RECORDED:
-        if value := getattr(arguments, name):
-            words.append(f"--{name} {value:g}" if isinstance(value, float) else f"--{name} {value}")
-    return " ".join([*words, *(["--only", *arguments.only] if arguments.only else [])])
-
-
-def _checkpoint_digests(study: Study) -> dict[str, str]:
-    """SHA-256 of the models that are judged as they are.
-
-    Raises CheckpointError for a file that is no checkpoint, InputError for one that does not say
-    how it was trained.
-    """
-    digests = {}
-    for name, model in study.models.items():
-        if model.checkpoint:
-            checkpoint = load_checkpoint(ROOT / model.checkpoint)
-            if not {"tokens", "minutes"} <= checkpoint.information.keys():
-                raise InputError(f"models.{name}: {model.checkpoint} does not say its training")
-            digests[name] = checkpoint.sha256
-    return digests
-
-
-def _arguments(argv: Sequence[str] | None) -> argparse.Namespace:
+def _arguments() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(
         prog="make.py", description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
-
-    def add(flag: str, text: str, group: Any = parser, **settings: Any) -> None:
-        group.add_argument(flag, help=text, **settings)
-
-    amount, count = _number(float, 0), _number(int, 1)
-    parser.add_argument("study", type=Path, metavar="STUDY.toml")
-    add("--only", "some of its tables", nargs="+", default=[], metavar="TABLE")
+    add = parser.add_argument
+    add("study", type=Path, metavar="STUDY.toml")
+    add("--only", nargs="+", default=[], metavar="TABLE", help="some of its tables")
     text = "where the study's files are (default: %(default)s)"
-    add("--data", text, type=Path, default=Path("../shared/data"), metavar="FOLDER")
-    add("--work", "keep every step here (default: runs/tables-*)", type=Path, metavar="FOLDER")
+    add("--data", type=Path, default=Path("../shared/data"), metavar="FOLDER", help=text)
+    text = "keep every step here (default: runs/tables-*)"
+    add("--work", type=Path, metavar="FOLDER", help=text)
     either = parser.add_mutually_exclusive_group()
-    text = "wall-clock in all; 60 %% is for training, the same for every model "
-    text += "(default: what the configurations say)"
-    add("--budget", text, either, type=amount, default=0, metavar="MINUTES")
-    text = "train every model for so many, whatever time it takes (paper recipe: each phase)"
-    add("--epochs", text, either, type=amount, default=0, metavar="N")
+    text = "in all; 60 %% is for training, the same for every model (default: no limit)"
+    either.add_argument("--budget", type=float, default=0, metavar="MINUTES", help=text)
+    text = "of every model, however long (paper recipe: each phase; default: its configuration's)"
+    either.add_argument("--epochs", type=float, default=0, metavar="N", help=text)
     text = "score this many of each set's lists, evenly spread (default: all)"
-    add("--sentences", text, type=count, default=0, metavar="N")
+    add("--sentences", type=positive, default=0, metavar="N", help=text)
     text = "divide all sizes by this (default: what the study says)"
-    add("--shrink", text, type=count, default=0, metavar="N")
+    add("--shrink", type=positive, default=0, metavar="N", help=text)
     text = "train every model with so many seeds (default: what the study says)"
-    add("--seeds", text, type=count, default=0, metavar="N")
-    add("--workers", "commands at a time (default: 2)", type=count, default=2, metavar="N")
-    add("--threads", "of each command (default: 1)", type=count, default=1, metavar="N")
-    add("--device", "where (default: cpu)", default="cpu", metavar="cpu|cuda")
-    add("--into", "also put the tables between its markers", type=Path, metavar="FILE.md")
-    return parser.parse_args(argv)
-
-
-def _number(kind: type[float] | type[int], least: float) -> Any:
-    def number(text: str) -> float:
-        value = kind(text)
-        if not least <= value < float("inf"):
-            raise ValueError
-        return value
-
-    return number
+    add("--seeds", type=positive, default=0, metavar="N", help=text)
+    add("--workers", type=positive, default=2, metavar="N", help="commands at a time (default: 2)")
+    add("--threads", type=positive, default=1, metavar="N", help="of each command (default: 1)")
+    add("--device", default="cpu", metavar="cpu|cuda", help="where (default: cpu)")
+    text = "also put the tables between its markers"
+    add("--into", type=Path, metavar="FILE.md", help=text)
+    return parser
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(main(sys.argv[1:]))

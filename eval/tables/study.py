@@ -10,9 +10,9 @@ import tomllib
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Annotated, Any, Literal, Self
+from typing import Annotated, Any, Literal
 
-from pydantic import BaseModel, ConfigDict, Field, PositiveInt, ValidationError, model_validator
+from pydantic import BaseModel, ConfigDict, Field, PositiveInt, ValidationError
 
 from reranker.errors import InputError
 from reranker.training.config import TrainingConfig
@@ -58,14 +58,6 @@ class Model(_Settings):
     start_from: str = ""  # another model, whose run with the same seed this one continues
     checkpoint: str = ""
 
-    @model_validator(mode="after")
-    def _has_one_source(self) -> Self:
-        if self.checkpoint and self.model_dump(exclude_defaults=True).keys() != {"checkpoint"}:
-            raise ValueError("a checkpoint has no other settings")
-        if not self.checkpoint and not self.config:
-            raise ValueError("config is missing")
-        return self
-
 
 class Row(_Settings):
     """One model, all its seeds separately, or an ensemble of several models' seeds."""
@@ -76,12 +68,6 @@ class Row(_Settings):
     seeds: int = 0  # of each model in an ensemble; 0 is all
     printed: str = ""  # the figure in the paper
 
-    @model_validator(mode="after")
-    def _is_one_model_or_an_ensemble(self) -> Self:
-        if not self.ensemble and len(self.models) != 1:
-            raise ValueError("several models need ensemble = true")
-        return self
-
 
 class Table(_Settings):
     title: str
@@ -89,12 +75,6 @@ class Table(_Settings):
     sets: Annotated[list[str], Field(min_length=1)]
     rows: Annotated[list[Row], Field(min_length=1)]
     reference: str = ""  # the row whose F1 the other rows are tested against, besides the parser's
-
-    @model_validator(mode="after")
-    def _has_its_reference(self) -> Self:
-        if self.reference and self.reference not in [row.name for row in self.rows]:
-            raise ValueError(f"there is no row {self.reference!r}")
-        return self
 
 
 class Study(_Settings):
@@ -120,8 +100,8 @@ class Study(_Settings):
             raise InputError(f"{path}: cannot be read: {error.strerror}") from error
         except ValidationError as error:
             places = [(".".join(map(str, each["loc"])), each["msg"]) for each in error.errors()]
-            problems = [f"{place}: {text.removeprefix('Value error, ')}" for place, text in places]
-            raise InputError(f"{path}: {'; '.join(problems)}") from error
+            problems = "; ".join(f"{place}: {message}" for place, message in places)
+            raise InputError(f"{path}: {problems}") from error
         except KeyError as error:
             raise InputError(f"{path}: there is no {error}") from error
         except (ValueError, TypeError) as error:
@@ -133,12 +113,16 @@ class Study(_Settings):
         changes = self.models[name]
         file = CONFIGS / changes.config
         if not file.is_file():
-            raise ValueError(f"models.{name}: no {changes.config} in {CONFIGS}")
+            raise ValueError(f"no {changes.config} in {CONFIGS}")
         base = tomllib.loads(file.read_text("utf-8"))
         model = {**base.get("model", {}), **changes.model}
-        for size, default in DEFAULT_SIZES.items():
-            if "architecture" not in model or size in model:
-                model[size] = self._divided(model.get(size, default), f"{name}: {size}")
+        if "architecture" not in model:
+            model = {**DEFAULT_SIZES, **model}
+        if "embedding_size" in model:
+            model["embedding_size"] = self._divided("embedding_size", model["embedding_size"])
+        if "hidden_sizes" in model:
+            sizes = model["hidden_sizes"]
+            model["hidden_sizes"] = [self._divided("hidden_sizes", size) for size in sizes]
         training = {**base.get("training", {}), **self.training, **changes.training}
         return {"model": model, "training": training}
 
@@ -195,8 +179,7 @@ class Study(_Settings):
             try:
                 self._check_model(name, model)
             except (TypeError, ValueError) as error:
-                text = str(error).removeprefix(f"models.{name}: ")
-                raise ValueError(f"models.{name}: {text}") from error
+                raise ValueError(f"models.{name}: {error}") from error
         run, count = Counter(self.all_runs()).most_common(1)[0]
         if count > 1:
             raise ValueError(f"models.{run} is also the name of another model's run")
@@ -206,12 +189,22 @@ class Study(_Settings):
         for name, table in self.tables.items():
             if table.kind == "F1" and not all(self.sets[listed].nbest for listed in table.sets):
                 raise ValueError(f"tables.{name}: F1 needs sets with nbest")
+            if table.reference and table.reference not in [row.name for row in table.rows]:
+                raise ValueError(f"tables.{name}: there is no row {table.reference!r}")
+            for row in table.rows:
+                if not row.ensemble and len(row.models) > 1:
+                    place = f"tables.{name}: row {row.name!r}"
+                    raise ValueError(f"{place}: several models need ensemble = true")
 
     def _check_model(self, name: str, model: Model) -> None:
         if model.checkpoint:
+            if model.model_dump(exclude_defaults=True).keys() != {"checkpoint"}:
+                raise ValueError("a checkpoint has no other settings")
             if not (ROOT / model.checkpoint).is_file():
                 raise ValueError(f"no {model.checkpoint} in {ROOT}")
             return
+        if not model.config:
+            raise ValueError("config is missing")
         if start := self.models.get(model.start_from):
             if start.checkpoint:
                 raise ValueError("start_from needs a model trained here, not a checkpoint")
@@ -220,12 +213,10 @@ class Study(_Settings):
         settings = self.settings(name)
         TrainingConfig(**settings["training"], model=settings["model"]).check()
 
-    def _divided(self, size: int | list[int], where: str) -> int | list[int]:
+    def _divided(self, name: str, size: int) -> int:
         """Exactly, so that what has to be a multiple of something else remains one."""
-        if isinstance(size, list):
-            return [self._divided(each, where) for each in size]  # type: ignore[misc]
         if size % self.shrink:
-            raise ValueError(f"{where} {size} cannot be divided by {self.shrink} (shrink)")
+            raise ValueError(f"{name} {size} cannot be divided by {self.shrink} (shrink)")
         return size // self.shrink
 
 

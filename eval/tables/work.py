@@ -1,8 +1,8 @@
-"""Runs the steps of a plan in a work folder that keeps their output, so that an interrupted run
-resumes.
+"""A study as ``rerank`` commands, and a work folder that keeps their output, so that an interrupted
+run resumes.
 
-A step is one ``rerank`` command that makes one file; when the file is there, the step is done.
-Beside its log is a record of the command and of the seconds it took, over all attempts.
+A step is one command that makes one file; when the file is there, the step is done. Beside its log
+is a record of the command and of the seconds it took, over all attempts.
 """
 
 from __future__ import annotations
@@ -18,7 +18,10 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
+
+from prepare import Files
+from study import Study
 
 from reranker.errors import InputError
 from reranker.files.output import open_whole
@@ -41,10 +44,6 @@ class Step:
     def run(self) -> str:
         return self.name.split(":")[0]
 
-    @property
-    def command(self) -> str:
-        return shlex.join(["rerank", *self.arguments])
-
     def is_done(self) -> bool:
         """Whether the output is there; deletes the scratch then."""
         done = self.output.exists()
@@ -53,20 +52,54 @@ class Step:
         return done
 
 
-@contextmanager
-def work_folder(
-    folder: Path, settings: dict[str, Any], workers: int, threads: int
-) -> Iterator[Work]:
-    """The folder, locked. Raises InputError if it is in use, or was begun with other settings."""
-    folder.mkdir(parents=True, exist_ok=True)
-    with (folder / "lock").open("a") as lock:
-        try:
-            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except OSError as error:
-            message = f"{folder} is in use by another run, or by a command that one left behind"
-            raise InputError(message) from error
-        _check(folder, json.loads(json.dumps(settings)))
-        yield Work(folder, lock.fileno(), workers, threads)
+def plan(study: Study, files: Files, length: Sequence[str], options: Sequence[str]) -> list[Step]:
+    """All steps: training, first seeds first, then scoring. ``length`` are the flags of training
+    that say how long, ``options`` flags of every command."""
+    trained = [
+        (seed, name) for name in study.trained for seed in range(1, study.models[name].seeds + 1)
+    ]
+    trained.sort(key=lambda run: run[0])
+    steps = [_training(study, name, seed, files, [*length, *options]) for seed, name in trained]
+    for run in study.all_runs():
+        steps += _scoring(study, run, files, options)
+    return steps
+
+
+def _training(study: Study, name: str, seed: int, files: Files, flags: Sequence[str]) -> Step:
+    run, start = f"{name}-{seed}", study.models[name].start_from
+    out, logs = files.checkpoint(run), files.folder / "training" / run
+    arguments = ["train", "--config", files.config(name), "--train", files.data("train.mrg")]
+    arguments += ["--dev", files.data("dev.mrg"), "--out", out, "--log-folder", logs]
+    arguments += ["--seed", seed]
+    needs = [files.checkpoint(f"{start}-{seed}")] if start else []
+    if needs:
+        arguments += ["--start-from", *needs]
+    # The state that training resumes from is several times as large as the checkpoint.
+    return Step(run, [*map(str, arguments), *flags], out, needs, scratch=logs / "state.pt")
+
+
+def _scoring(study: Study, run: str, files: Files, options: Sequence[str]) -> Iterator[Step]:
+    """The trees of every set, for perplexity, and its lists, if a table asks for their F1."""
+    tables = [table for table in study.tables.values() if table.kind == "F1"]
+    shown = [table for table in tables if any(run in study.members(row) for row in table.rows)]
+    listed = {name for table in shown for name in table.sets}
+    listed |= {study.sets[name].weight_from for name in listed}
+    checkpoint = files.checkpoint(run)
+    for name in study.sets:
+        kinds = [(f"{run}:{name}:text", f"{name}.text", ["--token-scores"])]
+        if name in listed:
+            kinds.append((f"{run}:{name}", f"{name}.lists", []))
+        for label, kind, more in kinds:
+            out = files.scored(run, kind)
+            arguments = ["--nbest", files.data(f"{kind}.jsonl"), "--models", checkpoint]
+            arguments += ["--output", "ranked", "--out", out, "--resume", *more]
+            yield Step(label, [*map(str, arguments), *options], out, [checkpoint])
+
+
+class _Running(NamedTuple):
+    step: Step
+    process: subprocess.Popen[bytes]
+    began: float
 
 
 @dataclass
@@ -102,73 +135,84 @@ class Work:
         running: list[_Running] = []
         try:
             while True:
-                ready = (each for each in waiting if all(need.exists() for need in each.needs))
-                while len(running) < self.workers and (step := next(ready, None)):
-                    running.append(_Running(self, step))
-                waiting = [step for step in waiting if step not in [each.step for each in running]]
+                ready = [step for step in waiting if all(need.exists() for need in step.needs)]
+                for step in ready[: self.workers - len(running)]:
+                    waiting.remove(step)
+                    running.append(self._start(step))
                 if not running:
                     break
                 time.sleep(POLL_SECONDS)
                 for command in [each for each in running if each.process.poll() is not None]:
                     running.remove(command)
                     ended += 1
-                    print(f"{ended}/{total} {command.step.name}: {command.end()}", file=sys.stderr)
+                    print(
+                        f"{ended}/{total} {command.step.name}: {self._end(command)}",
+                        file=sys.stderr,
+                    )
         finally:
             for command in running:
                 command.process.terminate()
             for command in running:
-                command.end()
+                self._end(command)
         for step in waiting:
             self.failures.setdefault(step.run, f"{step.name}: what it starts from failed")
 
     def _log(self, name: str) -> Path:
         return self.folder / "logs" / f"{name}.log"
 
-
-class _Running:
-    """The command of a step."""
-
-    def __init__(self, work: Work, step: Step) -> None:
-        self.work, self.step, self.began = work, step, time.monotonic()
-        self.log = work._log(step.name)
-        for path in (step.output, self.log):
+    def _start(self, step: Step) -> _Running:
+        log = self._log(step.name)
+        for path in (step.output, log):
             path.parent.mkdir(parents=True, exist_ok=True)
-        with self.log.open("ab") as output:
+        with log.open("ab") as output:
             # The lock is handed down: a command that outlives this program still holds it.
-            self.process = subprocess.Popen(
+            process = subprocess.Popen(
                 [Path(sys.executable).with_name("rerank"), *step.arguments],
                 stdin=subprocess.DEVNULL,
                 stdout=output,
                 stderr=output,
-                env={**os.environ, "OMP_NUM_THREADS": str(work.threads)},
-                pass_fds=(work.lock,),
+                env={**os.environ, "OMP_NUM_THREADS": str(self.threads)},
+                pass_fds=(self.lock,),
             )
+        return _Running(step, process, time.monotonic())
 
-    def end(self) -> str:
-        """Wait, add to the record and to the work's failures; returns how it ended."""
-        code = self.process.wait()
-        step, seconds = self.step, time.monotonic() - self.began
-        seconds += self.work.record(step.name)["seconds"]
-        record = {"command": step.command, "seconds": round(seconds, 2), "exit": code}
-        self.log.with_suffix(".json").write_text(json.dumps(record), "utf-8")
+    def _end(self, command: _Running) -> str:
+        """Wait, add to its record and to the failures; returns how it ended."""
+        step, code, log = command.step, command.process.wait(), self._log(command.step.name)
+        seconds = time.monotonic() - command.began + self.record(step.name)["seconds"]
+        words = shlex.join(["rerank", *step.arguments])
+        record = {"command": words, "seconds": round(seconds, 2), "exit": code}
+        log.with_suffix(".json").write_text(json.dumps(record), "utf-8")
         # 1 means that some candidates were rejected; the log says which.
         if code in (0, 1) and step.is_done():
             return f"{seconds:.0f} s"
-        lines = self.log.read_text("utf-8", errors="replace").split("\n")
-        reason = f"exit {code}: {next((line for line in reversed(lines) if line.strip()), '')}"
-        self.work.failures.setdefault(step.run, f"{step.name}: {reason}")
+        lines = log.read_text("utf-8", errors="replace").strip().splitlines()
+        reason = f"exit {code}: {lines[-1] if lines else ''}"
+        self.failures.setdefault(step.run, f"{step.name}: {reason}")
         return f"failed: {reason}"
 
 
-def _check(folder: Path, settings: dict[str, Any]) -> None:
-    path = folder / "settings.json"
-    if not path.exists():
-        path.write_text(json.dumps(settings, indent=1), "utf-8")
-    before = json.loads(path.read_text("utf-8"))
-    for name in {**before, **settings}:
-        old, new = (json.dumps(each.get(name))[:100] for each in (before, settings))
-        if before.get(name) != settings.get(name):
-            raise InputError(
-                f"{folder} was begun with {name} {old}, now it is {new}; choose another --work, "
-                "or delete it"
-            )
+@contextmanager
+def work_folder(
+    folder: Path, settings: dict[str, Any], workers: int, threads: int
+) -> Iterator[Work]:
+    """The folder, locked. Raises InputError if it is in use, or was begun with other settings."""
+    folder.mkdir(parents=True, exist_ok=True)
+    with (folder / "lock").open("a") as lock:
+        try:
+            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except OSError as error:
+            message = f"{folder} is in use by another run, or by a command that one left behind"
+            raise InputError(message) from error
+        path = folder / "settings.json"
+        if not path.exists():
+            path.write_text(json.dumps(settings, indent=1), "utf-8")
+        before, now = json.loads(path.read_text("utf-8")), json.loads(json.dumps(settings))
+        for name in {**before, **now}:
+            if before.get(name) != now.get(name):
+                old, new = (json.dumps(each.get(name))[:100] for each in (before, now))
+                raise InputError(
+                    f"{folder} was begun with {name} {old}, now it is {new}; choose another "
+                    "--work, or delete it"
+                )
+        yield Work(folder, lock.fileno(), workers, threads)

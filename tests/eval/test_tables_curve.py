@@ -54,16 +54,22 @@ def test_a_line_needs_three_points_and_has_to_fall(
 ) -> None:
     path = tmp_path / "one.json"
     path.write_text(json.dumps(table(6.0, 8.0, 20.0)), "utf-8")
-    assert len(curve.lines(curve.read_points([path]))) == 2
-    assert curve.main([str(path), "--below", "10"]) == 0
+    assert len(curve.fit(curve.read_points([path]))) == 2
+    path.write_text(json.dumps(table(6.0, 8.0, 8.0)), "utf-8")
+    assert curve.main([str(path)]) == 0
     out, error = capsys.readouterr()
     assert len(out.splitlines()) == 2  # heads
     assert error == "curve: a line needs 3 perplexities or more\n"
-    rising = curve.Line.through([1.0, math.e, math.e**2], [0.0, 1.0, 2.0])
-    assert rising.perplexity_for(3.0) is None
+    assert line_through(0.0, 1.0, 2.0).perplexity_for(3.0) is None
     # Off by 1/3, 2/3 and 1/3; one degree of freedom is left.
-    bent = curve.Line.through([1.0, math.e, math.e**2], [0.0, 1.0, 0.0])
-    assert bent.deviation == pytest.approx(math.sqrt(2 / 3))
+    assert line_through(0.0, 1.0, 0.0).deviation == pytest.approx(math.sqrt(2 / 3))
+
+
+def line_through(*gains: float) -> Any:
+    """The gains at 0, 1, ... nats."""
+    return curve.Line.through(
+        [curve.Point("row", math.e**nats, gain) for nats, gain in enumerate(gains)]
+    )
 
 
 @pytest.mark.parametrize("text", ["", "{}", '{"rows": [{"name": "a"}]}', "[]"])

@@ -16,7 +16,7 @@ from tests.eval.toy_study import STUDY, TABLES, make, module, write_data
 from tests.reranker.tuned_lists import BEST, GOLD, WORSE, WORST, entry, ranked
 
 results, prepare = module("results"), module("prepare")
-report, plans, studies = module("report"), module("plan"), module("study")
+report, studies = module("report"), module("study")
 work = module("work")
 
 
@@ -152,7 +152,11 @@ def test_a_table_is_put_between_its_markers(tmp_path: Path) -> None:
             "tables.none.rows: Field required",
         ),
         ('models = ["doc", "lstm"]', "models = []", "words.rows.1.models: List should have at"),
-        (", seeds = 1, ensemble = true", "", "words.rows.1: several models need ensemble = true"),
+        (
+            ", seeds = 1, ensemble = true",
+            "",
+            "tables.words: row 'both': several models need ensemble = true",
+        ),
         ('kind = "F1"', 'kind = "F2"', "tables.choice.kind: Input should be 'F1' or 'perplexity'"),
     ],
 )
@@ -197,24 +201,24 @@ def test_the_plan_of_a_study(tmp_path: Path, capsys: pytest.CaptureFixture[str])
     path.write_text(text, "utf-8")
     study = studies.Study.read(path)
     files = prepare.Files(tmp_path)
-    steps = {step.name: step for step in plans.plan(study, files, ["--epochs", "3"], ["--x"])}
+    steps = {step.name: step for step in work.plan(study, files, ["--epochs", "3"], ["--x"])}
     assert list(steps)[:4] == ["doc-1", "again-1", "lstm-1", "doc-2"]
-    assert steps["doc-2"].command == (
-        f"rerank train --config {tmp_path}/configs/doc.toml --train {tmp_path}/data/train.mrg "
+    assert " ".join(steps["doc-2"].arguments) == (
+        f"train --config {tmp_path}/configs/doc.toml --train {tmp_path}/data/train.mrg "
         f"--dev {tmp_path}/data/dev.mrg --out {tmp_path}/models/doc-2.pt "
         f"--log-folder {tmp_path}/training/doc-2 --seed 2 --epochs 3 --x"
     )
     assert list(steps["doc-2"].needs) == []
     start = tmp_path / "models" / "doc-1.pt"
-    assert steps["again-1"].command.endswith(f"--start-from {start} --epochs 3 --x")
+    assert " ".join(steps["again-1"].arguments).endswith(f"--start-from {start} --epochs 3 --x")
     assert steps["again-1"].needs == [start]
     assert list(steps)[4:6] == ["doc-1:dev:text", "doc-1:dev"]
     assert steps["doc-1:dev"].needs == [start]
-    assert steps["doc-1:dev"].command == (
-        f"rerank --nbest {tmp_path}/data/dev.lists.jsonl --models {start} --output ranked "
+    assert " ".join(steps["doc-1:dev"].arguments) == (
+        f"--nbest {tmp_path}/data/dev.lists.jsonl --models {start} --output ranked "
         f"--out {tmp_path}/scored/doc-1.dev.lists.jsonl --resume --x"
     )
-    only = plans.plan(studies.Study.read(path, ["words"]), files, [], [])
+    only = work.plan(studies.Study.read(path, ["words"]), files, [], [])
     assert not any(step.name.endswith(":dev") for step in only)  # no lists for perplexity
     with pytest.raises(SystemExit, match="2"):
         module("make").main([str(path), "--epochs", "3", "--budget", "1"])
