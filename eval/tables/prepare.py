@@ -14,7 +14,7 @@ from study import Data, EvaluationSet, Study
 from reranker.errors import InputError, TreeError
 from reranker.files.output import open_whole
 from reranker.files.text import open_text
-from reranker.nbest import ReadOptions, read_nbest
+from reranker.nbest import NBest, ReadOptions, read_nbest
 from reranker.nbest.writing import list_text
 from reranker.trees.linearize import delinearize, linearize
 from reranker.trees.tree import TRACE, Tree
@@ -71,15 +71,19 @@ def prepare(study: Study, root: Path, files: Files, sentences: int) -> None:
         if not files.data(name).exists():
             _write(files.data(name), (f"{tree}\n" for tree in _trees(study.data, root, patterns)))
     for name, evaluated in study.sets.items():
-        text = files.data(f"{name}.text.jsonl")
+        text, lists = files.data(f"{name}.text.jsonl"), files.data(f"{name}.lists.jsonl")
         if not text.exists():
-            lists = (
-                {"id": str(number), "candidates": [tree]}
-                for number, tree in enumerate(_trees(study.data, root, evaluated.trees))
-            )
-            _write(text, (json.dumps(each, ensure_ascii=False) + "\n" for each in lists))
-        if evaluated.nbest and not files.data(f"{name}.lists.jsonl").exists():
-            _write_lists(files, name, evaluated, study.data, root, sentences)
+            trees = enumerate(_trees(study.data, root, evaluated.trees))
+            content = ({"id": str(number), "candidates": [tree]} for number, tree in trees)
+            _write(text, (json.dumps(each, ensure_ascii=False) + "\n" for each in content))
+        if evaluated.nbest and not lists.exists():
+            gold_patterns = [evaluated.gold] if evaluated.gold else evaluated.trees
+            gold = list(_trees(study.data, root, gold_patterns))
+            kept = _read_lists(root, evaluated, len(gold))
+            chosen = spread(len(gold), sentences)
+            _write(files.data(f"{name}.gold.mrg"), (f"{gold[place]}\n" for place in chosen))
+            # Last, because its presence means that both files are complete.
+            _write(lists, (list_text(kept[place], place, "jsonl") for place in chosen))
 
 
 def spread(count: int, wanted: int) -> list[int]:
@@ -132,19 +136,13 @@ def _trees(data: Data, root: Path, patterns: Sequence[str]) -> Iterator[str]:
             raise InputError(f"{', '.join(patterns)}: {error}: {tree.to_string()[:80]}") from error
 
 
-def _write_lists(
-    files: Files, name: str, evaluated: EvaluationSet, data: Data, root: Path, sentences: int
-) -> None:
-    gold = list(_trees(data, root, [evaluated.gold] if evaluated.gold else evaluated.trees))
+def _read_lists(root: Path, evaluated: EvaluationSet, count: int) -> list[NBest]:
+    """Raises InputError unless there are ``count``."""
     options = ReadOptions(tokens=root / evaluated.tokens if evaluated.tokens else None)
     lists = list(read_nbest(root / evaluated.nbest, options=options))
-    if len(lists) != len(gold):
-        raise InputError(f"{root / evaluated.nbest}: {len(lists)} lists for {len(gold)} gold trees")
-    chosen = spread(len(lists), sentences)
-    _write(files.data(f"{name}.gold.mrg"), (f"{gold[place]}\n" for place in chosen))
-    # Last, because its presence means that both files are complete.
-    texts = (list_text(lists[place], place, "jsonl") for place in chosen)
-    _write(files.data(f"{name}.lists.jsonl"), texts)
+    if len(lists) != count:
+        raise InputError(f"{root / evaluated.nbest}: {len(lists)} lists for {count} gold trees")
+    return lists
 
 
 def _write(path: Path, lines: Iterable[str]) -> None:

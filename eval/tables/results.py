@@ -7,10 +7,10 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, replace
 from importlib.metadata import version
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -31,7 +31,6 @@ from reranker.tuning.search import tune
 
 FOLDS = 10
 Counts = NDArray[np.int64]  # [S, 3] matched, gold and test brackets of each sentence
-Choices = dict[tuple[str, str], list[dict[str, Counts]]]  # by row and set, of each part of the row
 
 
 def token_log_probabilities(path: Path) -> NDArray[np.float64]:
@@ -119,8 +118,7 @@ def f1_figures(chosen: Counts, parser: Counts, oracle: Counts) -> dict[str, Any]
     }
 
 
-@dataclass(frozen=True, slots=True)
-class Run:
+class Run(NamedTuple):
     """What a table says of a model."""
 
     sha256: str
@@ -138,6 +136,7 @@ class Results:
         self.runs: dict[str, Run] = {}
         self.lists: dict[str, Lists] = {}
         self._letters: dict[Vocabulary, str] = {}
+        self._choices: dict[tuple[str, ...], dict[str, Counts]] = {}
         for name in study.all_runs():
             if name not in work.failures:
                 self.runs[name] = self._run(load_checkpoint(files.checkpoint(name)))
@@ -149,19 +148,13 @@ class Results:
 
     def table(self, table: Table) -> dict[str, Any]:
         """Everything about a table."""
-        choices = {
-            (row.name, name): self._choices(row, name)
-            for row in table.rows
-            for name in table.sets
-            if table.kind == "F1" and not self._failed(row)
-        }
-        rows = [self._row(row, table, choices) for row in table.rows]
-        letters = {letter for row in rows for letter in row.get("vocabularies", ())}
+        rows = [self._row(row, table) for row in table.rows]
+        shown = {letter for row in rows for letter in row.get("vocabularies", ())}
         digests = {letter: vocabulary.digest for vocabulary, letter in self._letters.items()}
         return {
             "title": table.title,
             "kind": table.kind,
-            "vocabularies": {name: digest for name, digest in digests.items() if name in letters},
+            "vocabularies": {name: digest for name, digest in digests.items() if name in shown},
             "reference": table.reference,
             "sets": {name: self._set(name, table) for name in table.sets},
             "rows": rows,
@@ -187,13 +180,18 @@ class Results:
             figures["random"] = lists.random_f1()
         return figures
 
-    def _row(self, row: Row, table: Table, choices: Choices) -> dict[str, Any]:
+    def _row(self, row: Row, table: Table) -> dict[str, Any]:
         members = self.study.members(row)
         named = {"name": row.name, "printed": row.printed, "runs": members}
         if failed := self._failed(row):
             return {**named, "failed": failed}
         runs = [self.runs[name] for name in members]
         commands = [self.work.record(name)["command"] for name in members]
+        sets: dict[str, dict[str, Any]] = {}
+        for name in table.sets:
+            sets[name] = {"perplexity": [self._perplexity(name, part) for part in self._parts(row)]}
+            if table.kind == "F1":
+                sets[name] |= self._f1(row, name, table)
         return {
             **named,
             "ensemble": row.ensemble,
@@ -203,39 +201,36 @@ class Results:
             "trained_minutes": [run.minutes for run in runs],
             "commands": [command for command in commands if command],
             "signature": self._signature(row, table),
-            "sets": {
-                name: {
-                    "perplexity": [self._perplexity(name, part) for part in self._parts(row)],
-                    **(self._f1(row, name, table, choices) if table.kind == "F1" else {}),
-                }
-                for name in table.sets
-            },
+            "sets": sets,
         }
 
-    def _f1(self, row: Row, name: str, table: Table, choices: Choices) -> dict[str, Any]:
-        lists = self.lists[name].all
+    def _f1(self, row: Row, name: str, table: Table) -> dict[str, Any]:
+        lists, parts = self.lists[name].all, self._parts(row)
         parser, oracle = lists.parsers_first(), lists.oracle()
-        reference = choices.get((table.reference, name)) if row.name != table.reference else None
-        timed = [[self.work.record(f"{run}:{name}") for run in part] for part in self._parts(row)]
-        figures: dict[str, Any] = {
-            "seconds": [round(sum(step["seconds"] for step in part), 1) for part in timed]
-        }
+        choices = [self._choice(part, name) for part in parts]
+        tested = {"parser": {"alone": parser, "mixed": parser}}
+        for other in table.rows:
+            if other.name == table.reference != row.name and not self._failed(other):
+                tested["reference"] = self._choice(self._parts(other)[0], name)
+        timed = [[self.work.record(f"{run}:{name}")["seconds"] for run in part] for part in parts]
+        figures: dict[str, Any] = {"seconds": [round(sum(seconds), 1) for seconds in timed]}
         for kind in ("alone", "mixed"):
-            chosen = [each[kind] for each in choices[row.name, name] if kind in each]
+            chosen = [each[kind] for each in choices if kind in each]
             figures[kind] = [f1_figures(counts, parser, oracle) for counts in chosen]
-            if chosen:
-                figures[f"{kind}_against_parser"] = asdict(compare(parser, chosen[0]))
-            if chosen and reference and kind in reference[0]:
-                test = asdict(compare(reference[0][kind], chosen[0]))
-                figures[f"{kind}_against_reference"] = test
+            for against, counts in tested.items():
+                if chosen and kind in counts:
+                    test = asdict(compare(counts[kind], chosen[0]))
+                    figures[f"{kind}_against_{against}"] = test
         return figures
 
-    def _choices(self, row: Row, name: str) -> list[dict[str, Counts]]:
-        tuned_on = self.lists.get(self.study.sets[name].weight_from)
-        return [
-            choice(self.lists[name].of(part), tuned_on.of(part) if tuned_on else None)
-            for part in self._parts(row)
-        ]
+    def _choice(self, part: Sequence[str], name: str) -> dict[str, Counts]:
+        """What these runs choose together; computed once."""
+        key = (name, *part)
+        if key not in self._choices:
+            tuned_on = self.lists.get(self.study.sets[name].weight_from)
+            tuned_lists = tuned_on.of(part) if tuned_on else None
+            self._choices[key] = choice(self.lists[name].of(part), tuned_lists)
+        return self._choices[key]
 
     def _parts(self, row: Row) -> list[list[str]]:
         """The runs whose figures a row shows: those of each seed, or all together."""
