@@ -68,14 +68,13 @@ def prepare(study: Study, root: Path, files: Files, sentences: int) -> None:
     """
     files.data("").mkdir(parents=True, exist_ok=True)
     for name, patterns in (("train.mrg", study.data.train), ("dev.mrg", study.data.dev)):
-        if not files.data(name).exists():
-            _write(files.data(name), (f"{tree}\n" for tree in _trees(study.data, root, patterns)))
+        _write(files.data(name), (f"{tree}\n" for tree in _trees(study.data, root, patterns)))
     for name, evaluated in study.sets.items():
-        text, lists = files.data(f"{name}.text.jsonl"), files.data(f"{name}.lists.jsonl")
-        if not text.exists():
-            trees = enumerate(_trees(study.data, root, evaluated.trees))
-            content = ({"id": str(number), "candidates": [tree]} for number, tree in trees)
-            _write(text, (json.dumps(each, ensure_ascii=False) + "\n" for each in content))
+        trees = enumerate(_trees(study.data, root, evaluated.trees))
+        content = ({"id": str(number), "candidates": [tree]} for number, tree in trees)
+        texts = (json.dumps(each, ensure_ascii=False) + "\n" for each in content)
+        _write(files.data(f"{name}.text.jsonl"), texts)
+        lists = files.data(f"{name}.lists.jsonl")
         if evaluated.nbest and not lists.exists():
             gold_patterns = [evaluated.gold] if evaluated.gold else evaluated.trees
             gold = list(_trees(study.data, root, gold_patterns))
@@ -146,9 +145,11 @@ def _read_lists(root: Path, evaluated: EvaluationSet, count: int) -> list[NBest]
 
 
 def _write(path: Path, lines: Iterable[str]) -> None:
-    with open_whole(path) as file:
-        for line in lines:
-            file.write(line)
+    """Unless it is there."""
+    if not path.exists():
+        with open_whole(path) as file:
+            for line in lines:
+                file.write(line)
 
 
 def _word(text: str) -> str:
