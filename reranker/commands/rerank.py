@@ -212,8 +212,8 @@ class _Tally:
             candidates=written.ranked,
             rejected=written.rejected,
             repaired=written.repaired,
-            changed=written.best_index not in (None, 0),
-            failed=written.best_index is None,
+            changed=int(written.best_index not in (None, 0)),
+            failed=int(written.best_index is None),
         )
         if self._table is not None:
             self._table.add_choice(written.best_index)
