@@ -42,7 +42,7 @@ bench: install
 	$(BIN)/python -m benchmarks.scoring --lists $(LISTS) $(if $(AUTHORS),--authors $(AUTHORS)) $(BENCH)
 
 # Under an hour on two cores: every model of both papers trained small and compared, into
-# runs/tables-open. What the figures mean, and longer runs: docs/results.md.
+# runs/tables-open. What the figures mean, and longer runs: docs/tables.md.
 DATA ?= ../shared/data
 tables: install
 	$(BIN)/python eval/tables/make.py eval/tables/open.toml --data $(DATA) --budget 50 --sentences 300

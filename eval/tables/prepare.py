@@ -56,7 +56,7 @@ def source_files(study: Study, root: Path) -> list[Path]:
         raise InputError(
             f"{study.path} needs data that are not here:{listed}\n"
             "Say where they are with --data FOLDER, or `make tables DATA=FOLDER`; where they come "
-            "from: docs/results.md"
+            "from: docs/tables.md"
         )
     return list(dict.fromkeys(path for matching in paths.values() for path in matching))
 

@@ -284,9 +284,9 @@ def test_a_row_names_its_signature_and_every_command_comes_once() -> None:
     assert "compared where the letter is the same" in shown
 
 
-def test_the_page_of_results_has_the_command_and_a_place_for_every_table() -> None:
+def test_the_pages_have_the_command_and_a_place_for_every_table() -> None:
     root = TABLES.parents[1]
-    page = root / "docs" / "results.md"
+    page = root / "docs" / "lab-notes.md"
     dry = subprocess.run(
         ["make", "--dry-run", "tables"], cwd=root, capture_output=True, text=True, check=True
     )
@@ -295,9 +295,11 @@ def test_the_page_of_results_has_the_command_and_a_place_for_every_table() -> No
         "--sentences 300\n"
     )
     assert command in dry.stdout
-    assert command in page.read_text("utf-8")
-    for name in studies.Study.read(TABLES / "open.toml").tables:
-        assert f"figures of {name}\n" in page_with(page, name, f"figures of {name}\n")
+    assert command in (root / "docs" / "tables.md").read_text("utf-8")
+    places = {"open": page, "orderings": page, "shipped": root / "docs" / "results.md"}
+    for study, place in places.items():
+        for name in studies.Study.read(TABLES / f"{study}.toml").tables:
+            assert f"figures of {name}\n" in page_with(place, name, f"figures of {name}\n")
 
 
 def test_a_work_folder_is_of_one_run(tmp_path: Path) -> None:
