@@ -1,0 +1,33 @@
+"""Commands run as a newcomer runs them: by bash, in a directory that looks like the repository."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[1]
+
+
+def newcomers_directory(directory: Path) -> Path:
+    """The directory, with what commands read; they may write beside it."""
+    for name in ("eval", "examples", "models"):
+        (directory / name).symlink_to(ROOT / name)
+    (directory / "ckpt").mkdir()
+    for checkpoint in (ROOT / "ckpt").glob("*.pt"):
+        (directory / "ckpt" / checkpoint.name).symlink_to(checkpoint)
+    return directory
+
+
+def shell(command: str, directory: Path) -> subprocess.CompletedProcess[str]:
+    """The command under ``pipefail``, on a terminal of 80 columns."""
+    # `rerank` and `python` are those beside this Python, in an environment that need not be active.
+    path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
+    return subprocess.run(
+        ["bash", "-euo", "pipefail", "-c", command],
+        cwd=directory,
+        env={**os.environ, "PATH": path, "COLUMNS": "80"},
+        capture_output=True,
+        encoding="utf-8",
+    )
