@@ -273,7 +273,7 @@ class _Summary:
         first, best = np.array(self._first), np.array(self._best)
         if not counts["changed"]:
             return f"{text}, F1 {corpus_f1(best):.2f}"
-        verdicts = (f"{counts[name]} {name}" for name in ("better", "worse", "as good"))
+        verdicts = (f"{counts[name]} {name}" for name in ("better", "worse", "equal"))
         return (
             f"{text}: {', '.join(verdicts)}\nF1 {corpus_f1(first):.2f} -> {corpus_f1(best):.2f}, "
             f"p = {randomisation_p(first, best):.4f} (approximate randomisation)"

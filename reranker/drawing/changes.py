@@ -203,11 +203,11 @@ class Change:
 
     @property
     def verdict(self) -> str:
-        """``better``, ``worse`` or ``as good``; empty without gold tree or without two trees."""
+        """``better``, ``worse`` or ``equal``; empty without gold tree or without two trees."""
         if self.first is None or self.first_score is None or self.best_score is None:
             return ""
         difference = self.best_score.f1 - self.first_score.f1
-        return "better" if difference > 0 else "worse" if difference < 0 else "as good"
+        return "better" if difference > 0 else "worse" if difference < 0 else "equal"
 
     def text(self) -> list[str]:
         """Lines with id, verdict and F1, the words, and the changed brackets: ``-`` before those of

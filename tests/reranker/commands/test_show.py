@@ -118,7 +118,7 @@ def test_brief_says_which_changes_are_better_and_what_they_are_worth(
     ]
     assert "  + NP✗ the man on Monday" in text
     assert text.splitlines()[-2:] == [
-        "3 sentences, 2 with another tree than the parser's first: 1 better, 1 worse, 0 as good",
+        "3 sentences, 2 with another tree than the parser's first: 1 better, 1 worse, 0 equal",
         "F1 96.30 -> 96.30, p = 1.0000 (approximate randomisation)",
     ]
 
