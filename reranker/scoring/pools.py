@@ -2,11 +2,13 @@
 
 Sentences are read a pool at a time and scored in batches of sentences alike in length, so that a
 batch is as wide at its end as at its start. Two pools are under way: one is read while the other
-is scored.
+is scored. A pool is as large as what is scored in a second, as far as has been measured, so that
+results keep coming; its size changes how fast results are computed but not the results.
 """
 
 from __future__ import annotations
 
+import time
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import Future
@@ -24,6 +26,10 @@ BATCH_TOKENS = 60_000
 # Batches that are made of what is read ahead: the more, the more alike in length their sentences.
 POOL_BATCHES = 4
 
+# A pool is meant to take this long, in seconds; the first is small, so that its results come soon.
+POOL_SECONDS = 1.0
+FIRST_POOL_TOKENS = 2_000
+
 
 def in_order(
     lists: Iterable[NBest],
@@ -36,16 +42,17 @@ def in_order(
     cancellation = Cancellation()
     under_way: deque[_Pool[T]] = deque()
     try:
-        for pool in _pools(lists, batch_tokens * max(POOL_BATCHES, lanes.count)):
+        pace = _Pace(batch_tokens * max(POOL_BATCHES, lanes.count))
+        for pool in _pools(lists, pace):
             futures = [
                 (batch, lanes.direct(score, batch, cancellation))
                 for batch in batches(pool, batch_tokens, lanes.count)
             ]
             under_way.append(_Pool(pool, futures))
             if len(under_way) > 1:
-                yield from under_way.popleft().results()
+                yield from under_way.popleft().results(pace)
         while under_way:
-            yield from under_way.popleft().results()
+            yield from under_way.popleft().results(pace)
     finally:
         cancellation.cancel()
         for unfinished in under_way:
@@ -58,13 +65,14 @@ class _Pool(Generic[T]):
     def __init__(self, sentences: Batch, futures: Sequence[tuple[Batch, Future[list[T]]]]) -> None:
         self._sentences, self._futures = sentences, futures
 
-    def results(self) -> Iterator[tuple[NBest, T]]:
+    def results(self, pace: _Pace) -> Iterator[tuple[NBest, T]]:
         """When all batches are done, so that a batch's failure leaves no half of a pool behind."""
         results = {
             id(sentence): result
             for batch, future in self._futures
             for sentence, result in zip(batch, future.result(), strict=True)
         }
+        pace.add(sum(sentence.size for sentence in self._sentences))
         for sentence in self._sentences:
             yield sentence.nbest, results[id(sentence)]
 
@@ -73,14 +81,34 @@ class _Pool(Generic[T]):
             future.cancel()
 
 
-def _pools(lists: Iterable[NBest], tokens: int) -> Iterator[list[DistinctCandidates]]:
-    """Sentences in order, about ``tokens`` at a time."""
+class _Pace:
+    """How many tokens the next pool should have, given how long the last ones took."""
+
+    def __init__(self, most_tokens: int) -> None:
+        self._most = most_tokens
+        self.tokens = min(FIRST_POOL_TOKENS, most_tokens)
+        self._finished = time.monotonic()
+        self._done, self._seconds = 0.0, 1e-3  # of the last few pools; older ones count less
+
+    def add(self, tokens: int) -> None:
+        """A pool of so many tokens is done."""
+        now = time.monotonic()
+        self._done = self._done / 2 + tokens
+        self._seconds = self._seconds / 2 + now - self._finished
+        self._finished = now
+        wanted = int(POOL_SECONDS * self._done / self._seconds)
+        # No more than twice as large: one measurement can be far off.
+        self.tokens = min(self._most, 2 * self.tokens, max(FIRST_POOL_TOKENS, wanted))
+
+
+def _pools(lists: Iterable[NBest], pace: _Pace) -> Iterator[list[DistinctCandidates]]:
+    """Sentences in order, about ``pace.tokens`` at a time."""
     pool: list[DistinctCandidates] = []
     size = 0
     for nbest in lists:
         pool.append(DistinctCandidates(nbest))
         size += pool[-1].size
-        if size > tokens:
+        if size > pace.tokens:
             yield pool
             pool, size = [], 0
     if pool:

@@ -14,6 +14,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import cached_property, partial
+from threading import Lock
 from typing import NamedTuple
 
 import numpy as np
@@ -33,6 +34,9 @@ from reranker.scoring.walk import MAX_ROWS, decoded, joined, walked
 # Lists with fewer different candidates are scored as a whole: bounds would not pay.
 FEWEST = 8
 
+# Making the stand-ins costs seconds; scoring as many tokens as this costs more.
+_PATIENCE_TOKENS = 60_000
+
 # Bounds that cost more than this share of the scores are not worth it: words are predicted exactly
 # for a fifth of all prefixes after all (docs/performance.md).
 _CHEAP = 0.75
@@ -50,19 +54,23 @@ Places = Mapping[DistinctCandidates, Iterable[int]]
 class WinnerSearch:
     """The search for the best few under one ensemble."""
 
-    def __init__(self, ensemble: Ensemble) -> None:
+    def __init__(self, ensemble: Ensemble, patience_tokens: int = _PATIENCE_TOKENS) -> None:
+        """The first ``patience_tokens`` are scored the simple way: a small job ends before the
+        search would have begun to pay."""
         self._ensemble = ensemble
+        self._patience = patience_tokens
+        self._lock = Lock()
 
     @cached_property
     def pays_off(self) -> bool:
         """Whether upper bounds cost so much less than scores that it pays to have them first."""
         full = coarse = 0.0
-        for member, stand_in in zip(self._ensemble.members, self._stand_ins, strict=True):
+        for member in self._ensemble.members:
             components = max(1, sum(member.model.config.components))
             decoder = member.model.output_weight.numel() * components
             layers = sum(weight.numel() for weight in member.model.layers.parameters())
             full += layers + decoder
-            coarse += layers + decoder * stand_in.share
+            coarse += layers + decoder * _share(len(member.model.output_weight))
         return coarse < _CHEAP * full
 
     @property
@@ -85,6 +93,9 @@ class WinnerSearch:
     ) -> list[list[Scored | None]]:
         """``Scorer.score``'s for at least the ``top`` best of each sentence's different candidates,
         None for others. Raises Stopped if cancelled."""
+        self._patience -= sum(sentence.size for sentence in batch)
+        if self._patience > 0:
+            return [list(scores) for scores in scorer.score(batch, cancellation)]
         fewest = max(FEWEST, 2 * top)
         searched = [
             sentence
@@ -117,7 +128,9 @@ class WinnerSearch:
         everything = {sentence: range(len(sentence.sequences)) for sentence in batch}
         numbers = {key: number for number, key in enumerate(_keys(everything))}
         sequences = [tokens for sentence in batch for tokens in sentence.sequences]
-        two_pass = TwoPassScorer(self._ensemble, self._stand_ins, sequences, cancellation)
+        with self._lock:  # made once
+            stand_ins = self._stand_ins
+        two_pass = TwoPassScorer(self._ensemble, stand_ins, sequences, cancellation)
 
         def exact(wanted: Places) -> list[dict[int, Scored]]:
             values = iter(two_pass.exact([numbers[key] for key in _keys(wanted)]))
@@ -283,7 +296,6 @@ class Coarse(NamedTuple):
 
     weight: Tensor  # [V', D]
     bias: Tensor  # [V']
-    share: float = 1.0  # V' / V
 
 
 def coarse_output(
@@ -297,7 +309,7 @@ def coarse_output(
 
         sum_v exp(b_v + W_v k)  >=  c exp(sum_v (exp(b_v) / c) W_v k)   for every k.
     """
-    if len(weight) < 2 * (frequent + clusters):
+    if _share(len(weight), frequent, clusters) == 1:
         return None
     rare, rare_bias = weight[frequent:].double(), bias[frequent:].double()
     cluster = _clusters(rare, clusters)
@@ -308,7 +320,12 @@ def coarse_output(
     means, worth = centers[used] / sums[used].unsqueeze(1), sums[used].log()
     all_weight = torch.cat([weight[:frequent], means.to(weight)])
     all_bias = torch.cat([bias[:frequent], worth.to(bias)])
-    return Coarse(all_weight, all_bias, len(all_bias) / len(bias))
+    return Coarse(all_weight, all_bias)
+
+
+def _share(size: int, frequent: int = _FREQUENT, clusters: int = _CLUSTERS) -> float:
+    """How much of a vocabulary of this size a stand-in has at most; 1 if none is made."""
+    return (frequent + clusters) / size if size >= 2 * (frequent + clusters) else 1.0
 
 
 def _clusters(points: Tensor, count: int) -> Tensor:

@@ -34,7 +34,6 @@ def test_two_words_in_one_cluster_by_hand() -> None:
     assert coarse is not None
     assert coarse.weight.flatten().tolist() == pytest.approx([9, 6, 100])
     assert coarse.bias.exp().tolist() == pytest.approx([1, 4, 3])
-    assert coarse.share == 0.5
 
 
 def test_a_cluster_of_equal_words_loses_nothing() -> None:

@@ -88,7 +88,10 @@ def test_scores_are_those_of_float64(lists: list[NBest]) -> None:
 
 def test_the_winner_alone_is_the_winner_of_all(lists: list[NBest]) -> None:
     ensemble = Ensemble(MEMBERS, "sum", Lanes(2))
-    scorer, search = Scorer(ensemble, "perplexity", False), WinnerSearch(ensemble)
+    scorer, search = (
+        Scorer(ensemble, "perplexity", False),
+        WinnerSearch(ensemble, patience_tokens=0),
+    )
     weighing = Weighing(0.5)
     everything, best = [], []
     for start in range(0, len(lists), 40):

@@ -80,7 +80,7 @@ def test_the_best_are_those_of_the_whole_ranking(
 ) -> None:
     ensemble = Ensemble(MEMBERS, combination, Lanes(1))
     scorer = Scorer(ensemble, weighing.criterion, False)
-    search = WinnerSearch(ensemble)
+    search = WinnerSearch(ensemble, patience_tokens=0)
     sentences = [DistinctCandidates(nbest) for nbest in LISTS]
     left_out = 0
     for nbest, everything, best in zip(
@@ -107,8 +107,21 @@ def test_what_has_no_parser_score_is_still_rejected() -> None:
     ensemble = Ensemble(MEMBERS[:1], "sum", Lanes(1))
     scorer = Scorer(ensemble, "perplexity", False)
     sentence = DistinctCandidates(without)
-    (best,) = WinnerSearch(ensemble).score([sentence], Cancellation(), scorer, weighing, 1)
+    (best,) = WinnerSearch(ensemble, patience_tokens=0).score(
+        [sentence], Cancellation(), scorer, weighing, 1
+    )
     (everything,) = scorer.score([sentence], Cancellation())
     found = rank(without, best, weighing, 1)
     assert found == rank(without, everything, weighing, 1)
     assert [one.code for one in found.rejected] == ["no-score"] * (len(nbest.candidates) // 2)
+
+
+def test_a_small_job_is_scored_the_simple_way() -> None:
+    ensemble = Ensemble(MEMBERS[:1], "sum", Lanes(1))
+    scorer, weighing = Scorer(ensemble, "perplexity", False), Weighing()
+    sentence = DistinctCandidates(LISTS[0])
+    search = WinnerSearch(ensemble, patience_tokens=sentence.size + 1)
+    (first,) = search.score([sentence], Cancellation(), scorer, weighing, 1)
+    assert None not in first
+    (second,) = search.score([sentence], Cancellation(), scorer, weighing, 1)
+    assert None in second

@@ -1,0 +1,81 @@
+"""Results keep coming while lists are still being read, in the lists' order."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator
+
+import pytest
+
+from reranker.nbest import Candidate, NBest
+from reranker.scoring import pools
+from reranker.scoring.distinct import DistinctCandidates
+from reranker.scoring.lanes import Cancellation, Lanes, Stopped
+from reranker.trees.linearize import linearize_text
+
+
+def lists(count: int, read: list[int]) -> Iterator[NBest]:
+    """Lists of one candidate, 10 tokens with ``<eos>``, of which ``read`` says how many were
+    taken."""
+    tree = "(S (X a) (X b) (X c) (X d) (X e) (X f) (X g))"
+    for number in range(count):
+        read.append(number)
+        yield NBest(str(number), (Candidate(0, tree, linearize_text(tree), None, 1),), (), 1)
+
+
+def sizes(batch: pools.Batch, cancellation: Cancellation) -> list[int]:
+    return [sentence.size for sentence in batch]
+
+
+def test_the_first_results_come_before_much_is_read(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(pools, "FIRST_POOL_TOKENS", 25)  # 3 lists are more
+    read: list[int] = []
+    results = pools.in_order(lists(1_000, read), sizes, Lanes(2), 60_000)
+    assert next(results)[1] == 10
+    # Two pools are under way, and a pool is at most twice as large as the one before.
+    assert len(read) <= 9
+    assert [nbest.id for nbest, _ in results] == [str(number) for number in range(1, 1_000)]
+
+
+def test_a_pool_is_what_is_scored_in_a_second(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(pools, "FIRST_POOL_TOKENS", 25)
+    monkeypatch.setattr(pools, "POOL_SECONDS", 0.1)
+    pool_sizes: list[int] = []
+
+    def slow(batch: pools.Batch, cancellation: Cancellation) -> list[int]:
+        pool_sizes.append(len(batch))
+        time.sleep(0.01 * len(batch))  # 10 lists in 0.1 seconds
+        return [0] * len(batch)
+
+    assert len(list(pools.in_order(lists(120, []), slow, Lanes(1), 60_000))) == 120
+    assert pool_sizes[0] == 3
+    # Two threads, 20 lists in 0.1 seconds at most; a busy machine only makes pools smaller.
+    assert 4 < max(pool_sizes) < 40
+
+
+def test_who_stops_listening_cancels() -> None:
+    cancelled = []
+
+    def patient(batch: pools.Batch, cancellation: Cancellation) -> list[int]:
+        try:
+            for _ in cancellation.checked(range(1_000)):
+                if batch[0].nbest.id == "0":
+                    break
+                time.sleep(0.01)
+        except Stopped:
+            cancelled.append(batch[0].nbest.id)
+            raise
+        return [0] * len(batch)
+
+    results = pools.in_order(lists(500, []), patient, Lanes(1), 60)
+    next(results)
+    results.close()  # type: ignore[attr-defined]
+    deadline = time.monotonic() + 20
+    while not cancelled and time.monotonic() < deadline:
+        time.sleep(0.01)
+    assert cancelled
+
+
+def test_sizes_of_distinct_candidates() -> None:
+    (nbest,) = lists(1, [])
+    assert DistinctCandidates(nbest).size == 10
