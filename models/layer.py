@@ -51,6 +51,14 @@ class Reader(nn.Module, ABC):
         state."""
 
 
+def start_orthogonal(recurrent_weight: Tensor) -> None:
+    """Give each of the four gates of a weight [4 H, H] an orthogonal matrix to start from. A weight
+    on the meta device is about to be loaded: drawing one there imports torch's compiler."""
+    if not recurrent_weight.is_meta:
+        for gate in recurrent_weight.data.chunk(4):
+            nn.init.orthogonal_(gate)
+
+
 class LstmLayer(Layer):
     """One LSTM layer whose recurrent weights are dropped (DropConnect) in training."""
 
@@ -60,9 +68,9 @@ class LstmLayer(Layer):
         self.input_weight = nn.Parameter(torch.empty(4 * hidden_size, input_size))
         self.recurrent_weight = nn.Parameter(torch.empty(4 * hidden_size, hidden_size))
         self.bias = nn.Parameter(torch.zeros(4 * hidden_size))  # gates: input, forget, cell, output
-        nn.init.normal_(self.input_weight, std=_INPUT_SCALE / input_size**0.5)
-        for gate in self.recurrent_weight.data.chunk(4):
-            nn.init.orthogonal_(gate)
+        if not self.input_weight.is_meta:
+            nn.init.normal_(self.input_weight, std=_INPUT_SCALE / input_size**0.5)
+        start_orthogonal(self.recurrent_weight)
         self.bias.data[hidden_size : 2 * hidden_size] = 1.0
 
     def initial_state(self, batch: int) -> LayerState:

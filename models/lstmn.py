@@ -13,7 +13,14 @@ from torch.nn import functional
 
 from reranker.models.config import ThesisConfig, check_window
 from reranker.models.language_model import LanguageModel
-from reranker.models.layer import Layer, LayerState, lstm_cell, matrix, product
+from reranker.models.layer import (
+    Layer,
+    LayerState,
+    lstm_cell,
+    matrix,
+    product,
+    start_orthogonal,
+)
 from reranker.models.past import attention
 
 
@@ -62,8 +69,7 @@ class LstmnLayer(Layer):
         self.window, self.weight_dropout = window, weight_dropout
         self.input_weight = matrix(4 * hidden_size, input_size)
         self.recurrent_weight = nn.Parameter(torch.empty(4 * hidden_size, hidden_size))
-        for gate in self.recurrent_weight.data.chunk(4):
-            nn.init.orthogonal_(gate)
+        start_orthogonal(self.recurrent_weight)
         self.bias = nn.Parameter(torch.zeros(4 * hidden_size))  # gates: input, forget, cell, output
         self.bias.data[hidden_size : 2 * hidden_size] = 1.0
         self.key_weight = matrix(hidden_size, hidden_size)  # W_h

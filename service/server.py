@@ -84,7 +84,11 @@ def serve(app: FastAPI, settings: Settings) -> int:
 def _listener(settings: Settings) -> socket.socket:
     family = socket.AF_INET6 if ":" in settings.host else socket.AF_INET
     try:
-        return socket.create_server((settings.host, settings.port), family=family, backlog=2048)
+        listener = socket.create_server((settings.host, settings.port), family=family, backlog=2048)
+        # Accepted connections inherit it; asyncio sets it only on sockets made with a protocol.
+        # Without it the second packet of an answer waits for the client's delayed acknowledgement.
+        listener.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+        return listener
     except OSError as error:
         message = f"cannot listen on {settings.host} port {settings.port}: {error.strerror}"
         raise InputError(message) from error

@@ -2,6 +2,8 @@ import copy
 import hashlib
 import pickle
 import random
+import subprocess
+import sys
 import time
 import zipfile
 from pathlib import Path
@@ -353,3 +355,19 @@ def test_saving_does_not_change_the_model(tmp_path: Path, model: AwdLstmDoc) -> 
     save_checkpoint(tmp_path / "a.pt", model, VOCABULARY, {})
     for name, weight in model.state_dict().items():
         assert torch.equal(weight, before[name])
+
+
+def test_no_model_to_be_loaded_draws_weights() -> None:
+    """Drawing them on the meta device imports torch's compiler, which takes longer than loading."""
+    code = """if True:
+        import sys, torch
+        from reranker.models import ARCHITECTURES
+        from tests.models.settings import ONE_OF_EACH, SETTINGS, architecture
+        with torch.device("meta"):
+            for setting in ONE_OF_EACH:
+                ARCHITECTURES[architecture(setting)][1](SETTINGS[setting])
+        print("torch._dynamo" in sys.modules)
+    """
+    root = Path(__file__).parents[3]
+    done = subprocess.run([sys.executable, "-c", code], cwd=root, capture_output=True, text=True)
+    assert (done.stdout, done.stderr) == ("False\n", "")
