@@ -17,6 +17,7 @@ from torch.nn import functional
 
 from reranker.models import LanguageModel, mixture
 from reranker.scoring.lanes import Cancellation
+from reranker.scoring.rows import row_multiple
 from reranker.scoring.trie import Numbers, Trie
 
 # Rows of one step and one decoding; bounds memory however many candidates there are.
@@ -57,8 +58,9 @@ def walked(
             states = []
             for start in range(0, count, step):
                 rows = slice(start, start + step)
+                multiple = row_multiple(model, len(level.tokens[rows]))
                 parents, tokens = (
-                    _padded(part[rows], model.embedding.device)
+                    _padded(part[rows], model.embedding.device, multiple)
                     for part in (level.parents, level.tokens)
                 )
                 before = tuple(tuple(part[parents] for part in layer) for layer in state)
@@ -120,10 +122,10 @@ def decoded(
         return log_probabilities[: len(rows)].double().cpu().numpy()
 
 
-def _padded(numbers: Numbers, device: torch.device) -> Tensor:
-    """On the device, filled with zeros up to a multiple of ``mixture.ROW_MULTIPLE``; what these
-    stand for is computed and never asked for."""
-    padding = _multiple(len(numbers)) - len(numbers)
+def _padded(numbers: Numbers, device: torch.device, multiple: int = mixture.ROW_MULTIPLE) -> Tensor:
+    """On the device, filled with zeros up to a multiple; what these stand for is computed and never
+    asked for."""
+    padding = -len(numbers) % multiple
     return functional.pad(torch.from_numpy(numbers), (0, padding)).to(device, non_blocking=True)
 
 
