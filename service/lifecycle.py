@@ -64,7 +64,8 @@ class Service:
         while not self._worker.is_ready and self.is_alive:
             await asyncio.sleep(0.01)
         self.reranker = given
-        _LOGGER.info("ready", models=[member.name for member in given.members])
+        if self.is_alive:
+            _LOGGER.info("ready", models=[member.name for member in given.members])
 
     async def stop(self) -> None:
         """Stop scoring; requests that still wait are answered 503."""
@@ -89,7 +90,7 @@ class Service:
         """Raises ServiceError 503 if a request could not be scored now."""
         self.current()
         if not self._worker.is_ready:
-            raise unavailable("worker-crashed", "the scoring thread is being restarted")
+            raise self._worker.crashed()
 
     def current(self) -> Reranker:
         """The models; raises ServiceError 503 before they are loaded and when draining."""

@@ -17,8 +17,9 @@ import torch
 
 from reranker import Reranker
 from reranker.nbest import NBest
+from reranker.ranking import Scored
 from reranker.scoring.distinct import DistinctCandidates
-from reranker.service.errors import draining, unavailable
+from reranker.service.errors import ServiceError, draining, unavailable
 from reranker.service.logs import described
 from reranker.service.metrics import Metrics
 from reranker.service.queue import Piece, Queue, Scores, Work
@@ -66,10 +67,18 @@ class ScoringThread:
             return []
         self.queue.add(work)
         try:
+            if self.is_hopeless:
+                raise self.crashed()
             return await asyncio.wrap_future(work.answer)
         finally:
             work.answer.cancel()
             self.queue.remove(work)
+
+    def crashed(self) -> ServiceError:
+        """The answer to a request after a crash."""
+        if self.is_hopeless:
+            return unavailable("worker-crashed", "scoring crashed and cannot be restarted")
+        return unavailable("worker-crashed", "scoring crashed and is restarted; try again")
 
     # What follows runs in the scoring thread.
 
@@ -92,21 +101,17 @@ class ScoringThread:
         was_ready, self.is_ready = self.is_ready, False
         self._failed_starts += not was_ready
         self._metrics.worker_restarts.inc()
-        _LOGGER.error("the scoring thread crashed and is restarted", **described(error))
+        outcome = "cannot be restarted" if self.is_hopeless else "is restarted"
+        _LOGGER.error(f"the scoring thread crashed and {outcome}", **described(error))
         for work in self.queue.drop(all_waiting=not was_ready):
-            work.fail(unavailable("worker-crashed", "scoring crashed and is restarted; try again"))
+            work.fail(self.crashed())
 
     def _score(self, batch: list[Piece]) -> None:
         reranker, works = batch[0][0].reranker, {work for work, _ in batch}
         started, others_wait = time.monotonic(), self.queue.tokens > 0
         lists = [work.lists[place] for work, place in batch]
         token_scores = any(work.token_scores for work in works)
-        try:
-            scores = score_in_parts(reranker, lists, token_scores, self._halved)
-        except OutOfMemory:
-            for work in works:
-                work.fail(unavailable("out-of-memory", "a tree is too large for device memory"))
-            return
+        scores = score_in_parts(reranker, lists, token_scores, self._halved)
         seconds = time.monotonic() - started
         if not batch[0][0].is_warm_up:
             tokens = sum(work.sizes[place] for work, place in batch)
@@ -114,22 +119,22 @@ class ScoringThread:
             if others_wait:  # small batches are slower: their speed says nothing
                 self.queue.learn_speed(tokens, seconds)
         for (work, place), scored in zip(batch, scores, strict=True):
-            work.add(place, scored)
+            if scored is None:
+                work.fail(unavailable("out-of-memory", "a tree is too large for device memory"))
+            else:
+                work.add(place, scored)
 
     def _halved(self) -> None:
         self._metrics.memory_retries.inc()
         _LOGGER.warning("out of device memory: the batch is scored in halves")
 
 
-class OutOfMemory(Exception):
-    """Not even a single candidate fits."""
-
-
 def score_in_parts(
     reranker: Reranker, lists: Sequence[NBest], token_scores: bool, halved: Callable[[], None]
-) -> Scores:
+) -> list[list[Scored] | None]:
     """The scores of each list; if memory does not suffice, of one half after the other, down to
-    single candidates. ``halved`` is called each time that happens. Raises OutOfMemory.
+    single candidates. ``halved`` is called each time that happens. None for a list with a candidate
+    that does not fit even alone.
     """
     try:
         return [scores for _, scores in reranker.score_lists(lists, token_scores=token_scores)]
@@ -148,9 +153,11 @@ def score_in_parts(
     (nbest,) = lists
     middle = len(nbest.candidates) // 2
     if not middle:
-        raise OutOfMemory
+        return [None]
     (left,) = part([replace(nbest, candidates=nbest.candidates[:middle])])
     (right,) = part([replace(nbest, candidates=nbest.candidates[middle:])])
+    if left is None or right is None:
+        return [None]
     # A half cannot know what it repeats of the other.
     together = zip(left + right, DistinctCandidates(nbest).candidates, strict=True)
     return [[replace(scored, duplicate_of=original) for scored, (_, original) in together]]

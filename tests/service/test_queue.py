@@ -8,6 +8,7 @@ import sys
 import time
 from collections.abc import Iterable, Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 import torch
@@ -22,7 +23,7 @@ from reranker.service.errors import ServiceError
 from reranker.service.metrics import Metrics
 from reranker.service.queue import Work
 from reranker.service.settings import Settings
-from reranker.service.worker import OutOfMemory, ScoringThread, score_in_parts
+from reranker.service.worker import ScoringThread, score_in_parts
 from tests.reranker.ensembles import CANDIDATES, untrained
 
 SOURCE = Source("test", Notation.BRACKETS, False)
@@ -164,15 +165,57 @@ def test_out_of_memory_halves_until_it_fits(room: int, retries: int) -> None:
     counted: list[None] = []
     found = score_in_parts(tight, lists, True, lambda: counted.append(None))
     assert found == [scores for _, scores in roomy.score_lists(lists, token_scores=True)]
-    assert [one.duplicate_of for one in found[0]] == [None, None, None, 0, None, None]
+    assert found[0] and [one.duplicate_of for one in found[0]] == [None, None, None, 0, None, None]
     assert len(counted) == retries
 
 
-def test_a_tree_too_large_for_the_device() -> None:
-    tight = Watched()
-    tight.room = 0
-    with pytest.raises(OutOfMemory):
-        score_in_parts(tight, [nbest("a", "(A b)")], False, lambda: None)
+def test_a_tree_too_large_for_the_device_fails_only_its_own_request() -> None:
+    class Narrow(Watched):
+        def score_lists(
+            self, lists: Iterable[NBest], *arguments: Any, **named: Any
+        ) -> Iterator[tuple[NBest, list[Scored]]]:
+            lists = list(lists)
+            if any(
+                candidate.tree.label == "HUGE" for nbest in lists for candidate in nbest.candidates
+            ):
+                raise MemoryError
+            return super().score_lists(lists, *arguments, **named)
+
+    narrow = Narrow()
+    worker = started(narrow, batch_wait_ms=50)
+    huge = nbest("huge", CANDIDATES[1], CANDIDATES[1].replace("(S1 ", "(HUGE "))
+    requests = [[nbest("a", *CANDIDATES)], [nbest("b", CANDIDATES[0]), huge], [nbest("c", "(A b)")]]
+
+    async def ask() -> list[list[list[Scored]] | BaseException]:
+        works = [Work(narrow, lists, later()) for lists in requests]
+        return await asyncio.gather(*map(worker.score, works), return_exceptions=True)
+
+    before, failed, after = asyncio.run(ask())
+    worker.stop()
+    assert isinstance(failed, ServiceError)
+    assert (failed.status, failed.code) == (503, "out-of-memory")
+    for lists, answer in ((requests[0], before), (requests[2], after)):
+        assert answer == [scores for _, scores in Watched().score_lists(lists)]
+
+
+def test_without_hope_requests_are_refused_at_once() -> None:
+    """After three failed warm-ups nothing would ever take a request from the queue."""
+
+    class Broken(Watched):
+        def score_lists(self, *_: object, **__: object) -> Iterator[tuple[NBest, list[Scored]]]:
+            raise ValueError("no model")
+
+    broken = Broken()
+    worker = ScoringThread(Settings.model_validate({"models": ["none"]}), Metrics())
+    worker.start(lambda: Work(broken, [nbest("warm-up", "(A b)")], later(), is_warm_up=True))
+    while not worker.is_hopeless:
+        time.sleep(0.001)
+    work = Work(broken, [nbest("a", "(A b)")], time.monotonic() + 30)
+    with pytest.raises(ServiceError, match="cannot be restarted") as caught:
+        asyncio.run(asyncio.wait_for(worker.score(work), 10))
+    assert (caught.value.status, caught.value.code) == (503, "worker-crashed")
+    assert worker.queue.tokens == 0
+    worker.stop()
 
 
 def test_other_errors_are_no_lack_of_memory() -> None:
