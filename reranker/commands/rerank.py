@@ -160,11 +160,13 @@ def run(arguments: argparse.Namespace) -> int:
                 written = _written(ranking)
                 output.write(_line(ranking, arguments.output), written)
                 tally.add(written)
+            tally.check_complete()
         except KeyboardInterrupt:
-            raise KeyboardInterrupt(_kept(output.kept)) from None
+            raise KeyboardInterrupt(_kept(output.kept, "run")) from None
+        except InputError as error:
+            raise InputError(f"{error}{_kept(output.kept, 'correct this and run')}") from error
         finally:
             tally.progress.close()
-        tally.check_complete()
     print(tally.summary(), file=sys.stderr)
     if table is not None:
         print(table.format(), file=sys.stdout if arguments.out else sys.stderr)
@@ -246,12 +248,12 @@ def _skip(tally: _Tally, resumed: Iterable[Written]) -> None:
         print(f"rerank: resuming after sentence {count}", file=sys.stderr)
 
 
-def _kept(sentences: int) -> str:
+def _kept(sentences: int, advice: str) -> str:
     """What an interrupted run says of the sentences that it has written to ``--out``."""
     if not sentences:
         return ""
     are_kept = "1 sentence is kept" if sentences == 1 else f"{sentences} sentences are kept"
-    return f"; {are_kept}: run the same command with --resume to continue"
+    return f"; {are_kept}: {advice} the same command with --resume to continue"
 
 
 def _written(ranking: Ranking) -> Written:

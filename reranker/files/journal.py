@@ -81,8 +81,8 @@ class _JournaledFile(Output):
             if self._part_path.exists() and self._journal_path.exists():
                 if not resume:
                     raise InputError(
-                        f"{self._part_path} holds the answers of an interrupted run: resume it, or "
-                        "delete the file to start over"
+                        f"{self._part_path} holds the answers of an interrupted run: resume it "
+                        "with --resume, or delete the file to start over"
                     )
                 self._recover(header)
             self._open(header)

@@ -277,6 +277,10 @@ def test_an_interrupted_run_is_resumed(
     expected = capsys.readouterr().out
     short = write(tmp_path / "short.mrg", f"{GOLD}\n" * 5)
     assert main([*arguments, "--out", str(out), "--gold", short]) == 2
+    assert capsys.readouterr().err.splitlines()[-1] == (
+        f"rerank: {short}: no gold tree for list 5: the file is too short; 4 sentences are kept: "
+        "correct this and run the same command with --resume to continue"
+    )
     assert not out.exists()
     resume = [*arguments, "--out", str(out), "--resume"]
     assert (tmp_path / "out.part").read_text().splitlines() == whole.read_text().splitlines()[:4]
@@ -288,6 +292,14 @@ def test_an_interrupted_run_is_resumed(
     assert printed.out == expected
     assert "resuming after sentence 4" in printed.err
     assert main(resume) == 0  # nothing to resume: a run as any other
+    long = write(tmp_path / "long.mrg", f"{GOLD}\n" * 10)
+    assert main([*resume, "--gold", long]) == 2
+    assert capsys.readouterr().err.splitlines()[-1] == (
+        f"rerank: {long}: more gold trees than n-best lists; 9 sentences are kept: correct this "
+        "and run the same command with --resume to continue"
+    )
+    assert main(resume) == 0
+    assert capsys.readouterr().out == expected  # the table, without scoring again
 
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])

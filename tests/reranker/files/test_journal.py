@@ -80,7 +80,7 @@ def test_parts_of_an_interrupted_run_are_not_thrown_away(tmp_path: Path) -> None
     path = tmp_path / "out"
     with pytest.raises(Stopped):
         run(path, stop_after=1)
-    with pytest.raises(InputError, match=r"out\.part holds the answers of an interrupted run"):
+    with pytest.raises(InputError, match=r"out\.part holds .*: resume it with --resume, or"):
         run(path)
     assert parts(path)[0].read_bytes() == WHOLE.splitlines(keepends=True)[0]
 
