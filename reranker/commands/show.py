@@ -43,7 +43,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "file",
         metavar="FILE",
-        help="from `rerank --output ranked`, or n-best lists or trees, of which each first tree "
+        help="from `rerank --output ranked`, or n-best lists or trees; the first tree of each list "
         "is drawn; - reads stdin",
     )
     parser.add_argument("--gold", metavar="FILE", help="gold trees, one per line, in this order")
@@ -55,7 +55,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         nargs="+",
         default=[],
         metavar="ID",
-        help="only these sentences: their ids, or their numbers from 1 where no id is the same",
+        help="only these sentences: by id, or by position counted from 1 if no sentence has that "
+        "id",
     )
     parser.add_argument(
         "--all",
@@ -115,7 +116,7 @@ def _changes(arguments: argparse.Namespace) -> Iterator[Change]:
     from reranker.drawing.changes import Change
 
     source = _source(arguments.file)
-    if is_ranked(next(read_lines(source()), "")):
+    if is_ranked(next(filter(str.strip, read_lines(source())), "")):
         yield from _ranked_changes(arguments.file, source)
         return
     for nbest in read_nbest(source(), options=nbest_files.options(arguments)):
@@ -218,13 +219,13 @@ def _write_pictures(changes: Iterator[Change], arguments: argparse.Namespace) ->
                 "folder instead of a file"
             )
         changes = iter(few)
-    elif not path.exists() and path.parent.is_dir():
-        path.mkdir()
     inputs = [arguments.file, *filter(None, (arguments.gold, arguments.tokens))]
     names: Counter[str] = Counter()
     for change in changes:
         if change.best is None:
             continue
+        if not (is_file or path.exists()) and path.parent.is_dir():
+            path.mkdir()
         name = re.sub(r"[^\w.-]+", "_", change.id).lstrip(".")[:100] or "sentence"
         names[name] += 1
         number = f"-{names[name]}" if names[name] > 1 else ""
@@ -232,7 +233,9 @@ def _write_pictures(changes: Iterator[Change], arguments: argparse.Namespace) ->
             output_path(path if is_file else path / f"{name}{number}.svg", inputs)
         ) as out:
             out.write(svg(change.titled()))
-    print(f"rerank: drawings of {names.total()} sentence(s) written to {path}", file=sys.stderr)
+    count = names.total()
+    drawn = "1 sentence" if count == 1 else f"{count} sentences"
+    print(f"rerank: drawings of {drawn} written to {path}", file=sys.stderr)
 
 
 class _Summary:

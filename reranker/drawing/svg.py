@@ -30,7 +30,8 @@ def svg(trees: Sequence[tuple[str, MarkedTree]]) -> str:
         panel, right, bottom = _panel(title, marked, left)
         elements += panel
         left, height = right + _MARGIN, max(height, bottom)
-    if any(marked.marks for _, marked in trees):
+    marks = [mark for _, marked in trees for mark in marked.marks.values()]
+    if any(mark.is_changed or mark.is_right is not None for mark in marks):
         height += _ROW
         elements.append(_text(_MARGIN, height, LEGEND, "#666", "start"))
     size = f'width="{left:g}" height="{height + _MARGIN:g}"'

@@ -169,6 +169,22 @@ def test_svg_parses_and_escapes(tmp_path: Path, capsys: Capture) -> None:
     assert "\x1b" not in text and "a&b\ufffd[31m" in text
 
 
+def test_svg_of_a_single_tree(tmp_path: Path, capsys: Capture) -> None:
+    """Constituents without words stay inside the picture; without marks there is no legend."""
+    file = write(tmp_path / "trees", "(S (NP ) (VP (V xxx) (W y)))\n")
+    assert main(["show", file, "--svg", str(tmp_path / "one.svg")]) == 0
+    assert "drawings of 1 sentence written" in capsys.readouterr().err
+    texts = list(ElementTree.parse(tmp_path / "one.svg").iter("{http://www.w3.org/2000/svg}text"))
+    assert [text.text for text in texts] == ["first tree", "S", "NP", "VP", "V", "xxx", "W", "y"]
+    assert min(float(text.attrib["x"]) for text in texts) >= 24  # the margin
+
+
+def test_blank_lines_of_ranked_output_are_skipped(ranked: str, capsys: Capture) -> None:
+    before = shown(capsys, ranked)
+    Path(ranked).write_text("\n" + Path(ranked).read_text())
+    assert shown(capsys, ranked) == before
+
+
 def test_colours_are_for_terminals_that_want_them(
     ranked: str, gold: str, capsys: Capture, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -235,8 +251,9 @@ def test_lines_that_are_not_ranked_output(
     line: str, reason: str, tmp_path: Path, capsys: Capture
 ) -> None:
     file = write(tmp_path / "ranked", sentence("a", 0, FLAT) + line.strip() + "\n")
-    assert main(["show", file]) == 2
+    assert main(["show", file, "--svg", str(tmp_path / "folder")]) == 2
     assert reason in capsys.readouterr().err
+    assert not (tmp_path / "folder").exists()
 
 
 def test_a_tree_that_cannot_be_read_and_one_that_cannot_be_scored(
