@@ -10,7 +10,7 @@ from dataclasses import asdict
 from typing import TYPE_CHECKING
 
 from reranker.commands.arguments import whole_number
-from reranker.commands.ranked_file import best_tree, read_ranked
+from reranker.commands.ranked_file import best_trees
 from reranker.errors import InputError
 from reranker.files.table import aligned
 from reranker.files.text import read_lines
@@ -98,9 +98,7 @@ def _counts(gold: Sequence[GoldTree], gold_name: str, name: str) -> NDArray[np.i
     """[S, 3] matched, gold and test brackets of the file's trees, or of its rankings' best."""
     import numpy as np
 
-    trees = list(read_lines(name))
-    if trees and trees[0].lstrip().startswith("{"):
-        trees = [best_tree(sentence) for sentence in read_ranked(name, trees)]
+    trees = best_trees(name)
     if len(trees) != len(gold):
         raise InputError(f"{gold_name} has {len(gold)} trees but {name} has {len(trees)}")
     scores = [standard.score(tree) for standard, tree in zip(gold, trees, strict=True)]

@@ -7,6 +7,7 @@ import sys
 from pathlib import Path
 
 from reranker.commands.arguments import whole_number
+from reranker.commands.ranked_file import best_trees
 from reranker.errors import InputError
 from reranker.evaluation.corpus import Parameters, evaluate
 from reranker.evaluation.lines import with_top_root
@@ -24,7 +25,9 @@ exit status: 0 every sentence was scored or skipped, 1 some could not be compare
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the flags of ``rerank eval`` to ``parser``."""
     parser.add_argument("gold", metavar="GOLD", help="gold trees, one per line; .gz or -")
-    parser.add_argument("test", metavar="TEST", help="trees to score, one per line")
+    parser.add_argument(
+        "test", metavar="TEST", help="trees to score, one per line, or ranked output"
+    )
     parser.add_argument(
         "--parameters",
         type=Path,
@@ -58,7 +61,7 @@ def run(arguments: argparse.Namespace) -> int:
     parameters = (
         Parameters.from_file(arguments.parameters) if arguments.parameters else Parameters.collins()
     )
-    gold, test = list(read_lines(arguments.gold)), list(read_lines(arguments.test))
+    gold, test = list(read_lines(arguments.gold)), best_trees(arguments.test)
     if len(gold) != len(test):
         raise InputError(
             f"{arguments.gold} has {len(gold)} lines but {arguments.test} has {len(test)}"

@@ -2,16 +2,38 @@
 
 from __future__ import annotations
 
+import itertools
 import json
 from collections.abc import Iterable, Iterator
 from typing import Any
 
 from reranker.errors import InputError
+from reranker.files.text import read_lines
 
 
 def is_ranked(line: str) -> bool:
     """Whether a file that starts with this line is output of ``rerank --output ranked``."""
     return line.lstrip().startswith("{") and '"ranking"' in line
+
+
+def ranked_lines(name: str, other: str) -> Iterator[str]:
+    """The lines of the file ``name``. Raises InputError if the first is not ranked output; if the
+    file ``other`` is, asks whether the two are swapped."""
+    lines = read_lines(name)
+    first = next(lines, "")
+    if first and not is_ranked(first):
+        is_swapped = is_ranked(next(read_lines(other), ""))
+        question = " (are the two files swapped?)" if is_swapped else ""
+        raise InputError(f"{name}: not the output of `rerank --output ranked`{question}")
+    return itertools.chain([first] if first else [], lines)
+
+
+def best_trees(name: str) -> list[str]:
+    """The lines of a file of trees, or the best trees of ranked output."""
+    lines = list(read_lines(name))
+    if lines and lines[0].lstrip().startswith("{"):
+        return [best_tree(sentence) for sentence in read_ranked(name, lines)]
+    return lines
 
 
 def read_ranked(
@@ -31,7 +53,9 @@ def read_ranked(
             if with_indexes:
                 _check_indexes(sentence)
         except (ValueError, LookupError, TypeError, AttributeError, RecursionError) as error:
-            reason = f"no {error}" if isinstance(error, KeyError) else error
+            reason = f"no {error}" if isinstance(error, KeyError) else str(error)
+            if isinstance(error, json.JSONDecodeError):
+                reason = "not JSON"
             raise InputError(
                 f"{name}:{number}: not a sentence of `rerank --output ranked`: {reason}"
             ) from error

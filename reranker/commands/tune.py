@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 from reranker.checkpoints.ensemble_file import WeighedModels, named_models, write_ensemble_file
 from reranker.commands.arguments import whole_number
+from reranker.commands.ranked_file import ranked_lines
 from reranker.errors import InputError
 from reranker.files.figure import new_figure, save_figure
 from reranker.files.output import output_path
@@ -84,7 +85,8 @@ def run(arguments: argparse.Namespace) -> int:
     from reranker.tuning.choosing import choose, outcomes
     from reranker.tuning.lists import read_scored
 
-    ranked, gold = read_lines(arguments.ranked), read_lines(arguments.gold)
+    ranked = ranked_lines(arguments.ranked, arguments.gold)
+    gold = read_lines(arguments.gold)
     lists = read_scored(ranked, gold, arguments.gold_tags, arguments.ranked, arguments.gold)
     if paths and len(paths) != lists.number_of_members:
         raise InputError(

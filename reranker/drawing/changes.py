@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, replace
 from typing import NamedTuple
 
 from reranker.errors import InputError, TreeError
-from reranker.evaluation.brackets import GoldTree
+from reranker.evaluation.brackets import GoldTree, not_a_gold_tree
 from reranker.evaluation.lines import read_line
 from reranker.evaluation.parameters import Parameters
 from reranker.evaluation.sentence import SentenceScore
@@ -189,7 +189,7 @@ class Change:
             standard = GoldTree(line, _PARAMETERS, gold_tags)
             gold = Tree.from_string(line)
         except TreeError as error:
-            raise InputError(f"not a gold tree: {error}: {line.strip()[:60]!r}") from error
+            raise InputError(not_a_gold_tree(line, error)) from error
         tags = gold.tags() if gold_tags else None
         best_score = standard.score(self.best or _NO_TREE)
         return replace(

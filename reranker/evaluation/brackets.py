@@ -45,10 +45,17 @@ def gold_trees(lines: Iterable[str], name: str, gold_tags: bool) -> Iterator[Gol
         try:
             gold = GoldTree(line, parameters, gold_tags)
         except TreeError as error:
-            raise InputError(
-                f"{name}:{number}: not a gold tree: {error}: {line.strip()[:60]!r}"
-            ) from error
+            raise InputError(f"{name}:{number}: {not_a_gold_tree(line, error)}") from error
         yield gold
+
+
+def not_a_gold_tree(line: str, error: TreeError) -> str:
+    """The message about a line that is no tree; of a binary file nothing is quoted."""
+    try:
+        line.encode()
+    except UnicodeEncodeError:
+        return "not a gold tree: not UTF-8 text"
+    return f"not a gold tree: {error}: {line.strip()[:60]!r}"
 
 
 def corpus_f1(counts: NDArray[np.int64]) -> float:

@@ -112,8 +112,9 @@ def read_scored(
         try:
             scored_list = _scored_list(json.loads(line)["ranking"], gold_tree)
         except (ValueError, KeyError, TypeError, AttributeError) as error:
+            reason = "not JSON" if isinstance(error, json.JSONDecodeError) else error
             raise InputError(
-                f"{ranked_name}:{number}: not a sentence of `rerank --output ranked`: {error}"
+                f"{ranked_name}:{number}: not a sentence of `rerank --output ranked`: {reason}"
             ) from error
         if scored_list.counts:
             lists.append(scored_list)

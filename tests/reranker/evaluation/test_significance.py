@@ -122,6 +122,14 @@ def test_command(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert (answer["samples"], answer["seed"]) == (99, 2)
 
 
+def test_eval_scores_the_best_trees_of_ranked_output(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    gold, _, ranked = files(tmp_path)
+    assert main(["eval", gold, ranked, "--json", "--top-root"]) == 0
+    assert json.loads(capsys.readouterr().out)["all"]["f1"] == pytest.approx(3000 / 31, abs=0.01)
+
+
 def test_gold_tags_make_punctuation_comparable(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -76,8 +76,14 @@ def test_files_that_do_not_fit(tmp_path: Path, capsys: Capture) -> None:
     for content, golds, reason in (
         (ranked(sentence, sentence), 1, "r.jsonl: more sentences than the 1 of"),
         ("", 1, "gold.mrg: more trees than the 0 sentences of"),
-        ("(S (A a))\n", 1, "r.jsonl:1: not a sentence"),
-        ("[]\n", 1, "r.jsonl:1: not a sentence"),
+        ("(S (A a))\n", 1, "r.jsonl: not the output of `rerank --output ranked`\n"),
+        ("[]\n", 1, "r.jsonl: not the output of `rerank --output ranked`\n"),
+        (ranked(sentence) + "[]\n", 2, "r.jsonl:2: not a sentence"),
+        (
+            ranked(sentence) + "(S\n",
+            2,
+            "r.jsonl:2: not a sentence of `rerank --output ranked`: not JSON\n",
+        ),
         (ranked([]), 1, "no sentence has a usable candidate"),
         (ranked(sentence, two), 2, "some sentences were scored by 1 models, some by 2"),
     ):
@@ -85,6 +91,13 @@ def test_files_that_do_not_fit(tmp_path: Path, capsys: Capture) -> None:
         gold.write_text(f"{GOLD}\n" * golds)
         assert main(["tune", str(file), str(gold)]) == 2
         assert reason in capsys.readouterr().err
+    assert main(["tune", str(gold), str(file)]) == 2
+    assert capsys.readouterr().err == (
+        f"rerank: {gold}: not the output of `rerank --output ranked` (are the two files swapped?)\n"
+    )
+    gold.write_bytes(b"\xff\x00(A b)\n" * 2)
+    assert main(["tune", str(file), str(gold), "--gold-tags"]) == 2
+    assert capsys.readouterr().err == f"rerank: {gold}:1: not a gold tree: not UTF-8 text\n"
 
 
 def test_scores_are_those_that_rank_orders_by() -> None:
