@@ -69,7 +69,7 @@ def load_checkpoint(path: str | os.PathLike[str], device: str = "cpu") -> Checkp
     path = Path(path)
     content = load_data(path)
     if not isinstance(content, dict) or content.get("format") != FORMAT:
-        raise CheckpointError(f"{path}: not a checkpoint made by `rerank train`")
+        raise CheckpointError(f"{path}: not a checkpoint of `rerank train`")
     version = content.get("version")
     if type(version) is not int or not 1 <= version <= VERSION:
         raise CheckpointError(
@@ -129,7 +129,7 @@ def load_data(path: Path) -> Any:
         raise CheckpointError(f"{path}: {error.strerror or 'cannot be read'}") from error
     except Exception as error:  # damaged bytes make the unpickler raise nearly anything
         raise CheckpointError(
-            f"{path}: not a checkpoint, or one that contains code, which is never run"
+            f"{path}: not a checkpoint of `rerank train` (files that contain code are never loaded)"
         ) from error
 
 

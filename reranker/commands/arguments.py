@@ -1,4 +1,4 @@
-"""Types of flags: what argparse calls with a value's text."""
+"""Types of flags, which argparse calls with a value's text; numbers in messages."""
 
 from __future__ import annotations
 
@@ -21,6 +21,11 @@ def whole_number(least: int, most: int | None = None) -> Callable[[str], int]:
 
 
 positive = whole_number(1)
+
+
+def counted(number: int, noun: str) -> str:
+    """``1 sentence``, ``2 sentences``."""
+    return f"{number} {noun}" if number == 1 else f"{number} {noun}s"
 
 
 def weight(text: str) -> float:

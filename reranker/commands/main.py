@@ -58,6 +58,8 @@ _SUBCOMMANDS: dict[str, tuple[_Command, str]] = {
 def main(argv: Sequence[str] | None = None) -> int:
     """Run the command; returns the exit code: 0 fine, 1 some input rejected, 2 unusable input."""
     given = list(sys.argv[1:] if argv is None else argv)
+    if given == ["help"]:
+        given = ["--help"]
     if sys.stderr is None:
         sys.stderr = open(os.devnull, "w")  # noqa: SIM115 - as long as the process
     if sys.stdout is None:
@@ -116,7 +118,8 @@ def _no_command(word: str) -> str:
             "models after --models:\n"
             f"  rerank --nbest {word} --models ckpt/*.pt"
         )
-    similar = difflib.get_close_matches(word, _SUBCOMMANDS, n=1)
+    similar = [name for name in _SUBCOMMANDS if word.startswith(name)]
+    similar += difflib.get_close_matches(word, _SUBCOMMANDS, n=1)
     if similar:
         return f"unknown command: {word}; did you mean {similar[0]}?"
     return f"unknown command: {word}; there are {', '.join(_SUBCOMMANDS)} (see rerank --help)"

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from reranker.checkpoints.ensemble_file import named_models
 from reranker.commands import nbest_files
-from reranker.commands.arguments import positive, weight
+from reranker.commands.arguments import counted, positive, weight
 from reranker.commands.gold_table import GoldTable
 from reranker.errors import InputError
 from reranker.files.journal import Written, open_output
@@ -228,11 +228,13 @@ class _Tally:
 
     def summary(self) -> str:
         counts = self.counts
+        changed = counted(counts["changed"], "sentence")
         repaired = f"{counts['repaired']} of them repaired, " if counts["repaired"] else ""
         return (
-            f"rerank: {counts['sentences']} sentences, {counts['candidates']} candidates ranked, "
-            f"{repaired}{counts['rejected']} rejected; {counts['changed']} sentences with another "
-            f"tree than the parser's first, {counts['failed']} without a usable candidate"
+            f"rerank: {counted(counts['sentences'], 'sentence')}, "
+            f"{counted(counts['candidates'], 'candidate')} ranked, "
+            f"{repaired}{counts['rejected']} rejected; {changed} with another tree than "
+            f"the parser's first, {counts['failed']} without a usable candidate"
         )
 
 
@@ -252,7 +254,7 @@ def _kept(sentences: int, advice: str) -> str:
     """What an interrupted run says of the sentences that it has written to ``--out``."""
     if not sentences:
         return ""
-    are_kept = "1 sentence is kept" if sentences == 1 else f"{sentences} sentences are kept"
+    are_kept = f"{counted(sentences, 'sentence')} {'is' if sentences == 1 else 'are'} kept"
     return f"; {are_kept}: {advice} the same command with --resume to continue"
 
 

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from reranker.commands import nbest_files
-from reranker.commands.arguments import whole_number
+from reranker.commands.arguments import counted, whole_number
 from reranker.commands.ranked_file import is_ranked, read_ranked
 from reranker.errors import InputError
 from reranker.files.output import open_whole, output_path
@@ -233,8 +233,7 @@ def _write_pictures(changes: Iterator[Change], arguments: argparse.Namespace) ->
             output_path(path if is_file else path / f"{name}{number}.svg", inputs)
         ) as out:
             out.write(svg(change.titled()))
-    count = names.total()
-    drawn = "1 sentence" if count == 1 else f"{count} sentences"
+    drawn = counted(names.total(), "sentence")
     print(f"rerank: drawings of {drawn} written to {path}", file=sys.stderr)
 
 
@@ -263,7 +262,7 @@ class _Summary:
     def format(self) -> str:
         """How many sentences changed, which way, and F1 before and after."""
         counts = self._counts
-        text = f"{counts['all']} sentence{'' if counts['all'] == 1 else 's'}"
+        text = counted(counts["all"], "sentence")
         if counts["changed"]:
             text += f", {counts['changed']} with another tree than the parser's first"
         if not self._best:

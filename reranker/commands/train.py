@@ -25,15 +25,37 @@ EXAMPLES = """examples:
   rerank train --config models/configs/small.toml --train train.mrg.gz --dev dev.mrg.gz \\
       --out ckpt/mine.pt --budget 60 --vectors glove.6B.100d.txt
 
-A run that was stopped, in whatever way, resumes when the same command is given again."""
+To resume a stopped run, repeat the same command."""
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the flags of ``rerank train`` to ``parser``."""
-    parser.add_argument("--config", type=Path, required=True, metavar="FILE.toml")
-    parser.add_argument("--train", type=Path, nargs="+", required=True, metavar="TREES")
-    parser.add_argument("--dev", type=Path, nargs="+", required=True, metavar="TREES")
-    parser.add_argument("--out", type=Path, required=True, metavar="FILE.pt")
+    parser.add_argument(
+        "--config",
+        type=Path,
+        required=True,
+        metavar="FILE.toml",
+        help="the model and how to train it, as in models/configs/",
+    )
+    parser.add_argument(
+        "--train",
+        type=Path,
+        nargs="+",
+        required=True,
+        metavar="TREES",
+        help="treebank files to train on; .gz too",
+    )
+    parser.add_argument(
+        "--dev",
+        type=Path,
+        nargs="+",
+        required=True,
+        metavar="TREES",
+        help="treebank files whose perplexity decides which weights are kept",
+    )
+    parser.add_argument(
+        "--out", type=Path, required=True, metavar="FILE.pt", help="write the checkpoint to FILE.pt"
+    )
     parser.add_argument(
         "--log-folder",
         type=Path,
@@ -44,9 +66,20 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--budget", type=float, metavar="MINUTES", help="wall-clock time, all resumed runs together"
     )
-    parser.add_argument("--epochs", type=float, metavar="N")
-    parser.add_argument("--seed", type=int, metavar="N")
-    parser.add_argument("--precision", choices=("bfloat16", "float32"))
+    parser.add_argument(
+        "--epochs",
+        type=float,
+        metavar="N",
+        help="passes over the training trees (default: as in --config)",
+    )
+    parser.add_argument(
+        "--seed", type=int, metavar="N", help="random seed (default: as in --config)"
+    )
+    parser.add_argument(
+        "--precision",
+        choices=("bfloat16", "float32"),
+        help="of matrix products (default: as in --config)",
+    )
     parser.add_argument(
         "--direction",
         choices=("forward", "backward"),

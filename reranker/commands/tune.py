@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from reranker.checkpoints.ensemble_file import WeighedModels, named_models, write_ensemble_file
-from reranker.commands.arguments import whole_number
+from reranker.commands.arguments import counted, whole_number
 from reranker.commands.ranked_file import ranked_lines
 from reranker.errors import InputError
 from reranker.files.figure import new_figure, save_figure
@@ -90,8 +90,8 @@ def run(arguments: argparse.Namespace) -> int:
     lists = read_scored(ranked, gold, arguments.gold_tags, arguments.ranked, arguments.gold)
     if paths and len(paths) != lists.number_of_members:
         raise InputError(
-            f"{arguments.ranked} has scores of {lists.number_of_members} model(s), --models names "
-            f"{len(paths)}; score with --combine sum and these checkpoints"
+            f"{arguments.ranked} has scores of {counted(lists.number_of_members, 'model')}, "
+            f"--models names {len(paths)}; score with --combine sum and these checkpoints"
         )
     _print_sweep(lists)
     tried = outcomes(lists, arguments.folds)

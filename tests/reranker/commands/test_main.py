@@ -18,6 +18,7 @@ FLAT = "(S1 (NP (DT The) (NN end)))"
     ("word", "answer"),
     [
         ("tun", "unknown command: tun; did you mean tune?"),
+        ("evaluate", "unknown command: evaluate; did you mean eval?"),
         ("validat", "unknown command: validat; did you mean validate?"),
         (
             "xyz",
@@ -35,6 +36,14 @@ FLAT = "(S1 (NP (DT The) (NN end)))"
 def test_words_that_are_no_command(word: str, answer: str, capsys: Capture) -> None:
     assert main([word, "--gold", "x"]) == 2
     assert capsys.readouterr().err == f"rerank: {answer}\n"
+
+
+def test_help_is_a_command(capsys: Capture) -> None:
+    for word in ("help", "--help"):
+        with pytest.raises(SystemExit) as stopped:
+            main([word])
+        assert stopped.value.code == 0
+        assert capsys.readouterr().out.startswith("usage: rerank [-h]")
 
 
 def test_an_existing_file_is_not_a_misspelt_command(

@@ -193,7 +193,7 @@ def test_save_refuses_what_it_would_get_wrong(
         (["--save", save], "--save and --models go together"),
         (["--models", *models], "--save and --models go together"),
         (["--models", *models, "--save", str(tmp_path / "e.json")], "must end in .toml"),
-        (["--models", *models, "--save", save], "has scores of 1 model(s), --models names 2"),
+        (["--models", *models, "--save", save], "has scores of 1 model, --models names 2"),
         (["--models", models[0], "--save", models[0]], "must end in .toml"),
     ):
         assert main(["tune", str(file), str(gold), *flags]) == 2
