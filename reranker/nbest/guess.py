@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 
 from reranker.errors import InputError
 from reranker.nbest.data import NBest
+from reranker.nbest.notation import may_be_tree
 from reranker.nbest.words import printable
 
 HINT_LISTS = 300
@@ -22,6 +23,8 @@ _KINDS = {
     b"BZh": "a bzip2 file: unpack it first",
     b"\xfd7zXZ": "a xz file: unpack it first",
     b"7z\xbc\xaf": "a 7-Zip file: unpack it first",
+    b"\xff\xfe\0\0": "UTF-32: convert it to UTF-8 first",
+    b"\0\0\xfe\xff": "UTF-32: convert it to UTF-8 first",
     b"\xff\xfe": "UTF-16: convert it to UTF-8 first",
     b"\xfe\xff": "UTF-16: convert it to UTF-8 first",
     b"\x89PNG": "binary data (a PNG image)",
@@ -35,7 +38,8 @@ _KINDS = {
 _PICKLE = re.compile(rb"\x80[\x02-\x05]")
 _CONTROL = re.compile(rb"[\x00-\x08\x0e-\x1f\x7f]")
 _CONLL = re.compile(r"[0-9]+(?:-[0-9]+)?\t\S[^\t]*(?:\t[^\t]*){4,}")
-_JSON_ARRAY = re.compile(r'\[\s*(?:[\[\]{"]|$)')
+_JSON = re.compile(r'\{\s*(?:"|$)|\[\s*(?:[\[\]{"]|-?[0-9][-0-9.,eE\s]*\]?$|$)')
+_NUMBERS = re.compile(r"[-+0-9.,;eE\s]*[0-9][-+0-9.,;eE\s]*")
 _MARKUP = re.compile(r"<(?!s>|unk>)[?!a-zA-Z]")
 _LETTERS = re.compile(r"[^\W\d_]{2}")
 
@@ -64,15 +68,15 @@ def guess(head: Sequence[str]) -> str:
         return kind
     lines = [line.strip() for line in head if line.strip()]
     first = lines[0] if lines else ""
-    if _JSON_ARRAY.match(first):
-        return "JSON, but format jsonl has one object a line"
+    if _JSON.match(first):
+        return "JSON, but format jsonl has one object a line, with 'candidates'"
     if _MARKUP.match(first):
         return "XML or HTML"
     if 2 * sum(bool(_CONLL.match(line)) for line in lines) > len(lines):
         return "CoNLL columns: their dependencies are not constituency trees"
     if 2 * sum(map(_is_prose, lines)) > len(lines):
         return "plain sentences: parse them first"
-    return ""
+    return "numbers without trees" if lines and all(map(_NUMBERS.fullmatch, lines)) else ""
 
 
 def _binary(start: bytes) -> str:
@@ -99,7 +103,9 @@ def _is_utf_16(upper: bytes, lower: bytes) -> bool:
 
 def _is_prose(line: str) -> bool:
     """Whether a line has words, and not as many brackets as a tree would have."""
-    return bool(_LETTERS.search(line)) and 4 * line.count("(") < len(line.split())
+    brackets = line.count("(")
+    has_remark = brackets == 1 and not may_be_tree(line[line.index("(") :])
+    return bool(_LETTERS.search(line)) and (4 * brackets < len(line.split()) or has_remark)
 
 
 def with_hint(lists: Iterable[NBest], tell: Callable[[str], None]) -> Iterator[NBest]:

@@ -141,6 +141,25 @@ class Skeleton:
         self.faults.append(TreeError(code, message))
 
 
+def may_be_tree(text: str) -> bool:
+    """Whether a line can be a tree, the beginning of one, or a failed parse like ``(())``: it has
+    brackets and no words outside them."""
+    depth = 0
+    has_words = False
+    labels = set()
+    for token in BRACKET_TOKEN.findall(text):
+        if token == ")":
+            depth = max(0, depth - 1)
+        elif token[0] == "(":
+            depth += 1
+            labels.add(token[1:].strip())
+        elif depth == 0:
+            return False
+        else:
+            has_words = True
+    return bool(labels) and (has_words or depth > 0 or labels <= ROOT_LABELS)
+
+
 def with_root(tokens: Sequence[str]) -> Sequence[str]:
     """The tokens as they can be written: under ``TOP`` if they would not be read as one tree, or
     would lose an outermost bracket that looks like a root."""

@@ -16,6 +16,7 @@ from reranker.nbest.data import NBest, RawCandidate, RawList
 from reranker.nbest.dialects.candidate_text import bracketed, score_text
 from reranker.nbest.dialects.dialect import Dialect, Head
 from reranker.nbest.lines import NumberedLines, of_length, separated
+from reranker.nbest.notation import may_be_tree
 
 _NUMBER = (
     r"[-+]?(?:[0-9]++(?:\.[0-9]*+)?(?:[eE][-+]?[0-9]++)?|\.[0-9]++|[iI]nf(?:inity)?|[nN]a[nN])"
@@ -26,8 +27,10 @@ _LAST_WORD = re.compile(r"([^()\s]++)\s*+\)")  # of a constituent
 
 def _recognise(head: Head) -> bool:
     if _SCORED.match(head.first):
-        return True
-    return head.first[:1] == "(" and not head.is_linearized and _are_lists(head)
+        matches = map(_SCORED.match, head.lines)
+        return any(match and may_be_tree(match.string[match.end() :]) for match in matches)
+    is_tree = head.first[:1] == "(" and not head.is_linearized
+    return is_tree and head.has_tree and _are_lists(head)
 
 
 def _are_lists(head: Head) -> bool:

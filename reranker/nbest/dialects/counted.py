@@ -20,7 +20,7 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from typing import NamedTuple
 
 from reranker.errors import InputError
@@ -42,7 +42,19 @@ def _begins(head: Head, *, with_id: bool) -> bool:
     header = HEADER.fullmatch(head.first)
     if header is None or head.trees_are_linearized:
         return False
-    return bool(header[3] or header[4]) == with_id
+    is_kind = bool(header[3] or header[4]) == with_id
+    return is_kind and (head.has_tree or _ends_before_a_tree(head.lines))
+
+
+def _ends_before_a_tree(lines: Sequence[str]) -> bool:
+    """Whether lines without trees can be lists: all empty, or the last one cut short."""
+    is_scored = HEADER.fullmatch(lines[-1]) is None and bool(_numbers(lines[-1]))
+    *others, last = map(HEADER.fullmatch, lines[:-1] if is_scored else lines)
+    if last is None or not all(header and int(header[1]) == 0 for header in others):
+        return False
+    promised, tab, tabbed_id, _spaced_id = last.groups()
+    is_header = len((tabbed_id or "").split()) < 2 and bool(tab or others)  # and no sentence
+    return int(promised) == 0 or is_scored or is_header
 
 
 def read_counted(file: NumberedLines) -> Iterator[RawList]:

@@ -9,7 +9,7 @@ from functools import cached_property
 
 from reranker.nbest.data import NBest, RawList
 from reranker.nbest.lines import NumberedLines
-from reranker.nbest.notation import Notation
+from reranker.nbest.notation import Notation, may_be_tree
 from reranker.trees.linearize import is_word
 from reranker.trees.tree import BRACKET_TOKEN
 
@@ -34,6 +34,11 @@ class Head:
     def trees_are_linearized(self) -> bool:
         """The same of the lines that begin a tree."""
         return _are_linearized([line for line in self.lines if line.startswith(("(", "<s>"))])
+
+    @cached_property
+    def has_tree(self) -> bool:
+        """Whether a line can be a tree in brackets; a remark like ``(laughs)`` cannot."""
+        return any(line[0] == "(" and may_be_tree(line) for line in self.lines)
 
 
 def _are_linearized(texts: Sequence[str]) -> bool:

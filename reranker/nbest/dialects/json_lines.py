@@ -11,6 +11,7 @@ or what ``rerank --output ranked`` writes. Scores are natural logarithms.
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Iterable, Iterator
 from typing import Any
 
@@ -18,8 +19,14 @@ from reranker.errors import InputError
 from reranker.nbest.candidates import raw_list
 from reranker.nbest.data import NBest, RawCandidate, RawList, Sentence
 from reranker.nbest.dialects.candidate_text import bracketed
-from reranker.nbest.dialects.dialect import Dialect
+from reranker.nbest.dialects.dialect import Dialect, Head
 from reranker.nbest.lines import NumberedLines
+
+_OBJECT = re.compile(r'\{.*"(?:candidates|ranking)"')
+
+
+def _recognise(head: Head) -> bool:
+    return head.first[:1] == "{" and any(map(_OBJECT.match, head.lines))
 
 
 def _read(file: NumberedLines) -> Iterator[RawList]:
@@ -114,7 +121,7 @@ def _write(nbest: NBest, position: int) -> str:
 JSONL = Dialect(
     name="jsonl",
     description="one JSON object a sentence, ours (docs/formats.md)",
-    recognise=lambda head: head.first[:1] == "{",
+    recognise=_recognise,
     read=_read,
     write=_write,
     notation=None,

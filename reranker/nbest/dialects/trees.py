@@ -48,7 +48,7 @@ def _write(nbest: NBest, position: int) -> str:
 TREES = Dialect(
     name="trees",
     description="one tree a sentence, on a line or pretty-printed",
-    recognise=lambda head: head.first[:1] == "(",
+    recognise=lambda head: head.first[:1] == "(" and head.has_tree,
     read=lambda file: file.numbered(_lists(file)),
     write=_write,
     notation=None,

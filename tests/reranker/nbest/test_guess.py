@@ -45,12 +45,50 @@ def zipped(name: str) -> bytes:
         (b"<?xml version='1.0'?>\n<a/>\n", "1: .*looks like XML or HTML"),
         (b"# text = Go\n1\tGo\tgo\tVERB\tVB\t_\t0\troot\t_\t_\n2\ta\ta\tX\tX\t_\t1\tx\t_\t_\n",
          "1: .*looks like CoNLL columns"),
+        # Each of these begins like a format, but has nothing that could be a tree.
+        (b"1\tThe cat sat .\n2\tIt (the dog) ran .\n", "1: .*looks like plain sentences"),
+        (b"0\tThe cat sat .\n1\tIt ran .\n", "1: .*looks like plain sentences"),
+        (b"1\tGo\tgo\tVERB\tVB\t_\t0\troot\t_\t_\n2\t(\t(\tX\tX\t_\t1\tx\t_\t_\n",
+         "1: .*looks like CoNLL columns"),
+        (b"5 apples\n", "1: .*looks like plain sentences"),
+        (b"5 (five) apples\n", "1: .*looks like plain sentences"),
+        (b"3\n5\n7\n", "1: .*looks like numbers without trees"),
+        (b"1,2,3\n4,5,6\n", "1: .*looks like numbers without trees"),
+        (b"(laughs) Hello there .\n", "1: .*looks like plain sentences"),
+        (b"(laughs) Hello .\n(laughs) Hi .\n\nOh .\n", "1: .*looks like plain sentences"),
+        (b"(Applause)\n", "1: .*looks like plain sentences"),
+        (b'{\n  "candidates": [\n    {"tree": "(S (NN a))"}\n  ]\n}\n', "1: .*looks like JSON"),
+        (b'{"sentence": "The cat sat ."}\n', "1: .*looks like JSON, .* with 'candidates'"),
+        (b"[1,2]\n", "1: .*looks like JSON"),
+        (TREE.encode("utf-32"), "1: .*looks like UTF-32: convert it to UTF-8 first"),
         (b"% = %\n", "1: .*expected the lists of a known format; found '% = %'"),
     ],
 )  # fmt: skip
 def test_files_in_no_known_format_are_refused(read: Read, content: bytes, message: str) -> None:
     with pytest.raises(InputError, match=r"0\.txt:" + message if message[0].isdigit() else message):
         read(content)
+
+
+@pytest.mark.parametrize(
+    ("text", "accepted", "rejected"),
+    [
+        ("0\tsome id\n0\t1\n", 0, 0),
+        ("0\n0\n", 0, 0),
+        ("(())\n(TOP )\n", 0, 2),
+        ("2\t0\n", 0, 1),  # cut short from here on
+        ("0 x\n2 y\n", 0, 1),
+        ("2 x\n-8.5 -30.5\n", 0, 1),
+        ("2\n41.25\n", 0, 1),
+        ("1\t0\n-1\n(S1 (S\n", 0, 1),
+        ("(S (NP\n", 0, 1),
+        ('{"candidates": []}\n', 0, 0),
+        ('{"id": \n' + '{"candidates": ["(S (NN a))"]}\n', 1, 1),
+    ],
+)
+def test_lists_without_a_tree_are_read(read: Read, text: str, accepted: int, rejected: int) -> None:
+    lists = read(text)
+    assert sum(len(nbest.candidates) for nbest in lists) == accepted
+    assert sum(len(nbest.rejected) for nbest in lists) == rejected
 
 
 def test_what_a_packed_file_holds_counts(read: Read) -> None:

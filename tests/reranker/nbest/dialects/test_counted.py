@@ -308,14 +308,25 @@ def test_an_empty_file_is_an_input_error(read: Read, text: str) -> None:
     [
         (b"\x89PNG\r\n\x1a\n\x00\x00", "parses.txt:1: .* found '\ufffdPNG'"),
         (b"\nIt was a dark night.\n", "parses.txt:2: .* found 'It was"),
-        (b"12 monkeys\nsat there\nand ate.\n", "parses.txt:2: .*plain sentences.*'sat there'"),
-        (b"12 x\n% %\n% %\n", "parses.txt:2: .*expected a score or a tree; found '% %'"),
+        (b"12 monkeys\nsat there\nand ate.\n", "parses.txt:1: .*plain sentences.*'12 monkeys'"),
         ("2\tx\n".encode("utf-16"), "parses.txt:1: not an n-best list"),
     ],
 )
 def test_another_kind_of_file_is_an_input_error(read: Read, content: bytes, message: str) -> None:
     with pytest.raises(InputError, match=message):
         read(content)
+
+
+@pytest.mark.parametrize(
+    ("lines", "message"),
+    [
+        (["12 monkeys\n", "sat there\n", "and ate.\n"], "2: .*plain sentences.*'sat there'"),
+        (["12 x\n", "% %\n", "% %\n"], "2: .*expected a score or a tree; found '% %'"),
+    ],
+)
+def test_prose_that_begins_like_a_list_is_an_input_error(lines: list[str], message: str) -> None:
+    with pytest.raises(InputError, match=message):
+        from_lines(lines)
 
 
 def test_a_path_that_cannot_be_read_is_an_input_error(tmp_path: Path) -> None:
