@@ -7,11 +7,12 @@ in memory, the text itself in a temporary file.
 
 from __future__ import annotations
 
+import contextlib
 import re
 import tempfile
 from array import array
 from collections.abc import Iterator
-from typing import TYPE_CHECKING
+from typing import IO, TYPE_CHECKING
 
 from reranker.errors import InputError
 from reranker.nbest.data import RawCandidate, RawList
@@ -31,11 +32,11 @@ def lists_by_sentence(
 
     Lines begin with ``pattern``, whose group ``sentence`` is the number. Others belong to the
     sentence before them or, without ``keep_others``, to none. Raises InputError if more than
-    ``MAX_GAP`` sentences in a row are missing.
+    ``MAX_GAP`` sentences in a row are missing, or if the temporary file cannot be written.
     """
     import numpy as np  # slow to import, and `rerank --help` answers at once
 
-    with tempfile.TemporaryFile(prefix="rerank-") as spool:
+    with _spool() as spool:
         index = _Index()
         for number, line in file:
             match = pattern.match(line)
@@ -59,6 +60,17 @@ def lists_by_sentence(
             lines.append(RawCandidate(number, text.decode("utf-8", "surrogateescape")))
         lines.extend(file.damage_report())
         yield _list(position, lines)
+
+
+@contextlib.contextmanager
+def _spool() -> Iterator[IO[bytes]]:
+    """A temporary file. Raises InputError if it cannot be created or written."""
+    try:
+        with tempfile.TemporaryFile(prefix="rerank-") as spool:
+            yield spool
+    except OSError as error:
+        folder = f" in {tempfile.tempdir}" if tempfile.tempdir else ""
+        raise InputError(f"cannot write a temporary file{folder}: {error.strerror}") from error
 
 
 def _list(position: int, lines: list[RawCandidate]) -> RawList:

@@ -2,6 +2,10 @@
 
 import gzip
 import math
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
 
 import pytest
 
@@ -135,6 +139,17 @@ def test_an_impossible_number_is_an_input_error(read: Read) -> None:
     gap = f"sentence {MAX_GAP + 3}: the {MAX_GAP + 2} before it are missing"
     with pytest.raises(InputError, match=rf"0\.txt:2: {gap}"):
         read(f"0 ||| -1 ||| (S a b)\n{MAX_GAP + 3} ||| -1 ||| (S a b)\n")
+
+
+def test_a_full_disk_is_an_input_error(tmp_path: Path) -> None:
+    path = tmp_path / "samples.txt"
+    path.write_text("0 ||| -1 ||| (S It runs)\n" * 4_000)
+    limited = ["bash", "-c", 'ulimit -f 40; "$@"', "limited", sys.executable]
+    script = "import sys; from reranker.commands.main import main; main(['validate', sys.argv[1]])"
+    run = subprocess.run([*limited, "-c", script, path], capture_output=True, text=True)
+    assert run.stderr.splitlines()[-1] == (
+        f"rerank: cannot write a temporary file in {tempfile.gettempdir()}: File too large"
+    )
 
 
 def test_a_damaged_file(read: Read) -> None:
