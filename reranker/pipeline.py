@@ -12,7 +12,7 @@ from reranker.checkpoints.checkpoint import Checkpoint, load_checkpoint
 from reranker.checkpoints.devices import Precision, devices, keep_freed_memory, placed
 from reranker.checkpoints.ensemble_file import ModelNames, named_models
 from reranker.errors import InputError
-from reranker.nbest import NBest, ReadOptions, from_candidates, read_nbest
+from reranker.nbest import NBest, ReadOptions, Rejected, from_candidates, read_nbest
 from reranker.nbest.candidates import listed
 from reranker.ranking import SCORE_DECIMALS, Criterion, Ranking, Scored, Weighing, rank
 from reranker.scoring import pools
@@ -128,14 +128,16 @@ class Reranker:
         replaces its weight. What is not a tree, or has other words than the first that is, is in
         the answer's ``rejected``; the others are ranked all the same.
 
-        Raises InputError for what is not a list of candidates, or not as many scores, and for a
-        weight below 1 without scores.
+        Raises InputError for what is not a list of candidates, or not as many scores, for the
+        name of a file, and for a weight below 1 without scores.
         """
         chosen = self._chosen(weighing, lm_weight)
         if not isinstance(candidates, NBest):
             if parser_scores is None and chosen.lm_weight < 1:
                 raise InputError(f"lm_weight {chosen.lm_weight:g} needs parser_scores to mix with")
             candidates = from_candidates(candidates, parser_scores)
+            if not candidates.candidates:
+                _refuse_files(candidates.rejected)
         return next(self.rerank_lists([candidates], chosen))
 
     def rerank_file(
@@ -228,6 +230,12 @@ class Reranker:
     ) -> Iterator[tuple[NBest, T]]:
         tokens = min(pools.BATCH_TOKENS, most_tokens or pools.BATCH_TOKENS)
         return pools.in_order(lists, score, self._lanes, tokens)
+
+
+def _refuse_files(rejected: Iterable[Rejected]) -> None:
+    for entry in rejected:
+        if entry.code == "not-a-tree" and os.path.isfile(entry.text):
+            raise InputError(f"{entry.text} is a file, not a tree: use rerank_file")
 
 
 def _checked(weighing: Weighing) -> Weighing:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Any, SupportsFloat, TypeVar
 
 from reranker.errors import InputError, TreeError
@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 
 _BRACKETS = Source("candidates", Notation.BRACKETS)
+_NO_LISTS = (str, bytes, bytearray, Mapping, Tree)
 _LINE_BREAK = re.compile(r"[\r\n\f\v]+")
 
 
@@ -63,7 +64,11 @@ def raw_list(
 ) -> RawList:
     """The same, not checked against the words yet; for readers of files."""
     trees = listed(candidates)
-    scores = [None] * len(trees) if parser_scores is None else list(map(_finite, parser_scores))
+    if parser_scores is None:
+        parser_scores = [None] * len(trees)
+    elif not isinstance(parser_scores, Iterable):
+        raise InputError(f"parser_scores: one number per candidate, not {parser_scores!r}")
+    scores = list(map(_finite, parser_scores))
     if len(scores) != len(trees):
         raise InputError(f"{len(scores)} parser scores for {len(trees)} candidates")
     raw = [
@@ -75,9 +80,11 @@ def raw_list(
 
 def listed(candidates: Iterable[T]) -> list[T]:
     """The candidates; raises InputError for a single one, or for anything but a list."""
-    is_one_tree = isinstance(candidates, str | Tree) or hasattr(candidates, "label")
-    if is_one_tree or not isinstance(candidates, Iterable):
-        kind = "string" if isinstance(candidates, str) else type(candidates).__name__
+    kind = "string" if isinstance(candidates, str) else type(candidates).__name__
+    if hasattr(candidates, "readline"):
+        raise InputError(f"expected a list of candidates, not a file ({kind}): pass [tree, ...]")
+    is_one = isinstance(candidates, _NO_LISTS) or hasattr(candidates, "label")
+    if is_one or not isinstance(candidates, Iterable):
         raise InputError(f"expected a list of candidates, not a single {kind}: pass [tree, ...]")
     return list(candidates)
 
@@ -86,6 +93,12 @@ def _raw_candidate(tree: Any, score: float | None, line: int) -> RawCandidate:
     if isinstance(tree, str):
         return RawCandidate(line, _LINE_BREAK.sub(" ", tree), score)
     try:
+        if isinstance(tree, Mapping | tuple):
+            message = f"expected a tree, not a {type(tree).__name__}: scores go in parser_scores"
+            raise TreeError("not-a-tree", message)
+        if isinstance(tree, list) and not hasattr(tree, "label"):
+            message = "expected a tree, not a list: rerank_lists takes several sentences"
+            raise TreeError("not-a-tree", message)
         tree = tree if isinstance(tree, Tree) else Tree.from_nltk(tree)
         return RawCandidate(line, tree.to_string(), score)
     except TreeError as error:

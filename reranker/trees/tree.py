@@ -52,9 +52,12 @@ class Tree:
     def from_string(cls, text: str) -> Tree:
         """Read the one bracketed tree in ``text``; white space and line breaks do not matter.
 
-        Raises TreeError: ``empty`` (no text or no word), ``not-a-tree`` (words outside brackets),
-        ``unbalanced`` (a bracket too many or too few), ``too-deep`` or ``too-long``.
+        Raises TreeError: ``empty`` (no text or no word), ``not-a-tree`` (words outside brackets, or
+        no string), ``unbalanced`` (a bracket too many or too few), ``too-deep`` or ``too-long``.
         """
+        if not isinstance(text, str):
+            kind = type(text).__name__
+            raise TreeError("not-a-tree", f"a tree is read from a string, not {kind}")
         try:
             return cls._from_tokens(_TOKEN.findall(text))
         except TreeError as error:

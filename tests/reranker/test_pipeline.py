@@ -203,6 +203,7 @@ def test_arguments_that_make_no_sense_say_what_is_wanted(tmp_path: Path) -> None
             "top is a number from 1 up, not 0",
         ),
         (lambda value: RERANKER.rerank_file(path, lm_weight=value), 3, "is not between 0 and 1"),
+        (RERANKER.rerank, [str(path)], "lists.txt is a file, not a tree: use rerank_file"),
         (lambda value: RERANKER.rerank_file(value), None, "a file is named by a string or a path"),
         (
             lambda value: RERANKER.rerank_file(value),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import json
 import math
 from typing import Any
@@ -59,11 +60,31 @@ def test_what_is_not_a_tree_is_rejected_alone() -> None:
         (nltk.Tree.fromstring(RUNS), "Tree"),
         (None, "NoneType"),
         (7, "int"),
+        (RUNS.encode(), "bytes"),
+        (bytearray(RUNS.encode()), "bytearray"),
+        ({"tree": RUNS, "score": -1}, "dict"),
     ],
 )
 def test_a_single_candidate_is_not_a_list(candidates: Any, kind: str) -> None:
     with pytest.raises(InputError, match=rf"a list of candidates, not a single {kind}: pass \["):
         from_candidates(candidates)
+
+
+@pytest.mark.parametrize("file", [io.StringIO(RUNS), io.BytesIO(RUNS.encode())])
+def test_a_file_is_not_a_list(file: Any) -> None:
+    with pytest.raises(InputError, match=r"a list of candidates, not a file \((String|Bytes)IO\)"):
+        from_candidates(file)
+
+
+def test_scores_and_lists_among_the_candidates_are_explained() -> None:
+    misplaced: list[Any] = [(RUNS, -1.0), {"tree": RUNS, "score": -1.0}, [RUNS, FLAT]]
+    nbest = from_candidates([*misplaced, RUNS])
+    assert [candidate.index for candidate in nbest.candidates] == [3]
+    assert [rejected.message for rejected in nbest.rejected] == [
+        "expected a tree, not a tuple: scores go in parser_scores",
+        "expected a tree, not a dict: scores go in parser_scores",
+        "expected a tree, not a list: rerank_lists takes several sentences",
+    ]
 
 
 def test_any_iterable_will_do() -> None:
@@ -79,6 +100,8 @@ def test_parser_scores() -> None:
     assert scores(nbest) == [-3.0, -0.5, None, None, None, None]
     with pytest.raises(InputError, match="2 parser scores for 1 candidates"):
         from_candidates([RUNS], [-1.0, -2.0])
+    with pytest.raises(InputError, match=r"parser_scores: one number per candidate, not 0\.4"):
+        from_candidates([RUNS], 0.4)  # type: ignore[arg-type]
     with pytest.raises(InputError, match="a parser score is not a number: '-1'"):
         from_candidates([RUNS], ["-1"])  # type: ignore[list-item]
 

@@ -1,3 +1,5 @@
+from typing import Any
+
 import nltk
 import pytest
 from hypothesis import example, given, settings
@@ -170,6 +172,13 @@ def test_from_nltk_refuses_what_from_string_refuses() -> None:
     with pytest.raises(TreeError) as caught:
         Tree.from_nltk(nltk.Tree("S", []))
     assert caught.value.code == "empty"
+
+
+@pytest.mark.parametrize("text", [None, b"(S (NN a))", 3])
+def test_from_string_refuses_what_is_no_string(text: Any) -> None:
+    with pytest.raises(TreeError, match="a tree is read from a string, not") as caught:
+        Tree.from_string(text)
+    assert caught.value.code == "not-a-tree"
 
 
 def test_with_tags_replaces_only_preterminal_labels() -> None:
