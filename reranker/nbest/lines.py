@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 
 from reranker.files.text import TextFile, open_text
 from reranker.nbest.data import RawCandidate, RawList
+from reranker.nbest.words import printable
 
 _LOGGER = logging.getLogger(__name__)
 
@@ -37,7 +38,7 @@ class NumberedLines:
         self._file = open_text(path)
         self.name = self._file.name
         self.beam = beam
-        self.warn = warn
+        self._warn: Callable[[str], None] | None = warn
         self._lines = iter(self._file)
         self._number = 0
         self.head: list[str] = []
@@ -48,6 +49,15 @@ class NumberedLines:
             size += len(line)
             if size > HEAD_CHARACTERS:
                 break
+
+    def report_score(self, line: int, text: str, expected: str) -> None:
+        """Warn of a score that cannot be used, but only of the file's first."""
+        if self._warn:
+            self._warn(
+                f"{self.name}:{line}: not a usable score: {printable(text)[:60]!r}; in format "
+                f"{expected}; candidates with such a score are kept without one"
+            )
+        self._warn = None
 
     def look_for_blank_line(self) -> None:
         """Extend the head past its first blank line, however long the first list is."""

@@ -49,14 +49,19 @@ def _read(file: NumberedLines) -> Iterator[RawList]:
     has_lists = any(not line.strip() for line in file.head)
     groups = separated(file) if has_lists else of_length(file, 1)
     return file.numbered(
-        (start, [_scored(candidate) for candidate in candidates]) for start, candidates in groups
+        (start, [_scored(candidate, file) for candidate in candidates])
+        for start, candidates in groups
     )
 
 
-def _scored(line: RawCandidate) -> RawCandidate:
+def _scored(line: RawCandidate, file: NumberedLines) -> RawCandidate:
     match = _SCORED.match(line.text)
     if match is None:
-        return line
+        unusable, _, tree = line.text.partition("\t")
+        if unusable[:1] == "(" or tree[:1] != "(" or not may_be_tree(tree):
+            return line
+        file.report_score(line.line, unusable, "berkeley scores are numbers before the tree")
+        return RawCandidate(line.line, tree)
     columns = match[1].split()
     is_from_python = len(columns) > 1 and "\t" not in match[1]
     score = float(columns[0]) * math.log(2) if is_from_python else float(columns[-1])

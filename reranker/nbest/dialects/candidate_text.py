@@ -33,6 +33,15 @@ def score_text(candidate: Candidate) -> str:
     return "nan" if candidate.parser_score is None else repr(candidate.parser_score)
 
 
+def is_number(text: str) -> bool:
+    """Whether the text is a number, infinite ones and nan included."""
+    try:
+        float(text)
+    except ValueError:
+        return False
+    return True
+
+
 def finite(text: str) -> float | None:
     """The number that the text is; None if it is not one, infinite or nan."""
     try:

@@ -60,21 +60,18 @@ def _ends_before_a_tree(lines: Sequence[str]) -> bool:
 def read_counted(file: NumberedLines) -> Iterator[RawList]:
     """The lists of a file, one for every header. Lists without an id are counted from 0.
 
-    ``file.warn`` gets the first score that cannot be used. Raises InputError if the file has no
+    The first score that cannot be used is reported. Raises InputError if the file has no
     list, or anything but lists.
     """
     current: _List | None = None
     lists = number = 0
-    has_warned = False
     first_stray: tuple[int, str] | None = None
 
     def finish(last_line: int, damage: str | None = None) -> RawList:
-        nonlocal has_warned
         assert current is not None
         raw = current.finish(last_line, damage)
-        if current.unusable and not has_warned:
-            file.warn(current.complaint(file.name))
-            has_warned = True
+        if score := current.unusable:
+            file.report_score(score.line, score.text, current.expected_score)
         return raw
 
     for number, line in file:
@@ -182,17 +179,12 @@ class _List:
             candidates.append(RawCandidate(last_line, "", problem=("truncated", message)))
         return RawList(self._name, self._line, candidates)
 
-    def complaint(self, file_name: str) -> str:
-        """The warning about the score that cannot be used."""
-        assert self.unusable
-        has_id = self._id is not None
-        expected = "one or two numbers" if has_id else "one number, 0 or more"
-        return (
-            f"{file_name}:{self.unusable.line}: not a usable score: "
-            f"{printable(self.unusable.text)[:60]!r}; in format "
-            f"{'bllip' if has_id else 'choe-charniak'} a score line has {expected}; "
-            "candidates with such a score are kept without one"
-        )
+    @property
+    def expected_score(self) -> str:
+        """The format's name and what its score lines hold."""
+        if self._id is None:
+            return "choe-charniak a score line has one number, 0 or more"
+        return "bllip a score line has one or two numbers"
 
     def _end_tree(self) -> None:
         line, text = self._tree.take()

@@ -36,7 +36,7 @@ def _read(file: NumberedLines) -> Iterator[RawList]:
         if not line.strip():
             continue
         try:
-            yield _parse(json.loads(line), position, number)
+            yield _parse(json.loads(line), position, number, file)
         except RecursionError:
             yield _broken(position, number, line, "nested too deep")
         except KeyError as error:
@@ -53,10 +53,11 @@ def _broken(position: int, number: int, line: str, reason: str) -> RawList:
     return RawList(str(position), number, [RawCandidate(number, line[:200], problem=problem)])
 
 
-def _parse(data: Any, position: int, number: int) -> RawList:
+def _parse(data: Any, position: int, number: int, file: NumberedLines) -> RawList:
     """The list in a JSON object; ``position`` is its name if it has none.
 
-    Raises InputError, ValueError, TypeError, KeyError or OverflowError if there is none.
+    The first score that cannot be used is reported. Raises InputError, ValueError, TypeError,
+    KeyError or OverflowError if there is no list.
     """
     if not isinstance(data, dict):
         raise ValueError("not an object")
@@ -74,6 +75,9 @@ def _parse(data: Any, position: int, number: int) -> RawList:
     if data.get("tokens"):
         tags = _list_of(data, "tags") if data.get("tags") else ()
         sentence = Sentence.of(_list_of(data, "tokens"), tags)
+    for _, score in candidates:
+        if score is not None and _score(score) is None:
+            file.report_score(number, json.dumps(score), "jsonl a score is a number or null")
     return raw_list(
         [tree for tree, _ in candidates],
         [_score(score) for _, score in candidates],

@@ -10,7 +10,7 @@ from collections.abc import Iterator
 
 from reranker.nbest.data import NBest, RawCandidate, RawList
 from reranker.nbest.dialects.by_sentence import lists_by_sentence
-from reranker.nbest.dialects.candidate_text import bare, finite, score_text
+from reranker.nbest.dialects.candidate_text import bare, finite, is_number, score_text
 from reranker.nbest.dialects.dialect import Dialect
 from reranker.nbest.lines import NumberedLines
 
@@ -22,16 +22,18 @@ _NO_ID = ("no-id", "the line does not begin with a sentence's number")
 def _read(file: NumberedLines) -> Iterator[RawList]:
     """A list for every number from 0 to the greatest."""
     for raw in lists_by_sentence(file, _LINE, keep_others=True):
-        yield raw._replace(candidates=list(map(_candidate, raw.candidates)))
+        yield raw._replace(candidates=[_candidate(line, file) for line in raw.candidates])
 
 
-def _candidate(line: RawCandidate) -> RawCandidate:
+def _candidate(line: RawCandidate, file: NumberedLines) -> RawCandidate:
     match = _LINE.match(line.text)
     if match is None:
         return line._replace(text=line.text.strip(), problem=line.problem or _NO_ID)
     score, *trees = _BARS.split(match[2].strip(), maxsplit=1)
     if not trees:
         return RawCandidate(line.line, score)
+    if score and not is_number(score):
+        file.report_score(line.line, score, "rnng a score is one number")
     return RawCandidate(line.line, trees[0], finite(score))
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import gc
+import logging
 from pathlib import Path
 
 import pytest
@@ -189,3 +190,41 @@ def test_files_are_closed_when_a_later_one_cannot_be_read(tmp_path: Path) -> Non
     with pytest.raises(InputError, match="cannot be read"):
         read_nbest(tmp_path / "one", tmp_path / "none")
     gc.collect()
+
+
+@pytest.mark.parametrize(
+    ("text", "line", "message"),
+    [
+        ("0 ||| -1 ||| (S a b)\n1 ||| x ||| (S a)\n1 ||| y ||| (S a)\n", 2,
+         "'x'; in format rnng a score is one number"),
+        ("-1\t(S (NN a))\nabc\t(S (NN a))\nabc\t(S (NN a))\n\n", 2,
+         "'abc'; in format berkeley scores are numbers before the tree"),
+        ('{"candidates": [{"tree": "(S (NN a))", "score": "x"}, "(S (NN a))"]}\n' * 2, 1,
+         "'\"x\"'; in format jsonl a score is a number or null"),
+    ],
+)  # fmt: skip
+def test_an_unusable_score_is_reported_once_and_its_tree_kept(
+    read: Read, caplog: pytest.LogCaptureFixture, text: str, line: int, message: str
+) -> None:
+    with caplog.at_level(logging.WARNING, "reranker"):
+        lists = read(text)
+    assert not any(nbest.rejected for nbest in lists)
+    assert scores(lists[-1])[-1] is None
+    (record,) = caplog.records
+    assert f"0.txt:{line}: not a usable score: {message}; candidates" in record.message
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "0 ||| nan ||| (S a b)\n0 ||| -inf ||| (S a b)\n0 ||| ||| (S a b)\n0 ||| (S a b)\n",
+        "-Infinity\t(())\n\nnan\t(S (NN a))\n\n(S (NN\ta))\n\n",
+        '{"candidates": [{"tree": "(S (NN a))", "score": null}, "(S (NN a))"]}\n',
+    ],
+)
+def test_a_missing_score_is_not_reported(
+    read: Read, caplog: pytest.LogCaptureFixture, text: str
+) -> None:
+    with caplog.at_level(logging.WARNING, "reranker"):
+        read(text)
+    assert not caplog.records
