@@ -128,7 +128,7 @@ def _words_of_list(parsed: Sequence[_Parsed], source: Source) -> tuple[str, ...]
     if source.notation is Notation.LINEARIZED and PLACEHOLDER in hidden:
         raise InputError(
             f"{source.name}:{parsed[0].raw.line}: the words are {PLACEHOLDER}: "
-            "give the sentences as 'tokens'"
+            "give the sentences (tokens)"
         )
     return words
 

@@ -229,7 +229,7 @@ def test_every_dialect_and_hidden_words(http: httpx.Client) -> None:
     assert refused.status_code == 422
     error = refused.json()["error"]
     assert (error["code"], error["param"]) == ("unreadable", "nbest")
-    assert "'tokens'" in error["message"] and "--" not in error["message"]
+    assert "(tokens)" in error["message"] and "--" not in error["message"]
 
 
 def test_packed_bytes_are_not_unpacked(http: httpx.Client) -> None:

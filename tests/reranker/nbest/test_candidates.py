@@ -121,9 +121,8 @@ def test_the_given_sentence_names_the_words() -> None:
 
 
 def test_hidden_words_need_a_sentence() -> None:
-    with pytest.raises(
-        InputError, match="beam:3: the words are XX: give the sentences as 'tokens'"
-    ):
+    message = r"beam:3: the words are XX: give the sentences \(tokens\)"
+    with pytest.raises(InputError, match=message):
         from_candidates(["(S XX )S"], line=3, source=LINEARIZED)
 
 

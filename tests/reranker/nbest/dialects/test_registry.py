@@ -26,8 +26,9 @@ def test_names_are_unique_and_described() -> None:
 @pytest.mark.parametrize("name", DIALECTS)
 def test_docs_have_a_row_and_a_section(name: str) -> None:
     lines = DOCS.read_text().splitlines()
-    assert sum(line.startswith(f"| [`{name}`](#{name}) |") for line in lines) == 1
-    assert lines.count(f"## {name}") == 1
+    row = f"| [`{name}`](#{name}) |"
+    assert sum(line.startswith(row) for line in lines) == 1, f"{DOCS}: no row '{row} ...'"
+    assert lines.count(f"## {name}") == 1, f"{DOCS}: no section '## {name}'"
 
 
 @pytest.mark.parametrize("command", [[], ["convert"], ["validate"]], ids=" ".join)

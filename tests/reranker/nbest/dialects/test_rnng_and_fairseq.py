@@ -232,7 +232,7 @@ def test_fairseq_s_source_in_pieces_needs_sentences(read: Read) -> None:
 
 
 def test_fairseq_hypotheses_without_a_source_line_need_sentences(read: Read) -> None:
-    with pytest.raises(InputError, match=r"0\.txt:1: the words are XX: .*'tokens'"):
+    with pytest.raises(InputError, match=r"0\.txt:1: the words are XX: .*tokens"):
         read("H-0\t-1\t(S XX . )S\n")
 
 

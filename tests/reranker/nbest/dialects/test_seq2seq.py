@@ -101,7 +101,7 @@ def test_an_empty_hypothesis_costs_only_itself(read: Read) -> None:
 
 
 def test_words_have_to_come_from_somewhere(read: Read) -> None:
-    with pytest.raises(InputError, match=r"0\.txt:1: the words are XX: .*'tokens'"):
+    with pytest.raises(InputError, match=r"0\.txt:1: the words are XX: .*tokens"):
         read(f"{RUNS}\n")
     (nbest,) = read("(S (NP It )NP (VP runs )VP . )S\n")
     assert accepted(nbest) == [RUNS_TOKENS]
