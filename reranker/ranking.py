@@ -65,7 +65,9 @@ class Weighing:
         """What a figure depends on, on a line."""
         parts = [f"criterion={self.criterion}", f"lm-weight={self.lm_weight:g}"]
         if self.member_weights:
-            parts.append("member-weights=" + ",".join(f"{one:g}" for one in self.member_weights))
+            parts.append(
+                "member-weights=" + ",".join(f"{weight:g}" for weight in self.member_weights)
+            )
         if self.token_bonus:
             parts.append(f"token-bonus={self.token_bonus:g}")
         return " ".join(parts)
@@ -180,7 +182,7 @@ class Ranking:
     @property
     def margin(self) -> float | None:
         """The best score less that of the next different candidate; None without one."""
-        others = [one for one in self.ranking[1:] if one.duplicate_of is None]
+        others = [entry for entry in self.ranking[1:] if entry.duplicate_of is None]
         if not others:
             return None
         return round(self.ranking[0].score - others[0].score, SCORE_DECIMALS)
@@ -195,16 +197,16 @@ class Ranking:
             "best_index": best.index if best else None,
             "margin": self.margin,
             "fallback": None if best else self.fallback,
-            "ranking": [one.to_dict() for one in self.ranking],
+            "ranking": [entry.to_dict() for entry in self.ranking],
             "rejected": [
                 {
-                    "index": one.index,
-                    "file": one.file,
-                    "line": one.line,
-                    "code": one.code,
-                    "message": one.message,
+                    "index": entry.index,
+                    "file": entry.file,
+                    "line": entry.line,
+                    "code": entry.code,
+                    "message": entry.message,
                 }
-                for one in self.rejected
+                for entry in self.rejected
             ],
         }
 

@@ -103,15 +103,15 @@ class WinnerSearch:
             if len(sentence.sequences) >= fewest and sentence.size <= self.batch_tokens
         ]
         best = self._best(searched, cancellation, scorer, weighing, top)
-        found = dict(zip(searched, best, strict=True))
-        whole = [sentence for sentence in batch if sentence not in found]
+        exact = dict(zip(searched, best, strict=True))
+        whole = [sentence for sentence in batch if sentence not in exact]
         scores = dict(zip(whole, scorer.score(whole, cancellation), strict=True))
         return [
             [
-                repeating(found[sentence][place], original) if place in found[sentence] else None
+                repeating(exact[sentence][place], original) if place in exact[sentence] else None
                 for place, original in sentence.candidates
             ]
-            if sentence in found
+            if sentence in exact
             else list(scores[sentence])
             for sentence in batch
         ]
@@ -143,12 +143,12 @@ class WinnerSearch:
             )
             for sentence in batch
         }
-        found = exact({sentence: pruners[sentence].favourites for sentence in batch})
+        favourites = exact({sentence: pruners[sentence].favourites for sentence in batch})
         rivals = {
             sentence: pruners[sentence].rivals(scored)
-            for sentence, scored in zip(batch, found, strict=True)
+            for sentence, scored in zip(batch, favourites, strict=True)
         }
-        return [scored | more for scored, more in zip(found, exact(rivals), strict=True)]
+        return [scored | more for scored, more in zip(favourites, exact(rivals), strict=True)]
 
     @cached_property
     def _stand_ins(self) -> list[Coarse]:
