@@ -18,7 +18,8 @@ import httpx
 
 from reranker.errors import InputError, RerankError
 from reranker.nbest import Rejected
-from reranker.nbest.candidates import listed
+from reranker.nbest.candidates import raw_list
+from reranker.nbest.data import RawCandidate
 from reranker.ranking import Ranked, Ranking, Weighing
 from reranker.trees import Tree
 
@@ -87,14 +88,10 @@ class Client:
     ) -> Ranking:
         """Rank the candidates of one sentence, as ``Reranker.rerank`` does; ``tokens`` are its
         words where the candidates hide them. Raises ServiceError."""
-        trees: list[Any] = _texts(candidates)
-        if parser_scores is not None:
-            if len(parser_scores) != len(trees):
-                raise RerankError(f"{len(parser_scores)} parser scores for {len(trees)} candidates")
-            trees = [
-                {"tree": tree, "score": score if math.isfinite(score) else None}
-                for tree, score in zip(trees, parser_scores, strict=True)
-            ]
+        trees = [
+            {"tree": candidate.text, "score": candidate.parser_score}
+            for candidate in _usable(candidates, parser_scores)
+        ]
         sentence: dict[str, Any] = {"candidates": trees}
         if isinstance(tokens, str):
             raise InputError("tokens is a list of words, not one string")
@@ -136,7 +133,8 @@ class Client:
     def score(self, trees: Iterable[str | Tree | nltk.Tree]) -> list[float | None]:
         """The log-probability of each tree in nats; None for what is not a tree. Raises
         ServiceError."""
-        return self._ask("POST", "/score", _log_probabilities, json={"trees": _texts(trees)})
+        texts = [candidate.text for candidate in _usable(trees)]
+        return self._ask("POST", "/score", _log_probabilities, json={"trees": texts})
 
     def info(self) -> dict[str, Any]:
         """Version, models and limits of the service. Raises ServiceError."""
@@ -233,10 +231,12 @@ def _ranked(entry: dict[str, Any]) -> Ranked:
     return Ranked(**known)
 
 
-def _texts(trees: Iterable[str | Tree | nltk.Tree]) -> list[str]:
-    texts = []
-    for tree in listed(trees):
-        if not isinstance(tree, str | Tree):
-            tree = Tree.from_nltk(tree)
-        texts.append(tree if isinstance(tree, str) else tree.to_string())
-    return texts
+def _usable(
+    candidates: Iterable[str | Tree | nltk.Tree], parser_scores: Sequence[float] | None = None
+) -> list[RawCandidate]:
+    """The candidates as text. Raises InputError for one that is neither text nor a tree."""
+    raw = raw_list(candidates, parser_scores).candidates
+    for candidate in raw:
+        if candidate.problem is not None:
+            raise InputError(candidate.problem[1])
+    return raw

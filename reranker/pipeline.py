@@ -138,7 +138,7 @@ class Reranker:
             candidates = from_candidates(candidates, parser_scores)
             if not candidates.candidates:
                 _refuse_files(candidates.rejected)
-        return next(self.rerank_lists([candidates], chosen))
+        return next(self._rankings([candidates], chosen, False, None))
 
     def rerank_file(
         self,

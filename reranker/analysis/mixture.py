@@ -83,7 +83,7 @@ def mixture_weights(
     """Raises InputError for a model of one softmax."""
     layers = component_layers(checkpoint.model)
     if not layers:
-        raise InputError(f"{name}: has one softmax, so there is no mixture to analyse")
+        raise InputError(f"{name} has only one softmax, so there is no mixture to analyse")
     kinds = torch.tensor([_predicted(symbol) for symbol in checkpoint.vocabulary.symbols])
     sums = torch.zeros(len(PREDICTED), len(layers), dtype=torch.float64)
     counts = torch.zeros(len(PREDICTED), dtype=torch.long)

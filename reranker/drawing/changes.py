@@ -167,7 +167,8 @@ class Change:
     """A sentence with its best tree and, if that is another, the parser's first.
 
     ``best`` is None if no candidate could be used, ``first`` if it is ``best`` or not known.
-    ``first_score`` and ``best_score`` are EVALB's, with a gold tree; equal if there is no other.
+    With a gold tree, ``first_score`` and ``best_score`` are EVALB's; without ``first`` they are the
+    same.
     """
 
     id: str

@@ -93,8 +93,10 @@ class WinnerSearch:
     ) -> list[list[Scored | None]]:
         """``Scorer.score``'s for at least the ``top`` best of each sentence's different candidates,
         None for others. Raises Stopped if cancelled."""
-        self._patience -= sum(sentence.size for sentence in batch)
-        if self._patience > 0:
+        with self._lock:  # batches are scored side by side
+            self._patience -= sum(sentence.size for sentence in batch)
+            is_early = self._patience > 0
+        if is_early:
             return [list(scores) for scores in scorer.score(batch, cancellation)]
         fewest = max(FEWEST, 2 * top)
         searched = [

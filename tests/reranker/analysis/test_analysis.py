@@ -153,7 +153,7 @@ def test_weights_are_told_apart_by_what_comes_next() -> None:
 
 
 def test_one_softmax_has_no_mixture() -> None:
-    with pytest.raises(InputError, match=r"lstm\.pt: has one softmax"):
+    with pytest.raises(InputError, match=r"lstm\.pt has only one softmax"):
         mixture_weights(known_softmax(), trees(THE_DOG), "lstm.pt")
 
 

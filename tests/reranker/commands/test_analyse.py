@@ -250,8 +250,8 @@ def test_perplexities_that_do_not_compare(
 @pytest.mark.parametrize(
     ("kind", "model", "flags", "message"),
     [
-        ("variation", "softmax.pt", [], "softmax.pt: has one softmax"),
-        ("layers", "memory.pt", [], "memory.pt: has one softmax"),
+        ("variation", "softmax.pt", [], "softmax.pt has only one softmax"),
+        ("layers", "memory.pt", [], "memory.pt has only one softmax"),
         ("windows", "softmax.pt", [], "awd-lstm-doc has no window"),
         ("attention", "softmax.pt", [], "awd-lstm-doc has no attention"),
         ("attention-sample", "mixture.pt", [], "awd-lstm-doc has no attention"),
