@@ -127,34 +127,25 @@ class LanguageModel(nn.Module):
         components = shared_dropout(components, config.component_dropout, training)
         return Features(components, log_weights, raw, hidden, attention), tuple(new_state)
 
+    @torch.no_grad()
     def step(self, tokens: Tensor, state: State) -> tuple[Features, State]:
-        """The same for one token each, [B], without dropout: features without the time axis."""
-        outputs, after, attention = self._advanced(tokens, state)
-        components, log_weights = self.mixed(outputs)
-        return Features(components, log_weights, outputs[-1], outputs[-1], attention), after
-
-    def advance(self, tokens: Tensor, state: State) -> tuple[list[Tensor], State]:
-        """``step`` without its last part: the outputs [B, H] of ``decoded_layers``, for
-        ``mixed``."""
-        outputs, after, _ = self._advanced(tokens, state)
-        return outputs, after
-
-    def _advanced(self, tokens: Tensor, state: State) -> tuple[list[Tensor], State, Tensor | None]:
+        """The same for one token each, [B], without dropout and gradients: features without the
+        time axis."""
         hidden = functional.embedding(tokens, self.embedding)
         outputs = [hidden]
         new_state = []
         attention = None
         for layer, before in zip(self.layers, state, strict=False):
             assert isinstance(layer, Layer)
-            hidden, after = layer.step(hidden, before)
+            hidden, after = layer.step(layer.project(hidden), before)
             new_state.append(after)
             outputs.append(hidden)
         if self.reader is not None:
-            read, paid, after = self.reader(hidden.unsqueeze(0), tokens.unsqueeze(0), state[-1])
-            hidden, attention = read[0], None if paid is None else paid[0]
+            hidden, attention, after = self.reader.step(hidden, tokens, state[-1])
             new_state.append(after)
             outputs.append(hidden)
-        return [outputs[layer] for layer in self.decoded_layers], tuple(new_state), attention
+        components, log_weights = self.mixed([outputs[layer] for layer in self.decoded_layers])
+        return Features(components, log_weights, hidden, hidden, attention), tuple(new_state)
 
     def target_log_probability(self, features: Features, targets: Tensor) -> Tensor:
         """log P of ``targets`` (the features' shape without J and D), no gradient."""

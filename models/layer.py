@@ -30,9 +30,15 @@ class Layer(nn.Module, ABC):
     def forward(self, inputs: Tensor, state: LayerState) -> tuple[Tensor, LayerState]:
         """Outputs [T, B, H] for inputs [T, B, D], and the last state."""
 
+    def project(self, inputs: Tensor) -> Tensor:
+        """What ``step`` needs of inputs [N, D], as far as it can be computed without the state, for
+        any number of positions at once."""
+        return inputs
+
     @abstractmethod
-    def step(self, inputs: Tensor, state: LayerState) -> tuple[Tensor, LayerState]:
-        """One time step for inputs [B, D], no dropout: the output [B, H] and new state."""
+    def step(self, projected: Tensor, state: LayerState) -> tuple[Tensor, LayerState]:
+        """One time step for B projected inputs, no dropout, no gradients: the output [B, H] and new
+        state."""
 
 
 class Reader(nn.Module, ABC):
@@ -49,6 +55,13 @@ class Reader(nn.Module, ABC):
         """h* [T, B, K] for outputs [T, B, H] after reading ``tokens`` [T, B]; the attention to the
         last L positions, oldest first, [T, B, L], or None if it has no attention; the last
         state."""
+
+    def step(
+        self, outputs: Tensor, tokens: Tensor, state: LayerState
+    ) -> tuple[Tensor, Tensor | None, LayerState]:
+        """The same for one time step, without the first dimension."""
+        read, attention, state = self(outputs.unsqueeze(0), tokens.unsqueeze(0), state)
+        return read[0], None if attention is None else attention[0], state
 
 
 def start_orthogonal(recurrent_weight: Tensor) -> None:
@@ -94,11 +107,19 @@ class LstmLayer(Layer):
         )
         return outputs, (hidden[0], cell[0])
 
-    def step(self, inputs: Tensor, state: LayerState) -> tuple[Tensor, LayerState]:
+    def project(self, inputs: Tensor) -> Tensor:
+        return torch.addmm(self.bias, inputs, self.input_weight.T)
+
+    def step(self, projected: Tensor, state: LayerState) -> tuple[Tensor, LayerState]:
         hidden, cell = state
-        gates = torch.addmm(self.bias, inputs, self.input_weight.T)
-        gates = torch.addmm(gates, hidden, self.recurrent_weight.T)
-        hidden, cell = lstm_cell(gates, cell)
+        gates = torch.addmm(projected, hidden, self.recurrent_weight.T)
+        # lstm_cell in fewer and smaller operations: with a few rows, their number counts.
+        into, keep, new, out = gates.chunk(4, dim=1)
+        new.mul_(2)
+        gates.sigmoid_()
+        new.mul_(2).sub_(1)
+        cell = torch.mul(keep, cell).addcmul_(into, new)
+        hidden = torch.mul(cell, 2).sigmoid_().mul_(2).sub_(1).mul_(out)
         return hidden, (hidden, cell)
 
 

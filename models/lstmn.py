@@ -88,8 +88,8 @@ class LstmnLayer(Layer):
         recurrent = functional.dropout(self.recurrent_weight, self.weight_dropout, self.training)
         return self._run(inputs, state, recurrent)
 
-    def step(self, inputs: Tensor, state: LayerState) -> tuple[Tensor, LayerState]:
-        outputs, state = self._run(inputs.unsqueeze(0), state, self.recurrent_weight)
+    def step(self, projected: Tensor, state: LayerState) -> tuple[Tensor, LayerState]:
+        outputs, state = self._run(projected.unsqueeze(0), state, self.recurrent_weight)
         return outputs[0], state
 
     def _run(

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 from functools import partial
-from typing import Literal, get_args
+from typing import Literal, TypeVar, get_args
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,11 +13,13 @@ from numpy.typing import NDArray
 from reranker.checkpoints.checkpoint import Checkpoint
 from reranker.checkpoints.vocabulary import Vocabulary
 from reranker.errors import InputError, RerankError
+from reranker.models import LanguageModel
 from reranker.scoring.lanes import Cancellation, Lanes
 from reranker.scoring.trie import Trie
 from reranker.scoring.walk import edge_log_probabilities
 
 Combination = Literal["sum", "average"]
+T = TypeVar("T")
 Values = NDArray[np.float64]
 
 
@@ -62,6 +64,8 @@ class Ensemble:
                 )
         self.combination = combination
         self.lanes = lanes
+        products = [products_of(member.model) for member in self.members]
+        self._longest_first = sorted(range(len(products)), key=lambda n: -sum(products[n]))
 
     def log_probabilities(
         self, sequences: Sequence[Sequence[str]], cancellation: Cancellation
@@ -70,11 +74,18 @@ class Ensemble:
         included, under each member, in nats and in the tree's order whatever the member's; M is 1
         if they are averaged."""
         tries = self.tries(sequences)
-        edges = self.lanes.compute(
-            partial(edge_log_probabilities, member.model, trie, cancellation)
+        edges = self.each(
+            partial(edge_log_probabilities, member.model, trie, cancellation, self.lanes)
             for member, trie in zip(self.members, tries, strict=True)
         )
         return self.by_sequence(edges, tries, range(len(sequences)))
+
+    def each(self, jobs: Iterable[Callable[[], T]]) -> list[T]:
+        """The results of one job for each member. The longest start first, so that the lanes
+        finish about together."""
+        by_member = list(jobs)
+        results = self.lanes.compute([by_member[number] for number in self._longest_first])
+        return [results[self._longest_first.index(number)] for number in range(len(by_member))]
 
     def unknown(self, words: Sequence[str]) -> int:
         """How many of the words at least one member does not know."""
@@ -104,3 +115,9 @@ class Ensemble:
                 values = np.logaddexp.reduce(values, axis=0, keepdims=True) - np.log(len(edges))
             sequences.append(values)
         return sequences
+
+
+def products_of(model: LanguageModel) -> tuple[int, int]:
+    """How many multiplications a prefix takes in the layers and in the output."""
+    layers = sum(weight.numel() for weight in model.layers.parameters())
+    return layers, model.output_weight.numel() * max(1, sum(model.config.components))

@@ -10,7 +10,7 @@ import os
 import threading
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
-from typing import ParamSpec, TypeVar
+from typing import Any, ParamSpec, TypeVar
 
 import torch
 
@@ -27,18 +27,42 @@ class Lanes:
 
     def __init__(self, count: int) -> None:
         self.count = count
+        self._lock = threading.Lock()
+        self._unfinished = 0  # jobs of ``_compute``
         self._compute = ThreadPoolExecutor(count, "compute", lambda: torch.set_num_threads(1))
         # These wait for computations most of the time; one more, so that a lane always has work.
         self._direct = ThreadPoolExecutor(count + 1, "direct")
 
     def compute(self, jobs: Iterable[Callable[[], T]]) -> list[T]:
         """The jobs' results; to be called by what ``direct`` runs."""
-        futures = [self._compute.submit(job) for job in jobs]
+        futures = [self._submit(job) for job in jobs]
         try:
             return [future.result() for future in futures]
         finally:
             for future in futures:
                 future.cancel()
+
+    def spare(self, job: Callable[[], T]) -> Future[T]:
+        """Have the job done by a lane that has nothing to do; here, before this returns, if there
+        is none."""
+        with self._lock:
+            has_room = self._unfinished < self.count
+        if has_room:
+            return self._submit(job)
+        done: Future[T] = Future()
+        done.set_result(job())
+        return done
+
+    def _submit(self, job: Callable[[], T]) -> Future[T]:
+        with self._lock:
+            self._unfinished += 1
+        future = self._compute.submit(job)
+        future.add_done_callback(self._finish)
+        return future
+
+    def _finish(self, _: Future[Any]) -> None:
+        with self._lock:
+            self._unfinished -= 1
 
     def direct(self, job: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> Future[T]:
         """Run a job that mostly waits for its computations."""

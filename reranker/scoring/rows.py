@@ -8,6 +8,7 @@ short list have only a few rows. So it is tried out whether, on this processor, 
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from threading import Lock
 from weakref import WeakKeyDictionary
 
@@ -15,6 +16,8 @@ import torch
 from torch import Tensor
 
 from reranker.models import LanguageModel, mixture
+from reranker.models.layer import Layer, LayerState
+from reranker.scoring.stages import Step, layer_step, reader_step
 
 # Levels with more rows are padded to mixture.ROW_MULTIPLE: there it costs little.
 FEW_ROWS = 64
@@ -39,31 +42,40 @@ def _smallest_multiple(model: LanguageModel) -> int:
     """The smallest multiple whose rows have, in every number up to ``FEW_ROWS``, the bits that they
     have among ``FEW_ROWS``."""
     with torch.inference_mode():
-        expected = _step(model, FEW_ROWS)
+        some = list(stages(model, FEW_ROWS))
         for multiple in _MULTIPLES:
-            if all(
-                all(
-                    torch.equal(part, whole[:rows])
-                    for part, whole in zip(_step(model, rows), expected, strict=True)
-                )
-                for rows in range(multiple, FEW_ROWS, multiple)
-            ):
+            if all(_keeps_bits(*stage, multiple) for stage in some):
                 return multiple
     return mixture.ROW_MULTIPLE
 
 
-def _step(model: LanguageModel, rows: int) -> list[Tensor]:
-    """What a step makes of this many rows: outputs and state. Row i is the same in any number."""
+def stages(model: LanguageModel, rows: int) -> Iterator[tuple[Step, LayerState]]:
+    """What is computed for each level: the step of each layer and of the reader, on inputs that
+    this many rows are made up for, and a state of as many."""
     generator = torch.Generator().manual_seed(1)
-    state = tuple(
-        tuple(
-            (2 * torch.rand(FEW_ROWS, *part.shape[1:], generator=generator) - 1)[:rows].to(part)
-            if part.is_floating_point()
-            else part
-            for part in layer
-        )
-        for layer in model.initial_state(rows)
-    )
+
+    def some(like: Tensor) -> Tensor:
+        if not like.is_floating_point():
+            return like
+        return (2 * torch.rand(like.shape, generator=generator) - 1).to(like)
+
+    states = [tuple(map(some, layer)) for layer in model.initial_state(rows)]
     tokens = torch.arange(rows) % len(model.embedding)
-    outputs, after = model.advance(tokens, state)
-    return [*outputs, *(part for layer in after for part in layer)]
+    hidden = model.embedding[tokens]
+    for layer, state in zip(model.layers, states, strict=False):
+        assert isinstance(layer, Layer)
+        step = layer_step(layer, layer.project(hidden))
+        yield step, state
+        hidden, _ = step(slice(rows), state)
+    if model.reader is not None:
+        yield reader_step(model.reader, hidden, tokens), states[-1]
+
+
+def _keeps_bits(step: Step, state: LayerState, multiple: int) -> bool:
+    expected = step(slice(FEW_ROWS), state)
+    for rows in range(multiple, FEW_ROWS, multiple):
+        output, after = step(slice(rows), tuple(part[:rows] for part in state))
+        whole = zip((output, *after), (expected[0], *expected[1]), strict=True)
+        if not all(torch.equal(part, all_rows[:rows]) for part, all_rows in whole):
+            return False
+    return True

@@ -2,12 +2,16 @@
 
 The candidates of a sentence share most of their beginnings, so they are laid out as a trie and
 each shared prefix is computed once. The trie is walked level by level with only the live level's
-recurrent state kept; words are predicted for many levels' prefixes at a time.
+recurrent state kept. Everything else is computed for many levels at a time: what the first layer
+makes of a token, once for each different token; what the others make of the layer below, for a
+window of levels, and so the words.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from concurrent.futures import Future
+from functools import partial
 
 import numpy as np
 import torch
@@ -16,78 +20,73 @@ from torch import Tensor
 from torch.nn import functional
 
 from reranker.models import LanguageModel, mixture
-from reranker.scoring.lanes import Cancellation
+from reranker.models.layer import Layer
+from reranker.scoring.lanes import Cancellation, Lanes
 from reranker.scoring.rows import row_multiple
+from reranker.scoring.stages import StageWalk, layer_step, reader_step
 from reranker.scoring.trie import Numbers, Trie
-
-# Rows of one step and one decoding; bounds memory however many candidates there are.
-MAX_ROWS = 2_048
+from reranker.scoring.windows import padded, window_rows, windows
 
 Outputs = tuple[Tensor, ...]  # [rows, H] of each layer that words are predicted from
 
 
 def edge_log_probabilities(
-    model: LanguageModel, trie: Trie, cancellation: Cancellation | None = None
+    model: LanguageModel,
+    trie: Trie,
+    cancellation: Cancellation | None = None,
+    lanes: Lanes | None = None,
 ) -> NDArray[np.float64]:
     """log P(next token | prefix) of every edge, in nats, in the order ``Trie.paths`` counts them.
 
-    Every sequence starts from the zero state and reads ``<eos>`` first. Raises Stopped if
-    cancelled.
+    Every sequence starts from the zero state and reads ``<eos>`` first. Words are predicted on
+    ``lanes`` that have nothing else to do, if there are any. Raises Stopped if cancelled.
     """
-    values = np.empty(trie.edges)
+    decodings = []
     done = 0
-    for outputs in _gathered(walked(model, trie, cancellation)):
+    for outputs in walked(model, trie, cancellation):
         count = len(outputs[0])
         edges = slice(*np.searchsorted(trie.edge_rows, (done, done + count)))
         rows, targets = trie.edge_rows[edges] - done, trie.edge_targets[edges]
-        values[edges] = decoded(model, outputs, rows, targets)
+        job = partial(decoded, model, outputs, rows, targets)
+        decodings.append(job() if lanes is None else lanes.spare(job))
         done += count
-    return values
+    parts = [part.result() if isinstance(part, Future) else part for part in decodings]
+    return np.concatenate(parts) if parts else np.zeros(0)
 
 
 def walked(
     model: LanguageModel, trie: Trie, cancellation: Cancellation | None
 ) -> Iterator[Outputs]:
-    """The outputs for every row of the trie, in order, a level or a part of one at a time."""
+    """The outputs for every row of the trie, in order, a window at a time."""
+    if not trie.levels:
+        return
+    device = model.embedding.device
     with torch.inference_mode():
-        state = model.initial_state(1)
-        levels = trie.levels if cancellation is None else cancellation.checked(trie.levels)
-        for level in levels:
-            count = len(level.tokens)
-            step = _multiple(-(-count // -(-count // MAX_ROWS)))
-            states = []
-            for start in range(0, count, step):
-                rows = slice(start, start + step)
-                multiple = row_multiple(model, len(level.tokens[rows]))
-                parents, tokens = (
-                    _padded(part[rows], model.embedding.device, multiple)
-                    for part in (level.parents, level.tokens)
-                )
-                before = tuple(tuple(part[parents] for part in layer) for layer in state)
-                outputs, after = model.advance(tokens, before)
-                states.append(after)
-                yield tuple(part[: len(level.tokens[rows])] for part in outputs)
-            if len(states) == 1:
-                state = states[0]
-            else:
-                layers = zip(*states, strict=True)
-                state = tuple(joined(list(layer)) for layer in layers)
-
-
-def _gathered(parts: Iterator[Outputs]) -> Iterator[Outputs]:
-    """The same rows, ``MAX_ROWS`` or somewhat more at a time."""
-    held: list[Outputs] = []
-    for outputs in parts:
-        held.append(outputs)
-        if sum(len(part[0]) for part in held) >= MAX_ROWS:
-            yield joined(held)
-            held = []
-    if held:
-        yield joined(held)
-
-
-def joined(parts: list[tuple[Tensor, ...]]) -> tuple[Tensor, ...]:
-    return tuple(torch.cat(same) for same in zip(*parts, strict=True))
+        distinct, place_of = np.unique(
+            np.concatenate([level.tokens for level in trie.levels]), return_inverse=True
+        )
+        tokens = _padded(distinct, device)
+        embedded = functional.embedding(tokens, model.embedding)
+        first, *others = (layer for layer in model.layers if isinstance(layer, Layer))
+        from_tokens = first.project(embedded)
+        walks = [StageWalk(state, cancellation) for state in model.initial_state(1)]
+        for window in windows(trie, window_rows(device), partial(row_multiple, model)):
+            places, parents, real = (
+                torch.from_numpy(numbers).to(device, non_blocking=True)
+                for numbers in (place_of[window.rows], window.parents, window.real)
+            )
+            outputs = [embedded[places]] if 0 in model.decoded_layers else [embedded]
+            stages = iter(walks)
+            hidden = next(stages).through(window, parents, layer_step(first, from_tokens[places]))
+            outputs.append(hidden)
+            for layer in others:
+                step = layer_step(layer, layer.project(hidden))
+                hidden = next(stages).through(window, parents, step)
+                outputs.append(hidden)
+            if model.reader is not None:
+                step = reader_step(model.reader, hidden, tokens[places])
+                outputs.append(next(stages).through(window, parents, step))
+            yield tuple(outputs[layer].index_select(0, real) for layer in model.decoded_layers)
 
 
 def decoded(
@@ -103,7 +102,7 @@ def decoded(
         return np.zeros(0)
     with torch.inference_mode():
         count = len(outputs[0])
-        padding = _multiple(count) - count
+        padding = padded(count, mixture.ROW_MULTIPLE) - count
         components, log_weights = model.mixed(
             [functional.pad(part, (0, 0, 0, padding)) for part in outputs]
         )
@@ -122,15 +121,10 @@ def decoded(
         return log_probabilities[: len(rows)].double().cpu().numpy()
 
 
-def _padded(numbers: Numbers, device: torch.device, multiple: int = mixture.ROW_MULTIPLE) -> Tensor:
-    """On the device, filled with zeros up to a multiple; what these stand for is computed and never
-    asked for."""
-    padding = -len(numbers) % multiple
+def _padded(numbers: Numbers, device: torch.device) -> Tensor:
+    """On the device, filled with zeros; what these stand for is computed and never asked for."""
+    padding = -len(numbers) % mixture.ROW_MULTIPLE
     return functional.pad(torch.from_numpy(numbers), (0, padding)).to(device, non_blocking=True)
-
-
-def _multiple(count: int) -> int:
-    return -(-count // mixture.ROW_MULTIPLE) * mixture.ROW_MULTIPLE
 
 
 def score_one_by_one(

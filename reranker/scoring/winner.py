@@ -25,11 +25,13 @@ from torch import Tensor
 from reranker.models import LanguageModel
 from reranker.ranking import Scored, Weighing, mixed_score
 from reranker.scoring.distinct import DistinctCandidates
-from reranker.scoring.ensemble import Ensemble, Values
+from reranker.scoring.ensemble import Ensemble, Values, products_of
 from reranker.scoring.lanes import Cancellation
 from reranker.scoring.scorer import Scorer, repeating
+from reranker.scoring.stages import joined
 from reranker.scoring.trie import Numbers, Trie
-from reranker.scoring.walk import MAX_ROWS, decoded, joined, walked
+from reranker.scoring.walk import decoded, walked
+from reranker.scoring.windows import window_rows
 
 # Lists with fewer different candidates are scored as a whole: bounds would not pay.
 FEWEST = 8
@@ -66,9 +68,7 @@ class WinnerSearch:
         """Whether upper bounds cost so much less than scores that it pays to have them first."""
         full = coarse = 0.0
         for member in self._ensemble.members:
-            components = max(1, sum(member.model.config.components))
-            decoder = member.model.output_weight.numel() * components
-            layers = sum(weight.numel() for weight in member.model.layers.parameters())
+            layers, decoder = products_of(member.model)
             full += layers + decoder
             coarse += layers + decoder * _share(len(member.model.output_weight))
         return coarse < _CHEAP * full
@@ -225,7 +225,7 @@ class TwoPassScorer:
     ) -> None:
         self._ensemble, self._stand_ins, self._count = ensemble, stand_ins, len(sequences)
         self._tries = ensemble.tries(sequences)
-        self._walks = ensemble.lanes.compute(
+        self._walks = ensemble.each(
             partial(KeptWalk, member.model, trie, cancellation)
             for member, trie in zip(ensemble.members, self._tries, strict=True)
         )
@@ -234,7 +234,7 @@ class TwoPassScorer:
 
     def upper_bounds(self) -> list[Values]:
         """No less than ``exact`` but for float32's rounding, for every sequence [M, T]."""
-        edges = self._ensemble.lanes.compute(
+        edges = self._ensemble.each(
             partial(walk.upper_bounds, stand_in)
             for walk, stand_in in zip(self._walks, self._stand_ins, strict=True)
         )
@@ -248,7 +248,7 @@ class TwoPassScorer:
             for number in numbers:
                 wanted[trie.paths[number]] = True
             missing.append(np.flatnonzero(wanted & np.isnan(known)))
-        computed = self._ensemble.lanes.compute(
+        computed = self._ensemble.each(
             partial(walk.exact, edges) for walk, edges in zip(self._walks, missing, strict=True)
         )
         for known, edges, values in zip(self._known, missing, computed, strict=True):
@@ -279,10 +279,11 @@ class KeptWalk:
         values = np.empty(len(edges))
         rows, row_of = np.unique(self._trie.edge_rows[edges], return_inverse=True)
         targets = self._trie.edge_targets[edges]
-        for start in range(0, len(rows), MAX_ROWS):
-            chosen = torch.from_numpy(rows[start : start + MAX_ROWS])
+        most = window_rows(self._model.embedding.device)
+        for start in range(0, len(rows), most):
+            chosen = torch.from_numpy(rows[start : start + most])
             outputs = tuple(part[chosen.to(part.device)] for part in self._outputs)
-            some = slice(*np.searchsorted(row_of, (start, start + MAX_ROWS)))
+            some = slice(*np.searchsorted(row_of, (start, start + most)))
             values[some] = decoded(
                 self._model, outputs, row_of[some] - start, targets[some], stand_in
             )

@@ -6,10 +6,9 @@ import numpy as np
 import pytest
 import torch
 
-import reranker.scoring.walk as scoring
 from reranker.models import AwdLstmDoc
 from reranker.models.config import Config
-from reranker.scoring import winner
+from reranker.scoring import windows
 from reranker.scoring.lanes import Cancellation, Stopped
 from reranker.scoring.trie import Trie
 from reranker.scoring.walk import edge_log_probabilities, score_one_by_one
@@ -51,10 +50,13 @@ def test_scores_do_not_depend_on_batch_or_order(batch: int) -> None:
     assert np.abs(found - expected).max() < 1e-4
 
 
-def test_levels_wider_than_the_row_limit(monkeypatch: pytest.MonkeyPatch) -> None:
-    expected = totals(SEQUENCES)
-    monkeypatch.setattr(scoring, "MAX_ROWS", 2)
-    assert np.abs(totals(SEQUENCES) - expected).max() < 1e-4
+def test_levels_wider_than_a_window(monkeypatch: pytest.MonkeyPatch) -> None:
+    ends = np.random.default_rng(1).integers(3, 21, (120, 3))
+    sequences = [[*ids[:3], *end, EOS] for ids in SEQUENCES for end in ends.tolist()]
+    expected = totals(sequences)
+    monkeypatch.setattr(windows, "_WINDOW_ROWS", 32)
+    assert max(len(level.tokens) for level in Trie(sequences, EOS).levels) > 100
+    assert totals(sequences).tolist() == expected.tolist()
 
 
 def test_nothing_to_score() -> None:
@@ -99,9 +101,8 @@ def test_a_walk_gives_bounds_of_all_and_exact_values_of_some(
     weight, bias = MEMBER.model.output_weight, MEMBER.model.decoder_bias
     coarse = coarse_output(weight, bias, frequent=4, clusters=3)
     assert coarse is not None
-    for rows in (2, 4_096):
-        monkeypatch.setattr(scoring, "MAX_ROWS", rows)
-        monkeypatch.setattr(winner, "MAX_ROWS", rows)
+    for rows in (32, 4_096):
+        monkeypatch.setattr(windows, "_WINDOW_ROWS", rows)
         walk = KeptWalk(MEMBER.model, trie)
         bounds = walk.upper_bounds(coarse)
         assert (bounds >= expected - 1e-6).all()
