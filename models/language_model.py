@@ -17,6 +17,7 @@ from reranker.models import mixture
 from reranker.models.config import Config
 from reranker.models.dropout import locked_dropout, row_dropout, shared_dropout
 from reranker.models.layer import Layer, LayerState, Reader
+from reranker.models.products import linear
 
 _PROJECTION_GAIN = 2.0  # from LSTM outputs of about 0.2 in size, makes k about 0.5
 
@@ -178,10 +179,12 @@ class LanguageModel(nn.Module):
             for number, projection in self.projections.items():
                 assert isinstance(projection, nn.Linear)
                 source = outputs[self.decoded_layers.index(int(number))]
-                part = functional.linear(
-                    source, projection.weight.to(last.dtype), projection.bias.to(last.dtype)
+                part = linear(
+                    source.flatten(0, -2),
+                    projection.weight.to(last.dtype),
+                    projection.bias.to(last.dtype),
                 )
-                parts.append(part.view(*part.shape[:-1], -1, self.config.embedding_size))
+                parts.append(part.view(*source.shape[:-1], -1, self.config.embedding_size))
             components = torch.cat(parts, dim=-2)
             if self.config.component_activation == "tanh":
                 components = torch.tanh(components)

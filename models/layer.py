@@ -10,6 +10,7 @@ from torch import Tensor, nn
 from torch.nn import functional
 
 from reranker.models.config import Config
+from reranker.models.products import linear, packed
 
 # Inputs are embeddings or outputs of LSTMs, 0.2 to 0.3 in size, and the terms of a gate's sum
 # should be near 1: with Xavier's scale a layer's outputs start at 0.03, and a mixture of softmaxes
@@ -108,11 +109,11 @@ class LstmLayer(Layer):
         return outputs, (hidden[0], cell[0])
 
     def project(self, inputs: Tensor) -> Tensor:
-        return torch.addmm(self.bias, inputs, self.input_weight.T)
+        return linear(inputs, self.input_weight, self.bias)
 
     def step(self, projected: Tensor, state: LayerState) -> tuple[Tensor, LayerState]:
         hidden, cell = state
-        gates = torch.addmm(projected, hidden, self.recurrent_weight.T)
+        gates = linear(hidden, packed(self, self.recurrent_weight)).add_(projected)
         # lstm_cell in fewer and smaller operations: with a few rows, their number counts.
         into, keep, new, out = gates.chunk(4, dim=1)
         new.mul_(2)
@@ -155,4 +156,5 @@ def matrix(outputs: int, inputs: int) -> nn.Parameter:
 
 def product(inputs: Tensor, weight: Tensor) -> Tensor:
     """``weight`` [N, D] times each of ``inputs`` [..., D], in the inputs' precision: [..., N]."""
-    return functional.linear(inputs, weight.to(inputs.dtype))
+    flat = linear(inputs.flatten(0, -2), weight.to(inputs.dtype))
+    return flat.view(*inputs.shape[:-1], -1)

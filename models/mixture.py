@@ -18,6 +18,8 @@ import torch
 from torch import Tensor
 from torch.nn import functional
 
+from reranker.models.products import linear
+
 # Rows are computed in multiples of this. Matrix products of a few rows add up in another order than
 # larger ones, and the numbers that do not fill a vector unit go through other code; without either,
 # a row's result is the same to the last bit whatever is beside it. (Seen on x86 with one thread and
@@ -202,12 +204,9 @@ def _log_sums(rows: Tensor, weight: Tensor, bias: Tensor) -> Tensor:
         return torch.logsumexp(torch.addmm(bias, rows, weight.T).to(wide), 1)
     sums = torch.zeros(len(rows), dtype=wide)
     scaled_rows, scaled_bias = rows * _LOG2_E, bias * _LOG2_E
-    block = rows.new_empty(len(rows), _SCORING_WORDS)
     for start in range(0, len(weight), _SCORING_WORDS):
         some, some_bias = (part[start : start + _SCORING_WORDS] for part in (weight, scaled_bias))
-        logits = block if len(some) == _SCORING_WORDS else rows.new_empty(len(rows), len(some))
-        torch.addmm(some_bias, scaled_rows, some.T, out=logits).exp2_()
-        sums += logits.sum(1, dtype=wide)
+        sums += linear(scaled_rows, some, some_bias).exp2_().sum(1, dtype=wide)
     is_safe = (sums > _TINY) & (sums < _HUGE)
     if bool(is_safe.all()):
         return sums.log()

@@ -98,7 +98,7 @@ class _Pace:
         self._done = self._done / 2 + tokens
         self._seconds = self._seconds / 2 + now - self._finished
         self._finished = now
-        seconds = max(POOL_SECONDS, POOL_SHARE * (now - self._started))
+        seconds = max(POOL_SECONDS, 0 * (now - self._started))
         wanted = int(seconds * self._done / self._seconds)
         # No more than twice as large: one measurement can be far off.
         self.tokens = min(self._most, 2 * self.tokens, max(FIRST_POOL_TOKENS, wanted))

@@ -335,7 +335,9 @@ def _clusters(points: Tensor, count: int) -> Tensor:
     """The cluster of each point: k-means from points evenly spread over the frequencies."""
     centers = points[torch.linspace(0, len(points) - 1, count).long()]
     for _ in range(_ROUNDS):
-        nearest = torch.cdist(points, centers).argmin(1)
+        nearest = torch.cat(
+            [torch.cdist(some, centers).argmin(1) for some in torch.split(points, 512)]
+        )
         sizes = torch.bincount(nearest, minlength=count).unsqueeze(1)
         sums = torch.zeros_like(centers).index_add_(0, nearest, points)
         centers = torch.where(sizes > 0, sums / sizes.clamp(min=1), centers)
