@@ -18,17 +18,11 @@ import torch
 from torch import Tensor
 from torch.nn import functional
 
-from reranker.models.products import linear
-
-# Rows are computed in multiples of this. Matrix products of a few rows add up in another order than
-# larger ones, and the numbers that do not fill a vector unit go through other code; without either,
-# a row's result is the same to the last bit whatever is beside it. (Seen on x86 with one thread and
-# sizes that are multiples of 4.)
-ROW_MULTIPLE = 32
+from reranker.models.products import bulk_rows, linear
 
 # Scoring in float32 wants a block of logits and the block's words in the second-level cache;
 # training hands each block to three matrix products, which want it large (elements).
-_SCORING_ROWS, _SCORING_WORDS = 960, 512
+_SCORING_ROWS, _SCORING_WORDS = (960, 192), 512
 _EDGE_ROWS = 256
 _TRAINING_BLOCK = 1 << 22
 _DEVICE_BLOCK = 1 << 28  # on a GPU, whose kernels each cost a launch
@@ -61,14 +55,17 @@ def log_normalisers(components: Tensor, embedding: Tensor, bias: Tensor) -> Tens
     On a CPU a row's result is the same to the last bit whatever rows are beside it.
     """
     rows = components.flatten(0, 1)
-    step = _SCORING_ROWS if rows.device.type == "cpu" else _DEVICE_BLOCK // len(embedding) + 1
-    wide = torch.promote_types(components.dtype, torch.float32)
-    result = rows.new_empty(len(rows), dtype=wide)
-    for start in range(0, len(rows), step):
-        block = rows[start : start + step]
-        padding = -len(block) % ROW_MULTIPLE
-        padded = functional.pad(block, (0, 0, 0, padding)) if padding else block
-        result[start : start + step] = _log_sums(padded, embedding, bias)[: len(block)]
+    result = rows.new_empty(len(rows), dtype=torch.promote_types(components.dtype, torch.float32))
+    start = 0
+    while start < len(rows):
+        left = len(rows) - start
+        if rows.device.type == "cpu":
+            step = next((size for size in _SCORING_ROWS if size <= left), left)
+        else:
+            step = min(left, _DEVICE_BLOCK // len(embedding) + 1)
+        block = functional.pad(rows[start : start + step], (0, 0, 0, bulk_rows(step) - step))
+        result[start : start + step] = _log_sums(block, embedding, bias)[:step]
+        start += step
     return result.view(components.shape[:2])
 
 

@@ -18,6 +18,12 @@ from torch.nn import functional
 
 _log = logging.getLogger(__name__)
 
+# Rows are computed in multiples of this. Matrix products of a few rows add up in another order than
+# larger ones, and the numbers that do not fill a vector unit go through other code; without either,
+# a row's result is the same to the last bit whatever is beside it. (Seen on x86 with one thread and
+# sizes that are multiples of 4.)
+ROW_MULTIPLE = 32
+
 # Per module: where its weight was, which version of it, and what it was packed to.
 _packed: WeakKeyDictionary[nn.Module, tuple[int, int, Tensor]] = WeakKeyDictionary()
 _PACKED_FOR = 960  # rows; the layout is the same for fewer
@@ -42,6 +48,24 @@ def packed(owner: nn.Module, weight: Tensor) -> Tensor:
     result: Tensor = torch.ops.mkldnn._reorder_linear_weight(weight.detach(), _PACKED_FOR)
     _packed[owner] = weight.data_ptr(), weight._version, result
     return result
+
+
+def bulk_rows(count: int) -> int:
+    """How many rows a product of ``count`` rows or more is padded to: one of few numbers, since
+    oneDNN keeps half a megabyte for each number of rows of each weight."""
+    return _raised(count, ROW_MULTIPLE if count <= 128 else 192)
+
+
+def step_rows(count: int, multiple: int) -> int:
+    """The same for the rows of one level, a multiple of ``multiple``: closer, as there are many."""
+    for limit, coarse in ((32, 1), (64, 8), (256, 32), (512, 64)):
+        if count <= limit:
+            return _raised(count, max(multiple, coarse))
+    return bulk_rows(count)
+
+
+def _raised(count: int, multiple: int) -> int:
+    return -(-count // multiple) * multiple
 
 
 def _is_for_one_dnn(tensor: Tensor) -> bool:

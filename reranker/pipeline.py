@@ -9,7 +9,13 @@ from importlib.metadata import version
 from typing import TYPE_CHECKING, TypeVar
 
 from reranker.checkpoints.checkpoint import Checkpoint, load_checkpoint
-from reranker.checkpoints.devices import Precision, devices, keep_freed_memory, placed
+from reranker.checkpoints.devices import (
+    Precision,
+    devices,
+    placed,
+    return_freed_memory,
+    share_freed_memory,
+)
 from reranker.checkpoints.ensemble_file import ModelNames, named_models
 from reranker.errors import InputError
 from reranker.nbest import NBest, ReadOptions, Rejected, from_candidates, read_nbest
@@ -56,6 +62,7 @@ class Reranker:
         if threads is not None and not (type(threads) is int and threads > 0):
             raise InputError(f"threads is a number from 1 up, not {threads!r}")
         self._lanes = Lanes(threads or available_cores())
+        share_freed_memory(self._lanes.count)
         self._ensemble = Ensemble(members, combination, self._lanes)
         self._winner_search = WinnerSearch(self._ensemble)
 
@@ -106,11 +113,11 @@ class Reranker:
         match nothing, an ensemble file that does not fit and a wrong device.
         """
         named = named_models(models, combination)
-        keep_freed_memory()
         where = devices(device)
         members = placed([load_checkpoint(path) for path in named.paths], where, precision)
         if all(place.type != "cpu" for place in where):
             threads = len(where)
+        return_freed_memory()  # files, weights as they are stored
         return cls(members, combination, threads, weighing or named.weighing)
 
     def rerank(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ctypes
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import replace
 from typing import Literal, get_args
 
@@ -14,7 +15,7 @@ from reranker.errors import InputError
 
 Precision = Literal["exact", "fast"]
 
-_M_TRIM_THRESHOLD, _M_MMAP_MAX = -1, -4  # of glibc's mallopt
+_M_TRIM_THRESHOLD, _M_MMAP_MAX, _M_ARENA_MAX = -1, -4, -8  # of glibc's mallopt
 
 
 def devices(names: str) -> list[torch.device]:
@@ -69,3 +70,16 @@ def keep_freed_memory() -> None:
         return
     mallopt(_M_MMAP_MAX, 0)
     mallopt(_M_TRIM_THRESHOLD, 2**31 - 1)
+
+
+def share_freed_memory(threads: int) -> None:
+    """Ask glibc for no more heaps than threads that compute: what each frees stays with its heap,
+    and by default every thread gets one. With another C library, do nothing."""
+    with suppress(OSError, AttributeError):
+        ctypes.CDLL("libc.so.6").mallopt(_M_ARENA_MAX, threads)
+
+
+def return_freed_memory() -> None:
+    """Have glibc give back to the system what was freed; with another C library, do nothing."""
+    with suppress(OSError, AttributeError):
+        ctypes.CDLL("libc.so.6").malloc_trim(0)

@@ -2,9 +2,9 @@
 
 Sentences are read a pool at a time and scored in batches of sentences alike in length, so that a
 batch is as wide at its end as at its start. Two pools are under way: one is read while the other
-is scored. A pool takes about a second at first, as far as has been measured, so that results come
-soon, and later a tenth of the time so far, since large pools are faster: an interrupted run loses
-no more. The size of a pool changes how fast results are computed but not the results.
+is scored. A pool takes about a second, as far as has been measured: larger ones are hardly faster,
+and results come soon, so that an interrupted run loses little. The size of a pool changes how fast
+results are computed but not the results.
 """
 
 from __future__ import annotations
@@ -27,9 +27,9 @@ BATCH_TOKENS = 60_000
 # Batches that are made of what is read ahead: the more, the more alike in length their sentences.
 POOL_BATCHES = 4
 
-# A pool takes at least this long, in seconds, and this share of the time so far; the very first is
-# small, so that its results come soon.
-POOL_SECONDS, POOL_SHARE = 1.0, 0.1
+# How long a pool takes to be scored, and at most to be read, in seconds. The very first is small,
+# so that its results come soon.
+POOL_SECONDS = 1.0
 FIRST_POOL_TOKENS = 2_000
 
 
@@ -89,7 +89,7 @@ class _Pace:
     def __init__(self, most_tokens: int) -> None:
         self._most = most_tokens
         self.tokens = min(FIRST_POOL_TOKENS, most_tokens)
-        self._started = self._finished = time.monotonic()
+        self._finished = time.monotonic()
         self._done, self._seconds = 0.0, 1e-3  # of the last few pools; older ones count less
 
     def add(self, tokens: int) -> None:
@@ -98,22 +98,24 @@ class _Pace:
         self._done = self._done / 2 + tokens
         self._seconds = self._seconds / 2 + now - self._finished
         self._finished = now
-        seconds = max(POOL_SECONDS, 0 * (now - self._started))
-        wanted = int(seconds * self._done / self._seconds)
+        wanted = int(POOL_SECONDS * self._done / self._seconds)
         # No more than twice as large: one measurement can be far off.
         self.tokens = min(self._most, 2 * self.tokens, max(FIRST_POOL_TOKENS, wanted))
 
 
 def _pools(lists: Iterable[NBest], pace: _Pace) -> Iterator[list[DistinctCandidates]]:
-    """Sentences in order, about ``pace.tokens`` at a time."""
+    """Sentences in order, about ``pace.tokens`` at a time; fewer if they come slowly, as from a
+    parser at work."""
     pool: list[DistinctCandidates] = []
     size = 0
+    began = time.monotonic()
     for nbest in lists:
         pool.append(DistinctCandidates(nbest))
         size += pool[-1].size
-        if size > pace.tokens:
+        if size > pace.tokens or time.monotonic() - began > POOL_SECONDS:
             yield pool
             pool, size = [], 0
+            began = time.monotonic()
     if pool:
         yield pool
 

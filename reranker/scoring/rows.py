@@ -2,7 +2,7 @@
 
 Matrix products and vectorised functions take one way through a full block of rows and another
 through what is left over, and the last bit of a number can depend on the way. Padding to
-``mixture.ROW_MULTIPLE`` rows keeps it the same whatever is computed together, but most levels of a
+``ROW_MULTIPLE`` rows keeps it the same whatever is computed together, but most levels of a
 short list have only a few rows. So it is tried out whether, on this processor, fewer will do.
 """
 
@@ -15,11 +15,12 @@ from weakref import WeakKeyDictionary
 import torch
 from torch import Tensor
 
-from reranker.models import LanguageModel, mixture
+from reranker.models import LanguageModel
 from reranker.models.layer import Layer, LayerState
+from reranker.models.products import ROW_MULTIPLE, step_rows
 from reranker.scoring.stages import Step, layer_step, reader_step
 
-# Levels with more rows are padded to mixture.ROW_MULTIPLE: there it costs little.
+# Levels with more rows are padded to a multiple of ROW_MULTIPLE: there it costs little.
 FEW_ROWS = 64
 _MULTIPLES = (4, 8, 16)
 
@@ -27,11 +28,16 @@ _measured: WeakKeyDictionary[LanguageModel, int] = WeakKeyDictionary()
 _lock = Lock()
 
 
-def row_multiple(model: LanguageModel, count: int) -> int:
-    """``count`` rows are padded to a multiple of this; measured once for each model, with the
-    number of threads that the caller computes with."""
+def rows_for(model: LanguageModel, count: int) -> int:
+    """How many rows a step of ``count`` rows is computed with."""
     if count > FEW_ROWS or model.embedding.device.type != "cpu":
-        return mixture.ROW_MULTIPLE
+        return step_rows(count, ROW_MULTIPLE)
+    return step_rows(count, row_multiple(model))
+
+
+def row_multiple(model: LanguageModel) -> int:
+    """Up to ``FEW_ROWS`` rows are padded to a multiple of this; measured once for each model, with
+    the number of threads that the caller computes with."""
     with _lock:
         if model not in _measured:
             _measured[model] = _smallest_multiple(model)
@@ -46,7 +52,7 @@ def _smallest_multiple(model: LanguageModel) -> int:
         for multiple in _MULTIPLES:
             if all(_keeps_bits(*stage, multiple) for stage in some):
                 return multiple
-    return mixture.ROW_MULTIPLE
+    return ROW_MULTIPLE
 
 
 def stages(model: LanguageModel, rows: int) -> Iterator[tuple[Step, LayerState]]:

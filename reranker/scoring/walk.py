@@ -12,6 +12,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from concurrent.futures import Future
 from functools import partial
+from typing import NamedTuple
 
 import numpy as np
 import torch
@@ -21,13 +22,19 @@ from torch.nn import functional
 
 from reranker.models import LanguageModel, mixture
 from reranker.models.layer import Layer
+from reranker.models.products import bulk_rows
 from reranker.scoring.lanes import Cancellation, Lanes
-from reranker.scoring.rows import row_multiple
+from reranker.scoring.rows import rows_for
 from reranker.scoring.stages import StageWalk, layer_step, reader_step
 from reranker.scoring.trie import Numbers, Trie
-from reranker.scoring.windows import padded, window_rows, windows
+from reranker.scoring.windows import window_rows, windows
 
-Outputs = tuple[Tensor, ...]  # [rows, H] of each layer that words are predicted from
+
+class Predictors(NamedTuple):
+    """What the words after some prefixes are predicted from."""
+
+    components: Tensor  # k, [rows, J, D]
+    log_weights: Tensor  # log pi, [rows, J]
 
 
 def edge_log_probabilities(
@@ -43,11 +50,11 @@ def edge_log_probabilities(
     """
     decodings = []
     done = 0
-    for outputs in walked(model, trie, cancellation):
-        count = len(outputs[0])
+    for predictors in walked(model, trie, cancellation):
+        count = len(predictors.components)
         edges = slice(*np.searchsorted(trie.edge_rows, (done, done + count)))
         rows, targets = trie.edge_rows[edges] - done, trie.edge_targets[edges]
-        job = partial(decoded, model, outputs, rows, targets)
+        job = partial(decoded, model, predictors, rows, targets)
         decodings.append(job() if lanes is None else lanes.spare(job))
         done += count
     parts = [part.result() if isinstance(part, Future) else part for part in decodings]
@@ -56,8 +63,8 @@ def edge_log_probabilities(
 
 def walked(
     model: LanguageModel, trie: Trie, cancellation: Cancellation | None
-) -> Iterator[Outputs]:
-    """The outputs for every row of the trie, in order, a window at a time."""
+) -> Iterator[Predictors]:
+    """The predictors of every row of the trie, in order, a window at a time."""
     if not trie.levels:
         return
     device = model.embedding.device
@@ -65,12 +72,12 @@ def walked(
         distinct, place_of = np.unique(
             np.concatenate([level.tokens for level in trie.levels]), return_inverse=True
         )
-        tokens = _padded(distinct, device)
+        tokens = _padded(distinct, bulk_rows(len(distinct)), device)
         embedded = functional.embedding(tokens, model.embedding)
         first, *others = (layer for layer in model.layers if isinstance(layer, Layer))
         from_tokens = first.project(embedded)
         walks = [StageWalk(state, cancellation) for state in model.initial_state(1)]
-        for window in windows(trie, window_rows(device), partial(row_multiple, model)):
+        for window in windows(trie, window_rows(device), partial(rows_for, model)):
             places, parents, real = (
                 torch.from_numpy(numbers).to(device, non_blocking=True)
                 for numbers in (place_of[window.rows], window.parents, window.real)
@@ -86,45 +93,40 @@ def walked(
             if model.reader is not None:
                 step = reader_step(model.reader, hidden, tokens[places])
                 outputs.append(next(stages).through(window, parents, step))
-            yield tuple(outputs[layer].index_select(0, real) for layer in model.decoded_layers)
+            mixed = model.mixed([outputs[layer] for layer in model.decoded_layers])
+            yield Predictors(*(part.index_select(0, real) for part in mixed))
 
 
 def decoded(
     model: LanguageModel,
-    outputs: Outputs,
+    predictors: Predictors,
     rows: Numbers,
     targets: Numbers,
     stand_in: tuple[Tensor, Tensor] | None = None,
 ) -> NDArray[np.float64]:
-    """log P of ``targets`` [N] after ``rows`` [N] of the outputs, in nats; normalised over
+    """log P of ``targets`` [N] after ``rows`` [N] of the predictors, in nats; normalised over
     ``stand_in``, a weight [V', D] and a bias [V'], in place of the model's own, if given."""
     if not len(rows):
         return np.zeros(0)
     with torch.inference_mode():
-        count = len(outputs[0])
-        padding = padded(count, mixture.ROW_MULTIPLE) - count
-        components, log_weights = model.mixed(
-            [functional.pad(part, (0, 0, 0, padding)) for part in outputs]
-        )
+        components, log_weights = predictors
         weight, bias = model.output_weight, model.decoder_bias
-        log_sums = mixture.log_normalisers(components[:count], *(stand_in or (weight, bias)))
-        device = model.embedding.device
         log_probabilities = mixture.continuations(
             components,
             log_weights,
-            log_sums,
+            mixture.log_normalisers(components, *(stand_in or (weight, bias))),
             weight,
             bias,
-            _padded(rows, device),
-            _padded(targets, device),
+            _padded(rows, bulk_rows(len(rows)), weight.device),
+            _padded(targets, bulk_rows(len(targets)), weight.device),
         )
         return log_probabilities[: len(rows)].double().cpu().numpy()
 
 
-def _padded(numbers: Numbers, device: torch.device) -> Tensor:
+def _padded(numbers: Numbers, size: int, device: torch.device) -> Tensor:
     """On the device, filled with zeros; what these stand for is computed and never asked for."""
-    padding = -len(numbers) % mixture.ROW_MULTIPLE
-    return functional.pad(torch.from_numpy(numbers), (0, padding)).to(device, non_blocking=True)
+    whole = functional.pad(torch.from_numpy(numbers), (0, size - len(numbers)))
+    return whole.to(device, non_blocking=True)
 
 
 def score_one_by_one(

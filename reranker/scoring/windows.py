@@ -13,12 +13,12 @@ from dataclasses import dataclass
 import numpy as np
 import torch
 
-from reranker.models import mixture
+from reranker.models.products import bulk_rows
 from reranker.scoring.trie import Numbers, Trie
 
 # Rows of a window, and so of one step and one decoding at most; bounds memory however many
 # candidates there are.
-_WINDOW_ROWS, _DEVICE_WINDOW_ROWS = 1_024, 4_096
+_WINDOW_ROWS, _DEVICE_WINDOW_ROWS = 960, 4_800
 
 
 def window_rows(device: torch.device) -> int:
@@ -44,36 +44,38 @@ class Window:
     real: Numbers  # the rows that are no padding
 
 
-def windows(trie: Trie, most_rows: int, multiple: Callable[[int], int]) -> Iterator[Window]:
-    """All rows of the trie in order, ``most_rows`` (a multiple of ROW_MULTIPLE) at a time; a part
-    of ``count`` rows is padded to a multiple of ``multiple(count)``."""
-    held: list[tuple[int, Numbers, bool]] = []  # the part's first row in the trie, parents, its end
+# Of a part: its first row in the trie, its parents, its rows with padding, whether it ends a level.
+_Held = tuple[int, Numbers, int, bool]
+
+
+def windows(trie: Trie, most_rows: int, rows_for: Callable[[int], int]) -> Iterator[Window]:
+    """All rows of the trie in order, ``most_rows`` at a time (one of ``bulk_rows``' numbers); a
+    part of ``count`` rows is padded to ``rows_for(count)``."""
+    held: list[_Held] = []
     room = most_rows
     first = 0
     for level in trie.levels:
         count = len(level.parents)
-        step = padded(-(-count // -(-count // most_rows)), mixture.ROW_MULTIPLE)
-        for start in range(0, count, step):
-            parents = level.parents[start : start + step]
-            size = padded(len(parents), multiple(len(parents)))
+        for start in range(0, count, most_rows):
+            parents = level.parents[start : start + most_rows]
+            size = rows_for(len(parents))
             if size > room:
-                yield _window(held, multiple)
+                yield _window(held)
                 held, room = [], most_rows
-            held.append((first + start, parents, start + step >= count))
+            held.append((first + start, parents, size, start + most_rows >= count))
             room -= size
         first += count
     if held:
-        yield _window(held, multiple)
+        yield _window(held)
 
 
-def _window(held: list[tuple[int, Numbers, bool]], multiple: Callable[[int], int]) -> Window:
-    sizes = [padded(len(parents), multiple(len(parents))) for _, parents, _ in held]
-    rows = np.zeros(padded(sum(sizes), mixture.ROW_MULTIPLE), np.int64)
+def _window(held: list[_Held]) -> Window:
+    rows = np.zeros(bulk_rows(sum(size for _, _, size, _ in held)), np.int64)
     all_parents = np.zeros_like(rows)
     is_real = np.zeros(len(rows), np.bool_)
     parts = []
     start = 0
-    for (first, parents, ends_level), size in zip(held, sizes, strict=True):
+    for first, parents, size, ends_level in held:
         mine = slice(start, start + len(parents))
         rows[mine] = np.arange(first, first + len(parents))
         all_parents[mine] = parents
@@ -81,8 +83,3 @@ def _window(held: list[tuple[int, Numbers, bool]], multiple: Callable[[int], int
         parts.append(Part(slice(start, start + size), ends_level))
         start += size
     return Window(parts, rows, all_parents, np.flatnonzero(is_real))
-
-
-def padded(count: int, multiple: int) -> int:
-    """``count``, raised to a multiple."""
-    return -(-count // multiple) * multiple

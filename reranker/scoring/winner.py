@@ -22,15 +22,15 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
+from reranker.checkpoints.devices import return_freed_memory
 from reranker.models import LanguageModel
 from reranker.ranking import Scored, Weighing, mixed_score
 from reranker.scoring.distinct import DistinctCandidates
 from reranker.scoring.ensemble import Ensemble, Values, products_of
 from reranker.scoring.lanes import Cancellation
 from reranker.scoring.scorer import Scorer, repeating
-from reranker.scoring.stages import joined
 from reranker.scoring.trie import Numbers, Trie
-from reranker.scoring.walk import decoded, walked
+from reranker.scoring.walk import Predictors, decoded, walked
 from reranker.scoring.windows import window_rows
 
 # Lists with fewer different candidates are scored as a whole: bounds would not pay.
@@ -43,8 +43,9 @@ _PATIENCE_TOKENS = 60_000
 # for a fifth of all prefixes after all (docs/performance.md).
 _CHEAP = 0.75
 
-# Bytes of the hidden states that are kept if no two candidates begin alike.
-_KEPT_BYTES = 300_000_000
+# Bytes of the predictors that are kept for a batch, and for a list that is longer, if no two
+# candidates begin alike.
+_BATCH_BYTES, _LIST_BYTES = 50_000_000, 200_000_000
 
 # Bounds and scores are float32 sums, right to a tenth of this (docs/performance.md); nats.
 _ROUNDING = 1e-3
@@ -75,13 +76,16 @@ class WinnerSearch:
 
     @property
     def batch_tokens(self) -> int:
-        """How many tokens may be searched at a time, for the sake of memory."""
+        """How many tokens are searched at a time, for the sake of memory."""
+        return _BATCH_BYTES // self._token_bytes
+
+    @cached_property
+    def _token_bytes(self) -> int:
         sizes = (
-            member.model.config.layer_sizes[layer]
+            member.model.output_weight.shape[1] * max(1, sum(member.model.config.components))
             for member in self._ensemble.members
-            for layer in member.model.decoded_layers
         )
-        return _KEPT_BYTES // (4 * sum(sizes))
+        return 4 * sum(sizes)
 
     def score(
         self,
@@ -102,7 +106,8 @@ class WinnerSearch:
         searched = [
             sentence
             for sentence in batch
-            if len(sentence.sequences) >= fewest and sentence.size <= self.batch_tokens
+            if len(sentence.sequences) >= fewest
+            and sentence.size <= _LIST_BYTES // self._token_bytes
         ]
         best = self._best(searched, cancellation, scorer, weighing, top)
         exact = dict(zip(searched, best, strict=True))
@@ -159,7 +164,9 @@ class WinnerSearch:
             (member.model.output_weight, member.model.decoder_bias)
             for member in self._ensemble.members
         )
-        return [coarse_output(*output) or Coarse(*output) for output in outputs]
+        stand_ins = [coarse_output(*output) or Coarse(*output) for output in outputs]
+        return_freed_memory()  # what clustering took
+        return stand_ins
 
 
 def _keys(places: Places) -> list[tuple[DistinctCandidates, int]]:
@@ -213,8 +220,8 @@ class Pruner:
 
 
 class TwoPassScorer:
-    """Sequences whose hidden states are computed once and kept: bounds of all first, then exact
-    values of some. Raises Stopped if cancelled."""
+    """Sequences that are walked once: bounds of all first, then exact values of some. Raises
+    Stopped if cancelled."""
 
     def __init__(
         self,
@@ -257,13 +264,14 @@ class TwoPassScorer:
 
 
 class KeptWalk:
-    """A trie walked once by one model, its hidden states kept to predict words from twice."""
+    """A trie walked once by one model; what words are predicted from is kept."""
 
     def __init__(
         self, model: LanguageModel, trie: Trie, cancellation: Cancellation | None = None
     ) -> None:
         self._model, self._trie = model, trie
-        self._outputs = joined(list(walked(model, trie, cancellation)))
+        self._predictors: list[Predictors] = list(walked(model, trie, cancellation))
+        self._starts = np.cumsum([0, *(len(part.components) for part in self._predictors)])
 
     def upper_bounds(self, stand_in: Coarse) -> NDArray[np.float64]:
         """No less than log P of every edge, but for float32's rounding, in nats."""
@@ -281,13 +289,21 @@ class KeptWalk:
         targets = self._trie.edge_targets[edges]
         most = window_rows(self._model.embedding.device)
         for start in range(0, len(rows), most):
-            chosen = torch.from_numpy(rows[start : start + most])
-            outputs = tuple(part[chosen.to(part.device)] for part in self._outputs)
             some = slice(*np.searchsorted(row_of, (start, start + most)))
+            predictors = self._chosen(rows[start : start + most])
             values[some] = decoded(
-                self._model, outputs, row_of[some] - start, targets[some], stand_in
+                self._model, predictors, row_of[some] - start, targets[some], stand_in
             )
         return values
+
+    def _chosen(self, rows: Numbers) -> Predictors:
+        """Those of some rows, in ascending order."""
+        parts = []
+        for start, window in zip(self._starts, self._predictors, strict=False):
+            first, last = np.searchsorted(rows, (start, start + len(window.components)))
+            chosen = torch.from_numpy(rows[first:last] - start).to(window.components.device)
+            parts.append([part[chosen] for part in window])
+        return Predictors(*map(torch.cat, zip(*parts, strict=True)))
 
 
 _FREQUENT, _CLUSTERS = 1_024, 512

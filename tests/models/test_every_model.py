@@ -139,7 +139,7 @@ def test_rows_of_the_state_may_be_copied_and_moved(setting: str) -> None:
 
 @every_setting
 def test_a_row_is_the_same_to_the_last_bit_whatever_is_beside_it(setting: str) -> None:
-    # In multiples of 32 rows, as scoring has them (mixture.ROW_MULTIPLE).
+    # In multiples of 32 rows, as scoring has them (products.ROW_MULTIPLE).
     model = build(setting, larger(setting))
     tokens = some_tokens(6, 1_024)
 

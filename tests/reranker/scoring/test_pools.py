@@ -53,6 +53,23 @@ def test_a_pool_is_what_is_scored_in_a_second(monkeypatch: pytest.MonkeyPatch) -
     assert 4 < max(pool_sizes) < 40
 
 
+def test_lists_that_come_slowly_make_small_pools(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(pools, "FIRST_POOL_TOKENS", 10_000)
+    monkeypatch.setattr(pools, "POOL_SECONDS", 0.05)
+    read: list[str] = []
+
+    def slowly() -> Iterator[NBest]:
+        for nbest in lists(40, read):
+            time.sleep(0.02)
+            yield nbest
+
+    def score(batch: pools.Batch, cancellation: Cancellation) -> list[int]:
+        return [0] * len(batch)
+
+    next(pools.in_order(slowly(), score, Lanes(1), 60_000))
+    assert len(read) < 15  # two pools of about three
+
+
 def test_who_stops_listening_cancels() -> None:
     cancelled = []
 

@@ -9,9 +9,10 @@ import torch
 from torch import Tensor
 
 from reranker.checkpoints.checkpoint import load_checkpoint
-from reranker.models import AwdLstmDoc, Config, mixture
+from reranker.models import AwdLstmDoc, Config
 from reranker.models.layer import LayerState, LstmLayer
-from reranker.scoring.rows import FEW_ROWS, row_multiple, stages
+from reranker.models.products import ROW_MULTIPLE
+from reranker.scoring.rows import FEW_ROWS, row_multiple, rows_for, stages
 from tests.models.settings import SETTINGS, build
 
 CHECKPOINTS = sorted((Path(__file__).parents[3] / "ckpt").glob("*.pt"))
@@ -29,14 +30,15 @@ class Particular(LstmLayer):
 def test_as_many_rows_as_the_bits_need() -> None:
     model = AwdLstmDoc(CONFIG).eval()
     model.layers[0] = Particular(4, 6, 0.0)
-    assert row_multiple(model, 3) == 16
-    assert row_multiple(model, FEW_ROWS + 1) == mixture.ROW_MULTIPLE
+    assert row_multiple(model) == 16
+    counts = (1, 17, 33, FEW_ROWS + 1, 300)
+    assert [rows_for(model, count) for count in counts] == [16, 32, 48, 96, 320]
 
 
 @pytest.mark.parametrize("path", CHECKPOINTS, ids=lambda path: path.stem)
 def test_a_row_is_the_same_among_few_and_among_many(path: Path) -> None:
     model = load_checkpoint(path).model
-    multiple = row_multiple(model, 1)
+    multiple = row_multiple(model)
     with torch.inference_mode():
         for step, state in stages(model, 160):
             many, after = step(slice(160), state)
@@ -48,4 +50,4 @@ def test_a_row_is_the_same_among_few_and_among_many(path: Path) -> None:
 
 @pytest.mark.parametrize("setting", SETTINGS)
 def test_every_model_can_be_measured(setting: str) -> None:
-    assert row_multiple(build(setting), 5) in (4, 8, 16, mixture.ROW_MULTIPLE)
+    assert row_multiple(build(setting)) in (4, 8, 16, ROW_MULTIPLE)
