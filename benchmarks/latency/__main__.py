@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import os
 import sys
 import tempfile
 from collections.abc import Sequence
@@ -36,10 +37,10 @@ CANDIDATES, WORDS = (1, 5, 50, 500), (10, 20, 40)
 QUICK = Sizes(bulk=30, window=20.0, alone=3, together=1_000, large=2)
 NOISE = 0.03  # what a ratio of two times may be short of its target
 EXAMPLE_COMMANDS = """examples:
-  python -m benchmarks.latency --quick                          # this version alone, minutes
+  python -m benchmarks.latency --quick                          # this version alone: minutes
   git worktree add ../old 7399f1c && make -C ../old install
   python -m benchmarks.latency --against ../old --quick         # ten minutes
-  python -m benchmarks.latency --against ../old                 # two hours
+  python -m benchmarks.latency --against ../old                 # more than an hour
   python -m benchmarks.latency lists --candidates 50 --words 20 --against ../old
 """
 
@@ -55,6 +56,7 @@ def main(argv: Sequence[str]) -> int:
         print(f"{machine(available_cores())}\npython -m benchmarks.latency {' '.join(argv)}")
         print(f"here {versions[0].commit}", *(f"there {v.commit}" for v in versions[1:]), sep=", ")
         print(f"{path}: {len(lists)} lists, {len(versions[0].models)} models")
+        print(f"load average at the start {os.getloadavg()[0]:.1f}")
         if not arguments.lists and path == Path(EXAMPLES):
             print(f"{GUM} is not there: the examples are few, and sizes only roughly as named.")
         sizes = QUICK if arguments.quick else Sizes()

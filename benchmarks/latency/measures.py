@@ -64,7 +64,7 @@ HTTP_SHARE = "{} x {}: HTTP / (bulk / cores)"
 def start_up(given: Input, version: Version, opened: ExitStack) -> Callable[[], Figures]:
     """Two sentences x three candidates."""
     command = _two_sentences(given, version)
-    torch = version.python_code("import torch")
+    torch = [str(version.python), "-c", "import torch"]
 
     def measure() -> Figures:
         whole, bare = usage(command), usage(torch)
@@ -148,15 +148,10 @@ def keep_alive(given: Input, version: Version, opened: ExitStack) -> Callable[[]
 
 def one_tree(given: Input, version: Version, opened: ExitStack) -> Callable[[], Figures]:
     """One long tree, from Python."""
-    driver = opened.enter_context(version.driver([_forward(version)]))
+    driver = opened.enter_context(version.driver(version.models[:1]))
     path = given.file("long", [long_tree(given.lists, given.sizes.tree)])
     driver.ask("alone", given.file("first", of_size(given.lists, 1, 10, 1)))
     return lambda: {TREE: driver.ask("alone", path)[0]}
-
-
-def _forward(version: Version) -> str:
-    """The shipped model of the paper's architecture, else the first."""
-    return next((path for path in version.models if "doc-forward" in path), version.models[0])
 
 
 def bulk(given: Input, version: Version, opened: ExitStack) -> Callable[[], Figures]:

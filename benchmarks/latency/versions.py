@@ -58,9 +58,6 @@ class Version(NamedTuple):
         command = [str(self.python.with_name("rerank")), "--nbest", str(nbest)]
         return [*command, "--models", *self.models, *flags]
 
-    def python_code(self, code: str) -> list[str]:
-        return [str(self.python), "-c", code]
-
     @contextlib.contextmanager
     def driver(self, models: Sequence[str]) -> Iterator[Driver]:
         command = [str(self.python), "-P", str(DRIVER), *models]
@@ -73,10 +70,12 @@ class Version(NamedTuple):
     def client(self) -> Iterator[httpx.Client]:
         """One connection to a service of its own, ready."""
         rerank, threads = str(self.python.with_name("rerank")), str(available_cores())
-        with serving(self.models, rerank=rerank, OMP_NUM_THREADS=threads) as server:
-            with server.client(headers=PATIENCE) as client:
-                client.timeout = httpx.Timeout(None)
-                yield client
+        with (
+            serving(self.models, rerank=rerank, OMP_NUM_THREADS=threads) as server,
+            server.client(headers=PATIENCE) as client,
+        ):
+            client.timeout = httpx.Timeout(None)
+            yield client
 
 
 class Driver:
@@ -88,33 +87,41 @@ class Driver:
     def ask(self, action: str, path: Path) -> list[float]:
         assert self._process.stdin and self._process.stdout
         print(action, path, file=self._process.stdin, flush=True)
-        answer: list[float] = json.loads(self._process.stdout.readline())
+        line = self._process.stdout.readline()
+        if not line:
+            raise RerankError("the driver has ended")
+        answer: list[float] = json.loads(line)
         return answer
 
 
 def usage(command: Sequence[str]) -> Usage:
-    started = time.perf_counter()
-    process = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE)
-    assert process.stderr
-    messages = process.stderr.read()
-    _, status, used = os.wait4(process.pid, 0)
-    process.returncode = os.waitstatus_to_exitcode(status)
-    process.stderr.close()
-    if process.returncode not in (0, 1):  # 1: a candidate was rejected
-        raise RerankError(messages.decode(errors="replace"))
-    return Usage(time.perf_counter() - started, used.ru_utime + used.ru_stime)
+    """Runs it to its end; raises RerankError if it fails."""
+    before = os.times()
+    done = subprocess.run(command, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)
+    after = os.times()
+    _check(command, done.returncode, done.stderr)
+    user = after.children_user - before.children_user
+    system = after.children_system - before.children_system
+    return Usage(after.elapsed - before.elapsed, user + system)
+
+
+def _check(command: Sequence[str], code: int, messages: str = "") -> None:
+    if code not in (0, 1):  # 1: candidates were rejected
+        raise RerankError(f"{' '.join(command)}: exit {code}\n{messages}")
 
 
 def peak_megabytes(command: Sequence[str]) -> float:
-    """The most memory that a process held, asked every 10 ms: ``ru_maxrss`` would be at least that
-    of this process."""
+    """The most memory that the process held, asked every 10 ms: its ``ru_maxrss`` would be at
+    least ours. Raises RerankError if it fails."""
     kilobytes = 0
-    with subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL) as process:
+    null = subprocess.DEVNULL
+    with subprocess.Popen(command, stdout=null, stderr=null) as process:
         while process.poll() is None:
             status = Path(f"/proc/{process.pid}/status").read_text("ascii")
-            if "VmHWM:" in status:  # not of one that has ended
+            if "VmHWM:" in status:  # not of one that has just ended
                 kilobytes = max(kilobytes, int(status.partition("VmHWM:")[2].split()[0]))
             time.sleep(0.01)
+    _check(command, process.returncode)
     return kilobytes / 1024
 
 
