@@ -2,6 +2,7 @@
 
 import re
 import sys
+import time
 from pathlib import Path
 
 import pytest
@@ -9,7 +10,7 @@ import pytest
 from benchmarks.latency.__main__ import judged, main, table
 from benchmarks.latency.lists import long_tree, of_size, written
 from benchmarks.latency.measures import MEMORY, TREE, Target
-from benchmarks.latency.versions import outputs, peak_megabytes, usage
+from benchmarks.latency.versions import Version, outputs, peak_megabytes, usage
 from reranker.errors import RerankError
 from reranker.nbest import NBest, read_nbest
 from reranker.trees.linearize import linearize_text
@@ -65,11 +66,11 @@ def test_what_a_process_used() -> None:
 
 def test_outputs_and_the_waits_between() -> None:
     code = "import time\nfor wait in {}: time.sleep(wait); print(flush=True)"
-    first, wait = outputs([sys.executable, "-c", code.format((0.3, 0.1, 0.6))], 30)
+    first, wait = outputs([sys.executable, "-c", code.format((0.3, 0.1, 0.9))], 30)
     assert first >= 0.3
-    assert wait == pytest.approx(0.6, abs=0.3)
+    assert 0.8 < wait < 30  # it ended by itself
     # The last output is never seen: waiting for it counts all the same.
-    assert outputs([sys.executable, "-c", code.format((0, 100))], 0.5)[1] == pytest.approx(0.5, 0.1)
+    assert 0.4 < outputs([sys.executable, "-c", code.format((0, 100))], 0.5)[1] < 50
     with pytest.raises(RerankError, match="no output"):
         outputs([sys.executable, "-c", ""], 1)
 
@@ -97,6 +98,21 @@ def test_a_folder_that_is_no_checkout(tmp_path: Path, capsys: pytest.CaptureFixt
     )
 
 
+def test_the_driver_in_its_process(lists: list[NBest], tmp_path: Path) -> None:
+    version = Version.of(ROOT, "ckpt/rnn-forward.pt", Path(sys.executable))
+    path = written(of_size(lists, 2, 8, 2), tmp_path / "lists.txt")
+    with version.driver(version.models) as driver:
+        started = time.perf_counter()
+        alone = driver.ask("alone", path)
+        taken = time.perf_counter() - started
+        assert len(alone) == 2
+        assert 0 < min(alone) <= sum(alone) < taken
+        assert driver.ask("together", path)[0] > 0
+        with pytest.raises(RerankError, match="ended"):
+            driver.ask("alone", tmp_path / "nothing.txt")
+
+
+@pytest.mark.slow
 def test_one_list_from_python_and_over_http(capsys: pytest.CaptureFixture[str]) -> None:
     small = ["--candidates", "2", "--words", "8", "--models", "ckpt/rnn-forward.pt"]
     assert main(["lists", "--quick", *small, "--lists", str(EXAMPLES)]) == 0
