@@ -15,6 +15,7 @@ import httpx
 
 from benchmarks.latency.lists import long_tree, of_size, resized, written
 from benchmarks.latency.versions import Version, outputs, peak_megabytes, usage
+from reranker.errors import RerankError
 from reranker.nbest import NBest
 from reranker.nbest.writing import list_text
 from reranker.scoring.lanes import available_cores
@@ -193,7 +194,10 @@ LISTS = "lists"
 def chosen(
     names: Sequence[str], candidates: Sequence[int], words: Sequence[int]
 ) -> list[tuple[str, Measure]]:
-    """Title and measure; a measure of one list for each of its sizes."""
+    """Title and measure; a measure of one list for each of its sizes. Raises RerankError for a
+    name that none has."""
+    if unknown := set(names) - {*MEASURES, LISTS}:
+        raise RerankError(f"no measure {unknown.pop()!r}; there are {', '.join(MEASURES)}, {LISTS}")
     cells = [
         (f"One list: {number} candidates x {length} words", partial(one_list, number, length))
         for number in candidates

@@ -19,6 +19,11 @@ ROOT = Path(__file__).resolve().parents[2]
 EXAMPLES = ROOT / "examples" / "parses.txt"
 
 
+@pytest.fixture(autouse=True)
+def _in_the_root(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(ROOT)
+
+
 @pytest.fixture(scope="module")
 def lists() -> list[NBest]:
     return list(read_nbest(EXAMPLES))
@@ -95,6 +100,13 @@ def test_a_folder_that_is_no_checkout(tmp_path: Path, capsys: pytest.CaptureFixt
     assert main(["--against", str(tmp_path)]) == 2
     assert capsys.readouterr().err.startswith(
         f"{tmp_path}: no .venv/bin/rerank there; git worktree"
+    )
+
+
+def test_a_measure_that_is_not_there(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["lists", "speed", "--lists", str(EXAMPLES)]) == 2
+    assert capsys.readouterr().err == (
+        "no measure 'speed'; there are start, first, health, tree, bulk, memory, lists\n"
     )
 
 
