@@ -44,7 +44,7 @@ bench: install
 # Minutes (whole: LATENCY=): how soon answers come, beside an older version (AGAINST=its checkout).
 LATENCY ?= --quick
 bench-latency: install
-	$(BIN)/python -m benchmarks.latency --lists $(LISTS) $(if $(AGAINST),--against $(AGAINST)) $(LATENCY)
+	$(BIN)/python -m benchmarks.latency $(if $(AGAINST),--against $(AGAINST)) $(LATENCY)
 
 # Under an hour on two cores: every model of both papers trained small and compared, into
 # runs/tables-open. What the figures mean, and longer runs: docs/tables.md.
