@@ -2,7 +2,7 @@ PYTHON ?= python3
 BIN := .venv/bin
 INSTALLED := .venv/.installed
 
-.PHONY: install check test demo serve bench tables clean
+.PHONY: install check test demo serve bench bench-latency tables clean
 
 install: $(INSTALLED)
 
@@ -40,6 +40,11 @@ LISTS ?= ../shared/data/nbest/gum_dev_50best.txt.gz
 BENCH ?= --paper-size
 bench: install
 	$(BIN)/python -m benchmarks.scoring --lists $(LISTS) $(if $(AUTHORS),--authors $(AUTHORS)) $(BENCH)
+
+# Minutes (whole: LATENCY=): how soon answers come, beside an older version (AGAINST=its checkout).
+LATENCY ?= --quick
+bench-latency: install
+	$(BIN)/python -m benchmarks.latency $(if $(AGAINST),--against $(AGAINST)) $(LATENCY)
 
 # Under an hour on two cores: every model of both papers trained small and compared, into
 # runs/tables-open. What the figures mean, and longer runs: docs/tables.md.

@@ -72,10 +72,15 @@ class Server:
 
 @contextlib.contextmanager
 def serving(
-    models: Sequence[str], *flags: str, fragile: bool = False, wait: bool = True, **environment: str
+    models: Sequence[str],
+    *flags: str,
+    fragile: bool = False,
+    wait: bool = True,
+    rerank: str = RERANK,
+    **environment: str,
 ) -> Iterator[Server]:
     """``rerank serve`` with these flags; ready, if ``wait``. ``fragile``: see fragile_server."""
-    command = [sys.executable, FRAGILE] if fragile else [RERANK, "serve"]
+    command = [sys.executable, FRAGILE] if fragile else [rerank, "serve"]
     server = Server([*command, "--models", *models, *flags], environment)
     try:
         if wait:

@@ -1,0 +1,140 @@
+"""The benchmark of latency: its lists, its clocks, its tables, and a small run of it."""
+
+import re
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from benchmarks.latency.__main__ import judged, main, table
+from benchmarks.latency.lists import long_tree, of_size, written
+from benchmarks.latency.measures import MEMORY, TREE, Target
+from benchmarks.latency.versions import Version, outputs, peak_megabytes, usage
+from reranker.errors import RerankError
+from reranker.nbest import NBest, read_nbest
+from reranker.trees.linearize import linearize_text
+
+ROOT = Path(__file__).resolve().parents[2]
+EXAMPLES = ROOT / "examples" / "parses.txt"
+
+
+@pytest.fixture(autouse=True)
+def _in_the_root(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(ROOT)
+
+
+@pytest.fixture(scope="module")
+def lists() -> list[NBest]:
+    return list(read_nbest(EXAMPLES))
+
+
+def test_stretched_lists_are_lists_of_trees(lists: list[NBest], tmp_path: Path) -> None:
+    made = of_size(lists, 80, 12, 3)
+    again = list(read_nbest(written(made, tmp_path / "lists.txt")))
+    lengths = [abs(len(nbest.words) - 12) for nbest in again]
+    assert lengths == sorted(lengths)
+    assert lengths == sorted(abs(len(nbest.words) - 12) for nbest in lists)[:3]
+    for nbest, given in zip(again, made, strict=True):
+        assert not nbest.rejected
+        assert [each.tokens for each in nbest.candidates] == [c.tokens for c in given.candidates]
+        # Trees that were not there before, beside repeated ones.
+        (original,) = (every for every in lists if every.id == nbest.id)
+        before = {candidate.tokens for candidate in original.candidates}
+        assert len(before) < len({candidate.tokens for candidate in nbest.candidates}) < 80
+
+
+def test_shorter_lists_are_the_first_candidates(lists: list[NBest]) -> None:
+    (made,) = of_size(lists, 3, 12, 1)
+    (original,) = (nbest for nbest in lists if nbest.id == made.id)
+    assert made.candidates == original.candidates[:3]
+
+
+def test_a_long_tree(lists: list[NBest], tmp_path: Path) -> None:
+    made = long_tree(lists, 1_400)
+    (again,) = read_nbest(written([made], tmp_path / "long.txt"))
+    (candidate,) = again.candidates
+    assert candidate.tokens == made.candidates[0].tokens == linearize_text(made.candidates[0].text)
+    assert 1_400 <= len(candidate.tokens) < 1_500
+    assert candidate.tokens[0] == "(S" and candidate.tokens[-1] == ")S"
+
+
+def test_what_a_process_used() -> None:
+    busy = "import time\nwhile time.process_time() < 0.4: pass\ntime.sleep(0.3)"
+    used = usage([sys.executable, "-c", busy])
+    assert used.cpu >= 0.38
+    assert used.wall > used.cpu + 0.2
+    assert peak_megabytes([sys.executable, "-c", "bytearray(b'x' * 300_000_000)"]) > 286
+    with pytest.raises(RerankError, match="exit 2\nbad luck"):
+        usage([sys.executable, "-c", "import sys; sys.stderr.write('bad luck'); sys.exit(2)"])
+
+
+def test_outputs_and_the_waits_between() -> None:
+    code = "import time\nfor wait in {}: time.sleep(wait); print(flush=True)"
+    first, wait = outputs([sys.executable, "-c", code.format((0.3, 0.1, 0.9))], 30)
+    assert first >= 0.3
+    assert 0.8 < wait < 30  # it ended by itself
+    # The last output is never seen: waiting for it counts all the same.
+    assert 0.4 < outputs([sys.executable, "-c", code.format((0, 100))], 0.5)[1] < 50
+    with pytest.raises(RerankError, match="no output"):
+        outputs([sys.executable, "-c", ""], 1)
+
+
+def test_tables_and_targets() -> None:
+    here = [{TREE: 2.0, MEMORY: 700.0, "s": 1.0}, {TREE: 1.0, MEMORY: 500.0, "s": 1.0}]
+    there = [{TREE: 4.5, MEMORY: 800.0, "s": 2.0}]
+    assert table([here, there])[2:] == [
+        "| p50, s | 3 times faster | 1.50 | 4.50 | 3.00 | met |",
+        "| peak, MB | at most 600 | 600.00 | 800.00 | 1.33 | met |",
+        "| s |  | 1.00 | 2.00 | 2.00 |  |",
+    ]
+    assert table([here[:1]])[2:4] == [
+        "| p50, s | 3 times faster | 2.00 | - | - | - |",
+        "| peak, MB | at most 600 | 700.00 | - | - | missed |",
+    ]
+    assert judged(Target(times=1.0), 1.0, 0.98) == ("not slower", "met")
+    assert judged(Target(times=1.0), 1.0, 0.9) == ("not slower", "missed")
+
+
+def test_a_folder_that_is_no_checkout(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["--against", str(tmp_path)]) == 2
+    assert capsys.readouterr().err.startswith(
+        f"{tmp_path}: no .venv/bin/rerank there; git worktree"
+    )
+
+
+def test_a_measure_that_is_not_there(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["lists", "speed", "--lists", str(EXAMPLES)]) == 2
+    assert capsys.readouterr().err == (
+        "no measure 'speed'; there are start, first, health, tree, bulk, memory, lists\n"
+    )
+
+
+def test_the_driver_in_its_process(lists: list[NBest], tmp_path: Path) -> None:
+    version = Version.of(ROOT, "ckpt/rnn-forward.pt", Path(sys.executable))
+    path = written(of_size(lists, 2, 8, 2), tmp_path / "lists.txt")
+    with version.driver(version.models) as driver:
+        started = time.perf_counter()
+        alone = driver.ask("alone", path)
+        taken = time.perf_counter() - started
+        assert len(alone) == 2
+        assert 0 < min(alone) <= sum(alone) < taken
+        assert driver.ask("together", path)[0] > 0
+        with pytest.raises(RerankError, match="ended"):
+            driver.ask("alone", tmp_path / "nothing.txt")
+
+
+@pytest.mark.slow
+def test_one_list_from_python_and_over_http(capsys: pytest.CaptureFixture[str]) -> None:
+    small = ["--candidates", "2", "--words", "8", "--models", "ckpt/rnn-forward.pt"]
+    assert main(["lists", "--quick", *small, "--lists", str(EXAMPLES)]) == 0
+    rows = re.findall(r"^\| (.*?) \|.*?\| ([\d,.]+) \|", capsys.readouterr().out, re.MULTILINE)
+    figures = {name.partition(": ")[2]: float(value.replace(",", "")) for name, value in rows}
+    assert list(figures) == [
+        "Python, p50, ms",
+        "HTTP, p50, ms",
+        "bulk, CPU-ms a list",
+        "Python / (bulk / cores)",
+        "HTTP / (bulk / cores)",
+    ]
+    assert min(figures.values()) > 0
