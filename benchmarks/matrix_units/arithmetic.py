@@ -4,18 +4,24 @@ products are exact there, and sums in float32, so that it runs on any processor.
 from __future__ import annotations
 
 import copy
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any, Literal
 
 import torch
 from torch import Tensor, nn
-from torch.utils._python_dispatch import TorchDispatchMode
+from torch.nn import functional
+from torch.overrides import TorchFunctionMode
 
 from reranker.checkpoints.checkpoint import Checkpoint
 from reranker.models import LanguageModel
 
+LOG2_E = math.log2(math.e)
 Rounding = Literal["none", "output", "all"]
+
+# By function: where the left operand is among the arguments; the right one follows.
+_LEFT = {torch.addmm: 1, Tensor.matmul: 0, Tensor.__matmul__: 0, functional.linear: 0}
 
 
 def rounded(values: Tensor) -> Tensor:
@@ -24,8 +30,8 @@ def rounded(values: Tensor) -> Tensor:
 
 
 def split(values: Tensor, parts: int = 2) -> list[Tensor]:
-    """bfloat16 numbers, the greatest part first, that add up to ``values`` but for 2^-9 of them (one
-    part) or 2^-17 (two); in the precision of ``values``."""
+    """bfloat16 numbers, the greatest first, that add up to ``values`` but for 2^-8 (one part) or
+    2^-16 (two) of each; in the precision of ``values``."""
     result, rest = [], values
     for _ in range(parts):
         result.append(rounded(rest))
@@ -36,8 +42,7 @@ def split(values: Tensor, parts: int = 2) -> list[Tensor]:
 def log_sums(rows: Tensor, weight: Tensor, bias: Tensor, parts: int) -> Tensor:
     """logsumexp of the logits [R] for rows [R, D] in this many parts and a rounded weight [V, D]:
     what the kernels compute, the obvious way."""
-    scale = torch.tensor(2.0, dtype=torch.float64).log().reciprocal().to(rows.dtype)
-    logits = bias * scale + sum(part @ weight.T for part in split(rows * scale, parts))
+    logits = bias * LOG2_E + sum(part @ weight.T for part in split(rows * LOG2_E, parts))
     return logits.exp2().sum(1).log()
 
 
@@ -59,7 +64,7 @@ def with_rounded_weights(checkpoint: Checkpoint, rounding: Rounding) -> Checkpoi
     return replace(checkpoint, model=model)
 
 
-class SplitProducts(TorchDispatchMode):
+class SplitProducts(TorchFunctionMode):
     """While entered, products by the given weights take their left operand in ``parts`` parts."""
 
     def __init__(self, weights: Sequence[Tensor], parts: int) -> None:
@@ -68,32 +73,23 @@ class SplitProducts(TorchDispatchMode):
         self._parts = parts
         self.products = 0
 
-    def __torch_dispatch__(
+    def __torch_function__(
         self,
-        operation: Any,
+        function: Any,
         types: Any,
         arguments: Sequence[Any] = (),
         named: Mapping[str, Any] | None = None,
     ) -> Any:
-        place = {torch.ops.aten.mm: 0, torch.ops.aten.addmm: 1, torch.ops.aten.linear: 0}.get(
-            operation.overloadpacket
-        )
         named = named or {}
+        place = _LEFT.get(function)
         if place is None or not self._is_ours(arguments[place + 1]):
-            return operation(*arguments, **named)
+            return function(*arguments, **named)
         self.products += 1
-        before, (left, right), after = (
-            arguments[:place],
-            arguments[place : place + 2],
-            arguments[place + 2 :],
-        )
-        result = None
-        for part in split(left, self._parts):
-            if result is None:
-                result = operation(*before, part, right, *after, **named)
-            else:  # out= aliases an earlier result: linear and mm have no place to add to
-                further = right.T if operation.overloadpacket is torch.ops.aten.linear else right
-                result += part @ further
+        left, right, *rest = arguments[place:]
+        first, *others = split(left, self._parts)
+        result = function(*arguments[:place], first, right, *rest, **named)
+        for part in others:
+            result += part @ (right.T if function is functional.linear else right)
         return result
 
     def _is_ours(self, weight: Tensor) -> bool:

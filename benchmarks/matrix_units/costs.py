@@ -6,6 +6,7 @@ import argparse
 import copy
 from collections.abc import Iterator, Sequence
 from contextlib import nullcontext
+from dataclasses import replace
 from itertools import islice
 from pathlib import Path
 from typing import NamedTuple
@@ -52,9 +53,12 @@ class Arithmetic(NamedTuple):
         return f"{parts} in {self.split}, {self.rounding} rounded"
 
 
-ERRORS = tuple(
-    Arithmetic("all", split, parts)
-    for split, parts in (("none", 0), ("output", 2), ("all", 2), ("output", 1), ("all", 1))
+ERRORS = (
+    Arithmetic("all"),
+    Arithmetic("all", "output"),
+    Arithmetic("all", "all"),
+    Arithmetic("all", "output", 1),
+    Arithmetic("all", "all", 1),
 )
 CHOICES = (
     Arithmetic("none"),
@@ -85,7 +89,9 @@ def report(arguments: argparse.Namespace) -> None:
 def perplexities(models: Sequence[Checkpoint], paths: list[Path], most: int) -> list[list[str]]:
     """Of the first ``most`` trees, as many of each treebank as it has."""
     trees = [
-        linearize(tree) for path in paths for tree in islice(read_treebank([path]), most // len(paths))
+        linearize(tree)
+        for path in paths
+        for tree in islice(read_treebank([path]), most // len(paths))
     ]
     rows = [["", "float32", "output rounded", "all rounded"]]
     for each in models:
@@ -106,8 +112,7 @@ def sample(path: Path, gold: Path | None, count: int) -> tuple[list[NBest], list
 
 def scores(checkpoint: Checkpoint, lists: Sequence[NBest], arithmetic: Arithmetic) -> Scores:
     """log P of every candidate in nats, with weights that are rounded already."""
-    model, vocabulary = checkpoint.model, checkpoint.vocabulary
-    units = SplitProducts(matrices(model, arithmetic.split), arithmetic.parts)
+    units = SplitProducts(matrices(checkpoint.model, arithmetic.split), arithmetic.parts)
     with units if arithmetic.split != "none" else nullcontext():
         return list(_scores(checkpoint, lists))
 
@@ -127,8 +132,7 @@ def errors(models: Sequence[Checkpoint], lists: Sequence[NBest]) -> list[list[st
     rows = [["", *(arithmetic.name for arithmetic in ERRORS)]]
     for each in models:
         rounded = with_rounded_weights(each, "all")
-        exact = copy.deepcopy(rounded)
-        exact.model.double()
+        exact = replace(rounded, model=copy.deepcopy(rounded.model).double())
         expected = np.concatenate(scores(exact, lists, Arithmetic("all")))
         row = [each.name]
         for arithmetic in ERRORS:

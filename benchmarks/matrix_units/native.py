@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import ctypes
-import math
 import shutil
 import subprocess
 import tempfile
@@ -15,13 +14,12 @@ import torch
 from torch import Tensor
 from torch.nn import functional
 
-from benchmarks.matrix_units.arithmetic import split
+from benchmarks.matrix_units.arithmetic import LOG2_E, split
 
 SOURCE = Path(__file__).with_name("kernel.cpp")
 _FLAGS = ("-O3", "-std=c++17", "-shared", "-fPIC", "-mavx512f", "-mavx512bf16", "-mfma")
 _ROWS = 32
 _BLOCK_BYTES = 256 << 10  # of weights, a quarter of the second-level cache or less
-_LOG2_E = math.log2(math.e)
 _NOTHING = -1e4  # the bias of a word whose power of two is 0
 
 
@@ -74,9 +72,11 @@ def prepared(
     [V, D] (of bfloat16 numbers, unless the kernel is float32's) and a bias [V]."""
     words, size = weight.shape
     groups = -(-words // kernel.words)
-    depth = size if kernel.parts == 0 else -(-size // 32) * 32 if kernel.is_tiled else size + size % 2
+    depth = (
+        size if kernel.parts == 0 else -(-size // 32) * 32 if kernel.is_tiled else size + size % 2
+    )
     padded = functional.pad(weight, (0, depth - size, 0, groups * kernel.words - words))
-    packed_bias = functional.pad(bias * _LOG2_E, (0, len(padded) - words), value=_NOTHING)
+    packed_bias = functional.pad(bias * LOG2_E, (0, len(padded) - words), value=_NOTHING)
     grouped = padded.view(groups, kernel.words, depth)
     if kernel.parts:
         grouped = grouped.to(torch.bfloat16).view(torch.int32)  # pairs
@@ -100,7 +100,7 @@ def prepared(
 def _packed_rows(rows: Tensor, chunks: int, depth: int, parts: int) -> Tensor:
     """[chunks, D, 32] in float32, or [chunks, D / 2, parts, 32] pairs of bfloat16 numbers."""
     missing = (0, depth - rows.shape[1], 0, chunks * _ROWS - len(rows))
-    scaled = functional.pad(rows * _LOG2_E, missing).view(chunks, _ROWS, depth)
+    scaled = functional.pad(rows * LOG2_E, missing).view(chunks, _ROWS, depth)
     if not parts:
         return scaled.transpose(1, 2).contiguous()
     pairs = [part.to(torch.bfloat16).view(torch.int32) for part in split(scaled, parts)]
