@@ -105,9 +105,10 @@ def perplexities(models: Sequence[Checkpoint], paths: list[Path], most: int) -> 
 def sample(path: Path, gold: Path | None, count: int) -> tuple[list[NBest], list[GoldTree]]:
     """Every n-th list, and its gold tree if there is a file of them."""
     lists = list(read_nbest(path))
-    step = max(1, len(lists) // count)
     trees = list(gold_trees(read_lines(gold), str(gold), True)) if gold else []
-    return lists[::step][:count], trees[::step][:count]
+    step = max(1, len(lists) // count)
+    chosen = [place for place in range(0, len(lists), step) if lists[place].candidates][:count]
+    return [lists[place] for place in chosen], [trees[place] for place in chosen if trees]
 
 
 def scores(checkpoint: Checkpoint, lists: Sequence[NBest], arithmetic: Arithmetic) -> Scores:
