@@ -110,8 +110,7 @@ class Progress:
             self._bar = None
 
     def _move(self, position: int | None) -> None:
-        step = 0 if position is None else position - self._position
-        self._position += step
+        self._position = max(self._position, position or 0)  # in packed files, an estimate
         if self._bar is not None:
             self._bar.n = self._position
             self._bar.set_description_str(self._description(self._bar.format_dict["elapsed"]))
