@@ -53,11 +53,11 @@ class TextFile:
         self.damage: str | None = None
 
     def position(self, read: int) -> int:
-        """Where in a regular file of a known ``size`` its first ``read`` bytes of text end; in a
-        packed one, about where."""
+        """Where in a regular file its first ``read`` bytes of text end; in a packed one, about
+        where; 0 for a pipe."""
         if self._binary.closed:
             return self.size or 0
-        if self._source is None or not self._source.unpacked:
+        if self.size is None or self._source is None or not self._source.unpacked:
             return 0
         # As if every byte were packed equally well: exact for plain text, and at the end.
         return self._binary.tell() * min(read, self._source.unpacked) // self._source.unpacked

@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import itertools
+import math
+import random
 import shlex
 import signal
+import statistics
 import subprocess
 import sys
 from pathlib import Path
@@ -21,6 +24,7 @@ from tests.reranker.ensembles import CANDIDATES
 from tests.reranker.killed_runs import (
     LOST_SECONDS,
     Killed,
+    Starter,
     forked_runs,
     killed_run,
     said_to_be_kept,
@@ -160,8 +164,33 @@ def test_kills_lose_little_and_a_resumed_run_writes_the_same(tmp_path: Path) -> 
             check(killed, number, out, expected)
             assert killed.kept > kept
             kept = killed.kept
-        done = killed_run(starter, arguments, out, signal.SIGKILL, seconds=60)
+        done = killed_run(starter, arguments, out, signal.SIGKILL, math.inf)
         assert done.status == 0
+    assert out.read_text() == expected
+
+
+@pytest.mark.slow
+def test_twenty_kills(tmp_path: Path) -> None:
+    file = examples(tmp_path / "n.txt", 26, times=2)
+    paths = [str(ROOT / "ckpt" / name) for name in ("rnn-forward.pt", "doc-forward.pt")]
+    arguments = ["--nbest", file, "--models", *paths, "--threads", "1"]
+    rankings = Reranker.load(paths, threads=1).rerank_file(file)
+    expected, out = "".join(f"{ranking.tree}\n" for ranking in rankings), tmp_path / "out"
+    generator, starter, kills, lost = random.Random(7), Starter(None), 0, [0.0]
+    while kills < 20:
+        number = generator.choice([signal.SIGINT, signal.SIGTERM, signal.SIGKILL])
+        # Of computing; until the arguments are read, Python itself answers signals.
+        killed = killed_run(starter, arguments, out, number, generator.uniform(1, 9))
+        if out.exists():
+            assert out.read_text() == expected
+            out.unlink()
+        else:
+            check(killed, number, out, expected)
+            kills += 1
+            lost.append(killed.lost)
+    print(f"computing lost: {max(lost):.2f} s at most, {statistics.mean(lost):.2f} s on average")
+    done = killed_run(starter, arguments, out, signal.SIGKILL, math.inf)
+    assert done.status == 0
     assert out.read_text() == expected
 
 
