@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from reranker.commands.arguments import positive
+from reranker.commands.progress import status
 from reranker.files.figure import new_figure, save_figure
 from reranker.files.output import output_path
 
@@ -114,7 +115,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     """Print an analysis; returns the exit code."""
-    from reranker.analysis.kinds import analysed
+    with status("loading PyTorch"):
+        from reranker.analysis.kinds import analysed
 
     given = [getattr(arguments, name, []) for name in ("models", "trees", "runs")]
     picture = output_path(arguments.plot, [file for files in given for file in files])

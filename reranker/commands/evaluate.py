@@ -12,6 +12,7 @@ from reranker.errors import InputError
 from reranker.evaluation.corpus import Parameters, evaluate
 from reranker.evaluation.lines import with_top_root
 from reranker.evaluation.report import format_report, to_json
+from reranker.files.output import open_whole
 from reranker.files.text import read_lines
 
 EXAMPLES = """examples:
@@ -72,10 +73,11 @@ def run(arguments: argparse.Namespace) -> int:
     for number, row in enumerate(report.rows, 1):
         if row.status != "valid":
             print(f"{arguments.test}:{number}: {row.status}: {row.reason}", file=sys.stderr)
-    if arguments.json:
-        print(to_json(report))
-    else:
-        print(format_report(report, arguments.sentences or parameters.debug > 0), end="")
+    with open_whole(None) as out:
+        if arguments.json:
+            out.write(to_json(report) + "\n")
+        else:
+            out.write(format_report(report, arguments.sentences or parameters.debug > 0))
     if report.too_many_errors:
         print(
             f"{arguments.test}: {report.all.errors} of {report.all.sentences} sentences could not "

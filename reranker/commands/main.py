@@ -7,6 +7,7 @@ at once.
 from __future__ import annotations
 
 import argparse
+import contextlib
 import difflib
 import io
 import logging
@@ -15,6 +16,7 @@ import signal
 import sys
 from collections.abc import Sequence
 from importlib.metadata import version
+from types import FrameType
 from typing import Protocol
 
 from reranker.commands import (
@@ -30,7 +32,9 @@ from reranker.commands import (
     tune,
     validate,
 )
+from reranker.commands.progress import MessageHandler
 from reranker.errors import InputError, RerankError
+from reranker.files.output import write_errors
 
 
 class _Command(Protocol):
@@ -56,7 +60,8 @@ _SUBCOMMANDS: dict[str, tuple[_Command, str]] = {
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    """Run the command; returns the exit code: 0 fine, 1 some input rejected, 2 unusable input."""
+    """Run the command; returns the exit code: 0 fine, 1 some input rejected, 2 unusable input, 130
+    interrupted, 141 the reader of standard output closed it."""
     given = list(sys.argv[1:] if argv is None else argv)
     if given == ["help"]:
         given = ["--help"]
@@ -67,21 +72,55 @@ def main(argv: Sequence[str] | None = None) -> int:
         return 2
     if isinstance(sys.stdout, io.TextIOWrapper):  # whatever the locale: trees are UTF-8
         sys.stdout.reconfigure(encoding="utf-8", errors="surrogateescape")
-    logging.basicConfig(format="rerank: %(message)s", level=logging.INFO, stream=sys.stderr)
-    signal.signal(signal.SIGTERM, signal.default_int_handler)  # as Ctrl-C
+    logging.basicConfig(
+        format="rerank: %(message)s", level=logging.INFO, handlers=[MessageHandler()]
+    )
+    _interrupt_at_signals()
     try:
-        return _run(given)
+        try:
+            return _run(given)
+        finally:
+            # Not left to Python, which can only complain of an error on its way out.
+            with write_errors("standard output"):
+                sys.stdout.flush()
     except RerankError as error:
-        print(f"rerank: {error}", file=sys.stderr)
-        return 2
+        _say(str(error))
+        code = 2
     except KeyboardInterrupt as interrupt:  # perhaps with what is kept of the work
-        print(f"rerank: interrupted{interrupt}", file=sys.stderr)
-        return 130
-    except BrokenPipeError:
-        print("rerank: standard output was closed before everything was written", file=sys.stderr)
-        # Python would try to flush it once more on its way out.
+        _say(f"interrupted{interrupt}")
+        code = 130
+    except BrokenPipeError:  # the reader has seen enough, as in `rerank ... | head`
+        code = 128 + signal.SIGPIPE
+    _discard_output()
+    return code
+
+
+def _interrupt_at_signals() -> None:
+    """Take SIGTERM and a terminal that closes like Ctrl-C, unless they are to be ignored, as under
+    nohup. A second signal ends the process at once: what is written can be resumed anyway."""
+    numbers = [signal.SIGINT, signal.SIGTERM, signal.SIGHUP]
+
+    def interrupt(number: int, frame: FrameType | None) -> None:
+        for other in handled:
+            signal.signal(other, signal.SIG_DFL)
+        raise KeyboardInterrupt
+
+    handled = [number for number in numbers if signal.getsignal(number) != signal.SIG_IGN]
+    for number in handled:
+        signal.signal(number, interrupt)
+
+
+def _say(text: str) -> None:
+    with contextlib.suppress(OSError):  # the terminal is gone
+        print(f"rerank: {text}", file=sys.stderr)
+
+
+def _discard_output() -> None:
+    """Keep Python from writing on its way out what could not be written before."""
+    try:
+        sys.stdout.flush()
+    except OSError:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        return 2
 
 
 def whole_parser() -> argparse.ArgumentParser:
@@ -106,6 +145,7 @@ def _run(given: list[str]) -> int:
         raise InputError(_no_command(given[0]))
     else:
         parser = _rerank_parser()
+        parser.set_defaults(command_line=tuple(given))
     command.add_arguments(parser)
     return command.run(parser.parse_args(given))
 

@@ -11,9 +11,10 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 from reranker.commands.arguments import positive
+from reranker.commands.progress import message
 from reranker.errors import InputError
 from reranker.files.digest import file_sha256
-from reranker.nbest import FORMATS, NBest, ReadOptions, read_nbest
+from reranker.nbest import FORMATS, NBest, NBestFiles, ReadOptions, read_nbest
 from reranker.nbest.guess import with_hint
 from reranker.ranking import Ranking
 
@@ -59,12 +60,36 @@ def add_reading_arguments(parser: argparse.ArgumentParser) -> None:
     )
 
 
+class Lists:
+    """Iterates over the lists of opened files, and knows how much of these that is."""
+
+    def __init__(self, files: NBestFiles, first: NBest) -> None:
+        """``first`` is the list that was taken already."""
+        self._files = files
+        self._lists = with_hint(
+            itertools.chain([first], files), lambda hint: message(f"rerank: {hint}")
+        )
+        self.size = files.size
+        """Bytes of all files, compressed ones as they are; None if one is a pipe."""
+
+    @property
+    def position(self) -> int:
+        """About how many of these bytes the lists taken so far take up."""
+        return self._files.position
+
+    def __iter__(self) -> Iterator[NBest]:
+        return self
+
+    def __next__(self) -> NBest:
+        return next(self._lists)
+
+
 def open_lists(
     arguments: argparse.Namespace,
     *,
     restore: bool = False,
     describe: Callable[[dict[str, str]], None] | None = None,
-) -> Iterator[NBest]:
+) -> Lists:
     """The lists of the given files. The first list is read at once, so that a wrong file is
     reported before models are loaded.
 
@@ -83,9 +108,7 @@ def open_lists(
         first = next(lists)
     except StopIteration:
         raise InputError(f"{', '.join(arguments.nbest)}: no n-best lists") from None
-    return with_hint(
-        itertools.chain([first], lists), lambda hint: print(f"rerank: {hint}", file=sys.stderr)
-    )
+    return Lists(lists, first)
 
 
 def options(arguments: argparse.Namespace, restore: bool = False) -> ReadOptions:
@@ -113,10 +136,9 @@ def expanded(names: list[str]) -> list[str]:
 def print_rejected(candidates: NBest | Ranking) -> None:
     """Print a line to standard error for each candidate that cannot be used."""
     for rejected in candidates.rejected:
-        print(
+        message(
             f"rerank: {rejected.file}:{rejected.line}: candidate {rejected.index + 1} of list "
-            f"{candidates.id} rejected, {rejected.code}: {rejected.message}",
-            file=sys.stderr,
+            f"{candidates.id} rejected, {rejected.code}: {rejected.message}"
         )
 
 

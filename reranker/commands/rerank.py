@@ -4,9 +4,13 @@ from __future__ import annotations
 
 import argparse
 import json
+import os
+import shlex
+import shutil
 import sys
 from collections import Counter
 from collections.abc import Iterable, Iterator
+from contextlib import contextmanager, nullcontext
 from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -15,14 +19,17 @@ from reranker.checkpoints.ensemble_file import named_models
 from reranker.commands import nbest_files
 from reranker.commands.arguments import counted, positive, weight
 from reranker.commands.gold_table import GoldTable
+from reranker.commands.progress import Progress, status
 from reranker.errors import InputError
-from reranker.files.journal import Written, open_output
+from reranker.files.journal import Output, Written, open_output
 from reranker.files.output import output_path
 from reranker.nbest import NBest
 from reranker.ranking import Ranking, Weighing
 
 if TYPE_CHECKING:
     from reranker.pipeline import Reranker
+
+_LONGEST_ADVICE = 300  # characters of a command
 
 EXAMPLES = """examples:
   rerank --nbest parses.txt --models ckpt/*.pt > best.txt
@@ -35,7 +42,7 @@ EXAMPLES = """examples:
   parseIt -N50 DATA sentences | rerank --nbest - --models ckpt/*.pt
 
 exit status: 0 success, 1 candidates were rejected or a sentence has none left, 2 unusable files or
-flags"""
+flags, 130 interrupted, 141 the reader of standard output closed it"""
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -140,15 +147,19 @@ def run(arguments: argparse.Namespace) -> int:
     out = output_path(arguments.out, inputs)
     lists = nbest_files.open_lists(arguments, restore=arguments.restore)
 
-    from reranker.pipeline import Reranker
+    with status(f"loading {counted(len(ensemble.paths), 'model')}"):
+        from reranker.pipeline import Reranker
 
-    reranker = Reranker.load(
-        ensemble.paths, arguments.combine, arguments.device, arguments.threads, arguments.precision
-    )
+        reranker = Reranker.load(
+            *(ensemble.paths, arguments.combine, arguments.device),
+            *(arguments.threads, arguments.precision),
+        )
     tally = _Tally(lists, table)
-    with open_output(out, arguments.resume, _settings(arguments, reranker, weighing)) as output:
+    with _opened(out, arguments, _settings(arguments, reranker, weighing)) as output:
         try:
-            _skip(tally, output.resumed())
+            if output.kept:
+                _skip(tally, output.resumed())
+            tally.progress.start()
             rankings = reranker.rerank_lists(
                 tally,
                 weighing,
@@ -158,13 +169,11 @@ def run(arguments: argparse.Namespace) -> int:
             for ranking in rankings:
                 nbest_files.print_rejected(ranking)
                 written = _written(ranking)
-                output.write(_line(ranking, arguments.output), written)
+                with nullcontext() if out else tally.progress.hidden():
+                    output.write(_line(ranking, arguments.output), written)
                 tally.add(written)
             tally.check_complete()
-        except KeyboardInterrupt:
-            raise KeyboardInterrupt(_kept(output.kept, "run")) from None
-        except InputError as error:
-            raise InputError(f"{error}{_kept(output.kept, 'correct this and run')}") from error
+            tally.progress.finish()
         finally:
             tally.progress.close()
     print(tally.summary(), file=sys.stderr)
@@ -191,11 +200,9 @@ class _Tally:
     """Iterates over the lists still to be ranked, and counts what became of them: for the progress
     bar, the gold table and the summary."""
 
-    def __init__(self, lists: Iterator[NBest], table: GoldTable | None) -> None:
-        from tqdm import tqdm
-
+    def __init__(self, lists: nbest_files.Lists, table: GoldTable | None) -> None:
         self._lists, self._table = lists, table
-        self.progress = tqdm(unit=" sentences", disable=not sys.stderr.isatty())
+        self.progress = Progress(lists)
         self.counts: Counter[str] = Counter()
 
     def __iter__(self) -> Iterator[NBest]:
@@ -203,6 +210,7 @@ class _Tally:
 
     def __next__(self) -> NBest:
         nbest = next(self._lists)
+        self.progress.add_list()
         if self._table is not None:
             self._table.add_list(nbest)
         return nbest
@@ -219,7 +227,7 @@ class _Tally:
         )
         if self._table is not None:
             self._table.add_choice(written.best_index)
-        self.progress.update()
+        self.progress.finish_list()
 
     def check_complete(self) -> None:
         """Raises InputError if gold trees are left over."""
@@ -241,13 +249,28 @@ class _Tally:
 def _skip(tally: _Tally, resumed: Iterable[Written]) -> None:
     """Skip and count the sentences that an interrupted run has written. Raises InputError if there
     are fewer lists."""
-    for written in resumed:
-        if next(tally, None) is None:
-            raise InputError("--nbest has fewer lists than the interrupted run has written")
-        tally.add(written)
-    if tally.counts:
-        count = tally.counts["sentences"]
-        print(f"rerank: resuming after sentence {count}", file=sys.stderr)
+    with status("skipping what the interrupted run has written"):
+        for written in resumed:
+            if next(tally, None) is None:
+                raise InputError("--nbest has fewer lists than the interrupted run has written")
+            tally.add(written)
+    print(f"rerank: resuming after sentence {tally.counts['sentences']}", file=sys.stderr)
+
+
+@contextmanager
+def _opened(
+    path: Path | None, arguments: argparse.Namespace, settings: dict[str, Any]
+) -> Iterator[Output]:
+    """What ``open_output`` opens; an interruption or an unusable input says what is kept of it."""
+    output = Output()
+    try:
+        with open_output(path, arguments.resume, settings) as output:
+            yield output
+    except KeyboardInterrupt:
+        raise KeyboardInterrupt(_kept(output.kept, _resuming(arguments))) from None
+    except InputError as error:
+        advice = ": correct this and run the same command with --resume to continue"
+        raise InputError(f"{error}{_kept(output.kept, advice)}") from error
 
 
 def _kept(sentences: int, advice: str) -> str:
@@ -255,7 +278,21 @@ def _kept(sentences: int, advice: str) -> str:
     if not sentences:
         return ""
     are_kept = f"{counted(sentences, 'sentence')} {'is' if sentences == 1 else 'are'} kept"
-    return f"; {are_kept}: {advice} the same command with --resume to continue"
+    return f"; {are_kept}{advice}"
+
+
+def _resuming(arguments: argparse.Namespace) -> str:
+    """How to resume: the command itself, if it is short and can be repeated."""
+    program = sys.argv[0]
+    if Path(program).name != "rerank" or shutil.which("rerank") == program:
+        program = "rerank"
+    command = shlex.join([program, *arguments.command_line])
+    if not arguments.resume:
+        command += " --resume"
+    are_files = all(map(os.path.isfile, nbest_files.inputs(arguments)))
+    if len(command) > _LONGEST_ADVICE or not are_files:
+        return ": run the same command with --resume to continue"
+    return f"; to continue: {command}"
 
 
 def _written(ranking: Ranking) -> Written:

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 from reranker.checkpoints.vocabulary import MOST_CLASSED
 from reranker.commands.arguments import positive, whole_number
+from reranker.commands.progress import status
 from reranker.errors import InputError
 from reranker.trees.linearize import linearize
 from reranker.trees.treebank import read_treebank
@@ -114,11 +115,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     """Train as the flags say; returns the exit code."""
-    import torch
+    with status("loading PyTorch"):
+        import torch
 
-    from reranker.training.config import TrainingConfig
-    from reranker.training.loop import train
-    from reranker.training.word_vectors import WordVectors
+        from reranker.training.config import TrainingConfig
+        from reranker.training.loop import train
+        from reranker.training.word_vectors import WordVectors
 
     config = TrainingConfig.from_file(
         arguments.config,

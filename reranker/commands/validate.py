@@ -9,6 +9,8 @@ from dataclasses import asdict
 
 from reranker.checkpoints.ensemble_file import named_models
 from reranker.commands import nbest_files
+from reranker.commands.arguments import counted
+from reranker.commands.progress import status
 from reranker.files.output import open_whole
 from reranker.nbest.report import Report
 
@@ -37,10 +39,12 @@ def run(arguments: argparse.Namespace) -> int:
     """Print the report; returns the exit code."""
     is_unknown: dict[str, Callable[[str], bool]] = {}
     if arguments.models:
-        from reranker.checkpoints.checkpoint import load_checkpoint
+        paths = named_models(arguments.models).paths
+        with status(f"loading {counted(len(paths), 'model')}"):
+            from reranker.checkpoints.checkpoint import load_checkpoint
 
-        members = map(load_checkpoint, named_models(arguments.models).paths)
-        is_unknown = {member.name: member.vocabulary.is_unknown for member in members}
+            members = map(load_checkpoint, paths)
+            is_unknown = {member.name: member.vocabulary.is_unknown for member in members}
     report = Report()
     report.count(nbest_files.open_lists(arguments, describe=report.files.append), is_unknown)
     text = json.dumps(asdict(report), ensure_ascii=False, indent=2) if arguments.json else None

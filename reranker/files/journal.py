@@ -45,6 +45,7 @@ class Output:
         for instance because the disk is full."""
         with write_errors("standard output"):
             sys.stdout.write(line + "\n")
+            sys.stdout.flush()  # a pipe's reader gets it at once
 
 
 @contextlib.contextmanager
@@ -127,6 +128,7 @@ class _JournaledFile(Output):
         with write_errors(self.path):
             os.fsync(self._part.fileno())
             self._part_path.replace(self.path)
+        self.kept = 0
         self._journal_path.unlink(missing_ok=True)
 
     def close(self) -> None:

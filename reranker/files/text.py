@@ -5,10 +5,11 @@ from __future__ import annotations
 import gzip
 import io
 import os
+import stat
 import zlib
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Self
+from typing import IO, Self, cast
 
 import zstandard
 
@@ -45,10 +46,24 @@ class TextFile:
         except (OSError, ValueError) as error:
             reason = error.strerror if isinstance(error, OSError) else error
             raise InputError(f"{self.name}: cannot be read: {reason}") from error
+        status = os.fstat(self._binary.fileno())
+        self.size: int | None = status.st_size if stat.S_ISREG(status.st_mode) else None
+        """Bytes of a regular file, packed as it may be; None for a pipe."""
+        self._source: _UntilDamage | None = None
         self.damage: str | None = None
 
+    def position(self, read: int) -> int:
+        """Where in a regular file its first ``read`` bytes of text end; in a packed one, about
+        where; 0 for a pipe."""
+        if self._binary.closed:
+            return self.size or 0
+        if self.size is None or self._source is None or not self._source.unpacked:
+            return 0
+        # As if every byte were packed equally well: exact for plain text, and at the end.
+        return self._binary.tell() * min(read, self._source.unpacked) // self._source.unpacked
+
     def __iter__(self) -> Iterator[str]:
-        source = _UntilDamage(self._binary, self._unpacks)
+        source = self._source = _UntilDamage(self._binary, self._unpacks)
         text = io.TextIOWrapper(
             io.BufferedReader(source, _BUFFER), "utf-8", errors="surrogateescape", newline="\n"
         )
@@ -83,6 +98,8 @@ class TextInMemory(TextFile):
     def __init__(self, content: bytes, name: str) -> None:
         self.name = name
         self._binary = io.BufferedReader(io.BytesIO(content))
+        self.size = len(content)
+        self._source = None
         self.damage = None
 
 
@@ -113,6 +130,8 @@ class _UntilDamage(io.RawIOBase):
         self._file = file
         self._unpacks = unpacks
         self._content: io.BufferedReader | gzip.GzipFile | _Zstd | None = None
+        self.unpacked = 0
+        """Bytes of text so far."""
         self.damage: str | None = None
 
     def readable(self) -> bool:
@@ -127,14 +146,25 @@ class _UntilDamage(io.RawIOBase):
             self.damage = str(error)
             return 0
         buffer[: len(data)] = data
+        self.unpacked += len(data)
         return len(data)
 
 
 def _unpacked(file: io.BufferedReader) -> io.BufferedReader | gzip.GzipFile | _Zstd:
     magic = file.peek(4)
     if magic.startswith(_GZIP_MAGIC):
-        return gzip.GzipFile(fileobj=file)
+        return gzip.GzipFile(fileobj=cast(IO[bytes], _SmallReads(file)))
     return _Zstd(file) if magic.startswith(_ZSTD_MAGIC) else file
+
+
+class _SmallReads:
+    """A file of which gzip takes little at a time, so that its position says how far that is."""
+
+    def __init__(self, file: io.BufferedReader) -> None:
+        self._file = file
+
+    def read(self, size: int) -> bytes:
+        return self._file.read(min(size, _PACKED))
 
 
 class _Zstd:

@@ -41,6 +41,10 @@ class NumberedLines:
         self._warn: Callable[[str], None] | None = warn
         self._lines = iter(self._file)
         self._number = 0
+        self._bytes = 0  # of the lines that were taken
+        self.share_done: float | None = None
+        """Set by a dialect that reads the whole file before its first list: the share of the lines
+        that the lists so far have used."""
         self.head: list[str] = []
         """The first lines, for a look at the format."""
         size = 0
@@ -72,6 +76,18 @@ class NumberedLines:
                 return
 
     @property
+    def size(self) -> int | None:
+        """Bytes of the file; None if it is a pipe."""
+        return self._file.size
+
+    @property
+    def position(self) -> int:
+        """About where in a file of known size the lines end that the lists so far have used."""
+        if self.share_done is not None:
+            return int(self.share_done * (self.size or 0))
+        return self._file.position(self._bytes)
+
+    @property
     def damage(self) -> str | None:
         """After the last line: why nothing more could be read, if so."""
         return self._file.damage
@@ -94,6 +110,9 @@ class NumberedLines:
     def __iter__(self) -> Iterator[tuple[int, str]]:
         for number, line in enumerate(itertools.chain(self.head, self._lines), 1):
             self._number = number
+            self._bytes += (
+                len(line) if line.isascii() else len(line.encode("utf-8", "surrogateescape"))
+            )
             yield number, line.removesuffix("\n").removesuffix("\r")
 
     def close(self) -> None:

@@ -93,6 +93,16 @@ class NBestFile:
         """The lists as they stand in the file."""
         return self._dialect.read(self._lines)
 
+    @property
+    def size(self) -> int | None:
+        """Bytes of the file; None if it is a pipe."""
+        return self._lines.size
+
+    @property
+    def position(self) -> int:
+        """About where in a file of known size the lists read so far end."""
+        return self._lines.position
+
     def close(self) -> None:
         self._lines.close()
 
@@ -109,6 +119,17 @@ class NBestFiles:
         self._lists.close()
         for file in self.files:
             file.close()
+
+    @property
+    def size(self) -> int | None:
+        """Bytes of all files, compressed ones as they are; None if one is a pipe."""
+        sizes = [file.size for file in self.files]
+        return None if None in sizes else sum(filter(None, sizes))
+
+    @property
+    def position(self) -> int:
+        """About how many of these bytes the lists read so far take up."""
+        return sum(file.position for file in self.files)
 
     def __iter__(self) -> Iterator[NBest]:
         return self

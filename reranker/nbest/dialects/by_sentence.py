@@ -50,7 +50,8 @@ def lists_by_sentence(
         _check_gaps(file.name, index, order, np.diff(sentences[order], prepend=-1))
         position = 0
         lines: list[RawCandidate] = []
-        for place in order:
+        for done, place in enumerate(order):
+            file.share_done = done / len(order)
             while position < index.sentences[place]:
                 yield _list(position, lines)
                 position, lines = position + 1, []
@@ -58,6 +59,7 @@ def lists_by_sentence(
             text = spool.read(index.starts[place + 1] - index.starts[place])
             number = index.numbers[place]
             lines.append(RawCandidate(number, text.decode("utf-8", "surrogateescape")))
+        file.share_done = 1.0
         lines.extend(file.damage_report())
         yield _list(position, lines)
 

@@ -3,16 +3,12 @@
 from __future__ import annotations
 
 import gzip
-import itertools
 import json
 import os
 import pickle
-import random
 import re
-import signal
 import subprocess
 import sys
-import time
 from pathlib import Path
 from typing import Any
 
@@ -20,12 +16,8 @@ import jsonschema
 import pytest
 import torch
 
-from reranker.commands import nbest_files
 from reranker.commands.main import _SUBCOMMANDS, main
-from reranker.nbest import NBest
 from reranker.pipeline import Reranker
-from reranker.ranking import Ranking
-from reranker.scoring import pools
 from reranker.trees.linearize import linearize
 from reranker.trees.tree import Tree
 from tests.reranker.ensembles import CANDIDATES
@@ -265,143 +257,6 @@ def test_an_answer_for_every_sentence(tmp_path: Path, models: list[str]) -> None
     assert main(["--nbest", file, "--tokens", short, "--models", *models]) == 2
 
 
-def test_an_interrupted_run_is_resumed(
-    tmp_path: Path, models: list[str], capsys: Capture, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(pools, "BATCH_TOKENS", 1)  # one list at a time
-    lists = bllip(*(CANDIDATES[number % 4 :] for number in range(9)))
-    gold = write(tmp_path / "gold.mrg", f"{GOLD}\n" * 9)
-    arguments = ["--nbest", write(tmp_path / "n.txt", lists), "--models", *models, "--gold", gold]
-    whole, out = tmp_path / "whole", tmp_path / "out"
-    assert main([*arguments, "--out", str(whole)]) == 0
-    expected = capsys.readouterr().out
-    short = write(tmp_path / "short.mrg", f"{GOLD}\n" * 5)
-    assert main([*arguments, "--out", str(out), "--gold", short]) == 2
-    assert capsys.readouterr().err.splitlines()[-1] == (
-        f"rerank: {short}: no gold tree for list 5: the file is too short; 4 sentences are kept: "
-        "correct this and run the same command with --resume to continue"
-    )
-    assert not out.exists()
-    resume = [*arguments, "--out", str(out), "--resume"]
-    assert (tmp_path / "out.part").read_text().splitlines() == whole.read_text().splitlines()[:4]
-    assert main([*resume, "--lm-weight", "0.5"]) == 2
-    assert "lm_weight" in capsys.readouterr().err
-    assert main(resume) == 0
-    assert out.read_bytes() == whole.read_bytes()
-    printed = capsys.readouterr()
-    assert printed.out == expected
-    assert "resuming after sentence 4" in printed.err
-    assert main(resume) == 0  # nothing to resume: a run as any other
-    long = write(tmp_path / "long.mrg", f"{GOLD}\n" * 10)
-    assert main([*resume, "--gold", long]) == 2
-    assert capsys.readouterr().err.splitlines()[-1] == (
-        f"rerank: {long}: more gold trees than n-best lists; 9 sentences are kept: correct this "
-        "and run the same command with --resume to continue"
-    )
-    assert main(resume) == 0
-    assert capsys.readouterr().out == expected  # the table, without scoring again
-
-
-@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
-def test_a_signal_leaves_a_run_that_says_how_to_continue(
-    number: signal.Signals,
-    tmp_path: Path,
-    models: list[str],
-    capsys: Capture,
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    monkeypatch.setattr(pools, "BATCH_TOKENS", 1)  # one list at a time
-    file = write(tmp_path / "n.txt", bllip(*(CANDIDATES[start % 4 :] for start in range(9))))
-    out = tmp_path / "out"
-    to_file = ["--nbest", file, "--models", *models, "--out", str(out)]
-    print_rejected, calls = nbest_files.print_rejected, itertools.count(1)
-
-    def interrupted(candidates: NBest | Ranking) -> None:
-        print_rejected(candidates)
-        if next(calls) == 4:
-            signal.raise_signal(number)
-
-    with monkeypatch.context() as patched:
-        patched.setattr(nbest_files, "print_rejected", interrupted)
-        assert main(to_file) == 130
-    assert capsys.readouterr().err.splitlines()[-1] == (
-        "rerank: interrupted; 3 sentences are kept: run the same command with --resume to continue"
-    )
-    assert main([*to_file, "--resume"]) == 0
-    resumed = capsys.readouterr()
-    assert "resuming after sentence 3" in resumed.err
-    calls = itertools.count(4)
-    with monkeypatch.context() as patched:
-        patched.setattr(nbest_files, "print_rejected", interrupted)
-        assert main(to_file[:-2]) == 130  # nothing is kept of standard output
-    assert capsys.readouterr().err.splitlines()[-1] == "rerank: interrupted"
-    assert main(to_file[:-2]) == 0
-    assert capsys.readouterr().out == out.read_text()
-
-
-@pytest.mark.parametrize("arguments", [[], ["--output", "ranked"]])
-def test_a_full_disk_and_a_closed_pipe_are_reported(
-    arguments: list[str], tmp_path: Path, models: list[str]
-) -> None:
-    file = write(tmp_path / "n.txt", bllip(*[CANDIDATES] * 400))
-    command = [
-        sys.executable,
-        "-m",
-        "reranker.commands.main",
-        "--nbest",
-        file,
-        "--models",
-        models[0],
-    ]
-    with open("/dev/full", "w") as full:
-        done = subprocess.run(
-            [*command, *arguments], stdout=full, stderr=subprocess.PIPE, text=True
-        )
-    assert done.returncode == 2
-    assert "rerank: standard output: cannot be written: No space left on device" in done.stderr
-    process = subprocess.Popen(
-        [*command, *arguments], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
-    )
-    assert process.stdout is not None and process.stderr is not None
-    process.stdout.close()
-    message = process.stderr.read()
-    process.stderr.close()
-    assert process.wait() == 2
-    assert "standard output was closed before everything was written" in message
-    assert "Traceback" not in message
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("output", ["best", "ranked"])
-def test_twenty_kills(output: str, tmp_path: Path, models: list[str]) -> None:
-    generator = random.Random(7)
-    lists = bllip(*(CANDIDATES[number % 5 :] for number in range(3_000)))
-    file = write(tmp_path / "n.txt", lists)
-    whole, out = tmp_path / "whole", tmp_path / "out"
-    command = [sys.executable, "-m", "reranker.commands.main", "--nbest", file, "--models", *models]
-    command += ["--output", output, "--out"]
-    start = time.monotonic()
-    subprocess.run([*command, str(whole)], check=True, stderr=subprocess.DEVNULL)
-    duration = time.monotonic() - start
-    kills = 0
-    while kills < 20:
-        process = subprocess.Popen(
-            [*command, str(out), "--resume"], stderr=subprocess.DEVNULL, start_new_session=True
-        )
-        try:
-            process.wait(generator.uniform(0.3, 1) * duration)
-        except subprocess.TimeoutExpired:
-            process.kill()
-            process.wait()
-            kills += 1
-        else:
-            assert process.returncode == 0
-            assert out.read_bytes() == whole.read_bytes()
-            out.unlink()
-    subprocess.run([*command, str(out), "--resume"], check=True, stderr=subprocess.DEVNULL)
-    assert out.read_bytes() == whole.read_bytes()
-
-
 def test_a_perplexity_beyond_the_number_range(tmp_path: Path, models: list[str]) -> None:
     tall = "(S1 " + "(NP " * 1_500 + "(NN end)" + ")" * 1_501
     file = write(tmp_path / "n.txt", bllip(("(S1 (NP (NN end)))", tall)))
@@ -442,23 +297,3 @@ def test_streams_that_are_closed_full_or_of_another_encoding(tmp_path: Path) -> 
     assert (done.returncode, done.stdout.count(b"\n")) == (0, 1)
     done = run(f"{command} convert {file} --to trees >&-")
     assert (done.returncode, done.stderr) == (2, b"rerank: standard output is closed\n")
-
-
-def test_input_shorter_than_what_was_written_is_refused(tmp_path: Path, models: list[str]) -> None:
-    out = str(tmp_path / "out")
-    arguments = ["--models", *models, "--out", out, "--nbest", "-"]
-    gold = write(tmp_path / "gold.mrg", f"{GOLD}\n" * 4)
-    code = (
-        "import sys; import reranker.commands.main as cli; from reranker.scoring import pools; "
-        "pools.BATCH_TOKENS = 1; "
-    )
-    command = [sys.executable, "-c", f"{code}sys.exit(cli.main())", *arguments]
-    five, one = (bllip(*[CANDIDATES] * count).encode() for count in (5, 1))
-    done = subprocess.run([*command, "--gold", gold], input=five, capture_output=True)
-    assert done.returncode == 2  # one gold tree is missing
-    done = subprocess.run([*command, "--resume"], input=one, capture_output=True)
-    assert done.returncode == 2
-    assert b"--nbest has fewer lists than the interrupted run has written" in done.stderr
-    done = subprocess.run([*command, "--resume"], input=five, capture_output=True)
-    assert done.returncode == 0
-    assert len(Path(out).read_text().splitlines()) == 5

@@ -1,0 +1,126 @@
+"""What commands show on a terminal while they work, and only there."""
+
+from __future__ import annotations
+
+import contextlib
+import logging
+import sys
+from collections import deque
+from collections.abc import Iterator
+from contextlib import AbstractContextManager
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from tqdm import tqdm
+
+    from reranker.commands.nbest_files import Lists
+
+_TO_LINE_START_AND_CLEAR = "\r\x1b[K"
+
+
+def message(text: str) -> None:
+    """Print a line to standard error, above a progress bar if there is one."""
+    if _is_terminal():
+        from tqdm import tqdm
+
+        tqdm.write(text, file=sys.stderr)
+    else:
+        print(text, file=sys.stderr)
+
+
+class MessageHandler(logging.Handler):
+    """Prints log records as ``message`` does."""
+
+    def emit(self, record: logging.LogRecord) -> None:
+        message(self.format(record))
+
+
+@contextlib.contextmanager
+def status(text: str) -> Iterator[None]:
+    """Show a line on a terminal while something lasts."""
+    if not _is_terminal():
+        yield
+        return
+    print(text, end=" ", file=sys.stderr, flush=True)
+    try:
+        yield
+    finally:
+        with contextlib.suppress(OSError):  # the terminal is gone
+            print(_TO_LINE_START_AND_CLEAR, end="", file=sys.stderr, flush=True)
+
+
+class Progress:
+    """How much of n-best files is finished: a bar, sentences, their rate and the remaining time; of
+    pipes, whose end is not known, without the bar."""
+
+    def __init__(self, lists: Lists) -> None:
+        self._lists = lists
+        self._ends: deque[int | None] = deque()  # of the lists that were read but not finished
+        self._position = self._sentences = self._first = 0
+        self._bar: tqdm[Any] | None = None
+
+    def add_list(self) -> None:
+        """A list was read: remember where it ends in the files."""
+        if _is_terminal():
+            self._ends.append(self._lists.position)
+
+    def start(self) -> None:
+        """Show the bar; what is finished already does not count in the rate."""
+        if not _is_terminal():
+            return
+        from tqdm import tqdm
+
+        self._first = self._sentences
+        size = self._lists.size
+        shown = "{elapsed}" if size is None else "{elapsed}, {remaining} left"
+        bar = "" if size is None else "{percentage:3.0f} % |{bar}| "
+        self._bar = tqdm(
+            desc=self._description(0),
+            total=size,
+            initial=self._position,
+            bar_format=bar + "{desc}" + shown,
+            dynamic_ncols=True,
+            mininterval=0,  # results come in bursts, and the last of a burst must be shown too
+            miniters=0,
+            smoothing=0,
+        )
+
+    def finish_list(self) -> None:
+        """The first of the lists that were read is finished."""
+        if not self._ends:
+            return
+        self._sentences += 1
+        self._move(self._ends.popleft())
+
+    def finish(self) -> None:
+        """All lists are finished; whatever follows the last one in a file is none."""
+        if self._bar is not None:
+            self._move(self._lists.size)
+
+    def hidden(self) -> AbstractContextManager[None]:
+        """Out of the way of what is printed to standard output, if that is the same terminal."""
+        if self._bar is None or not sys.stdout.isatty():
+            return contextlib.nullcontext()
+        return self._bar.external_write_mode(file=sys.stdout)
+
+    def close(self) -> None:
+        """Leave the bar as it is and begin a new line."""
+        if self._bar is not None:
+            self._bar.close()
+            self._bar = None
+
+    def _move(self, position: int | None) -> None:
+        self._position = max(self._position, position or 0)  # in packed files, an estimate
+        if self._bar is not None:
+            self._bar.n = self._position
+            self._bar.set_description_str(self._description(self._bar.format_dict["elapsed"]))
+
+    def _description(self, seconds: float) -> str:
+        count = self._sentences - self._first
+        rate = f"{count / seconds:.1f}/s, " if count and seconds else ""
+        noun = "sentence" if self._sentences == 1 else "sentences"
+        return f"{self._sentences:,} {noun}, {rate}"
+
+
+def _is_terminal() -> bool:
+    return sys.stderr.isatty()

@@ -1,0 +1,226 @@
+"""Runs that are interrupted, killed or not read to their end, and what is left of them."""
+
+from __future__ import annotations
+
+import itertools
+import math
+import random
+import shlex
+import signal
+import statistics
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from reranker.commands import nbest_files
+from reranker.commands.main import main
+from reranker.nbest import NBest
+from reranker.pipeline import Reranker
+from reranker.ranking import Ranking
+from reranker.scoring import pools
+from tests.reranker.ensembles import CANDIDATES
+from tests.reranker.killed_runs import (
+    LOST_SECONDS,
+    Killed,
+    Starter,
+    forked_runs,
+    killed_run,
+    said_to_be_kept,
+)
+from tests.reranker.small_files import bllip, write
+
+Capture = pytest.CaptureFixture[str]
+
+ROOT = Path(__file__).parents[3]
+GOLD = CANDIDATES[1].replace("(S1 ", "(TOP ")
+
+
+def test_an_interrupted_run_is_resumed(
+    tmp_path: Path, models: list[str], capsys: Capture, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(pools, "BATCH_TOKENS", 1)  # one list at a time
+    lists = bllip(*(CANDIDATES[number % 4 :] for number in range(9)))
+    gold = write(tmp_path / "gold.mrg", f"{GOLD}\n" * 9)
+    arguments = ["--nbest", write(tmp_path / "n.txt", lists), "--models", *models, "--gold", gold]
+    whole, out = tmp_path / "whole", tmp_path / "out"
+    assert main([*arguments, "--out", str(whole)]) == 0
+    expected = capsys.readouterr().out
+    short = write(tmp_path / "short.mrg", f"{GOLD}\n" * 5)
+    assert main([*arguments, "--out", str(out), "--gold", short]) == 2
+    assert capsys.readouterr().err.splitlines()[-1] == (
+        f"rerank: {short}: no gold tree for list 5: the file is too short; 4 sentences are kept: "
+        "correct this and run the same command with --resume to continue"
+    )
+    assert not out.exists()
+    resume = [*arguments, "--out", str(out), "--resume"]
+    assert (tmp_path / "out.part").read_text().splitlines() == whole.read_text().splitlines()[:4]
+    assert main([*resume, "--lm-weight", "0.5"]) == 2
+    assert "lm_weight" in capsys.readouterr().err
+    assert main(resume) == 0
+    assert out.read_bytes() == whole.read_bytes()
+    printed = capsys.readouterr()
+    assert printed.out == expected
+    assert "resuming after sentence 4" in printed.err
+    assert main(resume) == 0  # nothing to resume: a run as any other
+    long = write(tmp_path / "long.mrg", f"{GOLD}\n" * 10)
+    assert main([*resume, "--gold", long]) == 2
+    assert capsys.readouterr().err.splitlines()[-1] == (
+        f"rerank: {long}: more gold trees than n-best lists; 9 sentences are kept: correct this "
+        "and run the same command with --resume to continue"
+    )
+    assert main(resume) == 0
+    assert capsys.readouterr().out == expected  # the table, without scoring again
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
+def test_a_signal_leaves_a_run_that_says_how_to_continue(
+    number: signal.Signals,
+    tmp_path: Path,
+    models: list[str],
+    capsys: Capture,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(pools, "BATCH_TOKENS", 1)  # one list at a time
+    file = write(tmp_path / "n.txt", bllip(*(CANDIDATES[start % 4 :] for start in range(9))))
+    out = tmp_path / "out"
+    to_file = ["--nbest", file, "--models", *models, "--out", str(out)]
+    print_rejected, calls = nbest_files.print_rejected, itertools.count(1)
+
+    def interrupted(candidates: NBest | Ranking) -> None:
+        print_rejected(candidates)
+        if next(calls) == 4:
+            signal.raise_signal(number)
+
+    with monkeypatch.context() as patched:
+        patched.setattr(nbest_files, "print_rejected", interrupted)
+        assert main(to_file) == 130
+    command = shlex.join(["rerank", *to_file, "--resume"])
+    expected = f"rerank: interrupted; 3 sentences are kept; to continue: {command}"
+    assert capsys.readouterr().err.splitlines()[-1] == expected
+    assert main([*to_file, "--resume"]) == 0
+    resumed = capsys.readouterr()
+    assert "resuming after sentence 3" in resumed.err
+    calls = itertools.count(4)
+    with monkeypatch.context() as patched:
+        patched.setattr(nbest_files, "print_rejected", interrupted)
+        assert main(to_file[:-2]) == 130  # nothing is kept of standard output
+    assert capsys.readouterr().err.splitlines()[-1] == "rerank: interrupted"
+    assert main(to_file[:-2]) == 0
+    assert capsys.readouterr().out == out.read_text()
+
+
+@pytest.mark.parametrize("arguments", [[], ["--output", "ranked"]])
+def test_a_full_disk_is_reported(arguments: list[str], tmp_path: Path, models: list[str]) -> None:
+    file = write(tmp_path / "n.txt", bllip(*[CANDIDATES] * 400))
+    command = [
+        sys.executable,
+        "-m",
+        "reranker.commands.main",
+        "--nbest",
+        file,
+        "--models",
+        models[0],
+    ]
+    with open("/dev/full", "w") as full:
+        done = subprocess.run(
+            [*command, *arguments], stdout=full, stderr=subprocess.PIPE, text=True
+        )
+    assert done.returncode == 2
+    assert "rerank: standard output: cannot be written: No space left on device" in done.stderr
+
+
+def test_a_reader_that_has_seen_enough(tmp_path: Path, models: list[str]) -> None:
+    file = write(tmp_path / "n.txt", bllip(*[CANDIDATES] * 20_000))
+    command = [sys.executable, "-m", "reranker.commands.main", "--nbest", file, "--models"]
+    with subprocess.Popen(
+        [*command, *models, "--output", "ranked"],
+        stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+    ) as process:  # fmt: skip
+        assert process.stdout is not None and process.stderr is not None
+        assert process.stdout.readline().startswith("{")
+        process.stdout.close()
+        assert process.stderr.read() == f"rerank: {file}: format bllip\n"
+        assert process.wait() == 128 + signal.SIGPIPE
+
+
+def examples(path: Path, lists: int, times: int = 1) -> str:
+    """A file of the first lists of the example, repeated."""
+    blocks = (ROOT / "examples" / "parses.txt").read_text().split("\n\n")[:lists]
+    return write(path, "".join(f"{block}\n\n" for block in blocks) * times)
+
+
+def test_kills_lose_little_and_a_resumed_run_writes_the_same(tmp_path: Path) -> None:
+    file, model = examples(tmp_path / "n.txt", 14), str(ROOT / "ckpt" / "rnn-forward.pt")
+    arguments = ["--nbest", file, "--models", model, "--threads", "1"]
+    reranker, out = Reranker.load(model, threads=1), tmp_path / "out"
+    expected = "".join(f"{ranking.tree}\n" for ranking in reranker.rerank_file(file))
+    signals = [signal.SIGINT, signal.SIGKILL, signal.SIGTERM]
+    with forked_runs() as starter:
+        kept = 0
+        for number in signals:
+            killed = killed_run(starter, arguments, out, number, 0.1, after_sentence=True)
+            check(killed, number, out, expected)
+            assert killed.kept > kept
+            kept = killed.kept
+        done = killed_run(starter, arguments, out, signal.SIGKILL, math.inf)
+        assert done.status == 0
+    assert out.read_text() == expected
+
+
+@pytest.mark.slow
+def test_twenty_kills(tmp_path: Path) -> None:
+    file = examples(tmp_path / "n.txt", 26, times=2)
+    paths = [str(ROOT / "ckpt" / name) for name in ("rnn-forward.pt", "doc-forward.pt")]
+    arguments = ["--nbest", file, "--models", *paths, "--threads", "1"]
+    rankings = Reranker.load(paths, threads=1).rerank_file(file)
+    expected, out = "".join(f"{ranking.tree}\n" for ranking in rankings), tmp_path / "out"
+    generator, starter, kills, lost = random.Random(7), Starter(None), 0, [0.0]
+    while kills < 20:
+        number = generator.choice([signal.SIGINT, signal.SIGTERM, signal.SIGKILL])
+        # Of computing; until the arguments are read, Python itself answers signals.
+        killed = killed_run(starter, arguments, out, number, generator.uniform(1, 9))
+        if out.exists():
+            assert out.read_text() == expected
+            out.unlink()
+        else:
+            check(killed, number, out, expected)
+            kills += 1
+            lost.append(killed.lost)
+    print(f"computing lost: {max(lost):.2f} s at most, {statistics.mean(lost):.2f} s on average")
+    done = killed_run(starter, arguments, out, signal.SIGKILL, math.inf)
+    assert done.status == 0
+    assert out.read_text() == expected
+
+
+def check(killed: Killed, number: signal.Signals, out: Path, expected: str) -> None:
+    """What holds after any kill."""
+    part = out.with_name(out.name + ".part")
+    assert not part.exists() or expected.startswith(part.read_text())
+    assert killed.lost < LOST_SECONDS
+    if number == signal.SIGKILL:
+        assert killed.status == -signal.SIGKILL
+    else:
+        assert killed.status == 130
+        assert killed.kept - said_to_be_kept(killed.last_line) in (0, 1)  # struck between the two
+
+
+def test_input_shorter_than_what_was_written_is_refused(tmp_path: Path, models: list[str]) -> None:
+    out = str(tmp_path / "out")
+    arguments = ["--models", *models, "--out", out, "--nbest", "-"]
+    gold = write(tmp_path / "gold.mrg", f"{GOLD}\n" * 4)
+    code = (
+        "import sys; import reranker.commands.main as cli; from reranker.scoring import pools; "
+        "pools.BATCH_TOKENS = 1; "
+    )
+    command = [sys.executable, "-c", f"{code}sys.exit(cli.main())", *arguments]
+    five, one = (bllip(*[CANDIDATES] * count).encode() for count in (5, 1))
+    done = subprocess.run([*command, "--gold", gold], input=five, capture_output=True)
+    assert done.returncode == 2  # one gold tree is missing
+    done = subprocess.run([*command, "--resume"], input=one, capture_output=True)
+    assert done.returncode == 2
+    assert b"--nbest has fewer lists than the interrupted run has written" in done.stderr
+    done = subprocess.run([*command, "--resume"], input=five, capture_output=True)
+    assert done.returncode == 0
+    assert len(Path(out).read_text().splitlines()) == 5
