@@ -209,7 +209,13 @@ def ours(models: Sequence[Checkpoint], arguments: argparse.Namespace, stages: St
 
     vocabulary = models[0].vocabulary
     score(list(islice(lists(arguments, vocabulary), arguments.together)))
-    places = [(each.model, "advance", LAYERS) for each in models]
+    places = [
+        (layer, name, LAYERS)
+        for each in models
+        for layer in each.model.layers
+        for name in ("project", "step")
+    ]
+    places += [(each.model, "mixed", LAYERS) for each in models]
     outputs = [(mixture, "log_normalisers", DECODER), (mixture, "continuations", TARGETS)]
     run, sentences = Run("exact", len(models)), lists(arguments, vocabulary)
     end = time.perf_counter() + arguments.budget

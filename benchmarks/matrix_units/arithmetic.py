@@ -7,7 +7,8 @@ import copy
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from typing import Any, Literal
+from typing import Any, Literal, Self
+from unittest.mock import patch
 
 import torch
 from torch import Tensor, nn
@@ -15,7 +16,7 @@ from torch.nn import functional
 from torch.overrides import TorchFunctionMode
 
 from reranker.checkpoints.checkpoint import Checkpoint
-from reranker.models import LanguageModel
+from reranker.models import LanguageModel, products
 
 LOG2_E = math.log2(math.e)
 Rounding = Literal["none", "output", "all"]
@@ -72,6 +73,16 @@ class SplitProducts(TorchFunctionMode):
         self._storages = {weight.untyped_storage().data_ptr() for weight in weights}
         self._parts = parts
         self.products = 0
+        self._one_dnn = patch.object(products, "one_dnn_works", return_value=False)
+
+    def __enter__(self) -> Self:
+        self._one_dnn.start()  # torch's own products are those that can be replaced
+        super().__enter__()  # type: ignore[no-untyped-call]
+        return self
+
+    def __exit__(self, *error: Any) -> None:
+        super().__exit__(*error)  # type: ignore[no-untyped-call]
+        self._one_dnn.stop()
 
     def __torch_function__(
         self,

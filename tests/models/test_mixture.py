@@ -68,7 +68,7 @@ SHIFTS = [0.0, 100.0, -110.0]
 def test_target_only_scoring_equals_the_full_softmax(
     softmaxes: int, shift: float, rows: int, words: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(mixture, "_SCORING_ROWS", rows)
+    monkeypatch.setattr(mixture, "_SCORING_ROWS", (rows,))
     monkeypatch.setattr(mixture, "_SCORING_WORDS", words)
     given = problem(softmaxes=softmaxes, shift=shift)
     expected = full_target_log_probability(given).float()

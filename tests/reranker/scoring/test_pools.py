@@ -56,7 +56,7 @@ def test_a_pool_is_what_is_scored_in_a_second(monkeypatch: pytest.MonkeyPatch) -
 def test_lists_that_come_slowly_make_small_pools(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(pools, "FIRST_POOL_TOKENS", 10_000)
     monkeypatch.setattr(pools, "POOL_SECONDS", 0.05)
-    read: list[str] = []
+    read: list[int] = []
 
     def slowly() -> Iterator[NBest]:
         for nbest in lists(40, read):
@@ -70,7 +70,8 @@ def test_lists_that_come_slowly_make_small_pools(monkeypatch: pytest.MonkeyPatch
     assert len(read) < 15  # two pools of about three
 
 
-def test_who_stops_listening_cancels() -> None:
+def test_who_stops_listening_cancels(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(pools, "FIRST_POOL_TOKENS", 5)  # less than one list
     cancelled = []
 
     def patient(batch: pools.Batch, cancellation: Cancellation) -> list[int]:
