@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 import time
 from collections.abc import Iterator
 
@@ -72,13 +73,14 @@ def test_lists_that_come_slowly_make_small_pools(monkeypatch: pytest.MonkeyPatch
 
 def test_who_stops_listening_cancels(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(pools, "FIRST_POOL_TOKENS", 5)  # less than one list
-    cancelled = []
+    begun, cancelled = threading.Event(), []
 
     def patient(batch: pools.Batch, cancellation: Cancellation) -> list[int]:
+        if batch[0].nbest.id == "0":
+            return [0]
+        begun.set()
         try:
             for _ in cancellation.checked(range(1_000)):
-                if batch[0].nbest.id == "0":
-                    break
                 time.sleep(0.01)
         except Stopped:
             cancelled.append(batch[0].nbest.id)
@@ -87,6 +89,7 @@ def test_who_stops_listening_cancels(monkeypatch: pytest.MonkeyPatch) -> None:
 
     results = pools.in_order(lists(500, []), patient, Lanes(1), 60)
     next(results)
+    assert begun.wait(timeout=20)
     results.close()  # type: ignore[attr-defined]
     deadline = time.monotonic() + 20
     while not cancelled and time.monotonic() < deadline:
