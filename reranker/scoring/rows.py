@@ -24,6 +24,9 @@ from reranker.scoring.stages import Step, layer_step, reader_step
 FEW_ROWS = 64
 _MULTIPLES = (4, 8, 16)
 
+# Torch's functions take this many numbers at a time where they can.
+_VECTORS = 32
+
 _measured: WeakKeyDictionary[LanguageModel, int] = WeakKeyDictionary()
 _lock = Lock()
 
@@ -45,12 +48,13 @@ def row_multiple(model: LanguageModel) -> int:
 
 
 def _smallest_multiple(model: LanguageModel) -> int:
-    """The smallest multiple whose rows have, in every number up to ``FEW_ROWS``, the bits that they
-    have among ``FEW_ROWS``."""
+    """The smallest multiple whose rows fill vectors and have, in every number up to ``FEW_ROWS``,
+    the bits that they have among ``FEW_ROWS``."""
     with torch.inference_mode():
         some = list(stages(model, FEW_ROWS))
         for multiple in _MULTIPLES:
-            if all(_keeps_bits(*stage, multiple) for stage in some):
+            fills = all(multiple * size % _VECTORS == 0 for size in model.config.layer_sizes[1:])
+            if fills and all(_keeps_bits(*stage, multiple) for stage in some):
                 return multiple
     return ROW_MULTIPLE
 
