@@ -151,8 +151,11 @@ def run(arguments: argparse.Namespace) -> int:
         from reranker.pipeline import Reranker
 
         reranker = Reranker.load(
-            *(ensemble.paths, arguments.combine, arguments.device),
-            *(arguments.threads, arguments.precision),
+            ensemble.paths,
+            arguments.combine,
+            arguments.device,
+            arguments.threads,
+            arguments.precision,
         )
     tally = _Tally(lists, table)
     with _opened(out, arguments, _settings(arguments, reranker, weighing)) as output:
