@@ -1,0 +1,79 @@
+"""oneDNN's products beside torch's own."""
+
+from __future__ import annotations
+
+import gc
+
+import pytest
+import torch
+from torch import Tensor, nn
+from torch.nn import functional
+
+from reranker.models import products
+from reranker.models.products import bulk_rows, linear, packed, step_rows
+
+
+def example(rows: int, size: int, outputs: int) -> tuple[Tensor, Tensor, Tensor]:
+    generator = torch.Generator().manual_seed(rows)
+    return (
+        torch.randn(rows, size, generator=generator),
+        torch.randn(outputs, size, generator=generator),
+        torch.randn(outputs, generator=generator),
+    )
+
+
+@pytest.mark.parametrize("works", [True, False])
+@pytest.mark.parametrize(("rows", "size", "outputs"), [(1, 7, 5), (4, 320, 1_280), (960, 250, 78)])
+def test_a_product_is_torchs(
+    works: bool, rows: int, size: int, outputs: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    if not works:
+        monkeypatch.setattr(products, "one_dnn_works", lambda: False)
+    inputs, weight, bias = example(rows, size, outputs)
+    owner = nn.Module()
+    expected = functional.linear(inputs.double(), weight.double(), bias.double())
+    with torch.inference_mode():
+        for some in (weight, packed(owner, weight)):
+            assert (linear(inputs, some, bias).double() - expected).abs().max() < 1e-4
+            without_bias = linear(inputs, some).double() + bias
+            assert (without_bias - expected).abs().max() < 1e-4
+
+
+def test_gradients_flow_through_torchs_own() -> None:
+    inputs, weight, bias = example(3, 4, 5)
+    weight.requires_grad_()
+    linear(inputs, weight, bias).sum().backward()
+    assert weight.grad is not None
+    assert torch.allclose(weight.grad, inputs.sum(0).expand(5, 4))
+
+
+def test_a_changed_weight_is_packed_again() -> None:
+    inputs, weight, _ = example(8, 32, 64)
+    owner = nn.Module()
+    with torch.no_grad():
+        before = linear(inputs, packed(owner, weight))
+        assert packed(owner, weight) is packed(owner, weight)
+        weight.mul_(2)
+        assert torch.allclose(linear(inputs, packed(owner, weight)), 2 * before)
+
+
+def test_what_is_packed_goes_with_its_owner() -> None:
+    _, weight, _ = example(8, 32, 64)
+    count = len(products._packed)
+    owner = nn.Module()
+    with torch.no_grad():
+        packed(owner, weight)
+    assert len(products._packed) == count + products.one_dnn_works()
+    del owner
+    gc.collect()
+    assert len(products._packed) == count
+
+
+def test_rows_come_in_few_numbers() -> None:
+    for count in range(1, 3_000):
+        assert count <= bulk_rows(count) <= 1.5 * count + 31
+        assert count <= step_rows(count, 4) <= 1.5 * count + 3
+        assert step_rows(count, 16) % 16 == 0
+        assert bulk_rows(count) % products.ROW_MULTIPLE == 0
+    assert len({bulk_rows(count) for count in range(1, 961)}) == 9
+    assert len({step_rows(count, 4) for count in range(1, 961)}) < 30
