@@ -53,7 +53,7 @@ def packed(owner: nn.Module, weight: Tensor) -> Tensor:
 def bulk_rows(count: int) -> int:
     """How many rows a product of ``count`` rows or more is padded to: one of few numbers, since
     oneDNN keeps half a megabyte for each number of rows of each weight."""
-    return _raised(count, ROW_MULTIPLE if count <= 128 else 192)
+    return _raised(count, ROW_MULTIPLE if count <= 128 else 64 if count <= 384 else 192)
 
 
 def step_rows(count: int, multiple: int) -> int:

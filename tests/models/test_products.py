@@ -75,5 +75,5 @@ def test_rows_come_in_few_numbers() -> None:
         assert count <= step_rows(count, 4) <= 1.5 * count + 3
         assert step_rows(count, 16) % 16 == 0
         assert bulk_rows(count) % products.ROW_MULTIPLE == 0
-    assert len({bulk_rows(count) for count in range(1, 961)}) == 9
+    assert len({bulk_rows(count) for count in range(1, 961)}) == 11
     assert len({step_rows(count, 4) for count in range(1, 961)}) < 30
