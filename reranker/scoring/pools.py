@@ -29,7 +29,7 @@ POOL_BATCHES = 4
 
 # How long a pool takes to be scored, and at most to be read, in seconds. The very first is small,
 # so that its results come soon.
-POOL_SECONDS = 1.0
+POOL_SECONDS = 0.8
 FIRST_POOL_TOKENS = 2_000
 
 
