@@ -190,5 +190,6 @@ class LanguageModel(nn.Module):
                 components = torch.tanh(components)
         if self.mixture_weights is None:
             return components, components.new_zeros(components.shape[:-1]).to(self.embedding.dtype)
-        scores = functional.linear(last, self.mixture_weights.weight.to(last.dtype))
+        scores = linear(last.flatten(0, -2), self.mixture_weights.weight.to(last.dtype))
+        scores = scores.view(*last.shape[:-1], -1)
         return components, torch.log_softmax(scores.to(self.embedding.dtype), dim=-1)

@@ -24,8 +24,9 @@ _log = logging.getLogger(__name__)
 # sizes that are multiples of 4.)
 ROW_MULTIPLE = 32
 
-# Per module: where its weight was, which version of it, and what it was packed to.
-_packed: WeakKeyDictionary[nn.Module, tuple[int, int, Tensor]] = WeakKeyDictionary()
+# Per module: its weight, which version of it, and what it was packed to. The weight is kept so that
+# no other can come to be at the same address.
+_packed: WeakKeyDictionary[nn.Module, tuple[Tensor, int, Tensor]] = WeakKeyDictionary()
 _PACKED_FOR = 960  # rows; the layout is the same for fewer
 
 
@@ -39,14 +40,15 @@ def linear(inputs: Tensor, weight: Tensor, bias: Tensor | None = None) -> Tensor
 
 def packed(owner: nn.Module, weight: Tensor) -> Tensor:
     """The weight of a module in the layout that ``linear`` computes fastest with; kept for the next
-    call."""
-    if not _is_for_one_dnn(weight):
+    call. A change in place is noticed, but not one through ``weight.data``."""
+    if not _is_for_one_dnn(weight) or weight.is_inference():  # those have no version
         return weight
+    held, version = weight.detach(), weight._version
     known = _packed.get(owner)
-    if known is not None and known[:2] == (weight.data_ptr(), weight._version):
+    if known and (known[0].data_ptr(), known[1]) == (held.data_ptr(), version):
         return known[2]
-    result: Tensor = torch.ops.mkldnn._reorder_linear_weight(weight.detach(), _PACKED_FOR)
-    _packed[owner] = weight.data_ptr(), weight._version, result
+    result: Tensor = torch.ops.mkldnn._reorder_linear_weight(held, _PACKED_FOR)
+    _packed[owner] = held, version, result
     return result
 
 

@@ -9,8 +9,12 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
-from reranker.models import products
+from reranker.models import Config, products
+from reranker.models.layer import LstmLayer
 from reranker.models.products import bulk_rows, linear, packed, step_rows
+from tests.models.settings import build
+
+INPUTS = torch.linspace(-1, 1, 32 * 16).view(32, 16)
 
 
 def example(rows: int, size: int, outputs: int) -> tuple[Tensor, Tensor, Tensor]:
@@ -47,16 +51,6 @@ def test_gradients_flow_through_torchs_own() -> None:
     assert torch.allclose(weight.grad, inputs.sum(0).expand(5, 4))
 
 
-def test_a_changed_weight_is_packed_again() -> None:
-    inputs, weight, _ = example(8, 32, 64)
-    owner = nn.Module()
-    with torch.no_grad():
-        before = linear(inputs, packed(owner, weight))
-        assert packed(owner, weight) is packed(owner, weight)
-        weight.mul_(2)
-        assert torch.allclose(linear(inputs, packed(owner, weight)), 2 * before)
-
-
 def test_what_is_packed_goes_with_its_owner() -> None:
     _, weight, _ = example(8, 32, 64)
     count = len(products._packed)
@@ -77,3 +71,49 @@ def test_rows_come_in_few_numbers() -> None:
         assert bulk_rows(count) % products.ROW_MULTIPLE == 0
     assert len({bulk_rows(count) for count in range(1, 961)}) == 11
     assert len({step_rows(count, 4) for count in range(1, 961)}) < 30
+
+
+def off(layer: LstmLayer) -> float:
+    """How far the packed product is from torch's own."""
+    weight = layer.recurrent_weight
+    with torch.no_grad():
+        product = linear(INPUTS, packed(layer, weight))
+        return float((product - functional.linear(INPUTS, weight)).abs().max())
+
+
+def test_a_weight_that_takes_another_s_place_in_memory() -> None:
+    layer = LstmLayer(8, 16, 0.0)
+    assert off(layer) < 1e-5
+    for _ in range(30):
+        del layer.recurrent_weight
+        layer.recurrent_weight = nn.Parameter(torch.randn(64, 16))
+        assert off(layer) < 1e-5
+
+
+def test_a_weight_changed_in_place() -> None:
+    layer = LstmLayer(8, 16, 0.0)
+    assert off(layer) < 1e-5
+    with torch.no_grad():
+        layer.recurrent_weight.mul_(-2)
+    assert off(layer) < 1e-5
+    layer.load_state_dict({name: -value for name, value in layer.state_dict().items()})
+    assert off(layer) < 1e-5
+
+
+def test_a_weight_made_for_inference() -> None:
+    with torch.inference_mode():
+        layer = LstmLayer(8, 16, 0.0)
+    assert off(layer) < 1e-5
+
+
+@pytest.mark.parametrize("width", [33, 42, 158])  # no multiples of 4
+def test_a_row_s_mixture_is_the_same_to_the_last_bit_whatever_is_beside_it(width: int) -> None:
+    config = Config(9, 12, (width,), components=(0, 3), embedding_range=1.0)
+    model = build("awd-lstm-doc: DOC", config)
+    outputs = torch.randn(960, width)
+    with torch.inference_mode():
+        _, together = model.mixed([outputs])
+        for start in range(7, 900, 17):
+            some = slice(start, start + 32)
+            _, few = model.mixed([outputs[some].clone()])
+            assert torch.equal(few, together[some])
