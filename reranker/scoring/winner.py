@@ -3,8 +3,8 @@ for the others proof that they cannot. Nothing outside this file knows how.
 
 Words are first predicted with a small stand-in for the output layer (``Coarse``), whose normaliser
 is never above the real one: every score so computed is optimistic, at a fifth of the cost. The
-candidates that look best are scored exactly, and then those that could beat them at best. Hidden
-states are kept, so only the words are predicted twice.
+candidates that look best are scored exactly, and then those that could beat them at best. What
+words are predicted from is kept, so the layers are computed once.
 
 ``WinnerSearch`` is what the pipeline uses; below it ``Pruner`` decides for a sentence,
 ``TwoPassScorer`` computes for a batch and ``coarse_output`` makes the stand-in.
