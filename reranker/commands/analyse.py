@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from reranker.commands.arguments import positive
-from reranker.commands.progress import status
+from reranker.commands.progress import loading
 from reranker.files.figure import new_figure, save_figure
 from reranker.files.output import output_path
 
@@ -115,7 +115,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     """Print an analysis; returns the exit code."""
-    with status("loading PyTorch"):
+    with loading("PyTorch"):
         from reranker.analysis.kinds import analysed
 
     given = [getattr(arguments, name, []) for name in ("models", "trees", "runs")]

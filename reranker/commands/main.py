@@ -16,8 +16,7 @@ import signal
 import sys
 from collections.abc import Sequence
 from importlib.metadata import version
-from types import FrameType
-from typing import Protocol
+from typing import NoReturn, Protocol
 
 from reranker.commands import (
     analyse,
@@ -31,6 +30,12 @@ from reranker.commands import (
     train,
     tune,
     validate,
+)
+from reranker.commands.interruptions import (
+    INTERRUPTED,
+    dealt_with,
+    interrupt_at_signals,
+    leave,
 )
 from reranker.commands.progress import MessageHandler
 from reranker.errors import InputError, RerankError
@@ -75,7 +80,8 @@ def main(argv: Sequence[str] | None = None) -> int:
     logging.basicConfig(
         format="rerank: %(message)s", level=logging.INFO, handlers=[MessageHandler()]
     )
-    _interrupt_at_signals()
+    logging.getLogger("torch").setLevel(logging.WARNING)  # an import cut short reports statistics
+    interrupt_at_signals()
     try:
         try:
             return _run(given)
@@ -88,26 +94,12 @@ def main(argv: Sequence[str] | None = None) -> int:
         code = 2
     except KeyboardInterrupt as interrupt:  # perhaps with what is kept of the work
         _say(f"interrupted{interrupt}")
-        code = 130
+        code = INTERRUPTED
+        dealt_with()
     except BrokenPipeError:  # the reader has seen enough, as in `rerank ... | head`
         code = 128 + signal.SIGPIPE
     _discard_output()
     return code
-
-
-def _interrupt_at_signals() -> None:
-    """Take SIGTERM and a terminal that closes like Ctrl-C, unless they are to be ignored, as under
-    nohup. A second signal ends the process at once: what is written can be resumed anyway."""
-    numbers = [signal.SIGINT, signal.SIGTERM, signal.SIGHUP]
-
-    def interrupt(number: int, frame: FrameType | None) -> None:
-        for other in handled:
-            signal.signal(other, signal.SIG_DFL)
-        raise KeyboardInterrupt
-
-    handled = [number for number in numbers if signal.getsignal(number) != signal.SIG_IGN]
-    for number in handled:
-        signal.signal(number, interrupt)
 
 
 def _say(text: str) -> None:
@@ -191,5 +183,10 @@ def _parser(program: str, description: str, epilog: str) -> argparse.ArgumentPar
     )
 
 
+def program() -> NoReturn:
+    """``main`` as a program of its own."""
+    leave(main())
+
+
 if __name__ == "__main__":
-    sys.exit(main())
+    program()

@@ -10,6 +10,8 @@ from collections.abc import Iterator
 from contextlib import AbstractContextManager
 from typing import TYPE_CHECKING, Any
 
+from reranker.commands.interruptions import deferred
+
 if TYPE_CHECKING:
     from tqdm import tqdm
 
@@ -47,6 +49,13 @@ def status(text: str) -> Iterator[None]:
     finally:
         with contextlib.suppress(OSError):  # the terminal is gone
             print(_TO_LINE_START_AND_CLEAR, end="", file=sys.stderr, flush=True)
+
+
+@contextlib.contextmanager
+def loading(what: str) -> Iterator[None]:
+    """Show that PyTorch or models are loaded; an interruption waits for the end of it."""
+    with deferred(), status(f"loading {what}"):
+        yield
 
 
 class Progress:

@@ -19,7 +19,7 @@ from reranker.checkpoints.ensemble_file import named_models
 from reranker.commands import nbest_files
 from reranker.commands.arguments import counted, positive, weight
 from reranker.commands.gold_table import GoldTable
-from reranker.commands.progress import Progress, status
+from reranker.commands.progress import Progress, loading, status
 from reranker.errors import InputError
 from reranker.files.journal import Output, Written, open_output
 from reranker.files.output import output_path
@@ -147,7 +147,7 @@ def run(arguments: argparse.Namespace) -> int:
     out = output_path(arguments.out, inputs)
     lists = nbest_files.open_lists(arguments, restore=arguments.restore)
 
-    with status(f"loading {counted(len(ensemble.paths), 'model')}"):
+    with loading(counted(len(ensemble.paths), "model")):
         from reranker.pipeline import Reranker
 
         reranker = Reranker.load(

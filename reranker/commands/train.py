@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from reranker.checkpoints.vocabulary import MOST_CLASSED
 from reranker.commands.arguments import positive, whole_number
-from reranker.commands.progress import status
+from reranker.commands.progress import loading
 from reranker.errors import InputError
 from reranker.trees.linearize import linearize
 from reranker.trees.treebank import read_treebank
@@ -115,7 +115,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     """Train as the flags say; returns the exit code."""
-    with status("loading PyTorch"):
+    with loading("PyTorch"):
         import torch
 
         from reranker.training.config import TrainingConfig

@@ -10,7 +10,7 @@ from dataclasses import asdict
 from reranker.checkpoints.ensemble_file import named_models
 from reranker.commands import nbest_files
 from reranker.commands.arguments import counted
-from reranker.commands.progress import status
+from reranker.commands.progress import loading
 from reranker.files.output import open_whole
 from reranker.nbest.report import Report
 
@@ -40,7 +40,7 @@ def run(arguments: argparse.Namespace) -> int:
     is_unknown: dict[str, Callable[[str], bool]] = {}
     if arguments.models:
         paths = named_models(arguments.models).paths
-        with status(f"loading {counted(len(paths), 'model')}"):
+        with loading(counted(len(paths), "model")):
             from reranker.checkpoints.checkpoint import load_checkpoint
 
             members = map(load_checkpoint, paths)

@@ -22,6 +22,7 @@ LOST_SECONDS = 2.5
 _FORK_FOR_EACH_LINE = """
 import json, os, sys
 import reranker.pipeline
+from reranker.commands.interruptions import leave
 from reranker.commands.main import main
 print("ready", flush=True)
 for line in sys.stdin:
@@ -29,7 +30,7 @@ for line in sys.stdin:
     process = os.fork()
     if process == 0:
         os.dup2(os.open(messages, os.O_WRONLY | os.O_CREAT | os.O_TRUNC), 2)
-        sys.exit(main(arguments))
+        leave(main(arguments))
     print(process, flush=True)
     print(os.waitstatus_to_exitcode(os.waitpid(process, 0)[1]), flush=True)
 """

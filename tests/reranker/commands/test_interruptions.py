@@ -169,6 +169,23 @@ def test_kills_lose_little_and_a_resumed_run_writes_the_same(tmp_path: Path) -> 
     assert out.read_text() == expected
 
 
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
+def test_an_interruption_waits_while_pytorch_loads(number: signal.Signals, tmp_path: Path) -> None:
+    file = examples(tmp_path / "n.txt", 26)
+    command = [sys.executable, "-m", "reranker.commands.main", "--nbest", file, "--models"]
+    with subprocess.Popen(
+        [*command, str(ROOT / "ckpt/rnn-forward.pt")],
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.PIPE,
+        text=True,
+    ) as process:
+        assert process.stderr is not None
+        assert process.stderr.readline().endswith("format bllip\n")  # what comes next is loading
+        process.send_signal(number)
+        assert process.stderr.read() == "rerank: interrupted\n"
+    assert process.returncode == 130
+
+
 @pytest.mark.slow
 def test_twenty_kills(tmp_path: Path) -> None:
     file = examples(tmp_path / "n.txt", 26, times=4)
