@@ -9,10 +9,13 @@ import uuid
 from http import HTTPStatus
 
 import h11
+import structlog
 from uvicorn.protocols.http.h11_impl import H11Protocol
 
 from reranker.service.errors import ServiceError, envelope
 from reranker.service.lifecycle import Service
+
+_LOGGER = structlog.get_logger("rerank.request")
 
 _CLOSING_SECONDS = 1
 """For the client to read an answer to what was not a request, and to close."""
@@ -79,7 +82,10 @@ def bounded(service: Service) -> type[H11Protocol]:
             """Answer what never became a request; no other part of the service sees it."""
             self._is_refused = True
             service.metrics.requests.labels("other", "other", str(error.status)).inc()
-            self.transport.write(_as_http(error))
+            request_id = uuid.uuid4().hex
+            client = self.client[0] if self.client else "unknown"
+            _LOGGER.info(error.code, request_id=request_id, status=error.status, client=client)
+            self.transport.write(_as_http(error, request_id))
             # Closed at once, with more of the request unread, the connection would be reset, and
             # the client might never see the answer.
             self.transport.write_eof()
@@ -96,8 +102,7 @@ def _malformed(error: BaseException | None) -> ServiceError:
     return ServiceError(status, "malformed-http", f"the request is not valid HTTP/1.1: {error}")
 
 
-def _as_http(error: ServiceError) -> bytes:
-    request_id = uuid.uuid4().hex
+def _as_http(error: ServiceError, request_id: str) -> bytes:
     answer = envelope(error, request_id)
     headers = [
         *answer.raw_headers,

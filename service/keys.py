@@ -23,7 +23,6 @@ OPEN_PATHS = frozenset({"/health/live", "/health/ready"})
 NO_KEY, INVALID_KEY = "none", "invalid"
 """Labels of requests without a key, and with one that is not known."""
 
-_HEADER = "Authorization"
 _LABEL = re.compile(r"[\w.-]{1,40}", re.ASCII)
 
 
@@ -47,10 +46,10 @@ class Keys:
         given = _given(headers, with_basic=True) if keys and path not in OPEN_PATHS else None
         return NO_KEY if given is None else _find(given, keys) or INVALID_KEY
 
-    def check(self, path: str, label: str) -> None:
+    def check(self, path: str, label: str, headers: Headers) -> None:
         """Raises ServiceError 401 unless the path is open or ``label`` is that of a key."""
         if path not in OPEN_PATHS and self._users and label in (NO_KEY, INVALID_KEY):
-            raise _unauthorized(label)
+            raise _unauthorized(label, headers)
 
     def check_admin(self, headers: Headers) -> None:
         """Raises ServiceError 401 or 403 unless an admin key is given."""
@@ -59,9 +58,9 @@ class Keys:
         # Browsers attach a basic password to requests from any site's page: not enough here.
         given = _given(headers, with_basic=False)
         if given is None:
-            raise _unauthorized(NO_KEY)
+            raise _unauthorized(NO_KEY, headers)
         if _find(given, self._admins) is None:
-            raise ServiceError(403, "not-admin", "an admin key is required", _HEADER)
+            raise ServiceError(403, "not-admin", "an admin key is required", _header(headers))
 
 
 def _read_keys(kind: str, keys: Iterable[SecretStr], file: Path | None) -> list[_Key]:
@@ -115,8 +114,13 @@ def _find(given: bytes, known: list[_Key]) -> str | None:
     return labels[0] if labels else None
 
 
-def _unauthorized(label: str) -> ServiceError:
+def _header(headers: Headers) -> str:
+    """The header that a key was taken from, or could have been in."""
+    return "X-API-Key" if headers.get("x-api-key") else "Authorization"
+
+
+def _unauthorized(label: str, headers: Headers) -> ServiceError:
     message = "an API key is required" if label == NO_KEY else "invalid key"
-    error = ServiceError(401, "unauthorized", message, _HEADER)
+    error = ServiceError(401, "unauthorized", message, _header(headers))
     error.headers["WWW-Authenticate"] = 'Bearer realm="rerank", Basic realm="rerank"'
     return error

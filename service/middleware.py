@@ -146,9 +146,9 @@ class KeyCheck:
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] == "http":
             try:
-                keys, path = self._service.keys, scope["path"]
-                scope["state"]["key"] = label = keys.label(path, Headers(scope=scope))
-                keys.check(path, label)
+                keys, path, headers = self._service.keys, scope["path"], Headers(scope=scope)
+                scope["state"]["key"] = label = keys.label(path, headers)
+                keys.check(path, label, headers)
             except ServiceError as error:
                 request_id = scope["state"]["request_id"]
                 await envelope(error, request_id)(scope, receive, send)

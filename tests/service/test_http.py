@@ -62,6 +62,8 @@ def test_malformed_http_has_the_usual_error(
     assert set(error) == {"code", "message", "param", "request_id"}
     assert error["code"] == "malformed-http"
     assert b"x-request-id: " + error["request_id"].encode() in lines
+    logged = server.logged("malformed-http", request_id=error["request_id"])
+    assert (logged["client"], logged["status"]) == ("127.0.0.1", status)
 
 
 def test_who_never_hangs_up_after_malformed_http_is_closed(server: Server) -> None:

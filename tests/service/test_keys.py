@@ -68,8 +68,11 @@ def test_each_key_opens_in_each_way(outside: httpx.Client, key: str) -> None:
     ],
 )
 def test_wrong_keys_do_not(outside: httpx.Client, headers: dict[str, str]) -> None:
+    (header,) = headers
     encoded = {name: value.encode("latin-1") for name, value in headers.items()}
-    assert outside.post("/rerank", json=BODY, headers=encoded).status_code == 401  # type: ignore[arg-type]
+    answer = outside.post("/rerank", json=BODY, headers=encoded)  # type: ignore[arg-type]
+    assert answer.status_code == 401
+    assert answer.json()["error"]["param"] == (header if headers[header] else "Authorization")
 
 
 def test_only_an_admin_reloads(outside: httpx.Client, models: list[str]) -> None:
