@@ -71,7 +71,8 @@ def _read_keys(kind: str, keys: Iterable[SecretStr], file: Path | None) -> list[
             lines = file.read_text(encoding="utf-8").splitlines()
         except (OSError, ValueError) as error:
             raise InputError(f"{file}: cannot be read") from error
-        keys_in_file = [line.strip() for line in lines if line.strip() and not line.startswith("#")]
+        lines = [line.strip() for line in lines]
+        keys_in_file = [line for line in lines if line and not line.startswith("#")]
         if not keys_in_file:
             raise InputError(f"{file}: contains no keys")
         texts += [_split_label(line, file) for line in keys_in_file]

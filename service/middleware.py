@@ -118,7 +118,7 @@ def _has_two_lengths(scope: Scope) -> bool:
 
 def _address(scope: Scope) -> str:
     """Who asked; a proxy that is trusted may still pass on what is not an address."""
-    host = (scope.get("client") or ("",))[0]
+    host, _, _ = (scope.get("client") or ("",))[0].partition("%")  # a zone can be any text
     try:
         return str(ipaddress.ip_address(host))
     except ValueError:

@@ -21,7 +21,7 @@ KEYED = ("/", "/info", "/models", "/metrics", "/docs", "/openapi.json", "/page/x
 @pytest.fixture(scope="module")
 def closed(models: list[str], tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
     keys = tmp_path_factory.mktemp("keys") / "keys"
-    keys.write_text("# to be replaced\nold\n\nnew # newspaper\n")
+    keys.write_text("# to be replaced\n  # also\nold\n\nnew # newspaper\n")
     flags = ["--api-keys-file", str(keys), "--cors-origins", "https://example.org", "--log-text"]
     flags += ["--forwarded-allow-ips", "127.0.0.1"]
     with serving(
@@ -63,6 +63,7 @@ def test_each_key_opens_in_each_way(outside: httpx.Client, key: str) -> None:
         {"Authorization": "old"},
         {"Authorization": "Basic !"},
         {"X-API-Key": "# to be replaced"},
+        {"X-API-Key": "# also"},
         {"X-API-Key": "old\u00ff"},
         {"X-API-Key": ""},
     ],
@@ -159,8 +160,10 @@ def test_who_asked(closed: Server, outside: httpx.Client, key: str, label: str) 
 
 
 def test_a_proxy_that_passes_on_no_address(closed: Server, outside: httpx.Client) -> None:
-    outside.get("/info", headers={"X-Forwarded-For": "nonsense", "X-Request-ID": "nonsense"})
-    assert closed.logged("request", request_id="nonsense")["client"] == "unknown"
+    for number, (said, client) in enumerate([("nonsense", "unknown"), ("fe80::1%x y", "fe80::1")]):
+        headers = {"X-Forwarded-For": said, "X-Request-ID": f"odd-{number}"}
+        outside.get("/info", headers=headers)
+        assert closed.logged("request", request_id=f"odd-{number}")["client"] == client
 
 
 def test_a_label_that_is_none_is_refused(tmp_path: Path) -> None:
