@@ -181,11 +181,13 @@ class Ranking:
 
     @property
     def margin(self) -> float | None:
-        """The best score less that of the next different candidate; None without one."""
+        """The best score less that of the next different candidate; None without one, or if it is
+        too large for a number."""
         others = [entry for entry in self.ranking[1:] if entry.duplicate_of is None]
         if not others:
             return None
-        return round(self.ranking[0].score - others[0].score, SCORE_DECIMALS)
+        margin = self.ranking[0].score - others[0].score
+        return round(margin, SCORE_DECIMALS) if math.isfinite(margin) else None
 
     def to_dict(self) -> dict[str, Any]:
         """Plain data for JSON; docs/output.md describes every field."""

@@ -157,4 +157,5 @@ def _rejected(ranking: Ranking) -> list[dict[str, Any]]:
 
 
 def _json(content: Any) -> bytes:
-    return json.dumps(content, ensure_ascii=False, allow_nan=False).encode("utf-8", "replace")
+    text = json.dumps(content, ensure_ascii=False, allow_nan=False)
+    return f"{text}\n".encode("utf-8", "replace")

@@ -19,12 +19,19 @@ from reranker import Reranker
 from reranker.errors import InputError
 from reranker.service import answers, openapi, routes
 from reranker.service.bodies import invalid
-from reranker.service.errors import ServiceError, envelope, from_http
+from reranker.service.errors import JSONLine, ServiceError, envelope, from_http
 from reranker.service.lifecycle import Service
-from reranker.service.middleware import KeyCheck, RequestLog
+from reranker.service.middleware import HeadAsGet, KeyCheck, RequestLog
 from reranker.service.settings import Settings
 
 _PAGE = Path(__file__).parent / "page"
+_CORS_HEADERS = [
+    "Authorization",
+    "Content-Type",
+    "X-API-Key",
+    "X-Request-ID",
+    "X-Request-Timeout",
+]
 
 
 def create_app(reranker: Reranker | None, settings: Settings) -> FastAPI:
@@ -51,6 +58,9 @@ def create_app(reranker: Reranker | None, settings: Settings) -> FastAPI:
         lifespan=lifespan,
         docs_url=None,
         redoc_url=None,
+        default_response_class=JSONLine,
+        # A redirect would go to whatever host the client named, and could take its key along.
+        redirect_slashes=False,
     )
     app.state.service = service
     has_keys = bool(settings.api_keys or settings.api_keys_file)
@@ -99,20 +109,22 @@ def _add_error_answers(app: FastAPI) -> None:
     @app.exception_handler(RequestValidationError)
     async def fields(request: Request, error: RequestValidationError) -> Response:
         first = error.errors()[0]
-        # The place starts with "query" or "header".
-        return envelope(invalid(first["loc"][1:], first["msg"]), request.state.request_id)
+        kind, *place = first["loc"]  # "query" or "header"; pydantic adds the type of a header
+        place = place[:1] if kind == "header" else place
+        return envelope(invalid(place, first["msg"]), request.state.request_id)
 
 
 def _add_middleware(app: FastAPI, service: Service) -> None:
     """Each wraps those before it."""
     settings = service.settings
+    app.add_middleware(HeadAsGet)
     app.add_middleware(KeyCheck, service=service)
     if settings.cors_origins:
         app.add_middleware(
             CORSMiddleware,
             allow_origins=settings.cors_origins,
-            allow_methods=["GET", "POST"],
-            allow_headers=["Authorization", "Content-Type", "X-API-Key", "X-Request-Timeout"],
+            allow_methods=["GET", "HEAD", "POST"],
+            allow_headers=_CORS_HEADERS,
             expose_headers=["X-Request-ID", "Retry-After"],
         )
     paths = {getattr(route, "path", "") for route in app.routes}

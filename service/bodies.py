@@ -78,7 +78,13 @@ def media_type(request: Request) -> str:
 
 
 def check_media_type(request: Request, *allowed: str) -> None:
-    """Raises ServiceError 415."""
+    """Raises ServiceError 415; also for compressed bodies, whose true size nobody knows."""
+    encoding = request.headers.get("content-encoding", "identity").strip().lower()
+    if encoding not in ("", "identity"):
+        message = f"send the body uncompressed, not with Content-Encoding: {encoding}"
+        error = ServiceError(415, "unsupported-encoding", message, "Content-Encoding")
+        error.headers["Accept-Encoding"] = "identity"
+        raise error
     given = media_type(request)
     if given not in allowed:
         wanted = " or ".join(allowed)

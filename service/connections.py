@@ -1,16 +1,24 @@
-"""uvicorn's HTTP/1.1 with a time limit on clients that never finish a request."""
+"""uvicorn's HTTP/1.1 with a time limit on clients that never finish a request, and with errors in
+the form of all others."""
 
 from __future__ import annotations
 
 import asyncio
+import sys
 import uuid
 from http import HTTPStatus
 
 import h11
+import structlog
 from uvicorn.protocols.http.h11_impl import H11Protocol
 
 from reranker.service.errors import ServiceError, envelope
 from reranker.service.lifecycle import Service
+
+_LOGGER = structlog.get_logger("rerank.request")
+
+_CLOSING_SECONDS = 1
+"""For the client to read an answer to what was not a request, and to close."""
 
 
 def bounded(service: Service) -> type[H11Protocol]:
@@ -20,14 +28,16 @@ def bounded(service: Service) -> type[H11Protocol]:
 
     class Bounded(H11Protocol):
         _deadline: asyncio.TimerHandle | None = None
+        _is_refused = False
 
         def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
             super().connection_made(transport)
             self._watch()
 
         def data_received(self, data: bytes) -> None:
-            super().data_received(data)
-            self._watch()
+            if not self._is_refused:
+                super().data_received(data)
+                self._watch()
 
         def connection_lost(self, exc: Exception | None) -> None:
             super().connection_lost(exc)
@@ -35,6 +45,8 @@ def bounded(service: Service) -> type[H11Protocol]:
 
         def _watch(self) -> None:
             """Start the clock, or stop it once the headers or the body are complete."""
+            if self._is_refused:
+                return
             is_left_over = self.conn.our_state is h11.DONE
             if self.conn.their_state is not h11.IDLE and not is_left_over:
                 self._stop_watching()
@@ -50,16 +62,53 @@ def bounded(service: Service) -> type[H11Protocol]:
             # Only a client that sent something expects an answer.
             if self.conn.their_state is h11.IDLE and self.conn.trailing_data[0]:
                 service.metrics.dropped.labels("slow-head").inc()
-                self.transport.write(_too_slow(seconds))
-            self.transport.close()
+                message = f"the headers did not arrive within body_seconds = {seconds:g}"
+                self._refuse(ServiceError(408, "slow-head", message))
+            else:
+                self.transport.close()
+
+        def send_400_response(self, msg: str) -> None:
+            """Called by uvicorn while it handles h11's error."""
+            if self.cycle is not None:
+                # An answer that is still being computed must not follow.
+                self.cycle.disconnected = True
+                self.cycle.message_event.set()
+            if self.conn.our_state in (h11.IDLE, h11.SEND_RESPONSE):
+                self._refuse(_malformed(sys.exception()))
+            else:
+                self.transport.close()
+
+        def _refuse(self, error: ServiceError) -> None:
+            """Answer what never became a request; no other part of the service sees it."""
+            self._is_refused = True
+            service.metrics.requests.labels("other", "other", str(error.status)).inc()
+            request_id = uuid.uuid4().hex
+            client = self.client[0] if self.client else "unknown"
+            _LOGGER.info(error.code, request_id=request_id, status=error.status, client=client)
+            self.transport.write(_as_http(error, request_id))
+            # Closed at once, with more of the request unread, the connection would be reset, and
+            # the client might never see the answer.
+            self.transport.write_eof()
+            self._stop_watching()
+            self._deadline = self.loop.call_later(_CLOSING_SECONDS, self.transport.close)
 
     return Bounded
 
 
-def _too_slow(seconds: float) -> bytes:
-    message = f"the headers did not arrive within body_seconds = {seconds:g}"
-    answer = envelope(ServiceError(408, "slow-head", message), uuid.uuid4().hex)
-    headers = [*answer.raw_headers, (b"connection", b"close")]
-    lines = [b"HTTP/1.1 408 %b" % HTTPStatus(408).phrase.encode()]
+def _malformed(error: BaseException | None) -> ServiceError:
+    """400, or what h11 finds more fitting: 431 for headers too long, 501 for an unknown transfer
+    encoding."""
+    status = error.error_status_hint if isinstance(error, h11.RemoteProtocolError) else 400
+    return ServiceError(status, "malformed-http", f"the request is not valid HTTP/1.1: {error}")
+
+
+def _as_http(error: ServiceError, request_id: str) -> bytes:
+    answer = envelope(error, request_id)
+    headers = [
+        *answer.raw_headers,
+        (b"x-request-id", request_id.encode()),
+        (b"connection", b"close"),
+    ]
+    lines = [b"HTTP/1.1 %d %b" % (error.status, HTTPStatus(error.status).phrase.encode())]
     lines += [b"%b: %b" % header for header in headers]
     return b"\r\n".join([*lines, b"", bytes(answer.body)])

@@ -7,8 +7,20 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from http import HTTPStatus
+from typing import Any
 
 from starlette.responses import JSONResponse
+
+# What a user sent may be quoted in an error, but not by the megabyte.
+_LONGEST_MESSAGE = 1000
+_LONGEST_PARAM = 200
+
+
+class JSONLine(JSONResponse):
+    """JSON that ends with a newline, for terminals and for tools that read lines."""
+
+    def render(self, content: Any) -> bytes:
+        return super().render(content) + b"\n"
 
 
 class ServiceError(Exception):
@@ -52,15 +64,19 @@ def too_late(seconds: float) -> ServiceError:
     return ServiceError(504, "deadline", message)
 
 
-def envelope(error: ServiceError, request_id: str) -> JSONResponse:
+def _shortened(text: str, longest: int) -> str:
+    return text if len(text) <= longest else f"{text[:longest]}..."
+
+
+def envelope(error: ServiceError, request_id: str) -> JSONLine:
     """The error as an answer."""
     content = {
         "code": error.code,
-        "message": error.message,
-        "param": error.param,
+        "message": _shortened(error.message, _LONGEST_MESSAGE),
+        "param": None if error.param is None else _shortened(error.param, _LONGEST_PARAM),
         "request_id": request_id,
     }
-    return JSONResponse({"error": content}, error.status, error.headers)
+    return JSONLine({"error": content}, error.status, error.headers)
 
 
 def from_http(status: int, headers: Mapping[str, str] | None) -> ServiceError:
@@ -68,4 +84,6 @@ def from_http(status: int, headers: Mapping[str, str] | None) -> ServiceError:
     reason = HTTPStatus(status).phrase
     error = ServiceError(status, reason.lower().replace(" ", "-"), reason)
     error.headers.update(headers or {})
+    if error.headers.get("Allow") == "GET":
+        error.headers["Allow"] = "GET, HEAD"  # see HeadAsGet
     return error

@@ -1,4 +1,4 @@
-"""API keys and admin keys."""
+"""API keys and admin keys, and the labels by which logs and metrics name them."""
 
 from __future__ import annotations
 
@@ -6,7 +6,9 @@ import base64
 import binascii
 import hashlib
 import hmac
+import re
 from collections.abc import Iterable
+from dataclasses import dataclass
 from pathlib import Path
 
 from pydantic import SecretStr
@@ -18,22 +20,36 @@ from reranker.service.settings import Settings
 
 OPEN_PATHS = frozenset({"/health/live", "/health/ready"})
 
+NO_KEY, INVALID_KEY = "none", "invalid"
+"""Labels of requests without a key, and with one that is not known."""
+
+_LABEL = re.compile(r"[\w.-]{1,40}", re.ASCII)
+
+
+@dataclass(frozen=True, slots=True)
+class _Key:
+    digest: bytes
+    label: str
+
 
 class Keys:
     """Several keys are valid at once, so that one can be replaced without downtime."""
 
     def __init__(self, settings: Settings) -> None:
         """Raises InputError if a file of keys cannot be read or is empty."""
-        self._users = _digests(settings.api_keys, settings.api_keys_file)
-        self._admins = _digests(settings.admin_keys, settings.admin_keys_file)
+        self._users = _read_keys("key", settings.api_keys, settings.api_keys_file)
+        self._admins = _read_keys("admin", settings.admin_keys, settings.admin_keys_file)
 
-    def check(self, path: str, headers: Headers) -> None:
-        """Raises ServiceError 401 unless the path is open or one of the keys is given."""
-        if path in OPEN_PATHS or not self._users:
-            return
-        given = _given(headers, with_basic=True)
-        if not _is_known(given, self._users + self._admins):
-            raise _unauthorized(given)
+    def label(self, path: str, headers: Headers) -> str:
+        """Of the key that a request gives; never the key itself. Open paths do not look at it."""
+        keys = self._users + self._admins
+        given = _given(headers, with_basic=True) if keys and path not in OPEN_PATHS else None
+        return NO_KEY if given is None else _find(given, keys) or INVALID_KEY
+
+    def check(self, path: str, label: str, headers: Headers) -> None:
+        """Raises ServiceError 401 unless the path is open or ``label`` is that of a key."""
+        if path not in OPEN_PATHS and self._users and label in (NO_KEY, INVALID_KEY):
+            raise _unauthorized(label, headers)
 
     def check_admin(self, headers: Headers) -> None:
         """Raises ServiceError 401 or 403 unless an admin key is given."""
@@ -42,23 +58,38 @@ class Keys:
         # Browsers attach a basic password to requests from any site's page: not enough here.
         given = _given(headers, with_basic=False)
         if given is None:
-            raise _unauthorized(given)
-        if not _is_known(given, self._admins):
-            raise ServiceError(403, "not-admin", "an admin key is required")
+            raise _unauthorized(NO_KEY, headers)
+        if _find(given, self._admins) is None:
+            raise ServiceError(403, "not-admin", "an admin key is required", _header(headers))
 
 
-def _digests(keys: Iterable[SecretStr], file: Path | None) -> list[bytes]:
-    texts = [key.get_secret_value() for key in keys]
+def _read_keys(kind: str, keys: Iterable[SecretStr], file: Path | None) -> list[_Key]:
+    """Keys without a label in the file are numbered: ``key-1``."""
+    texts = [(key.get_secret_value(), "") for key in keys]
     if file is not None:
         try:
             lines = file.read_text(encoding="utf-8").splitlines()
         except (OSError, ValueError) as error:
             raise InputError(f"{file}: cannot be read") from error
-        keys_in_file = [line.strip() for line in lines if line.strip() and not line.startswith("#")]
+        lines = [line.strip() for line in lines]
+        keys_in_file = [line for line in lines if line and not line.startswith("#")]
         if not keys_in_file:
             raise InputError(f"{file}: contains no keys")
-        texts += keys_in_file
-    return [hashlib.sha256(text.encode()).digest() for text in texts]
+        texts += [_split_label(line, file) for line in keys_in_file]
+    return [
+        _Key(hashlib.sha256(text.encode()).digest(), label or f"{kind}-{number}")
+        for number, (text, label) in enumerate(texts, 1)
+    ]
+
+
+def _split_label(line: str, file: Path) -> tuple[str, str]:
+    """``KEY # label``, or a key alone."""
+    text, mark, label = line.partition(" #")
+    label = label.strip()
+    if mark and (not _LABEL.fullmatch(label) or label in (NO_KEY, INVALID_KEY)):
+        # Not quoted: it may be part of a key.
+        raise InputError(f"{file}: a label has up to 40 letters, digits and . _ - after ' #'")
+    return text.strip(), label
 
 
 def _given(headers: Headers, with_basic: bool) -> bytes | None:
@@ -76,15 +107,21 @@ def _given(headers: Headers, with_basic: bool) -> bytes | None:
     return None
 
 
-def _is_known(given: bytes | None, known: list[bytes]) -> bool:
-    """In constant time: compares with every key, and all bytes of its digest."""
-    digest = hashlib.sha256(given or b"").digest()
-    matches = [hmac.compare_digest(digest, key) for key in known]
-    return any(matches) and given is not None
+def _find(given: bytes, known: list[_Key]) -> str | None:
+    """The key's label, None if it is not known. In constant time: compares with every key, and all
+    bytes of its digest."""
+    digest = hashlib.sha256(given).digest()
+    labels = [key.label for key in known if hmac.compare_digest(digest, key.digest)]
+    return labels[0] if labels else None
 
 
-def _unauthorized(given: bytes | None) -> ServiceError:
-    message = "an API key is required" if given is None else "invalid key"
-    error = ServiceError(401, "unauthorized", message, "Authorization")
+def _header(headers: Headers) -> str:
+    """The header that a key was taken from, or could have been in."""
+    return "X-API-Key" if headers.get("x-api-key") else "Authorization"
+
+
+def _unauthorized(label: str, headers: Headers) -> ServiceError:
+    message = "an API key is required" if label == NO_KEY else "invalid key"
+    error = ServiceError(401, "unauthorized", message, _header(headers))
     error.headers["WWW-Authenticate"] = 'Bearer realm="rerank", Basic realm="rerank"'
     return error

@@ -33,6 +33,7 @@ class Metrics:
         gauge = partial(Gauge, namespace="rerank", registry=registry)
         histogram = partial(Histogram, namespace="rerank", registry=registry, buckets=_SECONDS)
         self.requests = counter("requests", "Requests answered", ("path", "method", "status"))
+        self.key_requests = counter("key_requests", "Requests by label of key", ("key", "status"))
         self.latency = histogram("request_seconds", "Time from arrival to answer", ("path",))
         self.in_flight = gauge("requests_in_flight", "Requests accepted and not yet answered")
         self.dropped = counter("dropped", "Requests cancelled by client or deadline", ("reason",))

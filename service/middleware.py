@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ipaddress
 import re
 import time
 import uuid
@@ -12,6 +13,7 @@ from starlette.datastructures import Headers, MutableHeaders
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from reranker.service.errors import ServiceError, envelope
+from reranker.service.keys import NO_KEY
 from reranker.service.lifecycle import Service
 from reranker.service.logs import described
 
@@ -47,15 +49,19 @@ class RequestLog:
         request_id = given if _REQUEST_ID.fullmatch(given) else uuid.uuid4().hex
         details: dict[str, object] = {}  # for the log
         scope.setdefault("state", {}).update(
-            request_id=request_id, arrived=started, details=details
+            request_id=request_id, arrived=started, details=details, key=NO_KEY
         )
         status = 0
+        is_ambiguous = _has_two_lengths(scope)
 
         async def send_with_headers(message: Message) -> None:
             nonlocal status
             if message["type"] == "http.response.start":
                 status = message["status"]
-                self._add_headers(MutableHeaders(scope=message), request_id)
+                headers = MutableHeaders(scope=message)
+                self._add_headers(headers, request_id)
+                if is_ambiguous:
+                    headers["Connection"] = "close"
             await send(message)
 
         try:
@@ -86,6 +92,8 @@ class RequestLog:
         metrics = self._service.metrics
         metrics.requests.labels(path, method, str(status)).inc()
         metrics.latency.labels(path).observe(seconds)
+        key = scope["state"]["key"]
+        metrics.key_requests.labels(key, f"{status // 100}xx" if status else "none").inc()
         if path in _QUIET and status == 200:
             return
         state = scope["state"]
@@ -96,8 +104,37 @@ class RequestLog:
             path=path,
             status=status,
             seconds=round(seconds, 4),
+            client=_address(scope),
+            key=key,
             **state["details"],
         )
+
+
+def _has_two_lengths(scope: Scope) -> bool:
+    """Whether a proxy could see the body end elsewhere than we do (RFC 9112, 6.1): what follows on
+    the connection must not be taken for a request."""
+    return {b"transfer-encoding", b"content-length"} <= {name for name, _ in scope["headers"]}
+
+
+def _address(scope: Scope) -> str:
+    """Who asked; a proxy that is trusted may still pass on what is not an address."""
+    host, _, _ = (scope.get("client") or ("",))[0].partition("%")  # a zone can be any text
+    try:
+        return str(ipaddress.ip_address(host))
+    except ValueError:
+        return "unknown"
+
+
+class HeadAsGet:
+    """Answers HEAD like GET; the web server leaves out the body."""
+
+    def __init__(self, app: ASGIApp) -> None:
+        self._app = app
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] == "http" and scope["method"] == "HEAD":
+            scope = {**scope, "method": "GET"}
+        await self._app(scope, receive, send)
 
 
 class KeyCheck:
@@ -109,7 +146,9 @@ class KeyCheck:
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] == "http":
             try:
-                self._service.keys.check(scope["path"], Headers(scope=scope))
+                keys, path, headers = self._service.keys, scope["path"], Headers(scope=scope)
+                scope["state"]["key"] = label = keys.label(path, headers)
+                keys.check(path, label, headers)
             except ServiceError as error:
                 request_id = scope["state"]["request_id"]
                 await envelope(error, request_id)(scope, receive, send)

@@ -27,7 +27,7 @@ _ERRORS = {
     408: "the headers or the body took too long to arrive",
     409: "the new models cannot be loaded; the old ones stay in use",
     413: "the body is too large",
-    415: "neither JSON nor plain text",
+    415: "neither JSON nor plain text, or compressed",
     422: "a field is invalid or exceeds a limit; `param` names it",
     429: "too many requests are waiting; see Retry-After",
     503: "loading, shutting down, or scoring crashed and is restarted; see Retry-After",

@@ -9,7 +9,7 @@ from functools import partial
 from typing import Annotated, Any, TypeVar
 
 from fastapi import Header, Query, Request
-from fastapi.responses import JSONResponse, Response
+from fastapi.responses import Response
 from pydantic import Field, TypeAdapter
 from pydantic.json_schema import SkipJsonSchema
 
@@ -17,7 +17,7 @@ from reranker import Reranker
 from reranker.nbest import FORMATS, NBest
 from reranker.nbest.report import Report
 from reranker.service import answers, bodies, schemas
-from reranker.service.errors import ServiceError
+from reranker.service.errors import JSONLine, ServiceError
 from reranker.service.lifecycle import Running, Service
 from reranker.service.lists import read_lists, read_trees
 from reranker.service.queue import Scores
@@ -96,7 +96,7 @@ async def validate(
         lists = read_lists(asked, service.settings, lambda _: None, report.files.append)
         members = {member.name: member.vocabulary.is_unknown for member in reranker.members}
         report.count(lists, members)
-        return JSONResponse(asdict(report)).body  # type: ignore[return-value]
+        return JSONLine(asdict(report)).body  # type: ignore[return-value]
 
     async def job(body: bytes, reranker: Reranker, deadline: float) -> bytes:
         return await service.in_thread(lambda: answer(body, reranker))

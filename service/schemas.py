@@ -229,7 +229,8 @@ class RankedSentence(BaseModel):
     status: Literal["ok", "failed"] = Field(description="failed: no candidate could be used")
     best_index: int | None
     margin: float | None = Field(
-        description="score of the best less that of the next different one"
+        description="score of the best less that of the next different one; null without one, or "
+        "if it is too large for a number"
     )
     fallback: str | None = Field(description="if failed: a tree to use instead")
     ranking: list[Ranked]

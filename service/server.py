@@ -73,7 +73,8 @@ def serve(app: FastAPI, settings: Settings) -> int:
         log_config=None,
         access_log=False,
         server_header=False,
-        proxy_headers=False,
+        proxy_headers=bool(settings.forwarded_allow_ips),
+        forwarded_allow_ips=settings.forwarded_allow_ips,
         timeout_keep_alive=_IDLE_SECONDS,
         timeout_graceful_shutdown=_CLOSING_SECONDS,
     )

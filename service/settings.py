@@ -6,12 +6,15 @@ Flags override the environment, which overrides the file. A field's description 
 from __future__ import annotations
 
 import argparse
+import difflib
+import ipaddress
 import os
+import re
 import tomllib
 from pathlib import Path
 from typing import Annotated, Any, Literal, get_args, get_origin
 
-from pydantic import BeforeValidator, Field, SecretStr, ValidationError
+from pydantic import AfterValidator, BeforeValidator, Field, SecretStr, ValidationError
 from pydantic_settings import (
     BaseSettings,
     InitSettingsSource,
@@ -30,18 +33,30 @@ def _split(value: Any) -> Any:
     return value
 
 
+def _networks(values: list[str]) -> list[str]:
+    for value in values:
+        if value != "*":
+            ipaddress.ip_network(value)
+    return values
+
+
 # NoDecode: a list in the environment is comma-separated, not JSON.
 _Words = Annotated[list[str], NoDecode, BeforeValidator(_split)]
+_Networks = Annotated[_Words, AfterValidator(_networks)]
 _Keys = Annotated[list[SecretStr], NoDecode, BeforeValidator(_split)]
 _Count = Annotated[int, Field(ge=1)]
 _Seconds = Annotated[float, Field(gt=0, le=86_400)]
+
+_PREFIX = "RERANK_"
+# Kubernetes sets these in every pod beside a Service that is called "rerank".
+_SERVICE_LINKS = re.compile(r"RERANK_(SERVICE_(HOST|PORT.*)|PORT_\d+_.*)")
 
 
 class Settings(BaseSettings):
     """The settings of ``rerank serve``."""
 
     model_config = SettingsConfigDict(
-        env_prefix="RERANK_", extra="forbid", hide_input_in_errors=True, frozen=True
+        env_prefix=_PREFIX, extra="forbid", hide_input_in_errors=True, frozen=True
     )
 
     config: Path | None = Field(None, description="TOML file with any of these settings")
@@ -104,6 +119,11 @@ class Settings(BaseSettings):
     admin_keys: _Keys = Field([], description="keys for reloading models; none: only SIGHUP does")
     admin_keys_file: Path | None = Field(None, description="file with more, one per line")
     cors_origins: _Words = Field([], description="origins whose web pages may call the service")
+
+    forwarded_allow_ips: _Networks = Field(
+        [],
+        description="proxies whose X-Forwarded-For is believed: addresses or networks; *: any",
+    )
 
     drain_seconds: _Seconds = Field(
         30.0, description="after SIGTERM: time to finish accepted requests"
@@ -177,13 +197,33 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def load_settings(flags: dict[str, Any]) -> Settings:
-    """The settings with ``flags`` on top; raises InputError that names an invalid one."""
+    """The settings with ``flags`` on top; raises InputError that names an invalid one, or an
+    environment variable that is none."""
+    _check_environment()
     try:
         return Settings(**flags)
     except ValidationError as error:
         first = error.errors(include_input=False, include_url=False)[0]
         name = ".".join(map(str, first["loc"]))
+        if first["type"] == "extra_forbidden":
+            raise InputError(f"setting {name}: unknown{_did_you_mean(name)}") from error
         raise InputError(f"setting {name}: {first['msg']}") from error
+
+
+def _check_environment() -> None:
+    """A misspelt RERANK_API_KEYS must not open the service to everyone."""
+    known = {f"{_PREFIX}{name.upper()}" for name in Settings.model_fields}
+    for name in sorted(os.environ):
+        upper = name.upper()
+        if upper.startswith(_PREFIX) and upper not in known and not _SERVICE_LINKS.match(upper):
+            close = _did_you_mean(upper.removeprefix(_PREFIX).lower(), _PREFIX)
+            raise InputError(f"environment variable {name}: unknown setting{close}")
+
+
+def _did_you_mean(name: str, prefix: str = "") -> str:
+    close = difflib.get_close_matches(name, Settings.model_fields, 1)
+    meant = prefix + (close[0].upper() if prefix else close[0]) if close else ""
+    return f"; did you mean {meant}?" if close else ""
 
 
 def _shown(default: Any) -> str:

@@ -9,6 +9,9 @@ from typing import Any
 import httpx
 import pytest
 
+from reranker.errors import InputError
+from reranker.service.keys import Keys
+from reranker.service.settings import load_settings
 from tests.service.servers import Server, sentence, serving
 
 BODY = {"sentences": [sentence("Aardvark")]}
@@ -18,8 +21,9 @@ KEYED = ("/", "/info", "/models", "/metrics", "/docs", "/openapi.json", "/page/x
 @pytest.fixture(scope="module")
 def closed(models: list[str], tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
     keys = tmp_path_factory.mktemp("keys") / "keys"
-    keys.write_text("# to be replaced\nold\n\nnew\n")
+    keys.write_text("# to be replaced\n  # also\nold\n\nnew # newspaper\n")
     flags = ["--api-keys-file", str(keys), "--cors-origins", "https://example.org", "--log-text"]
+    flags += ["--forwarded-allow-ips", "127.0.0.1"]
     with serving(
         models, *flags, RERANK_API_KEYS="third,fourth", RERANK_ADMIN_KEYS="boss"
     ) as server:
@@ -59,13 +63,17 @@ def test_each_key_opens_in_each_way(outside: httpx.Client, key: str) -> None:
         {"Authorization": "old"},
         {"Authorization": "Basic !"},
         {"X-API-Key": "# to be replaced"},
+        {"X-API-Key": "# also"},
         {"X-API-Key": "old\u00ff"},
         {"X-API-Key": ""},
     ],
 )
 def test_wrong_keys_do_not(outside: httpx.Client, headers: dict[str, str]) -> None:
+    (header,) = headers
     encoded = {name: value.encode("latin-1") for name, value in headers.items()}
-    assert outside.post("/rerank", json=BODY, headers=encoded).status_code == 401  # type: ignore[arg-type]
+    answer = outside.post("/rerank", json=BODY, headers=encoded)  # type: ignore[arg-type]
+    assert answer.status_code == 401
+    assert answer.json()["error"]["param"] == (header if headers[header] else "Authorization")
 
 
 def test_only_an_admin_reloads(outside: httpx.Client, models: list[str]) -> None:
@@ -88,6 +96,11 @@ def test_cross_origin(outside: httpx.Client, http: httpx.Client) -> None:
     assert allowed.headers["access-control-allow-origin"] == "https://example.org"
     other = outside.options("/rerank", headers={**asks, "Origin": "https://example.com"})
     assert "access-control-allow-origin" not in other.headers
+    # Scripts may send an id, and read that of the answer.
+    names = {"Access-Control-Request-Headers": "X-Request-ID"}
+    assert outside.options("/rerank", headers={**asks, **names}).status_code == 200
+    answer = outside.get("/info", headers={"Origin": "https://example.org", "X-API-Key": "old"})
+    assert "X-Request-ID" in answer.headers["access-control-expose-headers"]
     off = http.post("/rerank", json=BODY, headers={"Origin": "https://example.org"})
     assert off.status_code == 200
     assert not [name for name in off.headers if name.startswith("access-control")]
@@ -129,6 +142,37 @@ def test_words_in_the_log_if_asked(closed: Server, outside: httpx.Client) -> Non
     headers = {"X-API-Key": "old", "X-Request-ID": "told"}
     assert outside.post("/rerank", json=BODY, headers=headers).status_code == 200
     assert "Aardvark" in closed.logged("request", request_id="told")["text"]
+
+
+@pytest.mark.parametrize(
+    "key, label",
+    [("new", "newspaper"), ("old", "key-3"), ("boss", "admin-1"), ("x", "invalid"), ("", "none")],
+)
+def test_who_asked(closed: Server, outside: httpx.Client, key: str, label: str) -> None:
+    """The proxy is trusted, what its client claims is not."""
+    headers = {"X-API-Key": key, "X-Forwarded-For": "10.9.9.9, 203.0.113.7"}
+    outside.get("/info", headers={**headers, "X-Request-ID": f"from-{key}"})
+    line = closed.logged("request", request_id=f"from-{key}")
+    assert (line["client"], line["key"]) == ("203.0.113.7", label)
+    metrics = outside.get("/metrics", headers={"X-API-Key": "old"}).text
+    status = "4xx" if label in ("invalid", "none") else "2xx"
+    assert f'rerank_key_requests_total{{key="{label}",status="{status}"}}' in metrics
+
+
+def test_a_proxy_that_passes_on_no_address(closed: Server, outside: httpx.Client) -> None:
+    for number, (said, client) in enumerate([("nonsense", "unknown"), ("fe80::1%x y", "fe80::1")]):
+        headers = {"X-Forwarded-For": said, "X-Request-ID": f"odd-{number}"}
+        outside.get("/info", headers=headers)
+        assert closed.logged("request", request_id=f"odd-{number}")["client"] == client
+
+
+def test_a_label_that_is_none_is_refused(tmp_path: Path) -> None:
+    file = tmp_path / "keys"
+    for line in ("secret # two words", "secret # none", f"secret # {'x' * 41}", "secret #"):
+        file.write_text(f"good # fine\n{line}\n")
+        with pytest.raises(InputError, match="a label has up to 40 letters") as caught:
+            Keys(load_settings({"api_keys_file": file}))
+        assert "secret" not in str(caught.value)
 
 
 def test_pages(http: httpx.Client) -> None:

@@ -130,8 +130,16 @@ def test_wrong_queries_headers_paths_and_media(tight: httpx.Client) -> None:
     for request, status, param in (
         ({"url": "/rerank?top_n=x", "json": body}, 422, "top_n"),
         ({"url": "/rerank?nothing=1", "json": body}, 422, "nothing"),
-        ({"url": "/rerank", "json": body, "headers": {"X-Request-Timeout": "-1"}}, 422, None),
-        ({"url": "/rerank", "json": body, "headers": {"X-Request-Timeout": "nan"}}, 422, None),
+        (
+            {"url": "/rerank", "json": body, "headers": {"X-Request-Timeout": "-1"}},
+            422,
+            "X-Request-Timeout",
+        ),
+        (
+            {"url": "/rerank", "json": body, "headers": {"X-Request-Timeout": "nan"}},
+            422,
+            "X-Request-Timeout",
+        ),
         ({"url": "/rerank", "data": {"a": "b"}}, 415, "Content-Type"),
         ({"url": "/rerank"}, 415, "Content-Type"),
         ({"url": "/nothing"}, 404, None),
@@ -140,7 +148,6 @@ def test_wrong_queries_headers_paths_and_media(tight: httpx.Client) -> None:
         answer = tight.post(**request)
         assert answer.status_code == status, request
         assert param in (None, error_of(answer)["param"])
-    assert tight.post("/info").headers["allow"] == "GET"
 
 
 def test_deadline(tight: httpx.Client) -> None:
@@ -193,7 +200,7 @@ def test_slow_head(narrow: Server, tight: httpx.Client) -> None:
                 break
         assert 0.9 < time.monotonic() - started < 1.7
         assert b"HTTP/1.1 408 Request Timeout\r\n" in rest
-        assert rest.endswith(b"}}")
+        assert rest.endswith(b"}}\n")
     error = json.loads(rest[rest.rindex(b"\r\n") :])["error"]
     assert error["code"] == "slow-head" and "body_seconds = 1" in error["message"]
     assert 'rerank_dropped_total{reason="slow-head"} 1.0' in tight.get("/metrics").text

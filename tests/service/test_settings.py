@@ -46,6 +46,8 @@ def test_flags_beat_the_environment_which_beats_the_file(
         (["--max-depth", "2001"], "setting max_depth: "),
         (["--batch-tokens", "0"], "setting batch_tokens: "),
         (["--request-seconds", "nan"], "setting request_seconds: "),
+        (["--forwarded-allow-ips", "proxy"], "setting forwarded_allow_ips: "),
+        (["--forwarded-allow-ips", "10.0.0.1/8"], "setting forwarded_allow_ips: "),
     ],
 )
 def test_a_wrong_value_is_named(flags: list[str], message: str) -> None:
@@ -55,10 +57,33 @@ def test_a_wrong_value_is_named(flags: list[str], message: str) -> None:
 
 def test_a_wrong_file_is_named(tmp_path: Path) -> None:
     file = tmp_path / "wrong.toml"
-    for text, message in (("port = ", "invalid TOML"), ("prot = 1", "setting prot: ")):
+    for text, message in (
+        ("port = ", "invalid TOML"),
+        ("prot = 1", "setting prot: unknown; did you mean port"),
+    ):
         file.write_text(text)
         with pytest.raises(InputError, match=message):
             from_flags("--config", str(file))
+
+
+def test_trusted_proxies() -> None:
+    trusted = ["10.0.0.0/8", "::1"]
+    assert from_flags("--forwarded-allow-ips", *trusted).forwarded_allow_ips == trusted
+
+
+def test_a_misspelt_variable_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    """One letter too few, and the service would be open to everyone."""
+    monkeypatch.setenv("RERANK_SERVICE_HOST", "10.0.0.1")  # set by Kubernetes
+    monkeypatch.setenv("RERANK_PORT_8000_TCP_ADDR", "10.0.0.1")
+    from_flags()
+    monkeypatch.setenv("RERANK_API_KEY", "secret")
+    with pytest.raises(InputError, match="did you mean RERANK_API_KEYS") as caught:
+        from_flags()
+    assert "RERANK_API_KEY:" in str(caught.value) and "secret" not in str(caught.value)
+    monkeypatch.delenv("RERANK_API_KEY")
+    monkeypatch.setenv("rerank_colour", "red")
+    with pytest.raises(InputError, match=r"variable rerank_colour: unknown setting$"):
+        from_flags()
 
 
 def test_keys_do_not_show(monkeypatch: pytest.MonkeyPatch) -> None:
