@@ -5,7 +5,8 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import time
-from collections.abc import Awaitable, Callable, Coroutine, Iterator, Sequence
+from collections.abc import Awaitable, Callable, Coroutine, Iterator, Mapping, Sequence
+from types import MappingProxyType
 from typing import Any, TypeVar
 
 from pydantic import TypeAdapter, ValidationError
@@ -46,8 +47,8 @@ class BodyBytes:
 
     @contextlib.contextmanager
     def held(self) -> Iterator[Callable[[int, int], None]]:
-        """For one request: gives what is to be called with how many bytes it has now and in the
-        end, if that is known. It raises ServiceError 429 if that is too many beside those of others."""
+        """For one request: gives what is to be called with how many bytes it has now and, as far
+        as is known, in the end. It raises ServiceError 429 if that is too many beside others'."""
         mine, since = 0, time.monotonic()
 
         def hold(count: int, expected: int) -> None:
@@ -198,7 +199,9 @@ def _sentences_of(given: Any) -> list[Any]:
     return sentences if isinstance(sentences, list) else []
 
 
-def _as_documented(adapter: TypeAdapter[T], given: Any, shorter: dict[str, Any] = {}) -> T:
+def _as_documented(
+    adapter: TypeAdapter[T], given: Any, shorter: Mapping[str, Any] = MappingProxyType({})
+) -> T:
     """``shorter`` are fields without errors, abridged."""
     try:
         return adapter.validate_python(given)

@@ -1,8 +1,8 @@
 """Counts what is in a body while its bytes arrive, before anything is made of them.
 
-A million empty strings are 3 MB of JSON and seconds of work. Only the outline is looked at: brackets,
-commas, colons, how long strings are and which name an array has. Whether it is JSON at all is left to
-the parser, which finds no more in it than was counted here.
+A million empty strings are 3 MB of JSON and seconds of work. Only the outline is looked at:
+brackets, commas, colons, how long strings are and which name an array has. Whether it is JSON at
+all is left to the parser, which finds no more in it than was counted here.
 """
 
 from __future__ import annotations

@@ -51,13 +51,9 @@ async def rerank(
     bodies.check_media_type(request, "application/json", "text/plain")
     warnings: list[str] = []
 
-    def read(
-        body: bytes, cancellation: Cancellation
-    ) -> tuple[schemas.AnyRequest, list[NBest]]:
+    def read(body: bytes, cancellation: Cancellation) -> tuple[schemas.AnyRequest, list[NBest]]:
         asked = bodies.parse_lists(body, bodies.media_type(request), query, cancellation)
-        lists = read_lists(
-            asked, service.settings, warnings.append, cancellation=cancellation
-        )
+        lists = read_lists(asked, service.settings, warnings.append, cancellation=cancellation)
         return asked, lists
 
     def write(
@@ -82,9 +78,7 @@ async def score(request: Request, service: Running, timeout: Timeout = None) -> 
     """The log-probability of each tree, in the order given."""
     bodies.check_media_type(request, "application/json")
 
-    def read(
-        body: bytes, cancellation: Cancellation
-    ) -> tuple[schemas.ScoreRequest, list[NBest]]:
+    def read(body: bytes, cancellation: Cancellation) -> tuple[schemas.ScoreRequest, list[NBest]]:
         asked = bodies.parse(_SCORE_BODY, body, cancellation)
         return asked, read_trees(asked, service.settings, cancellation)
 

@@ -146,8 +146,9 @@ class Settings(BaseSettings):
     def limits(self) -> dict[str, int | float]:
         """What ``/info`` shows: every limit on a request."""
         names = (
-            "max_body_bytes max_values max_tree_bytes max_sentences max_candidates max_tree_tokens "
-            "max_depth queue_requests queue_tokens queue_bytes request_seconds max_request_seconds body_seconds"
+            "max_body_bytes max_values max_tree_bytes max_sentences max_candidates "
+            "max_tree_tokens max_depth queue_requests queue_tokens queue_bytes request_seconds "
+            "max_request_seconds body_seconds"
         )
         return {name: getattr(self, name) for name in names.split()}
 

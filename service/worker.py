@@ -150,9 +150,7 @@ def score_in_parts(
     that does not fit even alone. Raises Stopped if cancelled.
     """
     try:
-        scored = reranker.score_lists(
-            lists, token_scores=token_scores, cancellation=cancellation
-        )
+        scored = reranker.score_lists(lists, token_scores=token_scores, cancellation=cancellation)
         return [scores for _, scores in scored]
     except (MemoryError, RuntimeError) as error:
         # On a GPU torch has an error of its own for it, on a CPU only a message.

@@ -38,11 +38,11 @@ def in_order(
     score: Callable[[Batch, Cancellation], list[T]],
     lanes: Lanes,
     batch_tokens: int,
-    cancellation: Cancellation | None = None,
+    outer: Cancellation | None = None,
 ) -> Iterator[tuple[NBest, T]]:
     """Each list with what ``score`` makes of it, given batches of about ``batch_tokens``. Closing
-    the iterator cancels what is under way, and so does ``cancellation``; then it raises Stopped."""
-    cancellation = cancellation or Cancellation()
+    the iterator cancels what is under way, and so does ``outer``; then it raises Stopped."""
+    cancellation = Cancellation(outer)
     under_way: deque[_Pool[T]] = deque()
     try:
         pace = _Pace(batch_tokens * max(POOL_BATCHES, lanes.count))
