@@ -137,7 +137,23 @@ def connected(server: Server, length: int) -> socket.socket:
 
 def long_request() -> bytes:
     """34 lists of 40 trees of 40 words in different orders: many seconds of work."""
-    words = "the of and to in a is that for it with as was on by".split()
+    words = [
+        "the",
+        "of",
+        "and",
+        "to",
+        "in",
+        "a",
+        "is",
+        "that",
+        "for",
+        "it",
+        "with",
+        "as",
+        "was",
+        "on",
+        "by",
+    ]
     chance = random.Random(1)
 
     def tree() -> str:
