@@ -36,6 +36,7 @@ _LOGGER = structlog.get_logger("rerank.serve")
 _CLOSING_SECONDS = 1
 # After what is left of the drain time, the process ends.
 _EXIT_SECONDS = 1.75
+_TURN_SECONDS = 0.001
 # Load balancers close idle connections after a minute, and must do so first.
 _IDLE_SECONDS = 75
 
@@ -82,6 +83,8 @@ def serve(app: FastAPI, settings: Settings) -> int:
         timeout_keep_alive=_IDLE_SECONDS,
         timeout_graceful_shutdown=_CLOSING_SECONDS,
     )
+    # Python's threads take turns this often while requests are read; /health/live needs several.
+    sys.setswitchinterval(_TURN_SECONDS)
     with _listener(settings) as listener:
         return asyncio.run(_serve(Server(config), listener, app.state.service))
 

@@ -97,13 +97,13 @@ def test_reading_stops_when_the_client_is_gone(models: list[str]) -> None:
     body = json.dumps({"sentences": [{"candidates": [TREE] * 200}] * 1000}).encode()
     assert len(body) < 16 * 2**20
     with serving(models) as server, server.client() as client:
-        for _ in range(6):
-            connection = send(server, body, "/validate")
-            time.sleep(0.3)
+        connections = [send(server, body, "/validate") for _ in range(2)]
+        time.sleep(1)
+        for connection in connections:
             connection.close()
         start = time.monotonic()
         assert client.post("/rerank", json=KIND).status_code == 200
-        assert time.monotonic() - start < 3
+        assert time.monotonic() - start < 2
 
 
 def test_bytes_of_all_bodies_are_bounded(bounded: Server) -> None:
