@@ -224,19 +224,22 @@ class Reranker:
         lists: Iterable[NBest],
         criterion: Criterion = "perplexity",
         token_scores: bool = False,
+        cancellation: Cancellation | None = None,
     ) -> Iterator[tuple[NBest, list[Scored]]]:
         """The language models' part alone: score once, then ``rank`` with as many weights as
-        wanted."""
-        return self._in_order(lists, Scorer(self._ensemble, criterion, token_scores).score)
+        wanted. Raises Stopped soon after another thread cancelled."""
+        scorer = Scorer(self._ensemble, criterion, token_scores)
+        return self._in_order(lists, scorer.score, cancellation=cancellation)
 
     def _in_order(
         self,
         lists: Iterable[NBest],
         score: Callable[[pools.Batch, Cancellation], list[T]],
         most_tokens: int | None = None,
+        cancellation: Cancellation | None = None,
     ) -> Iterator[tuple[NBest, T]]:
         tokens = min(pools.BATCH_TOKENS, most_tokens or pools.BATCH_TOKENS)
-        return pools.in_order(lists, score, self._lanes, tokens)
+        return pools.in_order(lists, score, self._lanes, tokens, cancellation)
 
 
 def _refuse_files(rejected: Iterable[Rejected]) -> None:

@@ -5,18 +5,29 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import time
-from collections.abc import Coroutine, Sequence
+from collections.abc import Awaitable, Callable, Coroutine, Iterator, Mapping, Sequence
+from types import MappingProxyType
 from typing import Any, TypeVar
 
 from pydantic import TypeAdapter, ValidationError
+from pydantic_core import from_json, to_json
 from starlette.requests import ClientDisconnect, Request
 
-from reranker.service.errors import ServiceError, too_late
-from reranker.service.schemas import RERANK_BODY, AnyRequest, QueryOptions, TextRequest
+from reranker.scoring.lanes import Cancellation
+from reranker.service.errors import ServiceError, overloaded, too_late
+from reranker.service.schemas import (
+    RERANK_BODY,
+    AnyRequest,
+    CandidateList,
+    QueryOptions,
+    TextRequest,
+    form_of,
+)
 from reranker.service.settings import Settings
 
 T = TypeVar("T")
 
+_SENTENCE = TypeAdapter(CandidateList)
 _KINDS = {"Candidate", "Document", "str"}
 
 
@@ -24,13 +35,64 @@ class ClientGone(Exception):
     """The client closed the connection."""
 
 
-async def read_body(request: Request, settings: Settings, deadline: float) -> bytes:
-    """Raises ServiceError 413 (too long), 408 (too slow) or 504 (deadline), and ClientGone."""
+class BodyBytes:
+    """How many bytes of bodies there are, over all requests: what is made of them takes memory."""
+
+    def __init__(self, settings: Settings) -> None:
+        self.total = 0
+        self._most = settings.queue_bytes
+        # ``queue_requests`` bounds the small ones, which should not wait for large ones.
+        self._small = self._most // 256
+        self._seconds = 0.0  # that a large one was held, learned
+
+    @contextlib.contextmanager
+    def held(self) -> Iterator[Callable[[int, int], None]]:
+        """For one request: gives what is to be called with how many bytes it has now and, as far
+        as is known, in the end. It raises ServiceError 429 if that is too many beside others'."""
+        mine, since = 0, time.monotonic()
+
+        def hold(count: int, expected: int) -> None:
+            nonlocal mine
+            others = self.total - mine
+            most = max(count, expected)
+            if others and most > self._small and others + most > self._most:
+                raise overloaded(self.seconds_to_wait)
+            self.total += count - mine
+            mine = count
+
+        try:
+            yield hold
+        finally:
+            self.total -= mine
+            if mine > self._small:
+                self._seconds += 0.3 * (time.monotonic() - since - self._seconds)
+
+    @property
+    def seconds_to_wait(self) -> int:
+        """How long it will probably take until a large body is done with."""
+        return min(60, 1 + int(self._seconds))
+
+
+async def read_body(
+    request: Request,
+    settings: Settings,
+    deadline: float,
+    hold: Callable[[int, int], None],
+    count: Callable[[bytes], Awaitable[None]],
+) -> bytes:
+    """The body; ``hold`` is told its length so far and in the end, ``count`` gets each piece.
+
+    Raises ServiceError 413 (too long), 408 (too slow) or 504 (deadline), what ``hold`` and
+    ``count`` raise, and ClientGone.
+    """
     limit = settings.max_body_bytes
     too_long = ServiceError(413, "too-large", f"the body is longer than max_body_bytes = {limit}")
+    length = 0
     with contextlib.suppress(ValueError):
-        if int(request.headers.get("content-length", 0)) > limit:
-            raise too_long
+        length = int(request.headers.get("content-length", 0))
+    if length > limit:
+        raise too_long
+    hold(0, length)
     body_deadline = time.monotonic() + settings.body_seconds
     body = bytearray()
     try:
@@ -39,6 +101,8 @@ async def read_body(request: Request, settings: Settings, deadline: float) -> by
                 body += chunk
                 if len(body) > limit:
                     raise too_long
+                hold(len(body), length)
+                await count(chunk)
     except ClientDisconnect as error:
         raise ClientGone from error
     except TimeoutError as error:
@@ -92,7 +156,9 @@ def check_media_type(request: Request, *allowed: str) -> None:
         raise ServiceError(415, "unsupported-media-type", message, "Content-Type")
 
 
-def parse_lists(body: bytes, media: str, query: QueryOptions) -> AnyRequest:
+def parse_lists(
+    body: bytes, media: str, query: QueryOptions, cancellation: Cancellation
+) -> AnyRequest:
     """A body for ``/rerank``; options of the query are used where the body has none."""
     options = query.model_dump(exclude_unset=True)
     if media == "text/plain":
@@ -100,22 +166,55 @@ def parse_lists(body: bytes, media: str, query: QueryOptions) -> AnyRequest:
             raise ServiceError(422, "unreadable", "the body is empty", "nbest")
         text = body.decode("utf-8", "surrogateescape")
         return TextRequest.model_construct(None, nbest=text, tokens=None, **options)
-    given = parse(RERANK_BODY, body)
+    given = parse(RERANK_BODY, body, cancellation)
     missing = type(given).model_fields.keys() - given.model_fields_set
     return given.model_copy(update={name: options[name] for name in missing & options.keys()})
 
 
-def parse(adapter: TypeAdapter[T], body: bytes) -> T:
-    """Raises ServiceError 400 if the body is not JSON, 422 if it is not as documented."""
+def parse(adapter: TypeAdapter[T], body: bytes, cancellation: Cancellation) -> T:
+    """Raises ServiceError 400 if the body is not JSON, 422 if it is not as documented, and Stopped
+    if cancelled.
+
+    No step takes long, since pydantic lets no other thread run during one.
+    """
     try:
-        return adapter.validate_json(body)
+        given = from_json(body)
+    except ValueError as error:
+        raise ServiceError(400, "malformed-json", f"Invalid JSON: {error}") from error
+    place: tuple[str | int, ...] = ()
+    sentences = _sentences_of(given) if adapter is RERANK_BODY else []
+    try:
+        for number in cancellation.checked(range(len(sentences))):
+            place = ("sentences", "sentences", number)
+            sentences[number] = _as_documented(_SENTENCE, sentences[number])
+        place = ()
+        # What is a CandidateList already is not looked at again.
+        return _as_documented(adapter, given, {"sentences": sentences[:1]} if sentences else {})
     except ValidationError as error:
         first = error.errors(include_url=False, include_context=False, include_input=False)[0]
-        if first["type"] == "json_invalid":
-            raise ServiceError(400, "malformed-json", first["msg"]) from error
         # pydantic adds the form of the request and the kind of candidate that it took.
-        place = first["loc"][1:] if adapter is RERANK_BODY else first["loc"]
-        raise invalid([name for name in place if name not in _KINDS], first["msg"]) from error
+        names = (*place, *first["loc"])[adapter is RERANK_BODY :]
+        raise invalid([name for name in names if name not in _KINDS], first["msg"]) from error
+
+
+def _sentences_of(given: Any) -> list[Any]:
+    """Those of a body that is validated sentence by sentence."""
+    if not isinstance(given, dict) or form_of(given) != "sentences":
+        return []
+    sentences = given.get("sentences")
+    return sentences if isinstance(sentences, list) else []
+
+
+def _as_documented(
+    adapter: TypeAdapter[T], given: Any, shorter: Mapping[str, Any] = MappingProxyType({})
+) -> T:
+    """``shorter`` are fields without errors, abridged."""
+    try:
+        return adapter.validate_python(given)
+    except ValidationError:
+        # The same error in the words of JSON: arrays and objects.
+        adapter.validate_json(to_json({**given, **shorter} if shorter else given))
+        raise
 
 
 def invalid(place: Sequence[str | int], message: str) -> ServiceError:

@@ -40,7 +40,7 @@ class ServiceError(Exception):
         self.headers = {} if retry_after is None else {"Retry-After": str(retry_after)}
 
 
-def over_limit(name: str, limit: float, value: float | str, param: str) -> ServiceError:
+def over_limit(name: str, limit: float, value: float | str, param: str | None) -> ServiceError:
     """422 that names the limit and the value."""
     message = f"{value} is more than the limit {name} = {limit:g} allows"
     return ServiceError(422, "over-limit", message, param)

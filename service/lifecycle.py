@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import gc
 import time
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -16,6 +17,9 @@ from fastapi import Depends, Request
 from reranker import Reranker
 from reranker.errors import RerankError
 from reranker.nbest import NBest, from_candidates
+from reranker.scoring.lanes import Cancellation
+from reranker.service.bodies import BodyBytes
+from reranker.service.counting import Count
 from reranker.service.errors import ServiceError, draining, overloaded, unavailable
 from reranker.service.keys import Keys
 from reranker.service.logs import described
@@ -27,6 +31,9 @@ from reranker.service.worker import ScoringThread
 _LOGGER = structlog.get_logger("rerank.service")
 
 T = TypeVar("T")
+
+# Bytes of a body that take longer to count than to hand to another thread.
+_LONG_PIECE = 4096
 
 
 class Service:
@@ -48,29 +55,40 @@ class Service:
         self._reloading = asyncio.Lock()
         # Parses requests and writes answers; two threads, so that a long one blocks no others.
         self._pool = ThreadPoolExecutor(2, "requests")
+        # Looks at bodies while they arrive, a piece at a time, so that nobody waits long.
+        self._counting = ThreadPoolExecutor(1, "counting")
+        self.body_bytes = BodyBytes(settings)
         self.metrics.in_flight.set_function(lambda: self.in_flight)
 
     async def start(self) -> None:
         """Load and warm up; on failure, ``failure`` says why."""
         try:
-            given = self._given
-            if given is None:
-                given = await asyncio.to_thread(self._load)
+            await self._start()
         except RerankError as error:
             self.failure = error
-            return
+        except Exception as error:
+            _LOGGER.error("the service cannot start", **described(error, with_text=True))
+            self.failure = RerankError(f"the service cannot start: {error}")
+
+    async def _start(self) -> None:
+        given = self._given
+        if given is None:
+            given = await asyncio.to_thread(self._load)
         self.metrics.watch_device(given.device)
         self._worker.start(lambda: _warm_up(self.reranker or given, self.settings))
         while not self._worker.is_ready and self.is_alive:
             await asyncio.sleep(0.01)
+        if not self.is_alive:
+            raise RerankError("the models could not score a first list; the log says why")
+        _rarely_collect_garbage()
         self.reranker = given
-        if self.is_alive:
-            _LOGGER.info("ready", models=[member.name for member in given.members])
+        _LOGGER.info("ready", models=[member.name for member in given.members])
 
     async def stop(self) -> None:
         """Stop scoring; requests that still wait are answered 503."""
         await asyncio.to_thread(self._worker.stop)
         self._pool.shutdown(wait=False, cancel_futures=True)
+        self._counting.shutdown(wait=False, cancel_futures=True)
 
     async def drain(self) -> None:
         """Refuse new requests and wait for those accepted, no longer than the settings say."""
@@ -113,15 +131,27 @@ class Service:
         finally:
             self.in_flight -= 1
 
-    async def in_thread(self, function: Callable[[], T]) -> T:
-        """Run what would block the event loop."""
-        return await asyncio.get_running_loop().run_in_executor(self._pool, function)
+    async def in_thread(self, function: Callable[[Cancellation], T]) -> T:
+        """Run what would block the event loop; it should look at its argument now and then."""
+        cancellation = Cancellation()
+        loop = asyncio.get_running_loop()
+        try:
+            return await loop.run_in_executor(self._pool, function, cancellation)
+        finally:
+            cancellation.cancel()
+
+    async def count(self, count: Count, piece: bytes) -> None:
+        """Feed a piece of a body to ``count``; raises ServiceError."""
+        if len(piece) < _LONG_PIECE:
+            count.feed(piece)
+        else:
+            await asyncio.get_running_loop().run_in_executor(self._counting, count.feed, piece)
 
     async def score(
         self, reranker: Reranker, lists: Sequence[NBest], deadline: float, token_scores: bool
     ) -> tuple[Scores, int]:
         """The scores of each list and how many tokens were scored; raises ServiceError."""
-        work = await self.in_thread(lambda: Work(reranker, lists, deadline, token_scores))
+        work = await self.in_thread(lambda _: Work(reranker, lists, deadline, token_scores))
         return await self._worker.score(work), sum(work.sizes)
 
     async def reload(self) -> Reranker:
@@ -153,6 +183,14 @@ class Service:
         for name in (*self.settings.models, str(self.settings.api_keys_file)):
             message = message.replace(f"{Path(name).parent}/", "")
         return message
+
+
+def _rarely_collect_garbage() -> None:
+    """Nothing else runs meanwhile, and among the lists of long requests it finds nothing: a tenth
+    of a second each time, which /health/live would wait too."""
+    gc.collect()
+    gc.freeze()
+    gc.set_threshold(50_000, 20, 20)
 
 
 def _warm_up(reranker: Reranker, settings: Settings) -> Work:

@@ -17,7 +17,9 @@ from reranker.nbest.faithful import Source
 from reranker.nbest.lines import HEAD_LINES
 from reranker.nbest.notation import Notation
 from reranker.nbest.words import split_words
+from reranker.scoring.lanes import Cancellation
 from reranker.service import schemas
+from reranker.service.counting import check_lines
 from reranker.service.errors import ServiceError, over_limit
 from reranker.service.settings import Settings
 
@@ -29,13 +31,16 @@ def read_lists(
     settings: Settings,
     warn: Callable[[str], None],
     describe: Callable[[dict[str, str]], None] = lambda _: None,
+    cancellation: Cancellation | None = None,
 ) -> list[NBest]:
-    """The lists of a request for ``/rerank`` or ``/validate``; raises ServiceError.
+    """The lists of a request for ``/rerank`` or ``/validate``; raises ServiceError, and Stopped if
+    cancelled.
 
     ``warn`` gets messages about unusable scores, ``describe`` the name and format of a text.
     """
     lists: Iterable[NBest]
     if isinstance(body, schemas.TextRequest):
+        check_lines(body.nbest.count("\n"), settings.max_values)
         field, lists = "nbest", _from_text(body, warn, describe)
     elif isinstance(body, schemas.SentencesRequest):
         field, lists = "sentences", _from_sentences(body)
@@ -43,17 +48,19 @@ def read_lists(
         field, lists = "documents", [_single_list(body.documents, body.query)]
     else:
         field, lists = "texts", [_single_list(body.texts, body.query)]
-    return _within_limits(lists, settings, field)
+    return _within_limits(lists, settings, field, cancellation)
 
 
-def read_trees(body: schemas.ScoreRequest, settings: Settings) -> list[NBest]:
-    """A list of its own for each tree; raises ServiceError."""
+def read_trees(
+    body: schemas.ScoreRequest, settings: Settings, cancellation: Cancellation | None = None
+) -> list[NBest]:
+    """A list of its own for each tree; raises ServiceError, and Stopped if cancelled."""
     source = _source(body.format, body.trees)
     lists = (
         _from_entries([tree], source, str(position), position)
         for position, tree in enumerate(body.trees)
     )
-    return _within_limits(lists, settings, "trees")
+    return _within_limits(lists, settings, "trees", cancellation)
 
 
 def _from_text(
@@ -134,9 +141,11 @@ def _source(format_name: str, trees: Iterable[str], repair: bool | None = None) 
     return Source("the request", notation or DIALECTS["trees"].detect_notation(trees), repair)
 
 
-def _within_limits(lists: Iterable[NBest], settings: Settings, field: str) -> list[NBest]:
+def _within_limits(
+    lists: Iterable[NBest], settings: Settings, field: str, cancellation: Cancellation | None
+) -> list[NBest]:
     accepted: list[NBest] = []
-    for nbest in lists:
+    for nbest in (cancellation or Cancellation()).checked(lists):
         if len(accepted) == settings.max_sentences:
             many = f"more than {len(accepted)} sentences"
             raise over_limit("max_sentences", settings.max_sentences, many, field)

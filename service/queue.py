@@ -19,6 +19,7 @@ from reranker import Reranker
 from reranker.nbest import NBest
 from reranker.ranking import Scored
 from reranker.scoring.distinct import DistinctCandidates
+from reranker.scoring.lanes import Cancellation
 from reranker.service.errors import ServiceError, draining, overloaded
 from reranker.service.metrics import Metrics
 from reranker.service.settings import Settings
@@ -81,6 +82,8 @@ class Queue:
         self._changed = threading.Condition()  # its lock is reentrant
         self._waiting: deque[Work] = deque()
         self._batch: list[Piece] = []  # what is being scored
+        self.cancellation = Cancellation()
+        """Of the batch being scored: cancelled once nobody waits for any of it."""
         self._speed = 10_000.0  # tokens a second while others wait, learned
         self.tokens = 0  # of the lists that wait
         self.is_closed = False
@@ -126,6 +129,8 @@ class Queue:
                     seconds = self._settings.batch_wait_ms / 1000
                     self._changed.wait_for(lambda: not 0 < self.tokens < budget, seconds)
                 self._batch = self._take(budget)
+            if not self.is_closed:
+                self.cancellation = Cancellation()
             return self._batch
 
     def _take(self, budget: int) -> list[Piece]:
@@ -150,11 +155,14 @@ class Queue:
         return batch
 
     def remove(self, work: Work) -> None:
-        """Drop what waits of a request; what is being scored is not stopped."""
+        """Drop what waits of a request; what is being scored is stopped if all of it is for
+        requests that are over."""
         with self._changed:
             if work in self._waiting:
                 self._waiting.remove(work)
                 self.tokens -= work.waiting_tokens
+            if self._batch and all(other.is_over for other, _ in self._batch):
+                self.cancellation.cancel()
 
     def drop(self, all_waiting: bool) -> set[Work]:
         """Drop and return the requests of the current batch, or all of them."""
@@ -169,5 +177,6 @@ class Queue:
         """Admit nothing more; drop and return all requests."""
         with self._changed:
             self.is_closed = True
+            self.cancellation.cancel()
             self._changed.notify_all()
             return self.drop(all_waiting=True)

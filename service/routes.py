@@ -16,7 +16,8 @@ from pydantic.json_schema import SkipJsonSchema
 from reranker import Reranker
 from reranker.nbest import FORMATS, NBest
 from reranker.nbest.report import Report
-from reranker.service import answers, bodies, schemas
+from reranker.scoring.lanes import Cancellation
+from reranker.service import answers, bodies, counting, schemas
 from reranker.service.errors import JSONLine, ServiceError
 from reranker.service.lifecycle import Running, Service
 from reranker.service.lists import read_lists, read_trees
@@ -50,9 +51,10 @@ async def rerank(
     bodies.check_media_type(request, "application/json", "text/plain")
     warnings: list[str] = []
 
-    def read(body: bytes) -> tuple[schemas.AnyRequest, list[NBest]]:
-        asked = bodies.parse_lists(body, bodies.media_type(request), query)
-        return asked, read_lists(asked, service.settings, warnings.append)
+    def read(body: bytes, cancellation: Cancellation) -> tuple[schemas.AnyRequest, list[NBest]]:
+        asked = bodies.parse_lists(body, bodies.media_type(request), query, cancellation)
+        lists = read_lists(asked, service.settings, warnings.append, cancellation=cancellation)
+        return asked, lists
 
     def write(
         reranker: Reranker,
@@ -76,9 +78,9 @@ async def score(request: Request, service: Running, timeout: Timeout = None) -> 
     """The log-probability of each tree, in the order given."""
     bodies.check_media_type(request, "application/json")
 
-    def read(body: bytes) -> tuple[schemas.ScoreRequest, list[NBest]]:
-        asked = bodies.parse(_SCORE_BODY, body)
-        return asked, read_trees(asked, service.settings)
+    def read(body: bytes, cancellation: Cancellation) -> tuple[schemas.ScoreRequest, list[NBest]]:
+        asked = bodies.parse(_SCORE_BODY, body, cancellation)
+        return asked, read_trees(asked, service.settings, cancellation)
 
     write = partial(answers.score_answer, request.state.request_id)
     return await _answer(request, service, timeout, _scoring(request, service, read, write))
@@ -90,16 +92,18 @@ async def validate(
     """What is in the lists and what is wrong with them; nothing is scored."""
     bodies.check_media_type(request, "application/json", "text/plain")
 
-    def answer(body: bytes, reranker: Reranker) -> bytes:
-        asked = bodies.parse_lists(body, bodies.media_type(request), query)
+    def answer(body: bytes, reranker: Reranker, cancellation: Cancellation) -> bytes:
+        asked = bodies.parse_lists(body, bodies.media_type(request), query, cancellation)
         report = Report()
-        lists = read_lists(asked, service.settings, lambda _: None, report.files.append)
+        lists = read_lists(
+            asked, service.settings, lambda _: None, report.files.append, cancellation
+        )
         members = {member.name: member.vocabulary.is_unknown for member in reranker.members}
         report.count(lists, members)
         return JSONLine(asdict(report)).body  # type: ignore[return-value]
 
     async def job(body: bytes, reranker: Reranker, deadline: float) -> bytes:
-        return await service.in_thread(lambda: answer(body, reranker))
+        return await service.in_thread(partial(answer, body, reranker))
 
     return await _answer(request, service, timeout, job)
 
@@ -170,8 +174,11 @@ async def _answer(request: Request, service: Service, timeout: float | None, job
     seconds = min(timeout or settings.request_seconds, settings.max_request_seconds)
     deadline = request.state.arrived + seconds
     try:
-        with service.visit() as reranker:
-            body = await bodies.read_body(request, settings, deadline)
+        with service.visit() as reranker, service.body_bytes.held() as hold:
+            count = counting.of(bodies.media_type(request), settings)
+            body = await bodies.read_body(
+                request, settings, deadline, hold, partial(service.count, count)
+            )
             content = await bodies.while_awaited(request, job(body, reranker, deadline), deadline)
     except bodies.ClientGone:
         service.metrics.dropped.labels("disconnect").inc()
@@ -186,13 +193,13 @@ async def _answer(request: Request, service: Service, timeout: float | None, job
 def _scoring(
     request: Request,
     service: Service,
-    read: Callable[[bytes], tuple[Asked, list[NBest]]],
+    read: Callable[[bytes, Cancellation], tuple[Asked, list[NBest]]],
     write: Callable[[Reranker, list[NBest], Scores, Asked, int], bytes],
 ) -> Job:
     """Reads a body, scores its lists and writes the answer, all outside of the event loop."""
 
     async def job(body: bytes, reranker: Reranker, deadline: float) -> bytes:
-        asked, lists = await service.in_thread(lambda: read(body))
+        asked, lists = await service.in_thread(partial(read, body))
         request.state.details.update(
             sentences=len(lists),
             candidates=sum(len(nbest.candidates) for nbest in lists),
@@ -202,6 +209,6 @@ def _scoring(
             request.state.details["text"] = body[:2000].decode("utf-8", "replace")
         token_scores = getattr(asked, "return_token_scores", False)
         scores, tokens = await service.score(reranker, lists, deadline, token_scores)
-        return await service.in_thread(lambda: write(reranker, lists, scores, asked, tokens))
+        return await service.in_thread(lambda _: write(reranker, lists, scores, asked, tokens))
 
     return job

@@ -162,7 +162,8 @@ class TextsRequest(_ForeignRequest):
     return_text: bool = False
 
 
-def _form(body: Any) -> str:
+def form_of(body: Any) -> str:
+    """Which of the requests for ``/rerank`` a body is."""
     fields = body if isinstance(body, dict) else ()
     return next((name for name in ("documents", "texts", "nbest") if name in fields), "sentences")
 
@@ -174,7 +175,7 @@ RERANK_BODY: TypeAdapter[AnyRequest] = TypeAdapter(
         | Annotated[TextRequest, Tag("nbest")]
         | Annotated[DocumentsRequest, Tag("documents")]
         | Annotated[TextsRequest, Tag("texts")],
-        Discriminator(_form),
+        Discriminator(form_of),
     ]
 )
 

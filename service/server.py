@@ -8,8 +8,11 @@ from __future__ import annotations
 import argparse
 import asyncio
 import contextlib
+import os
 import signal
 import socket
+import sys
+import threading
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
@@ -31,6 +34,9 @@ _LOGGER = structlog.get_logger("rerank.serve")
 
 # Time for connections that are still open after the last answer.
 _CLOSING_SECONDS = 1
+# After what is left of the drain time, the process ends.
+_EXIT_SECONDS = 1.75
+_TURN_SECONDS = 0.001
 # Load balancers close idle connections after a minute, and must do so first.
 _IDLE_SECONDS = 75
 
@@ -78,6 +84,8 @@ def serve(app: FastAPI, settings: Settings) -> int:
         timeout_keep_alive=_IDLE_SECONDS,
         timeout_graceful_shutdown=_CLOSING_SECONDS,
     )
+    # Python's threads take turns this often while requests are read; /health/live needs several.
+    sys.setswitchinterval(_TURN_SECONDS)
     with _listener(settings) as listener:
         return asyncio.run(_serve(Server(config), listener, app.state.service))
 
@@ -95,6 +103,21 @@ def _listener(settings: Settings) -> socket.socket:
         raise InputError(message) from error
 
 
+def _exit_within(seconds: float) -> None:
+    """End the process by then, whatever its threads compute: Python would wait for them."""
+    timer = threading.Timer(seconds, _exit_now)
+    timer.daemon = True
+    timer.start()
+
+
+def _exit_now() -> None:
+    try:
+        _LOGGER.warning("exiting although threads are busy")
+        sys.stderr.flush()
+    finally:
+        os._exit(0)
+
+
 async def _serve(server: uvicorn.Server, listener: socket.socket, service: Service) -> int:
     loop = asyncio.get_running_loop()
     stop = asyncio.Event()
@@ -103,6 +126,9 @@ async def _serve(server: uvicorn.Server, listener: socket.socket, service: Servi
     def ask_to_stop() -> None:
         if stop.is_set():
             server.force_exit = True  # second signal: at once
+            _exit_within(_EXIT_SECONDS)
+        else:
+            _exit_within(service.settings.drain_seconds + _EXIT_SECONDS)
         stop.set()
 
     async def reload() -> None:

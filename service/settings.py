@@ -96,6 +96,16 @@ class Settings(BaseSettings):
     )
 
     max_body_bytes: _Count = Field(16 * 2**20, description="largest body, else 413")
+    queue_bytes: _Count = Field(
+        64 * 2**20,
+        description="most bytes of all bodies being received, read and scored, else 429; small "
+        "bodies are always received",
+    )
+    max_values: _Count = Field(
+        500_000,
+        description="most values and names of fields in a JSON body, and lines of a text, else 422",
+    )
+    max_tree_bytes: _Count = Field(200_000, description="longest tree in a JSON body, else 422")
     max_sentences: _Count = Field(1000, description="most sentences per request, else 422")
     max_candidates: _Count = Field(1000, description="most candidates per sentence, else 422")
     max_tree_tokens: _Count = Field(
@@ -156,8 +166,9 @@ class Settings(BaseSettings):
     def limits(self) -> dict[str, int | float]:
         """What ``/info`` shows: every limit on a request."""
         names = (
-            "max_body_bytes max_sentences max_candidates max_tree_tokens max_depth queue_requests "
-            "queue_tokens request_seconds max_request_seconds body_seconds"
+            "max_body_bytes max_values max_tree_bytes max_sentences max_candidates "
+            "max_tree_tokens max_depth queue_requests queue_tokens queue_bytes request_seconds "
+            "max_request_seconds body_seconds"
         )
         return {name: getattr(self, name) for name in names.split()}
 

@@ -19,6 +19,7 @@ from reranker import Reranker
 from reranker.nbest import NBest
 from reranker.ranking import Scored
 from reranker.scoring.distinct import DistinctCandidates
+from reranker.scoring.lanes import Cancellation, Stopped
 from reranker.service.errors import ServiceError, draining, unavailable
 from reranker.service.logs import described
 from reranker.service.metrics import Metrics
@@ -29,6 +30,9 @@ _LOGGER = structlog.get_logger("rerank.scoring")
 
 # After this many failed warm-ups in a row only a restart of the whole process can help.
 _HOPELESS = 3
+
+# How long to wait for the thread to notice that it should end.
+_STOPPING_SECONDS = 0.5
 
 
 class ScoringThread:
@@ -53,12 +57,12 @@ class ScoringThread:
         self._thread.start()
 
     def stop(self) -> None:
-        """End the thread; requests that still wait are answered 503."""
+        """End the thread and what it computes; requests that still wait are answered 503."""
         for work in self.queue.close():
             work.fail(draining())
         thread, self._thread = self._thread, None
         if thread is not None:
-            thread.join(timeout=2)
+            thread.join(timeout=_STOPPING_SECONDS)
 
     async def score(self, work: Work) -> Scores:
         """The scores of each list; if cancelled, what is not being scored yet is dropped. Raises
@@ -111,7 +115,12 @@ class ScoringThread:
         started, others_wait = time.monotonic(), self.queue.tokens > 0
         lists = [work.lists[place] for work, place in batch]
         token_scores = any(work.token_scores for work in works)
-        scores = score_in_parts(reranker, lists, token_scores, self._halved)
+        cancellation = self.queue.cancellation
+        try:
+            scores = score_in_parts(reranker, lists, token_scores, self._halved, cancellation)
+        except Stopped:  # nobody waits for it
+            self._metrics.stopped.inc()
+            return
         seconds = time.monotonic() - started
         if not batch[0][0].is_warm_up:
             tokens = sum(work.sizes[place] for work, place in batch)
@@ -130,14 +139,19 @@ class ScoringThread:
 
 
 def score_in_parts(
-    reranker: Reranker, lists: Sequence[NBest], token_scores: bool, halved: Callable[[], None]
+    reranker: Reranker,
+    lists: Sequence[NBest],
+    token_scores: bool,
+    halved: Callable[[], None],
+    cancellation: Cancellation | None = None,
 ) -> list[list[Scored] | None]:
     """The scores of each list; if memory does not suffice, of one half after the other, down to
     single candidates. ``halved`` is called each time that happens. None for a list with a candidate
-    that does not fit even alone.
+    that does not fit even alone. Raises Stopped if cancelled.
     """
     try:
-        return [scores for _, scores in reranker.score_lists(lists, token_scores=token_scores)]
+        scored = reranker.score_lists(lists, token_scores=token_scores, cancellation=cancellation)
+        return [scores for _, scores in scored]
     except (MemoryError, RuntimeError) as error:
         # On a GPU torch has an error of its own for it, on a CPU only a message.
         is_typed = isinstance(error, MemoryError | torch.OutOfMemoryError)
@@ -147,7 +161,13 @@ def score_in_parts(
     halved()
     if torch.cuda.is_available():
         torch.cuda.empty_cache()
-    part = partial(score_in_parts, reranker, token_scores=token_scores, halved=halved)
+    part = partial(
+        score_in_parts,
+        reranker,
+        token_scores=token_scores,
+        halved=halved,
+        cancellation=cancellation,
+    )
     if middle := len(lists) // 2:
         return part(lists[:middle]) + part(lists[middle:])
     (nbest,) = lists

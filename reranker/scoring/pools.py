@@ -38,14 +38,15 @@ def in_order(
     score: Callable[[Batch, Cancellation], list[T]],
     lanes: Lanes,
     batch_tokens: int,
+    outer: Cancellation | None = None,
 ) -> Iterator[tuple[NBest, T]]:
     """Each list with what ``score`` makes of it, given batches of about ``batch_tokens``. Closing
-    the iterator cancels what is under way."""
-    cancellation = Cancellation()
+    the iterator cancels what is under way, and so does ``outer``; then it raises Stopped."""
+    cancellation = Cancellation(outer)
     under_way: deque[_Pool[T]] = deque()
     try:
         pace = _Pace(batch_tokens * max(POOL_BATCHES, lanes.count))
-        for pool in _pools(lists, pace):
+        for pool in _pools(cancellation.checked(lists), pace):
             futures = [
                 (batch, lanes.direct(score, batch, cancellation))
                 for batch in batches(pool, batch_tokens, lanes.count)

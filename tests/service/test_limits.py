@@ -18,12 +18,15 @@ from tests.service.servers import Server, sentence, serving
 TREE = CANDIDATES[0]
 LIMITS = {
     "max_body_bytes": 20_000,
+    "max_values": 50_000,
+    "max_tree_bytes": 15_000,
     "max_sentences": 3,
     "max_candidates": 4,
     "max_tree_tokens": 30,
     "max_depth": 10,
     "queue_requests": 4,
     "queue_tokens": 50,
+    "queue_bytes": 40_000,
     "body_seconds": 1.0,
     "request_seconds": 5.0,
     "max_request_seconds": 8.0,

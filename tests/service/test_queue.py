@@ -19,6 +19,7 @@ from reranker.nbest.data import RawCandidate, RawList
 from reranker.nbest.faithful import Source, accept
 from reranker.nbest.notation import Notation
 from reranker.ranking import Criterion, Scored
+from reranker.scoring.lanes import Cancellation
 from reranker.service.errors import ServiceError
 from reranker.service.metrics import Metrics
 from reranker.service.queue import Work
@@ -47,12 +48,13 @@ class Watched(Reranker):
         lists: Iterable[NBest],
         criterion: Criterion = "perplexity",
         token_scores: bool = False,
+        cancellation: Cancellation | None = None,
     ) -> Iterator[tuple[NBest, list[Scored]]]:
         lists = list(lists)
         if sum(len(one.candidates) for one in lists) > self.room:
             raise torch.OutOfMemoryError("CUDA out of memory")
         self.calls.append([one.id for one in lists])
-        return super().score_lists(lists, criterion, token_scores)
+        return super().score_lists(lists, criterion, token_scores, cancellation)
 
 
 def started(reranker: Reranker, **settings: int) -> ScoringThread:

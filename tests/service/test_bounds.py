@@ -1,0 +1,194 @@
+"""What nobody should be able to do to the others: bodies that are bombs, work without a client."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import random
+import signal
+import socket
+import threading
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from tests.service.servers import Server, sentence, serving
+
+TREE = "(S1 (S (NP (PRP We)) (VP (VBP saw) (NP (PRP it)))))"
+KIND = {"sentences": [sentence("We", "saw", "it")]}
+CHECKPOINTS = str(Path(__file__).parents[2] / "ckpt" / "*.pt")
+
+
+@pytest.fixture(scope="module")
+def bounded(models: list[str]) -> Iterator[Server]:
+    with serving(models, "--queue-bytes", "1000000") as server:
+        yield server
+
+
+def send(server: Server, body: bytes, path: str = "/rerank") -> socket.socket:
+    """A connection with a request on its way."""
+    connection = socket.create_connection(("127.0.0.1", server.port), timeout=60)
+    head = f"POST {path} HTTP/1.1\r\nHost: x\r\nContent-Length: {len(body)}\r\n"
+    connection.sendall(f"{head}Content-Type: application/json\r\n\r\n".encode())
+    threading.Thread(target=_send_rest, args=(connection, body), daemon=True).start()
+    return connection
+
+
+def _send_rest(connection: socket.socket, body: bytes) -> None:
+    with contextlib.suppress(OSError):  # answered or closed before the end
+        connection.sendall(body)
+
+
+def memory(server: Server) -> float:
+    """Resident, in MB."""
+    status = Path(f"/proc/{server.process.pid}/status").read_text()
+    return int(status.split("VmRSS:")[1].split()[0]) / 1024
+
+
+BOMBS = {
+    "max_candidates": b'{"texts": [' + b'"", ' * 1_000_000 + b'""]}',
+    "max_sentences": b'{"sentences": [' + b'{"candidates": []}, ' * 200_000 + b"{}]}",
+    "max_values": b'{"sentences": [{"tokens": [' + b'"", ' * 1_000_000 + b'""]}]}',
+    "max_tree_bytes": b'{"documents": ["' + b"(" * 3_000_000 + b'"]}',
+}
+
+
+@pytest.mark.parametrize("limit", BOMBS)
+def test_a_bomb_is_refused_before_it_is_read_to_its_end(server: Server, limit: str) -> None:
+    """Half of a body is enough to know; and nothing is made of it."""
+    before = memory(server)
+    body = BOMBS[limit]
+    with socket.create_connection(("127.0.0.1", server.port), timeout=10) as connection:
+        head = f"POST /rerank HTTP/1.1\r\nHost: x\r\nContent-Length: {len(body)}\r\n"
+        connection.sendall(f"{head}Content-Type: application/json\r\n\r\n".encode())
+        connection.sendall(body[: len(body) * 2 // 3])
+        answer = ""
+        while "}}" not in answer:
+            answer += connection.recv(100_000).decode()
+    assert answer.startswith("HTTP/1.1 422") and limit in answer
+    assert memory(server) - before < 50
+
+
+def test_bombs_hold_up_nobody(server: Server) -> None:
+    """Three bodies of a million empty strings whose clients hang up, and kind requests."""
+    before = memory(server)
+    slowest = 0.0
+    with server.client() as client:
+        client.post("/rerank", json=KIND)
+        for _ in range(3):
+            connection = send(server, BOMBS["max_candidates"])
+            time.sleep(0.05)
+            connection.close()
+        for path in ["/health/live"] * 30:
+            start = time.monotonic()
+            assert client.get(path).status_code == 200
+            slowest = max(slowest, time.monotonic() - start)
+        start = time.monotonic()
+        assert client.post("/rerank", json=KIND).status_code == 200
+        assert time.monotonic() - start < 2
+    assert slowest < 0.1
+    assert memory(server) - before < 100
+
+
+def test_reading_stops_when_the_client_is_gone(models: list[str]) -> None:
+    """Legal bodies that take long to read: both reading threads are free again at once."""
+    body = json.dumps({"sentences": [{"candidates": [TREE] * 200}] * 1000}).encode()
+    assert len(body) < 16 * 2**20
+    with serving(models) as server, server.client() as client:
+        connections = [send(server, body, "/validate") for _ in range(2)]
+        time.sleep(1)
+        for connection in connections:
+            connection.close()
+        start = time.monotonic()
+        assert client.post("/rerank", json=KIND).status_code == 200
+        assert time.monotonic() - start < 2
+
+
+def test_bytes_of_all_bodies_are_bounded(bounded: Server) -> None:
+    """Beside a body of 900 kB another is refused, a small one is not, and the first is read."""
+    filler = b" " * 900_000
+    body = json.dumps(KIND).encode()
+    with bounded.client() as client, connected(bounded, len(filler) + len(body)) as first:
+        first.sendall(filler)
+        time.sleep(0.3)
+        answer = client.post("/rerank", content=filler + body, headers=JSON)
+        assert answer.status_code == 429
+        assert answer.json()["error"]["code"] == "queue-full"
+        wait = int(answer.headers["retry-after"])
+        assert client.post("/rerank", json=KIND).status_code == 200
+        first.sendall(body)
+        assert first.recv(12) == b"HTTP/1.1 200"
+        time.sleep(wait)
+        assert client.post("/rerank", content=filler + body, headers=JSON).status_code == 200
+
+
+JSON = {"Content-Type": "application/json"}
+
+
+def connected(server: Server, length: int) -> socket.socket:
+    connection = socket.create_connection(("127.0.0.1", server.port), timeout=60)
+    head = f"POST /rerank HTTP/1.1\r\nHost: x\r\nContent-Length: {length}\r\n"
+    connection.sendall(f"{head}Content-Type: application/json\r\n\r\n".encode())
+    return connection
+
+
+def long_request() -> bytes:
+    """34 lists of 40 trees of 40 words in different orders: many seconds of work."""
+    words = ["the", "of", "and", "to", "in", "a", "is", "that", "for", "it", "with", "as"]
+    chance = random.Random(1)
+
+    def tree() -> str:
+        nodes = (f"(NP (NN {word}))" for word in order)
+        return f"(S1 (S {' '.join(nodes)}))"
+
+    lists = []
+    for _ in range(34):
+        order = chance.choices(words, k=40)
+        lists += [{"candidates": [tree().replace("NP", "VP", n) for n in range(40)]}]
+    return json.dumps({"sentences": lists}).encode()
+
+
+def test_scoring_stops_when_the_client_is_gone() -> None:
+    with serving([CHECKPOINTS]) as server:
+        with send(server, long_request()):
+            until_scoring(server)
+        with server.client() as client:
+            start = time.monotonic()
+            assert client.post("/rerank", json=KIND).status_code == 200
+            assert time.monotonic() - start < 1.5
+            assert "rerank_stopped_batches_total 1.0" in client.get("/metrics").text
+
+
+def test_sigterm_while_scoring_for_nobody() -> None:
+    """The client of a long request is gone: the process ends in drain_seconds + 2 s at most."""
+    with serving([CHECKPOINTS], "--drain-seconds", "1") as server:
+        with send(server, long_request()) as connection:
+            until_scoring(server)
+            connection.close()
+        start = time.monotonic()
+        server.process.send_signal(signal.SIGTERM)
+        assert server.end() == 0
+        assert time.monotonic() - start < 3
+
+
+def test_sigterm_while_scoring_for_somebody() -> None:
+    with (
+        serving([CHECKPOINTS], "--drain-seconds", "0.5") as server,
+        send(server, long_request()) as connection,
+    ):
+        until_scoring(server)
+        start = time.monotonic()
+        server.process.send_signal(signal.SIGTERM)
+        assert connection.recv(12) == b"HTTP/1.1 503"
+        assert server.end() == 0
+        assert time.monotonic() - start < 2.5
+
+
+def until_scoring(server: Server) -> None:
+    """Wait until the request has left the queue."""
+    with server.client() as client:
+        while "rerank_queue_wait_seconds_count 1.0" not in client.get("/metrics").text:
+            time.sleep(0.02)
+    time.sleep(0.2)
