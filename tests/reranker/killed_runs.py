@@ -156,6 +156,8 @@ def _size(path: Path) -> int:
 
 
 def _computed(process: int) -> float:
-    """CPU seconds that the process has used."""
+    """CPU seconds that the process has used. Raises ProcessLookupError if it has ended."""
     fields = Path(f"/proc/{process}/stat").read_text().rpartition(")")[2].split()
+    if fields[0] == "Z":
+        raise ProcessLookupError
     return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
