@@ -220,7 +220,9 @@ def check(killed: Killed, number: signal.Signals, out: Path, expected: str) -> N
         assert killed.status == -signal.SIGKILL
     else:
         assert killed.status == 130
-        assert killed.kept - said_to_be_kept(killed.last_line) in (0, 1)  # struck between the two
+        if killed.last_line != "rerank: interrupted":  # before it looked at what is there
+            said = said_to_be_kept(killed.last_line)
+            assert killed.kept - said in (0, 1)  # struck between the two
 
 
 def test_input_shorter_than_what_was_written_is_refused(tmp_path: Path, models: list[str]) -> None:
