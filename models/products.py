@@ -24,8 +24,11 @@ _log = logging.getLogger(__name__)
 # sizes that are multiples of 4.)
 ROW_MULTIPLE = 32
 
+use_one_dnn = True
+"""Whether oneDNN is asked where it works; False is for comparisons."""
+
 # Per module: its weight, which version of it, and what it was packed to. The weight is kept so that
-# no other can come to be at the same address.
+# no other can take its address.
 _packed: WeakKeyDictionary[nn.Module, tuple[Tensor, int, Tensor]] = WeakKeyDictionary()
 _PACKED_FOR = 960  # rows; the layout is the same for fewer
 
@@ -75,6 +78,7 @@ def _is_for_one_dnn(tensor: Tensor) -> bool:
         tensor.dtype == torch.float32
         and tensor.device.type == "cpu"
         and not torch.is_grad_enabled()
+        and use_one_dnn
         and one_dnn_works()
     )
 

@@ -55,8 +55,8 @@ class Reranker:
         averages their probabilities token by token. ``threads`` are those to compute with, by
         default one for each core. ``weighing`` is used where a call gives none.
 
-        Raises InputError for arguments that make no sense, RerankError if there is no member or
-        members cannot be averaged.
+        Raises InputError for invalid arguments, RerankError if there are no members or they
+        cannot be averaged.
         """
         self.weighing = _checked(weighing)
         if threads is not None and not (type(threads) is int and threads > 0):

@@ -193,7 +193,9 @@ def parse(adapter: TypeAdapter[T], body: bytes, cancellation: Cancellation) -> T
     except ValidationError as error:
         first = error.errors(include_url=False, include_context=False, include_input=False)[0]
         # pydantic adds the form of the request and the kind of candidate that it took.
-        names = (*place, *first["loc"])[adapter is RERANK_BODY :]
+        names = [*place, *first["loc"]]
+        if adapter is RERANK_BODY:
+            del names[0]
         raise invalid([name for name in names if name not in _KINDS], first["msg"]) from error
 
 

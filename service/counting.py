@@ -144,7 +144,8 @@ class OutlineCount:
         if array.limit is not None and array.commas >= array.limit.most:
             limit = array.limit
             # Open are: what is around the body, the body, its sentences.
-            place = f"sentence {self._open[2].commas} with " * (len(array.path) == 2)
+            is_of_sentence = len(array.path) == 2
+            place = f"sentence {self._open[2].commas} with " if is_of_sentence else ""
             many = f"{place}more than {limit.most} {limit.what}"
             raise over_limit(limit.setting, limit.most, many, self._field)
 

@@ -209,7 +209,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def load_settings(flags: dict[str, Any]) -> Settings:
     """The settings with ``flags`` on top; raises InputError that names an invalid one, or an
-    environment variable that is none."""
+    environment variable that is not a setting."""
     _check_environment()
     try:
         return Settings(**flags)

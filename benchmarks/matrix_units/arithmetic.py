@@ -5,10 +5,10 @@ from __future__ import annotations
 
 import copy
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import replace
-from typing import Any, Literal, Self
-from unittest.mock import patch
+from typing import Any, Literal
 
 import torch
 from torch import Tensor, nn
@@ -65,6 +65,18 @@ def with_rounded_weights(checkpoint: Checkpoint, rounding: Rounding) -> Checkpoi
     return replace(checkpoint, model=model)
 
 
+@contextmanager
+def split_products(weights: Sequence[Tensor], parts: int) -> Iterator[SplitProducts]:
+    """Split the left operands of products by ``weights``; with torch's own products, which unlike
+    oneDNN's can be replaced."""
+    products.use_one_dnn = False
+    try:
+        with SplitProducts(weights, parts) as mode:
+            yield mode
+    finally:
+        products.use_one_dnn = True
+
+
 class SplitProducts(TorchFunctionMode):
     """While entered, products by the given weights take their left operand in ``parts`` parts."""
 
@@ -73,16 +85,6 @@ class SplitProducts(TorchFunctionMode):
         self._storages = {weight.untyped_storage().data_ptr() for weight in weights}
         self._parts = parts
         self.products = 0
-        self._one_dnn = patch.object(products, "one_dnn_works", return_value=False)
-
-    def __enter__(self) -> Self:
-        self._one_dnn.start()  # torch's own products are those that can be replaced
-        super().__enter__()  # type: ignore[no-untyped-call]
-        return self
-
-    def __exit__(self, *error: Any) -> None:
-        super().__exit__(*error)  # type: ignore[no-untyped-call]
-        self._one_dnn.stop()
 
     def __torch_function__(
         self,

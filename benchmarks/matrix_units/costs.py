@@ -18,8 +18,8 @@ from tqdm import tqdm
 
 from benchmarks.matrix_units.arithmetic import (
     Rounding,
-    SplitProducts,
     matrices,
+    split_products,
     with_rounded_weights,
 )
 from reranker.checkpoints.checkpoint import Checkpoint, load_checkpoint
@@ -113,7 +113,7 @@ def sample(path: Path, gold: Path | None, count: int) -> tuple[list[NBest], list
 
 def scores(checkpoint: Checkpoint, lists: Sequence[NBest], arithmetic: Arithmetic) -> Scores:
     """log P of every candidate in nats, with weights that are rounded already."""
-    units = SplitProducts(matrices(checkpoint.model, arithmetic.split), arithmetic.parts)
+    units = split_products(matrices(checkpoint.model, arithmetic.split), arithmetic.parts)
     with units if arithmetic.split != "none" else nullcontext():
         return list(_scores(checkpoint, lists))
 

@@ -48,7 +48,7 @@ EMULATED = (
 
 
 def compiled() -> ctypes.CDLL | str:
-    """The library, or in a few words why there is none."""
+    """The library, or why it could not be built."""
     compiler = shutil.which("g++")
     if compiler is None:
         return "no g++ here"

@@ -102,7 +102,7 @@ class Progress:
         self._move(self._ends.popleft())
 
     def finish(self) -> None:
-        """All lists are finished; whatever follows the last one in a file is none."""
+        """All lists are finished; what follows the last one in a file is not a list."""
         if self._bar is not None:
             self._move(self._lists.size)
 

@@ -50,7 +50,7 @@ def gold_trees(lines: Iterable[str], name: str, gold_tags: bool) -> Iterator[Gol
 
 
 def not_a_gold_tree(line: str, error: TreeError) -> str:
-    """The message about a line that is no tree; of a binary file nothing is quoted."""
+    """The message about a line that is not a tree; nothing is quoted from a binary file."""
     try:
         line.encode()
     except UnicodeEncodeError:

@@ -41,7 +41,7 @@ class Window:
     parts: list[Part]
     rows: Numbers  # per row of the window: its number in the trie; 0 for padding
     parents: Numbers  # per row of the window: its prefix's row in the level before
-    real: Numbers  # the rows that are no padding
+    real: Numbers  # the rows that are not padding
 
 
 # Of a part: its first row in the trie, its parents, its rows with padding, whether it ends a level.

@@ -11,11 +11,11 @@ from torch.nn import functional
 
 from benchmarks.matrix_units import costs, native, speed
 from benchmarks.matrix_units.arithmetic import (
-    SplitProducts,
     log_sums,
     matrices,
     rounded,
     split,
+    split_products,
     with_rounded_weights,
 )
 from benchmarks.matrix_units.costs import ROUNDINGS, Arithmetic
@@ -85,7 +85,7 @@ def test_only_products_by_the_chosen_weights_are_split() -> None:
     rows, weight, bias = example(32, 64, 96)
     other = weight.clone()
     block = torch.empty(32, 40)
-    with SplitProducts([weight], 1) as units:
+    with split_products([weight], 1) as units:
         whole = rows @ weight.T
         part = torch.addmm(bias[:40], rows, weight[:40].T, out=block)
         linear = functional.linear(rows, weight)

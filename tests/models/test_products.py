@@ -32,7 +32,7 @@ def test_a_product_is_torchs(
     works: bool, rows: int, size: int, outputs: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     if not works:
-        monkeypatch.setattr(products, "one_dnn_works", lambda: False)
+        monkeypatch.setattr(products, "use_one_dnn", False)
     inputs, weight, bias = example(rows, size, outputs)
     owner = nn.Module()
     expected = functional.linear(inputs.double(), weight.double(), bias.double())

@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import json
 import os
+import socket
 import subprocess
 import sys
 import threading
@@ -98,3 +99,14 @@ def sentence(*words: str) -> dict[str, Any]:
     """A sentence with one flat tree over these words."""
     nodes = " ".join(f"(NN {word})" for word in words)
     return {"candidates": [f"(S1 (S {nodes}))"]}
+
+
+def is_closed_on(connection: socket.socket, piece: bytes, seconds: float) -> bool:
+    """Whether the server closes on a client that sends a piece again and again."""
+    until = time.monotonic() + seconds
+    with contextlib.suppress(OSError):
+        while time.monotonic() < until:
+            connection.sendall(piece)
+            time.sleep(0.05)
+        return False
+    return True

@@ -57,7 +57,7 @@ def _parse(data: Any, position: int, number: int, file: NumberedLines) -> RawLis
     """The list in a JSON object; ``position`` is its name if it has none.
 
     The first score that cannot be used is reported. Raises InputError, ValueError, TypeError,
-    KeyError or OverflowError if there is no list.
+    KeyError or OverflowError if it does not hold a list.
     """
     if not isinstance(data, dict):
         raise ValueError("not an object")

@@ -20,7 +20,7 @@ CONFIG = Config(vocabulary_size=9, embedding_size=4, hidden_sizes=(6,), componen
 
 
 class Particular(LstmLayer):
-    """A layer on a processor that computes numbers of rows otherwise that are no multiple of 16."""
+    """A layer on a processor whose bits differ unless the rows are a multiple of 16."""
 
     def step(self, projected: Tensor, state: LayerState) -> tuple[Tensor, LayerState]:
         output, after = super().step(projected, state)
