@@ -17,17 +17,22 @@ from reranker.service.lifecycle import Service
 
 _LOGGER = structlog.get_logger("rerank.request")
 
+# Of an answer that waits for a client, at most so much may be left after ``body_seconds``.
+_UNREAD_SHARE = 0.9
+
 _CLOSING_SECONDS = 1
 """For the client to read an answer to what was not a request, and to close."""
 
 
 def bounded(service: Service) -> type[H11Protocol]:
-    """A protocol that allows ``body_seconds`` for the headers of a request, and as long for the
-    rest of a body after its answer; in between, ``read_body`` watches over the body."""
+    """A protocol that allows ``body_seconds`` for the headers of a request, as long for the rest of
+    a body after its answer, and for every tenth of an answer; in between, ``read_body`` watches
+    over the body."""
     seconds = service.settings.body_seconds
 
     class Bounded(H11Protocol):
         _deadline: asyncio.TimerHandle | None = None
+        _reading: asyncio.TimerHandle | None = None
         _is_refused = False
 
         def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
@@ -42,6 +47,31 @@ def bounded(service: Service) -> type[H11Protocol]:
         def connection_lost(self, exc: Exception | None) -> None:
             super().connection_lost(exc)
             self._stop_watching()
+            if self._reading is not None:
+                self._reading.cancel()
+
+        def pause_writing(self) -> None:
+            """The client does not read as fast as we write."""
+            super().pause_writing()
+            self._expect_reading()
+
+        def resume_writing(self) -> None:
+            super().resume_writing()
+            if self._reading is not None:
+                self._reading.cancel()
+                self._reading = None
+
+        def _expect_reading(self) -> None:
+            unread = self.transport.get_write_buffer_size()
+            self._reading = self.loop.call_later(seconds, self._check_reading, unread)
+
+        def _check_reading(self, before: int) -> None:
+            """Close on a client that has read next to nothing of what waited for it."""
+            if self.transport.get_write_buffer_size() > _UNREAD_SHARE * before:
+                service.metrics.dropped.labels("slow-reader").inc()
+                self.transport.abort()
+            else:
+                self._expect_reading()
 
         def _watch(self) -> None:
             """Start the clock, or stop it once the headers or the body are complete."""

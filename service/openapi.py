@@ -63,6 +63,15 @@ _LISTS["content"]["text/plain"] = {
 }
 _RANKED = schemas.RerankAnswer | schemas.DocumentsAnswer | list[schemas.TextResult]
 RERANK = _route(_RANKED, _BODY_ERRORS, requestBody=_LISTS)
+RERANK["responses"][200]["content"] = {
+    "application/x-ndjson": {
+        "schema": {
+            "type": "string",
+            "description": "with `Accept: application/x-ndjson`, for lists of sentences: an object "
+            "a line, `start`, then `sentence` for each as it is ready, then `end`, or `error`",
+        }
+    }
+}
 VALIDATE = _route(schemas.ValidateAnswer, _BODY_ERRORS, requestBody=_LISTS)
 SCORE = _route(schemas.ScoreAnswer, _BODY_ERRORS, requestBody=_body(schemas.ScoreRequest))
 RELOAD = _route(schemas.ReloadAnswer, (401, 403, 409, 503))

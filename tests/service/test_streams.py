@@ -1,0 +1,169 @@
+"""Answers a line at a time."""
+
+from __future__ import annotations
+
+import json
+import socket
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import httpx
+import pytest
+
+from reranker.service.streams import LINES
+from tests.service.servers import Server, sentence, serving
+
+EXAMPLE = (Path(__file__).parents[2] / "examples" / "parses.txt").read_bytes()
+ASK = {"Accept": LINES}
+
+
+@pytest.fixture(scope="module")
+def fragile(models: list[str]) -> Iterator[Server]:
+    """A sentence at a time, since the first list fills a batch."""
+    flags = ("--batch-tokens", "5", "--body-seconds", "1")
+    with serving(models, *flags, fragile=True) as server:
+        yield server
+
+
+@pytest.fixture(scope="module")
+def impatient(models: list[str]) -> Iterator[Server]:
+    with serving(models, "--body-seconds", "1") as server:
+        yield server
+
+
+@pytest.fixture(scope="module")
+def http(fragile: Server) -> Iterator[httpx.Client]:
+    with fragile.client() as client:
+        yield client
+
+
+def lines_of(answer: httpx.Response) -> list[tuple[str, Any]]:
+    assert (answer.status_code, answer.headers["content-type"]) == (200, LINES)
+    assert answer.text.endswith("\n")
+    lines = [json.loads(line) for line in answer.text.splitlines()]
+    assert all(len(line) == 1 for line in lines)
+    return [item for line in lines for item in line.items()]
+
+
+@pytest.mark.parametrize(
+    "asked",
+    [
+        {"content": EXAMPLE, "headers": {"Content-Type": "text/plain"}},
+        {"json": {"sentences": [sentence("a"), {"candidates": ["("]}, {"candidates": []}]}},
+    ],
+)
+def test_the_lines_are_the_answer_in_pieces(impatient: Server, asked: dict[str, Any]) -> None:
+    named = {"X-Request-ID": "same", **asked.get("headers", {})}
+    with impatient.client() as http:
+        whole = http.post("/rerank", **{**asked, "headers": named}).json()
+        lines = lines_of(http.post("/rerank", **{**asked, "headers": named | ASK}))
+    first, *sentences, last = lines
+    assert [kind for kind, _ in sentences] == ["sentence"] * len(whole["sentences"])
+    assert [one for _, one in sentences] == whole.pop("sentences")
+    assert last == ("end", {"warnings": whole.pop("warnings")})
+    assert first == ("start", whole)
+
+
+def test_a_sentence_comes_as_soon_as_it_is_ready(http: httpx.Client) -> None:
+    body = {"sentences": [sentence("slow")] * 4}  # half a second each
+    started, times = time.monotonic(), []
+    with http.stream("POST", "/rerank", json=body, headers=ASK) as answer:
+        for _ in answer.iter_lines():
+            times.append(time.monotonic() - started)
+    assert len(times) == 6
+    assert times[1] < 1.2 < 1.9 < times[4]
+
+
+@pytest.mark.parametrize(
+    "body, seconds, sentences, code",
+    [
+        ([sentence("slow")] * 4, 1.2, 1, "deadline"),
+        ([sentence("slow"), sentence("crash")], 5, 1, "worker-crashed"),
+    ],
+)
+def test_what_fails_on_the_way_says_so_at_its_end(
+    http: httpx.Client, body: list[dict[str, Any]], seconds: float, sentences: int, code: str
+) -> None:
+    headers = {**ASK, "X-Request-Timeout": str(seconds)}
+    answer = http.post("/rerank", json={"sentences": body}, headers=headers)
+    kinds, values = zip(*lines_of(answer), strict=True)
+    assert kinds[0] == "start" and kinds[-1] == "error"
+    assert sentences <= kinds.count("sentence") < len(body)
+    assert values[-1]["code"] == code
+    assert values[-1]["request_id"] == answer.headers["x-request-id"]
+
+
+@pytest.mark.parametrize(
+    "body, seconds, status",
+    [
+        ({"sentences": []}, 5, 422),
+        ({"sentences": [sentence("slow")]}, 0.2, 504),
+        ({"sentences": [sentence("crash")]}, 5, 503),
+    ],
+)
+def test_what_fails_before_has_the_usual_answer(
+    http: httpx.Client, body: dict[str, Any], seconds: float, status: int
+) -> None:
+    headers = {**ASK, "X-Request-Timeout": str(seconds)}
+    answer = http.post("/rerank", json=body, headers=headers)
+    assert answer.status_code == status
+    assert set(answer.json()) == {"error"}
+
+
+def test_forms_of_a_single_list_are_answered_as_ever(http: httpx.Client) -> None:
+    body = {"texts": ["(S (NN a))"]}
+    answer = http.post("/rerank", json=body, headers=ASK)
+    assert answer.json()[0]["index"] == 0
+
+
+def test_hanging_up_cancels(fragile: Server, http: httpx.Client) -> None:
+    before = dropped(http, "disconnect")
+    body = json.dumps({"sentences": [sentence("slow")] * 20}).encode()
+    with connect(fragile, body, f"Accept: {LINES}\r\nContent-Type: application/json\r\n") as client:
+        assert client.recv(12) == b"HTTP/1.1 200"
+    started = time.monotonic()
+    while dropped(http, "disconnect") == before:
+        assert time.monotonic() - started < 5
+        time.sleep(0.02)
+    assert http.post("/rerank", json={"sentences": [sentence("a")]}).status_code == 200
+    assert time.monotonic() - started < 5
+
+
+@pytest.mark.parametrize("accept", [LINES, "*/*"])
+def test_who_does_not_read_is_cut_off(impatient: Server, accept: str) -> None:
+    """An answer of some 15 MB that nobody takes."""
+    head = f"Accept: {accept}\r\nContent-Type: text/plain\r\n"
+    path = "/rerank?return_token_scores=true"
+    with (
+        impatient.client() as http,
+        connect(impatient, EXAMPLE * 6, head, path) as client,
+    ):
+        before = dropped(http, "slow-reader")
+        started = time.monotonic()
+        while dropped(http, "slow-reader") == before:
+            assert time.monotonic() - started < 30
+            time.sleep(0.1)
+        with pytest.raises(ConnectionResetError):
+            while client.recv(10**6):
+                pass
+        assert "rerank_requests_in_flight 0.0" in http.get("/metrics").text
+
+
+def connect(server: Server, body: bytes, headers: str, path: str = "/rerank") -> socket.socket:
+    """A client that has little room for an answer."""
+    client = socket.socket()
+    client.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
+    client.settimeout(60)
+    client.connect(("127.0.0.1", server.port))
+    head = f"POST {path} HTTP/1.1\r\nHost: x\r\nContent-Length: {len(body)}\r\n{headers}\r\n"
+    client.sendall(head.encode() + body)
+    return client
+
+
+def dropped(http: httpx.Client, reason: str) -> float:
+    for line in http.get("/metrics").text.splitlines():
+        if line.startswith(f'rerank_dropped_total{{reason="{reason}"}}'):
+            return float(line.split()[1])
+    return 0.0
