@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import socket
 import time
@@ -133,21 +134,23 @@ def test_hanging_up_cancels(fragile: Server, http: httpx.Client) -> None:
 
 @pytest.mark.parametrize("accept", [LINES, "*/*"])
 def test_who_does_not_read_is_cut_off(impatient: Server, accept: str) -> None:
-    """An answer of some 15 MB that nobody takes."""
+    """An answer of megabytes that nobody takes."""
     head = f"Accept: {accept}\r\nContent-Type: text/plain\r\n"
     path = "/rerank?return_token_scores=true"
     with (
         impatient.client() as http,
-        connect(impatient, EXAMPLE * 6, head, path) as client,
+        connect(impatient, EXAMPLE * 3, head, path) as client,
     ):
         before = dropped(http, "slow-reader")
         started = time.monotonic()
         while dropped(http, "slow-reader") == before:
-            assert time.monotonic() - started < 30
+            assert time.monotonic() - started < 60
             time.sleep(0.1)
-        with pytest.raises(ConnectionResetError):
-            while client.recv(10**6):
-                pass
+        rest = b""
+        with contextlib.suppress(ConnectionResetError):
+            while piece := client.recv(10**6):
+                rest = (rest + piece)[-100:]
+        assert b'"warnings"' not in rest
         assert "rerank_requests_in_flight 0.0" in http.get("/metrics").text
 
 
