@@ -29,7 +29,7 @@ def test_curl_lines(server: Server) -> None:
         for command in re.split(r"^(?=curl)", block, flags=re.MULTILINE)
         if command
     ]
-    assert len(commands) == 9
+    assert len(commands) == 10
     answers = []
     for command in commands:
         done = subprocess.run(
@@ -37,6 +37,8 @@ def test_curl_lines(server: Server) -> None:
         )
         assert done.returncode == 0, done.stderr
         answers.append(done.stdout)
+    lines = [json.loads(line) for line in answers.pop().splitlines()]
+    assert [*lines[0], *lines[1], *lines[-1]] == ["start", "sentence", "end"]
     one, whole, documents, score = map(json.loads, answers[:4])
     assert [entry["status"] for entry in one["sentences"]] == ["ok"]
     assert [len(entry["ranking"]) for entry in whole["sentences"]] == [1] * 26
