@@ -1,9 +1,9 @@
 """The files that ``torch.save`` writes, read so that no file takes much more memory than its size.
 
-Such a file is a zip archive: a pickle, and a stored (not deflated) record of bytes for each tensor.
-``torch.load`` believes the sizes in it, inflates, ignores the records' check sums, and lets a pickle
-of a few bytes ask for gigabytes, even with ``weights_only``. Here the file is read once, and everything
-is made of these bytes: what is checked is what is used, even if the file is replaced meanwhile.
+Such a file is a zip archive: a pickle, and for each tensor a stored (not deflated) record of bytes.
+``torch.load`` inflates whatever is deflated, ignores the records' check sums, and even with
+``weights_only`` lets a pickle of a few bytes ask for gigabytes. Here the file is read once, and
+everything is made of these bytes: what is checked is what is used, whatever becomes of the file.
 """
 
 from __future__ import annotations
@@ -28,18 +28,18 @@ _MOST_CONTAINERS = 20_000  # each some hundred bytes; nested, each some of the s
 _MOST_SHARED = 10  # lists within lists, each twice in the next, would double in size with each
 _DIRECTORY_ENTRY = b"PK\1\2"
 
-# All that torch.save makes of containers, numbers, strings and tensors. Others could build large
-# objects of few bytes.
-_PLAIN = frozenset(
-    "PROTO STOP NONE NEWTRUE NEWFALSE BININT BININT1 BININT2 LONG1 BINFLOAT BINUNICODE MARK APPEND "
-    "APPENDS SETITEM SETITEMS GLOBAL BINPERSID".split()
-)
+# All that torch.save makes of containers, numbers, strings and tensors; pickles of other programs
+# can make large objects of few bytes.
+_NUMBERS = {"NONE", "NEWTRUE", "NEWFALSE", "BININT", "BININT1", "BININT2", "LONG1", "BINFLOAT"}
+_FILLING = {"MARK", "APPEND", "APPENDS", "SETITEM", "SETITEMS"}
+_PLAIN = _NUMBERS | _FILLING | {"PROTO", "STOP", "BINUNICODE", "GLOBAL", "BINPERSID"}
+_CONTAINERS = {
+    *("EMPTY_LIST", "EMPTY_DICT", "EMPTY_TUPLE"),
+    *("TUPLE", "TUPLE1", "TUPLE2", "TUPLE3", "REDUCE"),
+}
 _TO_MEMO, _FROM_MEMO = {"BINPUT", "LONG_BINPUT"}, {"BINGET", "LONG_BINGET"}
 # What these leave to be memoized, strings and tensors, contains nothing else.
 _ATOMS = {"BINUNICODE", "GLOBAL", "BINPERSID", "REDUCE"}
-_CONTAINERS = frozenset(
-    "EMPTY_LIST EMPTY_DICT EMPTY_TUPLE TUPLE TUPLE1 TUPLE2 TUPLE3 REDUCE".split()
-)
 
 
 class _Refused(Exception):
@@ -109,7 +109,7 @@ def _content(data: bytes) -> Any:
 
 
 class _Reader(pickle.Unpickler):
-    """Makes containers, numbers, strings and tensors; knows nothing else, so nothing is executed."""
+    """Makes containers, numbers, strings and tensors; it can call nothing else."""
 
     def __init__(self, archive: zipfile.ZipFile) -> None:
         # torch names the folder in the archive after the file.
@@ -139,7 +139,9 @@ class _Reader(pickle.Unpickler):
             record = self._record(f"data/{key}")
             # frombuffer refuses empty buffers.
             empty = torch.empty(0, dtype=dtype)
-            self._stored[key] = torch.frombuffer(bytearray(record), dtype=dtype) if record else empty
+            self._stored[key] = (
+                torch.frombuffer(bytearray(record), dtype=dtype) if record else empty
+            )
         stored = self._stored[key]
         if stored.dtype != dtype or len(stored) != count:
             raise _Refused("its tensors do not fit its records")
@@ -155,6 +157,7 @@ def _check(code: bytes) -> None:
     containers = shared = 0
     is_container: list[bool] = []  # of what was memoized
     before = ""
+    argument: Any
     for opcode, argument, _ in pickletools.genops(code):
         if opcode.name in _TO_MEMO:
             # In turn, as torch.save numbers them: room is made for all smaller numbers.

@@ -31,7 +31,7 @@ def content_sha256(content: Mapping[str, Any], most_bytes: int | None = None) ->
         if not isinstance(value, torch.Tensor):
             raise TypeError(f"a {type(value).__name__} in a checkpoint")
         count(value.nbytes)
-        numbers = value.contiguous().reshape(-1).view(torch.uint8).numpy()
+        numbers = value.contiguous().reshape(-1).view(torch.uint8).numpy().data
         return {
             "dtype": str(value.dtype),
             "shape": [*value.shape],

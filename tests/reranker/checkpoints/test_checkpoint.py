@@ -38,7 +38,7 @@ def path(tmp_path: Path, model: AwdLstmDoc) -> Path:
 
 
 def unsealed(path: Path) -> Any:
-    """What is in a checkpoint, without the hash: what is wrong with the rest is found all the same."""
+    """What is in a checkpoint but the hash: without it, anything can be changed."""
     content = read_archive(path).content
     del content["sha256"]
     return content
