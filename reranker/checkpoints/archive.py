@@ -26,6 +26,7 @@ from reranker.errors import CheckpointError
 _MOST_RECORDS = 10_000
 _MOST_CONTAINERS = 20_000  # each some hundred bytes; nested, each some of the stack
 _MOST_SHARED = 10  # lists within lists, each twice in the next, would double in size with each
+_NO_CODE = "files that contain code are never loaded"
 _DIRECTORY_ENTRY = b"PK\1\2"
 
 # All that torch.save makes of containers, numbers, strings and tensors; pickles of other programs
@@ -66,7 +67,7 @@ def read_archive(path: Path, sha256: str = "") -> Archive:
     try:
         with path.open("rb") as file:
             if not zipfile.is_zipfile(file):  # of a large file, only the end is read
-                raise _Refused("it is not a zip archive")
+                raise _Refused(_NO_CODE)
             file.seek(0)
             data = file.read()
         found = hashlib.sha256(data).hexdigest()
@@ -82,7 +83,7 @@ def read_archive(path: Path, sha256: str = "") -> Archive:
     except CheckpointError:
         raise
     except Exception as error:  # damaged bytes make the unpickler raise nearly anything
-        raise CheckpointError(f"{path}: not a checkpoint of `rerank train`") from error
+        raise CheckpointError(f"{path}: not a checkpoint of `rerank train` ({_NO_CODE})") from error
 
 
 def write_atomically(path: Path, content: dict[str, Any]) -> None:
@@ -126,9 +127,7 @@ class _Reader(pickle.Unpickler):
         try:
             return _KNOWN[f"{module} {name}"]
         except KeyError:
-            raise _Refused(
-                f"it asks for {module}.{name}: files that contain code are never loaded"
-            ) from None
+            raise _Refused(f"it asks for {module}.{name}; {_NO_CODE}") from None
 
     def persistent_load(self, identity: Any) -> torch.Tensor:
         """The numbers of a record, in one dimension."""
@@ -169,7 +168,7 @@ def _check(code: bytes) -> None:
         elif opcode.name in _CONTAINERS:
             containers += 1
         elif opcode.name not in _PLAIN:
-            raise _Refused("files that contain code are never loaded")
+            raise _Refused(_NO_CODE)
         before = opcode.name
     if containers > _MOST_CONTAINERS or shared > _MOST_SHARED:
         raise _Refused(f"{containers} lists and dictionaries, {shared} of them shared")
