@@ -6,6 +6,7 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from importlib.metadata import version
+from itertools import zip_longest
 from typing import TYPE_CHECKING, TypeVar
 
 from reranker.checkpoints.checkpoint import Checkpoint, load_checkpoint
@@ -102,19 +103,24 @@ class Reranker:
         threads: int | None = None,
         precision: Precision = "exact",
         weighing: Weighing | None = None,
+        sha256: Iterable[str] = (),
     ) -> Reranker:
         """Load an ensemble: a checkpoint, a folder of checkpoints, a pattern such as
         ``"ckpt/*.pt"``, an ``ensemble.toml``, or several of the first three.
 
         The members are put on ``device`` (``auto``, ``cpu``, ``cuda`` or ``cuda:0,cuda:1``) in
-        turn. The weighing is by default the ensemble file's.
+        turn. The weighing is by default the ensemble file's. ``sha256``, if given, are the hashes
+        of the checkpoints, in any order, whole or the first 8 digits; no others are loaded.
 
         Raises CheckpointError naming the file that is not a checkpoint, InputError for names that
-        match nothing, an ensemble file that does not fit and a wrong device.
+        match nothing, other checkpoints than those of ``sha256``, an ensemble file that does not
+        fit and a wrong device.
         """
-        named = named_models(models, combination)
+        named = named_models(models, combination, sha256)
         where = devices(device)
-        members = placed([load_checkpoint(path) for path in named.paths], where, precision)
+        files = zip_longest(named.paths, named.sha256, fillvalue="")
+        loaded = [load_checkpoint(path, sha256=expected) for path, expected in files]
+        members = placed(loaded, where, precision)
         if all(place.type != "cpu" for place in where):
             threads = len(where)
         return_freed_memory()  # files, weights as they are stored

@@ -209,7 +209,12 @@ class Service:
     def _load(self) -> Reranker:
         settings = self.settings
         return Reranker.load(
-            settings.models, settings.combine, settings.device, settings.threads, settings.precision
+            settings.models,
+            settings.combine,
+            settings.device,
+            settings.threads,
+            settings.precision,
+            sha256=settings.sha256,
         )
 
     def _without_paths(self, message: str) -> str:

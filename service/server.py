@@ -44,7 +44,7 @@ _IDLE_SECONDS = 75
 def run(arguments: argparse.Namespace) -> int:
     """Serve until SIGTERM; returns the exit code."""
     settings = load_settings(vars(arguments))
-    named_models(settings.models, settings.combine)
+    named_models(settings.models, settings.combine, settings.sha256)
     if settings.device not in ("auto", "cpu"):
         from reranker.checkpoints.devices import devices
 

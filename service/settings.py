@@ -66,6 +66,11 @@ class Settings(BaseSettings):
         min_length=1,
         description="checkpoints, glob patterns, or an ensemble.toml from `rerank tune`",
     )
+    sha256: _Words = Field(
+        [],
+        description="load no other checkpoints: their SHA-256, or the first 8 digits or more, in "
+        "any order",
+    )
     combine: Literal["sum", "average"] = Field(
         "sum", description="sum the members' log-probabilities, or average their probabilities"
     )

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import zipfile
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
@@ -11,13 +10,16 @@ from typing import Any
 
 import torch
 
+from reranker.checkpoints.archive import read_archive, write_atomically
+from reranker.checkpoints.content_hash import content_sha256
 from reranker.checkpoints.vocabulary import MOST_CLASSED, Vocabulary
 from reranker.errors import CheckpointError
-from reranker.files.digest import file_sha256
 from reranker.models import ARCHITECTURES, LanguageModel
 
 FORMAT = "parse-reranker checkpoint"
-VERSION = 2  # 1 had no word classes and no backward models
+# 1 had no word classes and no backward models. A new number is for what an older program would
+# misread; "sha256", which files written before it lack, it may ignore.
+VERSION = 2
 # What content that does not fit together can raise.
 _BROKEN = LookupError, ArithmeticError, TypeError, ValueError, AttributeError, RuntimeError
 
@@ -42,42 +44,45 @@ def save_checkpoint(
 ) -> None:
     """Write the checkpoint, whole or not at all; weights are stored as ``dtype``."""
     weights = {name: weight.detach().to("cpu", dtype) for name, weight in model.named_parameters()}
-    write_atomically(
-        path,
-        {
-            "format": FORMAT,
-            "version": VERSION,
-            "architecture": model.architecture,
-            "config": asdict(model.config),
-            "vocabulary": list(vocabulary.symbols),
-            "word_classes": _packed(vocabulary.classes),
-            "backward": vocabulary.backward,
-            "weights": weights,
-            "information": information,
-        },
-    )
+    content = {
+        "format": FORMAT,
+        "version": VERSION,
+        "architecture": model.architecture,
+        "config": asdict(model.config),
+        "vocabulary": list(vocabulary.symbols),
+        "word_classes": _packed(vocabulary.classes),
+        "backward": vocabulary.backward,
+        "weights": weights,
+        "information": information,
+    }
+    write_atomically(path, {**content, "sha256": content_sha256(content)})
 
 
-def load_checkpoint(path: str | os.PathLike[str], device: str = "cpu") -> Checkpoint:
+def load_checkpoint(
+    path: str | os.PathLike[str], device: str = "cpu", sha256: str = ""
+) -> Checkpoint:
     """Read a checkpoint; nothing in the file is executed and no size it claims is trusted.
 
-    Raises CheckpointError, naming the file, if it is not a checkpoint of this program or its parts
-    do not fit together.
+    Raises CheckpointError, naming the file, if it is not a checkpoint of this program, if its parts
+    do not fit together or were changed since they were saved, and if the file's SHA-256 is not
+    ``sha256``, where one is given.
     """
     if not isinstance(path, str | os.PathLike):
         raise CheckpointError(f"a checkpoint is named by its path, not by {path!r:.40}")
     path = Path(path)
-    content = load_data(path)
+    archive = read_archive(path, sha256)
+    content = archive.content
     if not isinstance(content, dict) or content.get("format") != FORMAT:
         raise CheckpointError(f"{path}: not a checkpoint of `rerank train`")
     version = content.get("version")
     if type(version) is not int or not 1 <= version <= VERSION:
         raise CheckpointError(
-            f"{path}: checkpoint version {version}, this program reads 1 to {VERSION}"
+            f"{path}: checkpoint version {version!s:.40}, this program reads 1 to {VERSION}"
         )
     try:
-        model = _model(content, path.stat().st_size, device)
-        vocabulary = _vocabulary(content, path.stat().st_size)
+        _check_hash(content, archive.size)
+        model = _model(content, archive.size, device)
+        vocabulary = _vocabulary(content, archive.size)
         if len(vocabulary) != model.config.vocabulary_size:
             raise ValueError(
                 f"{len(vocabulary)} symbols for {model.config.vocabulary_size} embedding rows"
@@ -86,7 +91,17 @@ def load_checkpoint(path: str | os.PathLike[str], device: str = "cpu") -> Checkp
     except _BROKEN as error:
         reason = str(error).split("\n")[0]
         raise CheckpointError(f"{path}: a broken checkpoint ({reason})") from error
-    return Checkpoint(path.name, model, vocabulary, information, file_sha256(path))
+    return Checkpoint(path.name, model, vocabulary, information, archive.sha256)
+
+
+def _check_hash(content: dict[str, Any], most_bytes: int) -> None:
+    """Raises ValueError if the content is not the one that was saved."""
+    saved = content.pop("sha256", None)
+    if saved is None:
+        return
+    found = content_sha256(content, 4 * most_bytes)  # as JSON, numbers may be longer than they were
+    if found != saved:
+        raise ValueError(f"its content has SHA-256 {found}, but was saved with {saved!s:.64}")
 
 
 def _model(content: dict[str, Any], most_bytes: int, device: str) -> LanguageModel:
@@ -117,22 +132,6 @@ def _vocabulary(content: dict[str, Any], most_bytes: int) -> Vocabulary:
     return Vocabulary(content["vocabulary"], classes, is_backward)
 
 
-def load_data(path: Path) -> Any:
-    """What ``write_atomically`` wrote: tensors, numbers, strings and containers, nothing else."""
-    try:
-        # Anything else would go to torch's reader of bare pickles.
-        with path.open("rb") as file:
-            if not zipfile.is_zipfile(file):
-                raise ValueError("not a zip file")
-        return torch.load(path, map_location="cpu", weights_only=True)
-    except OSError as error:
-        raise CheckpointError(f"{path}: {error.strerror or 'cannot be read'}") from error
-    except Exception as error:  # damaged bytes make the unpickler raise nearly anything
-        raise CheckpointError(
-            f"{path}: not a checkpoint of `rerank train` (files that contain code are never loaded)"
-        ) from error
-
-
 def _packed(classes: Mapping[str, int]) -> dict[str, Any] | None:
     """Two long values: a hundred thousand strings and numbers would take many times the space."""
     if not classes:
@@ -156,14 +155,3 @@ def _unpacked(packed: Any, most_bytes: int) -> dict[str, int]:
     if len(classes) != len(numbers) or min(classes.values()) < 0:
         raise ValueError("a word has two classes or a negative one")
     return classes
-
-
-def write_atomically(path: Path, content: dict[str, Any]) -> None:
-    """``torch.save`` to a temporary file beside ``path``, then rename."""
-    path.parent.mkdir(parents=True, exist_ok=True)
-    temporary = path.with_name(path.name + ".tmp")
-    with temporary.open("wb") as file:
-        torch.save(content, file)
-        file.flush()
-        os.fsync(file.fileno())
-    temporary.replace(path)

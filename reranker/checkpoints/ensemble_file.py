@@ -11,10 +11,11 @@ import json
 import os
 import tomllib
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
+from reranker.checkpoints.pins import pinned
 from reranker.errors import InputError, RerankError
 from reranker.files.digest import file_sha256
 from reranker.files.output import open_whole
@@ -34,15 +35,27 @@ class WeighedModels:
 
     paths: tuple[Path, ...]
     weighing: Weighing
+    sha256: tuple[str, ...] = ()
+    """The hash that each file must have when it is loaded; none if any will do."""
 
 
-def named_models(names: ModelNames, combination: str = "sum") -> WeighedModels:
+def named_models(
+    names: ModelNames, combination: str = "sum", pins: Iterable[str] = ()
+) -> WeighedModels:
     """The checkpoints of one or several names, globs expanded and a folder standing for every
-    ``*.pt`` in it, sorted; or one ensemble file with its weights.
+    ``*.pt`` in it, sorted; or one ensemble file with its weights. ``pins``, if there are any, are
+    the SHA-256 of the checkpoints (reranker.checkpoints.pins).
 
-    Raises InputError for what is not a path, for a name that matches nothing, and for an ensemble
-    file that is invalid, whose checkpoints have changed or that was tuned for another combination.
+    Raises InputError for what is not a path, for a name that matches nothing, for checkpoints that
+    are not the pinned ones, and for an ensemble file that is invalid, whose checkpoints have
+    changed or that was tuned for another combination.
     """
+    named = _named(names, combination)
+    pins = [pins] if isinstance(pins, str) else [*pins]
+    return replace(named, sha256=pinned(named.paths, pins)) if pins else named
+
+
+def _named(names: ModelNames, combination: str) -> WeighedModels:
     paths = _checkpoint_paths(names)
     files = [path for path in paths if path.suffix == ".toml"]
     if not files:
@@ -108,7 +121,7 @@ def read_ensemble_file(path: Path) -> WeighedModels:
                 f"{checkpoint}: not the checkpoint that {path} was tuned for; tune again"
             )
         paths.append(checkpoint)
-    return WeighedModels(tuple(paths), weighing)
+    return WeighedModels(tuple(paths), weighing, tuple(member["sha256"] for member in members))
 
 
 def write_ensemble_file(path: Path, models: WeighedModels, comments: Sequence[str] = ()) -> None:

@@ -35,6 +35,7 @@ EXAMPLES = """examples:
   rerank --nbest parses.txt --models ckpt/*.pt > best.txt
   rerank --nbest parses.txt.gz --models ckpt/*.pt --lm-weight 0.3 --output ranked --out ranked.jsonl
   rerank --nbest parses.txt --models ensemble.toml > best.txt
+  rerank --nbest parses.txt --models ckpt/*-forward.pt --sha256 1bfc7263 b577f393 > best.txt
   rerank --nbest parses.txt --models ckpt/*.pt --gold gold.mrg --gold-tags --out best.txt
   rerank --nbest large.txt.zst --models ckpt/*.pt --out best.txt --resume
   rerank --nbest samples.txt --tokens sentences.txt --models ckpt/*.pt
@@ -54,6 +55,13 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         nargs="+",
         metavar="FILE",
         help="checkpoints of the ensemble, a folder of them, or the ensemble.toml of `rerank tune`",
+    )
+    parser.add_argument(
+        "--sha256",
+        nargs="+",
+        default=(),
+        metavar="HASH",
+        help="use no other checkpoints: their SHA-256, or the first 8 digits or more, in any order",
     )
     parser.add_argument(
         "--out",
@@ -141,7 +149,7 @@ def run(arguments: argparse.Namespace) -> int:
     """Rerank as the flags say; returns the exit code."""
     _check_combination(arguments)
     table = GoldTable(arguments.gold, arguments.gold_tags) if arguments.gold else None
-    ensemble = named_models(arguments.models, arguments.combine)
+    ensemble = named_models(arguments.models, arguments.combine, arguments.sha256)
     weighing = ensemble.weighing.replaced(arguments.lm_weight, arguments.criterion)
     inputs = [*nbest_files.inputs(arguments), *arguments.models, *ensemble.paths]
     out = output_path(arguments.out, inputs)
@@ -151,11 +159,12 @@ def run(arguments: argparse.Namespace) -> int:
         from reranker.pipeline import Reranker
 
         reranker = Reranker.load(
-            ensemble.paths,
+            arguments.models,
             arguments.combine,
             arguments.device,
             arguments.threads,
             arguments.precision,
+            sha256=arguments.sha256,
         )
     tally = _Tally(lists, table)
     with _opened(out, arguments, _settings(arguments, reranker, weighing)) as output:

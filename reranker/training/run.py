@@ -15,12 +15,8 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from reranker.checkpoints.checkpoint import (
-    load_checkpoint,
-    load_data,
-    save_checkpoint,
-    write_atomically,
-)
+from reranker.checkpoints.archive import read_archive, write_atomically
+from reranker.checkpoints.checkpoint import load_checkpoint, save_checkpoint
 from reranker.checkpoints.vocabulary import Vocabulary, rare_words
 from reranker.errors import ConfigError
 from reranker.models import LanguageModel, State
@@ -102,7 +98,7 @@ class Run:
             path,
             {
                 "run": self._identity(),
-                "weights": self.model.state_dict(),
+                "weights": dict(self.model.state_dict()),
                 "recipe": self.recipe.state(),
                 "place": (self.recipe.batches.epoch, self.recipe.batches.position),
                 "carried": self.carried,
@@ -115,7 +111,7 @@ class Run:
 
     def resume(self, path: Path) -> None:
         """Restore what ``save`` wrote; raises ConfigError for the state of another run."""
-        saved = load_data(path)
+        saved = read_archive(path).content
         if not isinstance(saved, dict) or saved.get("run") != self._identity():
             raise ConfigError(
                 f"{path}: the state of a run with other settings or trees; "

@@ -12,12 +12,8 @@ from typing import Any
 import pytest
 import torch
 
-from reranker.checkpoints.checkpoint import (
-    load_checkpoint,
-    load_data,
-    save_checkpoint,
-    write_atomically,
-)
+from reranker.checkpoints.archive import read_archive, write_atomically
+from reranker.checkpoints.checkpoint import load_checkpoint, save_checkpoint
 from reranker.checkpoints.vocabulary import Vocabulary
 from reranker.errors import CheckpointError
 from reranker.models import AwdLstmDoc, Config
@@ -39,6 +35,13 @@ def path(tmp_path: Path, model: AwdLstmDoc) -> Path:
     path = tmp_path / "sound.pt"
     save_checkpoint(path, model, VOCABULARY, {"dev_perplexity": 7.5}, torch.float32)
     return path
+
+
+def unsealed(path: Path) -> Any:
+    """What is in a checkpoint but the hash: without it, anything can be changed."""
+    content = read_archive(path).content
+    del content["sha256"]
+    return content
 
 
 def test_float32_comes_back_exactly(path: Path, model: AwdLstmDoc) -> None:
@@ -85,7 +88,7 @@ def test_word_classes_and_direction_come_back(tmp_path: Path, model: AwdLstmDoc)
 
 
 def test_a_checkpoint_of_the_first_version_is_read(path: Path) -> None:
-    content = load_data(path)
+    content = unsealed(path)
     content["version"] = 1
     del content["word_classes"], content["backward"]
     write_atomically(path, content)
@@ -109,13 +112,13 @@ def test_writing_leaves_one_whole_file(tmp_path: Path, model: AwdLstmDoc, path: 
 
 
 def refusal(path: Path) -> str:
-    """The message a file is refused with; it names the file and is one line."""
+    """What is said after the file's name, on one line, when it is refused."""
     with pytest.raises(CheckpointError) as caught:
         load_checkpoint(path)
     message = str(caught.value)
     assert message.startswith(f"{path}: ")
     assert "\n" not in message
-    return message
+    return message.removeprefix(f"{path}: ")
 
 
 def test_a_path_may_be_a_string_and_nothing_else(path: Path) -> None:
@@ -284,7 +287,7 @@ def test_a_checkpoint_that_does_not_fit_together_is_refused(
     alter: Any, path: Path, model: AwdLstmDoc
 ) -> None:
     save_checkpoint(path, model, CLASSED, {}, torch.float32)
-    content = load_data(path)
+    content = unsealed(path)
     load_checkpoint(path)
     alter(content)
     write_atomically(path, content)
@@ -298,7 +301,7 @@ def test_a_checkpoint_that_does_not_fit_together_is_refused(
 def test_a_huge_size_is_refused_without_making_room_for_it(
     name: str, size: int, path: Path
 ) -> None:
-    content = load_data(path)
+    content = unsealed(path)
     huge = {"hidden_sizes": (5, size), "components": (0, size, 1)}
     content["config"][name] = huge.get(name, size)
     write_atomically(path, content)
@@ -306,7 +309,7 @@ def test_a_huge_size_is_refused_without_making_room_for_it(
 
 
 def test_a_small_file_that_claims_large_weights_is_refused(path: Path) -> None:
-    content = load_data(path)
+    content = unsealed(path)
     size = 200_000_000
     content["config"].update(hidden_sizes=(5, size), components=(0, 1, 0))
     # A tensor that repeats one stored number: 3 TB if it were ever written out.
@@ -322,26 +325,18 @@ def test_a_small_file_that_claims_large_weights_is_refused(path: Path) -> None:
 
 
 def test_a_small_file_that_claims_many_classes_is_refused(path: Path) -> None:
-    content = load_data(path)
+    content = unsealed(path)
     many = torch.zeros(1, dtype=torch.int32).expand(10**12)
     content["word_classes"] = {"words": "oak", "numbers": many}
     write_atomically(path, content)
     assert "larger than the file" in refusal(path)
     content["word_classes"] = {"words": "\n" * 10_000_000, "numbers": many[:2]}
     write_atomically(path, content)
-    packed = path.with_name("packed.pt")
-    with (
-        zipfile.ZipFile(path) as plain,
-        zipfile.ZipFile(packed, "w", zipfile.ZIP_DEFLATED) as zipped,
-    ):
-        for name in plain.namelist():
-            zipped.writestr(name, plain.read(name))
-    assert packed.stat().st_size < 100_000
-    refusal(packed)
+    refusal(path)
 
 
 def test_more_classes_than_anybody_has_are_refused_at_once(path: Path) -> None:
-    content = load_data(path)
+    content = unsealed(path)
     numbers = torch.zeros(10_000_000, dtype=torch.int16)
     content["word_classes"] = {"words": "\n" * (len(numbers) - 1), "numbers": numbers}
     write_atomically(path, content)

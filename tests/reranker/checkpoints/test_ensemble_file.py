@@ -17,6 +17,8 @@ from reranker.checkpoints.ensemble_file import (
 from reranker.errors import InputError
 from reranker.ranking import Weighing
 
+HASHES = tuple(hashlib.sha256(word).hexdigest() for word in (b"one", b"two"))
+
 
 @pytest.fixture
 def paths(tmp_path: Path) -> tuple[Path, Path]:
@@ -33,7 +35,7 @@ def test_what_is_written(tmp_path: Path, paths: tuple[Path, Path]) -> None:
     path = tmp_path / "ensemble.toml"
     weighing = Weighing(0.465, "perplexity", (0.5, 1.5), -0.25)
     write_ensemble_file(path, WeighedModels(paths, weighing), ["F1 86.38"])
-    one, two = (hashlib.sha256(word).hexdigest() for word in (b"one", b"two"))
+    one, two = HASHES
     assert path.read_text() == (
         "# F1 86.38\n"
         "version = 1\n"
@@ -51,7 +53,7 @@ def test_what_is_written(tmp_path: Path, paths: tuple[Path, Path]) -> None:
         f'sha256 = "{two}"\n'
         "weight = 1.5\n"
     )
-    assert read_ensemble_file(path) == WeighedModels(paths, weighing)
+    assert read_ensemble_file(path) == WeighedModels(paths, weighing, HASHES)
 
 
 def test_it_moves_with_its_checkpoints(
@@ -119,7 +121,7 @@ def test_names_of_models(tmp_path: Path, paths: tuple[Path, Path]) -> None:
     path = tmp_path / "e.toml"
     write_ensemble_file(path, WeighedModels(paths, Weighing(0.5)))
     assert named_models([str(paths[0])]) == WeighedModels(paths[:1], Weighing())
-    assert named_models([str(tmp_path / "*.toml")]) == WeighedModels(paths, Weighing(0.5))
+    assert named_models([str(tmp_path / "*.toml")]) == WeighedModels(paths, Weighing(0.5), HASHES)
     with pytest.raises(InputError, match="name nothing else beside it"):
         named_models([str(paths[0]), str(path)])
     with pytest.raises(InputError, match="was tuned for the sum"):
@@ -149,7 +151,8 @@ def test_one_name_or_several_of_any_kind(
     for names in names_of_two:
         assert named_models(names) == WeighedModels((one, two), Weighing())
     for name in (str(ensemble), ensemble):
-        assert named_models(name) == named_models([name]) == WeighedModels(paths, Weighing(0.5))
+        tuned = WeighedModels(paths, Weighing(0.5), HASHES)
+        assert named_models(name) == named_models([name]) == tuned
     monkeypatch.chdir(tmp_path)
     assert named_models("models/").paths == tuple(path.relative_to(tmp_path) for path in paths)
 

@@ -11,12 +11,8 @@ from typing import Any
 import pytest
 import torch
 
-from reranker.checkpoints.checkpoint import (
-    load_checkpoint,
-    load_data,
-    save_checkpoint,
-    write_atomically,
-)
+from reranker.checkpoints.archive import read_archive, write_atomically
+from reranker.checkpoints.checkpoint import load_checkpoint, save_checkpoint
 from reranker.checkpoints.vocabulary import Vocabulary
 from reranker.errors import CheckpointError
 from reranker.models import LanguageModel
@@ -86,7 +82,7 @@ def test_a_checkpoint_brings_back_the_model(setting: str, path: Path) -> None:
     back = load_checkpoint(path).model
     assert type(back) is type(model)
     assert back.config == model.config
-    assert load_data(path)["architecture"] == architecture(setting)
+    assert read_archive(path).content["architecture"] == architecture(setting)
     expected = score_one_by_one(model, sequences()[:3], 0)
     assert score_one_by_one(back, sequences()[:3], 0).tolist() == expected.tolist()
 
@@ -107,7 +103,8 @@ def test_a_checkpoint_that_is_not_what_it_says_is_refused(
     setting: str, change: dict[str, Any], path: Path
 ) -> None:
     save(path, setting)
-    content = load_data(path)
+    content = read_archive(path).content
+    del content["sha256"]
     content["architecture"] = change.pop("architecture", content["architecture"])
     content["config"].update(change)
     write_atomically(path, content)

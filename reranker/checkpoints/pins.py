@@ -1,0 +1,41 @@
+"""Which checkpoints may be loaded, by the SHA-256 of their files."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+
+from reranker.errors import InputError
+from reranker.files.digest import file_sha256
+
+_PIN = re.compile(r"[0-9a-f]{8,64}")
+
+
+def pinned(paths: Sequence[Path], pins: Iterable[str]) -> tuple[str, ...]:
+    """The whole hash of each file, if each has one of the ``pins``, in any order: whole hashes, or
+    their first 8 digits or more.
+
+    Raises InputError, naming file and hashes, for a file without a pin, a pin without a file and
+    what is not a hash.
+    """
+    left = sorted(map(_checked, pins), key=len, reverse=True)
+    found = tuple(map(file_sha256, paths))
+    for path, digest in zip(paths, found, strict=True):
+        mine = next((pin for pin in left if digest.startswith(pin)), None)
+        if mine is None:
+            expected = f"one of {', '.join(left)}" if left else "one of those given, all used up"
+            raise InputError(f"{path}: its SHA-256 is {digest}, not {expected}")
+        left.remove(mine)
+    if left:
+        raise InputError(
+            f"no checkpoint has SHA-256 {', '.join(left)}: "
+            + ", ".join(f"{path} has {digest}" for path, digest in zip(paths, found, strict=True))
+        )
+    return found
+
+
+def _checked(pin: str) -> str:
+    if not isinstance(pin, str) or not _PIN.fullmatch(pin.lower()):
+        raise InputError(f"{pin!r:.80} is not a SHA-256: 64 hexadecimal digits, or its first 8 up")
+    return pin.lower()
