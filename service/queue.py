@@ -161,6 +161,7 @@ class Queue:
             if work in self._waiting:
                 self._waiting.remove(work)
                 self.tokens -= work.waiting_tokens
+                self._metrics.unscored.inc(work.waiting_tokens)
             if self._batch and all(other.is_over for other, _ in self._batch):
                 self.cancellation.cancel()
 
