@@ -60,6 +60,8 @@ class Service:
         self.body_bytes = BodyBytes(settings)
         self.metrics.in_flight.set_function(lambda: self.in_flight)
         self.metrics.ready.set_function(lambda: self.is_ready)
+        for name, value in settings.limits.items():
+            self.metrics.limit.labels(name).set(value)
 
     async def start(self) -> None:
         """Load and warm up; on failure, ``failure`` says why."""

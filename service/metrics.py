@@ -51,6 +51,7 @@ class Metrics:
         self.unread = counter("cancelled_readings", "Readings and writings that were cancelled")
         self.queue_requests = gauge("queue_requests", "Requests waiting for the device")
         self.queue_tokens = gauge("queue_tokens", "Tokens waiting for the device")
+        self.limit = gauge("limit", "What a setting limits, as /info shows it", ("setting",))
         self.queue_wait = histogram("queue_wait_seconds", "Time waiting for the device")
         self.unscored = counter("cancelled_tokens", "Tokens that waited and were cancelled")
         self.batch_tokens = histogram("batch_tokens", "Tokens scored in one call", buckets=_TOKENS)
@@ -67,6 +68,8 @@ class Metrics:
         self.worker_restarts = counter("worker_restarts", "Crashes of the scoring thread")
         self.memory_retries = counter("memory_retries", "Batches halved for lack of memory")
         self.reloads = counter("model_reloads", "Attempts to reload the models", ("result",))
+        for result in ("done", "failed"):  # Prometheus sees no increase from nothing to 1
+            self.reloads.labels(result)
         self.device_memory = gauge("device_memory_bytes", "Memory in use on GPUs, else in RAM")
         self.models = gauge("model_info", "1 for each model in use", ("name", "sha256"))
         build = Info("build", "What runs here", namespace="rerank", registry=registry)
