@@ -7,8 +7,8 @@
 ARG PYTHON=python:3.11-slim@sha256:9c900dea9e8fb7e16277c179b555cc72d29a352dbc33cff48ad5a0412fd5bfc7
 FROM ${PYTHON} AS build
 
-# Which file of docker/requirements/: the build of torch for CPUs keeps the image small; for GPUs:
-# --build-arg TORCH=cuda. Nothing is installed that is not named there with its hash.
+# Which file of docker/requirements/: the build of torch for CPUs keeps the image small; for GPUs, on
+# x86_64: --build-arg TORCH=cuda. Nothing is installed that is not named there with its hash.
 ARG TORCH=cpu
 
 RUN python -m venv /opt/rerank
