@@ -2,7 +2,7 @@ PYTHON ?= python3
 BIN := .venv/bin
 INSTALLED := .venv/.installed
 
-.PHONY: install check test demo serve bench bench-latency tables clean
+.PHONY: install check test lock demo serve bench bench-latency tables clean
 
 install: $(INSTALLED)
 
@@ -22,6 +22,16 @@ check: install
 
 test: install
 	$(BIN)/pytest -m "not slow and not gpu"
+
+# docker/requirements/: what the image installs, with hashes; after a change of dependencies. torch on
+# macOS needs no CUDA libraries, as its build for CPUs. That is named by hand in torch-cpu.txt: it has
+# an index of its own.
+LOCK := $(BIN)/uv pip compile --quiet --constraint constraints.txt --python-version 3.11 \
+	--generate-hashes --no-annotate --custom-compile-command "make lock"
+lock: install
+	MACOSX_DEPLOYMENT_TARGET=14.0 $(LOCK) --python-platform macos --no-emit-package torch \
+		--extra traces pyproject.toml -o docker/requirements/rerank.txt
+	echo torch==2.13.0 | $(LOCK) --python-platform linux - -o docker/requirements/torch-cuda.txt
 
 # F1 of parser, reranked and oracle, then what reranking changed and whether for the better.
 # The trees drawn: .venv/bin/rerank show demo.tmp --gold examples/gold.mrg --gold-tags

@@ -26,7 +26,7 @@ from reranker.service.counting import Count
 from reranker.service.errors import ServiceError, draining, overloaded, too_often, unavailable
 from reranker.service.keys import Keys
 from reranker.service.logs import described
-from reranker.service.metrics import Metrics
+from reranker.service.metrics import Metrics, ReadingThreads
 from reranker.service.settings import Settings
 from reranker.service.work import Work
 from reranker.service.worker import ScoringThreads
@@ -61,12 +61,15 @@ class Service:
         self._shares = Shares(settings.queue_requests)
         self._rate = Rate(settings.client_rate)
         # These parse requests and write answers; long ones do not hold up short ones.
-        self._pool = ThreadPoolExecutor(2, "requests")
-        self._long_pool = ThreadPoolExecutor(2, "long requests")
+        self._pool = ReadingThreads(2, "requests", self.metrics)
+        self._long_pool = ReadingThreads(2, "long requests", self.metrics)
         # Looks at bodies while they arrive, a piece at a time, so that nobody waits long.
         self._counting = ThreadPoolExecutor(1, "counting")
         self.body_bytes = BodyBytes(settings)
         self.metrics.in_flight.set_function(lambda: self.in_flight)
+        self.metrics.ready.set_function(lambda: self.is_ready)
+        for name, value in settings.limits.items():
+            self.metrics.limit.labels(name).set(value)
 
     async def start(self) -> None:
         """Load and warm up; on failure, ``failure`` says why."""
@@ -90,6 +93,7 @@ class Service:
             raise RerankError("the models could not score a first list; the log says why")
         _rarely_collect_garbage()
         self.reranker = given
+        self.metrics.use_models(given)
         _LOGGER.info("ready", models=[member.name for member in given.members])
 
     async def stop(self) -> None:
@@ -112,6 +116,11 @@ class Service:
     @property
     def is_alive(self) -> bool:
         return not self._worker.is_hopeless
+
+    @property
+    def is_ready(self) -> bool:
+        """Whether a request could be scored now."""
+        return self._worker.is_ready and self.reranker is not None and not self.is_draining
 
     def check_ready(self) -> None:
         """Raises ServiceError 503 if a request could not be scored now."""
@@ -202,6 +211,7 @@ class Service:
                 _LOGGER.error("models not reloaded", **described(error, with_text=True))
                 raise ServiceError(409, "reload-failed", self._without_paths(str(error))) from error
             self.keys, self.reranker = keys, reranker
+            self.metrics.use_models(reranker)
             self.metrics.reloads.labels("done").inc()
             _LOGGER.info("models reloaded", models=[member.sha256 for member in reranker.members])
             return reranker

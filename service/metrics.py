@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable
+import platform
+from collections.abc import Callable, Iterable
+from concurrent.futures import Future, ThreadPoolExecutor
 from functools import partial
 from pathlib import Path
+from typing import Any, TypeVar
 
 import torch
 from prometheus_client import (
@@ -13,11 +16,16 @@ from prometheus_client import (
     Counter,
     Gauge,
     Histogram,
+    Info,
     ProcessCollector,
     generate_latest,
 )
 
-from reranker import Ranking
+from reranker import Ranking, Reranker
+from reranker.scoring.lanes import Stopped
+from reranker.service.answers import VERSION
+
+T = TypeVar("T")
 
 _SECONDS = (0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 120)
 _TOKENS = (100, 300, 1000, 3000, 10_000, 20_000, 40_000, 60_000, 100_000)
@@ -37,9 +45,15 @@ class Metrics:
         self.latency = histogram("request_seconds", "Time from arrival to answer", ("path",))
         self.in_flight = gauge("requests_in_flight", "Requests accepted and not yet answered")
         self.dropped = counter("dropped", "Requests cancelled by client or deadline", ("reason",))
+        self.ready = gauge("ready", "1 if requests are accepted and can be scored, else 0")
+        self.reading_busy = gauge("reading_busy", "Threads reading or writing", ("pool",))
+        self.reading_waiting = gauge("reading_waiting", "Requests waiting for these", ("pool",))
+        self.unread = counter("cancelled_readings", "Readings and writings that were cancelled")
         self.queue_requests = gauge("queue_requests", "Requests waiting for the device")
         self.queue_tokens = gauge("queue_tokens", "Tokens waiting for the device")
+        self.limit = gauge("limit", "What a setting limits, as /info shows it", ("setting",))
         self.queue_wait = histogram("queue_wait_seconds", "Time waiting for the device")
+        self.unscored = counter("cancelled_tokens", "Tokens that waited and were cancelled")
         self.batch_tokens = histogram("batch_tokens", "Tokens scored in one call", buckets=_TOKENS)
         self.batch_requests = histogram(
             "batch_requests", "Requests scored in one call", buckets=(1, 2, 4, 8, 16, 32, 64, 128)
@@ -54,7 +68,13 @@ class Metrics:
         self.worker_restarts = counter("worker_restarts", "Crashes of the scoring thread")
         self.memory_retries = counter("memory_retries", "Batches halved for lack of memory")
         self.reloads = counter("model_reloads", "Attempts to reload the models", ("result",))
+        for result in ("done", "failed"):  # Prometheus sees no increase from nothing to 1
+            self.reloads.labels(result)
         self.device_memory = gauge("device_memory_bytes", "Memory in use on GPUs, else in RAM")
+        self.models = gauge("model_info", "1 for each model in use", ("name", "sha256"))
+        build = Info("build", "What runs here", namespace="rerank", registry=registry)
+        python = platform.python_version()
+        build.info({"version": VERSION, "torch": str(torch.__version__), "python": python})
 
     def watch_device(self, device: str) -> None:
         """Report the memory of this device, or of several with commas between."""
@@ -66,6 +86,12 @@ class Metrics:
             return float(Path("/proc/self/statm").read_text().split()[1]) * page
 
         self.device_memory.set_function(memory)
+
+    def use_models(self, reranker: Reranker) -> None:
+        """Name these models and no others."""
+        self.models.clear()
+        for member in reranker.members:
+            self.models.labels(member.name, member.sha256).set(1)
 
     def scored(self, tokens: int, requests: int, seconds: float) -> None:
         """Count one scoring call."""
@@ -87,3 +113,32 @@ class Metrics:
     def text(self) -> bytes:
         """In Prometheus's text format."""
         return generate_latest(self._registry)
+
+
+class ReadingThreads(ThreadPoolExecutor):
+    """Threads that read requests and write answers; the metrics tell how busy they are."""
+
+    def __init__(self, threads: int, name: str, metrics: Metrics) -> None:
+        super().__init__(threads, name)
+        self._metrics = metrics
+        self._unfinished: set[Future[Any]] = set()
+        metrics.reading_busy.labels(name).set_function(lambda: self._count(Future.running))
+        metrics.reading_waiting.labels(name).set_function(lambda: self._count(_is_waiting))
+
+    def submit(self, function: Callable[..., T], /, *args: Any, **options: Any) -> Future[T]:
+        future = super().submit(function, *args, **options)
+        self._unfinished.add(future)
+        future.add_done_callback(self._finished)
+        return future
+
+    def _count(self, condition: Callable[[Future[Any]], bool]) -> int:
+        return sum(map(condition, tuple(self._unfinished)))  # other threads change the set
+
+    def _finished(self, future: Future[Any]) -> None:
+        self._unfinished.discard(future)
+        if future.cancelled() or isinstance(future.exception(), Stopped):
+            self._metrics.unread.inc()
+
+
+def _is_waiting(future: Future[Any]) -> bool:
+    return not future.running() and not future.done()

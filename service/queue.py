@@ -188,6 +188,7 @@ class Queue:
         with self._changed:
             if work in self._waiting:
                 self._shares.give_back(work.client, work.waiting_tokens)
+                self._metrics.unscored.inc(work.waiting_tokens)
                 self._leave(work)
             for slot in self.slots:
                 if slot.batch and all(piece.work.is_over for piece in slot.batch):

@@ -1,0 +1,161 @@
+"""What ``/metrics`` says of a server, in every state of its life."""
+
+from __future__ import annotations
+
+import json
+import platform
+import re
+import signal
+import time
+from collections.abc import Callable, Mapping
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+import httpx
+import torch
+
+from tests.service.conftest import save_models
+from tests.service.servers import Server, sentence, serving
+from tests.service.test_bounds import KIND, TREE, send
+
+Series = Mapping[tuple[str, frozenset[tuple[str, str]]], float]
+
+_LINE = re.compile(r"^(\w+)(?:\{(.*)\})? (\S+)$", re.MULTILINE)
+_LABEL = re.compile(r'(\w+)="([^"]*)"')
+
+
+def scraped(client: httpx.Client) -> Series:
+    """Every value, by name and labels."""
+    found = _LINE.findall(client.get("/metrics").text)
+    return {
+        (name, frozenset(_LABEL.findall(labels))): float(value) for name, labels, value in found
+    }
+
+
+def total(series: Series, name: str) -> float:
+    """Over all labels."""
+    values = [value for (found, _), value in series.items() if found == name]
+    assert values, name
+    return sum(values)
+
+
+def models_in(series: Series) -> list[dict[str, str]]:
+    """Name and hash of each model, in the order of names."""
+    found = [
+        (dict(labels), value) for (name, labels), value in series.items() if "model_info" in name
+    ]
+    assert all(value == 1 for _, value in found)
+    return sorted((labels for labels, _ in found), key=lambda labels: labels["name"])
+
+
+def until(client: httpx.Client, condition: Callable[[Series], bool]) -> None:
+    give_up = time.monotonic() + 60
+    while not condition(scraped(client)):
+        assert time.monotonic() < give_up
+        time.sleep(0.02)
+
+
+def test_what_runs_here(http: httpx.Client) -> None:
+    series = scraped(http)
+    build = {
+        "version": http.get("/info").json()["version"],
+        "torch": torch.__version__,
+        "python": platform.python_version(),
+    }
+    assert series["rerank_build_info", frozenset(build.items())] == 1
+    served = http.get("/models").json()["models"]
+    assert models_in(series) == [{"name": one["name"], "sha256": one["sha256"]} for one in served]
+    assert total(series, "rerank_ready") == 1
+
+
+def test_models_follow_a_reload(tmp_path: Path) -> None:
+    (first,) = save_models(tmp_path, 1)
+    with serving([str(tmp_path / "*.pt")]) as server, server.client() as client:
+        (before,) = models_in(scraped(client))
+        (tmp_path / "model-2.pt").write_bytes(b"no checkpoint")
+        server.process.send_signal(signal.SIGHUP)
+        server.logged("models not reloaded")
+        assert models_in(scraped(client)) == [before]
+
+        save_models(tmp_path, 2)
+        Path(first).unlink()
+        server.process.send_signal(signal.SIGHUP)
+        server.logged("models reloaded")
+        (after,) = models_in(scraped(client))
+        assert after["name"] == "model-2.pt" and after["sha256"] != before["sha256"]
+        served = client.get("/models").json()["models"]
+        assert [one["sha256"] for one in served] == [after["sha256"]]
+
+
+def test_ready_only_between_the_first_score_and_sigterm(models: list[str]) -> None:
+    with (
+        serving(models * 30, "--linger-seconds", "5", wait=False) as server,
+        server.client() as client,
+    ):
+        loading = scraped(client)
+        assert total(loading, "rerank_ready") == 0 and models_in(loading) == []
+        server.logged("ready")
+        assert total(scraped(client), "rerank_ready") == 1
+        server.process.send_signal(signal.SIGTERM)
+        server.logged("draining")
+        assert total(scraped(client), "rerank_ready") == 0
+
+
+def test_reading_threads_and_what_they_need_not_finish(models: list[str]) -> None:
+    """Four bodies that take long to read, on fewer threads; then their clients hang up."""
+    body = json.dumps({"sentences": [{"candidates": [TREE] * 200}] * 1000}).encode()
+    with serving(models, "--queue-bytes", str(10 * len(body))) as server, server.client() as client:
+        idle = scraped(client)
+        for name in ("reading_busy", "reading_waiting", "cancelled_readings_total"):
+            assert total(idle, f"rerank_{name}") == 0
+        connections = [send(server, body, "/validate") for _ in range(4)]
+        until(
+            client,
+            lambda series: (
+                total(series, "rerank_reading_busy") == 2
+                and total(series, "rerank_reading_waiting") == 2
+            ),
+        )
+        for connection in connections:
+            connection.close()
+        until(client, lambda series: total(series, "rerank_cancelled_readings_total") == 4)
+        after = scraped(client)
+        assert total(after, "rerank_reading_busy") == total(after, "rerank_reading_waiting") == 0
+        dropped = "rerank_dropped_total", frozenset({("reason", "disconnect")})
+        assert after[dropped] == 4
+        assert client.post("/rerank", json=KIND).status_code == 200
+        assert total(scraped(client), "rerank_cancelled_readings_total") == 4
+
+
+def waiting_then_gone(server: Server, client: httpx.Client) -> float:
+    """Tokens of a request that waited for the device and whose client hung up meanwhile."""
+    with send(server, json.dumps({"sentences": [sentence(*"abcde")] * 3}).encode()):
+        until(client, lambda series: total(series, "rerank_queue_tokens") > 0)
+        return total(scraped(client), "rerank_queue_tokens")
+
+
+def test_tokens_that_nobody_waits_for_any_more(models: list[str]) -> None:
+    with (
+        serving(models, fragile=True) as server,
+        server.client() as client,
+        ThreadPoolExecutor(1) as threads,
+    ):
+        assert total(scraped(client), "rerank_cancelled_tokens_total") == 0
+        slow = {"sentences": [sentence(*["slow"] * 8)]}
+        answer = threads.submit(client.post, "/rerank", json=slow)
+        until(client, lambda series: total(series, "rerank_queue_wait_seconds_count") == 1)
+        tokens = waiting_then_gone(server, client)
+        until(client, lambda series: total(series, "rerank_cancelled_tokens_total") == tokens)
+        assert total(scraped(client), "rerank_queue_tokens") == 0
+        assert answer.result().status_code == 200
+
+
+def test_no_client_makes_up_a_label(server: Server) -> None:
+    """Paths, methods and keys of a client's invention add no series beyond a first of each kind."""
+    with server.client() as client:
+        counts = []
+        for number in range(3):
+            for _ in range(2):
+                client.request(f"ODD{number}", f"/{number}", headers={"X-API-Key": f"key{number}"})
+            counts.append(len(scraped(client)))
+        assert counts[0] == counts[1] == counts[2]
