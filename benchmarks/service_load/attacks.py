@@ -120,7 +120,8 @@ async def hang_up(caller: Caller, material: Material) -> str:
             await asyncio.sleep(chance.uniform(0, 2))
         if chance.random() < 0.5:
             now = struct.pack("ii", 1, 0)
-            writer.get_extra_info("socket").setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, now)
+            with contextlib.suppress(OSError):  # the service was first
+                writer.get_extra_info("socket").setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, now)
     return HUNG_UP
 
 
@@ -229,6 +230,9 @@ def storm(
                     outcome = await attack.once(caller, material)
             except TimeoutError:
                 outcome = f"no answer in {LATEST:g} s"
+            except asyncio.CancelledError:
+                outcomes[name]["unfinished at the end"] += 1
+                raise
             except OSError as error:
                 outcome = CLOSED if isinstance(error, ConnectionError) else str(error)
             outcomes[name][outcome] += 1

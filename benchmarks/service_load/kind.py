@@ -47,7 +47,7 @@ class Asked(NamedTuple):
     def percentile(self, percent: float) -> float:
         """Of the answered ones, in seconds (nearest rank); not a number if there are none."""
         ordered = sorted(self.seconds)
-        return ordered[math.ceil(percent / 100 * len(ordered)) - 1] if ordered else math.nan
+        return ordered[math.ceil(percent * len(ordered) / 100) - 1] if ordered else math.nan
 
 
 def ask(clients: Sequence[Client], port: int, since: float, until: float) -> Asked:
