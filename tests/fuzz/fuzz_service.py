@@ -46,6 +46,8 @@ def schemathesis(url: str, seconds: int) -> int:
     command = [str(Path(sys.executable).with_name("st"))]
     command += ["--config-file", str(FOLDER / "schemathesis.toml"), "run", f"{url}/openapi.json"]
     command += ["-H", f"Authorization: Bearer {KEY}", "--checks", "all"]
+    # No schema says which text is an n-best list; service_hooks.py has a closer look.
+    command += ["--exclude-checks", "positive_data_acceptance"]
     command += ["--max-time", str(seconds)]
     hooks = {**os.environ, "SCHEMATHESIS_HOOKS": str(FOLDER / "service_hooks.py")}
     with tempfile.TemporaryDirectory() as folder:
