@@ -39,7 +39,8 @@ def _whole(value: Any) -> Any:
     return int(value) if isinstance(value, float) and value.is_integer() else value
 
 
-_Integer = Annotated[int, BeforeValidator(_whole)]
+# The limits come first: after it, they would be missing from the description.
+_WHOLE = BeforeValidator(_whole)
 
 
 def _with_example(example: dict[str, Any], title: str | None = None) -> ConfigDict:
@@ -53,8 +54,8 @@ class _Strict(BaseModel):
 
 
 class _RankOptions(_Strict):
-    top_n: _Integer | None = Field(
-        None, ge=1, description="number of candidates to return per ranking"
+    top_n: Annotated[int, Field(ge=1), _WHOLE] | None = Field(
+        None, description="number of candidates to return per ranking"
     )
     criterion: Criterion | None = Field(
         None,
@@ -81,8 +82,8 @@ class Options(_RankOptions):
     repair: bool | None = Field(
         None, description="repair broken candidates; null: those of seq2seq parsers only"
     )
-    beam: _Integer | None = Field(
-        None, ge=1, le=10_000, description="lines of each list, for texts that do not mark lists"
+    beam: Annotated[int, Field(ge=1, le=10_000), _WHOLE] | None = Field(
+        None, description="lines of each list, for texts that do not mark lists"
     )
     return_trees: bool = Field(True, description="return the tree of each ranked candidate")
     return_token_scores: bool = Field(
