@@ -8,7 +8,16 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Annotated, Any, Literal, get_type_hints
 
-from pydantic import BaseModel, ConfigDict, Discriminator, Field, Tag, TypeAdapter, create_model
+from pydantic import (
+    BaseModel,
+    BeforeValidator,
+    ConfigDict,
+    Discriminator,
+    Field,
+    Tag,
+    TypeAdapter,
+    create_model,
+)
 
 from reranker.nbest import FORMATS
 from reranker.nbest.report import Report
@@ -25,6 +34,15 @@ _TREES: list[Any] = [
 ]
 
 
+def _whole(value: Any) -> Any:
+    """JSON has one kind of number, and its schemas take 3.0 for an integer."""
+    return int(value) if isinstance(value, float) and value.is_integer() else value
+
+
+# The limits come first: after it, they would be missing from the description.
+_WHOLE = BeforeValidator(_whole)
+
+
 def _with_example(example: dict[str, Any], title: str | None = None) -> ConfigDict:
     return ConfigDict(title=title, json_schema_extra={"examples": [example]})
 
@@ -36,7 +54,9 @@ class _Strict(BaseModel):
 
 
 class _RankOptions(_Strict):
-    top_n: int | None = Field(None, ge=1, description="number of candidates to return per ranking")
+    top_n: Annotated[int, Field(ge=1), _WHOLE] | None = Field(
+        None, description="number of candidates to return per ranking"
+    )
     criterion: Criterion | None = Field(
         None,
         description="perplexity per word of the sentence, or per token of the candidate; null: "
@@ -62,8 +82,8 @@ class Options(_RankOptions):
     repair: bool | None = Field(
         None, description="repair broken candidates; null: those of seq2seq parsers only"
     )
-    beam: int | None = Field(
-        None, ge=1, le=10_000, description="lines of each list, for texts that do not mark lists"
+    beam: Annotated[int, Field(ge=1, le=10_000), _WHOLE] | None = Field(
+        None, description="lines of each list, for texts that do not mark lists"
     )
     return_trees: bool = Field(True, description="return the tree of each ranked candidate")
     return_token_scores: bool = Field(

@@ -87,6 +87,12 @@ def test_what_just_fits_is_answered(tight: httpx.Client) -> None:
     assert tight.post("/rerank", json=body).status_code == 200
 
 
+def test_a_whole_number_may_have_a_point(tight: httpx.Client) -> None:
+    """JSON's schemas take 1.0 for an integer."""
+    body = {"sentences": [sentence("a")], "top_n": 1.0}
+    assert tight.post("/rerank", json=body).status_code == 200
+
+
 def test_413_with_and_without_a_length(tight: httpx.Client) -> None:
     for content in (b"x" * 20_001, (b"x" * 1000 for _ in range(30))):
         answer = tight.post("/rerank", content=content, headers={"Content-Type": "text/plain"})
@@ -114,6 +120,7 @@ def test_413_with_and_without_a_length(tight: httpx.Client) -> None:
         (b'{"sentences": [{"candidates": []}], "lm_weight": 1.5}', 422, "invalid", "lm_weight"),
         (b'{"sentences": [{"candidates": []}], "lm_weight": NaN}', 422, "invalid", "lm_weight"),
         (b'{"sentences": [{"candidates": []}], "top_n": 0}', 422, "invalid", "top_n"),
+        (b'{"sentences": [{"candidates": []}], "top_n": 1.5}', 422, "invalid", "top_n"),
         (b'{"sentences": [{"candidates": []}], "topn": 1}', 422, "invalid", "topn"),
         (b'{"documents": []}', 422, "invalid", "documents"),
         (b'{"nbest": "no list"}', 422, "unreadable", "nbest"),

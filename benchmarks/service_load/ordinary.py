@@ -1,39 +1,24 @@
-"""The service under load, on real lists: are its answers right, how fast is it, does it refuse?
-
-    python -m benchmarks.service_load LISTS [--models ckpt/*.pt] [--lists 200] [--minutes 15]
-
-starts `rerank serve` on a free port and prints, in this order:
-
-1. whether its figures for each list are those of `rerank --output ranked`, alone and coalesced;
-2. candidates a second of the command and of the service at saturation;
-3. latency at half that load, requests arriving at random;
-4. answers to ten times that load, and the service's memory meanwhile.
-
-The load comes from this process, on the same cores.
-"""
+"""Kind clients only: saturation, half of that, and ten times as much."""
 
 from __future__ import annotations
 
-import argparse
 import asyncio
-import json
 import os
 import random
 import statistics
-import subprocess
-import tempfile
 import time
 from collections import Counter
 from collections.abc import Sequence
 from functools import partial
 from itertools import pairwise
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import httpx
 
+from benchmarks.service_load.expected import Row, is_right, ranked
 from reranker.files.text import read_lines
-from tests.service.servers import RERANK, Server, serving
+from tests.service.servers import Server, serving
 
 CONNECTIONS = 96
 TOGETHER = 8  # lists in a request of a pipeline that sends what it has parsed
@@ -43,49 +28,30 @@ class Load(NamedTuple):
     """BLLIP lists and, for each, the line that the command printed."""
 
     lists: list[bytes]
-    rows: list[dict[str, Any]]
+    rows: list[Row]
 
     def is_right(self, place: int, answer: httpx.Response) -> bool:
-        """Whether the service's figures for a list are those of the command."""
-        if answer.status_code != 200:
-            return False
-        (sentence,) = answer.json()["sentences"]
-        for entry in sentence["ranking"]:
-            entry["score"] = entry.pop("relevance_score")
-        row = self.rows[place]
-        names = ("ranking", "best_index", "margin", "status")
-        return all(sentence[name] == row[name] for name in names)
+        rows = self.rows[place : place + 1]
+        return answer.status_code == 200 and is_right(answer.content, rows)
 
 
-def main() -> None:
-    parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
-    parser.add_argument("nbest", help="BLLIP lists, plain or packed")
-    parser.add_argument("--models", nargs="+", default=["ckpt/*.pt"])
-    parser.add_argument("--lists", type=int, default=200)
-    parser.add_argument("--minutes", type=float, default=15.0, help="of overload")
-    arguments = parser.parse_args()
-    blocks = "".join(read_lines(arguments.nbest)).split("\n\n")[: arguments.lists]
+def run(nbest: str, models: Sequence[str], count: int, overload_seconds: float) -> int:
+    blocks = "".join(read_lines(nbest)).split("\n\n")[:count]
     lists = [f"{block}\n\n".encode() for block in blocks if block.strip()]
-    rows, rate = run_command(lists, arguments.models)
-    threads = str(os.cpu_count())
-    with serving(arguments.models, OMP_NUM_THREADS=threads) as server:
-        asyncio.run(measure(Load(lists, rows), rate, server, arguments.minutes * 60))
+    rows, rate = run_command(lists, models)
+    with serving(models, OMP_NUM_THREADS=str(os.cpu_count())) as server:
+        asyncio.run(measure(Load(lists, rows), rate, server, overload_seconds))
+    return 0
 
 
-def run_command(
-    lists: Sequence[bytes], models: Sequence[str]
-) -> tuple[list[dict[str, Any]], float]:
+def run_command(lists: Sequence[bytes], models: Sequence[str]) -> tuple[list[Row], float]:
     """What the command writes, and its candidates a second without the time it takes to start."""
     seconds: list[float] = []
-    rows: list[dict[str, Any]] = []
+    rows: list[Row] = []
     for part in (lists[:1], lists):
-        with tempfile.NamedTemporaryFile() as file:
-            Path(file.name).write_bytes(b"".join(part))
-            command = [RERANK, "--nbest", file.name, "--models", *models, "--output", "ranked"]
-            started = time.perf_counter()
-            done = subprocess.run(command, check=True, capture_output=True)
-            seconds.append(time.perf_counter() - started)
-        rows = [json.loads(line) for line in done.stdout.splitlines()]
+        started = time.perf_counter()
+        rows = ranked(part, models)
+        seconds.append(time.perf_counter() - started)
     counts = [len(row["ranking"]) for row in rows]
     rate = sum(counts[1:]) / (seconds[1] - seconds[0])
     print(f"lists {len(rows)}, candidates {sum(counts)}")
@@ -186,7 +152,3 @@ async def overload(
 def resident_megabytes(pid: int) -> float:
     status = Path(f"/proc/{pid}/status").read_text("ascii")
     return int(status.partition("VmRSS:")[2].split()[0]) / 1024
-
-
-if __name__ == "__main__":
-    main()

@@ -1,0 +1,123 @@
+"""Kind clients among hostile ones: starts all of them, and watches the service meanwhile."""
+
+from __future__ import annotations
+
+import multiprocessing
+import os
+import random
+import time
+from collections.abc import Sequence
+from concurrent.futures import Future, ProcessPoolExecutor, wait
+from itertools import cycle, islice
+from typing import Any, NamedTuple
+
+from benchmarks.latency.lists import of_size
+from benchmarks.scoring.measure import machine
+from benchmarks.service_load.attacks import ATTACKS, GROUPS, Material, storm
+from benchmarks.service_load.expected import ranked
+from benchmarks.service_load.kind import Asked, Client, Question, ask
+from benchmarks.service_load.report import Found, targets, written
+from benchmarks.service_load.watching import Tally, Usage, usage
+from reranker.nbest import NBest, read_nbest
+from reranker.nbest.writing import list_text
+from reranker.scoring.lanes import available_cores
+from tests.service.servers import Server, serving
+
+LIVE = "GET /health/live"
+HUGE_LISTS = 34
+IDLE_SHARE = 1 / 8  # of the time among hostile clients, before it
+SAMPLE_SECONDS = 0.25
+REST_SECONDS = 5.0  # after the last hostile client, before the end is looked at
+
+
+class Questions(NamedTuple):
+    """What is asked, with the command's answers."""
+
+    tiny: list[Question]
+    medium: list[Question]
+    huge: list[Question]
+
+
+def run(nbest: str, models: Sequence[str], seconds: float) -> int:
+    """Prints the report; 1 if a target is missed."""
+    print(f"{machine(available_cores())}; load average {os.getloadavg()[0]:.1f}", flush=True)
+    questions = with_answers([each for each in read_nbest(nbest) if each.candidates], models)
+    with serving(models, OMP_NUM_THREADS=str(os.cpu_count())) as server:
+        found = measured(server, questions, seconds)
+    print(*written(found), sep="\n")
+    return 0 if all(target.is_met for target in targets(found)) else 1
+
+
+def with_answers(lists: Sequence[NBest], models: Sequence[str]) -> Questions:
+    """Real lists of the three sizes."""
+    tiny, medium = of_size(lists, 5, 10, 20), of_size(lists, 50, 20, 2 * HUGE_LISTS)
+    texts = [list_text(each, place, "bllip").encode() for place, each in enumerate(tiny + medium)]
+    rows = ranked(texts, models)
+    alone = [Question("/rerank", text, [row]) for text, row in zip(texts, rows, strict=True)]
+    small, large = alone[: len(tiny)], alone[len(tiny) :]
+    huge = []
+    for first in range(2):
+        many = list(islice(cycle(large[first::2] or large), HUGE_LISTS))
+        body = b"".join(each.body for each in many)
+        huge.append(Question("/rerank", body, [row for each in many for row in each.rows]))
+    return Questions(small, large[:10], huge)
+
+
+def kind_clients(questions: Questions) -> dict[str, list[Client]]:
+    """By kind; no two kinds ask in step."""
+    return {
+        "tiny: 5 x 10 words": [Client(f"127.0.0.{n}", 1.0, questions.tiny) for n in range(2, 6)],
+        "medium: 50 x 20 words": [
+            Client(f"127.0.0.{n}", 3.7, questions.medium) for n in range(6, 8)
+        ],
+        # Like a probe of Kubernetes': over a new connection each time.
+        LIVE: [Client("127.0.0.8", 0.05, [Question("/health/live")], keeps_alive=False)],
+    }
+
+
+def measured(server: Server, questions: Questions, seconds: float) -> Found:
+    """Kind clients first alone, then among hostile ones; each kind in a process of its own."""
+    kind, port, tally = kind_clients(questions), server.port, Tally()
+    count = len(kind) + len(GROUPS)
+    with ProcessPoolExecutor(count, multiprocessing.get_context("spawn")) as processes:
+
+        def start_kind(since: float, seconds: float) -> dict[str, Future[Asked]]:
+            until = since + seconds
+            return {
+                name: processes.submit(ask, clients, port, since, until)
+                for name, clients in kind.items()
+            }
+
+        wait([processes.submit(time.sleep, 1) for _ in range(count)])  # all are started now
+        asked = start_kind(time.monotonic() + 1, seconds * IDLE_SHARE)
+        idle = {name: future.result() for name, future in asked.items()}
+        since = time.monotonic() + 1
+        attacks = [
+            processes.submit(storm, names, material(questions, n), port, since, since + seconds)
+            for n, names in enumerate(GROUPS)
+        ]
+        asked = start_kind(since, seconds)
+        samples = watch(server, [*attacks, *asked.values()], tally)
+        among = {name: future.result() for name, future in asked.items()}
+        outcomes = {name: each for future in attacks for name, each in future.result().items()}
+    time.sleep(REST_SECONDS)
+    tally.take(server)
+    live = (idle.pop(LIVE), among.pop(LIVE))
+    hostile = {name: outcomes[name] for name in ATTACKS}
+    has_ended = server.process.poll() is not None
+    end = usage(server.process.pid)
+    return Found(seconds, idle, among, live, hostile, samples, end, tally, has_ended)
+
+
+def material(questions: Questions, seed: int) -> Material:
+    return Material(questions.huge, questions.medium, random.Random(seed))
+
+
+def watch(server: Server, until: Sequence[Future[Any]], tally: Tally) -> list[Usage]:
+    """Samples until all of these are done."""
+    samples = []
+    while not all(future.done() for future in until):
+        samples.append(usage(server.process.pid))
+        tally.take(server)
+        time.sleep(SAMPLE_SECONDS)
+    return samples

@@ -1,0 +1,100 @@
+"""Clients that ask for little at a fixed rate, each over a connection of its own."""
+
+from __future__ import annotations
+
+import contextlib
+import math
+import os
+import time
+from collections import Counter
+from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
+from http.client import HTTPConnection, HTTPException
+from typing import NamedTuple
+
+from benchmarks.service_load.expected import Row, is_right
+
+LATEST = 70.0  # seconds that an answer may take: request_seconds and some
+
+
+class Question(NamedTuple):
+    """A request; with a body, for a ranking that should be that of the command."""
+
+    path: str
+    body: bytes = b""
+    rows: Sequence[Row] = ()
+
+
+class Client(NamedTuple):
+    """Asks one question after another, one every ``every`` seconds, from its own address."""
+
+    address: str
+    every: float
+    questions: Sequence[Question]
+    keeps_alive: bool = True
+
+
+class Asked(NamedTuple):
+    """What became of the questions of some clients."""
+
+    answers: Counter[str]  # by status; others are lost
+    seconds: list[float]  # from when a question was due to its right answer
+
+    @property
+    def lost(self) -> int:
+        return self.answers.total() - self.answers["200"]
+
+    def percentile(self, percent: float) -> float:
+        """Of the answered ones, in seconds (nearest rank); not a number if there are none."""
+        ordered = sorted(self.seconds)
+        return ordered[math.ceil(percent * len(ordered) / 100) - 1] if ordered else math.nan
+
+
+def ask(clients: Sequence[Client], port: int, since: float, until: float) -> Asked:
+    """Let them ask from ``since`` to ``until`` (by time.monotonic()), each in a thread."""
+    with contextlib.suppress(PermissionError):
+        os.setpriority(os.PRIO_PROCESS, 0, -10)  # clients elsewhere would have processors, too
+    with ThreadPoolExecutor(max(1, len(clients))) as threads:
+        steps = [since + place / len(clients) * each.every for place, each in enumerate(clients)]
+        asked = threads.map(_ask, clients, [port] * len(clients), steps, [until] * len(clients))
+        both = Asked(Counter(), [])
+        for one in asked:
+            both.answers.update(one.answers)
+            both.seconds.extend(one.seconds)
+    return both
+
+
+def _ask(client: Client, port: int, since: float, until: float) -> Asked:
+    """A late answer makes the next questions late, too, and that counts: they were due."""
+    asked = Asked(Counter(), [])
+    connection = HTTPConnection(
+        "127.0.0.1", port, timeout=LATEST, source_address=(client.address, 0)
+    )
+    count = max(0, math.ceil((until - since) / client.every))
+    for number in range(count):
+        due = since + number * client.every
+        time.sleep(max(0.0, due - time.monotonic()))
+        if time.monotonic() > until + LATEST:
+            asked.answers["never sent"] += count - number
+            break
+        outcome = _outcome(connection, client.questions[number % len(client.questions)])
+        asked.answers[outcome] += 1
+        if outcome == "200":
+            asked.seconds.append(time.monotonic() - due)
+        if not client.keeps_alive or outcome.startswith("no answer"):
+            connection.close()
+    connection.close()
+    return asked
+
+
+def _outcome(connection: HTTPConnection, question: Question) -> str:
+    try:
+        method = "POST" if question.body else "GET"
+        connection.request(method, question.path, question.body, {"Content-Type": "text/plain"})
+        answer = connection.getresponse()
+        content = answer.read()
+    except (OSError, HTTPException) as error:
+        return f"no answer ({type(error).__name__})"
+    if answer.status == 200 and question.rows and not is_right(content, question.rows):
+        return "200 but wrong"
+    return str(answer.status)

@@ -1,0 +1,131 @@
+"""The tables of a hostile run, and whether its targets are met."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from statistics import median
+from typing import NamedTuple
+
+from benchmarks.service_load.kind import Asked
+from benchmarks.service_load.watching import Tally, Usage
+
+TIMES_IDLE = 5.0
+LIVE_SECONDS = 0.1
+FLAT = 0.1
+MOST_MEGABYTES = 1500.0
+MINUTES = 15  # parts of a run, however long it is
+PROMISED = {"501 malformed-http", "503 loading", "503 draining", "504 deadline"}
+
+
+class Found(NamedTuple):
+    """Of a whole run."""
+
+    seconds: float  # among hostile clients
+    idle: Mapping[str, Asked]  # kind clients alone
+    among: Mapping[str, Asked]  # kind clients among hostile ones
+    live: tuple[Asked, Asked]  # GET /health/live, alone and among
+    hostile: Mapping[str, Counter[str]]
+    samples: Sequence[Usage]  # among hostile clients
+    end: Usage
+    tally: Tally
+    has_ended: bool  # the service, by itself
+
+
+class Target(NamedTuple):
+    what: str
+    value: str
+    is_met: bool
+
+
+def targets(found: Found) -> list[Target]:
+    lost = sum(asked.lost for asked in found.among.values())
+    made = [Target("kind clients lose nothing", f"{lost} lost", not lost)]
+    for name, asked in found.among.items():
+        times = asked.percentile(99) / found.idle[name].percentile(99)
+        what = f"p99 at most {TIMES_IDLE:g} times the idle p99, {name}"
+        made.append(Target(what, f"{times:.1f} times", times <= TIMES_IDLE))
+    live = found.live[1]
+    slow = live.percentile(99.9)
+    what = f"/health/live under {1000 * LIVE_SECONDS:g} ms at p99.9, always 200"
+    is_met = slow < LIVE_SECONDS and not live.lost
+    made.append(Target(what, f"{1000 * slow:.0f} ms, {live.lost} lost", is_met))
+    first, *later = megabytes_by_minute(found)[1:]
+    change = max(abs(each - first) / first for each in later) if first else 1.0
+    what = f"memory flat within {100 * FLAT:g} % after the first minute"
+    made.append(Target(what, f"{100 * change:.0f} %", change <= FLAT))
+    most = max(each.megabytes for each in found.samples)
+    what = f"memory under {MOST_MEGABYTES:,.0f} MB"
+    made.append(Target(what, f"{most:.0f} MB", most < MOST_MEGABYTES))
+    errors = [status for status in found.tally.statuses if status >= "5"]
+    unpromised = sorted({*errors} - PROMISED) + sorted(set(found.tally.errors))
+    if found.has_ended:
+        unpromised.append("the service has ended")
+    value = ", ".join(unpromised) or "none"
+    return [*made, Target("no 5xx but promised ones", value, not unpromised)]
+
+
+def megabytes_by_minute(found: Found) -> list[float]:
+    """The median of each fifteenth of a run: what single requests hold for a moment may vary."""
+    start, width = found.samples[0].when, found.seconds / MINUTES
+    parts = [
+        [
+            each.megabytes
+            for each in found.samples
+            if number <= (each.when - start) / width < number + 1
+        ]
+        for number in range(MINUTES)
+    ]
+    return [median(part) for part in parts if part]
+
+
+def written(found: Found) -> Iterator[str]:
+    """The report, line by line."""
+    yield f"\n### {found.seconds / 60:g} minutes among hostile clients\n"
+    yield "| kind clients | asked | lost | p50 ms | p99 ms | slowest ms | idle p50 | idle p99 |"
+    yield "|---|---|---|---|---|---|---|---|"
+    for name, asked in found.among.items():
+        yield _row(name, asked, found.idle[name])
+    yield _row("GET /health/live", *reversed(found.live))
+    yield ""
+    yield "| client | answers |\n|---|---|"
+    kind = {**found.among, "GET /health/live": found.live[1]}
+    for name, asked in kind.items():
+        yield f"| {name} | {_counted(asked.answers)} |"
+    for name, counted in found.hostile.items():
+        yield f"| hostile: {name} | {_counted(counted)} |"
+    yield f"| all, by the service's log | {_counted(found.tally.statuses)} |"
+    yield ""
+    yield from _usage(found)
+    yield ""
+    yield "| target | found | |\n|---|---|---|"
+    for target in targets(found):
+        yield f"| {target.what} | {target.value} | {'met' if target.is_met else 'MISSED'} |"
+
+
+def _row(name: str, asked: Asked, idle: Asked) -> str:
+    figures = [asked.percentile(percent) for percent in (50, 99, 100)]
+    figures += [idle.percentile(percent) for percent in (50, 99)]
+    shown = " | ".join(f"{1000 * figure:.1f}" for figure in figures)
+    return f"| {name} | {asked.answers.total()} | {asked.lost} | {shown} |"
+
+
+def _counted(counts: Counter[str]) -> str:
+    return ", ".join(f"{count} x {what}" for what, count in sorted(counts.items())) or "nothing"
+
+
+def _usage(found: Found) -> Iterator[str]:
+    """Memory, threads and descriptors."""
+    width = found.seconds / MINUTES
+    after = next(
+        (each for each in found.samples if each.when >= found.samples[0].when + width),
+        found.samples[-1],
+    )
+    yield "| the service | at the start | after the first minute | most | at the end |"
+    yield "|---|---|---|---|---|"
+    for name in ("megabytes", "threads", "descriptors"):
+        moments = [getattr(each, name) for each in (found.samples[0], after)]
+        moments += [max(getattr(each, name) for each in found.samples), getattr(found.end, name)]
+        yield f"| {name} | {' | '.join(f'{each:,.0f}' for each in moments)} |"
+    minutes = ", ".join(f"{each:.0f}" for each in megabytes_by_minute(found))
+    yield f"\nMedian megabytes in each fifteenth of the time: {minutes}"
