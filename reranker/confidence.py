@@ -36,7 +36,9 @@ def _scaled(nats: float) -> float:
 
 @dataclass(frozen=True, slots=True)
 class Calibration:
-    """log odds = ``intercept`` + ``coefficients`` * features, for choices by ``weighing``."""
+    """log odds = ``intercept`` + ``coefficients`` * features, for choices by ``weighing`` with any
+    ``lm_weight``: it decides what is chosen, but given the features hardly how good that is
+    (ckpt/README.md)."""
 
     weighing: Weighing
     intercept: float
@@ -58,9 +60,10 @@ class Calibration:
 
     def confidence(self, ranking: Ranking, weighing: Weighing) -> float | None:
         """In the ranking's best tree; None if it is the parser's first, if that is not ranked, if
-        one has no parser score, and for another weighing."""
+        one has no parser score, and for a weighing that differs in more than ``lm_weight``."""
         best = ranking.best
-        if weighing != self.weighing or best is None or best.index == 0:
+        holds = weighing.replaced(self.weighing.lm_weight) == self.weighing
+        if not holds or best is None or best.index == 0:
             return None
         first = next((entry for entry in ranking if entry.index == 0), None)
         if first is None or best.parser_score is None or first.parser_score is None:

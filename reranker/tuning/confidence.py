@@ -85,32 +85,8 @@ def probabilities(some: Choices, calibration: Calibration) -> Array:
     return _sigmoid(log_odds)
 
 
-def cross_validated(some: Choices, lists: int, folds: int, weighing: Weighing) -> Array:
-    """[N] the same for each block of neighbouring sentences, of all ``lists`` of them, fitted to
-    the other blocks."""
-    found = np.empty(len(some))
-    for block in np.array_split(np.arange(lists), min(folds, lists)):
-        inside = np.isin(some.lists, block)
-        found[inside] = probabilities(some[inside], fit(some[~inside], weighing))
-    return found
-
-
-@dataclass(frozen=True, slots=True)
-class Quality:
-    """How good probabilities are; less is better for each."""
-
-    brier: float
-    log_loss: float  # nats
-    calibration_error: float  # expected, between the bins of ``reliability``
-
-    @classmethod
-    def of(cls, probabilities: Array, is_better: NDArray[np.bool_]) -> Quality:
-        right = np.where(is_better, probabilities, 1 - probabilities)
-        bins = reliability(probabilities, is_better)
-        error = sum(one.size * abs(one.said - one.found) for one in bins) / len(is_better)
-        return cls(
-            float(((1 - right) ** 2).mean()), float(-np.log(right.clip(1e-12)).mean()), float(error)
-        )
+def _sigmoid(log_odds: Array) -> Array:
+    return (1 + np.tanh(log_odds / 2)) / 2  # exp could leave the number range
 
 
 @dataclass(frozen=True, slots=True)
@@ -131,14 +107,68 @@ class Bin:
         return middle - reach, middle + reach
 
 
-def reliability(probabilities: Array, is_better: NDArray[np.bool_]) -> list[Bin]:
-    """``BINS`` bins of equally many choices, by probability."""
-    order = probabilities.argsort(kind="stable")
-    return [
-        Bin(len(some), float(probabilities[some].mean()), float(is_better[some].mean()))
-        for some in np.array_split(order, min(BINS, len(order)))
-    ]
+@dataclass(frozen=True, slots=True)
+class Judged:
+    """Choices, what was said of each, and how good that is; less is better for each figure."""
+
+    is_better: NDArray[np.bool_]  # [N]
+    said: Array  # [N] probabilities
+
+    @property
+    def share(self) -> float:
+        """Of choices that are better."""
+        return float(self.is_better.mean())
+
+    @property
+    def constant(self) -> Judged:
+        """The same choices if ``share`` were said of each."""
+        return Judged(self.is_better, np.full(len(self.said), self.share))
+
+    @property
+    def brier(self) -> float:
+        return float(((self.said - self.is_better) ** 2).mean())
+
+    @property
+    def log_loss(self) -> float:
+        """In nats."""
+        right = np.where(self.is_better, self.said, 1 - self.said)
+        return float(-np.log(right.clip(1e-12)).mean())
+
+    @property
+    def calibration_error(self) -> float:
+        """Expected: mean distance of a bin's probability from its share."""
+        return sum(one.size * abs(one.said - one.found) for one in self.bins) / len(self.said)
+
+    @property
+    def error_by_chance(self) -> float:
+        """What ``calibration_error`` would be if ``said`` were right: the shares of the bins are
+        nearly normal, whose mean distance from the middle is sqrt(2 / pi) of the deviation."""
+        deviations = [(said * (1 - said)).sum() ** 0.5 for said, _ in self._parts]
+        return float((2 / np.pi) ** 0.5 * sum(deviations) / len(self.said))
+
+    @property
+    def bins(self) -> list[Bin]:
+        """``BINS`` of equally many choices, by probability."""
+        return [
+            Bin(len(said), float(said.mean()), float(found.mean())) for said, found in self._parts
+        ]
+
+    @property
+    def _parts(self) -> list[tuple[Array, NDArray[np.bool_]]]:
+        order = self.said.argsort(kind="stable")
+        parts = np.array_split(order, min(BINS, len(order)))
+        return [(self.said[some], self.is_better[some]) for some in parts]
 
 
-def _sigmoid(log_odds: Array) -> Array:
-    return (1 + np.tanh(log_odds / 2)) / 2  # exp could leave the number range
+def cross_validated(
+    lists: ScoredLists, weighing: Weighing, folds: int, lm_weight: float | None = None
+) -> Judged:
+    """The choices of each block of neighbouring sentences, judged by what was fitted to the other
+    blocks. They are made with another ``lm_weight`` than those fitted to, if given."""
+    fitted, judged = choices(lists, weighing), choices(lists, weighing.replaced(lm_weight))
+    said = np.empty(len(judged))
+    for block in np.array_split(np.arange(len(lists)), min(folds, len(lists))):
+        inside = np.isin(judged.lists, block)
+        others = fitted[~np.isin(fitted.lists, block)]
+        said[inside] = probabilities(judged[inside], fit(others, weighing))
+    return Judged(judged.is_better, said)

@@ -66,8 +66,15 @@ def test_where_nothing_can_be_said() -> None:
         ranking(bad, (good[0], None)),
     ):
         assert KNOWN.confidence(other, Weighing()) is None
-    for weighing in (Weighing(0.9), Weighing(1.0, "token-perplexity"), Weighing(token_bonus=0.1)):
+    others = (
+        Weighing(1.0, "token-perplexity"),
+        Weighing(token_bonus=0.1),
+        Weighing(member_weights=(0.5, 1.5)),
+    )
+    for weighing in others:
         assert KNOWN.confidence(chosen, weighing) is None
+    # Which weight chose matters little, given the scores.
+    assert KNOWN.confidence(chosen, Weighing(0.9)) == KNOWN.confidence(chosen, Weighing())
 
 
 def test_scores_may_be_any_number() -> None:
@@ -100,7 +107,10 @@ def test_it_is_told_and_changes_nothing_else() -> None:
         told.append(found.confidence)
         (few,) = sure.rerank_lists([sure_list(trees, parser)], top=len(trees))
         assert few.confidence == found.confidence
-        assert sure.rerank(trees, parser, lm_weight=0.9).confidence is None
+        other = sure.rerank(trees, parser, lm_weight=0.5)
+        assert other.confidence == KNOWN.confidence(other, Weighing(0.5))
+        per_token = Weighing(criterion="token-perplexity")
+        assert sure.rerank(trees, parser, per_token).confidence is None
     assert None in told and any(told)
 
 

@@ -64,3 +64,13 @@ def random_lists(seed: int, sentences: int, candidates: int, members: int) -> Sc
         np.stack([matched, gold, test], axis=2),
         np.ones(sentences, dtype=np.bool_),
     )
+
+
+def sure_and_unsure(pairs: int) -> str:
+    """Ranked output of two members. In every other sentence both like BEST much better than the
+    parser's first, and the parser hardly minds; in the rest one hardly likes WORST, and it minds.
+    """
+    first = entry(0, WORSE, 40.0, -10.0, 20.0, 20.0)
+    sure = [first, entry(1, BEST, 20.0, -11.0, 10.0, 10.0)]
+    unsure = [first, entry(1, WORST, 34.5, -18.0, 15.0, 19.5)]
+    return ranked(*[sure, unsure] * pairs)

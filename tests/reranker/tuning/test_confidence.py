@@ -14,12 +14,11 @@ from reranker.ranking import Scored, Weighing, rank
 from reranker.tuning.confidence import (
     Bin,
     Choices,
-    Quality,
+    Judged,
     choices,
     cross_validated,
     fit,
     probabilities,
-    reliability,
 )
 from tests.reranker.tuned_lists import lists, random_lists
 
@@ -108,27 +107,43 @@ def test_a_fit_of_one_kind_only_is_finite() -> None:
 
 
 def test_cross_validation_fits_without_what_it_tests() -> None:
-    # 60 choices in 90 lists, whose blocks are the lists 0-29, 30-59 and 60-89.
-    some = replace(simulated(5, 60), lists=np.arange(0, 90, 3).repeat(2)[:60])
-    found = cross_validated(some, 90, 3, Weighing())
-    for start in (0, 30, 60):
-        inside = (some.lists >= start) & (some.lists < start + 30)
-        expected = probabilities(some[inside], fit(some[~inside], Weighing()))
-        assert found[inside].tolist() == expected.tolist()
+    # The blocks are the lists 0-29, 30-59 and 60-89; what is fitted is as given, what is judged is
+    # chosen with another weight.
+    some = random_lists(5, sentences=90, candidates=6, members=2)
+    fitted, judged = choices(some, Weighing()), choices(some, Weighing(0.5))
+    for lm_weight, expected in ((None, fitted), (0.5, judged)):
+        found = cross_validated(some, Weighing(), 3, lm_weight)
+        assert found.is_better.tolist() == expected.is_better.tolist()
+        for start in (0, 30, 60):
+            others = fitted[(fitted.lists < start) | (fitted.lists >= start + 30)]
+            inside = (expected.lists >= start) & (expected.lists < start + 30)
+            said = probabilities(expected[inside], fit(others, Weighing()))
+            assert found.said[inside].tolist() == said.tolist()
+            assert 0 < inside.sum() < 30
 
 
 def test_figures_by_hand() -> None:
     is_better = np.array([True, False, True, True])
-    found = Quality.of(np.array([0.75, 0.25, 0.5, 1.0]), is_better)
+    found = Judged(is_better, np.array([0.75, 0.25, 0.5, 1.0]))
     assert found.brier == pytest.approx((0.0625 + 0.0625 + 0.25 + 0) / 4)
     assert found.log_loss == pytest.approx((2 * math.log(4 / 3) + math.log(2)) / 4)
     # As few choices have a bin each: 0.25, 0.25, 0.5 and 0 off.
     assert found.calibration_error == pytest.approx(0.25)
+    assert found.share == 0.75
+    assert found.constant.brier == pytest.approx((3 * 0.0625 + 0.5625) / 4)
+
+
+def test_the_error_by_chance_is_that_of_right_probabilities() -> None:
+    random = np.random.default_rng(6)
+    said = random.uniform(0.1, 0.9, 400)
+    errors = [Judged(random.uniform(size=400) < said, said).calibration_error for _ in range(300)]
+    by_chance = Judged(said > 0.5, said).error_by_chance
+    assert by_chance == pytest.approx(np.mean(errors), rel=0.05)
 
 
 def test_bins_have_as_many_choices_each() -> None:
     values = np.linspace(0, 1, 40)
-    bins = reliability(values[::-1], (values > 0.5)[::-1])
+    bins = Judged((values > 0.5)[::-1], values[::-1]).bins
     assert [one.size for one in bins] == [4] * 10
     assert [one.found for one in bins] == [0] * 5 + [1] * 5
     assert bins[0].said == pytest.approx(values[:4].mean())
