@@ -11,8 +11,8 @@ starts `rerank serve` on a free port. The first prints, in this order:
 4. answers to ten times that load, and the service's memory meanwhile.
 
 The second lets kind clients ask for small things at a fixed rate, first alone, then among clients
-that send huge requests, bombs and rubbish, that hang up and that never finish; see docs/performance.md.
-It exits with status 1 if a target is missed.
+that send huge requests, bombs and rubbish, that hang up and that never finish
+(docs/performance.md). It exits with status 1 if a target is missed.
 
 The load comes from the same machine, on the same cores.
 """

@@ -165,6 +165,7 @@ def run(arguments: argparse.Namespace) -> int:
             arguments.threads,
             arguments.precision,
             sha256=arguments.sha256,
+            calibration=ensemble.calibration,
         )
     tally = _Tally(lists, table)
     with _opened(out, arguments, _settings(arguments, reranker, weighing)) as output:
@@ -321,6 +322,7 @@ def _settings(
     arguments: argparse.Namespace, reranker: Reranker, weighing: Weighing
 ) -> dict[str, Any]:
     """What the answers depend on: an interrupted run is resumed only with the same."""
+    known = reranker.calibration if arguments.output == "ranked" else None
     return {
         "models": [member.sha256 for member in reranker.members],
         **nbest_files.settings(arguments),
@@ -329,6 +331,7 @@ def _settings(
             for name in ("output", "top", "token_scores", "restore", "combine", "precision")
         },
         **asdict(weighing),
+        "confidence": asdict(known) if known else None,
     }
 
 

@@ -44,7 +44,8 @@ def lists(*sentences: Sequence[tuple[Sequence[float], float, int, Sequence[int]]
 
     present = np.ones((len(sentences), len(sentences[0])), dtype=np.bool_)
     floats = column(0, np.float64), column(1, np.float64), column(2, np.float64)
-    return ScoredLists(present, *floats, column(3, np.int64))
+    has_first = np.ones(len(sentences), dtype=np.bool_)
+    return ScoredLists(present, *floats, column(3, np.int64), has_first)
 
 
 def random_lists(seed: int, sentences: int, candidates: int, members: int) -> ScoredLists:
@@ -61,4 +62,15 @@ def random_lists(seed: int, sentences: int, candidates: int, members: int) -> Sc
         random.normal(-50, 3, shape),
         random.integers(10, 30, shape).astype(np.float64),
         np.stack([matched, gold, test], axis=2),
+        np.ones(sentences, dtype=np.bool_),
     )
+
+
+def sure_and_unsure(pairs: int) -> str:
+    """Ranked output of two members. In every other sentence both like BEST much better than the
+    parser's first, and the parser hardly minds; in the rest one hardly likes WORST, and it minds.
+    """
+    first = entry(0, WORSE, 40.0, -10.0, 20.0, 20.0)
+    sure = [first, entry(1, BEST, 20.0, -11.0, 10.0, 10.0)]
+    unsure = [first, entry(1, WORST, 34.5, -18.0, 15.0, 19.5)]
+    return ranked(*[sure, unsure] * pairs)

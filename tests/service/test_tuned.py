@@ -13,6 +13,7 @@ from reranker import Reranker
 from reranker.checkpoints.ensemble_file import WeighedModels, write_ensemble_file
 from reranker.client import Client
 from reranker.commands.main import main
+from reranker.confidence import Calibration
 from reranker.ranking import Weighing
 from tests.reranker.ensembles import CANDIDATES
 from tests.reranker.small_files import bllip
@@ -20,12 +21,14 @@ from tests.service.conftest import EXAMPLE
 from tests.service.servers import Server, serving
 
 TUNED = Weighing(0.4, "perplexity", (0.25, 1.75), -0.5)
+# The toy models rarely gain much: what there is has to show.
+KNOWN = Calibration(TUNED, 0.5, (0.25, 0.125))
 
 
 @pytest.fixture(scope="module")
 def ensemble(models: list[str], tmp_path_factory: pytest.TempPathFactory) -> Path:
     path = tmp_path_factory.mktemp("tuned") / "ensemble.toml"
-    write_ensemble_file(path, WeighedModels(tuple(map(Path, models)), TUNED))
+    write_ensemble_file(path, WeighedModels(tuple(map(Path, models)), TUNED, KNOWN))
     return path
 
 
@@ -94,3 +97,37 @@ def test_a_client_that_leaves_the_weights_open_gets_the_tuned_ones(
         text = bllip(CANDIDATES)
         by_default, other = client.rerank_text(text), client.rerank_text(text, asked)
         assert client.rerank_text(text, TUNED) == by_default != other
+
+
+def test_confidence_is_the_commands(tuned: Server, ensemble: Path, tmp_path: Path) -> None:
+    """Whatever the request asks for: null where the command writes null."""
+    file = tmp_path / "nbest"
+    text = "\n\n".join(EXAMPLE.read_text(encoding="utf-8").split("\n\n")[:6]) + "\n"
+    file.write_text(text, encoding="utf-8")
+
+    def expected(*flags: str) -> list[float | None]:
+        out = tmp_path / f"ranked{''.join(flags)}.jsonl"
+        command = ["--nbest", str(file), "--models", str(ensemble), "--output", "ranked"]
+        assert main([*command, *flags, "--out", str(out)]) == 0
+        lines = out.read_text(encoding="utf-8").splitlines()
+        return [json.loads(line)["confidence"] for line in lines]
+
+    def found(**options: Any) -> list[float | None]:
+        answer = http.post("/rerank", json={"nbest": text, **options}).json()
+        sentences = answer["sentences"]
+        for one in sentences:
+            assert one["best_index"] != 0 or one["confidence"] is None
+        return [one["confidence"] for one in sentences]
+
+    with tuned.client() as http:
+        told = found()
+        assert told == expected() == found(top_n=1)
+        assert len(told) == 6 and len({*told}) > 3
+        # Another weight chooses other trees, of which as much is known.
+        assert found(lm_weight=1) == expected("--lm-weight", "1") != told
+        assert found(lm_weight=0) == expected("--lm-weight", "0") == [None] * 6
+        # Nothing is known of choices by another criterion.
+        assert found(criterion="token-perplexity") == [None] * 6
+        assert expected("--criterion", "token-perplexity") == [None] * 6
+    with Client(tuned.url) as client:
+        assert [ranking.confidence for ranking in client.rerank_text(text)] == told

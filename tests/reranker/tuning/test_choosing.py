@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -15,7 +16,19 @@ from reranker.nbest import Candidate, NBest
 from reranker.ranking import Scored, Weighing, rank
 from reranker.tuning.choosing import choose, cross_validated, outcomes
 from reranker.tuning.lists import read_scored
-from tests.reranker.tuned_lists import BEST, GOLD, WORSE, WORST, entry, lists, random_lists, ranked
+from tests.reranker.ensembles import CANDIDATES
+from tests.reranker.small_files import bllip, write
+from tests.reranker.tuned_lists import (
+    BEST,
+    GOLD,
+    WORSE,
+    WORST,
+    entry,
+    lists,
+    random_lists,
+    ranked,
+    sure_and_unsure,
+)
 
 Capture = pytest.CaptureFixture[str]
 
@@ -45,7 +58,7 @@ def test_tables_by_hand(tmp_path: Path, capsys: Capture) -> None:
     assert table["W = 0.60"] == ["0.00"] * 3
     assert table["W = 1.00"] == ["0.00"] * 3
     assert second == "best of the first half: W = 0.55, on the second 100.00"
-    last, chosen = last.rstrip().split("\n\n")
+    last, chosen, confidence = last.rstrip().split("\n\n")
     table = {line[:20].strip(): line[20:].split() for line in last.splitlines()}
     assert table["parser"] == ["85.71", "85.71", "0.0", "%"]
     assert table["models alone"] == ["0.00", "0.00", "-600.0", "%"]  # -85.71 of a gap of 14.29
@@ -53,6 +66,10 @@ def test_tables_by_hand(tmp_path: Path, capsys: Capture) -> None:
     # The mean from 0.1 below to 0.1 above rises until the fall to 0 comes within reach, at 0.456.
     assert table["LM weight"] == ["100.00", "100.00", "100.0", "%", "W", "=", "0.455"]
     assert chosen == "chosen: LM weight: W = 0.455"
+    assert confidence == (
+        "confidence: 2 of 2 best trees are not the parser's first; 2 are better: too few to learn "
+        "from, 25 of each kind are needed"
+    )
 
 
 def test_without_parser_scores_only_the_models_count(tmp_path: Path, capsys: Capture) -> None:
@@ -200,3 +217,83 @@ def test_save_refuses_what_it_would_get_wrong(
         assert reason in capsys.readouterr().err
     assert not Path(save).exists()
     assert json.loads(file.read_text())  # what is read is not written to
+
+
+def test_confidence_is_told_saved_and_drawn(
+    tmp_path: Path, models: list[str], capsys: Capture
+) -> None:
+    file, gold = tmp_path / "r.jsonl", tmp_path / "gold.mrg"
+    file.write_text(sure_and_unsure(30))
+    gold.write_text(f"{GOLD}\n" * 60)
+    save, picture = tmp_path / "e.toml", tmp_path / "c.svg"
+    arguments = ["tune", str(file), str(gold), "--lm-weight", "1", "--folds", "3"]
+    saving = ["--models", *models, "--save", str(save), "--plot-confidence", str(picture)]
+    assert main([*arguments, *saving]) == 0
+    *_, chosen, count, table, bins = capsys.readouterr().out.rstrip().split("\n\n")
+    assert chosen == "chosen: as given: W = 1.000"
+    assert count == "confidence: 60 of 60 best trees are not the parser's first; 30 are better"
+    heads, own, *others = table.splitlines()
+    assert heads.split()[:2] == ["cross-validated", "choices"]
+    names = ("choices", "share", "said", "error", "chance", "brier", "base")
+    figures = dict(zip(names, own.split()[3:10], strict=True))
+    # The two kinds can be told apart; always to say a half costs (1/2)^2.
+    assert (figures["choices"], figures["share"], figures["base"]) == ("60", "0.500", "0.2500")
+    assert float(figures["brier"]) < 0.05
+    # W * 20 > (1 - W) * 1 and W * 5.5 > (1 - W) * 8: with W = 0.2 and 0.4 only the better trees.
+    assert [line.split()[2:5] for line in others] == [
+        ["0.20", "30", "1.000"],
+        ["0.40", "30", "1.000"],
+        ["0.60", "60", "0.500"],
+        ["0.80", "60", "0.500"],
+    ]
+    assert [line.split()[1:] for line in bins.splitlines()[1:]] == (
+        [["0.000", "6"]] * 5 + [["1.000", "6"]] * 5
+    )
+    assert "<svg" in picture.read_text()
+    known = read_ensemble_file(save).calibration
+    assert known is not None and known.weighing == Weighing()
+    assert known.probability([10.0, 10.0], -1.0) > 0.9
+    assert known.probability([5.0, 0.5], -8.0) < 0.1
+    comment = save.read_text().splitlines()[2]
+    assert comment.startswith(
+        "# confidence: 60 best trees are not the parser's first, 50.0 % of them better; "
+        f"cross-validated: Brier {figures['brier']} (constant 0.2500), log loss "
+    )
+    # The same order of the same models, and how sure it is of it.
+    (row,) = _reranked(tmp_path, save, CANDIDATES)
+    (plain,) = _reranked(tmp_path, *models, CANDIDATES)
+    assert row["confidence"] is not None and plain["confidence"] is None
+    assert {**row, "confidence": None} == plain
+
+
+def test_too_few_choices_to_learn_from(tmp_path: Path, models: list[str], capsys: Capture) -> None:
+    file, gold = tmp_path / "r.jsonl", tmp_path / "gold.mrg"
+    file.write_text(sure_and_unsure(24))
+    gold.write_text(f"{GOLD}\n" * 48)
+    save = tmp_path / "e.toml"
+    arguments = ["tune", str(file), str(gold), "--lm-weight", "0.7"]
+    assert main([*arguments, "--models", *models, "--save", str(save)]) == 0
+    assert capsys.readouterr().out.endswith(
+        "confidence: 48 of 48 best trees are not the parser's first; 24 are better: too few to "
+        "learn from, 25 of each kind are needed\n"
+    )
+    assert read_ensemble_file(save).weighing == Weighing(0.7)
+    assert "confidence" not in save.read_text()
+    assert main([*arguments, "--plot-confidence", str(tmp_path / "c.png")]) == 2
+    assert "no confidence to plot" in capsys.readouterr().err
+
+
+def test_a_weight_that_needs_scores(tmp_path: Path, capsys: Capture) -> None:
+    file, gold = tmp_path / "r.jsonl", tmp_path / "gold.mrg"
+    file.write_text(ranked([entry(0, WORSE, 3.0, None), entry(1, BEST, 2.0, None)]))
+    gold.write_text(GOLD + "\n")
+    assert main(["tune", str(file), str(gold), "--lm-weight", "0.5"]) == 2
+    assert "--lm-weight 0.5: some candidates have no parser score" in capsys.readouterr().err
+
+
+def _reranked(folder: Path, *models_and_trees: Any) -> list[dict[str, Any]]:
+    *models, trees = models_and_trees
+    file, out = write(folder / "n.txt", bllip(trees)), folder / "out.jsonl"
+    names = ["--models", *map(str, models)]
+    assert main(["--nbest", file, *names, "--output", "ranked", "--out", str(out)]) == 0
+    return [json.loads(line) for line in out.read_text().splitlines()]

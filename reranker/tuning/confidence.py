@@ -1,0 +1,174 @@
+"""``reranker.confidence`` fitted to scored lists with gold trees, and how well it holds.
+
+Only lists count where another tree than the parser's first is chosen. Equal F1 is not better.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from reranker.confidence import FEATURES, Calibration, features
+from reranker.evaluation.brackets import f1_by_row
+from reranker.ranking import Weighing
+from reranker.tuning.lists import Array, ScoredLists
+
+FEWEST = 25  # choices that are better, and that are not: of fewer nothing is learned
+BINS = 10
+_PENALTIES = 1e-3, *(1.0,) * len(FEATURES)  # L2; the intercept's only keeps it finite
+_ROUNDS = 100
+_DECIMALS = 4
+_NORMAL_95 = 1.959964
+
+
+@dataclass(frozen=True, slots=True)
+class Choices:
+    """The N lists where another tree than the parser's first is chosen."""
+
+    lists: NDArray[np.int64]  # [N] which
+    features: Array  # [N, F]
+    is_better: NDArray[np.bool_]  # [N] than the parser's first, by F1
+
+    def __len__(self) -> int:
+        return len(self.lists)
+
+    def __getitem__(self, some: NDArray[np.bool_]) -> Choices:
+        return Choices(self.lists[some], self.features[some], self.is_better[some])
+
+    @property
+    def are_enough(self) -> bool:
+        """Whether a calibration can be fitted."""
+        better = int(self.is_better.sum())
+        return min(better, len(self) - better) >= FEWEST
+
+
+def choices(lists: ScoredLists, weighing: Weighing) -> Choices:
+    """Those under this weighing; without the sentences that EVALB leaves out, or whose parser gave
+    one of the two no score."""
+    best = lists.best(weighing)
+    rows = np.arange(len(lists))
+    counts = np.stack([lists.counts[rows, best], lists.counts[:, 0]])
+    parser = lists.parser[rows, best] - lists.parser[:, 0]
+    usable = (best > 0) & lists.has_first & counts.any(2).all(0) & ~np.isnan(parser)
+    rows, best = rows[usable], best[usable]
+    models = lists.members[rows, best] - lists.members[rows, 0]
+    found = [
+        features(gains, gain)
+        for gains, gain in zip(models.tolist(), parser[usable].tolist(), strict=True)
+    ]
+    f1 = f1_by_row(counts[:, usable])
+    return Choices(rows, np.array(found).reshape(len(rows), len(FEATURES)), f1[0] > f1[1])
+
+
+def fit(some: Choices, weighing: Weighing) -> Calibration:
+    """The most likely coefficients under an L2 penalty, by Newton's method."""
+    inputs = np.column_stack([np.ones(len(some)), some.features])
+    penalties = np.array(_PENALTIES)
+    weights = np.zeros(len(penalties))
+    for _ in range(_ROUNDS):
+        found = _sigmoid(inputs @ weights)
+        gradient = inputs.T @ (found - some.is_better) + penalties * weights
+        curvature = (inputs.T * (found * (1 - found))) @ inputs + np.diag(penalties)
+        step = np.linalg.solve(curvature, gradient)
+        weights -= step
+        if np.abs(step).max() < 10**-_DECIMALS / 100:
+            break
+    intercept, *coefficients = weights.round(_DECIMALS).tolist()
+    return Calibration(weighing, intercept, tuple(coefficients))
+
+
+def probabilities(some: Choices, calibration: Calibration) -> Array:
+    """[N] that each choice is better."""
+    log_odds = calibration.intercept + some.features @ np.array(calibration.coefficients)
+    return _sigmoid(log_odds)
+
+
+def _sigmoid(log_odds: Array) -> Array:
+    return (1 + np.tanh(log_odds / 2)) / 2  # exp could leave the number range
+
+
+@dataclass(frozen=True, slots=True)
+class Bin:
+    """Choices of like probability."""
+
+    size: int
+    said: float  # mean probability
+    found: float  # share that is better
+
+    @property
+    def interval(self) -> tuple[float, float]:
+        """95 % for the share (Wilson 1927)."""
+        spread = _NORMAL_95**2 / self.size
+        middle = (self.found + spread / 2) / (1 + spread)
+        variance = self.found * (1 - self.found) / self.size + spread / (4 * self.size)
+        reach = _NORMAL_95 * variance**0.5 / (1 + spread)
+        return middle - reach, middle + reach
+
+
+@dataclass(frozen=True, slots=True)
+class Judged:
+    """Choices, what was said of each, and how good that is; less is better for each figure."""
+
+    is_better: NDArray[np.bool_]  # [N]
+    said: Array  # [N] probabilities
+
+    @property
+    def share(self) -> float:
+        """Of choices that are better."""
+        return float(self.is_better.mean())
+
+    @property
+    def constant(self) -> Judged:
+        """The same choices if ``share`` were said of each."""
+        return Judged(self.is_better, np.full(len(self.said), self.share))
+
+    @property
+    def brier(self) -> float:
+        return float(((self.said - self.is_better) ** 2).mean())
+
+    @property
+    def log_loss(self) -> float:
+        """In nats."""
+        right = np.where(self.is_better, self.said, 1 - self.said)
+        return float(-np.log(right.clip(1e-12)).mean())
+
+    @property
+    def calibration_error(self) -> float:
+        """Expected: mean distance of a bin's probability from its share."""
+        return sum(one.size * abs(one.said - one.found) for one in self.bins) / len(self.said)
+
+    @property
+    def error_by_chance(self) -> float:
+        """What ``calibration_error`` would be if ``said`` were right: the shares of the bins are
+        nearly normal, whose mean distance from the middle is sqrt(2 / pi) of the deviation."""
+        deviations = [(said * (1 - said)).sum() ** 0.5 for said, _ in self._parts]
+        return float((2 / np.pi) ** 0.5 * sum(deviations) / len(self.said))
+
+    @property
+    def bins(self) -> list[Bin]:
+        """``BINS`` of equally many choices, by probability."""
+        return [
+            Bin(len(said), float(said.mean()), float(found.mean())) for said, found in self._parts
+        ]
+
+    @property
+    def _parts(self) -> list[tuple[Array, NDArray[np.bool_]]]:
+        order = self.said.argsort(kind="stable")
+        parts = np.array_split(order, min(BINS, len(order)))
+        return [(self.said[some], self.is_better[some]) for some in parts]
+
+
+def cross_validated(
+    lists: ScoredLists, weighing: Weighing, folds: int, lm_weight: float | None = None
+) -> Judged:
+    """The choices of each block of neighbouring sentences, judged by what was fitted to the other
+    blocks. They are made with another ``lm_weight`` than those fitted to, if given."""
+    fitted, judged = choices(lists, weighing), choices(lists, weighing.replaced(lm_weight))
+    said = np.empty(len(judged))
+    for block in np.array_split(np.arange(len(lists)), min(folds, len(lists))):
+        inside = np.isin(judged.lists, block)
+        others = fitted[~np.isin(fitted.lists, block)]
+        said[inside] = probabilities(judged[inside], fit(others, weighing))
+    return Judged(judged.is_better, said)
