@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from functools import partial
 from pathlib import Path
 
@@ -15,7 +15,9 @@ from prometheus_client import (
     Histogram,
     ProcessCollector,
     generate_latest,
+    values,
 )
+from prometheus_client.multiprocess import MultiProcessCollector
 
 from reranker import Ranking
 
@@ -23,14 +25,45 @@ _SECONDS = (0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 120
 _TOKENS = (100, 300, 1000, 3000, 10_000, 20_000, 40_000, 60_000, 100_000)
 
 
+class _Gauge(Gauge):
+    """Remembers the function that it takes its value from: others cannot call it."""
+
+    function: Callable[[], float] | None = None
+
+    def set_function(self, f: Callable[[], float]) -> None:
+        super().set_function(f)
+        self.function = f
+
+
+def share(folder: str, number: int) -> None:
+    """Let all processes that call this, each with a number of its own, count together: in files in
+    ``folder``. A process that takes the number of one that ended counts on from there. To be called
+    before ``Metrics`` are made."""
+    os.environ["PROMETHEUS_MULTIPROC_DIR"] = folder
+    values.ValueClass = values.MultiProcessValue(lambda: number)  # type: ignore[no-untyped-call]
+
+
 class Metrics:
-    """The counters of one service, in a registry of their own."""
+    """The counters of one service, in a registry of their own; see ``share``."""
 
     def __init__(self) -> None:
         registry = self._registry = CollectorRegistry()
         ProcessCollector(registry=registry)
+        self._gauges: list[_Gauge] = []
         counter = partial(Counter, namespace="rerank", registry=registry)
-        gauge = partial(Gauge, namespace="rerank", registry=registry)
+
+        def gauge(name: str, documentation: str, labels: tuple[str, ...] = ()) -> Gauge:
+            made = _Gauge(
+                name,
+                documentation,
+                labels,
+                namespace="rerank",
+                registry=registry,
+                multiprocess_mode="livesum",
+            )
+            self._gauges.append(made)
+            return made
+
         histogram = partial(Histogram, namespace="rerank", registry=registry, buckets=_SECONDS)
         self.requests = counter("requests", "Requests answered", ("path", "method", "status"))
         self.key_requests = counter("key_requests", "Requests by label of key", ("key", "status"))
@@ -84,6 +117,17 @@ class Metrics:
             for candidate in ranking.rejected:
                 self.rejected.labels(candidate.code).inc()
 
+    def publish(self) -> None:
+        """Write down what gauges are now, for processes that count together with this one."""
+        for gauge in self._gauges:
+            if gauge.function is not None:
+                gauge.set(gauge.function())
+
     def text(self) -> bytes:
-        """In Prometheus's text format."""
-        return generate_latest(self._registry)
+        """In Prometheus's text format; of all processes that count together."""
+        registry = self._registry
+        if values.ValueClass is not values.MutexValue:
+            self.publish()
+            registry = CollectorRegistry()
+            MultiProcessCollector(registry)  # type: ignore[no-untyped-call]
+        return generate_latest(registry)
