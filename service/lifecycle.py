@@ -6,15 +6,18 @@ import asyncio
 import contextlib
 import gc
 import time
+import weakref
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated, TypeVar
+from typing import Annotated, Protocol, TypeVar
 
 import structlog
 from fastapi import Depends, Request
 
 from reranker import Reranker
+from reranker.checkpoints.devices import return_freed_memory
 from reranker.errors import RerankError
 from reranker.nbest import NBest, from_candidates
 from reranker.scoring.lanes import Cancellation
@@ -36,6 +39,37 @@ T = TypeVar("T")
 _LONG_PIECE = 4096
 
 
+@dataclass(frozen=True)
+class Loaded:
+    """What a reload replaces."""
+
+    keys: Keys
+    reranker: Reranker
+
+    @property
+    def fingerprint(self) -> str:
+        """The same in two processes if their answers are."""
+        hashes = ",".join(member.sha256 for member in self.reranker.members)
+        return f"{hashes} {self.reranker.signature(self.reranker.weighing)}"
+
+
+class Supervisor(Protocol):
+    """What a service that is one of several processes asks of their parent."""
+
+    async def join(self, loaded: Loaded) -> None:
+        """Wait until the parent has ``loaded`` put in use."""
+
+    async def reload(self) -> None:
+        """Reload in all processes; raises ServiceError 409 if that fails: then none has."""
+
+
+def load(settings: Settings) -> Reranker:
+    """The models that the settings name; raises RerankError."""
+    return Reranker.load(
+        settings.models, settings.combine, settings.device, settings.threads, settings.precision
+    )
+
+
 class Service:
     """One for each application."""
 
@@ -50,9 +84,12 @@ class Service:
         self.failure: RerankError | None = None
         """Why the models could not be loaded at the start."""
         self.in_flight = 0
+        self.supervisor: Supervisor | None = None
+        """None if this is the only process."""
         self._given = reranker
         self._worker = ScoringThread(settings, self.metrics)
         self._reloading = asyncio.Lock()
+        self._freeing: asyncio.Task[None] | None = None
         # Parses requests and writes answers; two threads, so that a long one blocks no others.
         self._pool = ThreadPoolExecutor(2, "requests")
         # Looks at bodies while they arrive, a piece at a time, so that nobody waits long.
@@ -73,16 +110,26 @@ class Service:
     async def _start(self) -> None:
         given = self._given
         if given is None:
-            given = await asyncio.to_thread(self._load)
+            given = self._given = await asyncio.to_thread(load, self.settings)
         self.metrics.watch_device(given.device)
-        self._worker.start(lambda: _warm_up(self.reranker or given, self.settings))
+        self._worker.start(self._first_list)
         while not self._worker.is_ready and self.is_alive:
             await asyncio.sleep(0.01)
         if not self.is_alive:
             raise RerankError("the models could not score a first list; the log says why")
         _rarely_collect_garbage()
-        self.reranker = given
+        loaded = Loaded(self.keys, given)
+        if self.supervisor is None:
+            self.switch(loaded)
+        else:
+            await self.supervisor.join(loaded)
         _LOGGER.info("ready", models=[member.name for member in given.members])
+
+    def _first_list(self) -> Work:
+        """For the scoring thread, now and after a crash."""
+        reranker = self.reranker or self._given
+        assert reranker is not None
+        return _warm_up(reranker, self.settings)
 
     async def stop(self) -> None:
         """Stop scoring; requests that still wait are answered 503."""
@@ -155,34 +202,55 @@ class Service:
         return await self._worker.score(work), sum(work.sizes)
 
     async def reload(self) -> Reranker:
-        """Load models and keys again; requests already accepted are answered with the old models.
+        """Load models and keys again, here and in processes beside this one; requests already
+        accepted are answered with the old models.
 
         Raises ServiceError 409 if that fails; the old models stay.
         """
         async with self._reloading:
-            try:
-                keys = Keys(self.settings)
-                reranker = await asyncio.to_thread(self._load)
-                await self._worker.score(_warm_up(reranker, self.settings))
-            except (RerankError, ServiceError) as error:
-                self.metrics.reloads.labels("failed").inc()
-                _LOGGER.error("models not reloaded", **described(error, with_text=True))
-                raise ServiceError(409, "reload-failed", self._without_paths(str(error))) from error
-            self.keys, self.reranker = keys, reranker
-            self.metrics.reloads.labels("done").inc()
-            _LOGGER.info("models reloaded", models=[member.sha256 for member in reranker.members])
-            return reranker
+            if self.supervisor is not None:
+                await self.supervisor.reload()
+            else:
+                try:
+                    loaded = await self.load_again()
+                except ServiceError:
+                    self.metrics.reloads.labels("failed").inc()
+                    raise
+                self.switch(loaded)
+                self.metrics.reloads.labels("done").inc()
+            return self.current()
 
-    def _load(self) -> Reranker:
-        settings = self.settings
-        return Reranker.load(
-            settings.models, settings.combine, settings.device, settings.threads, settings.precision
-        )
+    async def load_again(self) -> Loaded:
+        """What ``switch`` takes, tried out; raises ServiceError 409."""
+        try:
+            keys = Keys(self.settings)
+            reranker = await asyncio.to_thread(load, self.settings)
+            await self._worker.score(_warm_up(reranker, self.settings))
+        except (RerankError, ServiceError) as error:
+            _LOGGER.error("models not reloaded", **described(error, with_text=True))
+            raise ServiceError(409, "reload-failed", self._without_paths(str(error))) from error
+        return Loaded(keys, reranker)
+
+    def switch(self, loaded: Loaded) -> None:
+        """Answer requests from now on with these models and keys."""
+        old = self.reranker
+        self.keys, self.reranker, self._given = loaded.keys, loaded.reranker, None
+        if old is not None:
+            self._freeing = asyncio.create_task(_free(weakref.ref(old)))
+            hashes = [member.sha256 for member in loaded.reranker.members]
+            _LOGGER.info("models reloaded", models=hashes)
 
     def _without_paths(self, message: str) -> str:
         for name in (*self.settings.models, str(self.settings.api_keys_file)):
             message = message.replace(f"{Path(name).parent}/", "")
         return message
+
+
+async def _free(models: weakref.ref[Reranker]) -> None:
+    """Give their memory back to the system once the last answer with them has been written."""
+    while models() is not None:
+        await asyncio.sleep(0.2)
+    await asyncio.to_thread(return_freed_memory)
 
 
 def _rarely_collect_garbage() -> None:

@@ -91,12 +91,13 @@ class Queue:
         metrics.queue_requests.set_function(lambda: len(self._waiting))
 
     def add(self, work: Work) -> None:
-        """Raises ServiceError 429 if full, or too long for the deadline, and 503 if closed."""
+        """Raises ServiceError 429 if full, or too long for the deadline, and 503 if closed. A list
+        that tries out new models is always admitted."""
         with self._changed:
             if self.is_closed:
                 raise draining()
             is_full = self.tokens + work.waiting_tokens > self._settings.queue_tokens
-            if self.tokens and (is_full or self._would_be_late(work)):
+            if self.tokens and not work.is_warm_up and (is_full or self._would_be_late(work)):
                 raise overloaded(self.seconds_to_wait)
             self._waiting.append(work)
             self.tokens += work.waiting_tokens

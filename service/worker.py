@@ -89,8 +89,7 @@ class ScoringThread:
     def _run(self, warm_up: Callable[[], Work]) -> None:
         """Score until the queue is closed; after a crash another thread continues."""
         try:
-            first = warm_up()
-            self._score([(first, place) for place in range(len(first.lists))])
+            self._score_all(warm_up())
             self._failed_starts = 0
             self.is_ready = True
             while batch := self.queue.next_batch():
@@ -109,6 +108,10 @@ class ScoringThread:
         _LOGGER.error(f"the scoring thread crashed and {outcome}", **described(error))
         for work in self.queue.drop(all_waiting=not was_ready):
             work.fail(self.crashed())
+
+    def _score_all(self, work: Work) -> None:
+        # Not in _run, which would keep the work and its models as long as the thread lives.
+        self._score([(work, place) for place in range(len(work.lists))])
 
     def _score(self, batch: list[Piece]) -> None:
         reranker, works = batch[0][0].reranker, {work for work, _ in batch}
