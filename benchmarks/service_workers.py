@@ -53,16 +53,17 @@ def main() -> None:
 
 async def measure(servers: Sequence[Server], lists: Sequence[bytes], rounds: int) -> None:
     found: list[list[tuple[float, ...]]] = []  # of each round, of each server
-    for round_number in range(-1, rounds):  # the first warms up
+    for server in servers:
+        await saturated(server, lists)  # warms up
+    for round_number in range(rounds):
         rates, waits = [0.0, 0.0], [(0.0, 0.0), (0.0, 0.0)]
         order = (0, 1) if round_number % 2 else (1, 0)
         for which in order:
             rates[which] = await saturated(servers[which], lists)
         for which in order:
             waits[which] = await at_random(servers[which], lists, min(rates) / 2)
-        if round_number >= 0:
-            found.append([(rates[i], *waits[i]) for i in (0, 1)])
-            print(f"round {round_number + 1}: {found[-1]}", flush=True)
+        found.append([(rates[i], *waits[i]) for i in (0, 1)])
+        print(f"round {round_number + 1}: {found[-1]}", flush=True)
     for place, name in enumerate(FIGURES):
         one = [of_round[0][place] for of_round in found]
         other = [of_round[1][place] for of_round in found]
