@@ -41,11 +41,12 @@ def create_app(reranker: Reranker | None, settings: Settings) -> FastAPI:
     ``app.state.service`` is the running ``Service``. Raises InputError if keys cannot be read.
     """
     service = Service(reranker, settings)
+    is_loaded = reranker is not None
 
     @contextlib.asynccontextmanager
     async def lifespan(app: FastAPI) -> AsyncIterator[None]:
         starting = asyncio.ensure_future(service.start())
-        if reranker is not None:
+        if is_loaded:
             await starting
         yield
         starting.cancel()

@@ -7,15 +7,18 @@ import contextlib
 import gc
 import math
 import time
+import weakref
 from collections.abc import AsyncGenerator, Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated, TypeVar
+from typing import Annotated, Protocol, TypeVar
 
 import structlog
 from fastapi import Depends, Request
 
 from reranker import Reranker
+from reranker.checkpoints.devices import return_freed_memory
 from reranker.errors import RerankError
 from reranker.nbest import NBest, from_candidates
 from reranker.ranking import Scored
@@ -26,7 +29,8 @@ from reranker.service.counting import Count
 from reranker.service.errors import ServiceError, draining, overloaded, too_often, unavailable
 from reranker.service.keys import Keys
 from reranker.service.logs import described
-from reranker.service.metrics import Metrics, ReadingThreads
+from reranker.service.metrics import Metrics
+from reranker.service.reading import ReadingThreads
 from reranker.service.settings import Settings
 from reranker.service.work import Work
 from reranker.service.worker import ScoringThreads
@@ -42,6 +46,42 @@ _LONG_PIECE = 4096
 _LONG_BODY = 100_000
 
 
+@dataclass(frozen=True)
+class Loaded:
+    """What a reload replaces."""
+
+    keys: Keys
+    reranker: Reranker
+
+    @property
+    def fingerprint(self) -> str:
+        """The same in two processes if their answers are."""
+        hashes = ",".join(member.sha256 for member in self.reranker.members)
+        return f"{hashes} {self.reranker.signature(self.reranker.weighing)}"
+
+
+class Supervisor(Protocol):
+    """What a service that is one of several processes asks of their parent."""
+
+    async def join(self, loaded: Loaded) -> None:
+        """Wait until the parent has ``loaded`` put in use."""
+
+    async def reload(self) -> None:
+        """Reload in all processes; raises ServiceError 409 if that fails: then none has."""
+
+
+def load(settings: Settings) -> Reranker:
+    """The models that the settings name; raises RerankError."""
+    return Reranker.load(
+        settings.models,
+        settings.combine,
+        settings.device,
+        settings.threads,
+        settings.precision,
+        sha256=settings.sha256,
+    )
+
+
 class Service:
     """One for each application."""
 
@@ -55,6 +95,8 @@ class Service:
         self.is_draining = False
         self.failure: RerankError | None = None
         """Why the models could not be loaded at the start."""
+        self.supervisor: Supervisor | None = None
+        """None if this is the only process."""
         self._given = reranker
         self._worker = ScoringThreads(settings, self.metrics)
         self._reloading = asyncio.Lock()
@@ -63,6 +105,7 @@ class Service:
         # These parse requests and write answers; long ones do not hold up short ones.
         self._pool = ReadingThreads(2, "requests", self.metrics)
         self._long_pool = ReadingThreads(2, "long requests", self.metrics)
+        self._freeing: asyncio.Task[None] | None = None
         # Looks at bodies while they arrive, a piece at a time, so that nobody waits long.
         self._counting = ThreadPoolExecutor(1, "counting")
         self.body_bytes = BodyBytes(settings)
@@ -84,17 +127,26 @@ class Service:
     async def _start(self) -> None:
         given = self._given
         if given is None:
-            given = await asyncio.to_thread(self._load)
+            given = self._given = await asyncio.to_thread(load, self.settings)
         self.metrics.watch_device(given.device)
-        self._worker.start(lambda: _warm_up(self.reranker or given, self.settings))
+        self._worker.start(self._first_list)
         while not self._worker.is_ready and self.is_alive:
             await asyncio.sleep(0.01)
         if not self.is_alive:
             raise RerankError("the models could not score a first list; the log says why")
         _rarely_collect_garbage()
-        self.reranker = given
-        self.metrics.use_models(given)
+        loaded = Loaded(self.keys, given)
+        if self.supervisor is None:
+            self.switch(loaded)
+        else:
+            await self.supervisor.join(loaded)
         _LOGGER.info("ready", models=[member.name for member in given.members])
+
+    def _first_list(self) -> Work:
+        """For the scoring thread, now and after a crash."""
+        reranker = self.reranker or self._given
+        assert reranker is not None
+        return _warm_up(reranker, self.settings)
 
     async def stop(self) -> None:
         """Stop scoring; requests that still wait are answered 503."""
@@ -196,41 +248,57 @@ class Service:
         return self._worker.score(work)
 
     async def reload(self) -> Reranker:
-        """Load models and keys again; requests already accepted are answered with the old models.
+        """Load models and keys again, here and in processes beside this one; requests already
+        accepted are answered with the old models.
 
         Raises ServiceError 409 if that fails; the old models stay.
         """
         async with self._reloading:
-            try:
-                keys = Keys(self.settings)
-                reranker = await asyncio.to_thread(self._load)
-                async for _ in self._worker.score(_warm_up(reranker, self.settings)):
-                    pass
-            except (RerankError, ServiceError) as error:
-                self.metrics.reloads.labels("failed").inc()
-                _LOGGER.error("models not reloaded", **described(error, with_text=True))
-                raise ServiceError(409, "reload-failed", self._without_paths(str(error))) from error
-            self.keys, self.reranker = keys, reranker
-            self.metrics.use_models(reranker)
-            self.metrics.reloads.labels("done").inc()
-            _LOGGER.info("models reloaded", models=[member.sha256 for member in reranker.members])
-            return reranker
+            if self.supervisor is not None:
+                await self.supervisor.reload()
+            else:
+                try:
+                    loaded = await self.load_again()
+                except ServiceError:
+                    self.metrics.reloads.labels("failed").inc()
+                    raise
+                self.switch(loaded)
+                self.metrics.reloads.labels("done").inc()
+            return self.current()
 
-    def _load(self) -> Reranker:
-        settings = self.settings
-        return Reranker.load(
-            settings.models,
-            settings.combine,
-            settings.device,
-            settings.threads,
-            settings.precision,
-            sha256=settings.sha256,
-        )
+    async def load_again(self) -> Loaded:
+        """What ``switch`` takes, tried out; raises ServiceError 409."""
+        try:
+            keys = Keys(self.settings)
+            reranker = await asyncio.to_thread(load, self.settings)
+            async for _ in self._worker.score(_warm_up(reranker, self.settings)):
+                pass
+        except (RerankError, ServiceError) as error:
+            _LOGGER.error("models not reloaded", **described(error, with_text=True))
+            raise ServiceError(409, "reload-failed", self._without_paths(str(error))) from error
+        return Loaded(keys, reranker)
+
+    def switch(self, loaded: Loaded) -> None:
+        """Answer requests from now on with these models and keys."""
+        old = self.reranker
+        self.keys, self.reranker, self._given = loaded.keys, loaded.reranker, None
+        self.metrics.use_models(loaded.reranker)
+        if old is not None:
+            self._freeing = asyncio.create_task(_free(weakref.ref(old)))
+            hashes = [member.sha256 for member in loaded.reranker.members]
+            _LOGGER.info("models reloaded", models=hashes)
 
     def _without_paths(self, message: str) -> str:
         for name in (*self.settings.models, str(self.settings.api_keys_file)):
             message = message.replace(f"{Path(name).parent}/", "")
         return message
+
+
+async def _free(models: weakref.ref[Reranker]) -> None:
+    """Give their memory back to the system once the last answer with them has been written."""
+    while models() is not None:
+        await asyncio.sleep(0.2)
+    await asyncio.to_thread(return_freed_memory)
 
 
 def _rarely_collect_garbage() -> None:

@@ -13,10 +13,12 @@ import structlog
 from reranker.service.settings import Settings
 
 
-def configure(settings: Settings) -> None:
-    """Send our log and the web server's to standard error, in the format of the settings."""
+def configure(settings: Settings, **fields: object) -> None:
+    """Send our log and the web server's to standard error, in the format of the settings. Every
+    line has these ``fields``."""
     shared: list[Any] = [
         structlog.contextvars.merge_contextvars,
+        lambda _logger, _method, event: {**event, **fields},
         structlog.stdlib.add_log_level,
         structlog.processors.TimeStamper(fmt="iso", utc=True),
     ]

@@ -5,10 +5,9 @@ from __future__ import annotations
 import os
 import platform
 from collections.abc import Callable, Iterable
-from concurrent.futures import Future, ThreadPoolExecutor
 from functools import partial
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Literal
 
 import torch
 from prometheus_client import (
@@ -16,42 +15,80 @@ from prometheus_client import (
     Counter,
     Gauge,
     Histogram,
-    Info,
     ProcessCollector,
     generate_latest,
+    values,
 )
+from prometheus_client.multiprocess import MultiProcessCollector
 
 from reranker import Ranking, Reranker
-from reranker.scoring.lanes import Stopped
 from reranker.service.answers import VERSION
-
-T = TypeVar("T")
 
 _SECONDS = (0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 120)
 _TOKENS = (100, 300, 1000, 3000, 10_000, 20_000, 40_000, 60_000, 100_000)
 
 
+class _Gauge(Gauge):
+    """Remembers the function that it takes its value from: others cannot call it."""
+
+    function: Callable[[], float] | None = None
+
+    def set_function(self, f: Callable[[], float]) -> None:
+        super().set_function(f)
+        self.function = f
+
+
+def share(folder: str, number: int) -> None:
+    """Let all processes that call this, each with a number of its own, count together: in files in
+    ``folder``. A process that takes the number of one that ended counts on from there. To be called
+    before ``Metrics`` are made."""
+    os.environ["PROMETHEUS_MULTIPROC_DIR"] = folder
+    values.ValueClass = values.MultiProcessValue(lambda: number)  # type: ignore[no-untyped-call]
+
+
 class Metrics:
-    """The counters of one service, in a registry of their own."""
+    """The counters of one service, in a registry of their own; see ``share``."""
 
     def __init__(self) -> None:
         registry = self._registry = CollectorRegistry()
         ProcessCollector(registry=registry)
+        self._gauges: list[_Gauge] = []
         counter = partial(Counter, namespace="rerank", registry=registry)
-        gauge = partial(Gauge, namespace="rerank", registry=registry)
+
+        def gauge(
+            name: str,
+            documentation: str,
+            labels: tuple[str, ...] = (),
+            of_all: Literal["livesum", "livemin", "livemax"] = "livesum",
+        ) -> Gauge:
+            made = _Gauge(
+                name,
+                documentation,
+                labels,
+                namespace="rerank",
+                registry=registry,
+                multiprocess_mode=of_all,
+            )
+            self._gauges.append(made)
+            return made
+
         histogram = partial(Histogram, namespace="rerank", registry=registry, buckets=_SECONDS)
         self.requests = counter("requests", "Requests answered", ("path", "method", "status"))
         self.key_requests = counter("key_requests", "Requests by label of key", ("key", "status"))
         self.latency = histogram("request_seconds", "Time from arrival to answer", ("path",))
         self.in_flight = gauge("requests_in_flight", "Requests accepted and not yet answered")
         self.dropped = counter("dropped", "Requests cancelled by client or deadline", ("reason",))
-        self.ready = gauge("ready", "1 if requests are accepted and can be scored, else 0")
+        self.ready = gauge(
+            "ready", "1 if requests are accepted and can be scored, else 0", of_all="livemin"
+        )
         self.reading_busy = gauge("reading_busy", "Threads reading or writing", ("pool",))
         self.reading_waiting = gauge("reading_waiting", "Requests waiting for these", ("pool",))
         self.unread = counter("cancelled_readings", "Readings and writings that were cancelled")
         self.queue_requests = gauge("queue_requests", "Requests waiting for the device")
         self.queue_tokens = gauge("queue_tokens", "Tokens waiting for the device")
-        self.limit = gauge("limit", "What a setting limits, as /info shows it", ("setting",))
+        self.limit = gauge(
+            "limit", "What a setting limits, as /info shows it", ("setting",), "livemax"
+        )
         self.queue_wait = histogram("queue_wait_seconds", "Time waiting for the device")
         self.unscored = counter("cancelled_tokens", "Tokens that waited and were cancelled")
         self.batch_tokens = histogram("batch_tokens", "Tokens scored in one call", buckets=_TOKENS)
@@ -71,10 +108,10 @@ class Metrics:
         for result in ("done", "failed"):  # Prometheus sees no increase from nothing to 1
             self.reloads.labels(result)
         self.device_memory = gauge("device_memory_bytes", "Memory in use on GPUs, else in RAM")
-        self.models = gauge("model_info", "1 for each model in use", ("name", "sha256"))
-        build = Info("build", "What runs here", namespace="rerank", registry=registry)
-        python = platform.python_version()
-        build.info({"version": VERSION, "torch": str(torch.__version__), "python": python})
+        self.models = gauge("model_info", "1 for a model in use", ("name", "sha256"), "livemax")
+        self._models: set[tuple[str, str]] = set()
+        build = gauge("build_info", "What runs here", ("version", "torch", "python"), "livemax")
+        build.labels(VERSION, str(torch.__version__), platform.python_version()).set(1)
 
     def watch_device(self, device: str) -> None:
         """Report the memory of this device, or of several with commas between."""
@@ -89,9 +126,12 @@ class Metrics:
 
     def use_models(self, reranker: Reranker) -> None:
         """Name these models and no others."""
+        for model in self._models:  # in files that several processes share they stay
+            self.models.labels(*model).set(0)
         self.models.clear()
-        for member in reranker.members:
-            self.models.labels(member.name, member.sha256).set(1)
+        self._models = {(member.name, member.sha256) for member in reranker.members}
+        for model in self._models:
+            self.models.labels(*model).set(1)
 
     def scored(self, tokens: int, requests: int, seconds: float) -> None:
         """Count one scoring call."""
@@ -110,35 +150,18 @@ class Metrics:
             for candidate in ranking.rejected:
                 self.rejected.labels(candidate.code).inc()
 
+    def publish(self) -> None:
+        """Write down what gauges are now, for processes that count together with this one."""
+        for gauge in self._gauges:
+            for one in (gauge, *getattr(gauge, "_metrics", {}).values()):  # with labels
+                if one.function is not None:
+                    one.set(one.function())
+
     def text(self) -> bytes:
-        """In Prometheus's text format."""
-        return generate_latest(self._registry)
-
-
-class ReadingThreads(ThreadPoolExecutor):
-    """Threads that read requests and write answers; the metrics tell how busy they are."""
-
-    def __init__(self, threads: int, name: str, metrics: Metrics) -> None:
-        super().__init__(threads, name)
-        self._metrics = metrics
-        self._unfinished: set[Future[Any]] = set()
-        metrics.reading_busy.labels(name).set_function(lambda: self._count(Future.running))
-        metrics.reading_waiting.labels(name).set_function(lambda: self._count(_is_waiting))
-
-    def submit(self, function: Callable[..., T], /, *args: Any, **options: Any) -> Future[T]:
-        future = super().submit(function, *args, **options)
-        self._unfinished.add(future)
-        future.add_done_callback(self._finished)
-        return future
-
-    def _count(self, condition: Callable[[Future[Any]], bool]) -> int:
-        return sum(map(condition, tuple(self._unfinished)))  # other threads change the set
-
-    def _finished(self, future: Future[Any]) -> None:
-        self._unfinished.discard(future)
-        if future.cancelled() or isinstance(future.exception(), Stopped):
-            self._metrics.unread.inc()
-
-
-def _is_waiting(future: Future[Any]) -> bool:
-    return not future.running() and not future.done()
+        """In Prometheus's text format; of all processes that count together."""
+        registry = self._registry
+        if values.ValueClass is not values.MutexValue:
+            self.publish()
+            registry = CollectorRegistry()
+            MultiProcessCollector(registry)  # type: ignore[no-untyped-call]
+        return generate_latest(registry)

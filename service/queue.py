@@ -84,15 +84,13 @@ class Queue:
         return max(1, min(self._settings.batch_tokens, int(seconds * self.speed)))
 
     def add(self, work: Work) -> None:
-        """Raises ServiceError 429 if full, or too long for the deadline, and 503 if closed."""
+        """Raises ServiceError 429 if full, or too long for the deadline, and 503 if closed. A list
+        that tries out new models is always admitted."""
         with self._changed:
             if self.is_closed:
                 raise draining()
-            if not self._shares.has_room(work.client, work.tokens):
-                raise overloaded(self.seconds_to_wait)
-            allowed = _WAITING_SHARE * (work.deadline - time.monotonic())
-            if self.tokens and self._tokens_ahead(work) > allowed * self.speed:
-                raise overloaded(_pause(self._tokens_in_all / self.speed - allowed))
+            if not work.is_warm_up:
+                self._check_room(work)
             work.slots = [
                 slot
                 for slot in self.slots
@@ -103,6 +101,13 @@ class Queue:
             self._requests.join(work)
             self._waiting.append(work)
             self._changed.notify_all()
+
+    def _check_room(self, work: Work) -> None:
+        if not self._shares.has_room(work.client, work.tokens):
+            raise overloaded(self.seconds_to_wait)
+        allowed = _WAITING_SHARE * (work.deadline - time.monotonic())
+        if self.tokens and self._tokens_ahead(work) > allowed * self.speed:
+            raise overloaded(_pause(self._tokens_in_all / self.speed - allowed))
 
     def _tokens_ahead(self, work: Work) -> int:
         """What will probably be scored before the last piece of ``work``, given that clients take

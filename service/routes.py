@@ -125,6 +125,7 @@ async def info(service: Running) -> Any:
             "batch_tokens": settings.batch_tokens,
             "batch_wait_ms": settings.batch_wait_ms,
         },
+        "workers": settings.workers,
     }
 
 

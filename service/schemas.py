@@ -349,6 +349,7 @@ class InfoAnswer(BaseModel):
     formats: dict[str, str]
     limits: dict[str, float]
     batching: dict[str, float]
+    workers: int
 
 
 class HealthAnswer(BaseModel):

@@ -13,7 +13,7 @@ import signal
 import socket
 import sys
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING
 
 import structlog
@@ -32,6 +32,8 @@ if TYPE_CHECKING:
 
 _LOGGER = structlog.get_logger("rerank.serve")
 
+# Connections that may wait to be accepted.
+BACKLOG = 2048
 # Time for connections that are still open after the last answer.
 _CLOSING_SECONDS = 1
 # After what is left of the drain time, the process ends.
@@ -45,6 +47,11 @@ def run(arguments: argparse.Namespace) -> int:
     """Serve until SIGTERM; returns the exit code."""
     settings = load_settings(vars(arguments))
     named_models(settings.models, settings.combine, settings.sha256)
+    if settings.workers > 1:
+        from reranker.service.supervisor import supervise
+
+        logs.configure(settings)
+        return supervise(settings)
     if settings.device not in ("auto", "cpu"):
         from reranker.checkpoints.devices import devices
 
@@ -60,6 +67,12 @@ def serve(app: FastAPI, settings: Settings) -> int:
 
     Raises RerankError if its models cannot be loaded or the address is taken.
     """
+    with listening(settings) as listener:
+        return asyncio.run(_serve(app.state.service, web_server(app, settings), listener))
+
+
+def web_server(app: FastAPI, settings: Settings, backlog: int = BACKLOG) -> uvicorn.Server:
+    """Not started yet."""
     import uvicorn
 
     from reranker.service.connections import bounded
@@ -71,29 +84,32 @@ def serve(app: FastAPI, settings: Settings) -> int:
         def capture_signals(self) -> Iterator[None]:
             yield
 
-    config = uvicorn.Config(
-        app,
-        http=bounded(app.state.service),
-        ws="none",
-        lifespan="on",
-        log_config=None,
-        access_log=False,
-        server_header=False,
-        proxy_headers=bool(settings.forwarded_allow_ips),
-        forwarded_allow_ips=settings.forwarded_allow_ips,
-        timeout_keep_alive=_IDLE_SECONDS,
-        timeout_graceful_shutdown=_CLOSING_SECONDS,
-    )
     # Python's threads take turns this often while requests are read; /health/live needs several.
     sys.setswitchinterval(_TURN_SECONDS)
-    with _listener(settings) as listener:
-        return asyncio.run(_serve(Server(config), listener, app.state.service))
+    return Server(
+        uvicorn.Config(
+            app,
+            http=bounded(app.state.service),
+            ws="none",
+            lifespan="on",
+            backlog=backlog,
+            log_config=None,
+            access_log=False,
+            server_header=False,
+            proxy_headers=bool(settings.forwarded_allow_ips),
+            forwarded_allow_ips=settings.forwarded_allow_ips,
+            timeout_keep_alive=_IDLE_SECONDS,
+            timeout_graceful_shutdown=_CLOSING_SECONDS,
+        )
+    )
 
 
-def _listener(settings: Settings) -> socket.socket:
+def listening(settings: Settings) -> socket.socket:
+    """A socket at the address of the settings; raises InputError if it is taken."""
     family = socket.AF_INET6 if ":" in settings.host else socket.AF_INET
     try:
-        listener = socket.create_server((settings.host, settings.port), family=family, backlog=2048)
+        address = (settings.host, settings.port)
+        listener = socket.create_server(address, family=family, backlog=BACKLOG)
         # Accepted connections inherit it; asyncio sets it only on sockets made with a protocol.
         # Without it the second packet of an answer waits for the client's delayed acknowledgement.
         listener.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
@@ -101,6 +117,31 @@ def _listener(settings: Settings) -> socket.socket:
     except OSError as error:
         message = f"cannot listen on {settings.host} port {settings.port}: {error.strerror}"
         raise InputError(message) from error
+
+
+def log_address(listener: socket.socket) -> None:
+    host, port = listener.getsockname()[:2]
+    _LOGGER.info("listening", url=f"http://{f'[{host}]' if ':' in host else host}:{port}")
+
+
+class Ending:
+    """How a server is told to end."""
+
+    def __init__(self, server: uvicorn.Server, drain_seconds: float) -> None:
+        self.is_asked = asyncio.Event()
+        self._server, self._drain_seconds = server, drain_seconds
+
+    def drain(self) -> None:
+        """Once accepted requests are answered, ``drain_seconds`` from now at the latest."""
+        if not self.is_asked.is_set():
+            _exit_within(self._drain_seconds + _EXIT_SECONDS)
+            self.is_asked.set()
+
+    def hurry(self) -> None:
+        """At once."""
+        self._server.force_exit = True
+        _exit_within(_EXIT_SECONDS)
+        self.is_asked.set()
 
 
 def _exit_within(seconds: float) -> None:
@@ -118,18 +159,16 @@ def _exit_now() -> None:
         os._exit(0)
 
 
-async def _serve(server: uvicorn.Server, listener: socket.socket, service: Service) -> int:
+async def _serve(service: Service, server: uvicorn.Server, listener: socket.socket) -> int:
     loop = asyncio.get_running_loop()
-    stop = asyncio.Event()
+    ending = Ending(server, service.settings.drain_seconds)
     reloads: set[asyncio.Task[None]] = set()
 
-    def ask_to_stop() -> None:
-        if stop.is_set():
-            server.force_exit = True  # second signal: at once
-            _exit_within(_EXIT_SECONDS)
+    def ask_to_end() -> None:
+        if ending.is_asked.is_set():
+            ending.hurry()  # second signal
         else:
-            _exit_within(service.settings.drain_seconds + _EXIT_SECONDS)
-        stop.set()
+            ending.drain()
 
     async def reload() -> None:
         with contextlib.suppress(ServiceError):  # already logged
@@ -141,31 +180,42 @@ async def _serve(server: uvicorn.Server, listener: socket.socket, service: Servi
         task.add_done_callback(reloads.discard)
 
     for number in (signal.SIGTERM, signal.SIGINT):
-        loop.add_signal_handler(number, ask_to_stop)
+        loop.add_signal_handler(number, ask_to_end)
     loop.add_signal_handler(signal.SIGHUP, ask_to_reload)
+    await serve_until(ending, server, service, listener, lambda: log_address(listener))
+    return 0
+
+
+async def serve_until(
+    ending: Ending,
+    server: uvicorn.Server,
+    service: Service,
+    listener: socket.socket,
+    started: Callable[[], None] = lambda: None,
+) -> None:
+    """Serve until told to end; calls ``started`` once it listens. Raises RerankError if models
+    cannot be loaded."""
     serving = asyncio.create_task(server.serve(sockets=[listener]))
-    watching = asyncio.create_task(_watch(server, listener, service, stop))
+    watching = asyncio.create_task(_watch(ending, server, service, started))
     await asyncio.wait({serving, watching}, return_when=asyncio.FIRST_COMPLETED)
     server.should_exit = True
     await serving
     watching.cancel()
     if service.failure is not None:
         raise service.failure
-    return 0
 
 
 async def _watch(
-    server: uvicorn.Server, listener: socket.socket, service: Service, stop: asyncio.Event
+    ending: Ending, server: uvicorn.Server, service: Service, started: Callable[[], None]
 ) -> None:
-    """Logs the address; returns when the server should stop: if models cannot be loaded, or after a
-    signal and the last answer."""
+    """Returns when the server should stop: if models cannot be loaded, or when told to end, after
+    the last answer."""
     while not server.started:
         await asyncio.sleep(0.01)
-    host, port = listener.getsockname()[:2]
-    _LOGGER.info("listening", url=f"http://{f'[{host}]' if ':' in host else host}:{port}")
-    while not stop.is_set() and service.failure is None:
+    started()
+    while not ending.is_asked.is_set() and service.failure is None:
         with contextlib.suppress(TimeoutError):
-            await asyncio.wait_for(stop.wait(), 0.1)
+            await asyncio.wait_for(ending.is_asked.wait(), 0.1)
     if service.failure is None:
         _LOGGER.info("draining", in_flight=service.in_flight)
         await service.drain()

@@ -79,7 +79,12 @@ class Settings(BaseSettings):
         description="cpu, cuda or cuda:0,cuda:1; auto: all GPUs, or the CPU if there are none",
     )
     threads: _Count | None = Field(
-        None, description="CPU threads for scoring; by default one per core"
+        None,
+        description="CPU threads for scoring, of each worker; by default one per core, shared out "
+        "among the workers",
+    )
+    workers: int = Field(
+        1, ge=1, le=256, description="server processes, each with models and limits of its own"
     )
     precision: Literal["exact", "fast"] = Field("exact", description="float32 or bfloat16")
     host: str = Field("127.0.0.1", description="address to listen on; 0.0.0.0: all")

@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import json
 import os
+import signal
 import socket
 import subprocess
 import sys
@@ -29,6 +30,7 @@ class Server:
             env={**os.environ, "OMP_NUM_THREADS": "1", **environment},
             stderr=subprocess.PIPE,
             text=True,
+            process_group=0,
         )
         self.log: list[dict[str, Any]] = []
         self._reader = threading.Thread(target=self._read, daemon=True)
@@ -42,7 +44,7 @@ class Server:
             except ValueError:
                 self.log.append({"event": line.rstrip()})
 
-    def logged(self, event: str, **fields: str) -> dict[str, Any]:
+    def logged(self, event: str, **fields: object) -> dict[str, Any]:
         """The first such line of the log, with these fields, waited for."""
         until = time.monotonic() + 120
         while True:
@@ -88,7 +90,8 @@ def serving(
             server.logged("ready")
         yield server
     finally:
-        server.process.kill()
+        with contextlib.suppress(ProcessLookupError):
+            os.killpg(server.process.pid, signal.SIGKILL)  # its workers too
         server.process.wait()
         server._reader.join(5)
         assert server.process.stderr is not None

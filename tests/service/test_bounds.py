@@ -27,10 +27,12 @@ def bounded(models: list[str]) -> Iterator[Server]:
         yield server
 
 
-def send(server: Server, body: bytes, path: str = "/rerank") -> socket.socket:
-    """A connection with a request on its way."""
+def send(
+    server: Server, body: bytes, path: str = "/rerank", length: int | None = None
+) -> socket.socket:
+    """A connection with a request on its way, or part of one that is ``length`` long."""
     connection = socket.create_connection(("127.0.0.1", server.port), timeout=60)
-    head = f"POST {path} HTTP/1.1\r\nHost: x\r\nContent-Length: {len(body)}\r\n"
+    head = f"POST {path} HTTP/1.1\r\nHost: x\r\nContent-Length: {length or len(body)}\r\n"
     connection.sendall(f"{head}Content-Type: application/json\r\n\r\n".encode())
     threading.Thread(target=_send_rest, args=(connection, body), daemon=True).start()
     return connection

@@ -28,7 +28,8 @@ def isolated(root: Path, *command: str) -> list[str]:
     return [*unshare, "sh", "-c", READ_ONLY, str(root), *command]
 
 
-def test_without_a_writable_disk(models: list[str], tmp_path: Path) -> None:
+@pytest.mark.parametrize("workers", ["1", "2"])
+def test_without_a_writable_disk(models: list[str], tmp_path: Path, workers: str) -> None:
     """``docker run --read-only``: it becomes ready, answers and ends well."""
     try:
         can = subprocess.run(isolated(tmp_path, "true"), capture_output=True).returncode == 0
@@ -39,7 +40,7 @@ def test_without_a_writable_disk(models: list[str], tmp_path: Path) -> None:
     environment = {k: v for k, v in os.environ.items() if k not in ("TMPDIR", "TEMP", "TMP")}
     process = subprocess.Popen(
         isolated(tmp_path, "sh", "-c", INSIDE, RERANK, *models),
-        env={**environment, "PYTHONDONTWRITEBYTECODE": "1"},
+        env={**environment, "PYTHONDONTWRITEBYTECODE": "1", "RERANK_WORKERS": workers},
         stderr=subprocess.PIPE,
         text=True,
     )
@@ -48,7 +49,7 @@ def test_without_a_writable_disk(models: list[str], tmp_path: Path) -> None:
         url = ""
         for line in process.stderr:
             url = line.split('"url": "')[1].split('"')[0] if '"listening"' in line else url
-            if '"ready"' in line:
+            if ('"ready"' if workers == "1" else '"all workers ready"') in line:
                 break
         trees = ["(S1 (S (NP (PRP We)) (VP (VBP saw) (NP (PRP it)))))"]
         answer = httpx.post(f"{url}/rerank", json={"texts": trees}, timeout=60)

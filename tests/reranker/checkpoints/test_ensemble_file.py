@@ -74,7 +74,7 @@ def test_it_moves_with_its_checkpoints(
 
 def test_confidence_is_written_and_read(tmp_path: Path, paths: tuple[Path, Path]) -> None:
     path, weighing = tmp_path / "ensemble.toml", Weighing(0.465)
-    models = WeighedModels(paths, weighing, Calibration(weighing, -0.25, (0.5, 1e-05)))
+    models = WeighedModels(paths, weighing, Calibration(weighing, -0.25, (0.5, 1e-05)), HASHES)
     write_ensemble_file(path, models)
     assert path.read_text().endswith(
         "weight = 1.0\n\n[confidence]\nintercept = -0.25\nmodels = 0.5\nparser = 1e-05\n"

@@ -1,0 +1,112 @@
+"""Reloading under load: nobody is refused, and each answer is of one set of models."""
+
+from __future__ import annotations
+
+import threading
+import time
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import httpx
+import pytest
+
+from reranker import Reranker
+from tests.service.conftest import save_models
+from tests.service.servers import Server, sentence, serving
+from tests.service.test_supervisor import BOSS, pids
+
+WORDS = ("We", "saw", "it")
+BODY = {"sentences": [sentence(*WORDS)] * 3}
+CHECKPOINTS = str(Path(__file__).parents[2] / "ckpt" / "*.pt")
+
+
+class Answer(NamedTuple):
+    asked: float
+    status: int
+    models: tuple[str, ...]
+    scores: set[float]
+
+
+@pytest.mark.parametrize("workers", ["1", "2"])
+def test_no_answer_is_lost_or_mixed(workers: str, tmp_path: Path) -> None:
+    """Four clients ask all the time, two on open and two on new connections, while the models are
+    replaced three times. What is asked after a reload is answered with the new models."""
+    sets = [expected(tmp_path, 1)]
+    answers: list[Answer] = []
+    is_over = threading.Event()
+    flags = ("--workers", workers)
+    with serving([str(tmp_path / "*.pt")], *flags, RERANK_ADMIN_KEYS="boss") as server:
+        if workers != "1":
+            server.logged("all workers ready")
+        with ThreadPoolExecutor(4) as threads:
+            asking = [threads.submit(ask, server, is_over, answers, n % 2 == 0) for n in range(4)]
+            reloaded = []
+            for seed in (2, 3, 4):
+                time.sleep(0.5)
+                sets.append(expected(tmp_path, seed))
+                done = httpx.post(f"{server.url}/models/reload", headers=BOSS, timeout=60)
+                assert done.status_code == 200
+                assert models_in(done.json()) == sets[-1][0]
+                reloaded.append(time.monotonic())
+            time.sleep(0.5)
+            is_over.set()
+            for one in asking:
+                one.result()
+    assert {answer.status for answer in answers} == {200}
+    known = dict(sets)
+    for answer in answers:
+        assert answer.scores == {known[answer.models]}
+    for before, (models, _) in enumerate(sets):
+        seen = [answer for answer in answers if answer.models == models]
+        assert seen
+        if before < 3:
+            assert max(answer.asked for answer in seen) < reloaded[before]
+
+
+def expected(folder: Path, seed: int) -> tuple[tuple[str, ...], float]:
+    """Replace the checkpoint in the folder: its hash, and its figure for the tree."""
+    (path,) = save_models(folder, seed)
+    Path(path).replace(folder / "model.pt")
+    reranker = Reranker.load(folder)
+    ranking = reranker.rerank(BODY["sentences"][0]["candidates"]).ranking
+    return tuple(member.sha256 for member in reranker.members), ranking[0].score
+
+
+def ask(server: Server, is_over: threading.Event, answers: list[Answer], keeps_open: bool) -> None:
+    with server.client() as client:
+        while not is_over.is_set():
+            asked = time.monotonic()
+            post = client.post if keeps_open else httpx.post
+            answer = post(f"{server.url}/rerank", json=BODY, timeout=60)
+            found = answer.json()
+            scores = {one["ranking"][0]["relevance_score"] for one in found["sentences"]}
+            answers.append(Answer(asked, answer.status_code, models_in(found), scores))
+
+
+def models_in(answer: dict[str, Any]) -> tuple[str, ...]:
+    return tuple(one["sha256"] for one in answer["models"])
+
+
+@pytest.mark.parametrize("workers", ["1", "2"])
+def test_memory_comes_back(workers: str) -> None:
+    """A set of models takes more than 50 MB; ten reloads leave less than one behind."""
+    flags = ("--workers", workers, "--threads", "1")
+    with serving([CHECKPOINTS], *flags, RERANK_ADMIN_KEYS="boss") as server:
+        if workers != "1":
+            server.logged("all workers ready")
+        processes = pids(server) or [server.process.pid]
+        resident = []
+        with server.client() as client:
+            for _ in range(10):
+                client.post("/models/reload", headers=BOSS).raise_for_status()
+                client.post("/rerank", json=BODY).raise_for_status()
+                time.sleep(0.5)
+                resident.append([megabytes(pid) for pid in processes])
+    for of_one in zip(*resident, strict=True):
+        assert max(of_one[5:]) - of_one[0] < 40, resident
+
+
+def megabytes(pid: int) -> float:
+    status = Path(f"/proc/{pid}/status").read_text()
+    return int(status.split("VmRSS:")[1].split()[0]) / 1024
