@@ -23,7 +23,7 @@ def test_only_pinned_checkpoints_are_served(tmp_path: Path) -> None:
             message = f"model-1.pt: its SHA-256 is {found}, not one of {pin[:8]}"
             assert answer.json()["error"]["message"] == message
             server.process.send_signal(signal.SIGHUP)
-            server.logged("models not reloaded", error=f"{tmp_path}/{message}")
+            server.logged("models not reloaded", message=f"{tmp_path}/{message}")
             assert [model["sha256"] for model in client.get("/models").json()["models"]] == [pin]
 
 
