@@ -44,9 +44,12 @@ export function rank(sentence, weight) {
     rejected,
     best: ranking[0] ?? null,
     runnerUp,
-    margin: runnerUp && rounded(ranking[0].score - runnerUp.score),
+    margin: runnerUp && marginOf(ranking[0].score - runnerUp.score),
   };
 }
+
+// Null if it is too large for a number.
+const marginOf = (difference) => (Number.isFinite(difference) ? rounded(difference) : null);
 
 /** The models' part of the score: the server's score at weight 1, which may be tuned. */
 export const modelsScore = (candidate) => candidate.relevance_score ?? -candidate.nll;
