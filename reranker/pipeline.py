@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from functools import cached_property
 from importlib.metadata import version
 from typing import TYPE_CHECKING, TypeVar
 
@@ -225,21 +226,26 @@ class Reranker:
         criterion: Criterion = "perplexity",
         token_scores: bool = False,
         cancellation: Cancellation | None = None,
+        aside: bool = False,
     ) -> Iterator[tuple[NBest, list[Scored]]]:
         """The language models' part alone: score once, then ``rank`` with as many weights as
-        wanted. Raises Stopped soon after another thread cancelled."""
-        scorer = Scorer(self._ensemble, criterion, token_scores)
-        return self._in_order(lists, scorer.score, cancellation=cancellation)
+        wanted. ``aside`` computes with threads of its own, which wait for nothing else that is
+        being scored. Raises Stopped soon after another thread cancelled."""
+        ensemble = self._aside if aside else self._ensemble
+        scorer = Scorer(ensemble, criterion, token_scores)
+        return pools.in_order(lists, scorer.score, ensemble.lanes, pools.BATCH_TOKENS, cancellation)
+
+    @cached_property
+    def _aside(self) -> Ensemble:
+        return Ensemble(self.members, self.combination, Lanes(self._lanes.count))
 
     def _in_order(
         self,
         lists: Iterable[NBest],
         score: Callable[[pools.Batch, Cancellation], list[T]],
-        most_tokens: int | None = None,
-        cancellation: Cancellation | None = None,
+        most_tokens: int = pools.BATCH_TOKENS,
     ) -> Iterator[tuple[NBest, T]]:
-        tokens = min(pools.BATCH_TOKENS, most_tokens or pools.BATCH_TOKENS)
-        return pools.in_order(lists, score, self._lanes, tokens, cancellation)
+        return pools.in_order(lists, score, self._lanes, min(pools.BATCH_TOKENS, most_tokens))
 
 
 def _refuse_files(rejected: Iterable[Rejected]) -> None:

@@ -11,7 +11,9 @@ from typing import Any
 from reranker import Ranking, Reranker, Weighing
 from reranker.nbest import NBest
 from reranker.ranking import Criterion, Scored, perplexity, rank
+from reranker.service.errors import ServiceError, content
 from reranker.service.schemas import AnyRequest, Options, Rejected, ScoreRequest, TextsRequest
+from reranker.service.work import Work
 
 VERSION = version("parse-reranker")
 
@@ -33,16 +35,14 @@ def rankings(
 
 def rerank_answer(
     request_id: str,
-    reranker: Reranker,
-    lists: Sequence[NBest],
+    work: Work,
     ranked: Sequence[Ranking],
     body: AnyRequest,
     weighing: Weighing,
-    tokens: int,
     warnings: list[str],
 ) -> bytes:
-    """The answer in the form of the request. ``tokens`` is the number of scored tokens."""
-    head = _head(request_id, reranker, weighing, lists, tokens)
+    """The answer in the form of the request."""
+    head = _head(request_id, work, weighing)
     if isinstance(body, Options):
         sentences = [_sentence(ranking, body) for ranking in ranked]
         return _json({**head, "sentences": sentences, "warnings": warnings})
@@ -60,23 +60,36 @@ def rerank_answer(
         | ({"document": {"text": entry.tree}} if body.return_documents else {})
         for entry in best
     ]
-    name = "+".join(member.name for member in reranker.members)
+    name = "+".join(member.name for member in work.reranker.members)
     return _json({**head, "model": name, "results": results, "rejected": _rejected(ranking)})
 
 
+def start_line(request_id: str, work: Work, weighing: Weighing) -> bytes:
+    """The first line of an answer in lines: what the whole one has before its sentences."""
+    return _json({"start": _head(request_id, work, weighing)})
+
+
+def sentence_line(ranking: Ranking, body: Options) -> bytes:
+    return _json({"sentence": _sentence(ranking, body)})
+
+
+def end_line(warnings: list[str]) -> bytes:
+    return _json({"end": {"warnings": warnings}})
+
+
+def error_line(error: ServiceError, request_id: str) -> bytes:
+    """Instead of the end."""
+    return _json(content(error, request_id))
+
+
 def score_answer(
-    request_id: str,
-    reranker: Reranker,
-    lists: Sequence[NBest],
-    scores: Sequence[list[Scored]],
-    body: ScoreRequest,
-    tokens: int,
+    request_id: str, work: Work, scores: Sequence[list[Scored]], body: ScoreRequest
 ) -> bytes:
     """An entry for each tree, in their order."""
     weighing = Weighing(criterion=body.criterion)
-    ranked = rankings(reranker, lists, scores, weighing)
+    ranked = rankings(work.reranker, work.lists, scores, weighing)
     results = [_tree_score(place, ranking) for place, ranking in enumerate(ranked)]
-    return _json({**_head(request_id, reranker, weighing, lists, tokens), "results": results})
+    return _json({**_head(request_id, work, weighing), "results": results})
 
 
 def models(reranker: Reranker) -> list[dict[str, Any]]:
@@ -84,19 +97,17 @@ def models(reranker: Reranker) -> list[dict[str, Any]]:
     return [{"name": member.name, "sha256": member.sha256} for member in reranker.members]
 
 
-def _head(
-    request_id: str, reranker: Reranker, weighing: Weighing, lists: Sequence[NBest], tokens: int
-) -> dict[str, Any]:
+def _head(request_id: str, work: Work, weighing: Weighing) -> dict[str, Any]:
     return {
         "id": request_id,
-        "models": models(reranker),
-        "signature": reranker.signature(weighing),
+        "models": models(work.reranker),
+        "signature": work.reranker.signature(weighing),
         "usage": {
-            "sentences": len(lists),
-            "candidates": sum(len(nbest.candidates) for nbest in lists),
-            "rejected": sum(len(nbest.rejected) for nbest in lists),
-            "tokens": tokens,
-            "total_tokens": tokens,
+            "sentences": len(work.lists),
+            "candidates": sum(len(nbest.candidates) for nbest in work.lists),
+            "rejected": sum(len(nbest.rejected) for nbest in work.lists),
+            "tokens": work.tokens,
+            "total_tokens": work.tokens,
         },
     }
 
@@ -156,6 +167,6 @@ def _rejected(ranking: Ranking) -> list[dict[str, Any]]:
     return [{name: getattr(entry, name) for name in fields} for entry in ranking.rejected]
 
 
-def _json(content: Any) -> bytes:
-    text = json.dumps(content, ensure_ascii=False, allow_nan=False)
+def _json(answer: Any) -> bytes:
+    text = json.dumps(answer, ensure_ascii=False, allow_nan=False)
     return f"{text}\n".encode("utf-8", "replace")

@@ -14,6 +14,7 @@ from pydantic_core import from_json, to_json
 from starlette.requests import ClientDisconnect, Request
 
 from reranker.scoring.lanes import Cancellation
+from reranker.service.clients import Shares
 from reranker.service.errors import ServiceError, overloaded, too_late
 from reranker.service.schemas import (
     RERANK_BODY,
@@ -39,31 +40,31 @@ class BodyBytes:
     """How many bytes of bodies there are, over all requests: what is made of them takes memory."""
 
     def __init__(self, settings: Settings) -> None:
-        self.total = 0
-        self._most = settings.queue_bytes
+        self._shares = Shares(settings.queue_bytes)
         # ``queue_requests`` bounds the small ones, which should not wait for large ones.
-        self._small = self._most // 256
+        self._small = settings.queue_bytes // 256
         self._seconds = 0.0  # that a large one was held, learned
 
     @contextlib.contextmanager
-    def held(self) -> Iterator[Callable[[int, int], None]]:
+    def held(self, client: str) -> Iterator[Callable[[int, int], None]]:
         """For one request: gives what is to be called with how many bytes it has now and, as far
         as is known, in the end. It raises ServiceError 429 if that is too many beside others'."""
         mine, since = 0, time.monotonic()
 
         def hold(count: int, expected: int) -> None:
             nonlocal mine
-            others = self.total - mine
+            self._shares.give_back(client, mine)
             most = max(count, expected)
-            if others and most > self._small and others + most > self._most:
+            has_room = most <= self._small or self._shares.has_room(client, most)
+            mine = count if has_room else 0
+            self._shares.take(client, mine)
+            if not has_room:
                 raise overloaded(self.seconds_to_wait)
-            self.total += count - mine
-            mine = count
 
         try:
             yield hold
         finally:
-            self.total -= mine
+            self._shares.give_back(client, mine)
             if mine > self._small:
                 self._seconds += 0.3 * (time.monotonic() - since - self._seconds)
 
@@ -113,18 +114,21 @@ async def read_body(
     return bytes(body)
 
 
-async def while_awaited(request: Request, work: Coroutine[Any, Any, T], deadline: float) -> T:
+async def while_awaited(
+    request: Request, work: Coroutine[Any, Any, T], deadline: float | None
+) -> T:
     """The result of ``work``, which is cancelled at the deadline (ServiceError 504) or when the
     client disconnects (ClientGone). The body must have been read."""
     task = asyncio.ensure_future(work)
     disconnect = asyncio.ensure_future(_disconnect(request))
     try:
-        seconds = deadline - time.monotonic()
+        seconds = None if deadline is None else deadline - time.monotonic()
         await asyncio.wait({task, disconnect}, timeout=seconds, return_when=asyncio.FIRST_COMPLETED)
         if task.done():
             return task.result()
         if disconnect.done():
             raise ClientGone
+        assert deadline is not None
         raise too_late(deadline - request.state.arrived)
     finally:
         task.cancel()

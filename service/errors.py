@@ -51,6 +51,11 @@ def overloaded(retry_after: int) -> ServiceError:
     return ServiceError(429, "queue-full", message, retry_after=retry_after)
 
 
+def too_often(retry_after: int) -> ServiceError:
+    message = "this client asks more often than client_rate allows; try again later"
+    return ServiceError(429, "too-often", message, retry_after=retry_after)
+
+
 def unavailable(code: str, message: str, retry_after: int = 1) -> ServiceError:
     return ServiceError(503, code, message, retry_after=retry_after)
 
@@ -68,15 +73,21 @@ def _shortened(text: str, longest: int) -> str:
     return text if len(text) <= longest else f"{text[:longest]}..."
 
 
+def content(error: ServiceError, request_id: str) -> dict[str, Any]:
+    """What an answer says of the error."""
+    return {
+        "error": {
+            "code": error.code,
+            "message": _shortened(error.message, _LONGEST_MESSAGE),
+            "param": None if error.param is None else _shortened(error.param, _LONGEST_PARAM),
+            "request_id": request_id,
+        }
+    }
+
+
 def envelope(error: ServiceError, request_id: str) -> JSONLine:
     """The error as an answer."""
-    content = {
-        "code": error.code,
-        "message": _shortened(error.message, _LONGEST_MESSAGE),
-        "param": None if error.param is None else _shortened(error.param, _LONGEST_PARAM),
-        "request_id": request_id,
-    }
-    return JSONLine({"error": content}, error.status, error.headers)
+    return JSONLine(content(error, request_id), error.status, error.headers)
 
 
 def from_http(status: int, headers: Mapping[str, str] | None) -> ServiceError:

@@ -5,8 +5,9 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import gc
+import math
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import AsyncGenerator, Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Annotated, TypeVar
@@ -17,16 +18,18 @@ from fastapi import Depends, Request
 from reranker import Reranker
 from reranker.errors import RerankError
 from reranker.nbest import NBest, from_candidates
+from reranker.ranking import Scored
 from reranker.scoring.lanes import Cancellation
 from reranker.service.bodies import BodyBytes
+from reranker.service.clients import Rate, Shares
 from reranker.service.counting import Count
-from reranker.service.errors import ServiceError, draining, overloaded, unavailable
+from reranker.service.errors import ServiceError, draining, overloaded, too_often, unavailable
 from reranker.service.keys import Keys
 from reranker.service.logs import described
 from reranker.service.metrics import Metrics
-from reranker.service.queue import Scores, Work
 from reranker.service.settings import Settings
-from reranker.service.worker import ScoringThread
+from reranker.service.work import Work
+from reranker.service.worker import ScoringThreads
 
 _LOGGER = structlog.get_logger("rerank.service")
 
@@ -34,6 +37,9 @@ T = TypeVar("T")
 
 # Bytes of a body that take longer to count than to hand to another thread.
 _LONG_PIECE = 4096
+
+# Bytes of a body that takes longer than some 10 ms to read.
+_LONG_BODY = 100_000
 
 
 class Service:
@@ -49,12 +55,14 @@ class Service:
         self.is_draining = False
         self.failure: RerankError | None = None
         """Why the models could not be loaded at the start."""
-        self.in_flight = 0
         self._given = reranker
-        self._worker = ScoringThread(settings, self.metrics)
+        self._worker = ScoringThreads(settings, self.metrics)
         self._reloading = asyncio.Lock()
-        # Parses requests and writes answers; two threads, so that a long one blocks no others.
+        self._shares = Shares(settings.queue_requests)
+        self._rate = Rate(settings.client_rate)
+        # These parse requests and write answers; long ones do not hold up short ones.
         self._pool = ThreadPoolExecutor(2, "requests")
+        self._long_pool = ThreadPoolExecutor(2, "long requests")
         # Looks at bodies while they arrive, a piece at a time, so that nobody waits long.
         self._counting = ThreadPoolExecutor(1, "counting")
         self.body_bytes = BodyBytes(settings)
@@ -88,6 +96,7 @@ class Service:
         """Stop scoring; requests that still wait are answered 503."""
         await asyncio.to_thread(self._worker.stop)
         self._pool.shutdown(wait=False, cancel_futures=True)
+        self._long_pool.shutdown(wait=False, cancel_futures=True)
         self._counting.shutdown(wait=False, cancel_futures=True)
 
     async def drain(self) -> None:
@@ -119,24 +128,33 @@ class Service:
         return self.reranker
 
     @contextlib.contextmanager
-    def visit(self) -> Iterator[Reranker]:
+    def visit(self, client: str) -> Iterator[Reranker]:
         """Count a request while it is being answered; gives the models for its answer. Raises
-        ServiceError 503 or 429."""
+        ServiceError 503, or 429 if the client has too many, or asks too often."""
         reranker = self.current()
-        if self.in_flight >= self.settings.queue_requests:
+        if not self._shares.has_room(client, 1):
             raise overloaded(self._worker.queue.seconds_to_wait)
-        self.in_flight += 1
+        if seconds := self._rate.seconds_to_wait(client):
+            raise too_often(math.ceil(seconds))
+        self._shares.take(client, 1)
         try:
             yield reranker
         finally:
-            self.in_flight -= 1
+            self._shares.give_back(client, 1)
 
-    async def in_thread(self, function: Callable[[Cancellation], T]) -> T:
-        """Run what would block the event loop; it should look at its argument now and then."""
+    @property
+    def in_flight(self) -> int:
+        """Requests accepted and not yet answered."""
+        return int(self._shares.total)
+
+    async def in_thread(self, function: Callable[[Cancellation], T], size: int = 0) -> T:
+        """Run what would block the event loop, in time that grows with the ``size`` of a body; it
+        should look at its argument now and then."""
         cancellation = Cancellation()
         loop = asyncio.get_running_loop()
+        pool = self._pool if size < _LONG_BODY else self._long_pool
         try:
-            return await loop.run_in_executor(self._pool, function, cancellation)
+            return await loop.run_in_executor(pool, function, cancellation)
         finally:
             cancellation.cancel()
 
@@ -147,12 +165,26 @@ class Service:
         else:
             await asyncio.get_running_loop().run_in_executor(self._counting, count.feed, piece)
 
-    async def score(
-        self, reranker: Reranker, lists: Sequence[NBest], deadline: float, token_scores: bool
-    ) -> tuple[Scores, int]:
-        """The scores of each list and how many tokens were scored; raises ServiceError."""
-        work = await self.in_thread(lambda _: Work(reranker, lists, deadline, token_scores))
-        return await self._worker.score(work), sum(work.sizes)
+    async def work(
+        self,
+        reranker: Reranker,
+        lists: Sequence[NBest],
+        deadline: float,
+        client: str,
+        token_scores: bool,
+        size: int,
+    ) -> Work:
+        """What there is to score, for ``scores``; ``size`` is the body's."""
+        most_tokens = self._worker.queue.batch_tokens
+
+        def make(_: Cancellation) -> Work:
+            return Work(reranker, lists, deadline, client, token_scores, most_tokens)
+
+        return await self.in_thread(make, size)
+
+    def scores(self, work: Work) -> AsyncGenerator[list[Scored]]:
+        """The scores of each list, in order; raises ServiceError."""
+        return self._worker.score(work)
 
     async def reload(self) -> Reranker:
         """Load models and keys again; requests already accepted are answered with the old models.
@@ -163,7 +195,8 @@ class Service:
             try:
                 keys = Keys(self.settings)
                 reranker = await asyncio.to_thread(self._load)
-                await self._worker.score(_warm_up(reranker, self.settings))
+                async for _ in self._worker.score(_warm_up(reranker, self.settings)):
+                    pass
             except (RerankError, ServiceError) as error:
                 self.metrics.reloads.labels("failed").inc()
                 _LOGGER.error("models not reloaded", **described(error, with_text=True))
@@ -194,13 +227,15 @@ def _rarely_collect_garbage() -> None:
 
 
 def _warm_up(reranker: Reranker, settings: Settings) -> Work:
-    """A list to score before the first real one."""
-    nbest = from_candidates(
-        [
-            "(S1 (S (NP (PRP It)) (VP (VBZ runs)) (. .)))",
-            "(S1 (NP (NP (PRP It)) (NP (NNS runs)) (. .)))",
-        ]
+    """What is scored before the first real list, and tells the speed: 50 trees of 20 words."""
+    phrases = ["(NP (DT the) (NN cat))"] * 10
+    trees = (
+        f"(S1 (S {' '.join(phrases[:first])} (VP {' '.join(phrases[first:last])}) "
+        f"{' '.join(phrases[last:])}))"
+        for first in range(10)
+        for last in range(first + 1, 11)
     )
+    nbest = from_candidates([*trees][:50])
     deadline = time.monotonic() + settings.max_request_seconds
     return Work(reranker, [nbest], deadline, is_warm_up=True)
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import ipaddress
 import re
 import time
 import uuid
@@ -12,6 +11,7 @@ import structlog
 from starlette.datastructures import Headers, MutableHeaders
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
+from reranker.service import clients
 from reranker.service.errors import ServiceError, envelope
 from reranker.service.keys import NO_KEY
 from reranker.service.lifecycle import Service
@@ -104,7 +104,7 @@ class RequestLog:
             path=path,
             status=status,
             seconds=round(seconds, 4),
-            client=_address(scope),
+            client=clients.address(scope),
             key=key,
             **state["details"],
         )
@@ -114,15 +114,6 @@ def _has_two_lengths(scope: Scope) -> bool:
     """Whether a proxy could see the body end elsewhere than we do (RFC 9112, 6.1): what follows on
     the connection must not be taken for a request."""
     return {b"transfer-encoding", b"content-length"} <= {name for name, _ in scope["headers"]}
-
-
-def _address(scope: Scope) -> str:
-    """Who asked; a proxy that is trusted may still pass on what is not an address."""
-    host, _, _ = (scope.get("client") or ("",))[0].partition("%")  # a zone can be any text
-    try:
-        return str(ipaddress.ip_address(host))
-    except ValueError:
-        return "unknown"
 
 
 class HeadAsGet:
@@ -148,6 +139,7 @@ class KeyCheck:
             try:
                 keys, path, headers = self._service.keys, scope["path"], Headers(scope=scope)
                 scope["state"]["key"] = label = keys.label(path, headers)
+                scope["state"]["client"] = clients.client(scope)
                 keys.check(path, label, headers)
             except ServiceError as error:
                 request_id = scope["state"]["request_id"]

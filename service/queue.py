@@ -1,174 +1,199 @@
-"""Where requests wait for the device.
+"""Where requests wait to be scored.
 
-A request is admitted if it can be expected to be scored in time. A batch takes one list of each
-waiting request in turn, so that a long request does not hold up short ones. A score does not depend
-on what is scored beside it, so neither does an answer.
+A request is admitted if it can be expected to be scored in time, and if its client does not hold
+most of what waits. Clients take turns, and so do the requests of each, piece by piece. A score does
+not depend on what is scored beside it, so neither does an answer.
+
+There are two slots. One scores everything; the other only what is small, and only while the first
+is busy, on threads of its own: who asks little never waits for a long batch to end.
 """
 
 from __future__ import annotations
 
-import contextlib
+import math
 import threading
 import time
-from collections import deque
-from collections.abc import Sequence
-from concurrent.futures import Future, InvalidStateError
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 
-from reranker import Reranker
-from reranker.nbest import NBest
-from reranker.ranking import Scored
-from reranker.scoring.distinct import DistinctCandidates
 from reranker.scoring.lanes import Cancellation
-from reranker.service.errors import ServiceError, draining, overloaded
+from reranker.service.clients import Shares
+from reranker.service.errors import draining, overloaded
 from reranker.service.metrics import Metrics
 from reranker.service.settings import Settings
+from reranker.service.turns import Turns
+from reranker.service.work import Piece, Work
 
 # Largest expected wait, as a share of the time to the deadline: the speed is only an estimate.
 _WAITING_SHARE = 0.5
 
-Scores = list[list[Scored]]  # for each list, what the language models say of each candidate
+# How long a batch may take, and what is small.
+_BATCH_SECONDS = 0.5
+_SMALL_SECONDS = 0.2
+
+# A longer pause is no help to a client.
+_LONGEST_PAUSE = 600
 
 
-@dataclass(slots=True, eq=False)
-class Work:
-    """The lists of one request, and the scores that have come back so far."""
+@dataclass(eq=False)
+class Slot:
+    """What is being scored at once."""
 
-    reranker: Reranker
-    lists: Sequence[NBest]
-    deadline: float  # by time.monotonic()
-    token_scores: bool = False
-    is_warm_up: bool = False
-    answer: Future[Scores] = field(default_factory=Future)
-    sizes: list[int] = field(init=False)  # tokens of the distinct candidates of each list
-    scores: dict[int, list[Scored]] = field(default_factory=dict)  # by position of the list
-    taken: int = 0  # how many lists have been put into a batch
-    since: float = field(default_factory=time.monotonic)
-
-    def __post_init__(self) -> None:
-        self.sizes = [DistinctCandidates(nbest).size for nbest in self.lists]
-
-    @property
-    def waiting_tokens(self) -> int:
-        return sum(self.sizes[self.taken :])
-
-    @property
-    def is_over(self) -> bool:
-        """Whether the caller has cancelled or the deadline has passed."""
-        return self.answer.done() or time.monotonic() > self.deadline
-
-    def add(self, position: int, scores: list[Scored]) -> None:
-        """Store the scores of one list; those of the last one complete the answer."""
-        if not self.token_scores:
-            scores = [replace(scored, token_scores=None) for scored in scores]
-        self.scores[position] = scores
-        if len(self.scores) == len(self.lists):
-            with contextlib.suppress(InvalidStateError):  # cancelled in the meantime
-                self.answer.set_result([self.scores[place] for place in range(len(self.lists))])
-
-    def fail(self, error: ServiceError) -> None:
-        with contextlib.suppress(InvalidStateError):
-            self.answer.set_exception(error)
-
-
-Piece = tuple[Work, int]  # a request and the position of one of its lists
+    name: str
+    small_only: bool = False
+    batch: list[Piece] = field(default_factory=list)
+    cancellation: Cancellation = field(default_factory=Cancellation)
+    """Of the batch: cancelled once nobody waits for any of it."""
 
 
 class Queue:
-    """The event loop adds and removes requests, the scoring thread takes batches."""
+    """The event loop adds and removes requests, the scoring threads take batches."""
 
     def __init__(self, settings: Settings, metrics: Metrics) -> None:
         self._settings, self._metrics = settings, metrics
         self._changed = threading.Condition()  # its lock is reentrant
-        self._waiting: deque[Work] = deque()
-        self._batch: list[Piece] = []  # what is being scored
-        self.cancellation = Cancellation()
-        """Of the batch being scored: cancelled once nobody waits for any of it."""
-        self._speed = 10_000.0  # tokens a second while others wait, learned
-        self.tokens = 0  # of the lists that wait
+        self._waiting: list[Work] = []
+        self._clients: Turns[str] = Turns()
+        self._requests: Turns[Work] = Turns()
+        self._shares = Shares(settings.queue_tokens)
+        self.slots = (Slot("scoring"), Slot("scoring small requests", small_only=True))
+        self.speed = 10_000.0
+        """Tokens a second; measured by the warm-up, and again by every full batch."""
         self.is_closed = False
         metrics.queue_tokens.set_function(lambda: self.tokens)
         metrics.queue_requests.set_function(lambda: len(self._waiting))
+
+    @property
+    def tokens(self) -> int:
+        """Of everything that waits."""
+        return int(self._shares.total)
+
+    @property
+    def batch_tokens(self) -> int:
+        """As many as are scored in half a second."""
+        return max(1, min(self._settings.batch_tokens, int(_BATCH_SECONDS * self.speed)))
 
     def add(self, work: Work) -> None:
         """Raises ServiceError 429 if full, or too long for the deadline, and 503 if closed."""
         with self._changed:
             if self.is_closed:
                 raise draining()
-            is_full = self.tokens + work.waiting_tokens > self._settings.queue_tokens
-            if self.tokens and (is_full or self._would_be_late(work)):
+            seconds = self._seconds_until_scored(work)
+            allowed = _WAITING_SHARE * (work.deadline - time.monotonic())
+            if not self._shares.has_room(work.client, work.tokens):
                 raise overloaded(self.seconds_to_wait)
+            if self.tokens and seconds > allowed:
+                raise overloaded(math.ceil(min(_LONGEST_PAUSE, max(1.0, seconds - allowed))))
+            work.is_small = work.tokens <= self._small_tokens
+            self._shares.take(work.client, work.tokens)
+            self._clients.join(work.client)
+            self._requests.join(work)
             self._waiting.append(work)
-            self.tokens += work.waiting_tokens
             self._changed.notify_all()
 
-    def _would_be_late(self, work: Work) -> bool:
-        """Whether the deadline is likely to pass before everything ahead has been scored."""
-        ahead = self.tokens + sum(other.sizes[place] for other, place in self._batch)
-        return ahead / self._speed > _WAITING_SHARE * (work.deadline - time.monotonic())
+    def _seconds_until_scored(self, work: Work) -> float:
+        """How long that would probably take: what clients ask for takes turns."""
+        clients = {other.client for other in self._waiting} | {work.client}
+        mine = sum(other.waiting_tokens for other in self._waiting if other.client == work.client)
+        in_turns = min(self.tokens + work.tokens, (mine + work.tokens) * len(clients))
+        under_way = sum(piece.tokens for slot in self.slots for piece in slot.batch)
+        return (under_way + in_turns) / self.speed
 
     @property
     def seconds_to_wait(self) -> int:
         """How long it will probably take to score everything that waits."""
-        return min(60, 1 + int(self.tokens / self._speed))
+        return min(_LONGEST_PAUSE, 1 + int(self.tokens / self.speed))
 
-    def learn_speed(self, tokens: int, seconds: float) -> None:
-        """Take into account how long a batch took."""
-        self._speed += 0.3 * (tokens / max(seconds, 1e-4) - self._speed)
+    def learn_speed(self, tokens: int, seconds: float, is_first: bool = False) -> None:
+        """Take into account how long a batch took. Small ones are slower and say nothing."""
+        speed = tokens / max(seconds, 1e-4)
+        if is_first:
+            self.speed = speed
+        elif tokens > self.batch_tokens / 2 or speed > self.speed:
+            self.speed += 0.3 * (speed - self.speed)
 
-    def next_batch(self) -> list[Piece]:
-        """Wait for lists of one ensemble, up to the token budget; empty once the queue is closed.
-        The previous batch counts as done."""
-        budget = self._settings.batch_tokens
+    def next_batch(self, slot: Slot) -> list[Piece]:
+        """Wait for pieces for one ensemble, about half a second's work; empty once the queue is
+        closed. The slot's previous batch counts as done."""
         with self._changed:
-            self._batch = []
-            while not self._batch and not self.is_closed:
-                if not self._waiting:
-                    self._changed.wait_for(lambda: self._waiting or self.is_closed)
+            slot.batch = []
+            while not slot.batch and not self.is_closed:
+                self._changed.wait_for(lambda: self.is_closed or self._next(slot, None))
+                if not any(other.batch for other in self.slots):
                     # The device was idle: more requests may arrive in a moment.
                     seconds = self._settings.batch_wait_ms / 1000
-                    self._changed.wait_for(lambda: not 0 < self.tokens < budget, seconds)
-                self._batch = self._take(budget)
+                    self._changed.wait_for(lambda: not 0 < self.tokens < self.batch_tokens, seconds)
+                slot.batch = self._take(slot)
             if not self.is_closed:
-                self.cancellation = Cancellation()
-            return self._batch
+                slot.cancellation = Cancellation()
+                self._changed.notify_all()  # the other slot may start now
+            return slot.batch
 
-    def _take(self, budget: int) -> list[Piece]:
+    def _take(self, slot: Slot) -> list[Piece]:
         batch: list[Piece] = []
-        while self._waiting:
-            work = self._waiting[0]
-            if work.is_over:
-                self.remove(work)
-                continue
-            size = work.sizes[work.taken]
-            if batch and (size > budget or work.reranker is not batch[0][0].reranker):
+        room = self._small_tokens if slot.small_only else self.batch_tokens
+        while work := self._next(slot, batch[0].work if batch else None):
+            if batch and work.pieces[work.taken].tokens > room:
                 break
             if work.taken == 0:
                 self._metrics.queue_wait.observe(time.monotonic() - work.since)
-            batch.append((work, work.taken))
-            budget -= size
-            work.taken += 1
-            self.tokens -= size
-            self._waiting.popleft()
-            if work.taken < len(work.lists):
-                self._waiting.append(work)
+            piece = work.next_piece()
+            batch.append(piece)
+            room -= piece.tokens
+            self._clients.give(work.client, piece.tokens)
+            self._requests.give(work, piece.tokens)
+            self._shares.give_back(work.client, piece.tokens)
+            if work.taken == len(work.pieces):
+                self._leave(work)
         return batch
 
+    def _next(self, slot: Slot, first: Work | None) -> Work | None:
+        """Whose turn it is, among those that may be scored in the slot, together with ``first``."""
+        for work in [work for work in self._waiting if work.is_over]:
+            self.remove(work)
+        if slot.small_only and not any(other.batch for other in self.slots if other is not slot):
+            return None
+        fitting = (
+            work
+            for work in self._waiting
+            if work.is_small >= slot.small_only
+            and (first is None or self._go_together(work, first))
+        )
+        return min(fitting, key=self._turn, default=None)
+
+    def _turn(self, work: Work) -> tuple[float, float]:
+        return self._clients.given(work.client), self._requests.given(work)
+
+    def _go_together(self, work: Work, first: Work) -> bool:
+        """What is small does not wait for what is not, and ensembles are never mixed."""
+        return work.reranker is first.reranker and work.is_small == first.is_small
+
+    @property
+    def _small_tokens(self) -> int:
+        return int(_SMALL_SECONDS / _BATCH_SECONDS * self.batch_tokens)
+
     def remove(self, work: Work) -> None:
-        """Drop what waits of a request; what is being scored is stopped if all of it is for
-        requests that are over."""
+        """Drop what waits of a request; a batch is stopped if all of it is for requests that are
+        over."""
         with self._changed:
             if work in self._waiting:
-                self._waiting.remove(work)
-                self.tokens -= work.waiting_tokens
-            if self._batch and all(other.is_over for other, _ in self._batch):
-                self.cancellation.cancel()
+                self._shares.give_back(work.client, work.waiting_tokens)
+                self._leave(work)
+            for slot in self.slots:
+                if slot.batch and all(piece.work.is_over for piece in slot.batch):
+                    slot.cancellation.cancel()
 
-    def drop(self, all_waiting: bool) -> set[Work]:
-        """Drop and return the requests of the current batch, or all of them."""
+    def _leave(self, work: Work) -> None:
+        self._waiting.remove(work)
+        self._requests.leave(work)
+        if all(other.client != work.client for other in self._waiting):
+            self._clients.leave(work.client)
+
+    def drop(self, slot: Slot, all_waiting: bool) -> set[Work]:
+        """Drop and return the requests of the slot's batch, or all that wait as well."""
         with self._changed:
-            dropped = {work for work, _ in self._batch} | set(self._waiting if all_waiting else ())
-            self._batch = []
+            dropped = {piece.work for piece in slot.batch}
+            dropped |= set(self._waiting if all_waiting else ())
+            slot.batch = []
             for work in dropped:
                 self.remove(work)
             return dropped
@@ -177,6 +202,9 @@ class Queue:
         """Admit nothing more; drop and return all requests."""
         with self._changed:
             self.is_closed = True
-            self.cancellation.cancel()
+            dropped = set()
+            for slot in self.slots:
+                slot.cancellation.cancel()
+                dropped |= self.drop(slot, all_waiting=True)
             self._changed.notify_all()
-            return self.drop(all_waiting=True)
+            return dropped

@@ -3,25 +3,28 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Coroutine
+import contextlib
+from collections.abc import AsyncGenerator, Callable, Coroutine, Sequence
 from dataclasses import asdict
 from functools import partial
-from typing import Annotated, Any, TypeVar
+from typing import Annotated, Any
 
 from fastapi import Header, Query, Request
 from fastapi.responses import Response
 from pydantic import Field, TypeAdapter
 from pydantic.json_schema import SkipJsonSchema
 
-from reranker import Reranker
+from reranker import Ranking, Reranker, Weighing
 from reranker.nbest import FORMATS, NBest
 from reranker.nbest.report import Report
+from reranker.ranking import Scored
 from reranker.scoring.lanes import Cancellation
-from reranker.service import answers, bodies, counting, schemas
+from reranker.service import answers, bodies, counting, schemas, streams
 from reranker.service.errors import JSONLine, ServiceError
 from reranker.service.lifecycle import Running, Service
 from reranker.service.lists import read_lists, read_trees
-from reranker.service.queue import Scores
+from reranker.service.schemas import AnyRequest, Options
+from reranker.service.work import Work
 
 _SCORE_BODY = TypeAdapter(schemas.ScoreRequest)
 
@@ -33,14 +36,14 @@ Timeout = Annotated[
         description="seconds until the request is cancelled and answered 504",
     ),
 ]
-Options = Annotated[schemas.QueryOptions, Query()]
+Asking = Annotated[schemas.QueryOptions, Query()]
 
-Asked = TypeVar("Asked", schemas.AnyRequest, schemas.ScoreRequest)
-Job = Callable[[bytes, Reranker, float], Coroutine[None, None, bytes]]
+Job = Callable[[bytes, Reranker, float], Coroutine[None, None, bytes | streams.Lines]]
+Scores = Sequence[list[Scored]]  # for each list, what the language models say of each candidate
 
 
 async def rerank(
-    request: Request, service: Running, query: Options, timeout: Timeout = None
+    request: Request, service: Running, query: Asking, timeout: Timeout = None
 ) -> Response:
     """Order the candidates of each sentence, best first.
 
@@ -49,45 +52,20 @@ async def rerank(
     ranked.
     """
     bodies.check_media_type(request, "application/json", "text/plain")
-    warnings: list[str] = []
-
-    def read(body: bytes, cancellation: Cancellation) -> tuple[schemas.AnyRequest, list[NBest]]:
-        asked = bodies.parse_lists(body, bodies.media_type(request), query, cancellation)
-        lists = read_lists(asked, service.settings, warnings.append, cancellation=cancellation)
-        return asked, lists
-
-    def write(
-        reranker: Reranker,
-        lists: list[NBest],
-        scores: Scores,
-        asked: schemas.AnyRequest,
-        tokens: int,
-    ) -> bytes:
-        weighing = reranker.weighing.replaced(asked.lm_weight, asked.criterion)
-        ranked = answers.rankings(reranker, lists, scores, weighing)
-        words = sum(len(nbest.candidates[0].words) for nbest in lists if nbest.candidates)
-        service.metrics.ranked(ranked, words)
-        return answers.rerank_answer(
-            request.state.request_id, reranker, lists, ranked, asked, weighing, tokens, warnings
-        )
-
-    return await _answer(request, service, timeout, _scoring(request, service, read, write))
+    job = _scoring(request, service, _Reranking(request, service, query))
+    return await _answer(request, service, timeout, job)
 
 
 async def score(request: Request, service: Running, timeout: Timeout = None) -> Response:
     """The log-probability of each tree, in the order given."""
     bodies.check_media_type(request, "application/json")
 
-    def read(body: bytes, cancellation: Cancellation) -> tuple[schemas.ScoreRequest, list[NBest]]:
-        asked = bodies.parse(_SCORE_BODY, body, cancellation)
-        return asked, read_trees(asked, service.settings, cancellation)
-
-    write = partial(answers.score_answer, request.state.request_id)
-    return await _answer(request, service, timeout, _scoring(request, service, read, write))
+    job = _scoring(request, service, _Scoring(request, service))
+    return await _answer(request, service, timeout, job)
 
 
 async def validate(
-    request: Request, service: Running, query: Options, timeout: Timeout = None
+    request: Request, service: Running, query: Asking, timeout: Timeout = None
 ) -> Response:
     """What is in the lists and what is wrong with them; nothing is scored."""
     bodies.check_media_type(request, "application/json", "text/plain")
@@ -103,7 +81,7 @@ async def validate(
         return JSONLine(asdict(report)).body  # type: ignore[return-value]
 
     async def job(body: bytes, reranker: Reranker, deadline: float) -> bytes:
-        return await service.in_thread(partial(answer, body, reranker))
+        return await service.in_thread(partial(answer, body, reranker), len(body))
 
     return await _answer(request, service, timeout, job)
 
@@ -170,36 +148,108 @@ async def metrics(service: Running) -> Response:
 
 async def _answer(request: Request, service: Service, timeout: float | None, job: Job) -> Response:
     """Run ``job`` on the body, until the deadline or until the client hangs up."""
-    settings = service.settings
+    settings, client = service.settings, request.state.client
     seconds = min(timeout or settings.request_seconds, settings.max_request_seconds)
     deadline = request.state.arrived + seconds
-    try:
-        with service.visit() as reranker, service.body_bytes.held() as hold:
+    async with contextlib.AsyncExitStack() as held:
+        try:
+            reranker = held.enter_context(service.visit(client))
+            hold = held.enter_context(service.body_bytes.held(client))
             count = counting.of(bodies.media_type(request), settings)
             body = await bodies.read_body(
                 request, settings, deadline, hold, partial(service.count, count)
             )
             content = await bodies.while_awaited(request, job(body, reranker, deadline), deadline)
-    except bodies.ClientGone:
-        service.metrics.dropped.labels("disconnect").inc()
-        return Response(status_code=499)  # for the log; nobody reads it
-    except ServiceError as error:
-        if error.code == "deadline":
-            service.metrics.dropped.labels("deadline").inc()
-        raise
-    return Response(content, media_type="application/json")
+        except bodies.ClientGone:
+            service.metrics.dropped.labels("disconnect").inc()
+            return Response(status_code=499)  # for the log; nobody reads it
+        except ServiceError as error:
+            if error.code == "deadline":
+                service.metrics.dropped.labels("deadline").inc()
+            raise
+        return streams.Answer(content, request, service.metrics, deadline, held.pop_all())
 
 
-def _scoring(
-    request: Request,
-    service: Service,
-    read: Callable[[bytes, Cancellation], tuple[Asked, list[NBest]]],
-    write: Callable[[Reranker, list[NBest], Scores, Asked, int], bytes],
-) -> Job:
-    """Reads a body, scores its lists and writes the answer, all outside of the event loop."""
+class _Reranking:
+    """What ``/rerank`` makes of a body, and of its scores."""
 
-    async def job(body: bytes, reranker: Reranker, deadline: float) -> bytes:
-        asked, lists = await service.in_thread(partial(read, body))
+    asked: AnyRequest
+
+    def __init__(self, request: Request, service: Service, query: schemas.QueryOptions) -> None:
+        self._request, self._service, self._query = request, service, query
+        self._warnings: list[str] = []
+
+    def read(self, body: bytes, cancellation: Cancellation) -> list[NBest]:
+        media = bodies.media_type(self._request)
+        self.asked = bodies.parse_lists(body, media, self._query, cancellation)
+        settings, warn = self._service.settings, self._warnings.append
+        return read_lists(self.asked, settings, warn, cancellation=cancellation)
+
+    def write(self, work: Work, scores: Scores) -> bytes:
+        weighing = self._weighing(work)
+        ranked = self._ranked(work, work.lists, scores, weighing)
+        id, warnings = self._request.state.request_id, self._warnings
+        return answers.rerank_answer(id, work, ranked, self.asked, weighing, warnings)
+
+    def lines(self, work: Work) -> AsyncGenerator[bytes] | None:
+        """The answer a sentence at a time; None if that is not wanted, or is not its form."""
+        is_wanted = streams.are_wanted(self._request) and work.lists
+        asked = self.asked
+        return self._lines(work, asked) if is_wanted and isinstance(asked, Options) else None
+
+    async def _lines(self, work: Work, asked: Options) -> AsyncGenerator[bytes]:
+        weighing = self._weighing(work)
+        start = answers.start_line(self._request.state.request_id, work, weighing)
+        lists = iter(work.lists)
+
+        def line(scored: list[Scored], _: Cancellation) -> bytes:
+            (ranking,) = self._ranked(work, [next(lists)], [scored], weighing)
+            return answers.sentence_line(ranking, asked)
+
+        async with contextlib.aclosing(self._service.scores(work)) as scores:
+            async for scored in scores:
+                yield start + await self._service.in_thread(partial(line, scored))
+                start = b""
+        yield answers.end_line(self._warnings)
+
+    def _weighing(self, work: Work) -> Weighing:
+        return work.reranker.weighing.replaced(self.asked.lm_weight, self.asked.criterion)
+
+    def _ranked(
+        self, work: Work, lists: Sequence[NBest], scores: Scores, weighing: Weighing
+    ) -> list[Ranking]:
+        ranked = answers.rankings(work.reranker, lists, scores, weighing)
+        words = sum(len(nbest.candidates[0].words) for nbest in lists if nbest.candidates)
+        self._service.metrics.ranked(ranked, words)
+        return ranked
+
+
+class _Scoring:
+    """What ``/score`` makes of a body, and of its scores."""
+
+    asked: schemas.ScoreRequest
+
+    def __init__(self, request: Request, service: Service) -> None:
+        self._request, self._service = request, service
+
+    def read(self, body: bytes, cancellation: Cancellation) -> list[NBest]:
+        self.asked = bodies.parse(_SCORE_BODY, body, cancellation)
+        return read_trees(self.asked, self._service.settings, cancellation)
+
+    def write(self, work: Work, scores: Scores) -> bytes:
+        return answers.score_answer(self._request.state.request_id, work, scores, self.asked)
+
+    def lines(self, work: Work) -> None:
+        """Trees are scored in one answer."""
+
+
+def _scoring(request: Request, service: Service, kind: _Reranking | _Scoring) -> Job:
+    """Reads a body, scores its lists and writes the answer, all outside of the event loop; in
+    lines, if wanted and if the answer is one of sentences."""
+
+    async def job(body: bytes, reranker: Reranker, deadline: float) -> bytes | streams.Lines:
+        size = len(body)
+        lists = await service.in_thread(partial(kind.read, body), size)
         request.state.details.update(
             sentences=len(lists),
             candidates=sum(len(nbest.candidates) for nbest in lists),
@@ -207,8 +257,13 @@ def _scoring(
         )
         if service.settings.log_text:
             request.state.details["text"] = body[:2000].decode("utf-8", "replace")
-        token_scores = getattr(asked, "return_token_scores", False)
-        scores, tokens = await service.score(reranker, lists, deadline, token_scores)
-        return await service.in_thread(lambda _: write(reranker, lists, scores, asked, tokens))
+        token_scores = getattr(kind.asked, "return_token_scores", False)
+        client = request.state.client
+        work = await service.work(reranker, lists, deadline, client, token_scores, size)
+        if (others := kind.lines(work)) is not None:
+            return streams.Lines(await anext(others), others)
+        async with contextlib.aclosing(service.scores(work)) as scores:
+            scored = [one async for one in scores]
+        return await service.in_thread(lambda _: kind.write(work, scored), size)
 
     return job

@@ -81,7 +81,9 @@ class Settings(BaseSettings):
     port: int = Field(8000, ge=0, le=65_535, description="port to listen on; 0: any free port")
 
     batch_tokens: _Count = Field(
-        100_000, description="most tokens scored in one call; longer requests take several"
+        100_000,
+        description="most tokens scored in one call, which takes at most about half a second; "
+        "longer requests take several",
     )
     batch_wait_ms: float = Field(
         3.0,
@@ -89,10 +91,17 @@ class Settings(BaseSettings):
         le=1000,
         description="how long an idle device waits for more requests to score together",
     )
-    queue_requests: _Count = Field(128, description="most concurrent requests, else 429")
+    queue_requests: _Count = Field(
+        128, description="most concurrent requests, three quarters of them of one client, else 429"
+    )
     queue_tokens: _Count = Field(
         1_000_000,
         description="most tokens waiting, else 429; also for a request likely to miss its deadline",
+    )
+    client_rate: Annotated[float, Field(gt=0)] | None = Field(
+        None,
+        description="most requests a second of one client, by key or address, averaged over ten "
+        "seconds, else 429",
     )
 
     max_body_bytes: _Count = Field(16 * 2**20, description="largest body, else 413")

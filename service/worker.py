@@ -1,4 +1,4 @@
-"""The scoring thread, which owns the device. If it crashes, another takes its place.
+"""The scoring threads, one for each slot of the queue. If one crashes, another takes its place.
 
 Where memory does not suffice for a batch, it is scored in ever smaller parts.
 """
@@ -8,7 +8,7 @@ from __future__ import annotations
 import asyncio
 import threading
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import AsyncGenerator, Callable, Sequence
 from dataclasses import replace
 from functools import partial
 
@@ -23,59 +23,67 @@ from reranker.scoring.lanes import Cancellation, Stopped
 from reranker.service.errors import ServiceError, draining, unavailable
 from reranker.service.logs import described
 from reranker.service.metrics import Metrics
-from reranker.service.queue import Piece, Queue, Scores, Work
+from reranker.service.queue import Queue, Slot
 from reranker.service.settings import Settings
+from reranker.service.work import Piece, Work
 
 _LOGGER = structlog.get_logger("rerank.scoring")
 
 # After this many failed warm-ups in a row only a restart of the whole process can help.
 _HOPELESS = 3
 
-# How long to wait for the thread to notice that it should end.
+# How long to wait for a thread to notice that it should end.
 _STOPPING_SECONDS = 0.5
 
 
-class ScoringThread:
-    """The thread and the queue that it empties."""
+class ScoringThreads:
+    """A thread for each slot of the queue, which they empty."""
 
     def __init__(self, settings: Settings, metrics: Metrics) -> None:
         self.queue = Queue(settings, metrics)
-        self.is_ready = False
-        """Whether the thread has scored its warm-up and not crashed since."""
         self._metrics = metrics
+        self._ready: set[Slot] = set()
         self._failed_starts = 0
-        self._thread: threading.Thread | None = None
+        self._threads: dict[Slot, threading.Thread] = {}
+
+    @property
+    def is_ready(self) -> bool:
+        """Whether each thread has scored its warm-up and not crashed since."""
+        return len(self._ready) == len(self.queue.slots)
 
     @property
     def is_hopeless(self) -> bool:
-        """Whether the thread cannot be restarted."""
+        """Whether a thread cannot be restarted."""
         return self._failed_starts >= _HOPELESS
 
     def start(self, warm_up: Callable[[], Work]) -> None:
-        """Start the thread; ``warm_up`` makes what it scores first, now and after a crash."""
-        self._thread = threading.Thread(None, self._run, "scoring", (warm_up,), daemon=True)
-        self._thread.start()
+        """Start the threads; ``warm_up`` makes what each scores first, now and after a crash."""
+        self._start(self.queue.slots[0], warm_up)
 
     def stop(self) -> None:
-        """End the thread and what it computes; requests that still wait are answered 503."""
+        """End the threads and what they compute; requests that still wait are answered 503."""
         for work in self.queue.close():
             work.fail(draining())
-        thread, self._thread = self._thread, None
-        if thread is not None:
+        for thread in [*self._threads.values()]:
             thread.join(timeout=_STOPPING_SECONDS)
 
-    async def score(self, work: Work) -> Scores:
-        """The scores of each list; if cancelled, what is not being scored yet is dropped. Raises
-        ServiceError 429 as ``Queue.add`` does, and 503 if the thread stops or crashes."""
-        if not work.lists:
-            return []
+    async def score(self, work: Work) -> AsyncGenerator[list[Scored]]:
+        """The scores of each list, in order, as soon as they are there; if closed early, what is
+        not being scored yet is dropped. Raises ServiceError 429 as ``Queue.add`` does, and 503 if
+        a thread stops or crashes."""
+        loop, changed = asyncio.get_running_loop(), asyncio.Event()
+        work.changed = partial(loop.call_soon_threadsafe, changed.set)
         self.queue.add(work)
         try:
             if self.is_hopeless:
                 raise self.crashed()
-            return await asyncio.wrap_future(work.answer)
+            for place in range(len(work.lists)):
+                while (scores := work.scores_of(place)) is None:
+                    await changed.wait()
+                    changed.clear()
+                yield scores
         finally:
-            work.answer.cancel()
+            work.is_cancelled = True
             self.queue.remove(work)
 
     def crashed(self) -> ServiceError:
@@ -84,54 +92,75 @@ class ScoringThread:
             return unavailable("worker-crashed", "scoring crashed and cannot be restarted")
         return unavailable("worker-crashed", "scoring crashed and is restarted; try again")
 
-    # What follows runs in the scoring thread.
+    def _start(self, slot: Slot, warm_up: Callable[[], Work]) -> None:
+        thread = threading.Thread(None, self._run, slot.name, (slot, warm_up), daemon=True)
+        self._threads[slot] = thread
+        thread.start()
 
-    def _run(self, warm_up: Callable[[], Work]) -> None:
+    # What follows runs in the scoring threads.
+
+    def _run(self, slot: Slot, warm_up: Callable[[], Work]) -> None:
         """Score until the queue is closed; after a crash another thread continues."""
         try:
-            first = warm_up()
-            self._score([(first, place) for place in range(len(first.lists))])
+            self._warm_up(slot, warm_up())
             self._failed_starts = 0
-            self.is_ready = True
-            while batch := self.queue.next_batch():
-                self._score(batch)
+            self._ready.add(slot)
+            for other in self.queue.slots:
+                if other not in self._threads:
+                    self._start(other, warm_up)
+            while batch := self.queue.next_batch(slot):
+                self._score(slot, batch)
         except BaseException as error:
-            self._crashed(error)
+            self._crashed(slot, error)
             if not self.is_hopeless and not self.queue.is_closed:
-                self.start(warm_up)
+                self._start(slot, warm_up)
 
-    def _crashed(self, error: BaseException) -> None:
+    def _warm_up(self, slot: Slot, work: Work) -> None:
+        """Twice, since the first time is slow; the second tells the speed."""
+        for _ in range(2):
+            started = time.monotonic()
+            self._scores(slot, work.pieces)
+        self.queue.learn_speed(work.tokens, time.monotonic() - started, is_first=True)
+
+    def _crashed(self, slot: Slot, error: BaseException) -> None:
         """Fail the batch being scored; if the warm-up failed, also everything that waits."""
-        was_ready, self.is_ready = self.is_ready, False
+        was_ready = slot in self._ready
+        self._ready.discard(slot)
         self._failed_starts += not was_ready
         self._metrics.worker_restarts.inc()
         outcome = "cannot be restarted" if self.is_hopeless else "is restarted"
         _LOGGER.error(f"the scoring thread crashed and {outcome}", **described(error))
-        for work in self.queue.drop(all_waiting=not was_ready):
+        for work in self.queue.drop(slot, all_waiting=not was_ready):
             work.fail(self.crashed())
 
-    def _score(self, batch: list[Piece]) -> None:
-        reranker, works = batch[0][0].reranker, {work for work, _ in batch}
-        started, others_wait = time.monotonic(), self.queue.tokens > 0
-        lists = [work.lists[place] for work, place in batch]
-        token_scores = any(work.token_scores for work in works)
-        cancellation = self.queue.cancellation
+    def _score(self, slot: Slot, batch: list[Piece]) -> None:
+        started = time.monotonic()
         try:
-            scores = score_in_parts(reranker, lists, token_scores, self._halved, cancellation)
+            scores = self._scores(slot, batch)
         except Stopped:  # nobody waits for it
             self._metrics.stopped.inc()
             return
         seconds = time.monotonic() - started
-        if not batch[0][0].is_warm_up:
-            tokens = sum(work.sizes[place] for work, place in batch)
-            self._metrics.scored(tokens, len(works), seconds)
-            if others_wait:  # small batches are slower: their speed says nothing
-                self.queue.learn_speed(tokens, seconds)
-        for (work, place), scored in zip(batch, scores, strict=True):
+        tokens = sum(piece.tokens for piece in batch)
+        self._metrics.scored(tokens, len({piece.work for piece in batch}), seconds)
+        if not slot.small_only:
+            self.queue.learn_speed(tokens, seconds)
+        for piece, scored in zip(batch, scores, strict=True):
             if scored is None:
-                work.fail(unavailable("out-of-memory", "a tree is too large for device memory"))
+                message = "a tree is too large for device memory"
+                piece.work.fail(unavailable("out-of-memory", message))
             else:
-                work.add(place, scored)
+                piece.work.add(piece, scored)
+
+    def _scores(self, slot: Slot, batch: Sequence[Piece]) -> list[list[Scored] | None]:
+        return score_in_parts(
+            batch[0].work.reranker,
+            [piece.nbest for piece in batch],
+            any(piece.work.token_scores for piece in batch),
+            self._halved,
+            slot.cancellation,
+            slot.small_only,
+        )
 
     def _halved(self) -> None:
         self._metrics.memory_retries.inc()
@@ -144,13 +173,17 @@ def score_in_parts(
     token_scores: bool,
     halved: Callable[[], None],
     cancellation: Cancellation | None = None,
+    aside: bool = False,
 ) -> list[list[Scored] | None]:
     """The scores of each list; if memory does not suffice, of one half after the other, down to
     single candidates. ``halved`` is called each time that happens. None for a list with a candidate
-    that does not fit even alone. Raises Stopped if cancelled.
+    that does not fit even alone. ``aside``: see ``Reranker.score_lists``. Raises Stopped if
+    cancelled.
     """
     try:
-        scored = reranker.score_lists(lists, token_scores=token_scores, cancellation=cancellation)
+        scored = reranker.score_lists(
+            lists, token_scores=token_scores, cancellation=cancellation, aside=aside
+        )
         return [scores for _, scores in scored]
     except (MemoryError, RuntimeError) as error:
         # On a GPU torch has an error of its own for it, on a CPU only a message.
@@ -167,6 +200,7 @@ def score_in_parts(
         token_scores=token_scores,
         halved=halved,
         cancellation=cancellation,
+        aside=aside,
     )
     if middle := len(lists) // 2:
         return part(lists[:middle]) + part(lists[middle:])

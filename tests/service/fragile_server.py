@@ -29,6 +29,7 @@ class Fragile(Reranker):
         criterion: Criterion = "perplexity",
         token_scores: bool = False,
         cancellation: Cancellation | None = None,
+        aside: bool = False,
     ) -> Iterator[tuple[NBest, list[Scored]]]:
         lists = list(lists)
         words = [word for nbest in lists for one in nbest.candidates for word in one.words]
@@ -37,7 +38,7 @@ class Fragile(Reranker):
         if "die" in words:
             raise SystemExit
         time.sleep(0.5 * words.count("slow"))
-        return super().score_lists(lists, criterion, token_scores, cancellation)
+        return super().score_lists(lists, criterion, token_scores, cancellation, aside)
 
 
 if __name__ == "__main__":
