@@ -1,5 +1,5 @@
 // Gold trees: brackets right and wrong, counted as EVALB does under COLLINS' settings with gold
-// part-of-speech tags (`--gold-tags`). tests/service/test_page_gold.py holds the counts equal to
+// part-of-speech tags (`--gold-tags`). tests/service/page/test_gold.py holds the counts equal to
 // those of reranker.evaluation.
 
 const ROOTS = new Set(["", "S1", "TOP", "ROOT"]);

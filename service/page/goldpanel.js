@@ -4,7 +4,9 @@ import { byId } from "./elements.js";
 import { GoldError, GoldStandard, f1, judge, total } from "./gold.js";
 import { keepGold, keptGold } from "./kept.js";
 import { treeFor } from "./trees.js";
-import { counted } from "./wording.js";
+import { counted, enumeration } from "./wording.js";
+
+const LISTED = 2; // missing constituents that are named
 
 /** The gold trees in use, if any. `kind` is "", "example" or "kept", as in the address. */
 export class Gold {
@@ -20,6 +22,7 @@ export class Gold {
       await this.use(kind, listOf());
       change();
     };
+    byId("open-gold").addEventListener("click", () => byId("gold-dialog").showModal());
     byId("use-gold").addEventListener("click", () => {
       keepGold(listOf(), byId("gold").value);
       use("kept");
@@ -43,9 +46,11 @@ export class Gold {
       if (!(error instanceof GoldError)) problem = `There are no gold trees: ${problem}`;
     }
     this.kind = this.#standard ? kind : "";
-    byId("gold-state").textContent = problem;
+    byId("gold-state").textContent = "";
+    byId("gold-problem").textContent = problem;
+    byId("gold-problem").hidden = !problem;
     byId("no-gold").hidden = !this.#standard;
-    if (this.#standard || problem) byId("gold-part").open = true;
+    if (!problem) byId("gold-dialog").close();
     byId("results").classList.toggle("has-gold", this.#standard !== null);
   }
 
@@ -89,21 +94,22 @@ export class Gold {
       return judged[0] ? [judged] : [];
     });
     byId("gold-state").textContent = pairs.length
-      ? `${counted(pairs.length, "sentence")}: F1 of the parser’s first trees ` +
+      ? `Against gold (${counted(pairs.length, "sentence")}): F1 of the parser’s first trees ` +
         `${f1(total(pairs.map(([first]) => first))).toFixed(2)}, of the best ` +
-        `${f1(total(pairs.map(([, best]) => best))).toFixed(2)}. Counted as by EVALB with COLLINS ` +
-        "settings, with gold part-of-speech tags."
+        `${f1(total(pairs.map(([, best]) => best))).toFixed(2)}.`
       : `None of the ${counted(this.#standard.size, "gold tree")} has the words of a sentence here.`;
   }
 }
 
-/** "F1 85.7: 6 of 7 brackets right, 1 missing". */
+/** "F1 85.7: 6 of 7 brackets right; missing: NP “the dog”". */
 export function judgement(judged, leaves) {
   if (!judged) return "";
   const words = ({ start, end }) => leaves.slice(start, end).map(({ word }) => word).join(" ");
   const missing = judged.missing.map((node) => `${node.label.split(/[-=]/)[0]} “${words(node)}”`);
+  const others = missing.splice(LISTED).length;
+  if (others) missing.push(`${others} more`);
   return (
     `F1 ${f1(judged).toFixed(1)}: ${judged.matched} of ${counted(judged.test, "bracket")} right` +
-    (missing.length ? `; missing: ${missing.join(", ")}` : "")
+    (missing.length ? `; missing: ${enumeration(missing)}` : "")
   );
 }

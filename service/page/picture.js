@@ -3,7 +3,9 @@
 
 import { element, svg } from "./elements.js";
 
-const STYLES = ["fill", "stroke", "stroke-width", "stroke-dasharray", "font-family", "font-size", "font-weight", "text-anchor", "text-decoration"]; // prettier-ignore
+const OUTLINE = ["fill", "stroke", "stroke-width", "stroke-dasharray"];
+const LETTERING = ["fill", "font-family", "font-size", "font-weight", "text-anchor", "text-decoration"];
+const MARGIN = 12; // pixels
 const SCALE = 2; // pixels of a PNG for one of the drawing's
 const LARGEST = 16_000; // pixels: browsers draw nothing larger
 
@@ -11,7 +13,8 @@ const LARGEST = 16_000; // pixels: browsers draw nothing larger
 export function standalone(picture) {
   const copy = picture.cloneNode(true);
   for (const node of copy.querySelectorAll(".pointed")) node.classList.remove("pointed");
-  const { width, height } = picture.viewBox.baseVal;
+  const [x, y, width, height] = frameOf(picture);
+  copy.setAttribute("viewBox", `${x} ${y} ${width} ${height}`);
   copy.setAttribute("width", width);
   copy.setAttribute("height", height);
   const side = picture.closest(".pane").className;
@@ -20,11 +23,11 @@ export function standalone(picture) {
   const paper = getComputedStyle(host).backgroundColor;
   for (const shape of copy.querySelectorAll("path, rect, text")) {
     const style = getComputedStyle(shape);
-    for (const name of STYLES) shape.setAttribute(name, style.getPropertyValue(name));
+    const names = shape.tagName === "text" ? LETTERING : OUTLINE;
+    for (const name of names) shape.setAttribute(name, style.getPropertyValue(name));
   }
   host.remove();
   for (const node of copy.querySelectorAll("[class]")) node.removeAttribute("class");
-  const { x, y } = picture.viewBox.baseVal;
   copy.prepend(svg("rect", { x, y, width, height, fill: paper, stroke: "none" }));
   return copy;
 }
@@ -34,7 +37,7 @@ export const svgText = (picture) => new XMLSerializer().serializeToString(standa
 /** The picture as the Blob of a PNG. The content security policy forbids images made by the page,
  *  so it is painted shape by shape. */
 export function pngOf(picture) {
-  const { x, y, width, height } = picture.viewBox.baseVal;
+  const [x, y, width, height] = frameOf(picture);
   const scale = Math.min(SCALE, LARGEST / Math.max(width, height));
   const canvas = element("canvas", { width: Math.ceil(width * scale), height: Math.ceil(height * scale) });
   const context = canvas.getContext("2d");
@@ -48,6 +51,12 @@ export function pngOf(picture) {
     else paintShape(context, shapeOf(shape), style);
   }
   return new Promise((done) => canvas.toBlob(done, "image/png"));
+}
+
+// What the tree fills, without the space above a low one beside a high one: x, y, width, height.
+function frameOf(picture) {
+  const { x, y, width, height } = picture.getBBox();
+  return [x - MARGIN, y - MARGIN, width + 2 * MARGIN, height + 2 * MARGIN].map(Math.round);
 }
 
 function shapeOf(shape) {

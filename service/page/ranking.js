@@ -1,6 +1,6 @@
 // Scores -> the order of a sentence's candidates at a weight. The server scores once; the slider
 // then works without it, so this repeats rank() of reranker/ranking.py. A test holds the two equal
-// to the last bit: tests/service/test_page_ranking.py.
+// to the last bit: tests/service/page/test_ranking.py.
 
 const NO_SCORE = "no parser score to mix with";
 

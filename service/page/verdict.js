@@ -57,7 +57,8 @@ export function described(ranked, order, weight) {
   const perplexity = `perplexity ${shortNumber(candidate.perplexity)}`;
   if (ranked === best) {
     const title = ranking.length > 1 ? `Best, the ${name}` : `The ${name}`;
-    return { candidate, name: "best", title, details: `${perplexity}, score ${minus(ranked.score, 2)}` };
+    const details = `${perplexity}, score ${minus(ranked.score, 2)}`;
+    return { candidate, name: ranking.length > 1 ? "best" : "tree", title, details };
   }
   const behind = best.score - ranked.score;
   // A duplicate has the score of the candidate it repeats.
