@@ -215,6 +215,7 @@ def _rankings(answer: Any) -> list[Ranking]:
                 for entry in sentence["rejected"]
             ),
             sentence["fallback"] or "",
+            confidence=sentence["confidence"],
         )
         for sentence in answer["sentences"]
     ]

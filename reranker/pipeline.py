@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import replace
 from functools import cached_property
 from importlib.metadata import version
 from typing import TYPE_CHECKING, TypeVar
@@ -17,7 +18,8 @@ from reranker.checkpoints.devices import (
     return_freed_memory,
     share_freed_memory,
 )
-from reranker.checkpoints.ensemble_file import ModelNames, named_models
+from reranker.checkpoints.ensemble_file import ModelNames, calibration_beside, named_models
+from reranker.confidence import Calibration
 from reranker.errors import InputError
 from reranker.nbest import NBest, ReadOptions, Rejected, from_candidates, read_nbest
 from reranker.nbest.candidates import listed
@@ -51,15 +53,18 @@ class Reranker:
         combination: Combination = "sum",
         threads: int | None = None,
         weighing: Weighing = Weighing(),
+        calibration: Calibration | None = None,
     ) -> None:
         """``sum`` adds the members' log-probabilities, each with its own vocabulary; ``average``
         averages their probabilities token by token. ``threads`` are those to compute with, by
-        default one for each core. ``weighing`` is used where a call gives none.
+        default one for each core. ``weighing`` is used where a call gives none. With a
+        ``calibration`` rankings under its weighing say how sure they are.
 
         Raises InputError for invalid arguments, RerankError if there are no members or they
         cannot be averaged.
         """
         self.weighing = _checked(weighing)
+        self.calibration = calibration
         if threads is not None and not (type(threads) is int and threads > 0):
             raise InputError(f"threads is a number from 1 up, not {threads!r}")
         self._lanes = Lanes(threads or available_cores())
@@ -103,12 +108,14 @@ class Reranker:
         threads: int | None = None,
         precision: Precision = "exact",
         weighing: Weighing | None = None,
+        calibration: Calibration | None = None,
     ) -> Reranker:
         """Load an ensemble: a checkpoint, a folder of checkpoints, a pattern such as
         ``"ckpt/*.pt"``, an ``ensemble.toml``, or several of the first three.
 
         The members are put on ``device`` (``auto``, ``cpu``, ``cuda`` or ``cuda:0,cuda:1``) in
-        turn. The weighing is by default the ensemble file's.
+        turn. The weighing is by default the ensemble file's, and so is the calibration; checkpoints
+        may have one beside them, in ``confidence.toml``.
 
         Raises CheckpointError naming the file that is not a checkpoint, InputError for names that
         match nothing, an ensemble file that does not fit and a wrong device.
@@ -119,7 +126,10 @@ class Reranker:
         if all(place.type != "cpu" for place in where):
             threads = len(where)
         return_freed_memory()  # files, weights as they are stored
-        return cls(members, combination, threads, weighing or named.weighing)
+        calibration = calibration or named.calibration
+        if calibration is None and combination == "sum":
+            calibration = calibration_beside(named.paths, [member.sha256 for member in members])
+        return cls(members, combination, threads, weighing or named.weighing, calibration)
 
     def rerank(
         self,
@@ -211,14 +221,27 @@ class Reranker:
         search = self._winner_search
         if top is None or not search.pays_off:
             for nbest, everything in self._in_order(lists, scorer.score):
-                yield rank(nbest, everything, weighing, top)
+                yield self.rank(nbest, everything, weighing, top)
             return
 
         def best(batch: pools.Batch, cancellation: Cancellation) -> list[list[Scored | None]]:
             return search.score(batch, cancellation, scorer, weighing, top)
 
         for nbest, scores in self._in_order(lists, best, search.batch_tokens):
-            yield rank(nbest, scores, weighing, top)
+            yield self.rank(nbest, scores, weighing, top)
+
+    def rank(
+        self,
+        nbest: NBest,
+        scores: Sequence[Scored | None],
+        weighing: Weighing,
+        top: int | None = None,
+    ) -> Ranking:
+        """``reranker.ranking.rank``, with the confidence in the best tree if it is known."""
+        ranking = rank(nbest, scores, weighing, top)
+        if self.calibration is None:
+            return ranking
+        return replace(ranking, confidence=self.calibration.confidence(ranking, weighing))
 
     def score_lists(
         self,

@@ -144,6 +144,9 @@ class Ranking:
     """The answer if no candidate could be used."""
     beaten: int = 0
     """Candidates left out because they are not among the best few that were asked for."""
+    confidence: float | None = None
+    """The probability that the best tree has a better F1 than the parser's first; None if it is the
+    parser's first, or if nothing is known of the models (reranker.confidence)."""
 
     def __len__(self) -> int:
         """How many candidates are ranked."""
@@ -198,6 +201,7 @@ class Ranking:
             "status": self.status,
             "best_index": best.index if best else None,
             "margin": self.margin,
+            "confidence": self.confidence,
             "fallback": None if best else self.fallback,
             "ranking": [entry.to_dict() for entry in self.ranking],
             "rejected": [

@@ -10,13 +10,14 @@ from typing import Any
 
 from reranker import Ranking, Reranker, Weighing
 from reranker.nbest import NBest
-from reranker.ranking import Criterion, Scored, perplexity, rank
+from reranker.ranking import Criterion, Scored, perplexity
 from reranker.service.errors import ServiceError, content
 from reranker.service.schemas import AnyRequest, Options, Rejected, ScoreRequest, TextsRequest
 from reranker.service.work import Work
 
 VERSION = version("parse-reranker")
 
+_SENTENCE_FIELDS = "id", "status", "best_index", "margin", "confidence", "fallback"
 _RANKED_FIELDS = (
     "nll", "perplexity", "tokens", "unknown_words", "parser_score", "duplicate_of", "repaired",
     "member_nll",
@@ -28,7 +29,7 @@ def rankings(
 ) -> list[Ranking]:
     """A request's rankings; lists that are scored together may be weighed differently."""
     return [
-        rank(nbest, _by_criterion(reranker, nbest, scored, weighing.criterion), weighing)
+        reranker.rank(nbest, _by_criterion(reranker, nbest, scored, weighing.criterion), weighing)
         for nbest, scored in zip(lists, scores, strict=True)
     ]
 
@@ -134,7 +135,7 @@ def _sentence(ranking: Ranking, body: Options) -> dict[str, Any]:
     if body.return_token_scores:
         fields.append("token_scores")
     return {
-        **{name: data[name] for name in ("id", "status", "best_index", "margin", "fallback")},
+        **{name: data[name] for name in _SENTENCE_FIELDS},
         "ranking": [
             {"index": entry["index"], "relevance_score": entry["score"]}
             | {name: entry[name] for name in fields if name in entry}

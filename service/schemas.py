@@ -233,6 +233,10 @@ class RankedSentence(BaseModel):
         description="score of the best less that of the next different one; null without one, or "
         "if it is too large for a number"
     )
+    confidence: float | None = Field(
+        description="probability that the best tree has a better F1 than the parser's first; null "
+        "if it is the parser's first, and where none was fitted for these models and this weighing"
+    )
     fallback: str | None = Field(description="if failed: a tree to use instead")
     ranking: list[Ranked]
     rejected: list[Rejected]

@@ -1,7 +1,8 @@
 """What names models, and ``ensemble.toml``: checkpoints with the weights ``rerank tune`` found.
 
 ``version``, ``criterion``, ``lm_weight`` and ``token_bonus``, then for each member ``file``
-(relative to the folder of this one), ``sha256`` and ``weight``; docs/tuning.md shows one.
+(relative to the folder of this one), ``sha256`` and ``weight``, and how sure a choice is
+(``[confidence]``, if that could be fitted); docs/tuning.md shows one.
 """
 
 from __future__ import annotations
@@ -15,6 +16,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from reranker.confidence import FEATURES, Calibration
 from reranker.errors import InputError, RerankError
 from reranker.files.digest import file_sha256
 from reranker.files.output import open_whole
@@ -23,9 +25,13 @@ from reranker.ranking import Weighing
 # A checkpoint, a glob, a folder of checkpoints or an ensemble.toml; or several of these.
 ModelNames = str | os.PathLike[str] | Iterable[str | os.PathLike[str]]
 
-_VERSION = 1
+_VERSION = 2  # 1 had no [confidence]
 _KEYS = {"version": int, "criterion": str, "lm_weight": float, "token_bonus": float}
 _MEMBER_KEYS = {"file": str, "sha256": str, "weight": float}
+_CONFIDENCE_KEYS = dict.fromkeys(("intercept", *FEATURES), float)
+
+# Beside checkpoints: an ensemble file whose [confidence] holds when these are named by themselves.
+CONFIDENCE_FILE = "confidence.toml"
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,6 +40,8 @@ class WeighedModels:
 
     paths: tuple[Path, ...]
     weighing: Weighing
+    calibration: Calibration | None = None
+    """For this weighing; None if it is not known how sure a choice is."""
 
 
 def named_models(names: ModelNames, combination: str = "sum") -> WeighedModels:
@@ -79,11 +87,37 @@ def read_ensemble_file(path: Path) -> WeighedModels:
     Raises InputError, naming the file, if it is invalid or a checkpoint is not the one that the
     weights were tuned for.
     """
+    models, hashes = _parsed(path)
+    for checkpoint, expected in zip(models.paths, hashes, strict=True):
+        if file_sha256(checkpoint) != expected:
+            raise InputError(
+                f"{checkpoint}: not the checkpoint that {path} was tuned for; tune again"
+            )
+    return models
+
+
+def calibration_beside(paths: Sequence[Path], hashes: Sequence[str]) -> Calibration | None:
+    """That of the ``confidence.toml`` in the checkpoints' folder, if there is one and it was made
+    for exactly these checkpoints, in any order.
+
+    Raises InputError, naming the file, if it is invalid.
+    """
+    folders = {path.parent for path in paths}
+    path = folders.pop() / CONFIDENCE_FILE
+    if folders or not path.is_file():
+        return None
+    models, expected = _parsed(path)
+    return models.calibration if sorted(expected) == sorted(hashes) else None
+
+
+def _parsed(path: Path) -> tuple[WeighedModels, list[str]]:
+    """What an ensemble file says, and its checkpoints' hashes. Raises InputError."""
     try:
         data = tomllib.loads(path.read_text(encoding="utf-8"))
-        if data.get("version") != _VERSION:
-            raise ValueError(f"version = {_VERSION} is expected, not {data.get('version')}")
-        members = data.pop("members", None)
+        version = data.get("version")
+        if type(version) is not int or not 1 <= version <= _VERSION:
+            raise ValueError(f"version {version}, this program reads 1 to {_VERSION}")
+        members, confidence = data.pop("members", None), data.pop("confidence", None)
         if not isinstance(members, list) or not members:
             raise ValueError("there are no [[members]]")
         _check(data, _KEYS)
@@ -96,19 +130,17 @@ def read_ensemble_file(path: Path) -> WeighedModels:
             () if all(weight == 1 for weight in weights) else weights,
             float(data["token_bonus"]),
         )
+        calibration = None
+        if confidence is not None:
+            _check(confidence, _CONFIDENCE_KEYS)
+            coefficients = tuple(float(confidence[name]) for name in FEATURES)
+            calibration = Calibration(weighing, float(confidence["intercept"]), coefficients)
     except OSError as error:
         raise InputError(f"{path}: cannot be read: {error.strerror}") from error
     except (ValueError, RerankError) as error:
         raise InputError(f"{path}: not an ensemble file: {error}") from error
-    paths = []
-    for member in members:
-        checkpoint = path.parent / member["file"]
-        if file_sha256(checkpoint) != member["sha256"]:
-            raise InputError(
-                f"{checkpoint}: not the checkpoint that {path} was tuned for; tune again"
-            )
-        paths.append(checkpoint)
-    return WeighedModels(tuple(paths), weighing)
+    paths = tuple(path.parent / member["file"] for member in members)
+    return WeighedModels(paths, weighing, calibration), [member["sha256"] for member in members]
 
 
 def write_ensemble_file(path: Path, models: WeighedModels, comments: Sequence[str] = ()) -> None:
@@ -133,6 +165,10 @@ def write_ensemble_file(path: Path, models: WeighedModels, comments: Sequence[st
             f"sha256 = {_quoted(file_sha256(checkpoint))}",
             f"weight = {float(weight)}",
         ]
+    if (known := models.calibration) is not None:
+        lines += ["", "[confidence]", f"intercept = {known.intercept}"]
+        pairs = zip(FEATURES, known.coefficients, strict=True)
+        lines += [f"{name} = {coefficient}" for name, coefficient in pairs]
     with open_whole(path) as file:
         file.write("\n".join(lines) + "\n")
 

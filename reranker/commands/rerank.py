@@ -156,6 +156,7 @@ def run(arguments: argparse.Namespace) -> int:
             arguments.device,
             arguments.threads,
             arguments.precision,
+            calibration=ensemble.calibration,
         )
     tally = _Tally(lists, table)
     with _opened(out, arguments, _settings(arguments, reranker, weighing)) as output:

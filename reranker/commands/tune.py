@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import argparse
+from collections.abc import Callable, Sequence
+from functools import partial
 from importlib.metadata import version
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from reranker.checkpoints.ensemble_file import WeighedModels, named_models, write_ensemble_file
-from reranker.commands.arguments import counted, whole_number
+from reranker.commands.arguments import counted, weight, whole_number
+from reranker.commands.confidence_table import ConfidenceTable
 from reranker.commands.ranked_file import ranked_lines
 from reranker.errors import InputError
 from reranker.files.figure import new_figure, save_figure
@@ -28,10 +31,12 @@ EXAMPLES = """examples:
   rerank tune dev.jsonl dev.mrg --gold-tags
   rerank tune dev.jsonl dev.mrg --gold-tags --models ckpt/*.pt --save ckpt/ensemble.toml
   rerank --nbest new.txt --models ckpt/ensemble.toml > best.txt
+  rerank tune dev.jsonl dev.mrg --gold-tags --lm-weight 1 --plot-confidence confidence.png
 
 Prints F1 by --lm-weight, with the best weight of one half of the sentences tried on the other;
-then the F1 of finer tuning, on the sentences tuned on and, cross-validated, on unseen ones
-(docs/tuning.md)."""
+then the F1 of finer tuning, on the sentences tuned on and, cross-validated, on unseen ones; then
+how well the probability that a choice is better than the parser's first tree can be told
+(`confidence` of the ranked output). docs/tuning.md explains all of it."""
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -51,6 +56,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="cross-validate with K blocks of neighbouring sentences (default: 10)",
     )
     parser.add_argument(
+        "--lm-weight",
+        type=weight,
+        metavar="W",
+        help="tune nothing: take this weight, 1 for each model and no bonus",
+    )
+    parser.add_argument(
         "--models",
         nargs="+",
         metavar="FILE.pt",
@@ -68,6 +79,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         metavar="FILE.png",
         help="draw F1 by --lm-weight (.svg and .pdf too; needs matplotlib)",
     )
+    parser.add_argument(
+        "--plot-confidence",
+        type=Path,
+        metavar="FILE.png",
+        help="draw how often choices of like confidence are better",
+    )
 
 
 def run(arguments: argparse.Namespace) -> int:
@@ -79,10 +96,37 @@ def run(arguments: argparse.Namespace) -> int:
     inputs = [arguments.ranked, arguments.gold]
     paths = named_models(arguments.models).paths if arguments.models else ()
     save = output_path(arguments.save, [*inputs, *paths])
-    picture = output_path(arguments.plot, [*inputs, *paths])
-    figure = new_figure(picture) if picture is not None else None
+    pictures = [
+        (path, new_figure(path))
+        if (path := output_path(name, [*inputs, *paths])) is not None
+        else None
+        for name in (arguments.plot, arguments.plot_confidence)
+    ]
 
-    from reranker.tuning.choosing import choose, outcomes
+    lists = _read(arguments, paths)
+    _print_sweep(lists)
+    tried, chosen = _weighed(lists, arguments.lm_weight, arguments.folds)
+    summary = _print_outcomes(lists, tried, chosen)
+    confidence = ConfidenceTable(lists, chosen.weighing, arguments.folds)
+    print(f"\n{confidence.format()}")
+    draws: list[Callable[[Figure], None]] = [
+        partial(_draw, lists=lists, chosen=chosen.weighing),
+        confidence.draw,
+    ]
+    for picture, draw in zip(pictures, draws, strict=True):
+        if picture is not None:
+            path, figure = picture
+            draw(figure)
+            save_figure(figure, path)
+    if save is not None:
+        heading = f"rerank tune {version('parse-reranker')}, {len(lists)} sentences"
+        models = WeighedModels(paths, chosen.weighing, confidence.calibration)
+        write_ensemble_file(save, models, [heading, summary, *confidence.summary()])
+    return 0
+
+
+def _read(arguments: argparse.Namespace, paths: Sequence[Path]) -> ScoredLists:
+    """Raises InputError for files that do not fit each other or the models at ``paths``."""
     from reranker.tuning.lists import read_scored
 
     ranked = ranked_lines(arguments.ranked, arguments.gold)
@@ -93,17 +137,24 @@ def run(arguments: argparse.Namespace) -> int:
             f"{arguments.ranked} has scores of {counted(lists.number_of_members, 'model')}, "
             f"--models names {len(paths)}; score with --combine sum and these checkpoints"
         )
-    _print_sweep(lists)
-    tried = outcomes(lists, arguments.folds)
-    chosen = choose(tried)
-    summary = _print_outcomes(lists, tried, chosen)
-    if figure is not None and picture is not None:
-        _draw(figure, lists, chosen.weighing)
-        save_figure(figure, picture)
-    if save is not None:
-        comments = (f"rerank tune {version('parse-reranker')}, {len(lists)} sentences", summary)
-        write_ensemble_file(save, WeighedModels(paths, chosen.weighing), comments)
-    return 0
+    return lists
+
+
+def _weighed(
+    lists: ScoredLists, lm_weight: float | None, folds: int
+) -> tuple[list[Outcome], Outcome]:
+    """What was tried, and what was chosen of it. Raises InputError for a weight below 1 if parser
+    scores are missing."""
+    from reranker.ranking import Weighing
+    from reranker.tuning.choosing import choose, outcomes, untuned
+
+    if lm_weight is None:
+        tried = outcomes(lists, folds)
+        return tried, choose(tried)
+    if lm_weight < 1 and not lists.has_parser_scores:
+        raise InputError(f"--lm-weight {lm_weight:g}: some candidates have no parser score to mix")
+    given = untuned(lists, Weighing(lm_weight))
+    return [given], given
 
 
 def _print_sweep(lists: ScoredLists) -> None:

@@ -26,6 +26,7 @@ class _ScoredList(NamedTuple):
     parser: list[float | None]
     tokens: list[int]
     counts: list[tuple[int, int, int]]  # matched, gold, test
+    has_first: bool
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,6 +39,7 @@ class ScoredLists:
     parser: Array  # [S, C] the parser's score in nats; nan where there is none
     tokens: Array  # [S, C] language model tokens, <eos> included
     counts: NDArray[np.int64]  # [S, C, 3] matched, gold and test brackets
+    has_first: NDArray[np.bool_]  # [S] False where the parser's first candidate was rejected
 
     def __len__(self) -> int:
         return len(self.parser)
@@ -70,10 +72,14 @@ class ScoredLists:
             scores = lm_weight * scores + (1 - lm_weight) * self.parser
         return scores
 
+    def best(self, weighing: Weighing) -> NDArray[np.int64]:
+        """[S] the place of each list's best candidate; ties keep the parser's order."""
+        places: NDArray[np.int64] = self.scores(weighing).round(SCORE_DECIMALS).argmax(1)
+        return places
+
     def chosen(self, weighing: Weighing) -> NDArray[np.int64]:
-        """[S, 3] the counts of each list's best candidate; ties keep the parser's order."""
-        best = self.scores(weighing).round(SCORE_DECIMALS).argmax(1)
-        return self._counts_of(best)
+        """[S, 3] the counts of each list's best candidate."""
+        return self._counts_of(self.best(weighing))
 
     def parsers_first(self) -> NDArray[np.int64]:
         """[S, 3] the counts of the parser's first candidates."""
@@ -139,6 +145,7 @@ def _scored_list(ranking: Sequence[dict[str, Any]], gold: GoldTree) -> _ScoredLi
         [entry["parser_score"] for entry in distinct],
         [entry["tokens"] for entry in distinct],
         [gold.score(entry["tree"]).counts for entry in distinct],
+        any(entry["index"] == 0 for entry in distinct),
     )
 
 
@@ -156,4 +163,5 @@ def _padded(lists: Sequence[_ScoredList], number_of_members: int) -> ScoredLists
         parser[cells] = np.array(scored_list.parser, dtype=np.float64)  # None becomes nan
         tokens[cells] = scored_list.tokens
         counts[cells] = scored_list.counts
-    return ScoredLists(is_candidate, members, parser, tokens, counts)
+    has_first = np.array([scored_list.has_first for scored_list in lists])
+    return ScoredLists(is_candidate, members, parser, tokens, counts, has_first)

@@ -10,6 +10,7 @@ export function rankedLine(sentence, order, sourceName) {
     status: order.best ? "ok" : "failed",
     best_index: order.best?.index ?? null,
     margin: order.margin,
+    confidence: order.confidence ?? null,
     fallback: order.best ? null : sentence.fallback,
     ranking: order.ranking.map(({ candidate, score, duplicateOf }) => ({
       index: candidate.index,

@@ -78,6 +78,7 @@ def test_nothing_usable() -> None:
         "status": "failed",
         "best_index": None,
         "margin": None,
+        "confidence": None,
         "fallback": "(TOP )",
         "ranking": [],
         "rejected": [

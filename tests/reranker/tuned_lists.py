@@ -44,7 +44,8 @@ def lists(*sentences: Sequence[tuple[Sequence[float], float, int, Sequence[int]]
 
     present = np.ones((len(sentences), len(sentences[0])), dtype=np.bool_)
     floats = column(0, np.float64), column(1, np.float64), column(2, np.float64)
-    return ScoredLists(present, *floats, column(3, np.int64))
+    has_first = np.ones(len(sentences), dtype=np.bool_)
+    return ScoredLists(present, *floats, column(3, np.int64), has_first)
 
 
 def random_lists(seed: int, sentences: int, candidates: int, members: int) -> ScoredLists:
@@ -61,4 +62,5 @@ def random_lists(seed: int, sentences: int, candidates: int, members: int) -> Sc
         random.normal(-50, 3, shape),
         random.integers(10, 30, shape).astype(np.float64),
         np.stack([matched, gold, test], axis=2),
+        np.ones(sentences, dtype=np.bool_),
     )

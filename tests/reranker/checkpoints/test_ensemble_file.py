@@ -10,12 +10,17 @@ import pytest
 from reranker.checkpoints.ensemble_file import (
     ModelNames,
     WeighedModels,
+    calibration_beside,
     named_models,
     read_ensemble_file,
     write_ensemble_file,
 )
+from reranker.confidence import Calibration
 from reranker.errors import InputError
+from reranker.files.digest import file_sha256
 from reranker.ranking import Weighing
+
+SHIPPED = Path(__file__).parents[3] / "ckpt"
 
 
 @pytest.fixture
@@ -36,7 +41,7 @@ def test_what_is_written(tmp_path: Path, paths: tuple[Path, Path]) -> None:
     one, two = (hashlib.sha256(word).hexdigest() for word in (b"one", b"two"))
     assert path.read_text() == (
         "# F1 86.38\n"
-        "version = 1\n"
+        "version = 2\n"
         'criterion = "perplexity"\n'
         "lm_weight = 0.465\n"
         "token_bonus = -0.25\n"
@@ -66,6 +71,42 @@ def test_it_moves_with_its_checkpoints(
     assert read_ensemble_file(Path("e.toml")).paths == (Path("one.pt"), Path(paths[1].name))
 
 
+def test_confidence_is_written_and_read(tmp_path: Path, paths: tuple[Path, Path]) -> None:
+    path, weighing = tmp_path / "ensemble.toml", Weighing(0.465)
+    models = WeighedModels(paths, weighing, Calibration(weighing, -0.25, (0.5, 1e-05)))
+    write_ensemble_file(path, models)
+    assert path.read_text().endswith(
+        "weight = 1.0\n\n[confidence]\nintercept = -0.25\nmodels = 0.5\nparser = 1e-05\n"
+    )
+    assert read_ensemble_file(path) == named_models(path) == models
+
+
+def test_confidence_beside_checkpoints(tmp_path: Path, paths: tuple[Path, Path]) -> None:
+    folder = paths[0].parent
+    known = Calibration(Weighing(), -0.25, (0.5, 1.0))
+    one, two = hashes = [hashlib.sha256(word).hexdigest() for word in (b"one", b"two")]
+    assert calibration_beside(paths, hashes) is None
+    write_ensemble_file(folder / "confidence.toml", WeighedModels(paths, Weighing(), known))
+    assert calibration_beside(paths, hashes) == known
+    assert calibration_beside(paths[::-1], [two, one]) == known
+    # Of other models nothing is known: one of the two, a third one, one twice, one retrained.
+    for others in ([one], [one, two, "3"], [one, one], [one, "4"]):
+        assert calibration_beside([paths[0]] * len(others), others) is None
+    # Nor are models that are spread over folders, wherever they are from.
+    assert calibration_beside([paths[0], tmp_path / "elsewhere.pt"], hashes) is None
+    # The checkpoints themselves are not looked at again: what was loaded counts.
+    paths[0].unlink()
+    assert calibration_beside(paths, hashes) == known
+    (folder / "confidence.toml").write_text("confidence?")
+    with pytest.raises(InputError, match=r"confidence\.toml: not an ensemble file"):
+        calibration_beside(paths, hashes)
+
+
+def test_the_shipped_confidence_is_that_of_the_shipped_checkpoints() -> None:
+    paths = sorted(SHIPPED.glob("*.pt"))
+    assert calibration_beside(paths, [file_sha256(path) for path in paths]) is not None
+
+
 def test_weights_of_one_are_none(tmp_path: Path, paths: tuple[Path, Path]) -> None:
     path = tmp_path / "e.toml"
     write_ensemble_file(path, WeighedModels(paths, Weighing(0.5)))
@@ -84,8 +125,9 @@ def test_other_checkpoints_are_refused(tmp_path: Path, paths: tuple[Path, Path])
         read_ensemble_file(path)
 
 
-HEAD = 'version = 1\ncriterion = "perplexity"\nlm_weight = 0.5\ntoken_bonus = 0\n'
+HEAD = 'version = 2\ncriterion = "perplexity"\nlm_weight = 0.5\ntoken_bonus = 0\n'
 MEMBER = '[[members]]\nfile = "x.pt"\nsha256 = "0"\nweight = 1\n'
+CONFIDENCE = "[confidence]\nintercept = 0.5\nmodels = 1\nparser = 2\n"
 
 
 @pytest.mark.parametrize(
@@ -93,7 +135,8 @@ MEMBER = '[[members]]\nfile = "x.pt"\nsha256 = "0"\nweight = 1\n'
     [
         ("lm_weight = ", "not an ensemble file: Invalid value"),
         (b"\xff", "not an ensemble file"),
-        (HEAD.replace("version = 1", "version = 2") + MEMBER, "version = 1 is expected, not 2"),
+        (HEAD.replace("= 2", "= 3") + MEMBER, "version 3, this program reads 1 to 2"),
+        (HEAD.replace("= 2", "= true") + MEMBER, "version True, this program reads"),
         (HEAD, r"there are no \[\[members\]\]"),
         ("members = [3]\n" + HEAD, "3 is not a table"),
         (HEAD.replace("0.5", '"much"') + MEMBER, "lm_weight is 'much'"),
@@ -105,7 +148,12 @@ MEMBER = '[[members]]\nfile = "x.pt"\nsha256 = "0"\nweight = 1\n'
         (HEAD + MEMBER.replace("= 1", "= -1"), "not all from 0 up"),
         (HEAD + MEMBER.replace("= 1", "= 0"), "all 0"),
         (HEAD + MEMBER.replace("= 1", "= true"), "weight is True"),
-        (HEAD + MEMBER, "x.pt: cannot be read"),
+        (HEAD + MEMBER + CONFIDENCE.replace("parser", "mood"), "unknown key mood"),
+        (HEAD + MEMBER + CONFIDENCE.replace("parser = 2\n", ""), "parser is missing"),
+        (HEAD + MEMBER + CONFIDENCE.replace("0.5", "inf"), "a coefficient is inf"),
+        (HEAD + "confidence = 3\n" + MEMBER, "3 is not a table"),
+        (HEAD + MEMBER + CONFIDENCE, "x.pt: cannot be read"),
+        (HEAD.replace("= 2", "= 1") + MEMBER, "x.pt: cannot be read"),
     ],
 )
 def test_what_is_no_ensemble(tmp_path: Path, content: str | bytes, reason: str) -> None:

@@ -45,7 +45,7 @@ def test_tables_by_hand(tmp_path: Path, capsys: Capture) -> None:
     assert table["W = 0.60"] == ["0.00"] * 3
     assert table["W = 1.00"] == ["0.00"] * 3
     assert second == "best of the first half: W = 0.55, on the second 100.00"
-    last, chosen = last.rstrip().split("\n\n")
+    last, chosen, confidence = last.rstrip().split("\n\n")
     table = {line[:20].strip(): line[20:].split() for line in last.splitlines()}
     assert table["parser"] == ["85.71", "85.71", "0.0", "%"]
     assert table["models alone"] == ["0.00", "0.00", "-600.0", "%"]  # -85.71 of a gap of 14.29
@@ -53,6 +53,10 @@ def test_tables_by_hand(tmp_path: Path, capsys: Capture) -> None:
     # The mean from 0.1 below to 0.1 above rises until the fall to 0 comes within reach, at 0.456.
     assert table["LM weight"] == ["100.00", "100.00", "100.0", "%", "W", "=", "0.455"]
     assert chosen == "chosen: LM weight: W = 0.455"
+    assert confidence == (
+        "confidence: 2 of 2 best trees are not the parser's first; 2 are better: too few to learn "
+        "from, 25 of each kind are needed"
+    )
 
 
 def test_without_parser_scores_only_the_models_count(tmp_path: Path, capsys: Capture) -> None:
