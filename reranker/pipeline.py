@@ -6,7 +6,6 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
-from functools import cached_property
 from importlib.metadata import version
 from typing import TYPE_CHECKING, TypeVar
 
@@ -249,18 +248,18 @@ class Reranker:
         criterion: Criterion = "perplexity",
         token_scores: bool = False,
         cancellation: Cancellation | None = None,
-        aside: bool = False,
+        lanes: Lanes | None = None,
     ) -> Iterator[tuple[NBest, list[Scored]]]:
         """The language models' part alone: score once, then ``rank`` with as many weights as
-        wanted. ``aside`` computes with threads of its own, which wait for nothing else that is
-        being scored. Raises Stopped soon after another thread cancelled."""
-        ensemble = self._aside if aside else self._ensemble
+        wanted. Other ``lanes`` than the reranker's own wait for nothing else that it scores.
+        Raises Stopped soon after another thread cancelled."""
+        ensemble = self._ensemble if lanes is None else self._ensemble.on(lanes)
         scorer = Scorer(ensemble, criterion, token_scores)
         return pools.in_order(lists, scorer.score, ensemble.lanes, pools.BATCH_TOKENS, cancellation)
 
-    @cached_property
-    def _aside(self) -> Ensemble:
-        return Ensemble(self.members, self.combination, Lanes(self._lanes.count))
+    def more_lanes(self) -> Lanes:
+        """As many as the reranker's own, for ``score_lists``."""
+        return Lanes(self._lanes.count)
 
     def _in_order(
         self,

@@ -4,8 +4,9 @@ A request is admitted if it can be expected to be scored in time, and if its cli
 most of what waits. Clients take turns, and so do the requests of each, piece by piece. A score does
 not depend on what is scored beside it, so neither does an answer.
 
-There are two slots. One scores everything; the other only what is small, and only while the first
-is busy, on threads of its own: who asks little never waits for a long batch to end.
+There are three slots, each with threads of its own. The first scores everything; the others only
+what is small, or very small, and only while those before them are busy: who asks little never waits
+for what takes long.
 """
 
 from __future__ import annotations
@@ -15,7 +16,7 @@ import threading
 import time
 from dataclasses import dataclass, field
 
-from reranker.scoring.lanes import Cancellation
+from reranker.scoring.lanes import Cancellation, Lanes
 from reranker.service.clients import Shares
 from reranker.service.errors import draining, overloaded
 from reranker.service.metrics import Metrics
@@ -26,9 +27,8 @@ from reranker.service.work import Piece, Work
 # Largest expected wait, as a share of the time to the deadline: the speed is only an estimate.
 _WAITING_SHARE = 0.5
 
-# How long a batch may take, and what is small.
+# How long a batch may take.
 _BATCH_SECONDS = 0.5
-_SMALL_SECONDS = 0.2
 
 # A longer pause is no help to a client.
 _LONGEST_PAUSE = 600
@@ -39,7 +39,11 @@ class Slot:
     """What is being scored at once."""
 
     name: str
-    small_only: bool = False
+    largest: float = math.inf
+    """The largest requests that are scored here, and the batches if they are smaller than
+    elsewhere, in seconds."""
+    lanes: Lanes | None = None
+    """Of its own, except in the first."""
     batch: list[Piece] = field(default_factory=list)
     cancellation: Cancellation = field(default_factory=Cancellation)
     """Of the batch: cancelled once nobody waits for any of it."""
@@ -55,7 +59,11 @@ class Queue:
         self._clients: Turns[str] = Turns()
         self._requests: Turns[Work] = Turns()
         self._shares = Shares(settings.queue_tokens)
-        self.slots = (Slot("scoring"), Slot("scoring small requests", small_only=True))
+        self.slots = (
+            Slot("scoring"),
+            Slot("scoring small requests", _BATCH_SECONDS),
+            Slot("scoring very small requests", _BATCH_SECONDS / 5),
+        )
         self.speed = 10_000.0
         """Tokens a second; measured by the warm-up, and again by every full batch."""
         self.is_closed = False
@@ -70,38 +78,50 @@ class Queue:
     @property
     def batch_tokens(self) -> int:
         """As many as are scored in half a second."""
-        return max(1, min(self._settings.batch_tokens, int(_BATCH_SECONDS * self.speed)))
+        return self._tokens_in(_BATCH_SECONDS)
+
+    def _tokens_in(self, seconds: float) -> int:
+        return max(1, min(self._settings.batch_tokens, int(seconds * self.speed)))
 
     def add(self, work: Work) -> None:
         """Raises ServiceError 429 if full, or too long for the deadline, and 503 if closed."""
         with self._changed:
             if self.is_closed:
                 raise draining()
-            seconds = self._seconds_until_scored(work)
-            allowed = _WAITING_SHARE * (work.deadline - time.monotonic())
             if not self._shares.has_room(work.client, work.tokens):
                 raise overloaded(self.seconds_to_wait)
-            if self.tokens and seconds > allowed:
-                raise overloaded(math.ceil(min(_LONGEST_PAUSE, max(1.0, seconds - allowed))))
-            work.is_small = work.tokens <= self._small_tokens
+            allowed = _WAITING_SHARE * (work.deadline - time.monotonic())
+            if self.tokens and self._tokens_ahead(work) > allowed * self.speed:
+                raise overloaded(_pause(self._tokens_in_all / self.speed - allowed))
+            work.slots = [
+                slot
+                for slot in self.slots
+                if math.isinf(slot.largest) or work.tokens <= self._tokens_in(slot.largest)
+            ]
             self._shares.take(work.client, work.tokens)
             self._clients.join(work.client)
             self._requests.join(work)
             self._waiting.append(work)
             self._changed.notify_all()
 
-    def _seconds_until_scored(self, work: Work) -> float:
-        """How long that would probably take: what clients ask for takes turns."""
+    def _tokens_ahead(self, work: Work) -> int:
+        """What will probably be scored before the last piece of ``work``, given that clients take
+        turns, and so do a client's requests."""
         clients = {other.client for other in self._waiting} | {work.client}
-        mine = sum(other.waiting_tokens for other in self._waiting if other.client == work.client)
-        in_turns = min(self.tokens + work.tokens, (mine + work.tokens) * len(clients))
-        under_way = sum(piece.tokens for slot in self.slots for piece in slot.batch)
-        return (under_way + in_turns) / self.speed
+        own = [other.waiting_tokens for other in self._waiting if other.client == work.client]
+        of_client = work.tokens + min(sum(own), len(own) * work.tokens)
+        waiting = min(self.tokens, len(clients) * of_client - work.tokens)
+        return self._tokens_in_all - self.tokens + waiting
+
+    @property
+    def _tokens_in_all(self) -> int:
+        """Of what waits and of what is being scored."""
+        return self.tokens + sum(piece.tokens for slot in self.slots for piece in slot.batch)
 
     @property
     def seconds_to_wait(self) -> int:
         """How long it will probably take to score everything that waits."""
-        return min(_LONGEST_PAUSE, 1 + int(self.tokens / self.speed))
+        return _pause(self._tokens_in_all / self.speed)
 
     def learn_speed(self, tokens: int, seconds: float, is_first: bool = False) -> None:
         """Take into account how long a batch took. Small ones are slower and say nothing."""
@@ -130,7 +150,7 @@ class Queue:
 
     def _take(self, slot: Slot) -> list[Piece]:
         batch: list[Piece] = []
-        room = self._small_tokens if slot.small_only else self.batch_tokens
+        room = self._tokens_in(min(slot.largest, _BATCH_SECONDS))
         while work := self._next(slot, batch[0].work if batch else None):
             if batch and work.pieces[work.taken].tokens > room:
                 break
@@ -150,26 +170,17 @@ class Queue:
         """Whose turn it is, among those that may be scored in the slot, together with ``first``."""
         for work in [work for work in self._waiting if work.is_over]:
             self.remove(work)
-        if slot.small_only and not any(other.batch for other in self.slots if other is not slot):
+        if not all(before.batch for before in self.slots[: self.slots.index(slot)]):
             return None
         fitting = (
             work
             for work in self._waiting
-            if work.is_small >= slot.small_only
-            and (first is None or self._go_together(work, first))
+            if slot in work.slots and (first is None or _go_together(work, first))
         )
         return min(fitting, key=self._turn, default=None)
 
     def _turn(self, work: Work) -> tuple[float, float]:
         return self._clients.given(work.client), self._requests.given(work)
-
-    def _go_together(self, work: Work, first: Work) -> bool:
-        """What is small does not wait for what is not, and ensembles are never mixed."""
-        return work.reranker is first.reranker and work.is_small == first.is_small
-
-    @property
-    def _small_tokens(self) -> int:
-        return int(_SMALL_SECONDS / _BATCH_SECONDS * self.batch_tokens)
 
     def remove(self, work: Work) -> None:
         """Drop what waits of a request; a batch is stopped if all of it is for requests that are
@@ -208,3 +219,13 @@ class Queue:
                 dropped |= self.drop(slot, all_waiting=True)
             self._changed.notify_all()
             return dropped
+
+
+def _pause(seconds: float) -> int:
+    """For Retry-After."""
+    return math.ceil(min(_LONGEST_PAUSE, max(1.0, seconds)))
+
+
+def _go_together(work: Work, other: Work) -> bool:
+    """What is small does not wait for what is not, and ensembles are never mixed."""
+    return work.reranker is other.reranker and work.slots == other.slots

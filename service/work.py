@@ -47,7 +47,7 @@ class Work:
     waiting_tokens: int = field(init=False)
     error: ServiceError | None = None
     is_cancelled: bool = False
-    is_small: bool = False  # set when it is admitted
+    slots: Sequence[object] = ()  # of the queue, where it can be scored
     taken: int = 0  # how many pieces have been put into a batch
     since: float = field(default_factory=time.monotonic)
     _cut: dict[int, DistinctCandidates] = field(default_factory=dict)  # lists of several pieces

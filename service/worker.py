@@ -19,7 +19,7 @@ from reranker import Reranker
 from reranker.nbest import NBest
 from reranker.ranking import Scored
 from reranker.scoring.distinct import DistinctCandidates
-from reranker.scoring.lanes import Cancellation, Stopped
+from reranker.scoring.lanes import Cancellation, Lanes, Stopped
 from reranker.service.errors import ServiceError, draining, unavailable
 from reranker.service.logs import described
 from reranker.service.metrics import Metrics
@@ -31,6 +31,9 @@ _LOGGER = structlog.get_logger("rerank.scoring")
 
 # After this many failed warm-ups in a row only a restart of the whole process can help.
 _HOPELESS = 3
+
+# What torch and oneDNN say where memory does not suffice.
+_NO_MEMORY = ("can't allocate memory", "could not create a primitive")
 
 # How long to wait for a thread to notice that it should end.
 _STOPPING_SECONDS = 0.5
@@ -117,10 +120,13 @@ class ScoringThreads:
 
     def _warm_up(self, slot: Slot, work: Work) -> None:
         """Twice, since the first time is slow; the second tells the speed."""
+        if slot is not self.queue.slots[0]:
+            slot.lanes = work.reranker.more_lanes()
         for _ in range(2):
             started = time.monotonic()
             self._scores(slot, work.pieces)
-        self.queue.learn_speed(work.tokens, time.monotonic() - started, is_first=True)
+        if slot is self.queue.slots[0]:
+            self.queue.learn_speed(work.tokens, time.monotonic() - started, is_first=True)
 
     def _crashed(self, slot: Slot, error: BaseException) -> None:
         """Fail the batch being scored; if the warm-up failed, also everything that waits."""
@@ -143,7 +149,7 @@ class ScoringThreads:
         seconds = time.monotonic() - started
         tokens = sum(piece.tokens for piece in batch)
         self._metrics.scored(tokens, len({piece.work for piece in batch}), seconds)
-        if not slot.small_only:
+        if slot is self.queue.slots[0]:
             self.queue.learn_speed(tokens, seconds)
         for piece, scored in zip(batch, scores, strict=True):
             if scored is None:
@@ -159,7 +165,7 @@ class ScoringThreads:
             any(piece.work.token_scores for piece in batch),
             self._halved,
             slot.cancellation,
-            slot.small_only,
+            slot.lanes,
         )
 
     def _halved(self) -> None:
@@ -173,22 +179,22 @@ def score_in_parts(
     token_scores: bool,
     halved: Callable[[], None],
     cancellation: Cancellation | None = None,
-    aside: bool = False,
+    lanes: Lanes | None = None,
 ) -> list[list[Scored] | None]:
     """The scores of each list; if memory does not suffice, of one half after the other, down to
     single candidates. ``halved`` is called each time that happens. None for a list with a candidate
-    that does not fit even alone. ``aside``: see ``Reranker.score_lists``. Raises Stopped if
+    that does not fit even alone. ``lanes``: see ``Reranker.score_lists``. Raises Stopped if
     cancelled.
     """
     try:
         scored = reranker.score_lists(
-            lists, token_scores=token_scores, cancellation=cancellation, aside=aside
+            lists, token_scores=token_scores, cancellation=cancellation, lanes=lanes
         )
         return [scores for _, scores in scored]
     except (MemoryError, RuntimeError) as error:
         # On a GPU torch has an error of its own for it, on a CPU only a message.
         is_typed = isinstance(error, MemoryError | torch.OutOfMemoryError)
-        if not is_typed and "can't allocate memory" not in str(error):
+        if not is_typed and not any(words in str(error) for words in _NO_MEMORY):
             raise
     # Not in the except clause: the traceback would keep the tensors alive.
     halved()
@@ -200,7 +206,7 @@ def score_in_parts(
         token_scores=token_scores,
         halved=halved,
         cancellation=cancellation,
-        aside=aside,
+        lanes=lanes,
     )
     if middle := len(lists) // 2:
         return part(lists[:middle]) + part(lists[middle:])

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
+from copy import copy
 from dataclasses import replace
 from functools import partial
 from typing import Literal, TypeVar, get_args
@@ -66,6 +67,12 @@ class Ensemble:
         self.lanes = lanes
         products = [products_of(member.model) for member in self.members]
         self._longest_first = sorted(range(len(products)), key=lambda n: -sum(products[n]))
+
+    def on(self, lanes: Lanes) -> Ensemble:
+        """The same ensemble, computed elsewhere."""
+        other = copy(self)
+        other.lanes = lanes
+        return other
 
     def log_probabilities(
         self, sequences: Sequence[Sequence[str]], cancellation: Cancellation

@@ -16,7 +16,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
 from reranker import Reranker
 from reranker.nbest import NBest
 from reranker.ranking import Criterion, Scored
-from reranker.scoring.lanes import Cancellation
+from reranker.scoring.lanes import Cancellation, Lanes
 from reranker.service import logs, server
 from reranker.service.app import create_app
 from reranker.service.settings import add_arguments, load_settings
@@ -29,7 +29,7 @@ class Fragile(Reranker):
         criterion: Criterion = "perplexity",
         token_scores: bool = False,
         cancellation: Cancellation | None = None,
-        aside: bool = False,
+        lanes: Lanes | None = None,
     ) -> Iterator[tuple[NBest, list[Scored]]]:
         lists = list(lists)
         words = [word for nbest in lists for one in nbest.candidates for word in one.words]
@@ -38,7 +38,7 @@ class Fragile(Reranker):
         if "die" in words:
             raise SystemExit
         time.sleep(0.5 * words.count("slow"))
-        return super().score_lists(lists, criterion, token_scores, cancellation, aside)
+        return super().score_lists(lists, criterion, token_scores, cancellation, lanes)
 
 
 if __name__ == "__main__":

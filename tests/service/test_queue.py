@@ -19,12 +19,13 @@ from reranker.nbest.data import RawCandidate, RawList
 from reranker.nbest.faithful import Source, accept
 from reranker.nbest.notation import Notation
 from reranker.ranking import Criterion, Scored
-from reranker.scoring.lanes import Cancellation
+from reranker.scoring.lanes import Cancellation, Lanes
 from reranker.service.errors import ServiceError
 from reranker.service.metrics import Metrics
-from reranker.service.queue import Work
+from reranker.service.queue import Queue
 from reranker.service.settings import Settings
-from reranker.service.worker import ScoringThread, score_in_parts
+from reranker.service.work import Work
+from reranker.service.worker import ScoringThreads, score_in_parts
 from tests.reranker.ensembles import CANDIDATES, untrained
 
 SOURCE = Source("test", Notation.BRACKETS, False)
@@ -49,16 +50,17 @@ class Watched(Reranker):
         criterion: Criterion = "perplexity",
         token_scores: bool = False,
         cancellation: Cancellation | None = None,
+        lanes: Lanes | None = None,
     ) -> Iterator[tuple[NBest, list[Scored]]]:
         lists = list(lists)
         if sum(len(one.candidates) for one in lists) > self.room:
             raise torch.OutOfMemoryError("CUDA out of memory")
         self.calls.append([one.id for one in lists])
-        return super().score_lists(lists, criterion, token_scores, cancellation)
+        return super().score_lists(lists, criterion, token_scores, cancellation, lanes)
 
 
-def started(reranker: Reranker, **settings: int) -> ScoringThread:
-    made = ScoringThread(Settings.model_validate({"models": ["none"], **settings}), Metrics())
+def started(reranker: Reranker, **settings: int) -> ScoringThreads:
+    made = ScoringThreads(Settings.model_validate({"models": ["none"], **settings}), Metrics())
     made.start(lambda: Work(reranker, [nbest("warm-up", CANDIDATES[0])], later(), is_warm_up=True))
     while not made.is_ready:
         time.sleep(0.001)
@@ -69,24 +71,132 @@ def later() -> float:
     return time.monotonic() + 30
 
 
-def test_a_long_request_does_not_hold_up_short_ones() -> None:
-    """Two lists fill a batch: the long request's are taken in turn with the others'."""
+async def scores(worker: ScoringThreads, work: Work) -> list[list[Scored]]:
+    return [one async for one in worker.score(work)]
+
+
+def queue_of(speed: float, **settings: float) -> Queue:
+    """Without threads, so that tests say when a slot takes what."""
+    made = Queue(
+        Settings.model_validate({"models": ["none"], "batch_wait_ms": 0, **settings}), Metrics()
+    )
+    made.speed = speed
+    return made
+
+
+def asked(client: str, *sizes: int, seconds: float = 1000) -> Work:
+    """A request of one-tree lists with so many tokens each."""
+    words = (" ".join(f"(NN w{n})" for n in range(size - 3)) for size in sizes)
+    lists = [nbest(f"{client}{n}", f"(S1 (S {text}))") for n, text in enumerate(words)]
+    return Work(RERANKER, lists, time.monotonic() + seconds, client)
+
+
+RERANKER = Watched()
+
+
+def taken(queue: Queue, slot: int = 0) -> list[str]:
+    """The lists of a slot's next batch."""
+    return [piece.nbest.id for piece in queue.next_batch(queue.slots[slot])]
+
+
+def test_clients_take_turns_whatever_they_ask_for() -> None:
+    """40 tokens a batch: one client asks for much, another twice for less, a third comes later."""
+    queue = queue_of(80)
+    for work in (asked("a", *[20] * 6), asked("b", *[20] * 3), asked("b", *[20] * 3)):
+        queue.add(work)
+    assert [taken(queue) for _ in range(3)] == [["a0", "b0"], ["b0", "a1"], ["b1", "a2"]]
+    queue.add(asked("c", *[20] * 6))  # and has no claim to what others were given before
+    assert [taken(queue) for _ in range(3)] == [["c0", "b1"], ["a3", "c1"], ["b2", "a4"]]
+
+
+def test_turns_are_counted_in_tokens() -> None:
+    queue = queue_of(120)
+    for work in (asked("a", *[40] * 3), asked("b", *[10] * 9)):
+        queue.add(work)
+    assert taken(queue) == ["a0", "b0", "b1"]
+    assert taken(queue) == ["b2", "b3", "a1"]
+
+
+def test_batches_take_half_a_second() -> None:
+    """By the speed that was measured last."""
+    queue = queue_of(100)
+    queue.add(asked("a", *[20] * 20))
+    assert len(taken(queue)) == 2
+    queue.learn_speed(40, 0.1)
+    assert queue.speed == pytest.approx(190)
+    assert len(taken(queue)) == 4
+
+
+def test_small_requests_need_no_long_batch_to_end() -> None:
+    """At 100 tokens a second: 50 are small and 10 very small."""
+    queue = queue_of(100)
+    queue.add(asked("huge", *[40] * 10))
+    assert taken(queue) == ["huge0"]
+    for work in (asked("small", 20), asked("tiny", 10), asked("other", 10)):
+        queue.add(work)
+    assert taken(queue, 1) == ["small0"]
+    assert taken(queue, 2) == ["tiny0"]
+    assert taken(queue) == ["other0"]  # and nothing large beside it
+    assert taken(queue) == ["huge1"]
+
+
+def test_a_long_list_is_cut_into_pieces() -> None:
+    """Its scores are the same, those of duplicates as well."""
     reranker = Watched()
-    worker = started(reranker, batch_tokens=42, batch_wait_ms=50)
-    long = [nbest(f"long-{place}", CANDIDATES[0]) for place in range(4)]
-    short = [[nbest(name, CANDIDATES[1])] for name in ("a", "b")]
-
-    async def ask() -> list[list[list[Scored]]]:
-        works = [Work(reranker, lists, later()) for lists in (long, *short)]
-        assert [work.sizes for work in works] == [[20] * 4, [22], [22]]
-        return await asyncio.gather(*map(worker.score, works))
-
-    answers = asyncio.run(ask())
+    worker = started(reranker)
+    whole, cut = (
+        Work(reranker, [nbest("a", *CANDIDATES)], later(), most_tokens=most) for most in (10**6, 25)
+    )
+    assert len(whole.pieces) == 1 and len(cut.pieces) == 5
+    assert [piece.tokens for piece in cut.pieces] == [20, 22, 20, 18, 18]
+    assert asyncio.run(scores(worker, cut)) == asyncio.run(scores(worker, whole))
     worker.stop()
-    assert [len(one) for one in answers] == [4, 1, 1]
-    assert reranker.calls[1:] == [["long-0", "a"], ["b", "long-1"], ["long-2", "long-3"]]
-    alone = [scores for _, scores in Watched().score_lists([long[0], short[0][0]])]
-    assert [answers[0][3], answers[1][0]] == alone
+
+
+def test_lists_are_answered_as_soon_as_they_are_scored() -> None:
+    reranker = Watched()
+    worker = started(reranker, batch_tokens=20)
+
+    async def ask() -> list[int]:
+        work = Work(reranker, [nbest(str(n), CANDIDATES[0]) for n in range(5)], later())
+        return [work.taken async for _ in worker.score(work)]
+
+    when = asyncio.run(ask())
+    worker.stop()
+    assert len(when) == 5 and when[0] < 5
+
+
+def test_what_waits_is_shared() -> None:
+    """Of 100 tokens a client may hold 75, and another then three quarters of what is left."""
+    queue = queue_of(1000, queue_tokens=100)
+    queue.add(asked("a", 40))
+    queue.add(asked("a", 35))
+    for client, size in (("a", 10), ("b", 19)):
+        with pytest.raises(ServiceError) as caught:
+            queue.add(asked(client, size))
+        assert (caught.value.status, caught.value.code) == (429, "queue-full")
+    queue.add(asked("b", 18))
+
+
+def test_retry_after_is_true() -> None:
+    """Who comes back after as long as was said is admitted; not so much sooner."""
+    queue = queue_of(10)
+    queue.add(asked("a", *[5] * 20))  # ten seconds of work
+    late = asked("b", *[5] * 10, seconds=8)
+    with pytest.raises(ServiceError) as caught:
+        queue.add(late)
+    wait = int(caught.value.headers["Retry-After"])
+    assert wait == 7  # until only the 4 s that are allowed are left of the ten
+
+    def passed(seconds: int) -> Queue:
+        other = queue_of(10)
+        rest = 20 - 2 * seconds
+        other.add(asked("a", *[5] * rest))
+        return other
+
+    passed(wait).add(late)
+    with pytest.raises(ServiceError):
+        passed(wait - 2).add(late)
 
 
 def test_ensembles_are_never_mixed() -> None:
@@ -99,12 +209,13 @@ def test_ensembles_are_never_mixed() -> None:
             Work(reranker, [nbest(str(number), *CANDIDATES)], later())
             for number, reranker in enumerate((old, new, old, new))
         ]
-        return await asyncio.gather(*map(worker.score, works))
+        return await asyncio.gather(*(scores(worker, work) for work in works))
 
     answers = asyncio.run(ask())
     worker.stop()
     assert answers[0] == answers[2] != answers[1] == answers[3]
-    assert old.calls[1:] == [["0"], ["2"]] and new.calls == [["1"], ["3"]]
+    assert {"0", "2"} == {name for call in old.calls for name in call} - {"warm-up"}
+    assert {"1", "3"} == {name for call in new.calls for name in call}
 
 
 def test_cancelled_and_late_requests_are_not_scored() -> None:
@@ -113,17 +224,17 @@ def test_cancelled_and_late_requests_are_not_scored() -> None:
 
     async def ask() -> None:
         given_up, late = (
-            asyncio.ensure_future(worker.score(Work(reranker, [nbest(name, "(A b)")], deadline)))
+            asyncio.ensure_future(scores(worker, Work(reranker, [nbest(name, "(A b)")], deadline)))
             for name, deadline in (("a", later()), ("b", time.monotonic() - 1))
         )
         await asyncio.sleep(0.01)
         given_up.cancel()
-        await worker.score(Work(reranker, [nbest("c", "(A b)")], later()))
+        await scores(worker, Work(reranker, [nbest("c", "(A b)")], later()))
         late.cancel()
 
     asyncio.run(ask())
     worker.stop()
-    assert reranker.calls[1:] == [["c"]]
+    assert [call for call in reranker.calls if call != ["warm-up"]] == [["c"]]
 
 
 def test_who_would_wait_beyond_the_deadline_is_refused_at_once() -> None:
@@ -134,13 +245,13 @@ def test_who_would_wait_beyond_the_deadline_is_refused_at_once() -> None:
     async def ask() -> tuple[int, str]:
         # Some 4,000 tokens, at first taken for 0.4 s of work.
         long = Work(reranker, [nbest(str(n), *CANDIDATES) for n in range(35)], later())
-        before = asyncio.ensure_future(worker.score(long))
+        before = asyncio.ensure_future(scores(worker, long))
         await asyncio.sleep(0.01)
         patient = Work(reranker, [nbest("b", "(A b)")], time.monotonic() + 20)
-        also = asyncio.ensure_future(worker.score(patient))
+        also = asyncio.ensure_future(scores(worker, patient))
         await asyncio.sleep(0.01)
         with pytest.raises(ServiceError) as caught:
-            await worker.score(Work(reranker, [nbest("a", "(A b)")], time.monotonic() + 0.2))
+            await scores(worker, Work(reranker, [nbest("a", "(A b)")], time.monotonic() + 0.2))
         assert len(await before) == 35 and len(await also) == 1
         return caught.value.status, caught.value.code
 
@@ -153,7 +264,7 @@ def test_after_its_end_the_queue_answers_503() -> None:
     worker = started(reranker)
     worker.stop()
     with pytest.raises(ServiceError) as caught:
-        asyncio.run(worker.score(Work(reranker, [nbest("a", "(A b)")], later())))
+        asyncio.run(scores(worker, Work(reranker, [nbest("a", "(A b)")], later())))
     assert (caught.value.status, caught.value.code) == (503, "draining")
 
 
@@ -190,7 +301,9 @@ def test_a_tree_too_large_for_the_device_fails_only_its_own_request() -> None:
 
     async def ask() -> list[list[list[Scored]] | BaseException]:
         works = [Work(narrow, lists, later()) for lists in requests]
-        return await asyncio.gather(*map(worker.score, works), return_exceptions=True)
+        return await asyncio.gather(
+            *(scores(worker, work) for work in works), return_exceptions=True
+        )
 
     before, failed, after = asyncio.run(ask())
     worker.stop()
@@ -208,13 +321,13 @@ def test_without_hope_requests_are_refused_at_once() -> None:
             raise ValueError("no model")
 
     broken = Broken()
-    worker = ScoringThread(Settings.model_validate({"models": ["none"]}), Metrics())
+    worker = ScoringThreads(Settings.model_validate({"models": ["none"]}), Metrics())
     worker.start(lambda: Work(broken, [nbest("warm-up", "(A b)")], later(), is_warm_up=True))
     while not worker.is_hopeless:
         time.sleep(0.001)
     work = Work(broken, [nbest("a", "(A b)")], time.monotonic() + 30)
     with pytest.raises(ServiceError, match="cannot be restarted") as caught:
-        asyncio.run(asyncio.wait_for(worker.score(work), 10))
+        asyncio.run(asyncio.wait_for(scores(worker, work), 10))
     assert (caught.value.status, caught.value.code) == (503, "worker-crashed")
     assert worker.queue.tokens == 0
     worker.stop()
