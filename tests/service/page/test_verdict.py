@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import json
 import re
 from pathlib import Path
@@ -62,15 +63,19 @@ def test_the_runner_up_is_called_that(page: Page, address: str) -> None:
 
 
 def test_each_model_votes_and_the_same_votes_share_a_line(page: Page, address: str) -> None:
-    nbest = list_of(*((-50 - place, tree) for place, tree in enumerate(CANDIDATES)))
+    # Two trees of which the models prefer different ones.
+    everyone = ranked(address, list_of(*((-9, tree) for tree in CANDIDATES)))["ranking"]
+    trees = next(
+        [CANDIDATES[one["index"]], CANDIDATES[other["index"]]]
+        for one, other in itertools.permutations(everyone, 2)
+        if one["member_nll"][0] < other["member_nll"][0]
+        and one["member_nll"][1] > other["member_nll"][1]
+    )
+    nbest = list_of((-9, trees[0]), (-10, trees[1]))
     sentence = ranked(address, nbest)
     entries = sorted(sentence["ranking"], key=lambda one: int(one["index"]))
-    best = next(one for one in entries if one["index"] == sentence["best_index"])
-    votes: dict[int, list[int]] = {}
-    for member in (0, 1):
-        choice = min(entries, key=lambda one: float(one["member_nll"][member]))
-        votes.setdefault(choice["index"], []).append(member)
-    assert len(votes) == 2, "the models must disagree here"
+    best = entries[sentence["best_index"]]
+    votes = {0: [0], 1: [1]}  # by candidate, the models
     paste(page, nbest)
     lines = page.locator("#votes li")
     assert lines.count() == 2
