@@ -17,14 +17,18 @@ import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from typing import Literal
 
 from PIL import Image
-from playwright.sync_api import Browser, sync_playwright
+from playwright.sync_api import Page, sync_playwright
 
 ROOT = Path(__file__).resolve().parents[1]
 VIEW = "list=example&sentence=2"
 WITH_GOLD = f"{VIEW}&gold=example"
-PICTURES = [  # name, colours, width, height, what the address asks for
+Colours = Literal["light", "dark"]
+PICTURES: list[
+    tuple[str, Colours, int, int, str]
+] = [  # name, colours, width, height, what the address asks for
     ("desktop-light", "light", 1440, 1000, VIEW),
     ("desktop-dark", "dark", 1440, 1000, VIEW),
     ("desktop-gold", "light", 1440, 1000, WITH_GOLD),
@@ -53,23 +57,17 @@ def serving(models: list[str]) -> Iterator[str]:
         process.wait()
 
 
-def take(browser: Browser, address: str, colours: str, width: int, height: int, view: str) -> bytes:
-    """A screenshot of that view, as PNG."""
-    scheme = "dark" if colours == "dark" else "light"
-    size = {"width": width, "height": height}
-    page = browser.new_page(viewport=size, color_scheme=scheme, reduced_motion="reduce")
-    page.set_default_timeout(PATIENCE)
-    page.goto(f"{address}/#{view}")
-    page.wait_for_selector("#sentence-4")
-    page.wait_for_selector("#progress", state="hidden")
-    page.locator("#sentence-1[aria-selected=true]").wait_for()
-    if "gold" in view:
-        page.wait_for_selector("#legend-gold:not([hidden])")
+def take(page: Page, colours: Colours, width: int, height: int, view: str) -> bytes:
+    """A screenshot of that view of a page that has the list, as PNG."""
+    page.emulate_media(color_scheme=colours, reduced_motion="reduce")
+    page.set_viewport_size({"width": width, "height": height})
+    page.evaluate("view => (location.hash = view)", view)
+    page.locator("#sentence-1[aria-selected=true]").wait_for(state="attached")
+    page.locator("#legend-gold").wait_for(state="visible" if "gold" in view else "hidden")
     page.mouse.move(0, 0)
-    page.evaluate("document.activeElement.blur()")
-    picture = page.screenshot()
-    page.close()
-    return picture
+    page.evaluate("document.activeElement.blur(), scrollTo(0, 0)")
+    page.wait_for_timeout(500)
+    return page.screenshot()
 
 
 def small(png: bytes) -> Image.Image:
@@ -85,9 +83,15 @@ def main() -> None:
     chromium = shutil.which("chromium") or shutil.which("google-chrome")
     with serving(arguments.models) as address, sync_playwright() as playwright:
         browser = playwright.chromium.launch(executable_path=chromium, args=["--no-sandbox"])
+        page = browser.new_page()
+        page.set_default_timeout(PATIENCE)
+        page.goto(address)
+        page.click("#example")
+        page.wait_for_selector("#sentence-4", state="attached")
+        page.wait_for_selector("#progress", state="hidden")
         for name, colours, width, height, view in PICTURES:
             path = arguments.out / f"page-{name}.png"
-            small(take(browser, address, colours, width, height, view)).save(path, optimize=True)
+            small(take(page, colours, width, height, view)).save(path, optimize=True)
             print(path, path.stat().st_size)
         browser.close()
 
