@@ -86,6 +86,7 @@ def main() -> None:
         page = browser.new_page()
         page.set_default_timeout(PATIENCE)
         page.goto(address)
+        page.locator("#about", has_text="version").wait_for()  # the models are there
         page.click("#example")
         page.wait_for_selector("#sentence-4", state="attached")
         page.wait_for_selector("#progress", state="hidden")

@@ -2,6 +2,7 @@
 
 import { readAddress, writeAddress } from "./address.js";
 import { joined, looksLikeAlternatives } from "./alternatives.js";
+import { orderOf, prepared } from "./answer.js";
 import { askFor, cancel, exampleGold, openList, say, startAsking } from "./asking.js";
 import { Candidates } from "./candidates.js";
 import { copyOnClick } from "./clipboard.js";
@@ -9,10 +10,9 @@ import { bestTree, rankedLine, save } from "./downloads.js";
 import { showEdges } from "./edges.js";
 import { byId } from "./elements.js";
 import { Gold } from "./goldpanel.js";
-import { rank } from "./ranking.js";
+import { keepVerdictFirst } from "./narrow.js";
 import { Reading } from "./reading.js";
 import { Sentences } from "./sentences.js";
-import { isWord } from "./trees.js";
 import { certainty, described, isAlone, summary, verdict } from "./verdict.js";
 import { showVotes, votesOf } from "./votes.js";
 
@@ -25,8 +25,8 @@ const NOTHING = {
   isSum: true, // whether surprisals are summed over the models
   total: 0, // sentences of the list
   isComplete: null, // null: sentences are still coming
-  sentences: [], // as the server gave them, and `candidates`, in the parser's order, and `words`
-  orders: [], // for each sentence, rank() at the present weight, and `confidence`
+  sentences: [], // as prepared() makes them
+  orders: [], // for each sentence, orderOf() at the present weight
   current: 0, // which sentence is shown
   compared: null, // index of the candidate compared with the best; null: the parser's first
 };
@@ -98,12 +98,11 @@ function begin(list) {
 }
 
 function add(sentence) {
-  const ordered = [...sentence.ranking].sort((a, b) => a.index - b.index);
-  const added = { ...sentence, candidates: ordered, words: wordsOf(ordered, sentence.fallback) };
+  const added = prepared(sentence);
   const place = state.sentences.push(added) - 1;
-  state.orders.push(orderOf(added));
+  state.orders.push(orderOf(added, state.weight));
   sentenceList.add(added, state.orders[place]);
-  if (ordered.some((candidate) => candidate.parser_score !== null)) byId("weight").disabled = false;
+  if (added.candidates.some((candidate) => candidate.parser_score !== null)) byId("weight").disabled = false;
   if (place === 0) {
     byId("summary").textContent = summary(state);
     openSentence(0);
@@ -130,23 +129,12 @@ function end({ warnings, isComplete }) {
   settle();
 }
 
-function wordsOf([first], fallback) {
-  if (!first) return fallback.replace(/\([^()\s]*|\)/g, "").trim() || "(no tree)";
-  const tokens = first.token_scores.map(([token]) => token);
-  return tokens.filter(isWord).join(" ");
-}
-
-function orderOf(sentence) {
-  const { confidence = null } = sentence; // of the order at weight 1
-  return { ...rank(sentence, state.weight), confidence: state.weight === 1 ? confidence : null };
-}
-
 /** Order the candidates of every sentence again; nothing is scored again. */
 function setWeight(weight) {
   state.weight = weight;
   byId("weight").value = weight;
   byId("weight-value").textContent = weight.toFixed(2);
-  state.orders = state.sentences.map(orderOf);
+  state.orders = state.sentences.map((sentence) => orderOf(sentence, weight));
   state.orders.forEach((order, place) => sentenceList.mark(place, state.sentences[place], order));
   if (state.isComplete !== null) byId("summary").textContent = summary(state);
   gold.summarise(state);
@@ -263,14 +251,7 @@ byId("save-trees").addEventListener("click", () => {
   save(lines, "best.txt", "text/plain");
 });
 
-// On narrow screens the verdict and the trees come before everything else.
-const narrow = matchMedia("(max-width: 64rem)");
-const arrange = () => {
-  const [toolbar, notes, side, article] = ["toolbar", "notes", "side", "reading"].map(byId);
-  byId("results").append(...(narrow.matches ? [notes, article, side, toolbar] : [toolbar, notes, side, article]));
-};
-narrow.addEventListener("change", arrange);
-arrange();
+keepVerdictFirst();
 for (const id of ["sentences-scroll", "candidates-scroll"]) showEdges(byId(id));
 
 addEventListener("popstate", followAddress);
