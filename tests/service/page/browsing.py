@@ -27,7 +27,7 @@ MARKUP = "<img/src=x/onerror=document.title='owned'>"
 def open_page(page: Page, address: str) -> None:
     """Open it and wait until it knows its server."""
     page.goto(address)
-    page.locator("#about", has_text="version").wait_for(state="attached")
+    page.locator("#about", has_text="version").wait_for(state="attached", timeout=PATIENCE)
 
 
 def wait_for_all(page: Page) -> None:
