@@ -287,7 +287,7 @@ def perplexity(nll: float, words: int, tokens: int, members: int, criterion: Cri
 def mixed_score(candidate: Candidate, scored: Scored, weighing: Weighing) -> float | None:
     """What candidates are ordered by: a greater nll never makes it better. None if the parser's
     part is missing."""
-    # service/page/ranking.js repeats this; tests/service/test_page_ranking.py holds the two equal.
+    # service/page/ranking.js repeats this; tests/service/page/test_ranking.py holds the two equal.
     weight = weighing.lm_weight
     score = weight * _models(scored, weighing)
     if weight < 1:

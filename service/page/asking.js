@@ -2,39 +2,37 @@
 // none.
 
 import { byId, element } from "./elements.js";
-import { getExample, getInfo, rerank } from "./server.js";
+import { keepList, keptList } from "./kept.js";
+import { countSentence, expect, hideProgress, showProgress, startProgress } from "./progress.js";
+import { getExample, getExampleGold, getInfo, rerank } from "./server.js";
 
 const RETRY_INFO_AFTER = 2_000; // milliseconds, while the server loads its models
+const PASTED = "Pasted list";
 
 let key = "";
 let limits = {}; // as GET /info gives them
 let isSum = true; // whether log-probabilities are summed over models or averaged
 let request = null; // the AbortController of the current request
+let show = null; // what startAsking was given
 
 /**
- * Set up the form, file choice and drag and drop. `show(answer, name, models)` is called with each
- * answer, the name of its source and the number of models its log-probabilities are sums of.
+ * Set up the form, file choice and drag and drop.
+ *
+ * `showing` has begin({id, name, models, isSum, total}), add(sentence) for each sentence of the
+ * answer, and end({warnings, isComplete}); and ready(), called once the server has said what it is.
  */
-export function startAsking(show) {
-  const ask = (text, name) => send(text, name, show);
+export function startAsking(showing) {
+  show = showing;
   byId("input").addEventListener("submit", (event) => {
     event.preventDefault();
-    ask(byId("nbest").value, "Pasted list");
+    askFor(PASTED, byId("nbest").value);
   });
   byId("nbest").addEventListener("keydown", (event) => {
     if (event.key === "Enter" && (event.ctrlKey || event.metaKey)) byId("input").requestSubmit();
   });
-  byId("example").addEventListener("click", async () => {
-    try {
-      await ask(await getExample(key), "Example");
-    } catch (error) {
-      report(error);
-    }
-  });
-  byId("format").addEventListener("change", () => {
-    byId("beam-field").hidden = byId("format").value !== "opennmt";
-  });
-  byId("cancel").addEventListener("click", () => request?.abort());
+  byId("example").addEventListener("click", () => openList("example"));
+  byId("format").addEventListener("change", showBeam);
+  startProgress(cancel);
   byId("use-key").addEventListener("click", useKey);
   byId("key").addEventListener("keydown", (event) => {
     if (event.key !== "Enter") return;
@@ -44,10 +42,41 @@ export function startAsking(show) {
   takeFiles(async (file) => {
     const text = await textOf(file).catch(() => null);
     if (text === null) say(`${file.name} cannot be read.`);
-    else await ask(text, file.name);
+    else await askFor(file.name, text);
   });
   learnAboutServer();
 }
+
+/** Ask again for a list by its name in the address. */
+export async function openList(id) {
+  if (id === "example") {
+    try {
+      const nbest = await getExample(key);
+      await ask({ id, name: "Example", nbest, tokens: "", format: "auto", beam: 50 });
+    } catch (error) {
+      report(error);
+    }
+    return;
+  }
+  const list = keptList(id);
+  if (!list) return say("Pasted lists stay in the tab they were pasted in: give this one again.");
+  for (const name of ["tokens", "format", "beam"]) byId(name).value = list[name];
+  showBeam();
+  if (list.name === PASTED) byId("nbest").value = list.nbest;
+  await ask({ ...list, id });
+}
+
+/** The gold trees of the example. */
+export const exampleGold = () => getExampleGold(key);
+
+/** Ask for a text, read as the form says unless `format` is given. */
+export function askFor(name, nbest, format = byId("format").value) {
+  if (!nbest.trim()) return say("There is nothing to rerank yet: paste a list, or choose a file.");
+  return ask({ name, nbest, tokens: byId("tokens").value, format, beam: Number(byId("beam").value) });
+}
+
+/** Stop waiting for an answer; sentences that are there stay. */
+export const cancel = () => request?.abort();
 
 function takeFiles(take) {
   byId("choose").addEventListener("click", () => byId("file").click());
@@ -80,29 +109,56 @@ async function textOf(file) {
   return new Response(stream).text();
 }
 
-async function send(text, name, show) {
-  if (!text.trim()) return say("There is nothing to rerank yet: paste a list, or choose a file.");
+async function ask(list) {
   request?.abort();
   const mine = (request = new AbortController());
   say("");
-  const stopProgress = showProgress();
+  showProgress();
+  byId("submit").disabled = true;
   try {
-    const asked = {
-      nbest: text,
-      tokens: byId("tokens").value,
-      format: byId("format").value,
-      beam: Number(byId("beam").value),
-    };
-    const answer = await rerank(asked, limits, key, mine.signal);
-    if (request !== mine) return; // a newer request has replaced it
-    if (!answer.sentences.length) say("The list contains no sentences.");
-    else show(answer, name, isSum ? answer.models.length : 1);
+    await receive(list, mine);
   } catch (error) {
     if (error.name !== "AbortError") report(error);
   } finally {
-    if (request === mine) request = null;
-    stopProgress();
+    if (request === mine) {
+      request = null;
+      hideProgress();
+      byId("submit").disabled = false;
+    }
   }
+}
+
+async function receive(list, mine) {
+  let start = null;
+  let hasBegun = false;
+  let warnings = null;
+  try {
+    for await (const event of rerank(list, limits, key, mine.signal)) {
+      if (request !== mine) return; // a newer request has replaced it
+      if (event.start) {
+        ({ start } = event);
+        expect(start.usage.sentences);
+      } else if (event.sentence) {
+        if (!hasBegun) begin(list, start);
+        hasBegun = true;
+        show.add(event.sentence);
+        countSentence();
+      } else if (event.end) {
+        ({ warnings } = event.end);
+      }
+    }
+    if (!hasBegun) say("The list contains no sentences.");
+  } finally {
+    if (hasBegun && request === mine) {
+      show.end({ warnings: warnings ?? [], isComplete: warnings !== null });
+    }
+  }
+}
+
+function begin(list, start) {
+  const { id = keepList(list), name } = list;
+  const models = start.models.map((model) => model.name.replace(/\.pt$/, ""));
+  show.begin({ id, name, models, isSum, total: start.usage.sentences });
 }
 
 async function useKey() {
@@ -130,29 +186,16 @@ async function learnAboutServer() {
   const options = formats.map(([name, meaning]) => element("option", { title: meaning }, name));
   byId("format").replaceChildren(auto, ...options);
   byId("key-field").hidden = true;
+  show.ready();
   return true;
+}
+
+function showBeam() {
+  byId("beam-field").hidden = byId("format").value !== "opennmt";
 }
 
 function askForKey() {
   byId("key-field").hidden = byId("input").hidden = false;
-}
-
-function showProgress() {
-  const begun = performance.now();
-  const tick = () => {
-    const seconds = Math.floor((performance.now() - begun) / 1000);
-    byId("progress-text").textContent = seconds < 2 ? "Scoring …" : `Scoring … ${seconds} s`;
-  };
-  tick();
-  const clock = setInterval(tick, 500);
-  byId("progress").hidden = false;
-  byId("submit").disabled = true;
-  return () => {
-    clearInterval(clock);
-    if (request) return; // a newer request is running
-    byId("progress").hidden = true;
-    byId("submit").disabled = false;
-  };
 }
 
 function report(error) {
@@ -161,7 +204,8 @@ function report(error) {
   say(error.status === undefined ? `The answer cannot be shown: ${error.message}` : error.message + wait);
 }
 
-function say(text) {
+/** Show a message; "" takes it away. */
+export function say(text) {
   byId("message").textContent = text;
   byId("message").hidden = !text;
 }

@@ -2,7 +2,7 @@
 
 import { byId, element } from "./elements.js";
 import { ChoiceList, option } from "./lists.js";
-import { minus, ordinal, parsers, shortNumber } from "./wording.js";
+import { minus, nats, ordinal, parsers, shortNumber } from "./wording.js";
 
 export class Candidates {
   #list;
@@ -13,9 +13,14 @@ export class Candidates {
     this.#list = new ChoiceList(byId("candidates"), choose);
   }
 
-  /** Switch to another sentence's candidates; `show` puts them in order. */
-  open(candidates) {
-    this.#entries = new Map(candidates.map((candidate) => [candidate.index, entryOf(candidate)]));
+  /**
+   * Switch to another sentence's candidates; `show` puts them in order. `f1Of(candidate)` is null
+   * without a gold tree.
+   */
+  open(candidates, f1Of) {
+    this.#entries = new Map(
+      candidates.map((candidate) => [candidate.index, entryOf(candidate, f1Of(candidate))]),
+    );
     byId("candidates-scroll").scrollTop = 0;
   }
 
@@ -23,7 +28,7 @@ export class Candidates {
   show({ ranking, rejected }) {
     const entries = ranking.map((ranked, place) => {
       const entry = this.#entries.get(ranked.index);
-      fill(entry, ranked, place, ranking[0].score);
+      fill(entry, ranked, place, ranking);
       return entry;
     });
     byId("candidates-scroll").hidden = entries.length === 0;
@@ -37,7 +42,7 @@ export class Candidates {
   }
 }
 
-function entryOf(candidate) {
+function entryOf(candidate, f1) {
   const { index, perplexity, parser_score: parserScore, repaired } = candidate;
   const badge = repaired ? [" ", element("span", { class: "badge" }, "repaired")] : [];
   return option(
@@ -49,27 +54,30 @@ function entryOf(candidate) {
     element("span", { class: "behind" }),
     element("span", {}, shortNumber(perplexity)),
     element("span", {}, parserScore === null ? "–" : minus(parserScore, 1)),
+    element("span", { class: "f1" }, f1 === null ? "–" : f1.toFixed(1)),
   );
 }
 
-function fill(entry, { candidate, score, duplicateOf }, place, bestScore) {
-  const [rankCell, , scoreCell, behindCell] = entry.children;
+function fill(entry, { candidate, score, duplicateOf }, place, ranking) {
+  const [rankCell, , scoreCell, behindCell, , , f1Cell] = entry.children;
   const isDuplicate = duplicateOf !== null;
-  const behind = bestScore - score;
+  const isAlone = ranking.length === 1;
+  const behind = ranking[0].score - score;
   rankCell.textContent = isDuplicate ? "=" : String(place + 1);
   scoreCell.textContent = minus(score, 2);
   scoreCell.title = score;
-  behindCell.textContent = behind === 0 ? "0" : behind.toFixed(2);
+  behindCell.textContent = isAlone ? "" : behind === 0 ? "0" : nats(behind);
   entry.classList.toggle("duplicate", isDuplicate);
   entry.title = isDuplicate ? `Same tokens as the ${parsers(duplicateOf)}` : "";
   const parts = [
     isDuplicate ? `same as the ${parsers(duplicateOf)}` : `${place + 1}`,
     `the ${parsers(candidate.index)}`,
     candidate.repaired && "repaired",
-    `score ${score.toFixed(2)}`,
-    `${behind.toFixed(2)} behind the best`,
+    `score ${nats(score)}`,
+    !isAlone && `${nats(behind)} behind the best`,
     `perplexity ${shortNumber(candidate.perplexity)}`,
-    candidate.parser_score !== null && `parser score ${candidate.parser_score.toFixed(1)}`,
+    candidate.parser_score !== null && `parser score ${minus(candidate.parser_score, 1)}`,
+    f1Cell.textContent !== "–" && `F1 ${f1Cell.textContent}`,
   ];
   entry.setAttribute("aria-label", parts.filter(Boolean).join(", "));
 }

@@ -42,9 +42,12 @@ export function bestTree(sentence, order) {
 }
 
 /** Let the browser save lines of text under a name. */
-export function save(lines, name, type) {
-  const text = lines.map((line) => line + "\n").join("");
-  const address = URL.createObjectURL(new Blob([text], { type }));
+export const save = (lines, name, type) =>
+  saveBlob(new Blob([lines.map((line) => line + "\n").join("")], { type }), name);
+
+/** Let the browser save a Blob under a name. */
+export function saveBlob(blob, name) {
+  const address = URL.createObjectURL(blob);
   const link = element("a", { href: address, download: name });
   document.body.append(link);
   link.click();

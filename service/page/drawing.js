@@ -1,14 +1,15 @@
 // Trees -> SVG.
 
 import { svg } from "./elements.js";
-import { LABEL_PADDING, LEVEL, widthOf } from "./layout.js";
+import { LEVEL, VERDICT_WIDTH, boxWidth } from "./layout.js";
 
 const LABEL_HALF = 8; // half a label's height
 const CORNER = 5;
 
 /**
  * A tree that `layOut` has placed, as an <svg>. `marked` are the nodes to highlight, `otherTags`
- * the leaves whose tag differs. Each node gets its drawn group as `node.drawn`.
+ * the leaves whose tag differs. Nodes whose `isRight` is not null get ✓ or ✗. Each node gets its
+ * drawn group as `node.drawn`.
  */
 export function draw(tree, size, marked, otherTags, description) {
   const picture = svg("svg", {
@@ -47,7 +48,7 @@ function branches(node, className) {
 }
 
 function label(node, isMarked) {
-  const width = widthOf(node.label, "label") + 2 * LABEL_PADDING;
+  const width = boxWidth(node);
   const box = svg("rect", {
     x: node.x - width / 2,
     y: node.y - LABEL_HALF,
@@ -55,8 +56,14 @@ function label(node, isMarked) {
     height: 2 * LABEL_HALF,
     rx: 4,
   });
-  const text = svg("text", { x: node.x, y: node.y + 4, class: "label" }, node.label);
-  node.drawn = svg("g", { class: isMarked ? "node own" : "node" }, box, text);
+  const [room, y] = [node.isRight === null ? 0 : VERDICT_WIDTH, node.y + 4];
+  const parts = [svg("text", { x: node.x - room / 2, y, class: "label" }, node.label)];
+  if (room) {
+    const [text, className] = node.isRight ? ["✓", "right"] : ["✗", "wrong"];
+    const x = node.x + width / 2 - room / 2 - 3;
+    parts.push(svg("text", { x, y, class: `judged ${className}` }, text));
+  }
+  node.drawn = svg("g", { class: isMarked ? "node own" : "node" }, box, ...parts);
   return node.drawn;
 }
 

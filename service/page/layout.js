@@ -9,7 +9,8 @@ const FONTS = {
   tag: ["10.5px", "--sans"],
 };
 export const LEVEL = 28; // from one height to the next, in pixels
-export const LABEL_PADDING = 5; // beside a label
+const LABEL_PADDING = 5; // beside a label
+export const VERDICT_WIDTH = 13; // of ✓ or ✗ behind a label
 const WORD_GAP = 11;
 const LEAF_HEIGHT = 40; // tag and word
 const MARGIN = 12;
@@ -18,7 +19,7 @@ const context = document.createElement("canvas").getContext("2d");
 const measured = new Map();
 
 /** Width in pixels of a text set as a word, label or tag. */
-export function widthOf(text, font) {
+function widthOf(text, font) {
   const key = font + text;
   if (!measured.has(key)) {
     if (measured.size > 50_000) measured.clear();
@@ -29,6 +30,10 @@ export function widthOf(text, font) {
   }
   return measured.get(key);
 }
+
+/** Width of a node's box: its label, and whether it is right if that is known. */
+export const boxWidth = (node) =>
+  widthOf(node.label, "label") + 2 * LABEL_PADDING + (node.isRight === null ? 0 : VERDICT_WIDTH);
 
 /** Give every node of the trees its x and y; returns the size needed for all of them. */
 export function layOut(trees) {
@@ -42,7 +47,7 @@ export function layOut(trees) {
   }
   for (const tree of trees) {
     for (const node of tree.nodes) {
-      const wanted = widthOf(node.label, "label") + 2 * LABEL_PADDING + 4;
+      const wanted = boxWidth(node) + 4;
       const width = columns.slice(node.start, node.end).reduce((sum, column) => sum + column, 0);
       if (width < wanted && node.end > node.start) columns[node.end - 1] += wanted - width;
     }
@@ -64,7 +69,7 @@ export function layOut(trees) {
 
 function settle(node, edges, bottom) {
   const { children } = node;
-  const half = widthOf(node.label, "label") / 2 + LABEL_PADDING;
+  const half = boxWidth(node) / 2;
   const middle = children.length
     ? (children[0].x + children[children.length - 1].x) / 2
     : edges[node.start];

@@ -17,7 +17,10 @@ export class ChoiceList {
   #list;
   #choose;
 
-  /** `choose(key)` is called when the user makes the entry with that data-key active. */
+  /**
+   * `choose(key, isClick)` is called when the user makes the entry with that data-key active, with
+   * the pointer or the keyboard.
+   */
   constructor(list, choose) {
     // Its parent scrolls, which may have a header above it.
     this.#list = list;
@@ -25,7 +28,7 @@ export class ChoiceList {
     list.addEventListener("keydown", (event) => this.#move(event));
     list.addEventListener("click", (event) => {
       const entry = event.target.closest("[role=option]");
-      if (entry) this.#choose(Number(entry.dataset.key));
+      if (entry) this.#choose(Number(entry.dataset.key), true);
     });
   }
 
@@ -34,6 +37,11 @@ export class ChoiceList {
     const now = this.#list.children;
     if (now.length === entries.length && entries.every((entry, i) => now[i] === entry)) return;
     this.#list.replaceChildren(...entries);
+  }
+
+  /** Add an entry at the end. */
+  append(entry) {
+    this.#list.append(entry);
   }
 
   /** Mark the entry with this key; `isFollowed` scrolls it into view. */
@@ -57,7 +65,7 @@ export class ChoiceList {
     const active = this.#list.getAttribute("aria-activedescendant");
     const at = entries.findIndex((entry) => entry.id === active);
     const to = Math.max(0, Math.min(entries.length - 1, move(at)));
-    if (to !== at && entries[to]) this.#choose(Number(entries[to].dataset.key));
+    if (to !== at && entries[to]) this.#choose(Number(entries[to].dataset.key), false);
   }
 }
 

@@ -1,106 +1,161 @@
 // The page: the answer, and which sentence and candidates of it are shown.
 
-import { startAsking } from "./asking.js";
+import { readAddress, writeAddress } from "./address.js";
+import { joined, looksLikeAlternatives } from "./alternatives.js";
+import { orderOf, prepared } from "./answer.js";
+import { askFor, cancel, exampleGold, openList, say, startAsking } from "./asking.js";
 import { Candidates } from "./candidates.js";
+import { copyOnClick } from "./clipboard.js";
 import { bestTree, rankedLine, save } from "./downloads.js";
-import { byId, element } from "./elements.js";
-import { ChoiceList, option } from "./lists.js";
-import { modelsScore, rank } from "./ranking.js";
+import { showEdges } from "./edges.js";
+import { byId } from "./elements.js";
+import { Gold } from "./goldpanel.js";
+import { keepVerdictFirst } from "./narrow.js";
 import { Reading } from "./reading.js";
-import { isWord } from "./trees.js";
-import { minus, ordinal, parsers, shortNumber, signed } from "./wording.js";
+import { Sentences } from "./sentences.js";
+import { certainty, described, isAlone, summary, verdict } from "./verdict.js";
+import { showVotes, votesOf } from "./votes.js";
 
 const LONG = 150; // characters; longer sentences are set smaller
 
-const state = {
-  sourceName: "",
-  models: 1, // how many surprisals are summed
-  sentences: [], // as the server gave them, and `candidates`, in the parser's order, and `words`
-  orders: [], // for each sentence, rank() at the present weight
-  weight: 1,
+const NOTHING = {
+  id: "", // the list's name in the address
+  name: "",
+  models: [],
+  isSum: true, // whether surprisals are summed over the models
+  total: 0, // sentences of the list
+  isComplete: null, // null: sentences are still coming
+  sentences: [], // as prepared() makes them
+  orders: [], // for each sentence, orderOf() at the present weight
   current: 0, // which sentence is shown
   compared: null, // index of the candidate compared with the best; null: the parser's first
 };
+const state = { ...NOTHING, weight: 1 };
+let wanted = readAddress(); // what to show once it is there; null: what the user has chosen since
 
-const reading = new Reading();
+const reading = new Reading(() => remember(false));
 const candidates = new Candidates(compare);
-const sentenceList = new ChoiceList(byId("sentences"), openSentence);
-let sentenceEntries = [];
+const sentenceList = new Sentences((place, isStep) => {
+  wanted = null;
+  openSentence(place);
+  remember(isStep);
+});
+const gold = new Gold(exampleGold, () => state.id, () => {
+  showGold();
+  remember(false);
+}); // prettier-ignore
 
-function showAnswer(answer, name, models) {
-  const sentences = answer.sentences.map((sentence) => {
-    const ordered = [...sentence.ranking].sort((a, b) => a.index - b.index);
-    return { ...sentence, candidates: ordered, words: wordsOf(ordered, sentence.fallback) };
-  });
-  Object.assign(state, { sourceName: name, models, sentences, weight: 1 });
-  byId("weight").value = 1;
-  const all = sentences.flatMap((sentence) => sentence.candidates);
-  const hasScores = all.some((candidate) => candidate.parser_score !== null);
-  byId("weight").disabled = !hasScores;
-  byId("weight-ends").hidden = !hasScores;
-  byId("weight-none").hidden = hasScores;
-  byId("warnings").textContent = answer.warnings.join(" ");
-  byId("warnings").hidden = !answer.warnings.length;
-  sentenceEntries = sentences.map((sentence, place) =>
-    option(
-      "sentence",
-      place,
-      element("span", { class: "id", title: sentence.id }, sentence.id),
-      element("span", { class: "text" }, sentence.words),
-      element("span", { class: "mark" }),
-    ),
-  );
-  sentenceList.show(sentenceEntries);
-  byId("input").hidden = true;
-  byId("results").hidden = false;
-  weigh();
-  openSentence(0);
+/** Put what is shown into the address; Back undoes a step. */
+function remember(isStep) {
+  const { id: list, current: sentence, weight, compared: tree } = state;
+  const { isStacked: stacked } = reading;
+  writeAddress({ list, sentence, weight, tree, gold: gold.kind, stacked }, isStep);
+  byId("share").hidden = list !== "example" || gold.kind === "kept";
+}
+
+/** Show what the address asks for. */
+async function followAddress() {
+  wanted = readAddress();
+  const isThere = wanted.list === state.id && state.sentences.length > 0;
+  if (!wanted.list) showForm();
+  else if (!isThere) await openList(wanted.list);
+  else {
+    showResults();
+    await settle();
+  }
+}
+
+/** The rest of what the address asks for, once the sentences are there. */
+async function settle() {
+  if (!wanted) return;
+  const { sentence, weight, tree, stacked } = wanted;
+  reading.isStacked = stacked;
+  setWeight(byId("weight").disabled ? 1 : weight);
+  if (wanted.gold !== gold.kind) await gold.use(wanted.gold, state.id);
+  if (!wanted) return; // the user was quicker
+  openSentence(Math.min(sentence, state.sentences.length - 1));
+  if (tree !== null) compare(tree);
+  showGold();
+  reading.fit();
+  remember(false);
+  wanted = null;
+}
+
+function begin(list) {
+  const isStep = list.id !== readAddress().list;
+  if (isStep) wanted = null;
+  Object.assign(state, NOTHING, list, { sentences: [], orders: [], weight: 1 });
+  for (const id of ["warnings", "alternatives"]) byId(id).hidden = true;
+  byId("weight-part").hidden = false;
+  byId("weight").disabled = true;
+  sentenceList.clear();
+  showResults();
+  gold.use("", list.id);
+  setWeight(1);
+  if (isStep) remember(true);
   scrollTo(0, 0);
   byId("sentences").focus({ preventScroll: true });
 }
 
-function wordsOf([first], fallback) {
-  if (!first) return fallback.replace(/\([^()\s]*|\)/g, "").trim() || "(no tree)";
-  const tokens = first.token_scores.map(([token]) => token);
-  return tokens.filter(isWord).join(" ");
+function add(sentence) {
+  const added = prepared(sentence);
+  const place = state.sentences.push(added) - 1;
+  state.orders.push(orderOf(added, state.weight));
+  sentenceList.add(added, state.orders[place]);
+  if (added.candidates.some((candidate) => candidate.parser_score !== null)) byId("weight").disabled = false;
+  if (place === 0) {
+    byId("summary").textContent = summary(state);
+    openSentence(0);
+  } else if (place === wanted?.sentence) {
+    openSentence(place);
+  } else {
+    showPager();
+  }
+}
+
+function end({ warnings, isComplete }) {
+  state.isComplete = isComplete;
+  const isSingle = state.sentences.every(isAlone);
+  const hasScores = !byId("weight").disabled;
+  byId("weight-part").hidden = isSingle;
+  byId("side-hint").hidden = isSingle;
+  byId("weight-ends").hidden = !hasScores;
+  byId("weight-none").hidden = hasScores;
+  byId("warnings").textContent = warnings.join(" ");
+  byId("warnings").hidden = !warnings.length;
+  byId("alternatives").hidden = !(isComplete && looksLikeAlternatives(state.sentences));
+  byId("summary").textContent = summary(state);
+  showGold();
+  settle();
 }
 
 /** Order the candidates of every sentence again; nothing is scored again. */
-function weigh() {
-  state.orders = state.sentences.map((sentence) => rank(sentence, state.weight));
-  byId("weight-value").textContent = state.weight.toFixed(2);
-  let changed = 0;
-  let failed = 0;
-  state.orders.forEach(({ best }, place) => {
-    const isChanged = best !== null && best.index !== 0;
-    changed += isChanged;
-    failed += best === null;
-    const entry = sentenceEntries[place];
-    entry.classList.toggle("changed", isChanged);
-    entry.classList.toggle("failed", best === null);
-    const text = best === null ? "none" : isChanged ? ordinal(best.index) : "kept";
-    if (entry.lastChild.textContent !== text) entry.lastChild.textContent = text;
-  });
-  const count = state.sentences.length;
-  byId("summary").textContent =
-    `${state.sourceName}: ${count} ${count === 1 ? "sentence" : "sentences"}, ` +
-    `${changed || "none"} with a new best tree` +
-    (failed ? `, ${failed} without a usable tree.` : ".");
+function setWeight(weight) {
+  state.weight = weight;
+  byId("weight").value = weight;
+  byId("weight-value").textContent = weight.toFixed(2);
+  state.orders = state.sentences.map((sentence) => orderOf(sentence, weight));
+  state.orders.forEach((order, place) => sentenceList.mark(place, state.sentences[place], order));
+  if (state.isComplete !== null) byId("summary").textContent = summary(state);
+  gold.summarise(state);
 }
 
 function openSentence(place) {
   state.current = place;
   state.compared = null;
   sentenceList.activate(place);
-  candidates.open(state.sentences[place].candidates);
+  candidates.open(state.sentences[place].candidates, (candidate) => gold.f1(candidate));
   showSentence();
+  showPager();
 }
 
 function compare(index) {
-  const { best } = state.orders[state.current];
+  const { best, ranking } = state.orders[state.current];
+  if (!ranking.some((ranked) => ranked.index === index)) return;
   state.compared = index === best.index ? null : index;
   candidates.activate(index, true);
   showReading();
+  if (!wanted) remember(false);
 }
 
 function showSentence() {
@@ -111,66 +166,57 @@ function showSentence() {
 }
 
 function showReading() {
-  const sentence = state.sentences[state.current];
-  const order = state.orders[state.current];
+  const { sentences, orders, current, models, isSum, weight } = state;
+  const [sentence, order] = [sentences[current], orders[current]];
+  const { best, runnerUp } = order;
   byId("sentence").textContent = sentence.words;
   byId("sentence").classList.toggle("long", sentence.words.length > LONG);
-  byId("verdict").textContent = verdict(sentence, order);
-  const wanted = state.compared ?? sentence.candidates[0]?.index;
-  const other = order.ranking.find((ranked) => ranked.index === wanted && ranked !== order.best);
-  const compared = other ?? order.runnerUp;
+  const [statement, more] = verdict(sentence, order);
+  const joint = /^[,;]/.test(more) ? "" : " ";
+  byId("verdict-statement").textContent = statement;
+  byId("verdict-more").textContent = joint + more;
+  byId("certainty").textContent = certainty(order);
+  byId("gold-verdict").textContent = gold.verdict(sentence, order);
+  const asked = state.compared ?? sentence.candidates[0]?.index;
+  const other = order.ranking.find((ranked) => ranked.index === asked && ranked !== best);
+  const compared = other ?? runnerUp;
+  const shown = (ranked) =>
+    ranked && { ...described(ranked, order, weight), judged: gold.of(ranked.candidate) };
   reading.show({
-    best: order.best && described(order.best, order),
-    other: compared && described(compared, order),
-    models: state.models,
+    best: shown(best),
+    other: shown(compared),
+    models: isSum ? models.length : 1,
+    id: sentence.id,
   });
+  const votes = isSum && order.ranking.length > 1 ? votesOf(sentence.candidates, models, best.candidate) : [];
+  showVotes(byId("votes"), votes, [best?.index, compared?.index], compare);
 }
 
-function described(ranked, { best, ranking }) {
-  const { candidate } = ranked;
-  const name = parsers(ranked.index);
-  const perplexity = `perplexity ${shortNumber(candidate.perplexity)}`;
-  if (ranked === best) {
-    const details = `${perplexity}, score ${minus(ranked.score, 2)}`;
-    return { candidate, name: "best", title: `Best, the ${name}`, details };
-  }
-  const behind = best.score - ranked.score;
-  // A duplicate has the score of the candidate it repeats.
-  const counted = ranking.find(({ index }) => index === (ranked.duplicateOf ?? ranked.index));
-  const lag =
-    behind === 0
-      ? "tied with the best"
-      : `${behind.toFixed(2)} nats behind${shares(counted.candidate, best.candidate)}`;
-  const details = `${perplexity}, ${lag}`;
-  return { candidate, name, title: `The ${name}`, details };
+function showGold() {
+  if (!state.sentences.length) return;
+  candidates.open(state.sentences[state.current].candidates, (candidate) => gold.f1(candidate));
+  showSentence();
+  gold.summarise(state);
 }
 
-/** How much models and parser each contribute to the distance, if both count. */
-function shares(candidate, best) {
-  if (state.weight === 1) return "";
-  const models = state.weight * (modelsScore(candidate) - modelsScore(best));
-  const parser = (1 - state.weight) * (candidate.parser_score - best.parser_score);
-  return ` (models ${signed(models, 2)}, parser ${signed(parser, 2)})`;
+function showPager() {
+  const { current, sentences, total } = state;
+  byId("pager").hidden = total < 2;
+  byId("pager-place").textContent = `Sentence ${current + 1} of ${total}`;
+  byId("previous").disabled = current === 0;
+  byId("next").disabled = current >= sentences.length - 1;
 }
 
-function verdict(sentence, order) {
-  const { best, margin, runnerUp } = order;
-  if (!best) {
-    const instead = bestTree(sentence, order);
-    return `No candidate of this sentence can be used. The output has ${instead} instead.`;
-  }
-  const start =
-    best.index === 0
-      ? "The parser’s first tree stays on top"
-      : `The ${parsers(best.index)} tree comes out on top`;
-  const lead = !runnerUp
-    ? ", the only usable candidate."
-    : margin === 0
-      ? `; the ${ordinal(runnerUp.index)} scores the same.`
-      : `, ${margin.toFixed(2)} nats ahead of the ${ordinal(runnerUp.index)}.`;
-  const unknown = best.candidate.unknown_words;
-  const words = unknown === 1 ? "One word is" : `${unknown} words are`;
-  return start + lead + (unknown ? ` ${words} unknown to the models.` : "");
+function showResults() {
+  byId("input").hidden = true;
+  byId("results").hidden = false;
+}
+
+function showForm() {
+  cancel();
+  byId("results").hidden = true;
+  byId("input").hidden = false;
+  say("");
 }
 
 let isWeighing = false;
@@ -179,19 +225,24 @@ byId("weight").addEventListener("input", () => {
   isWeighing = true;
   requestAnimationFrame(() => {
     isWeighing = false;
-    state.weight = Number(byId("weight").value);
-    weigh();
+    setWeight(Number(byId("weight").value));
     showSentence();
   });
 });
+byId("weight").addEventListener("change", () => remember(false));
+for (const [id, step] of [["previous", -1], ["next", 1]]) {
+  byId(id).addEventListener("click", () => sentenceList.choose(state.current + step));
+}
 byId("again").addEventListener("click", () => {
-  byId("results").hidden = true;
-  byId("input").hidden = false;
+  writeAddress({ ...readAddress(), list: "", sentence: 0, weight: 1, tree: null, gold: "", stacked: null }, true);
+  showForm();
   byId("nbest").focus();
 });
+byId("join").addEventListener("click", () => askFor(state.name, joined(state.sentences), "jsonl"));
+copyOnClick(byId("share"), () => location.href);
 byId("save-ranked").addEventListener("click", () => {
   const lines = state.sentences.map((sentence, place) =>
-    rankedLine(sentence, state.orders[place], state.sourceName),
+    rankedLine(sentence, state.orders[place], state.name),
   );
   save(lines, "ranked.jsonl", "application/jsonl");
 });
@@ -200,4 +251,17 @@ byId("save-trees").addEventListener("click", () => {
   save(lines, "best.txt", "text/plain");
 });
 
-startAsking(showAnswer);
+keepVerdictFirst();
+for (const id of ["sentences-scroll", "candidates-scroll"]) showEdges(byId(id));
+
+addEventListener("popstate", followAddress);
+let isFirst = true;
+startAsking({
+  begin,
+  add,
+  end,
+  ready() {
+    if (isFirst) followAddress(); // a list that the address names
+    isFirst = false;
+  },
+});

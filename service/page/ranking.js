@@ -1,6 +1,6 @@
 // Scores -> the order of a sentence's candidates at a weight. The server scores once; the slider
 // then works without it, so this repeats rank() of reranker/ranking.py. A test holds the two equal
-// to the last bit: tests/service/test_page_ranking.py.
+// to the last bit: tests/service/page/test_ranking.py.
 
 const NO_SCORE = "no parser score to mix with";
 
@@ -44,9 +44,12 @@ export function rank(sentence, weight) {
     rejected,
     best: ranking[0] ?? null,
     runnerUp,
-    margin: runnerUp && rounded(ranking[0].score - runnerUp.score),
+    margin: runnerUp && marginOf(ranking[0].score - runnerUp.score),
   };
 }
+
+// Null if it is too large for a number.
+const marginOf = (difference) => (Number.isFinite(difference) ? rounded(difference) : null);
 
 /** The models' part of the score: the server's score at weight 1, which may be tuned. */
 export const modelsScore = (candidate) => candidate.relevance_score ?? -candidate.nll;

@@ -1,10 +1,13 @@
 // Two trees next to each other, and their tokens' surprisals below.
 
+import { actionsFor } from "./actions.js";
 import { draw } from "./drawing.js";
+import { showEdges } from "./edges.js";
 import { byId, element } from "./elements.js";
+import { judgement } from "./goldpanel.js";
 import { LEVEL, layOut } from "./layout.js";
 import { SHADES, fillStrip, onStripKey, scrollToGain } from "./strip.js";
-import { constituentsMissingIn, treeOf } from "./trees.js";
+import { constituentsMissingIn, treeFor } from "./trees.js";
 
 const SMALLEST = 0.72; // a tree shrinks to this before it scrolls
 const SIDES = ["chosen", "other"];
@@ -15,13 +18,14 @@ export class Reading {
   #shown = []; // the candidates on the screen, so that they are not drawn again
   #size = null;
   #drawn = []; // the trees on the screen, the best one first
-  #trees = new WeakMap(); // candidate -> its tree
   #rows = []; // of the strip, in the same order
   #models = 1;
   #pointed = [];
-  #isStacked = null; // the user's choice; null: as the trees fit
+  #fileName = "";
+  isStacked = null; // the user's choice; null: as the trees fit
 
-  constructor() {
+  /** `onStack()` is called when the user has chosen whether the trees are stacked. */
+  constructor(onStack) {
     const canvases = SIDES.map((side) => byId(`${side}-canvas`));
     canvases.forEach((canvas, place) => {
       const partner = canvases[1 - place];
@@ -33,44 +37,62 @@ export class Reading {
       canvas.addEventListener("pointerover", (event) => this.#pointAtNode(place, event.target));
       canvas.addEventListener("pointerleave", () => this.#point(null));
     });
-    new ResizeObserver(() => this.#fit()).observe(byId("trees"));
+    new ResizeObserver(() => this.fit()).observe(byId("trees"));
     byId("stacked").addEventListener("change", () => {
-      this.#isStacked = byId("stacked").checked;
-      this.#fit();
+      this.isStacked = byId("stacked").checked;
+      this.fit();
+      onStack();
     });
+    for (const id of ["chosen-canvas", "other-canvas", "strip-scroll"]) showEdges(byId(id));
+    this.#addActions();
     byId("strip").addEventListener("keydown", onStripKey);
     byId("strip").addEventListener("pointerleave", () => this.#point(null));
     byId("scale").replaceChildren(...scaleEntries());
   }
 
-  /** `best` and `other` are {candidate, name, title, details} or null. */
-  show({ best, other, models }) {
+  #addActions() {
+    SIDES.forEach((side, place) => {
+      const shown = () => ({
+        candidate: this.#rows[place].candidate,
+        picture: byId(`${side}-canvas`).firstElementChild,
+        fileName: `${this.#fileName}-${this.#rows[place].candidate.index + 1}`,
+      });
+      const which = place === 0 ? "the best tree" : "the tree compared with it";
+      byId(side).querySelector("figcaption").append(actionsFor(which, shown));
+    });
+  }
+
+  /**
+   * `best` and `other` are {candidate, name, title, details, judged} or null, where `judged` is what
+   * gold.js says, or null; `id` is the sentence's, `models` how many surprisals are summed.
+   */
+  show({ best, other, models, id }) {
     byId("comparison").hidden = !best;
     byId("other").hidden = !other;
+    byId("reading").classList.toggle("single", !other);
     if (!best) {
       this.#shown = [];
       return;
     }
-    caption("chosen-caption", best);
-    if (other) caption("other-caption", other);
+    this.#fileName = `${id.replace(/[^\w.-]+/g, "_")}-tree`;
     byId("legend-other").textContent = other ? `only in the ${other.name}` : "";
+    byId("legend-gold").hidden = !best.judged;
     byId("per-model").textContent = models > 1 ? `, per model (of ${models})` : "";
     const pair = [best, other].filter(Boolean);
-    const shown = pair.map(({ candidate }) => candidate);
-    const isSame = (candidate, i) => candidate === this.#shown[i];
-    if (shown.length === this.#shown.length && shown.every(isSame)) return;
+    pair.forEach((each, place) => caption(`${SIDES[place]}-caption`, each));
+    const shown = pair.flatMap(({ candidate, judged }) => [candidate, judged]);
+    if (shown.length === this.#shown.length && shown.every((each, i) => each === this.#shown[i])) return;
     this.#shown = shown;
     this.#draw(pair, models);
   }
 
-  #tree(candidate) {
-    if (!this.#trees.has(candidate)) this.#trees.set(candidate, treeOf(candidate));
-    return this.#trees.get(candidate);
-  }
-
   #draw(pair, models) {
     performance.mark("draw-begins");
-    const trees = pair.map(({ candidate }) => this.#tree(candidate));
+    const trees = pair.map(({ candidate, judged }) => {
+      const tree = treeFor(candidate);
+      for (const node of tree.nodes) node.isRight = judged?.right.get(node) ?? null;
+      return tree;
+    });
     this.#size = layOut(trees);
     this.#drawn = trees;
     const [first, second] = trees;
@@ -84,7 +106,7 @@ export class Reading {
       byId(`${SIDES[place]}-canvas`).replaceChildren(picture);
     });
     byId("legend-tags").hidden = tagged.every((leaves) => leaves.size === 0);
-    this.#fit();
+    this.fit();
     this.#scrollToDifference(marks);
     this.#models = models;
     this.#rows = pair.map(({ name, candidate }, place) => ({
@@ -99,11 +121,11 @@ export class Reading {
     performance.measure("draw", "draw-begins");
   }
 
-  // Side by side if both fit, as large as possible.
-  #fit() {
+  /** Side by side if both fit, as large as possible. */
+  fit() {
     if (!this.#size) return;
     const half = byId("trees").clientWidth / 2 - GAP;
-    const isStacked = this.#isStacked ?? this.#size.width * SMALLEST > half;
+    const isStacked = this.isStacked ?? this.#size.width * SMALLEST > half;
     byId("trees").classList.toggle("stacked", isStacked);
     byId("stacked").checked = isStacked;
     const highest = Math.max(...this.#drawn.map((tree) => tree.root.height));
@@ -172,8 +194,11 @@ export class Reading {
   }
 }
 
-function caption(id, { title, details }) {
-  byId(id).replaceChildren(element("b", {}, title), element("span", {}, details));
+function caption(id, { candidate, title, details, judged }) {
+  const gold = judgement(judged, treeFor(candidate).leaves);
+  const lines = [element("b", {}, title), element("span", {}, details)];
+  if (gold) lines.push(element("span", { class: "judgement" }, gold));
+  byId(id).replaceChildren(...lines);
 }
 
 function otherTags(tree, other) {

@@ -1,5 +1,7 @@
 // Talking to the service.
 
+import { ACCEPT, eventsOf } from "./stream.js";
+
 /** What went wrong, in words for the user; `status` is 0 without an answer. */
 export class ServerError extends Error {
   constructor(status, message, retryAfter = null) {
@@ -15,13 +17,17 @@ export const getInfo = async (key) => (await call("info", key)).json();
 /** An n-best text to try. */
 export const getExample = async (key) => (await call("page/example.txt", key)).text();
 
+/** The gold trees of the same sentences. */
+export const getExampleGold = async (key) => (await call("page/example-gold.txt", key)).text();
+
 /**
- * Scores for an n-best text in any dialect, with trees and token scores, at weight 1.
+ * Scores for an n-best text in any dialect, with trees and token scores, at weight 1: the events of
+ * stream.js, up to `end`.
  *
  * `tokens` are the sentences, one per line, or ""; `beam` is for OpenNMT's format. `limits` are
  * those of getInfo. Raises ServerError.
  */
-export async function rerank({ nbest, tokens, format, beam }, limits, key, signal) {
+export async function* rerank({ nbest, tokens, format, beam }, limits, key, signal) {
   const body = JSON.stringify({
     nbest,
     ...(tokens.trim() ? { tokens } : {}),
@@ -38,9 +44,21 @@ export async function rerank({ nbest, tokens, format, beam }, limits, key, signa
     const [size, most] = [bytes, limits.max_body_bytes].map(megabytes);
     throw new ServerError(413, `The text has ${size} MB; this server accepts at most ${most} MB.`);
   }
-  const headers = { "Content-Type": "application/json" };
+  const headers = { "Content-Type": "application/json", Accept: ACCEPT };
   if (limits.max_request_seconds) headers["X-Request-Timeout"] = limits.max_request_seconds;
-  return (await call("rerank", key, { method: "POST", body, headers, signal })).json();
+  const response = await call("rerank", key, { method: "POST", body, headers, signal });
+  let isComplete = false;
+  try {
+    for await (const event of eventsOf(response)) {
+      if (event.error) throw new ServerError(500, sentence(event.error));
+      isComplete ||= Boolean(event.end);
+      yield event;
+    }
+  } catch (error) {
+    if (error.name === "AbortError" || error instanceof ServerError) throw error;
+    throw new ServerError(0, "The answer broke off. Is the server still running?");
+  }
+  if (!isComplete) throw new ServerError(0, "The answer broke off before its end.");
 }
 
 async function call(path, key, options = {}) {
@@ -56,7 +74,7 @@ async function call(path, key, options = {}) {
   if (response.ok) return response;
   throw new ServerError(
     response.status,
-    sentence(response, await errorOf(response)),
+    sentence(await errorOf(response), response.status),
     Number(response.headers.get("Retry-After")) || null,
   );
 }
@@ -71,7 +89,7 @@ async function errorOf(response) {
   }
 }
 
-function sentence(response, error) {
+function sentence(error, status) {
   const meaning = {
     401: "This server requires an API key",
     413: "The text is too large for this server",
@@ -79,8 +97,8 @@ function sentence(response, error) {
     429: "The server is busy; try again in a moment",
     503: "The server is not ready; try again in a moment",
     504: "The server could not answer in time; try fewer sentences",
-  }[response.status];
-  const start = meaning ?? `The server answered with an error (${response.status})`;
+  }[status];
+  const start = meaning ?? `The server answered with an error${status ? ` (${status})` : ""}`;
   const reference = error.request_id ? ` (request ${error.request_id})` : "";
   return (error.message ? `${start}: ${error.message}` : start) + reference;
 }

@@ -8,6 +8,14 @@ export const isOpening = (token) => token[0] === "(";
 export const isClosing = (token) => token[0] === ")";
 export const isWord = (token) => !isOpening(token) && !isClosing(token) && token !== EOS;
 
+const known = new WeakMap();
+
+/** The tree of a candidate, built once. */
+export function treeFor(candidate) {
+  if (!known.has(candidate)) known.set(candidate, treeOf(candidate));
+  return known.get(candidate);
+}
+
 /**
  * The tree a language model reads: {root, leaves, nodes}, spans half-open in words.
  *
@@ -15,7 +23,7 @@ export const isWord = (token) => !isOpening(token) && !isClosing(token) && token
  * the candidate's text if that has them. A node knows its `label` (a leaf its `word` and `tag`),
  * `start`, `end`, `height` above the words and its tokens' places, `opening` and `closing`.
  */
-export function treeOf(candidate) {
+function treeOf(candidate) {
   const tokens = candidate.token_scores.map(([token]) => token);
   const top = { label: "TOP", children: [], start: 0 };
   const open = [top];

@@ -11,11 +11,14 @@ export function ordinal(index) {
 export const parsers = (index) => `parser’s ${index === 0 ? "first" : ordinal(index)}`;
 
 /** Fixed decimals, with a minus sign that is as wide as a digit. */
-export const minus = (value, digits) => value.toFixed(digits).replace("-", "\u2212");
+export const minus = (value, digits) => fixed(value, digits).replace("-", "\u2212");
+
+const fixed = (value, digits) =>
+  Math.abs(value) < 1e6 ? value.toFixed(digits) : value.toExponential(1).replace("+", "");
 
 /** The same with a sign before positive numbers too. */
 export function signed(value, digits) {
-  const text = Math.abs(value).toFixed(digits);
+  const text = fixed(Math.abs(value), digits).replace("Infinity", "∞");
   return Number(text) === 0 ? text : (value < 0 ? "\u2212" : "+") + text;
 }
 
@@ -25,3 +28,16 @@ export function shortNumber(value) {
   if (value >= 1e6) return value.toExponential(1).replace("+", "");
   return value.toFixed(value >= 1000 ? 0 : value >= 100 ? 1 : 2);
 }
+
+/** A difference in nats. Huge ones are rounded, and those too large for a number are infinite. */
+export function nats(value) {
+  if (Math.abs(value) === Infinity) return "∞";
+  return Math.abs(value) < 1e6 ? value.toFixed(2) : value.toExponential(1).replace("+", "");
+}
+
+/** "a", "a and b", "a, b and c". */
+export const enumeration = (names) =>
+  names.length < 2 ? names.join() : `${names.slice(0, -1).join(", ")} and ${names.at(-1)}`;
+
+/** "1 sentence", "2 sentences". */
+export const counted = (count, noun) => `${count} ${noun}${count === 1 ? "" : "s"}`;

@@ -14,7 +14,7 @@ import pytest
 from reranker.nbest import Candidate, NBest
 from reranker.ranking import Scored, Weighing, rank
 
-RANKING = Path(__file__).parents[2] / "service" / "page" / "ranking.js"
+RANKING = Path(__file__).parents[3] / "service" / "page" / "ranking.js"
 SCRIPT = """
 const [source, lists, weights] = JSON.parse(require("fs").readFileSync(0));
 import("data:text/javascript," + encodeURIComponent(source)).then(({rank}) => {
@@ -46,7 +46,9 @@ def test_ranking_in_the_page_is_ranking_in_python_to_the_last_bit() -> None:
             nll = draw.choice([draw.randint(0, 9) / 32, round(draw.uniform(1, 300), 4)])
             nll = nll if repeats is None else scores[repeats].nll
             scores.append(Scored(nll, 2.0, 3, 0, repeats))
-            parser = draw.choice([None, -draw.randint(0, 9) / 16, -draw.uniform(0, 300)])
+            huge = draw.choice([-1.7e308, 1.7e308])
+            plain = [-draw.randint(0, 9) / 16, -draw.uniform(0, 300)]
+            parser = draw.choice([None, *plain, *plain, huge])
             candidates.append(Candidate(index, "(S w)", ("(S", "w", ")S"), parser, index + 1))
         weight = draw.choice([1.0, 0.0, 0.5, draw.randint(0, 100) / 100])
         ranking = rank(NBest("x", tuple(candidates), (), 1), scores, Weighing(weight))

@@ -1,65 +1,37 @@
-"""The page in a real browser, served by the real server, with untrained models.
-
-Needs Debian's ``chromium`` package and ``pip install playwright``. With ``PAGE_IMAGES=FOLDER`` and
-``-k readable`` the models are those in ``ckpt/`` and the screenshots stay.
-"""
+"""Ranking, drawing and explaining in a real browser, served by the real server."""
 
 from __future__ import annotations
 
 import gzip
 import json
-import os
 import re
-import shutil
-import socket
-import subprocess
-import sys
-import time
-import urllib.request
 from collections import Counter
-from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import jsonschema
 import pytest
-import torch
 
 from reranker import Reranker
-from reranker.checkpoints.checkpoint import save_checkpoint
 from reranker.nbest import FORMATS, read_nbest
 from reranker.ranking import Ranking, Weighing, rank
 from reranker.trees.linearize import linearize
 from reranker.trees.tree import Tree
-from tests.reranker.ensembles import CANDIDATES, untrained
+from tests.reranker.ensembles import CANDIDATES
+from tests.service.page.browsing import MARKUP, drop, move_slider, text_of, use_example
+from tests.service.servers import serving
 
 if TYPE_CHECKING:
-    from playwright.sync_api import Browser, BrowserContext, Page
+    from playwright.sync_api import BrowserContext, Page
 
-ROOT = Path(__file__).resolve().parents[2]
-CHROMIUM = next(
-    filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), ""
-)
-FLAGS = [
-    "--no-sandbox",
-    "--disable-gpu",
-    "--disable-quic",
-    "--no-first-run",
-    "--disable-background-networking",
-    "--disable-component-update",
-    "--disable-sync",
-]
+ROOT = Path(__file__).resolve().parents[3]
 KEY = "a-key-of-the-test"
 
-pytestmark = [
-    pytest.mark.slow,
-    pytest.mark.skipif(not CHROMIUM, reason="needs a browser: apt-get install chromium"),
-]
+pytestmark = pytest.mark.slow
 
 # Three lists: one with a duplicate and an unusable candidate, one the parser gave no scores, one
 # without any usable tree.
 BROKEN = "(S1 (S (NP (PRP We)) (VP (VBD saw)"
-MARKUP = "<img/src=x/onerror=document.title='owned'>"
 NBEST = (
     "7\tsaw\n"
     + "".join(f"{-50 - place}\n{tree}\n" for place, tree in enumerate([*CANDIDATES, BROKEN]))
@@ -67,88 +39,6 @@ NBEST = (
     + f"\n1\tbroken\n-9\n{BROKEN}\n\n"
 )
 WEIGHTS = (1.0, 0.9, 0.5, 0.25, 0.03, 0.0)
-
-
-@pytest.fixture(scope="module")
-def checkpoints(tmp_path_factory: pytest.TempPathFactory) -> list[str]:
-    if "PAGE_IMAGES" in os.environ:
-        return [str(path) for path in sorted(ROOT.glob("ckpt/*.pt"))]
-    folder = tmp_path_factory.mktemp("checkpoints")
-    paths = []
-    for seed in (1, 2):
-        member = untrained(seed, words=(MARKUP,))
-        path = folder / f"model-{seed}.pt"
-        save_checkpoint(path, member.model, member.vocabulary, {}, torch.float32)
-        paths.append(str(path))
-    return paths
-
-
-@pytest.fixture(scope="module")
-def server(checkpoints: list[str], tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
-    with_log = tmp_path_factory.mktemp("server") / "log"
-    yield from serve(checkpoints, with_log, {})
-
-
-def serve(checkpoints: list[str], log: Path, settings: dict[str, str]) -> Iterator[str]:
-    """The address of a server of our own, for as long as the caller needs it."""
-    with socket.socket() as free:
-        free.bind(("127.0.0.1", 0))
-        port = free.getsockname()[1]
-    rerank = Path(sys.executable).with_name("rerank")
-    host = ["--host", "127.0.0.1", "--port", str(port)]
-    command = [str(rerank), "serve", "--models", *checkpoints, *host]
-    environment = {**os.environ, "OMP_NUM_THREADS": "1", **settings}
-    with log.open("w") as output:
-        process = subprocess.Popen(command, env=environment, stdout=output, stderr=output)
-    address = f"http://127.0.0.1:{port}"
-    try:
-        for _ in range(600):
-            assert process.poll() is None, log.read_text()
-            try:
-                urllib.request.urlopen(f"{address}/health/ready", timeout=5).close()
-                break
-            except OSError:
-                time.sleep(0.1)
-        else:
-            pytest.fail("the server never became ready: " + log.read_text())
-        yield address
-    finally:
-        process.terminate()
-        assert process.wait(timeout=60) == 0
-
-
-@pytest.fixture(scope="module")
-def browser() -> Iterator[Browser]:
-    api = pytest.importorskip("playwright.sync_api", reason="needs pip install playwright")
-    with api.sync_playwright() as playwright:
-        browser = playwright.chromium.launch(executable_path=CHROMIUM, args=FLAGS)
-        yield browser
-        browser.close()
-
-
-@pytest.fixture
-def context(browser: Browser) -> Iterator[BrowserContext]:
-    context = browser.new_context(viewport={"width": 1440, "height": 900})
-    yield context
-    context.close()
-
-
-@pytest.fixture
-def page(context: BrowserContext, server: str) -> Iterator[Page]:
-    """The page as it opens. Whatever the browser complains of, and whatever is fetched from
-    elsewhere, fails the test."""
-    page = context.new_page()
-    complaints: list[str] = []
-    page.on("console", lambda message: complaints.append(message.text))
-    page.on("pageerror", lambda error: complaints.append(str(error)))
-    fetched: list[str] = []
-    page.on("request", lambda request: fetched.append(request.url))
-    page.goto(server)
-    page.locator("#about", has_text="version").wait_for()
-    yield page
-    assert [url for url in fetched if not url.startswith((server, f"blob:{server}"))] == []
-    # A refused request is the server's right, and the browser's console names it.
-    assert [text for text in complaints if "status of 4" not in text] == []
 
 
 @pytest.fixture(scope="module")
@@ -162,33 +52,6 @@ def expected(checkpoints: list[str], tmp_path_factory: pytest.TempPathFactory) -
         weight: [rank(nbest, scores, Weighing(weight)) for nbest, scores in scored]
         for weight in WEIGHTS
     }
-
-
-def drop(page: Page, name: str, content: bytes) -> None:
-    """Drop a file on the page and wait for the answer."""
-    transfer = page.evaluate_handle(
-        """([name, bytes]) => {
-            const transfer = new DataTransfer();
-            transfer.items.add(new File([new Uint8Array(bytes)], name));
-            return transfer;
-        }""",
-        [name, list(content)],
-    )
-    page.dispatch_event("body", "dragover", {"dataTransfer": transfer})
-    page.dispatch_event("body", "drop", {"dataTransfer": transfer})
-    page.wait_for_selector("#results:not([hidden])")
-
-
-def move_slider(page: Page, weight: float) -> None:
-    page.evaluate(
-        """async (weight) => {
-            const slider = document.querySelector("#weight");
-            slider.value = weight;
-            slider.dispatchEvent(new Event("input", {bubbles: true}));
-            await new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)));
-        }""",
-        weight,
-    )
 
 
 def shown_order(page: Page) -> list[tuple[int, float]]:
@@ -289,8 +152,7 @@ def test_the_keyboard_is_enough(page: Page, expected: dict[float, list[Ranking]]
     assert page.locator("#candidate-" + str(last)).get_attribute("aria-selected") == "true"
     assert page.locator("#candidates").get_attribute("aria-activedescendant") == f"candidate-{last}"
     ordinals = {0: "first", 1: "2nd", 2: "3rd", 3: "4th", 4: "5th", 5: "6th"}
-    caption = page.locator("#other-caption b").text_content()
-    assert caption == f"The parser\u2019s {ordinals[last]}"
+    assert text_of(page, "#other-caption b") == f"The parser\u2019s {ordinals[last]}"
     page.focus("#strip button[tabindex='0']")
     page.keyboard.press("ArrowRight")
     assert saw.best is not None and saw.best.token_scores is not None
@@ -363,7 +225,7 @@ def test_repaired_candidates_and_lists_without_parser_scores_are_marked(page: Pa
 
 def test_a_single_candidate_has_nothing_to_be_compared_with(page: Page) -> None:
     drop(page, "one.txt", f"2\tx\n-9\n{BROKEN}\n-10\n{CANDIDATES[0]}\n".encode())
-    assert page.locator("#chosen-caption b").text_content() == "Best, the parser\u2019s 2nd"
+    assert page.locator("#chosen-caption b").text_content() == "The parser\u2019s 2nd"
     assert page.locator("#sentence-0 .mark").text_content() == "2nd"
     assert "the only usable candidate" in (page.locator("#verdict").text_content() or "")
     assert page.locator("#other").is_hidden()
@@ -374,20 +236,17 @@ def test_a_single_candidate_has_nothing_to_be_compared_with(page: Page) -> None:
 def test_every_format_is_offered_and_the_example_works(page: Page) -> None:
     offered = page.locator("#format option").evaluate_all("all => all.map(one => one.value)")
     assert offered == ["auto", *FORMATS]
-    page.click("#example")
-    page.wait_for_selector("#results:not([hidden])", timeout=60_000)
+    use_example(page)
     assert page.locator("#sentences > li").count() == 5
     assert page.locator("#candidates > li").count() == 50
 
 
-def test_a_key_is_asked_for(
-    context: BrowserContext, checkpoints: list[str], tmp_path: Path
-) -> None:
-    for address in serve(checkpoints, tmp_path / "log", {"RERANK_API_KEYS": KEY}):
+def test_a_key_is_asked_for(context: BrowserContext, checkpoints: list[str]) -> None:
+    with serving(checkpoints, RERANK_API_KEYS=KEY) as server:
         page = context.new_page()
         # Whoever opens the page has a key; here it stops being sent once the page is there.
         page.set_extra_http_headers({"Authorization": f"Bearer {KEY}"})
-        page.goto(address)
+        page.goto(server.url)
         page.set_extra_http_headers({})
         page.fill("#nbest", NBEST)
         page.click("#submit")
@@ -441,8 +300,8 @@ def test_fifty_long_candidates_stay_quick(page: Page) -> None:
     assert page.locator("#chosen-canvas text.word").count() == 60
     assert measured["draws"] >= 50
     # Far above what was measured (docs/page.md), as other machines and neighbours vary.
-    assert measured["draw"] < 150
-    assert measured["slider"] < 150
+    assert measured["draw"] < 400
+    assert measured["slider"] < 400
 
 
 def luminance(colour: str) -> float:
@@ -453,16 +312,14 @@ def luminance(colour: str) -> float:
 
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])
-@pytest.mark.parametrize(
-    ("device", "width", "height"), [("desktop", 1440, 1000), ("phone", 390, 844)]
-)
-def test_it_is_readable(
-    page: Page, tmp_path: Path, scheme: Any, device: str, width: int, height: int
-) -> None:
+@pytest.mark.parametrize("width", [1440, 390])
+def test_it_is_readable(page: Page, scheme: Any, width: int) -> None:
     page.emulate_media(color_scheme=scheme)
-    page.set_viewport_size({"width": width, "height": height})
-    page.click("#example")
-    page.wait_for_selector("#results:not([hidden])", timeout=60_000)
+    page.set_viewport_size({"width": width, "height": 900})
+    use_example(page)
+    page.evaluate("document.querySelector('#open-gold').click()")
+    page.click("#example-gold")
+    page.wait_for_selector("#legend-gold:not([hidden])")
     colours = page.evaluate(
         """() => {
             const colours = (selector) => {
@@ -475,7 +332,8 @@ def test_it_is_readable(
                 return [color, backgroundColor];
             });
             const texts = ["#sentence", "#verdict", "#chosen-caption b", "#other-caption b",
-                "#chosen-caption span", ".hint", ".changed .mark", "#about"];
+                "#chosen-caption span", ".hint", ".changed .mark", "#about", ".right", ".wrong",
+                "#votes li", ".actions button", "#gold-verdict"];
             return {paper, pairs: [...texts.map((one) => [colours(one)[0], paper]), ...heats]};
         }"""
     )
@@ -486,8 +344,3 @@ def test_it_is_readable(
         assert (high + 0.05) / (low + 0.05) >= 4.5, (text, ground)  # WCAG 2, level AA
     # Nothing is wider than the screen; what is wide scrolls by itself.
     assert page.evaluate("document.documentElement.scrollWidth") == width
-    images = Path(os.environ.get("PAGE_IMAGES", tmp_path))
-    images.mkdir(exist_ok=True)
-    image = images / f"page-{device}-{scheme}.png"
-    page.screenshot(path=image, full_page=device == "phone")
-    assert image.stat().st_size < 300_000

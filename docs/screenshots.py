@@ -1,0 +1,101 @@
+"""The pictures of docs/page.md and README.md: the example on the page, with the checkpoints in
+``ckpt/``. Needs Debian's ``chromium`` and ``fonts-dejavu``, and ``pip install playwright``.
+
+    python docs/screenshots.py            # writes docs/images/page-*.png
+
+``--models`` takes other checkpoints, ``--out`` another folder.
+"""
+
+from __future__ import annotations
+
+import argparse
+import io
+import re
+import shutil
+import subprocess
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Literal
+
+from PIL import Image
+from playwright.sync_api import Page, sync_playwright
+
+ROOT = Path(__file__).resolve().parents[1]
+VIEW = "list=example&sentence=2"
+WITH_GOLD = f"{VIEW}&gold=example"
+Colours = Literal["light", "dark"]
+PICTURES: list[
+    tuple[str, Colours, int, int, str]
+] = [  # name, colours, width, height, what the address asks for
+    ("desktop-light", "light", 1440, 1000, VIEW),
+    ("desktop-dark", "dark", 1440, 1000, VIEW),
+    ("desktop-gold", "light", 1440, 1000, WITH_GOLD),
+    ("phone-light", "light", 390, 844, VIEW),
+    ("phone-dark", "dark", 390, 844, VIEW),
+]
+PATIENCE = 600_000  # milliseconds: the example has 250 trees, and four models read them
+COLOURS = 96  # of a picture's palette, which makes it a third of the size
+
+
+@contextmanager
+def serving(models: list[str]) -> Iterator[str]:
+    """The address of a server."""
+    rerank = str(Path(sys.executable).with_name("rerank"))
+    command = [rerank, "serve", "--models", *models, "--port", "0", "--log-format", "json"]
+    process = subprocess.Popen(command, stderr=subprocess.PIPE, text=True)
+    try:
+        assert process.stderr is not None
+        for line in process.stderr:
+            if found := re.search(r"http://[^\s\"]+:\d+", line):
+                yield found[0]
+                return
+        raise SystemExit("the server did not start")
+    finally:
+        process.terminate()
+        process.wait()
+
+
+def take(page: Page, colours: Colours, width: int, height: int, view: str) -> bytes:
+    """A screenshot of that view of a page that has the list, as PNG."""
+    page.emulate_media(color_scheme=colours, reduced_motion="reduce")
+    page.set_viewport_size({"width": width, "height": height})
+    page.evaluate("view => (location.hash = view)", view)
+    page.locator("#sentence-1[aria-selected=true]").wait_for(state="attached")
+    page.locator("#legend-gold").wait_for(state="visible" if "gold" in view else "hidden")
+    page.mouse.move(0, 0)
+    page.evaluate("document.activeElement.blur(), scrollTo(0, 0)")
+    page.wait_for_timeout(500)
+    return page.screenshot()
+
+
+def small(png: bytes) -> Image.Image:
+    return Image.open(io.BytesIO(png)).convert("RGB").quantize(COLOURS, dither=Image.Dither.NONE)
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    checkpoints = sorted(map(str, (ROOT / "ckpt").glob("*.pt")))
+    parser.add_argument("--models", nargs="+", default=checkpoints, metavar="FILE")
+    parser.add_argument("--out", type=Path, default=ROOT / "docs" / "images", metavar="FOLDER")
+    arguments = parser.parse_args()
+    chromium = shutil.which("chromium") or shutil.which("google-chrome")
+    with serving(arguments.models) as address, sync_playwright() as playwright:
+        browser = playwright.chromium.launch(executable_path=chromium, args=["--no-sandbox"])
+        page = browser.new_page()
+        page.set_default_timeout(PATIENCE)
+        page.goto(address)
+        page.locator("#about", has_text="version").wait_for()  # the models are there
+        page.click("#example")
+        page.wait_for_selector("#sentence-4", state="attached")
+        page.wait_for_selector("#progress", state="hidden")
+        for name, colours, width, height, view in PICTURES:
+            path = arguments.out / f"page-{name}.png"
+            small(take(page, colours, width, height, view)).save(path, optimize=True)
+            print(path, path.stat().st_size)
+        browser.close()
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,58 @@
+// The list of sentences, each with what became of the parser's first tree.
+
+import { byId, element } from "./elements.js";
+import { ChoiceList, option } from "./lists.js";
+import { isAlone } from "./verdict.js";
+import { ordinal } from "./wording.js";
+
+export class Sentences {
+  #list;
+  #choose;
+  #entries = [];
+
+  /** `choose(place, isStep)` is called when the user selects a sentence; Back undoes a step. */
+  constructor(choose) {
+    this.#choose = choose;
+    this.#list = new ChoiceList(byId("sentences"), choose);
+  }
+
+  /** Select a sentence, as a click on it does. */
+  choose(place) {
+    this.#choose(place, true);
+  }
+
+  clear() {
+    this.#entries = [];
+    this.#list.show([]);
+  }
+
+  /** Add the next sentence, with its order. */
+  add(sentence, order) {
+    const place = this.#entries.length;
+    const entry = option(
+      "sentence",
+      place,
+      element("span", { class: "id", title: sentence.id }, sentence.id),
+      element("span", { class: "text" }, sentence.words),
+      element("span", { class: "mark" }),
+    );
+    this.#entries.push(entry);
+    this.#list.append(entry);
+    this.mark(place, sentence, order);
+  }
+
+  /** Say what an order makes of the sentence in this place. */
+  mark(place, sentence, { best }) {
+    const entry = this.#entries[place];
+    const isChanged = best !== null && best.index !== 0;
+    entry.classList.toggle("changed", isChanged);
+    entry.classList.toggle("failed", best === null);
+    const kept = isAlone(sentence) ? "only" : "kept";
+    const text = best === null ? "none" : isChanged ? ordinal(best.index) : kept;
+    if (entry.lastChild.textContent !== text) entry.lastChild.textContent = text;
+  }
+
+  activate(place) {
+    this.#list.activate(place);
+  }
+}

@@ -1,0 +1,94 @@
+// What the page says of a sentence and of a list, in words.
+
+import { bestTree } from "./downloads.js";
+import { modelsScore } from "./ranking.js";
+import { counted, minus, nats, parsers, shortNumber, signed } from "./wording.js";
+
+/** Which tree is on top and by how much: the statement itself, and what goes with it. */
+export function verdict(sentence, order) {
+  const { best } = order;
+  if (!best) {
+    const instead = bestTree(sentence, order);
+    return ["No candidate of this sentence can be used.", `The output has ${instead} instead.`];
+  }
+  const { unknown_words: unknown } = best.candidate;
+  const words = unknown === 1 ? "One word is" : `${unknown} words are`;
+  const more = unknown ? `${words} unknown to the models.` : "";
+  if (isAlone(sentence)) {
+    return ["The parser gave one tree for this sentence:", `nothing to compare. ${more}`.trim()];
+  }
+  const isFirst = best.index === 0;
+  const statement = isFirst
+    ? "The parser’s first tree stays on top"
+    : `The ${parsers(best.index)} tree comes out on top`;
+  return [statement, `${lead(order)} ${more}`.trim()];
+}
+
+/** Whether a sentence has a single candidate, usable or not. */
+export const isAlone = ({ candidates, rejected }) => candidates.length + rejected.length === 1;
+
+function lead({ margin, runnerUp, ranking }) {
+  if (!runnerUp) {
+    return ranking.length > 1
+      ? "; the others differ from it in tags only."
+      : ", the only usable candidate.";
+  }
+  const second = `the runner-up, the ${parsers(runnerUp.index)}`;
+  if (margin === 0) return `; ${second}, scores the same.`;
+  if (margin === null) return `, too far ahead of ${second}, for a number.`;
+  return `, ${nats(margin)} nats ahead of ${second}.`;
+}
+
+/** How sure it is that the best tree is better than the parser's first; "" if nothing says so. */
+export const certainty = ({ confidence }) =>
+  confidence === null ? "" : `${percent(confidence)} sure that this is better than the parser’s first.`;
+
+function percent(probability) {
+  if (probability > 0.99) return "More than 99 %";
+  if (probability < 0.01) return "Less than 1 %";
+  return `${Math.round(100 * probability)} %`;
+}
+
+/** A ranked candidate as the drawings show it: {candidate, name, title, details}. */
+export function described(ranked, order, weight) {
+  const { best, ranking, runnerUp } = order;
+  const { candidate } = ranked;
+  const name = parsers(ranked.index);
+  const perplexity = `perplexity ${shortNumber(candidate.perplexity)}`;
+  if (ranked === best) {
+    const title = ranking.length > 1 ? `Best, the ${name}` : `The ${name}`;
+    const details = `${perplexity}, score ${minus(ranked.score, 2)}`;
+    return { candidate, name: ranking.length > 1 ? "best" : "tree", title, details };
+  }
+  const behind = best.score - ranked.score;
+  // A duplicate has the score of the candidate it repeats.
+  const counted = ranking.find(({ index }) => index === (ranked.duplicateOf ?? ranked.index));
+  const lag =
+    behind === 0
+      ? "tied with the best"
+      : `${nats(behind)} nats behind${shares(counted.candidate, best.candidate, weight)}`;
+  const title = ranked === runnerUp ? `Runner-up, the ${name}` : `The ${name}`;
+  return { candidate, name, title, details: `${perplexity}, ${lag}` };
+}
+
+/** How much models and parser each contribute to the distance, if both count. */
+function shares(candidate, best, weight) {
+  if (weight === 1) return "";
+  const models = weight * (modelsScore(candidate) - modelsScore(best));
+  const parser = (1 - weight) * (candidate.parser_score - best.parser_score);
+  return ` (models ${signed(models, 2)}, parser ${signed(parser, 2)})`;
+}
+
+/** Of a whole list: `state` as in page.js. */
+export function summary({ name, total, isComplete, sentences, orders }) {
+  if (isComplete === null) return `${name}: ${counted(total, "sentence")} …`;
+  const count =
+    sentences.length === total
+      ? counted(total, "sentence")
+      : `${sentences.length} of ${counted(total, "sentence")}`;
+  if (sentences.every(isAlone)) return `${name}: ${count}, with one tree each: nothing to compare.`;
+  const changed = orders.filter(({ best }) => best && best.index !== 0).length;
+  const failed = orders.filter(({ best }) => !best).length;
+  const failures = failed ? `, ${failed} without a usable tree` : "";
+  return `${name}: ${count}, ${changed || "none"} with a new best tree${failures}.`;
+}

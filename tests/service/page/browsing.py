@@ -1,0 +1,79 @@
+"""What the tests of the page do in a browser."""
+
+from __future__ import annotations
+
+import shutil
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from playwright.sync_api import Page
+
+CHROMIUM = next(
+    filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), ""
+)
+FLAGS = [
+    "--no-sandbox",
+    "--disable-gpu",
+    "--disable-quic",
+    "--no-first-run",
+    "--disable-background-networking",
+    "--disable-component-update",
+    "--disable-sync",
+]
+PATIENCE = 60_000  # milliseconds for an answer
+MARKUP = "<img/src=x/onerror=document.title='owned'>"
+
+
+def open_page(page: Page, address: str) -> None:
+    """Open it and wait until it knows its server."""
+    page.goto(address)
+    page.locator("#about", has_text="version").wait_for(state="attached", timeout=PATIENCE)
+
+
+def wait_for_all(page: Page) -> None:
+    """Wait for the whole of an answer."""
+    page.wait_for_selector("#results:not([hidden])", timeout=PATIENCE)
+    page.wait_for_selector("#progress", state="hidden", timeout=PATIENCE)
+
+
+def paste(page: Page, text: str) -> None:
+    page.fill("#nbest", text)
+    page.click("#submit")
+    wait_for_all(page)
+
+
+def use_example(page: Page) -> None:
+    page.click("#example")
+    wait_for_all(page)
+
+
+def text_of(page: Page, selector: str) -> str:
+    """What is written there, white space as it is shown."""
+    return " ".join((page.locator(selector).text_content() or "").split())
+
+
+def drop(page: Page, name: str, content: bytes) -> None:
+    """Drop a file on the page and wait for the answer."""
+    transfer = page.evaluate_handle(
+        """([name, bytes]) => {
+            const transfer = new DataTransfer();
+            transfer.items.add(new File([new Uint8Array(bytes)], name));
+            return transfer;
+        }""",
+        [name, list(content)],
+    )
+    page.dispatch_event("body", "dragover", {"dataTransfer": transfer})
+    page.dispatch_event("body", "drop", {"dataTransfer": transfer})
+    wait_for_all(page)
+
+
+def move_slider(page: Page, weight: float) -> None:
+    page.evaluate(
+        """async (weight) => {
+            const slider = document.querySelector("#weight");
+            slider.value = weight;
+            slider.dispatchEvent(new Event("input", {bubbles: true}));
+            await new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)));
+        }""",
+        weight,
+    )

@@ -1,0 +1,73 @@
+"""A browser and the real server, with untrained models, for all tests of the page.
+
+They need Debian's ``chromium`` package and ``pip install playwright``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+import pytest
+import torch
+
+from reranker.checkpoints.checkpoint import save_checkpoint
+from tests.reranker.ensembles import untrained
+from tests.service.page.browsing import CHROMIUM, FLAGS, MARKUP, open_page
+from tests.service.servers import serving
+
+if TYPE_CHECKING:
+    from playwright.sync_api import Browser, BrowserContext, Page
+
+
+@pytest.fixture(scope="session")
+def checkpoints(tmp_path_factory: pytest.TempPathFactory) -> list[str]:
+    folder = tmp_path_factory.mktemp("checkpoints")
+    paths = []
+    for seed in (1, 2):
+        member = untrained(seed, words=(MARKUP,))
+        path = folder / f"model-{seed}.pt"
+        save_checkpoint(path, member.model, member.vocabulary, {}, torch.float32)
+        paths.append(str(path))
+    return paths
+
+
+@pytest.fixture(scope="session")
+def address(checkpoints: list[str]) -> Iterator[str]:
+    with serving(checkpoints) as server:
+        yield server.url
+
+
+@pytest.fixture(scope="session")
+def browser() -> Iterator[Browser]:
+    api = pytest.importorskip("playwright.sync_api", reason="needs pip install playwright")
+    if not CHROMIUM:
+        pytest.skip("needs a browser: apt-get install chromium")
+    with api.sync_playwright() as playwright:
+        browser = playwright.chromium.launch(executable_path=CHROMIUM, args=FLAGS)
+        yield browser
+        browser.close()
+
+
+@pytest.fixture
+def context(browser: Browser) -> Iterator[BrowserContext]:
+    context = browser.new_context(viewport={"width": 1440, "height": 900})
+    yield context
+    context.close()
+
+
+@pytest.fixture
+def page(context: BrowserContext, address: str) -> Iterator[Page]:
+    """The page as it opens. Whatever the browser complains of, and whatever is fetched from
+    elsewhere, fails the test."""
+    page = context.new_page()
+    complaints: list[str] = []
+    page.on("console", lambda message: complaints.append(message.text))
+    page.on("pageerror", lambda error: complaints.append(str(error)))
+    fetched: list[str] = []
+    page.on("request", lambda request: fetched.append(request.url))
+    open_page(page, address)
+    yield page
+    assert [url for url in fetched if not url.startswith((address, f"blob:{address}"))] == []
+    # A refused request is the server's right, and the browser's console names it.
+    assert [text for text in complaints if "status of 4" not in text] == []
