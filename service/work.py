@@ -100,6 +100,10 @@ class Work:
         if None not in self._scores[piece.place]:
             self._tell()
 
+    def forget_pieces(self) -> None:
+        """They refer to the work: together they would keep each other, and old models."""
+        self.pieces = []
+
     def fail(self, error: ServiceError) -> None:
         self.error = self.error or error
         self._tell()

@@ -88,6 +88,7 @@ class ScoringThreads:
         finally:
             work.is_cancelled = True
             self.queue.remove(work)
+            work.forget_pieces()
 
     def crashed(self) -> ServiceError:
         """The answer to a request after a crash."""
@@ -113,6 +114,7 @@ class ScoringThreads:
                     self._start(other, warm_up)
             while batch := self.queue.next_batch(slot):
                 self._score(slot, batch)
+                batch = []  # which would keep its models while the slot has nothing to do
         except BaseException as error:
             self._crashed(slot, error)
             if not self.is_hopeless and not self.queue.is_closed:
@@ -125,6 +127,7 @@ class ScoringThreads:
         for _ in range(2):
             started = time.monotonic()
             self._scores(slot, work.pieces)
+        work.forget_pieces()
         if slot is self.queue.slots[0]:
             self.queue.learn_speed(work.tokens, time.monotonic() - started, is_first=True)
 
