@@ -9,6 +9,7 @@ import signal
 import time
 from collections.abc import Callable, Mapping
 from concurrent.futures import ThreadPoolExecutor
+from functools import partial
 from pathlib import Path
 
 import httpx
@@ -134,20 +135,26 @@ def waiting_then_gone(server: Server, client: httpx.Client) -> float:
         return total(scraped(client), "rerank_queue_tokens")
 
 
+def is_being_scored(requests: int, series: Series) -> bool:
+    return total(series, "rerank_queue_wait_seconds_count") == requests
+
+
 def test_tokens_that_nobody_waits_for_any_more(models: list[str]) -> None:
     with (
         serving(models, fragile=True) as server,
         server.client() as client,
-        ThreadPoolExecutor(1) as threads,
+        ThreadPoolExecutor(3) as threads,
     ):
         assert total(scraped(client), "rerank_cancelled_tokens_total") == 0
         slow = {"sentences": [sentence(*["slow"] * 8)]}
-        answer = threads.submit(client.post, "/rerank", json=slow)
-        until(client, lambda series: total(series, "rerank_queue_wait_seconds_count") == 1)
+        answers = []
+        for slot in (1, 2, 3):
+            answers.append(threads.submit(client.post, "/rerank", json=slow))
+            until(client, partial(is_being_scored, slot))
         tokens = waiting_then_gone(server, client)
         until(client, lambda series: total(series, "rerank_cancelled_tokens_total") == tokens)
         assert total(scraped(client), "rerank_queue_tokens") == 0
-        assert answer.result().status_code == 200
+        assert [answer.result().status_code for answer in answers] == [200] * 3
 
 
 def test_no_client_makes_up_a_label(server: Server) -> None:
