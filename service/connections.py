@@ -1,12 +1,14 @@
-"""uvicorn's HTTP/1.1 with a time limit on clients that never finish a request, and with errors in
-the form of all others."""
+"""uvicorn's HTTP/1.1 with a time limit on clients that never finish a request, with answers that
+arrive although more of the request was to come, and with errors in the form of all others."""
 
 from __future__ import annotations
 
 import asyncio
 import sys
 import uuid
+from collections.abc import Callable
 from http import HTTPStatus
+from typing import Any
 
 import h11
 import structlog
@@ -23,26 +25,48 @@ _UNREAD_SHARE = 0.9
 _CLOSING_SECONDS = 1
 """For the client to read an answer to what was not a request, and to close."""
 
+_DROPPED_BODIES = 4
+"""So many of the longest bodies may arrive after an answer that closes the connection."""
+
+
+class _Transport:
+    """What uvicorn has in place of a connection's transport: ``close`` is ours."""
+
+    def __init__(self, transport: asyncio.Transport, close: Callable[[], None]) -> None:
+        self._transport = transport
+        self.close = close
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._transport, name)
+
 
 def bounded(service: Service) -> type[H11Protocol]:
     """A protocol that allows ``body_seconds`` for the headers of a request, as long for the rest of
     a body after its answer, and for every tenth of an answer; in between, ``read_body`` watches
     over the body."""
     seconds = service.settings.body_seconds
+    most_dropped = _DROPPED_BODIES * service.settings.max_body_bytes
 
     class Bounded(H11Protocol):
         _deadline: asyncio.TimerHandle | None = None
         _reading: asyncio.TimerHandle | None = None
-        _is_refused = False
+        _is_over = False
+        _dropped = 0
 
         def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
             super().connection_made(transport)
+            self._really_close = transport.close
+            self.transport = _Transport(transport, self._close)  # type: ignore[assignment]
             self._watch()
 
         def data_received(self, data: bytes) -> None:
-            if not self._is_refused:
+            if not self._is_over:
                 super().data_received(data)
                 self._watch()
+                return
+            self._dropped += len(data)
+            if self._dropped > most_dropped:
+                self._really_close()
 
         def connection_lost(self, exc: Exception | None) -> None:
             super().connection_lost(exc)
@@ -75,7 +99,7 @@ def bounded(service: Service) -> type[H11Protocol]:
 
         def _watch(self) -> None:
             """Start the clock, or stop it once the headers or the body are complete."""
-            if self._is_refused:
+            if self._is_over:
                 return
             is_left_over = self.conn.our_state is h11.DONE
             if self.conn.their_state is not h11.IDLE and not is_left_over:
@@ -95,7 +119,7 @@ def bounded(service: Service) -> type[H11Protocol]:
                 message = f"the headers did not arrive within body_seconds = {seconds:g}"
                 self._refuse(ServiceError(408, "slow-head", message))
             else:
-                self.transport.close()
+                self._really_close()
 
         def send_400_response(self, msg: str) -> None:
             """Called by uvicorn while it handles h11's error."""
@@ -106,21 +130,33 @@ def bounded(service: Service) -> type[H11Protocol]:
             if self.conn.our_state in (h11.IDLE, h11.SEND_RESPONSE):
                 self._refuse(_malformed(sys.exception()))
             else:
-                self.transport.close()
+                self._really_close()
 
         def _refuse(self, error: ServiceError) -> None:
             """Answer what never became a request; no other part of the service sees it."""
-            self._is_refused = True
             service.metrics.requests.labels("other", "other", str(error.status)).inc()
             request_id = uuid.uuid4().hex
             client = self.client[0] if self.client else "unknown"
             _LOGGER.info(error.code, request_id=request_id, status=error.status, client=client)
             self.transport.write(_as_http(error, request_id))
-            # Closed at once, with more of the request unread, the connection would be reset, and
-            # the client might never see the answer.
+            self._end(_CLOSING_SECONDS)
+
+        def _close(self) -> None:
+            """Called by uvicorn after the last answer, and when it shuts down."""
+            if self.conn.their_state is not h11.SEND_BODY:
+                self._really_close()
+            elif not self._is_over:
+                self._end(seconds)
+
+        def _end(self, seconds: float) -> None:
+            """Send nothing more, and drop for so long what still arrives. Closed at once, with more
+            of the request unread, the connection would be reset, and the client might never see
+            the answer."""
+            self._is_over = True
             self.transport.write_eof()
+            self.flow.resume_reading()
             self._stop_watching()
-            self._deadline = self.loop.call_later(_CLOSING_SECONDS, self.transport.close)
+            self._deadline = self.loop.call_later(seconds, self._really_close)
 
     return Bounded
 

@@ -36,8 +36,9 @@ _LOGGER = structlog.get_logger("rerank.serve")
 BACKLOG = 2048
 # Time for connections that are still open after the last answer.
 _CLOSING_SECONDS = 1
-# After what is left of the drain time, the process ends.
-_EXIT_SECONDS = 1.75
+# After what is left of the drain time, the process ends; 2 s are promised, and a busy machine may
+# take its time.
+_EXIT_SECONDS = 1.25
 _TURN_SECONDS = 0.001
 # Load balancers close idle connections after a minute, and must do so first.
 _IDLE_SECONDS = 75

@@ -82,6 +82,8 @@ def main(argv: Sequence[str] | None = None) -> int:
     )
     logging.getLogger("torch").setLevel(logging.WARNING)  # an import cut short reports statistics
     interrupt_at_signals()
+    if given[:1] == ["serve"]:
+        serve.end_at_sigterm()
     try:
         try:
             return _run(given)

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import argparse
+import os
+import signal
 
 EXAMPLES = """examples:
   rerank serve --models ckpt/*.pt
@@ -19,6 +21,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     from reranker.service.settings import add_arguments
 
     add_arguments(parser)
+
+
+def end_at_sigterm() -> None:
+    """Until the service listens, and reacts itself, nobody waits for anything: status 0, at once."""
+    signal.signal(signal.SIGTERM, lambda number, frame: os._exit(0))
 
 
 def run(arguments: argparse.Namespace) -> int:

@@ -1,0 +1,85 @@
+"""Answers that come before the whole request has, where the connection closes after them."""
+
+from __future__ import annotations
+
+import contextlib
+import socket
+import threading
+import time
+from collections.abc import Iterator
+
+import pytest
+
+from tests.service.servers import Server, is_closed_on, serving
+from tests.service.test_bounds import BOMBS
+
+LARGEST = 1_000_000
+
+
+@pytest.fixture(scope="module")
+def small(models: list[str]) -> Iterator[Server]:
+    with serving(models, "--max-body-bytes", str(LARGEST), "--body-seconds", "2") as server:
+        yield server
+
+
+def head(length: int, version: str = "1.1") -> bytes:
+    """Of a request after which the connection closes."""
+    text = f"POST /rerank HTTP/{version}\r\nHost: x\r\nContent-Length: {length}\r\n"
+    text += "Content-Type: application/json\r\n" + "Connection: close\r\n" * (version == "1.1")
+    return f"{text}\r\n".encode()
+
+
+def answer_to(server: Server, request: bytes) -> bytes:
+    """All of the answer, for a client that reads nothing before it has sent everything."""
+    with socket.create_connection(("127.0.0.1", server.port), timeout=10) as connection:
+        connection.sendall(request)
+        return b"".join(iter(lambda: connection.recv(100_000), b""))
+
+
+@pytest.mark.parametrize("version", ["1.0", "1.1"])
+@pytest.mark.parametrize("status, body", [(422, BOMBS["max_candidates"]), (413, b" " * 17_000_000)])
+def test_who_is_refused_early_gets_the_answer(
+    server: Server, version: str, status: int, body: bytes
+) -> None:
+    for _ in range(3):
+        answer = answer_to(server, head(len(body), version) + body)
+        assert answer.startswith(b"HTTP/1.1 %d " % status) and answer.endswith(b"}\n")
+
+
+def refused(server: Server) -> socket.socket:
+    """A connection that has its answer, before a body of which nothing has been sent."""
+    connection = socket.create_connection(("127.0.0.1", server.port), timeout=10)
+    connection.sendall(head(1_000_000_000))
+    answer = b"".join(iter(lambda: connection.recv(100_000), b""))
+    assert answer.startswith(b"HTTP/1.1 413 ")
+    return connection
+
+
+def test_who_sends_for_ever_after_the_answer_is_closed(small: Server) -> None:
+    """After ``body_seconds``, not before."""
+    with refused(small) as connection:
+        start = time.monotonic()
+        assert is_closed_on(connection, b" ", 10)
+        assert 1.5 < time.monotonic() - start < 5
+
+
+def test_who_sends_too_much_after_the_answer_is_closed(server: Server) -> None:
+    """``body_seconds`` is 20 there; what may still come is four bodies of 16 MB."""
+    sent, piece = 0, b" " * 2**20
+    with refused(server) as connection:
+        start = time.monotonic()
+        with contextlib.suppress(ConnectionError):
+            while time.monotonic() - start < 15:
+                sent += connection.send(piece)
+        assert time.monotonic() - start < 15 and 4 * 16 <= sent / 2**20 < 100
+
+
+def test_who_waits_after_the_answer_does_not_hold_up_the_end(models: list[str]) -> None:
+    with serving(models, "--drain-seconds", "0.1") as server, refused(server) as connection:
+        thread = threading.Thread(target=is_closed_on, args=(connection, b" ", 10), daemon=True)
+        thread.start()
+        start = time.monotonic()
+        server.process.terminate()
+        assert server.end() == 0
+        assert time.monotonic() - start < 2.1
+        thread.join()
