@@ -24,7 +24,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def end_at_sigterm() -> None:
-    """Until the service listens, and reacts itself, nobody waits for anything: status 0, at once."""
+    """At once and with status 0, until the service listens and reacts itself."""
     signal.signal(signal.SIGTERM, lambda number, frame: os._exit(0))
 
 
