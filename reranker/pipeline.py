@@ -263,10 +263,6 @@ class Reranker:
         scorer = Scorer(ensemble, criterion, token_scores)
         return pools.in_order(lists, scorer.score, ensemble.lanes, pools.BATCH_TOKENS, cancellation)
 
-    def more_lanes(self) -> Lanes:
-        """As many as the reranker's own, for ``score_lists``."""
-        return Lanes(self._lanes.count)
-
     def _in_order(
         self,
         lists: Iterable[NBest],

@@ -5,8 +5,8 @@ most of what waits. Clients take turns, and so do the requests of each, piece by
 not depend on what is scored beside it, so neither does an answer.
 
 There are three slots, each with threads of its own. The first scores everything; the others only
-what is small, or very small, and only while those before them are busy: who asks little never waits
-for what takes long.
+what is small, or very small, and only while those before them are busy with larger requests: who
+asks little never waits for what takes long, and what is alike is scored together, which is cheaper.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ import threading
 import time
 from dataclasses import dataclass, field
 
-from reranker.scoring.lanes import Cancellation, Lanes
+from reranker.scoring.lanes import Cancellation, Lanes, available_cores
 from reranker.service.clients import Shares
 from reranker.service.errors import draining, overloaded
 from reranker.service.metrics import Metrics
@@ -39,11 +39,10 @@ class Slot:
     """What is being scored at once."""
 
     name: str
-    largest: float = math.inf
-    """The largest requests that are scored here, and the batches if they are smaller than
-    elsewhere, in seconds."""
-    lanes: Lanes | None = None
-    """Of its own, except in the first."""
+    largest: float
+    """The largest requests that are scored here, in seconds."""
+    lanes: Lanes
+    """Of its own. What is small comes before what is large, and both after what answers."""
     batch: list[Piece] = field(default_factory=list)
     cancellation: Cancellation = field(default_factory=Cancellation)
     """Of the batch: cancelled once nobody waits for any of it."""
@@ -59,10 +58,12 @@ class Queue:
         self._clients: Turns[str] = Turns()
         self._requests: Turns[Work] = Turns()
         self._shares = Shares(settings.queue_tokens)
+        lanes = settings.threads or available_cores()
         self.slots = (
-            Slot("scoring"),
-            Slot("scoring small requests", _BATCH_SECONDS),
-            Slot("scoring very small requests", _BATCH_SECONDS / 5),
+            Slot("scoring", math.inf, Lanes(lanes, niceness=10)),
+            # What is small gains little from several lanes.
+            Slot("scoring small requests", _BATCH_SECONDS, Lanes(1, niceness=5)),
+            Slot("scoring very small requests", _BATCH_SECONDS / 5, Lanes(1, niceness=5)),
         )
         self.speed = 10_000.0
         """Tokens a second; measured by the warm-up, and again by every full batch."""
@@ -155,7 +156,7 @@ class Queue:
 
     def _take(self, slot: Slot) -> list[Piece]:
         batch: list[Piece] = []
-        room = self._tokens_in(min(slot.largest, _BATCH_SECONDS))
+        room = self.batch_tokens
         while work := self._next(slot, batch[0].work if batch else None):
             if batch and work.pieces[work.taken].tokens > room:
                 break
@@ -175,12 +176,13 @@ class Queue:
         """Whose turn it is, among those that may be scored in the slot, together with ``first``."""
         for work in [work for work in self._waiting if work.is_over]:
             self.remove(work)
-        if not all(before.batch for before in self.slots[: self.slots.index(slot)]):
-            return None
+        before = self.slots[: self.slots.index(slot)]
         fitting = (
             work
             for work in self._waiting
-            if slot in work.slots and (first is None or _go_together(work, first))
+            if slot in work.slots
+            and all(_is_busy_with_larger(one, work) for one in before)
+            and (first is None or _go_together(work, first))
         )
         return min(fitting, key=self._turn, default=None)
 
@@ -230,6 +232,10 @@ class Queue:
 def _pause(seconds: float) -> int:
     """For Retry-After."""
     return math.ceil(min(_LONGEST_PAUSE, max(1.0, seconds)))
+
+
+def _is_busy_with_larger(slot: Slot, work: Work) -> bool:
+    return bool(slot.batch) and len(slot.batch[0].work.slots) < len(work.slots)
 
 
 def _go_together(work: Work, other: Work) -> bool:

@@ -122,8 +122,6 @@ class ScoringThreads:
 
     def _warm_up(self, slot: Slot, work: Work) -> None:
         """Twice, since the first time is slow; the second tells the speed."""
-        if slot is not self.queue.slots[0]:
-            slot.lanes = work.reranker.more_lanes()
         for _ in range(2):
             started = time.monotonic()
             self._scores(slot, work.pieces)

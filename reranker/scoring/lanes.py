@@ -7,9 +7,11 @@ change the last bit of a number.
 from __future__ import annotations
 
 import os
+import sys
 import threading
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
+from functools import partial
 from typing import Any, ParamSpec, TypeVar
 
 import torch
@@ -25,13 +27,15 @@ class Stopped(Exception):
 class Lanes:
     """``count`` threads for computing."""
 
-    def __init__(self, count: int) -> None:
+    def __init__(self, count: int, niceness: int = 0) -> None:
+        """``niceness`` is how readily they leave the cores to the other threads of the process, as
+        with ``nice``; elsewhere than on Linux it has no effect."""
         self.count = count
         self._lock = threading.Lock()
         self._unfinished = 0  # jobs of ``_compute``
-        self._compute = ThreadPoolExecutor(count, "compute", lambda: torch.set_num_threads(1))
+        self._compute = ThreadPoolExecutor(count, "compute", partial(_prepare, niceness))
         # These wait for computations most of the time; one more, so that a lane always has work.
-        self._direct = ThreadPoolExecutor(count + 1, "direct")
+        self._direct = ThreadPoolExecutor(count + 1, "direct", partial(_prepare, niceness))
 
     def compute(self, jobs: Iterable[Callable[[], T]]) -> list[T]:
         """The jobs' results; to be called by what ``direct`` runs."""
@@ -67,6 +71,12 @@ class Lanes:
     def direct(self, job: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> Future[T]:
         """Run a job that mostly waits for its computations."""
         return self._direct.submit(job, *args, **kwargs)
+
+
+def _prepare(niceness: int) -> None:
+    torch.set_num_threads(1)
+    if niceness and sys.platform == "linux":  # where threads have a niceness of their own
+        os.setpriority(os.PRIO_PROCESS, threading.get_native_id(), niceness)
 
 
 class Cancellation:

@@ -135,8 +135,12 @@ def test_small_requests_need_no_long_batch_to_end() -> None:
     for work in (asked("small", 20), asked("tiny", 10), asked("other", 10)):
         queue.add(work)
     assert taken(queue, 1) == ["small0"]
-    assert taken(queue, 2) == ["tiny0"]
-    assert taken(queue) == ["other0"]  # and nothing large beside it
+    assert taken(queue, 2) == ["tiny0", "other0"]
+    queue.add(asked("more", 10))
+    assert taken(queue) == ["more0"]  # and nothing large beside it
+    queue.add(asked("late", 10))  # waits: what is alike is scored together
+    assert not queue._next(queue.slots[1], None) and not queue._next(queue.slots[2], None)
+    assert taken(queue) == ["late0"]
     assert taken(queue) == ["huge1"]
 
 
