@@ -46,6 +46,8 @@ def create_app(reranker: Reranker | None, settings: Settings) -> FastAPI:
     @contextlib.asynccontextmanager
     async def lifespan(app: FastAPI) -> AsyncIterator[None]:
         starting = asyncio.ensure_future(service.start())
+        # Takes a second, and is the same ever after.
+        app.state.description = asyncio.ensure_future(asyncio.to_thread(openapi.written, app))
         if is_loaded:
             await starting
         yield
@@ -57,6 +59,7 @@ def create_app(reranker: Reranker | None, settings: Settings) -> FastAPI:
         version=answers.VERSION,
         description="Reranks n-best constituency trees with LSTM language models.",
         lifespan=lifespan,
+        openapi_url=None,  # see _add_paths
         docs_url=None,
         redoc_url=None,
         default_response_class=JSONLine,
@@ -88,9 +91,15 @@ def _add_paths(app: FastAPI) -> None:
     async def page() -> Response:
         return FileResponse(_PAGE / "index.html", headers={"Cache-Control": "no-cache"})
 
+    @app.get("/openapi.json", include_in_schema=False)
+    async def described() -> Response:
+        as_json, _ = await app.state.description
+        return Response(as_json, media_type="application/json")
+
     @app.get("/docs", include_in_schema=False)
     async def docs() -> Response:
-        return Response(openapi.as_html(app.openapi()), media_type="text/html")
+        _, as_html = await app.state.description
+        return Response(as_html, media_type="text/html")
 
     app.mount("/page", StaticFiles(directory=_PAGE))
 

@@ -12,6 +12,7 @@ from pydantic import BaseModel
 from pydantic.json_schema import models_json_schema
 
 from reranker.service import schemas
+from reranker.service.errors import JSONLine
 
 _REFERENCE = "#/components/schemas/{model}"
 _FORMS = (
@@ -100,6 +101,12 @@ def describe(app: FastAPI, has_keys: bool) -> dict[str, Any]:
             document["security"] = [{"bearer": []}, {"header": []}]
         app.openapi_schema = document
     return app.openapi_schema
+
+
+def written(app: FastAPI) -> tuple[bytes, bytes]:
+    """The document as JSON and as a page."""
+    document = app.openapi()
+    return JSONLine(document).body, as_html(document).encode()  # type: ignore[return-value]
 
 
 def as_html(document: dict[str, Any]) -> str:

@@ -39,7 +39,7 @@ _CLOSING_SECONDS = 1
 # After what is left of the drain time, the process ends; 2 s are promised, and a busy machine may
 # take its time.
 _EXIT_SECONDS = 1.25
-_TURN_SECONDS = 0.0002
+_TURN_SECONDS = 0.0005
 # Load balancers close idle connections after a minute, and must do so first.
 _IDLE_SECONDS = 75
 
