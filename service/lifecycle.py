@@ -108,6 +108,7 @@ class Service:
         self._freeing: asyncio.Task[None] | None = None
         # Looks at bodies while they arrive, a piece at a time, so that nobody waits long.
         self._counting = ThreadPoolExecutor(1, "counting")
+        self._tokens_per_byte = 0.1  # of long bodies, learned
         self.body_bytes = BodyBytes(settings)
         self.metrics.in_flight.set_function(lambda: self.in_flight)
         self.metrics.ready.set_function(lambda: self.is_ready)
@@ -241,7 +242,17 @@ class Service:
         def make(_: Cancellation) -> Work:
             return Work(reranker, lists, deadline, client, token_scores, most_tokens)
 
-        return await self.in_thread(make, size)
+        work = await self.in_thread(make, size)
+        if size >= _LONG_BODY:
+            self._tokens_per_byte += 0.3 * (work.tokens / size - self._tokens_per_byte)
+        return work
+
+    def expect(self, size: int, client: str, deadline: float) -> None:
+        """Raises ServiceError 429 for a long body that would probably be refused after all: reading
+        it takes time from others."""
+        if size >= _LONG_BODY:
+            tokens = int(self._tokens_per_byte * size)
+            self._worker.queue.check_room(client, tokens, deadline)
 
     def scores(self, work: Work) -> AsyncGenerator[list[Scored]]:
         """The scores of each list, in order; raises ServiceError."""

@@ -91,7 +91,7 @@ class Queue:
             if self.is_closed:
                 raise draining()
             if not work.is_warm_up:
-                self._check_room(work)
+                self.check_room(work.client, work.tokens, work.deadline)
             work.slots = [
                 slot
                 for slot in self.slots
@@ -103,20 +103,22 @@ class Queue:
             self._waiting.append(work)
             self._changed.notify_all()
 
-    def _check_room(self, work: Work) -> None:
-        if not self._shares.has_room(work.client, work.tokens):
-            raise overloaded(self.seconds_to_wait)
-        allowed = _WAITING_SHARE * (work.deadline - time.monotonic())
-        if self.tokens and self._tokens_ahead(work) > allowed * self.speed:
-            raise overloaded(_pause(self._tokens_in_all / self.speed - allowed))
+    def check_room(self, client: str, tokens: int, deadline: float) -> None:
+        """Raises ServiceError 429 unless a request for so many tokens would be admitted."""
+        with self._changed:
+            if not self._shares.has_room(client, tokens):
+                raise overloaded(self.seconds_to_wait)
+            allowed = _WAITING_SHARE * (deadline - time.monotonic())
+            if self.tokens and self._tokens_ahead(client, tokens) > allowed * self.speed:
+                raise overloaded(_pause(self._tokens_in_all / self.speed - allowed))
 
-    def _tokens_ahead(self, work: Work) -> int:
-        """What will probably be scored before the last piece of ``work``, given that clients take
+    def _tokens_ahead(self, client: str, tokens: int) -> int:
+        """What will probably be scored before the last piece of a request, given that clients take
         turns, and so do a client's requests."""
-        clients = {other.client for other in self._waiting} | {work.client}
-        own = [other.waiting_tokens for other in self._waiting if other.client == work.client]
-        of_client = work.tokens + min(sum(own), len(own) * work.tokens)
-        waiting = min(self.tokens, len(clients) * of_client - work.tokens)
+        clients = {other.client for other in self._waiting} | {client}
+        own = [other.waiting_tokens for other in self._waiting if other.client == client]
+        of_client = tokens + min(sum(own), len(own) * tokens)
+        waiting = min(self.tokens, len(clients) * of_client - tokens)
         return self._tokens_in_all - self.tokens + waiting
 
     @property

@@ -250,6 +250,7 @@ def _scoring(request: Request, service: Service, kind: _Reranking | _Scoring) ->
 
     async def job(body: bytes, reranker: Reranker, deadline: float) -> bytes | streams.Lines:
         size = len(body)
+        service.expect(size, request.state.client, deadline)
         lists = await service.in_thread(partial(kind.read, body), size)
         request.state.details.update(
             sentences=len(lists),
