@@ -198,7 +198,7 @@ ATTACKS: Mapping[str, Attack] = {
     "slow readers": Attack(16, 1.0, read_slowly),
     "bombs": Attack(2, 1.0, bomb),
     "malformed": Attack(2, 0.5, malformed),
-    "floods": Attack(20, 4.0, flood),
+    "floods": Attack(100, 2.0, flood),
 }
 GROUPS: Sequence[Sequence[str]] = (
     ("huge requests", "hang-ups"),
