@@ -63,7 +63,7 @@ class Queue:
             Slot("scoring", math.inf, Lanes(lanes, niceness=10)),
             # What is small gains little from several lanes.
             Slot("scoring small requests", _BATCH_SECONDS, Lanes(1, niceness=5)),
-            Slot("scoring very small requests", _BATCH_SECONDS / 5, Lanes(1, niceness=5)),
+            Slot("scoring very small requests", _BATCH_SECONDS / 5, Lanes(1, niceness=2)),
         )
         self.speed = 10_000.0
         """Tokens a second; measured by the warm-up, and again by every full batch."""
@@ -179,14 +179,18 @@ class Queue:
         for work in [work for work in self._waiting if work.is_over]:
             self.remove(work)
         before = self.slots[: self.slots.index(slot)]
-        fitting = (
+        fitting = [
             work
             for work in self._waiting
             if slot in work.slots
             and all(_is_busy_with_larger(one, work) for one in before)
             and (first is None or _go_together(work, first))
+        ]
+        # What is smaller has other slots.
+        fewest = min((len(work.slots) for work in fitting), default=0)
+        return min(
+            (work for work in fitting if len(work.slots) == fewest), key=self._turn, default=None
         )
-        return min(fitting, key=self._turn, default=None)
 
     def _turn(self, work: Work) -> tuple[float, float]:
         return self._clients.given(work.client), self._requests.given(work)

@@ -137,11 +137,11 @@ def test_small_requests_need_no_long_batch_to_end() -> None:
     assert taken(queue, 1) == ["small0"]
     assert taken(queue, 2) == ["tiny0", "other0"]
     queue.add(asked("more", 10))
-    assert taken(queue) == ["more0"]  # and nothing large beside it
-    queue.add(asked("late", 10))  # waits: what is alike is scored together
-    assert not queue._next(queue.slots[1], None) and not queue._next(queue.slots[2], None)
-    assert taken(queue) == ["late0"]
-    assert taken(queue) == ["huge1"]
+    assert taken(queue) == ["huge1"]  # what is smaller has other slots
+    queue.add(asked("late", 10))
+    assert taken(queue, 1) == ["more0", "late0"]
+    queue.add(asked("last", 10))  # waits: what is alike is scored together
+    assert not queue._next(queue.slots[2], None)
 
 
 def test_a_long_list_is_cut_into_pieces() -> None:
