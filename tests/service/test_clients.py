@@ -105,6 +105,7 @@ def test_who_asks_too_often_waits_as_long_as_is_said(models: list[str]) -> None:
         assert http.post("/rerank", json=KIND).status_code == 200
 
 
+@pytest.mark.slow
 def test_tiny_requests_beside_a_huge_one() -> None:
     """52 lists of 50 trees, and lists of 5 trees of few words: half of these are answered within
     three times as long as without the other."""

@@ -142,6 +142,7 @@ def test_the_health_check_goes_through_no_proxy(server: Server) -> None:
     assert done.returncode == 0, done.stderr
 
 
+@pytest.mark.slow
 def test_the_health_check_waits_for_the_models(models: list[str]) -> None:
     """On an address of IPv6, where there is one."""
     try:

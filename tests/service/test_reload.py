@@ -88,6 +88,7 @@ def models_in(answer: dict[str, Any]) -> tuple[str, ...]:
     return tuple(one["sha256"] for one in answer["models"])
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("workers", ["1", "2"])
 def test_memory_comes_back(workers: str) -> None:
     """A set of models takes more than 50 MB; ten reloads leave less than one behind."""

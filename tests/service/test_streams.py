@@ -132,6 +132,7 @@ def test_hanging_up_cancels(fragile: Server, http: httpx.Client) -> None:
     assert time.monotonic() - started < 5
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("accept", [LINES, "*/*"])
 def test_who_does_not_read_is_cut_off(impatient: Server, accept: str) -> None:
     """An answer of megabytes that nobody takes."""

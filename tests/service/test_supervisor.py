@@ -82,6 +82,7 @@ def workers_logged(server: Server, event: str) -> set[int]:
 ANSWERED = 'rerank_requests_total{method="POST",path="/rerank",status="200"}'
 
 
+@pytest.mark.slow
 def test_counters_add_up_and_survive_a_crash(pair: Server) -> None:
     answers = ask_often(pair, 40)
     assert [answer.status_code for answer in answers] == [200] * 40
@@ -157,6 +158,7 @@ def test_a_reload_is_for_all_or_for_nobody(reloading: Server, folder: Path) -> N
     assert scrape(reloading, 'rerank_model_reloads_total{result="done"}') == {1}
 
 
+@pytest.mark.slow
 def test_a_replacement_serves_what_the_others_serve(reloading: Server, folder: Path) -> None:
     """The files have changed, and nobody has asked for a reload yet."""
     before = models_of([ask(reloading)])[0]
@@ -191,6 +193,7 @@ def test_sigterm_while_scoring(is_broken: bool) -> None:
             connection.close()
 
 
+@pytest.mark.slow
 def test_a_second_signal_ends_at_once() -> None:
     with serving([CHECKPOINTS], "--workers", "2") as server:
         server.logged("all workers ready")
@@ -223,6 +226,7 @@ def test_sigterm_finishes_what_was_accepted(models: list[str]) -> None:
         assert server.end() == 0
 
 
+@pytest.mark.slow
 def test_workers_do_not_outlive_their_parent(models: list[str]) -> None:
     with serving(models, "--workers", "2") as server:
         server.logged("all workers ready")
