@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ipaddress
 import time
-from collections import Counter
+from collections import defaultdict
 
 from starlette.types import Scope
 
@@ -48,21 +48,21 @@ class Shares:
     def __init__(self, most: float) -> None:
         self.total = 0.0
         self._most = most
-        self._held: Counter[str] = Counter()
+        self._held: defaultdict[str, float] = defaultdict(float)
 
     def has_room(self, client: str, amount: float) -> bool:
         """Whether the client may hold so much more. Something too large for any share is let in
         when nothing else is held."""
         free = self._most - self.total - amount
-        return self._held[client] + amount <= _TIMES_FREE * free or not self.total
+        return self._held.get(client, 0) + amount <= _TIMES_FREE * free or not self.total
 
     def take(self, client: str, amount: float) -> None:
         self.total += amount
-        self._held[client] += amount  # type: ignore[assignment]
+        self._held[client] += amount
 
     def give_back(self, client: str, amount: float) -> None:
         self.total -= amount
-        self._held[client] -= amount  # type: ignore[assignment]
+        self._held[client] -= amount
         if self._held[client] <= 0:
             del self._held[client]
 

@@ -30,7 +30,7 @@ _WAITING_SHARE = 0.5
 # How long a batch may take.
 _BATCH_SECONDS = 0.5
 
-# A longer pause is no help to a client.
+# No client is told to wait longer than this, in seconds.
 _LONGEST_PAUSE = 600
 
 

@@ -31,8 +31,5 @@ class Turns(Generic[Who]):
         self._given[who] += amount
 
     def given(self, who: Who) -> float:
-        """The least is next; what is given before others came counts, too."""
+        """Whoever has the least is next."""
         return self._given[who]
-
-    def __len__(self) -> int:
-        return len(self._given)

@@ -73,7 +73,7 @@ def head(path: str, length: int, media: str = "text/plain") -> bytes:
 
 
 async def answer_to(stream: Stream, request: bytes) -> tuple[str, bytes]:
-    """The status, with the code of a server's error, and the body; CLOSED if there is no answer."""
+    """The status (with the error's code, for a 5xx) and the body; CLOSED if no answer came."""
     reader, writer = stream
     sending = asyncio.create_task(_send(writer, request))
     try:

@@ -80,7 +80,7 @@ MALFORMED: dict[str, bytes] = {
     "a header without a name": b"GET /info HTTP/1.1\r\nHost: x\r\n: y\r\n\r\n",
     "a negative length": _HEAD + b"Content-Length: -1\r\n\r\n{}",
     "two lengths": _HEAD + b"Content-Length: 2\r\nContent-Length: 3\r\n\r\n{}x",
-    "a length that is no number": _HEAD + b"Content-Length: 1e3\r\n\r\n{}",
+    "a length that is not a number": _HEAD + b"Content-Length: 1e3\r\n\r\n{}",
     "length and chunks": _HEAD
     + b"Content-Length: 2\r\nTransfer-Encoding: chunked\r\n\r\n2\r\n{}\r\n0\r\n\r\n",
     "a chunk of no number": _HEAD + b"Transfer-Encoding: chunked\r\n\r\nzz\r\n{}\r\n0\r\n\r\n",

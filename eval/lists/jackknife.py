@@ -197,7 +197,7 @@ def serve(connection: Connection, model: Path, candidates: int, cpu_seconds: int
         except EOFError:
             return
         begin = time.process_time()
-        # The system ends a process that goes on after that.
+        # Past that, the system kills the process.
         limit = math.ceil(begin) + cpu_seconds
         resource.setrlimit(resource.RLIMIT_CPU, (limit, resource.RLIM_INFINITY))
         _, _, rest = str(parser.parse(words)).strip().partition("\n")

@@ -20,7 +20,7 @@ export class GoldStandard {
   /** Raises GoldError. */
   constructor(text) {
     for (const tree of treesOf(text)) this.#byWords.set(keyOf(tree.leaves), tree);
-    if (!this.#byWords.size) throw new GoldError("There is no tree in this text.");
+    if (!this.#byWords.size) throw new GoldError("No tree was found in this text.");
   }
 
   get size() {

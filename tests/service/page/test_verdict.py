@@ -1,4 +1,4 @@
-"""What the page says of a sentence: verdict, certainty, votes; and where there is no contest."""
+"""What the page says about a sentence: the verdict, how sure it is and how the models vote."""
 
 from __future__ import annotations
 
