@@ -37,7 +37,7 @@ from benchmarks.scoring.setting import (
     untrained,
 )
 from reranker.checkpoints.checkpoint import Checkpoint, load_checkpoint
-from reranker.checkpoints.devices import keep_freed_memory
+from reranker.checkpoints.memory import keep_freed_memory
 from reranker.checkpoints.vocabulary import Vocabulary
 from reranker.errors import RerankError
 from reranker.files.table import aligned

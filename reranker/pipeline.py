@@ -5,8 +5,6 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import replace
-from importlib.metadata import version
 from itertools import zip_longest
 from typing import TYPE_CHECKING, TypeVar
 
@@ -15,18 +13,20 @@ from reranker.checkpoints.devices import (
     Precision,
     devices,
     placed,
-    return_freed_memory,
-    share_freed_memory,
 )
 from reranker.checkpoints.ensemble_file import ModelNames, calibration_beside, named_models
+from reranker.checkpoints.memory import return_freed_memory, share_freed_memory
 from reranker.confidence import Calibration
 from reranker.errors import InputError
 from reranker.nbest import NBest, ReadOptions, Rejected, from_candidates, read_nbest
 from reranker.nbest.candidates import listed
-from reranker.ranking import SCORE_DECIMALS, Criterion, Ranking, Scored, Weighing, rank
+from reranker.ranker import Combination, Ranker
+from reranker.ranking import SCORE_DECIMALS, Criterion, Ranking, Scored, Weighing
 from reranker.scoring import pools
-from reranker.scoring.ensemble import Combination, Ensemble
-from reranker.scoring.lanes import Cancellation, Lanes, available_cores
+from reranker.scoring.cancellation import Cancellation
+from reranker.scoring.cores import available_cores
+from reranker.scoring.ensemble import Ensemble
+from reranker.scoring.lanes import Lanes
 from reranker.scoring.scorer import Scorer
 from reranker.scoring.winner import WinnerSearch
 from reranker.trees.tree import Tree
@@ -38,7 +38,7 @@ T = TypeVar("T")
 Candidates = Iterable["str | Tree | nltk.Tree"]
 
 
-class Reranker:
+class Reranker(Ranker):
     """An ensemble of language models that orders the candidates of a sentence.
 
     >>> reranker = Reranker.load("ckpt/")  # doctest: +SKIP
@@ -46,6 +46,8 @@ class Reranker:
     ... # doctest: +SKIP
     '(S (NP (PRP It)) (VP (VBZ runs)))'
     """
+
+    members: tuple[Checkpoint, ...]
 
     def __init__(
         self,
@@ -63,41 +65,17 @@ class Reranker:
         Raises InputError for invalid arguments, RerankError if there are no members or they
         cannot be averaged.
         """
-        self.weighing = _checked(weighing)
-        self.calibration = calibration
+        self.weighing, self.calibration = _checked(weighing), calibration
         if threads is not None and not (type(threads) is int and threads > 0):
             raise InputError(f"threads is a number from 1 up, not {threads!r}")
         self._lanes = Lanes(threads or available_cores())
         share_freed_memory(self._lanes.count)
         self._ensemble = Ensemble(members, combination, self._lanes)
         self._winner_search = WinnerSearch(self._ensemble)
-
-    @property
-    def members(self) -> tuple[Checkpoint, ...]:
-        return self._ensemble.members
-
-    @property
-    def combination(self) -> Combination:
-        return self._ensemble.combination
-
-    @property
-    def device(self) -> str:
-        """Where the members are: ``cpu``, or ``cuda:0,cuda:1``."""
-        where = (str(member.model.embedding.device) for member in self.members)
-        return ",".join(dict.fromkeys(where))
-
-    @property
-    def precision(self) -> str:
-        """The numbers that are computed with: ``float32``, or ``bfloat16`` if that was chosen."""
-        return str(self.members[0].model.embedding.dtype).removeprefix("torch.")
-
-    def signature(self, weighing: Weighing) -> str:
-        """Everything a figure depends on, on one line."""
-        members = ",".join(f"{member.name}:{member.sha256[:8]}" for member in self.members)
-        return (
-            f"version={version('parse-reranker')} models={members} combine={self.combination} "
-            f"{weighing.signature()} precision={self.precision} device={self.device}"
-        )
+        self.members, self.combination = self._ensemble.members, combination
+        weights = [member.model.embedding for member in self.members]
+        self.device = ",".join(dict.fromkeys(str(weight.device) for weight in weights))
+        self.precision = str(weights[0].dtype).removeprefix("torch.")
 
     @classmethod
     def load(
@@ -234,19 +212,6 @@ class Reranker:
 
         for nbest, scores in self._in_order(lists, best, search.batch_tokens):
             yield self.rank(nbest, scores, weighing, top)
-
-    def rank(
-        self,
-        nbest: NBest,
-        scores: Sequence[Scored | None],
-        weighing: Weighing,
-        top: int | None = None,
-    ) -> Ranking:
-        """``reranker.ranking.rank``, with the confidence in the best tree if it is known."""
-        ranking = rank(nbest, scores, weighing, top)
-        if self.calibration is None:
-            return ranking
-        return replace(ranking, confidence=self.calibration.confidence(ranking, weighing))
 
     def score_lists(
         self,

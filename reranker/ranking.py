@@ -96,6 +96,11 @@ class Scored:
     member_nll: tuple[float, ...] = ()  # each member's part of nll; none if they are averaged
 
 
+def repeating(scored: Scored, original: int | None) -> Scored:
+    """The same scores for a candidate that repeats the one with index ``original``."""
+    return scored if original is None else replace(scored, duplicate_of=original)
+
+
 @dataclass(frozen=True, slots=True)
 class Ranked:
     """A candidate in its place; a higher score is better."""

@@ -8,8 +8,9 @@ from dataclasses import replace
 from importlib.metadata import version
 from typing import Any
 
-from reranker import Ranking, Reranker, Weighing
+from reranker import Ranking, Weighing
 from reranker.nbest import NBest
+from reranker.ranker import Ranker
 from reranker.ranking import Criterion, Scored, perplexity
 from reranker.service.errors import ServiceError, content
 from reranker.service.schemas import AnyRequest, Options, Rejected, ScoreRequest, TextsRequest
@@ -25,7 +26,7 @@ _RANKED_FIELDS = (
 
 
 def rankings(
-    reranker: Reranker, lists: Sequence[NBest], scores: Sequence[list[Scored]], weighing: Weighing
+    reranker: Ranker, lists: Sequence[NBest], scores: Sequence[list[Scored]], weighing: Weighing
 ) -> list[Ranking]:
     """A request's rankings; lists that are scored together may be weighed differently."""
     return [
@@ -93,7 +94,7 @@ def score_answer(
     return _json({**_head(request_id, work, weighing), "results": results})
 
 
-def models(reranker: Reranker) -> list[dict[str, Any]]:
+def models(reranker: Ranker) -> list[dict[str, Any]]:
     """Names and hashes of the ensemble."""
     return [{"name": member.name, "sha256": member.sha256} for member in reranker.members]
 
@@ -114,7 +115,7 @@ def _head(request_id: str, work: Work, weighing: Weighing) -> dict[str, Any]:
 
 
 def _by_criterion(
-    reranker: Reranker, nbest: NBest, scores: list[Scored], criterion: Criterion
+    reranker: Ranker, nbest: NBest, scores: list[Scored], criterion: Criterion
 ) -> list[Scored]:
     """Scores come with perplexities per word of the sentence."""
     if criterion == "perplexity":

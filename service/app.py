@@ -7,6 +7,7 @@ import contextlib
 from collections.abc import AsyncIterator
 from functools import partial
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from fastapi import FastAPI, Request
 from fastapi.exceptions import RequestValidationError
@@ -15,7 +16,6 @@ from fastapi.staticfiles import StaticFiles
 from starlette.exceptions import HTTPException
 from starlette.middleware.cors import CORSMiddleware
 
-from reranker import Reranker
 from reranker.errors import InputError
 from reranker.service import answers, openapi, routes
 from reranker.service.bodies import invalid
@@ -23,6 +23,9 @@ from reranker.service.errors import JSONLine, ServiceError, envelope, from_http
 from reranker.service.lifecycle import Service
 from reranker.service.middleware import HeadAsGet, KeyCheck, RequestLog
 from reranker.service.settings import Settings
+
+if TYPE_CHECKING:
+    from reranker import Reranker
 
 _PAGE = Path(__file__).parent / "page"
 _CORS_HEADERS = [
@@ -34,21 +37,23 @@ _CORS_HEADERS = [
 ]
 
 
-def create_app(reranker: Reranker | None, settings: Settings) -> FastAPI:
+def create_app(
+    reranker: Reranker | None, settings: Settings, is_ready_first: bool = False
+) -> FastAPI:
     """The application; without ``reranker`` it loads the models that the settings name, and
-    answers 503 until they are there.
+    answers 503 until they are there, unless it shall not answer before (``is_ready_first``).
 
     ``app.state.service`` is the running ``Service``. Raises InputError if keys cannot be read.
     """
     service = Service(reranker, settings)
-    is_loaded = reranker is not None
+    is_ready_first = is_ready_first or reranker is not None
 
     @contextlib.asynccontextmanager
     async def lifespan(app: FastAPI) -> AsyncIterator[None]:
         starting = asyncio.ensure_future(service.start())
         # Takes a second, and is the same ever after.
         app.state.description = asyncio.ensure_future(asyncio.to_thread(openapi.written, app))
-        if is_loaded:
+        if is_ready_first:
             await starting
         yield
         starting.cancel()

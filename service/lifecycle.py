@@ -12,17 +12,16 @@ from collections.abc import AsyncGenerator, Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated, Protocol, TypeVar
+from typing import TYPE_CHECKING, Annotated, Protocol, TypeVar
 
 import structlog
 from fastapi import Depends, Request
 
-from reranker import Reranker
-from reranker.checkpoints.devices import return_freed_memory
+from reranker.checkpoints.memory import return_freed_memory
 from reranker.errors import RerankError
 from reranker.nbest import NBest, from_candidates
 from reranker.ranking import Scored
-from reranker.scoring.lanes import Cancellation
+from reranker.scoring.cancellation import Cancellation
 from reranker.service.bodies import BodyBytes
 from reranker.service.clients import Rate, Shares
 from reranker.service.counting import Count
@@ -34,6 +33,10 @@ from reranker.service.reading import ReadingThreads
 from reranker.service.settings import Settings
 from reranker.service.work import Work
 from reranker.service.worker import ScoringThreads
+
+if TYPE_CHECKING:
+    from reranker import Reranker
+    from reranker.service.scoring_process import Models
 
 _LOGGER = structlog.get_logger("rerank.service")
 
@@ -51,7 +54,7 @@ class Loaded:
     """What a reload replaces."""
 
     keys: Keys
-    reranker: Reranker
+    reranker: Reranker | Models
 
     @property
     def fingerprint(self) -> str:
@@ -70,35 +73,24 @@ class Supervisor(Protocol):
         """Reload in all processes; raises ServiceError 409 if that fails: then none has."""
 
 
-def load(settings: Settings) -> Reranker:
-    """The models that the settings name; raises RerankError."""
-    return Reranker.load(
-        settings.models,
-        settings.combine,
-        settings.device,
-        settings.threads,
-        settings.precision,
-        sha256=settings.sha256,
-    )
-
-
 class Service:
     """One for each application."""
 
     def __init__(self, reranker: Reranker | None, settings: Settings) -> None:
-        """Without a ``reranker``, ``start`` loads the one that the settings name."""
+        """Without a ``reranker``, ``start`` loads the one that the settings name, in a process of
+        its own."""
         self.settings = settings
         self.metrics = Metrics()
         self.keys = Keys(settings)
-        self.reranker: Reranker | None = None
+        self.reranker: Reranker | Models | None = None
         """None until it has scored something."""
         self.is_draining = False
         self.failure: RerankError | None = None
         """Why the models could not be loaded at the start."""
         self.supervisor: Supervisor | None = None
         """None if this is the only process."""
-        self._given = reranker
-        self._worker = ScoringThreads(settings, self.metrics)
+        self._given: Reranker | Models | None = reranker
+        self._worker = ScoringThreads(settings, self.metrics, is_here=reranker is not None)
         self._reloading = asyncio.Lock()
         self._shares = Shares(settings.queue_requests)
         self._rate = Rate(settings.client_rate)
@@ -112,6 +104,7 @@ class Service:
         self.body_bytes = BodyBytes(settings)
         self.metrics.in_flight.set_function(lambda: self.in_flight)
         self.metrics.ready.set_function(lambda: self.is_ready)
+        self.metrics.device_memory.set_function(lambda: self._worker.memory)
         for name, value in settings.limits.items():
             self.metrics.limit.labels(name).set(value)
 
@@ -128,8 +121,7 @@ class Service:
     async def _start(self) -> None:
         given = self._given
         if given is None:
-            given = self._given = await asyncio.to_thread(load, self.settings)
-        self.metrics.watch_device(given.device)
+            given = self._given = await asyncio.to_thread(self._load)
         self._worker.start(self._first_list)
         while not self._worker.is_ready and self.is_alive:
             await asyncio.sleep(0.01)
@@ -142,6 +134,22 @@ class Service:
         else:
             await self.supervisor.join(loaded)
         _LOGGER.info("ready", models=[member.name for member in given.members])
+
+    def _load(self) -> Reranker | Models:
+        """The models that the settings name; raises RerankError."""
+        if (process := self._worker.process) is not None:
+            return process.load()
+        from reranker import Reranker
+
+        settings = self.settings
+        return Reranker.load(
+            settings.models,
+            settings.combine,
+            settings.device,
+            settings.threads,
+            settings.precision,
+            sha256=settings.sha256,
+        )
 
     def _first_list(self) -> Work:
         """For the scoring thread, now and after a crash."""
@@ -181,7 +189,7 @@ class Service:
         if not self._worker.is_ready:
             raise self._worker.crashed()
 
-    def current(self) -> Reranker:
+    def current(self) -> Reranker | Models:
         """The models; raises ServiceError 503 before they are loaded and when draining."""
         if self.is_draining:
             raise draining(retry_after=5)
@@ -190,7 +198,7 @@ class Service:
         return self.reranker
 
     @contextlib.contextmanager
-    def visit(self, client: str) -> Iterator[Reranker]:
+    def visit(self, client: str) -> Iterator[Reranker | Models]:
         """Count a request while it is being answered; gives the models for its answer. Raises
         ServiceError 503, or 429 if the client has too many, or asks too often."""
         reranker = self.current()
@@ -229,7 +237,7 @@ class Service:
 
     async def work(
         self,
-        reranker: Reranker,
+        reranker: Reranker | Models,
         lists: Sequence[NBest],
         deadline: float,
         client: str,
@@ -258,7 +266,7 @@ class Service:
         """The scores of each list, in order; raises ServiceError."""
         return self._worker.score(work)
 
-    async def reload(self) -> Reranker:
+    async def reload(self) -> Reranker | Models:
         """Load models and keys again, here and in processes beside this one; requests already
         accepted are answered with the old models.
 
@@ -281,7 +289,7 @@ class Service:
         """What ``switch`` takes, tried out; raises ServiceError 409."""
         try:
             keys = Keys(self.settings)
-            reranker = await asyncio.to_thread(load, self.settings)
+            reranker = await asyncio.to_thread(self._load)
             async for _ in self._worker.score(_warm_up(reranker, self.settings)):
                 pass
         except (RerankError, ServiceError) as error:
@@ -295,21 +303,22 @@ class Service:
         self.keys, self.reranker, self._given = loaded.keys, loaded.reranker, None
         self.metrics.use_models(loaded.reranker)
         if old is not None:
-            self._freeing = asyncio.create_task(_free(weakref.ref(old)))
+            self._freeing = asyncio.create_task(self._free(weakref.ref(old)))
             hashes = [member.sha256 for member in loaded.reranker.members]
             _LOGGER.info("models reloaded", models=hashes)
+
+    async def _free(self, models: weakref.ref[Reranker | Models]) -> None:
+        """Give their memory back to the system once the last answer with them has been written."""
+        while models() is not None:
+            await asyncio.sleep(0.2)
+        if (process := self._worker.process) is not None:
+            await asyncio.to_thread(process.forget_unused)
+        await asyncio.to_thread(return_freed_memory)
 
     def _without_paths(self, message: str) -> str:
         for name in (*self.settings.models, str(self.settings.api_keys_file)):
             message = message.replace(f"{Path(name).parent}/", "")
         return message
-
-
-async def _free(models: weakref.ref[Reranker]) -> None:
-    """Give their memory back to the system once the last answer with them has been written."""
-    while models() is not None:
-        await asyncio.sleep(0.2)
-    await asyncio.to_thread(return_freed_memory)
 
 
 def _rarely_collect_garbage() -> None:
@@ -320,8 +329,9 @@ def _rarely_collect_garbage() -> None:
     gc.set_threshold(50_000, 20, 20)
 
 
-def _warm_up(reranker: Reranker, settings: Settings) -> Work:
-    """What is scored before the first real list, and tells the speed: 50 trees of 20 words."""
+def _warm_up(reranker: Reranker | Models, settings: Settings) -> Work:
+    """What is scored before the first real list, and tells the speed: 50 trees of 20 words, and
+    one of a word."""
     phrases = ["(NP (DT the) (NN cat))"] * 10
     trees = (
         f"(S1 (S {' '.join(phrases[:first])} (VP {' '.join(phrases[first:last])}) "
@@ -329,9 +339,9 @@ def _warm_up(reranker: Reranker, settings: Settings) -> Work:
         for first in range(10)
         for last in range(first + 1, 11)
     )
-    nbest = from_candidates([*trees][:50])
+    lists = [from_candidates([*trees][:50]), from_candidates(["(S1 (NN cat))"])]
     deadline = time.monotonic() + settings.max_request_seconds
-    return Work(reranker, [nbest], deadline, is_warm_up=True)
+    return Work(reranker, lists, deadline, is_warm_up=True)
 
 
 async def _of(request: Request) -> Service:

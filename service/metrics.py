@@ -6,10 +6,9 @@ import os
 import platform
 from collections.abc import Callable, Iterable
 from functools import partial
-from pathlib import Path
+from importlib.metadata import version
 from typing import Literal
 
-import torch
 from prometheus_client import (
     CollectorRegistry,
     Counter,
@@ -21,7 +20,8 @@ from prometheus_client import (
 )
 from prometheus_client.multiprocess import MultiProcessCollector
 
-from reranker import Ranking, Reranker
+from reranker.ranker import Ranker
+from reranker.ranking import Ranking
 from reranker.service.answers import VERSION
 
 _SECONDS = (0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 120)
@@ -107,24 +107,15 @@ class Metrics:
         self.reloads = counter("model_reloads", "Attempts to reload the models", ("result",))
         for result in ("done", "failed"):  # Prometheus sees no increase from nothing to 1
             self.reloads.labels(result)
-        self.device_memory = gauge("device_memory_bytes", "Memory in use on GPUs, else in RAM")
+        self.device_memory = gauge(
+            "device_memory_bytes", "Memory in use on GPUs, else in RAM, where scores are computed"
+        )
         self.models = gauge("model_info", "1 for a model in use", ("name", "sha256"), "livemax")
         self._models: set[tuple[str, str]] = set()
         build = gauge("build_info", "What runs here", ("version", "torch", "python"), "livemax")
-        build.labels(VERSION, str(torch.__version__), platform.python_version()).set(1)
+        build.labels(VERSION, version("torch"), platform.python_version()).set(1)
 
-    def watch_device(self, device: str) -> None:
-        """Report the memory of this device, or of several with commas between."""
-        names, page = device.split(","), os.sysconf("SC_PAGE_SIZE")
-
-        def memory() -> float:
-            if device.startswith("cuda"):
-                return float(sum(torch.cuda.memory_reserved(name) for name in names))
-            return float(Path("/proc/self/statm").read_text().split()[1]) * page
-
-        self.device_memory.set_function(memory)
-
-    def use_models(self, reranker: Reranker) -> None:
+    def use_models(self, reranker: Ranker) -> None:
         """Name these models and no others."""
         for model in self._models:  # in files that several processes share they stay
             self.models.labels(*model).set(0)

@@ -16,7 +16,8 @@ import threading
 import time
 from dataclasses import dataclass, field
 
-from reranker.scoring.lanes import Cancellation, Lanes, available_cores
+from reranker.scoring.cancellation import Cancellation
+from reranker.scoring.cores import available_cores
 from reranker.service.clients import Shares
 from reranker.service.errors import draining, overloaded
 from reranker.service.metrics import Metrics
@@ -30,6 +31,9 @@ _WAITING_SHARE = 0.5
 # How long a batch may take.
 _BATCH_SECONDS = 0.5
 
+# Who has not asked for a while is given so much, in seconds of scoring, before turns are taken.
+_AHEAD_SECONDS = 1.0
+
 # No client is told to wait longer than this, in seconds.
 _LONGEST_PAUSE = 600
 
@@ -41,8 +45,9 @@ class Slot:
     name: str
     largest: float
     """The largest requests that are scored here, in seconds."""
-    lanes: Lanes
-    """Of its own. What is small comes before what is large, and both after what answers."""
+    threads: int
+    niceness: int
+    """What is small comes before what is large, and both after what answers."""
     batch: list[Piece] = field(default_factory=list)
     cancellation: Cancellation = field(default_factory=Cancellation)
     """Of the batch: cancelled once nobody waits for any of it."""
@@ -58,15 +63,17 @@ class Queue:
         self._clients: Turns[str] = Turns()
         self._requests: Turns[Work] = Turns()
         self._shares = Shares(settings.queue_tokens)
-        lanes = settings.threads or available_cores()
+        threads = settings.threads or available_cores()
         self.slots = (
-            Slot("scoring", math.inf, Lanes(lanes, niceness=10)),
-            # What is small gains little from several lanes.
-            Slot("scoring small requests", _BATCH_SECONDS, Lanes(1, niceness=5)),
-            Slot("scoring very small requests", _BATCH_SECONDS / 5, Lanes(1, niceness=2)),
+            Slot("scoring", math.inf, threads, niceness=10),
+            # What is small gains little from several threads.
+            Slot("scoring small requests", _BATCH_SECONDS, 1, niceness=5),
+            Slot("scoring very small requests", _BATCH_SECONDS / 5, 1, niceness=2),
         )
         self.speed = 10_000.0
         """Tokens a second; measured by the warm-up, and again by every full batch."""
+        self.least_tokens = 0
+        """A shorter list takes as long as one of so many; measured by the warm-up."""
         self.is_closed = False
         metrics.queue_tokens.set_function(lambda: self.tokens)
         metrics.queue_requests.set_function(lambda: len(self._waiting))
@@ -98,7 +105,7 @@ class Queue:
                 if math.isinf(slot.largest) or work.tokens <= self._tokens_in(slot.largest)
             ]
             self._shares.take(work.client, work.tokens)
-            self._clients.join(work.client)
+            self._clients.join(work.client, self._ahead)
             self._requests.join(work)
             self._waiting.append(work)
             self._changed.notify_all()
@@ -131,12 +138,15 @@ class Queue:
         """How long it will probably take to score everything that waits."""
         return _pause(self._tokens_in_all / self.speed)
 
-    def learn_speed(self, tokens: int, seconds: float, is_first: bool = False) -> None:
+    def learn_first(self, tokens: int, seconds: float, shortest: float = 0.0) -> None:
+        """Take into account how long a first list took, and the shortest one there is."""
+        self.speed = _speed(tokens, seconds)
+        self.least_tokens = int(self.speed * shortest)
+
+    def learn_speed(self, tokens: int, seconds: float) -> None:
         """Take into account how long a batch took. Small ones are slower and say nothing."""
-        speed = tokens / max(seconds, 1e-4)
-        if is_first:
-            self.speed = speed
-        elif tokens > self.batch_tokens / 2 or speed > self.speed:
+        speed = _speed(tokens, seconds)
+        if tokens > self.batch_tokens / 2 or speed > self.speed:
             self.speed += 0.3 * (speed - self.speed)
 
     def next_batch(self, slot: Slot) -> list[Piece]:
@@ -167,8 +177,9 @@ class Queue:
             piece = work.next_piece()
             batch.append(piece)
             room -= piece.tokens
-            self._clients.give(work.client, piece.tokens)
-            self._requests.give(work, piece.tokens)
+            cost = max(piece.tokens, self.least_tokens)
+            self._clients.give(work.client, cost)
+            self._requests.give(work, cost)
             self._shares.give_back(work.client, piece.tokens)
             if work.taken == len(work.pieces):
                 self._leave(work)
@@ -186,11 +197,19 @@ class Queue:
             and all(_is_busy_with_larger(one, work) for one in before)
             and (first is None or _go_together(work, first))
         ]
+        if before and fitting:
+            # What is small comes first, but not for a client that others wait behind.
+            least = min(self._clients.given(work.client) for work in self._waiting) + self._ahead
+            fitting = [work for work in fitting if self._clients.given(work.client) <= least]
         # What is smaller has other slots.
         fewest = min((len(work.slots) for work in fitting), default=0)
         return min(
             (work for work in fitting if len(work.slots) == fewest), key=self._turn, default=None
         )
+
+    @property
+    def _ahead(self) -> float:
+        return _AHEAD_SECONDS * self.speed
 
     def _turn(self, work: Work) -> tuple[float, float]:
         return self._clients.given(work.client), self._requests.given(work)
@@ -211,7 +230,7 @@ class Queue:
         self._waiting.remove(work)
         self._requests.leave(work)
         if all(other.client != work.client for other in self._waiting):
-            self._clients.leave(work.client)
+            self._clients.leave(work.client, self._ahead)
 
     def drop(self, slot: Slot, all_waiting: bool) -> set[Work]:
         """Drop and return the requests of the slot's batch, or all that wait as well."""
@@ -233,6 +252,10 @@ class Queue:
                 dropped |= self.drop(slot, all_waiting=True)
             self._changed.notify_all()
             return dropped
+
+
+def _speed(tokens: int, seconds: float) -> float:
+    return tokens / max(seconds, 1e-4)
 
 
 def _pause(seconds: float) -> int:

@@ -14,11 +14,12 @@ from fastapi.responses import Response
 from pydantic import Field, TypeAdapter
 from pydantic.json_schema import SkipJsonSchema
 
-from reranker import Ranking, Reranker, Weighing
+from reranker import Ranking, Weighing
 from reranker.nbest import FORMATS, NBest
 from reranker.nbest.report import Report
+from reranker.ranker import Ranker
 from reranker.ranking import Scored
-from reranker.scoring.lanes import Cancellation
+from reranker.scoring.cancellation import Cancellation
 from reranker.service import answers, bodies, counting, schemas, streams
 from reranker.service.errors import JSONLine, ServiceError
 from reranker.service.lifecycle import Running, Service
@@ -38,7 +39,7 @@ Timeout = Annotated[
 ]
 Asking = Annotated[schemas.QueryOptions, Query()]
 
-Job = Callable[[bytes, Reranker, float], Coroutine[None, None, bytes | streams.Lines]]
+Job = Callable[[bytes, Ranker, float], Coroutine[None, None, bytes | streams.Lines]]
 Scores = Sequence[list[Scored]]  # for each list, what the language models say of each candidate
 
 
@@ -70,7 +71,7 @@ async def validate(
     """What is in the lists and what is wrong with them; nothing is scored."""
     bodies.check_media_type(request, "application/json", "text/plain")
 
-    def answer(body: bytes, reranker: Reranker, cancellation: Cancellation) -> bytes:
+    def answer(body: bytes, reranker: Ranker, cancellation: Cancellation) -> bytes:
         asked = bodies.parse_lists(body, bodies.media_type(request), query, cancellation)
         report = Report()
         lists = read_lists(
@@ -80,7 +81,7 @@ async def validate(
         report.count(lists, members)
         return JSONLine(asdict(report)).body  # type: ignore[return-value]
 
-    async def job(body: bytes, reranker: Reranker, deadline: float) -> bytes:
+    async def job(body: bytes, reranker: Ranker, deadline: float) -> bytes:
         return await service.in_thread(partial(answer, body, reranker), len(body))
 
     return await _answer(request, service, timeout, job)
@@ -102,7 +103,7 @@ async def models(service: Running) -> Any:
                 "name": member.name,
                 "sha256": member.sha256,
                 "vocabulary_size": len(member.vocabulary),
-                "parameters": sum(weight.numel() for weight in member.model.parameters()),
+                "parameters": member.parameters,
             }
             for member in reranker.members
         ],
@@ -248,7 +249,7 @@ def _scoring(request: Request, service: Service, kind: _Reranking | _Scoring) ->
     """Reads a body, scores its lists and writes the answer, all outside of the event loop; in
     lines, if wanted and if the answer is one of sentences."""
 
-    async def job(body: bytes, reranker: Reranker, deadline: float) -> bytes | streams.Lines:
+    async def job(body: bytes, reranker: Any, deadline: float) -> bytes | streams.Lines:
         size = len(body)
         service.expect(size, request.state.client, deadline)
         lists = await service.in_thread(partial(kind.read, body), size)

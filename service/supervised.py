@@ -51,17 +51,16 @@ def work(
         sys.exit(2)
 
 
-def _application(settings: Settings, number: int, folder: str, is_loaded: bool) -> FastAPI:
-    from reranker.scoring.lanes import available_cores
+def _application(settings: Settings, number: int, folder: str, is_ready_first: bool) -> FastAPI:
+    from reranker.scoring.cores import available_cores
     from reranker.service import metrics
     from reranker.service.app import create_app
-    from reranker.service.lifecycle import load
 
     metrics.share(folder, number)
     if settings.threads is None:
         threads = max(1, available_cores() // settings.workers)
         settings = settings.model_copy(update={"threads": threads})
-    return create_app(load(settings) if is_loaded else None, settings)
+    return create_app(None, settings, is_ready_first)
 
 
 async def _serve(

@@ -17,14 +17,23 @@ class Turns(Generic[Who]):
 
     def __init__(self) -> None:
         self._given: dict[Who, float] = {}
+        self._gone: dict[Who, float] = {}  # what they had, while it is more than others have
         self._now = 0.0  # what whoever was last given something had before
 
-    def join(self, who: Who) -> None:
-        """Who comes later has no claim to what others were given before."""
-        self._given.setdefault(who, self._now)
+    def join(self, who: Who, ahead: float = 0.0) -> None:
+        """Who comes has no claim to what others were given before, but for what is given ``ahead``
+        to those who have not asked for a while."""
+        if who not in self._given:
+            self._given[who] = max(self._now - ahead, self._gone.pop(who, 0.0))
 
-    def leave(self, who: Who) -> None:
-        self._given.pop(who, None)
+    def leave(self, who: Who, ahead: float | None = None) -> None:
+        """``ahead``: what they will be given when they come back; then, what they had is remembered
+        until others have come as far."""
+        given = self._given.pop(who)
+        if ahead is not None:
+            self._gone[who] = given
+            past = self._now - ahead
+            self._gone = {other: had for other, had in self._gone.items() if had > past}
 
     def give(self, who: Who, amount: float) -> None:
         self._now = max(self._now, self._given[who])

@@ -6,14 +6,17 @@ import contextlib
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING
 
-from reranker import Reranker
 from reranker.nbest import NBest
 from reranker.nbest.data import Candidate
-from reranker.ranking import Scored
+from reranker.ranking import Scored, repeating
 from reranker.scoring.distinct import DistinctCandidates
-from reranker.scoring.scorer import repeating
 from reranker.service.errors import ServiceError
+
+if TYPE_CHECKING:
+    from reranker import Reranker
+    from reranker.service.scoring_process import Models
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -31,7 +34,7 @@ class Piece:
 class Work:
     """The lists of one request, and the scores that have come back so far."""
 
-    reranker: Reranker
+    reranker: Reranker | Models
     lists: Sequence[NBest]
     deadline: float  # by time.monotonic()
     client: str = ""

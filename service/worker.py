@@ -9,21 +9,18 @@ import asyncio
 import threading
 import time
 from collections.abc import AsyncGenerator, Callable, Sequence
-from dataclasses import replace
 from functools import partial
 
 import structlog
-import torch
 
-from reranker import Reranker
-from reranker.nbest import NBest
 from reranker.ranking import Scored
-from reranker.scoring.distinct import DistinctCandidates
-from reranker.scoring.lanes import Cancellation, Lanes, Stopped
+from reranker.scoring.cancellation import Stopped
 from reranker.service.errors import ServiceError, draining, unavailable
 from reranker.service.logs import described
 from reranker.service.metrics import Metrics
+from reranker.service.parts import score_in_parts
 from reranker.service.queue import Queue, Slot
+from reranker.service.scoring_process import Line, ScoringProcess
 from reranker.service.settings import Settings
 from reranker.service.work import Piece, Work
 
@@ -32,9 +29,6 @@ _LOGGER = structlog.get_logger("rerank.scoring")
 # After this many failed warm-ups in a row only a restart of the whole process can help.
 _HOPELESS = 3
 
-# What torch and oneDNN say where memory does not suffice.
-_NO_MEMORY = ("can't allocate memory", "could not create a primitive")
-
 # How long to wait for a thread to notice that it should end.
 _STOPPING_SECONDS = 0.5
 
@@ -42,8 +36,21 @@ _STOPPING_SECONDS = 0.5
 class ScoringThreads:
     """A thread for each slot of the queue, which they empty."""
 
-    def __init__(self, settings: Settings, metrics: Metrics) -> None:
+    def __init__(self, settings: Settings, metrics: Metrics, is_here: bool = True) -> None:
+        """``is_here``: the models are in this process, not in one of their own."""
         self.queue = Queue(settings, metrics)
+        self.process: ScoringProcess | None = None
+        slots = self.queue.slots
+        if is_here:
+            from reranker.scoring.lanes import Lanes
+
+            self._lanes: dict[Slot, Lanes | Line] = {
+                slot: Lanes(slot.threads, slot.niceness) for slot in slots
+            }
+        else:
+            process = ScoringProcess(settings, [(slot.threads, slot.niceness) for slot in slots])
+            self._lanes = {slot: process.line(place) for place, slot in enumerate(slots)}
+            self.process = process
         self._metrics = metrics
         self._ready: set[Slot] = set()
         self._failed_starts = 0
@@ -59,6 +66,15 @@ class ScoringThreads:
         """Whether a thread cannot be restarted."""
         return self._failed_starts >= _HOPELESS
 
+    @property
+    def memory(self) -> float:
+        """Bytes in use where it is scored."""
+        if self.process is not None:
+            return self.process.memory
+        from reranker.checkpoints.devices import memory_in_use
+
+        return memory_in_use()
+
     def start(self, warm_up: Callable[[], Work]) -> None:
         """Start the threads; ``warm_up`` makes what each scores first, now and after a crash."""
         self._start(self.queue.slots[0], warm_up)
@@ -67,6 +83,8 @@ class ScoringThreads:
         """End the threads and what they compute; requests that still wait are answered 503."""
         for work in self.queue.close():
             work.fail(draining())
+        if self.process is not None:
+            self.process.close()
         for thread in [*self._threads.values()]:
             thread.join(timeout=_STOPPING_SECONDS)
 
@@ -121,13 +139,18 @@ class ScoringThreads:
                 self._start(slot, warm_up)
 
     def _warm_up(self, slot: Slot, work: Work) -> None:
-        """Twice, since the first time is slow; the second tells the speed."""
+        """Twice, since the first time is slow; the second tells the speed, of a long list and of
+        one as short as they come."""
+        seconds = [self._seconds(slot, piece) for piece in work.pieces]
+        if slot is self.queue.slots[0]:
+            self.queue.learn_first(work.pieces[0].tokens, *seconds)
+        work.forget_pieces()
+
+    def _seconds(self, slot: Slot, piece: Piece) -> float:
         for _ in range(2):
             started = time.monotonic()
-            self._scores(slot, work.pieces)
-        work.forget_pieces()
-        if slot is self.queue.slots[0]:
-            self.queue.learn_speed(work.tokens, time.monotonic() - started, is_first=True)
+            self._scores(slot, [piece])
+        return time.monotonic() - started
 
     def _crashed(self, slot: Slot, error: BaseException) -> None:
         """Fail the batch being scored; if the warm-up failed, also everything that waits."""
@@ -166,59 +189,9 @@ class ScoringThreads:
             any(piece.work.token_scores for piece in batch),
             self._halved,
             slot.cancellation,
-            slot.lanes,
+            self._lanes[slot],
         )
 
     def _halved(self) -> None:
         self._metrics.memory_retries.inc()
         _LOGGER.warning("out of device memory: the batch is scored in halves")
-
-
-def score_in_parts(
-    reranker: Reranker,
-    lists: Sequence[NBest],
-    token_scores: bool,
-    halved: Callable[[], None],
-    cancellation: Cancellation | None = None,
-    lanes: Lanes | None = None,
-) -> list[list[Scored] | None]:
-    """The scores of each list; if memory does not suffice, of one half after the other, down to
-    single candidates. ``halved`` is called each time that happens. None for a list with a candidate
-    that does not fit even alone. ``lanes``: see ``Reranker.score_lists``. Raises Stopped if
-    cancelled.
-    """
-    try:
-        scored = reranker.score_lists(
-            lists, token_scores=token_scores, cancellation=cancellation, lanes=lanes
-        )
-        return [scores for _, scores in scored]
-    except (MemoryError, RuntimeError) as error:
-        # On a GPU torch has an error of its own for it, on a CPU only a message.
-        is_typed = isinstance(error, MemoryError | torch.OutOfMemoryError)
-        if not is_typed and not any(words in str(error) for words in _NO_MEMORY):
-            raise
-    # Not in the except clause: the traceback would keep the tensors alive.
-    halved()
-    if torch.cuda.is_available():
-        torch.cuda.empty_cache()
-    part = partial(
-        score_in_parts,
-        reranker,
-        token_scores=token_scores,
-        halved=halved,
-        cancellation=cancellation,
-        lanes=lanes,
-    )
-    if middle := len(lists) // 2:
-        return part(lists[:middle]) + part(lists[middle:])
-    (nbest,) = lists
-    middle = len(nbest.candidates) // 2
-    if not middle:
-        return [None]
-    (left,) = part([replace(nbest, candidates=nbest.candidates[:middle])])
-    (right,) = part([replace(nbest, candidates=nbest.candidates[middle:])])
-    if left is None or right is None:
-        return [None]
-    # A half cannot know what it repeats of the other.
-    together = zip(left + right, DistinctCandidates(nbest).candidates, strict=True)
-    return [[replace(scored, duplicate_of=original) for scored, (_, original) in together]]

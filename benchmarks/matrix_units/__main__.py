@@ -9,7 +9,7 @@ from pathlib import Path
 
 from benchmarks.matrix_units import costs, speed
 from benchmarks.scoring.measure import machine
-from reranker.checkpoints.devices import keep_freed_memory
+from reranker.checkpoints.memory import keep_freed_memory
 from reranker.commands.arguments import positive
 from reranker.errors import RerankError
 

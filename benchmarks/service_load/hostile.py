@@ -20,7 +20,7 @@ from benchmarks.service_load.report import Found, targets, written
 from benchmarks.service_load.watching import Tally, Usage, usage
 from reranker.nbest import NBest, read_nbest
 from reranker.nbest.writing import list_text
-from reranker.scoring.lanes import available_cores
+from reranker.scoring.cores import available_cores
 from tests.service.servers import Server, serving
 
 LIVE = "GET /health/live"
@@ -66,9 +66,9 @@ def with_answers(lists: Sequence[NBest], models: Sequence[str]) -> Questions:
 def kind_clients(questions: Questions) -> dict[str, list[Client]]:
     """By kind; no two kinds ask in step."""
     return {
-        "tiny: 5 x 10 words": [Client(f"127.0.0.{n}", 1.0, questions.tiny) for n in range(2, 6)],
+        "tiny: 5 x 10 words": [Client(f"127.0.0.{n}", 5.0, questions.tiny) for n in range(2, 6)],
         "medium: 50 x 20 words": [
-            Client(f"127.0.0.{n}", 3.7, questions.medium) for n in range(6, 8)
+            Client(f"127.0.0.{n}", 18.7, questions.medium) for n in range(6, 8)
         ],
         # Like a probe of Kubernetes': over a new connection each time.
         LIVE: [Client("127.0.0.8", 0.05, [Question("/health/live")], keeps_alive=False)],

@@ -34,6 +34,10 @@ class Checkpoint:
     information: dict[str, Any] = field(default_factory=dict)
     sha256: str = ""
 
+    @property
+    def parameters(self) -> int:
+        return sum(weight.numel() for weight in self.model.parameters())
+
 
 def save_checkpoint(
     path: Path,

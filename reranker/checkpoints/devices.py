@@ -1,11 +1,11 @@
-"""Where and how precisely to compute, and in what memory."""
+"""Where and how precisely to compute."""
 
 from __future__ import annotations
 
-import ctypes
+import os
 from collections.abc import Sequence
-from contextlib import suppress
 from dataclasses import replace
+from pathlib import Path
 from typing import Literal, get_args
 
 import torch
@@ -14,8 +14,6 @@ from reranker.checkpoints.checkpoint import Checkpoint
 from reranker.errors import InputError
 
 Precision = Literal["exact", "fast"]
-
-_M_TRIM_THRESHOLD, _M_MMAP_MAX, _M_ARENA_MAX = -1, -4, -8  # of glibc's mallopt
 
 
 def devices(names: str) -> list[torch.device]:
@@ -57,29 +55,9 @@ def placed(
     ]
 
 
-def keep_freed_memory() -> None:
-    """Ask glibc to keep and reuse the memory that tensors free; with another C library, do nothing.
-
-    glibc returns blocks over 128 KiB to the system when they are freed, and takes fresh, zeroed
-    pages for the next one: every training step and every scored batch would pay for all its pages
-    in page faults.
-    """
-    try:
-        mallopt = ctypes.CDLL("libc.so.6").mallopt
-    except (OSError, AttributeError):
-        return
-    mallopt(_M_MMAP_MAX, 0)
-    mallopt(_M_TRIM_THRESHOLD, 2**31 - 1)
-
-
-def share_freed_memory(threads: int) -> None:
-    """Ask glibc for no more heaps than threads that compute: what each frees stays with its heap,
-    and by default every thread gets one. With another C library, do nothing."""
-    with suppress(OSError, AttributeError):
-        ctypes.CDLL("libc.so.6").mallopt(_M_ARENA_MAX, threads)
-
-
-def return_freed_memory() -> None:
-    """Have glibc give back to the system what was freed; with another C library, do nothing."""
-    with suppress(OSError, AttributeError):
-        ctypes.CDLL("libc.so.6").malloc_trim(0)
+def memory_in_use() -> float:
+    """Bytes of this process: on GPUs, once it uses any, else in RAM."""
+    if torch.cuda.is_available() and torch.cuda.memory_reserved():
+        return float(sum(map(torch.cuda.memory_reserved, range(torch.cuda.device_count()))))
+    pages = Path("/proc/self/statm").read_text().split()[1]
+    return float(pages) * os.sysconf("SC_PAGE_SIZE")

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Sequence
 from copy import copy
 from dataclasses import replace
 from functools import partial
-from typing import Literal, TypeVar, get_args
+from typing import TypeVar, get_args
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,11 +15,12 @@ from reranker.checkpoints.checkpoint import Checkpoint
 from reranker.checkpoints.vocabulary import Vocabulary
 from reranker.errors import InputError, RerankError
 from reranker.models import LanguageModel
-from reranker.scoring.lanes import Cancellation, Lanes
+from reranker.ranker import Combination
+from reranker.scoring.cancellation import Cancellation
+from reranker.scoring.lanes import Lanes
 from reranker.scoring.trie import Trie
 from reranker.scoring.walk import edge_log_probabilities
 
-Combination = Literal["sum", "average"]
 T = TypeVar("T")
 Values = NDArray[np.float64]
 

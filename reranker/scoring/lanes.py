@@ -9,7 +9,7 @@ from __future__ import annotations
 import os
 import sys
 import threading
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable
 from concurrent.futures import Future, ThreadPoolExecutor
 from functools import partial
 from typing import Any, ParamSpec, TypeVar
@@ -18,10 +18,6 @@ import torch
 
 P = ParamSpec("P")
 T = TypeVar("T")
-
-
-class Stopped(Exception):
-    """The caller cancelled."""
 
 
 class Lanes:
@@ -77,34 +73,3 @@ def _prepare(niceness: int) -> None:
     torch.set_num_threads(1)
     if niceness and sys.platform == "linux":  # where threads have a niceness of their own
         os.setpriority(os.PRIO_PROCESS, threading.get_native_id(), niceness)
-
-
-class Cancellation:
-    """Shared by a caller, who may cancel, and what computes for it, which looks now and then."""
-
-    def __init__(self, outer: Cancellation | None = None) -> None:
-        """Of a part of something that can be cancelled as a whole, by ``outer``."""
-        self._cancelled = threading.Event()
-        self._outer = outer
-
-    def cancel(self) -> None:
-        self._cancelled.set()
-
-    @property
-    def is_cancelled(self) -> bool:
-        return self._cancelled.is_set() or (self._outer is not None and self._outer.is_cancelled)
-
-    def checked(self, items: Iterable[T]) -> Iterator[T]:
-        """The items; raises Stopped at the first one after the caller cancelled."""
-        for item in items:
-            if self.is_cancelled:
-                raise Stopped
-            yield item
-
-
-def available_cores() -> int:
-    """Cores this process may use."""
-    try:
-        return len(os.sched_getaffinity(0))
-    except AttributeError:  # not on Linux
-        return os.cpu_count() or 1

@@ -16,8 +16,9 @@ from concurrent.futures import Future
 from typing import Generic, TypeVar
 
 from reranker.nbest import NBest
+from reranker.scoring.cancellation import Cancellation
 from reranker.scoring.distinct import DistinctCandidates
-from reranker.scoring.lanes import Cancellation, Lanes
+from reranker.scoring.lanes import Lanes
 
 T = TypeVar("T")
 Batch = Sequence[DistinctCandidates]

@@ -4,13 +4,12 @@ the best few are asked for."""
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import replace
 
 from reranker.checkpoints.vocabulary import EOS
-from reranker.ranking import TOKEN_SCORE_DECIMALS, Criterion, Scored, perplexity
+from reranker.ranking import TOKEN_SCORE_DECIMALS, Criterion, Scored, perplexity, repeating
+from reranker.scoring.cancellation import Cancellation
 from reranker.scoring.distinct import DistinctCandidates
 from reranker.scoring.ensemble import Ensemble, Values
-from reranker.scoring.lanes import Cancellation
 
 
 class Scorer:
@@ -63,8 +62,3 @@ class Scorer:
             token_scores=by_token,
             member_nll=tuple(by_member.tolist()) if members > 1 else (),
         )
-
-
-def repeating(scored: Scored, original: int | None) -> Scored:
-    """The same scores for a candidate that repeats the one with index ``original``."""
-    return scored if original is None else replace(scored, duplicate_of=original)

@@ -22,13 +22,13 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
-from reranker.checkpoints.devices import return_freed_memory
+from reranker.checkpoints.memory import return_freed_memory
 from reranker.models import LanguageModel
-from reranker.ranking import Scored, Weighing, mixed_score
+from reranker.ranking import Scored, Weighing, mixed_score, repeating
+from reranker.scoring.cancellation import Cancellation
 from reranker.scoring.distinct import DistinctCandidates
 from reranker.scoring.ensemble import Ensemble, Values, products_of
-from reranker.scoring.lanes import Cancellation
-from reranker.scoring.scorer import Scorer, repeating
+from reranker.scoring.scorer import Scorer
 from reranker.scoring.trie import Numbers, Trie
 from reranker.scoring.walk import Predictors, decoded, walked
 from reranker.scoring.windows import window_rows

@@ -12,7 +12,7 @@ from pathlib import Path
 
 import torch
 
-from reranker.checkpoints.devices import keep_freed_memory
+from reranker.checkpoints.memory import keep_freed_memory
 from reranker.errors import ConfigError
 from reranker.training.config import TrainingConfig
 from reranker.training.log import TrainingLog

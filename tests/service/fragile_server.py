@@ -16,7 +16,8 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
 from reranker import Reranker
 from reranker.nbest import NBest
 from reranker.ranking import Criterion, Scored
-from reranker.scoring.lanes import Cancellation, Lanes
+from reranker.scoring.cancellation import Cancellation
+from reranker.scoring.lanes import Lanes
 from reranker.service import logs, server
 from reranker.service.app import create_app
 from reranker.service.settings import add_arguments, load_settings

@@ -19,13 +19,15 @@ from reranker.nbest.data import RawCandidate, RawList
 from reranker.nbest.faithful import Source, accept
 from reranker.nbest.notation import Notation
 from reranker.ranking import Criterion, Scored
-from reranker.scoring.lanes import Cancellation, Lanes
+from reranker.scoring.cancellation import Cancellation
+from reranker.scoring.lanes import Lanes
 from reranker.service.errors import ServiceError
 from reranker.service.metrics import Metrics
+from reranker.service.parts import score_in_parts
 from reranker.service.queue import Queue
 from reranker.service.settings import Settings
 from reranker.service.work import Work
-from reranker.service.worker import ScoringThreads, score_in_parts
+from reranker.service.worker import ScoringThreads
 from tests.reranker.ensembles import CANDIDATES, untrained
 
 SOURCE = Source("test", Notation.BRACKETS, False)

@@ -13,9 +13,11 @@ from reranker.checkpoints.vocabulary import Vocabulary
 from reranker.errors import RerankError
 from reranker.files.text import TextInMemory
 from reranker.nbest import read_nbest
+from reranker.ranker import Combination
+from reranker.scoring.cancellation import Cancellation
 from reranker.scoring.distinct import DistinctCandidates
-from reranker.scoring.ensemble import Combination, Ensemble
-from reranker.scoring.lanes import Cancellation, Lanes
+from reranker.scoring.ensemble import Ensemble
+from reranker.scoring.lanes import Lanes
 from reranker.scoring.scorer import Scorer
 from reranker.scoring.walk import score_one_by_one
 from reranker.scoring.winner import Coarse, TwoPassScorer

@@ -21,9 +21,10 @@ from reranker.models import LanguageModel
 from reranker.nbest import NBest, read_nbest
 from reranker.pipeline import Reranker
 from reranker.ranking import Weighing, rank
+from reranker.scoring.cancellation import Cancellation
 from reranker.scoring.distinct import DistinctCandidates
 from reranker.scoring.ensemble import Ensemble
-from reranker.scoring.lanes import Cancellation, Lanes
+from reranker.scoring.lanes import Lanes
 from reranker.scoring.scorer import Scorer
 from reranker.scoring.winner import WinnerSearch
 

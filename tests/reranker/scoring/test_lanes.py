@@ -6,7 +6,9 @@ from functools import partial
 
 import pytest
 
-from reranker.scoring.lanes import Cancellation, Lanes, Stopped, available_cores
+from reranker.scoring.cancellation import Cancellation, Stopped
+from reranker.scoring.cores import available_cores
+from reranker.scoring.lanes import Lanes
 
 
 def test_jobs_run_side_by_side_and_answer_in_order() -> None:

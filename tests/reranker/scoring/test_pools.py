@@ -10,8 +10,9 @@ import pytest
 
 from reranker.nbest import Candidate, NBest
 from reranker.scoring import pools
+from reranker.scoring.cancellation import Cancellation, Stopped
 from reranker.scoring.distinct import DistinctCandidates
-from reranker.scoring.lanes import Cancellation, Lanes, Stopped
+from reranker.scoring.lanes import Lanes
 from reranker.trees.linearize import linearize_text
 
 

@@ -9,7 +9,7 @@ import torch
 from reranker.models import AwdLstmDoc
 from reranker.models.config import Config
 from reranker.scoring import windows
-from reranker.scoring.lanes import Cancellation, Stopped
+from reranker.scoring.cancellation import Cancellation, Stopped
 from reranker.scoring.trie import Trie
 from reranker.scoring.walk import edge_log_probabilities, score_one_by_one
 from reranker.scoring.winner import KeptWalk, coarse_output

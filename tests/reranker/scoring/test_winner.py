@@ -10,10 +10,12 @@ import pytest
 
 from reranker.checkpoints.checkpoint import load_checkpoint
 from reranker.nbest import Candidate, NBest, read_nbest
+from reranker.ranker import Combination
 from reranker.ranking import Scored, Weighing, rank
+from reranker.scoring.cancellation import Cancellation
 from reranker.scoring.distinct import DistinctCandidates
-from reranker.scoring.ensemble import Combination, Ensemble
-from reranker.scoring.lanes import Cancellation, Lanes
+from reranker.scoring.ensemble import Ensemble
+from reranker.scoring.lanes import Lanes
 from reranker.scoring.scorer import Scorer
 from reranker.scoring.winner import Pruner, WinnerSearch
 from reranker.trees.linearize import linearize_text

@@ -1,0 +1,36 @@
+"""What becomes of the memory that tensors and bodies free: glibc is asked."""
+
+from __future__ import annotations
+
+import ctypes
+from contextlib import suppress
+
+_M_TRIM_THRESHOLD, _M_MMAP_MAX, _M_ARENA_MAX = -1, -4, -8  # of glibc's mallopt
+
+
+def keep_freed_memory() -> None:
+    """Ask glibc to keep and reuse the memory that tensors free; with another C library, do nothing.
+
+    glibc returns blocks over 128 KiB to the system when they are freed, and takes fresh, zeroed
+    pages for the next one: every training step and every scored batch would pay for all its pages
+    in page faults.
+    """
+    try:
+        mallopt = ctypes.CDLL("libc.so.6").mallopt
+    except (OSError, AttributeError):
+        return
+    mallopt(_M_MMAP_MAX, 0)
+    mallopt(_M_TRIM_THRESHOLD, 2**31 - 1)
+
+
+def share_freed_memory(threads: int) -> None:
+    """Ask glibc for no more heaps than threads that compute: what each frees stays with its heap,
+    and by default every thread gets one. With another C library, do nothing."""
+    with suppress(OSError, AttributeError):
+        ctypes.CDLL("libc.so.6").mallopt(_M_ARENA_MAX, threads)
+
+
+def return_freed_memory() -> None:
+    """Have glibc give back to the system what was freed; with another C library, do nothing."""
+    with suppress(OSError, AttributeError):
+        ctypes.CDLL("libc.so.6").malloc_trim(0)

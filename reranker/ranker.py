@@ -1,0 +1,68 @@
+"""``Ranker``: an ensemble without its weights, which orders candidates once they are scored."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from importlib.metadata import version
+from typing import TYPE_CHECKING, Literal, Protocol
+
+from reranker.confidence import Calibration
+from reranker.nbest import NBest
+from reranker.ranking import Ranking, Scored, Weighing, rank
+
+if TYPE_CHECKING:
+    from reranker.checkpoints.vocabulary import Vocabulary
+
+_VERSION = version("parse-reranker")
+Combination = Literal["sum", "average"]
+
+
+class Member(Protocol):
+    """What is known of a language model without its weights."""
+
+    @property
+    def name(self) -> str: ...
+    @property
+    def sha256(self) -> str: ...
+    @property
+    def vocabulary(self) -> Vocabulary: ...
+    @property
+    def parameters(self) -> int: ...
+
+
+class Ranker:
+    """What an ensemble is, and how scores of its members become an order. It does not need torch:
+    the members may be in another process."""
+
+    members: Sequence[Member]
+    combination: Combination
+    weighing: Weighing
+    """Used where a call gives none."""
+    calibration: Calibration | None
+    """With it, rankings under its weighing say how sure they are."""
+    device: str
+    """Where the members are: ``cpu``, or ``cuda:0,cuda:1``."""
+    precision: str
+    """The numbers that are computed with: ``float32``, or ``bfloat16`` if that was chosen."""
+
+    def signature(self, weighing: Weighing) -> str:
+        """Everything a figure depends on, on one line."""
+        members = ",".join(f"{member.name}:{member.sha256[:8]}" for member in self.members)
+        return (
+            f"version={_VERSION} models={members} combine={self.combination} "
+            f"{weighing.signature()} precision={self.precision} device={self.device}"
+        )
+
+    def rank(
+        self,
+        nbest: NBest,
+        scores: Sequence[Scored | None],
+        weighing: Weighing,
+        top: int | None = None,
+    ) -> Ranking:
+        """``reranker.ranking.rank``, with the confidence in the best tree if it is known."""
+        ranking = rank(nbest, scores, weighing, top)
+        if self.calibration is None:
+            return ranking
+        return replace(ranking, confidence=self.calibration.confidence(ranking, weighing))
