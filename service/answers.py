@@ -41,7 +41,7 @@ def rerank_answer(
     ranked: Sequence[Ranking],
     body: AnyRequest,
     weighing: Weighing,
-    warnings: list[str],
+    warnings: Sequence[str],
 ) -> bytes:
     """The answer in the form of the request."""
     head = _head(request_id, work, weighing)
@@ -75,7 +75,7 @@ def sentence_line(ranking: Ranking, body: Options) -> bytes:
     return _json({"sentence": _sentence(ranking, body)})
 
 
-def end_line(warnings: list[str]) -> bytes:
+def end_line(warnings: Sequence[str]) -> bytes:
     return _json({"end": {"warnings": warnings}})
 
 

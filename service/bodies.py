@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import time
-from collections.abc import Awaitable, Callable, Coroutine, Iterator, Mapping, Sequence
+from collections.abc import Callable, Coroutine, Iterator, Mapping, Sequence
 from types import MappingProxyType
 from typing import Any, TypeVar
 
@@ -79,12 +79,11 @@ async def read_body(
     settings: Settings,
     deadline: float,
     hold: Callable[[int, int], None],
-    count: Callable[[bytes], Awaitable[None]],
 ) -> bytes:
-    """The body; ``hold`` is told its length so far and in the end, ``count`` gets each piece.
+    """The body; ``hold`` is told its length so far and in the end.
 
-    Raises ServiceError 413 (too long), 408 (too slow) or 504 (deadline), what ``hold`` and
-    ``count`` raise, and ClientGone.
+    Raises ServiceError 413 (too long), 408 (too slow) or 504 (deadline), what ``hold`` raises, and
+    ClientGone.
     """
     limit = settings.max_body_bytes
     too_long = ServiceError(413, "too-large", f"the body is longer than max_body_bytes = {limit}")
@@ -103,7 +102,6 @@ async def read_body(
                 if len(body) > limit:
                     raise too_long
                 hold(len(body), length)
-                await count(chunk)
     except ClientDisconnect as error:
         raise ClientGone from error
     except TimeoutError as error:
@@ -161,10 +159,10 @@ def check_media_type(request: Request, *allowed: str) -> None:
 
 
 def parse_lists(
-    body: bytes, media: str, query: QueryOptions, cancellation: Cancellation
+    body: bytes, media: str, query: QueryOptions | None, cancellation: Cancellation
 ) -> AnyRequest:
     """A body for ``/rerank``; options of the query are used where the body has none."""
-    options = query.model_dump(exclude_unset=True)
+    options = query.model_dump(exclude_unset=True) if query else {}
     if media == "text/plain":
         if not body.strip():
             raise ServiceError(422, "unreadable", "the body is empty", "nbest")

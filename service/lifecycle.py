@@ -9,7 +9,6 @@ import math
 import time
 import weakref
 from collections.abc import AsyncGenerator, Callable, Iterator, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Protocol, TypeVar
@@ -24,12 +23,13 @@ from reranker.ranking import Scored
 from reranker.scoring.cancellation import Cancellation
 from reranker.service.bodies import BodyBytes
 from reranker.service.clients import Rate, Shares
-from reranker.service.counting import Count
 from reranker.service.errors import ServiceError, draining, overloaded, too_often, unavailable
 from reranker.service.keys import Keys
 from reranker.service.logs import described
 from reranker.service.metrics import Metrics
 from reranker.service.reading import ReadingThreads
+from reranker.service.reading_process import ReadingProcess
+from reranker.service.readings import Order, Reading, read
 from reranker.service.settings import Settings
 from reranker.service.work import Work
 from reranker.service.worker import ScoringThreads
@@ -42,11 +42,9 @@ _LOGGER = structlog.get_logger("rerank.service")
 
 T = TypeVar("T")
 
-# Bytes of a body that take longer to count than to hand to another thread.
-_LONG_PIECE = 4096
-
 # Bytes of a body that takes longer than some 10 ms to read.
 _LONG_BODY = 100_000
+_LONG_THREADS = 2
 
 
 @dataclass(frozen=True)
@@ -96,10 +94,9 @@ class Service:
         self._rate = Rate(settings.client_rate)
         # These parse requests and write answers; long ones do not hold up short ones.
         self._pool = ReadingThreads(2, "requests", self.metrics)
-        self._long_pool = ReadingThreads(2, "long requests", self.metrics)
+        self._long_pool = ReadingThreads(_LONG_THREADS, "long requests", self.metrics)
         self._freeing: asyncio.Task[None] | None = None
-        # Looks at bodies while they arrive, a piece at a time, so that nobody waits long.
-        self._counting = ThreadPoolExecutor(1, "counting")
+        self._reading = ReadingProcess(settings, _LONG_THREADS)
         self._tokens_per_byte = 0.1  # of long bodies, learned
         self.body_bytes = BodyBytes(settings)
         self.metrics.in_flight.set_function(lambda: self.in_flight)
@@ -162,7 +159,7 @@ class Service:
         await asyncio.to_thread(self._worker.stop)
         self._pool.shutdown(wait=False, cancel_futures=True)
         self._long_pool.shutdown(wait=False, cancel_futures=True)
-        self._counting.shutdown(wait=False, cancel_futures=True)
+        self._reading.close()
 
     async def drain(self) -> None:
         """Refuse new requests and wait for those accepted, no longer than the settings say."""
@@ -228,12 +225,16 @@ class Service:
         finally:
             cancellation.cancel()
 
-    async def count(self, count: Count, piece: bytes) -> None:
-        """Feed a piece of a body to ``count``; raises ServiceError."""
-        if len(piece) < _LONG_PIECE:
-            count.feed(piece)
-        else:
-            await asyncio.get_running_loop().run_in_executor(self._counting, count.feed, piece)
+    async def read(self, order: Order) -> Reading:
+        """What is in a body; raises ServiceError."""
+        size = len(order.body)
+
+        def job(cancellation: Cancellation) -> Reading:
+            if size < _LONG_BODY:
+                return read(order, self.settings, cancellation)
+            return self._reading.read(order, cancellation)
+
+        return await self.in_thread(job, size)
 
     async def work(
         self,

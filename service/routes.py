@@ -11,7 +11,7 @@ from typing import Annotated, Any
 
 from fastapi import Header, Query, Request
 from fastapi.responses import Response
-from pydantic import Field, TypeAdapter
+from pydantic import Field
 from pydantic.json_schema import SkipJsonSchema
 
 from reranker import Ranking, Weighing
@@ -20,14 +20,12 @@ from reranker.nbest.report import Report
 from reranker.ranker import Ranker
 from reranker.ranking import Scored
 from reranker.scoring.cancellation import Cancellation
-from reranker.service import answers, bodies, counting, schemas, streams
+from reranker.service import answers, bodies, schemas, streams
 from reranker.service.errors import JSONLine, ServiceError
 from reranker.service.lifecycle import Running, Service
-from reranker.service.lists import read_lists, read_trees
+from reranker.service.readings import Order, Path, Reading
 from reranker.service.schemas import AnyRequest, Options
 from reranker.service.work import Work
-
-_SCORE_BODY = TypeAdapter(schemas.ScoreRequest)
 
 # A header is there or not: no client should read that it may be "null".
 Timeout = Annotated[
@@ -53,7 +51,7 @@ async def rerank(
     ranked.
     """
     bodies.check_media_type(request, "application/json", "text/plain")
-    job = _scoring(request, service, _Reranking(request, service, query))
+    job = _scoring(request, service, _Reranking(request, service), query)
     return await _answer(request, service, timeout, job)
 
 
@@ -61,7 +59,7 @@ async def score(request: Request, service: Running, timeout: Timeout = None) -> 
     """The log-probability of each tree, in the order given."""
     bodies.check_media_type(request, "application/json")
 
-    job = _scoring(request, service, _Scoring(request, service))
+    job = _scoring(request, service, _Scoring(request), None)
     return await _answer(request, service, timeout, job)
 
 
@@ -71,18 +69,15 @@ async def validate(
     """What is in the lists and what is wrong with them; nothing is scored."""
     bodies.check_media_type(request, "application/json", "text/plain")
 
-    def answer(body: bytes, reranker: Ranker, cancellation: Cancellation) -> bytes:
-        asked = bodies.parse_lists(body, bodies.media_type(request), query, cancellation)
-        report = Report()
-        lists = read_lists(
-            asked, service.settings, lambda _: None, report.files.append, cancellation
-        )
+    def answer(reading: Reading, reranker: Ranker, cancellation: Cancellation) -> bytes:
+        report = Report(reading.files)
         members = {member.name: member.vocabulary.is_unknown for member in reranker.members}
-        report.count(lists, members)
+        report.count(cancellation.checked(reading.lists), members)
         return JSONLine(asdict(report)).body  # type: ignore[return-value]
 
     async def job(body: bytes, reranker: Ranker, deadline: float) -> bytes:
-        return await service.in_thread(partial(answer, body, reranker), len(body))
+        reading = await service.read(Order("/validate", body, bodies.media_type(request), query))
+        return await service.in_thread(partial(answer, reading, reranker), len(body))
 
     return await _answer(request, service, timeout, job)
 
@@ -157,10 +152,7 @@ async def _answer(request: Request, service: Service, timeout: float | None, job
         try:
             reranker = held.enter_context(service.visit(client))
             hold = held.enter_context(service.body_bytes.held(client))
-            count = counting.of(bodies.media_type(request), settings)
-            body = await bodies.read_body(
-                request, settings, deadline, hold, partial(service.count, count)
-            )
+            body = await bodies.read_body(request, settings, deadline, hold)
             content = await bodies.while_awaited(request, job(body, reranker, deadline), deadline)
         except bodies.ClientGone:
             service.metrics.dropped.labels("disconnect").inc()
@@ -175,23 +167,18 @@ async def _answer(request: Request, service: Service, timeout: float | None, job
 class _Reranking:
     """What ``/rerank`` makes of a body, and of its scores."""
 
+    path: Path = "/rerank"
     asked: AnyRequest
+    warnings: Sequence[str] = ()
 
-    def __init__(self, request: Request, service: Service, query: schemas.QueryOptions) -> None:
-        self._request, self._service, self._query = request, service, query
-        self._warnings: list[str] = []
-
-    def read(self, body: bytes, cancellation: Cancellation) -> list[NBest]:
-        media = bodies.media_type(self._request)
-        self.asked = bodies.parse_lists(body, media, self._query, cancellation)
-        settings, warn = self._service.settings, self._warnings.append
-        return read_lists(self.asked, settings, warn, cancellation=cancellation)
+    def __init__(self, request: Request, service: Service) -> None:
+        self._request, self._service = request, service
 
     def write(self, work: Work, scores: Scores) -> bytes:
         weighing = self._weighing(work)
         ranked = self._ranked(work, work.lists, scores, weighing)
-        id, warnings = self._request.state.request_id, self._warnings
-        return answers.rerank_answer(id, work, ranked, self.asked, weighing, warnings)
+        id = self._request.state.request_id
+        return answers.rerank_answer(id, work, ranked, self.asked, weighing, self.warnings)
 
     def lines(self, work: Work) -> AsyncGenerator[bytes] | None:
         """The answer a sentence at a time; None if that is not wanted, or is not its form."""
@@ -212,7 +199,7 @@ class _Reranking:
             async for scored in scores:
                 yield start + await self._service.in_thread(partial(line, scored))
                 start = b""
-        yield answers.end_line(self._warnings)
+        yield answers.end_line(self.warnings)
 
     def _weighing(self, work: Work) -> Weighing:
         return work.reranker.weighing.replaced(self.asked.lm_weight, self.asked.criterion)
@@ -229,14 +216,12 @@ class _Reranking:
 class _Scoring:
     """What ``/score`` makes of a body, and of its scores."""
 
+    path: Path = "/score"
     asked: schemas.ScoreRequest
+    warnings: Sequence[str] = ()
 
-    def __init__(self, request: Request, service: Service) -> None:
-        self._request, self._service = request, service
-
-    def read(self, body: bytes, cancellation: Cancellation) -> list[NBest]:
-        self.asked = bodies.parse(_SCORE_BODY, body, cancellation)
-        return read_trees(self.asked, self._service.settings, cancellation)
+    def __init__(self, request: Request) -> None:
+        self._request = request
 
     def write(self, work: Work, scores: Scores) -> bytes:
         return answers.score_answer(self._request.state.request_id, work, scores, self.asked)
@@ -245,14 +230,20 @@ class _Scoring:
         """Trees are scored in one answer."""
 
 
-def _scoring(request: Request, service: Service, kind: _Reranking | _Scoring) -> Job:
+def _scoring(
+    request: Request,
+    service: Service,
+    kind: _Reranking | _Scoring,
+    query: schemas.QueryOptions | None,
+) -> Job:
     """Reads a body, scores its lists and writes the answer, all outside of the event loop; in
     lines, if wanted and if the answer is one of sentences."""
 
     async def job(body: bytes, reranker: Any, deadline: float) -> bytes | streams.Lines:
         size = len(body)
         service.expect(size, request.state.client, deadline)
-        lists = await service.in_thread(partial(kind.read, body), size)
+        reading = await service.read(Order(kind.path, body, bodies.media_type(request), query))
+        lists, kind.asked, kind.warnings = reading.lists, reading.asked, reading.warnings
         request.state.details.update(
             sentences=len(lists),
             candidates=sum(len(nbest.candidates) for nbest in lists),

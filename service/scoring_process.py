@@ -1,21 +1,16 @@
 """The process that scores, as the service sees it.
 
-Models are in a process of their own: what they compute never holds up the event loop, nor does
-reading a long body hold up scoring, as threads of one interpreter would. If it dies (lack of
-memory, a fault in a library), another takes its place. ``scoring_main`` is what runs there.
+If it dies (lack of memory, a fault in a library), another takes its place. ``scoring_main`` is what
+runs there.
 """
 
 from __future__ import annotations
 
-import contextlib
-import signal
-import subprocess
-import sys
 import threading
 import weakref
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from multiprocessing.connection import Connection, Pipe
+from multiprocessing.connection import Connection
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from reranker.errors import RerankError
@@ -23,28 +18,12 @@ from reranker.nbest import NBest
 from reranker.ranker import Combination, Ranker
 from reranker.ranking import Criterion, Scored, Weighing
 from reranker.scoring.cancellation import Cancellation, Stopped
+from reranker.service.lines import Beside, Lost, replies
 
 if TYPE_CHECKING:
     from reranker.checkpoints.vocabulary import Vocabulary
     from reranker.confidence import Calibration
     from reranker.service.settings import Settings
-
-# How often to look whether anybody still waits for what is being scored.
-_LOOKING_SECONDS = 0.02
-
-# How long to wait for the process to end by itself.
-_ENDING_SECONDS = 0.5
-
-STOP = ("stop",)
-"""Sent to a line: nobody waits for what it computes."""
-
-
-class Lost(Exception):
-    """The scoring process ended, or what it computed failed; ``description`` is for the log."""
-
-    def __init__(self, message: str, description: dict[str, str]) -> None:
-        super().__init__(message)
-        self.description = description
 
 
 @dataclass(frozen=True)
@@ -106,17 +85,11 @@ class Line:
         cancellation: Cancellation,
     ) -> list[list[Scored]]:
         connection = self._process.connected(self._place, models)
+        order = models.number, lists, criterion, token_scores
         try:
-            connection.send((models.number, lists, criterion, token_scores))
-            is_told = False
-            while not connection.poll(_LOOKING_SECONDS):
-                if cancellation.is_cancelled and not is_told:
-                    connection.send(STOP)
-                    is_told = True
-            kind, value, self._process.memory = connection.recv()
+            ((kind, (value, self._process.memory)),) = replies(connection, order, cancellation)
         except (EOFError, OSError):
-            message = self._process.last_words()
-            raise Lost(message, {"error": message}) from None
+            raise self._process.lost() from None
         if kind == "stopped":
             raise Stopped
         if kind == "no-memory":
@@ -135,18 +108,12 @@ class ScoringProcess:
         self.memory = 0.0
         """Bytes in use there: of GPUs, else of the process."""
         self._settings, self._slots = settings, slots
+        self._beside = Beside("reranker.service.scoring_main", 1 + len(slots))
         self._lock = threading.Lock()
-        self._process: subprocess.Popen[bytes] | None = None
-        self._control: Connection
-        self._lines: list[Connection] = []
-        self._is_closed = False
         self._count = 0
         self._there: set[int] = set()  # models, by number
         self._models: weakref.WeakValueDictionary[int, Models] = weakref.WeakValueDictionary()
-
-    @property
-    def pid(self) -> int | None:
-        return self._process.pid if self._process else None
+        self.lost, self.close = self._beside.lost, self._beside.close
 
     def line(self, place: int) -> Line:
         return Line(self, place)
@@ -163,7 +130,7 @@ class ScoringProcess:
         """Have the process forget the models that nobody here has any more."""
         with self._lock:
             unused = self._there - set(self._models)
-            if unused and self._is_running:
+            if unused and self._beside.is_running:
                 self._ask("forget", unused)
                 self._there -= unused
 
@@ -171,93 +138,37 @@ class ScoringProcess:
         """The line to a running process that has the models; raises Lost."""
         with self._lock:
             try:
-                if models.number not in self._there or not self._is_running:
+                if models.number not in self._there or not self._beside.is_running:
                     # The same ones, even if the files have changed since.
                     self._loaded(models.number, [member.sha256 for member in models.members])
             except RerankError as error:
-                raise Lost(str(error), {"error": "RerankError", "message": str(error)}) from error
-            return self._lines[place]
-
-    def last_words(self) -> str:
-        """How it ended."""
-        process = self._process
-        status = None
-        if process is not None:
-            with contextlib.suppress(subprocess.TimeoutExpired):
-                status = process.wait(_ENDING_SECONDS)
-        if status is not None and status < 0:
-            name = signal.Signals(-status).name
-            why = " (perhaps for lack of memory)" if status == -signal.SIGKILL else ""
-            return f"the scoring process was ended by {name}{why}"
-        return f"the scoring process ended with status {status}"
-
-    def close(self) -> None:
-        """End the process, whatever it computes."""
-        self._is_closed = True
-        process = self._process
-        if process is None:
-            return
-        for connection in (*self._lines, self._control):
-            with contextlib.suppress(OSError):
-                connection.close()
-        try:
-            process.wait(_ENDING_SECONDS)
-        except subprocess.TimeoutExpired:
-            process.kill()
-            process.wait()
-
-    @property
-    def _is_running(self) -> bool:
-        return self._process is not None and self._process.poll() is None
+                raise Lost(str(error)) from error
+            return self._beside.lines[1 + place]
 
     def _loaded(self, number: int, sha256: Sequence[str]) -> Description:
         """Have models loaded; raises RerankError."""
-        if not self._is_running:
-            self._start()
+        if not self._beside.is_running:
+            self._beside.start()
+            self._there.clear()
+            self._ask("slots", self._slots)
         settings = self._settings
-        description: Description = self._ask(
-            "load",
-            number,
-            {
-                "models": settings.models,
-                "combination": settings.combine,
-                "device": settings.device,
-                "threads": settings.threads,
-                "precision": settings.precision,
-                "sha256": tuple(sha256),
-            },
-        )
+        names = {
+            "models": settings.models,
+            "combination": settings.combine,
+            "device": settings.device,
+            "threads": settings.threads,
+            "precision": settings.precision,
+            "sha256": tuple(sha256),
+        }
+        description: Description = self._ask("load", number, names)
         self._there.add(number)
         return description
 
     def _ask(self, *order: object) -> Any:
         try:
-            self._control.send(order)
-            kind, value = self._control.recv()
+            ((kind, value),) = replies(self._beside.lines[0], order, Cancellation())
         except (EOFError, OSError):
-            raise RerankError(self.last_words()) from None
+            raise RerankError(str(self.lost())) from None
         if kind == "failed":
             raise RerankError(value)
         return value
-
-    def _start(self) -> None:
-        if self._is_closed:
-            raise RerankError("the service is stopping")
-        for connection in self._lines:
-            connection.close()
-        self._there.clear()
-        pairs = [Pipe() for _ in range(1 + len(self._slots))]
-        theirs = [pair[1] for pair in pairs]
-        numbers = [connection.fileno() for connection in theirs]
-        program = [sys.executable, "-P", "-m", "reranker.service.scoring_main"]
-        # What a terminal sends is for the service alone: hence a process group.
-        self._process = subprocess.Popen(
-            [*program, *map(str, numbers)],
-            stdin=subprocess.DEVNULL,
-            pass_fds=numbers,
-            process_group=0,
-        )
-        for connection in theirs:
-            connection.close()
-        self._control, *self._lines = (pair[0] for pair in pairs)
-        self._ask("slots", self._slots)

@@ -1,0 +1,51 @@
+"""What runs in the reading process: a thread for each line reads bodies into n-best lists."""
+
+from __future__ import annotations
+
+import gc
+import os
+from collections.abc import Iterator
+
+from reranker.checkpoints.memory import return_freed_memory
+from reranker.scoring.cancellation import Cancellation, Stopped
+from reranker.service.errors import ServiceError
+from reranker.service.lines import MORE, answer_all, answer_in_thread, end, lines_to_service
+from reranker.service.logs import described
+from reranker.service.readings import Order, read
+from reranker.service.settings import Settings
+
+# A long body comes after what is small and what answers, and takes long to score anyway.
+_NICENESS = 12
+
+
+def main() -> None:
+    first, *others = lines_to_service()
+    os.nice(_NICENESS)
+    gc.set_threshold(50_000, 20, 20)  # among what is made of bodies it finds nothing
+    for line in others:
+        answer_in_thread(line, _read)
+    answer_all(first, _read)
+    end()
+
+
+def _read(
+    order: tuple[Settings, Order], cancellation: Cancellation
+) -> Iterator[tuple[str, object]]:
+    """The lists one by one: taken all at once, they would hold up whoever takes them."""
+    settings, what = order
+    try:
+        reading = read(what, settings, cancellation)
+        for nbest in cancellation.checked(reading.lists):
+            yield MORE, nbest
+        yield "done", reading._replace(lists=[])
+    except Stopped:
+        yield "stopped", None
+    except ServiceError as error:
+        yield "refused", (error.status, error.code, error.message, error.param)
+    except BaseException as error:
+        yield "failed", described(error, with_text=True)
+    return_freed_memory()
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,64 @@
+"""Long bodies are read in a process of its own, as the service sees it: what is made of them takes
+long, and would hold up the event loop. ``reading_main`` is what runs there."""
+
+from __future__ import annotations
+
+import queue
+import threading
+from multiprocessing.connection import Connection
+
+import structlog
+
+from reranker.nbest import NBest
+from reranker.scoring.cancellation import Cancellation, Stopped
+from reranker.service.errors import ServiceError, unavailable
+from reranker.service.lines import MORE, Beside, Lost, replies
+from reranker.service.readings import Order, Reading
+from reranker.service.settings import Settings
+
+_LOGGER = structlog.get_logger("rerank.service")
+
+
+class ReadingProcess:
+    """Starts the process when it is first needed, and again after it has ended."""
+
+    def __init__(self, settings: Settings, lines: int) -> None:
+        """So many bodies are read at once; others wait."""
+        self._settings = settings
+        self._beside = Beside("reranker.service.reading_main", lines)
+        self._lock = threading.Lock()
+        self._free: queue.SimpleQueue[int] = queue.SimpleQueue()
+        for place in range(lines):
+            self._free.put(place)
+        self.close = self._beside.close
+
+    def read(self, order: Order, cancellation: Cancellation) -> Reading:
+        """``readings.read``, there; raises ServiceError 503 if the process dies of it."""
+        place = self._free.get()
+        lists: list[NBest] = []
+        try:
+            for kind, value in replies(
+                self._connected(place), (self._settings, order), cancellation
+            ):
+                if kind == MORE:
+                    lists.append(value)
+            if kind == "stopped":
+                raise Stopped
+            if kind == "refused":
+                raise ServiceError(*value)
+            if kind == "failed":
+                raise Lost("reading failed", value)
+            reading: Reading = value
+            return reading._replace(lists=lists)
+        except (EOFError, OSError):
+            _LOGGER.error("reading crashed", **self._beside.lost().description)
+            message = "the process that read the request died; it is restarted"
+            raise unavailable("reader-crashed", message) from None
+        finally:
+            self._free.put(place)
+
+    def _connected(self, place: int) -> Connection:
+        with self._lock:
+            if not self._beside.is_running:
+                self._beside.start()
+            return self._beside.lines[place]

@@ -1,0 +1,61 @@
+"""Bodies -> n-best lists: what is counted, parsed and read of a request, wherever that is done."""
+
+from __future__ import annotations
+
+from typing import Literal, NamedTuple
+
+from pydantic import TypeAdapter
+
+from reranker.nbest import NBest
+from reranker.scoring.cancellation import Cancellation
+from reranker.service import bodies, counting, schemas
+from reranker.service.lists import read_lists, read_trees
+from reranker.service.settings import Settings
+
+_SCORE_BODY = TypeAdapter(schemas.ScoreRequest)
+
+# Bytes that are counted between two looks at whether anybody still waits.
+_PIECE = 65_536
+
+Path = Literal["/rerank", "/score", "/validate"]
+Asked = schemas.AnyRequest | schemas.ScoreRequest
+
+
+class Order(NamedTuple):
+    """What is to be read, and what for."""
+
+    path: Path
+    body: bytes
+    media: str
+    query: schemas.QueryOptions | None
+    """For what the body has no options for; ``/score`` has none."""
+
+
+class Reading(NamedTuple):
+    """What was in a body."""
+
+    asked: Asked
+    """Without what is in the lists."""
+    lists: list[NBest]
+    warnings: list[str]
+    files: list[dict[str, str]]
+    """Name and format of the texts, for ``/validate``."""
+
+
+def read(order: Order, settings: Settings, cancellation: Cancellation) -> Reading:
+    """Raises ServiceError, and Stopped if cancelled."""
+    count = counting.of(order.media, settings)
+    for start in cancellation.checked(range(0, len(order.body), _PIECE)):
+        count.feed(order.body[start : start + _PIECE])
+    warnings: list[str] = []
+    files: list[dict[str, str]] = []
+    asked: Asked
+    if order.path == "/score":
+        asked = bodies.parse(_SCORE_BODY, order.body, cancellation)
+        lists = read_trees(asked, settings, cancellation)
+    else:
+        asked = bodies.parse_lists(order.body, order.media, order.query, cancellation)
+        lists = read_lists(asked, settings, warnings.append, files.append, cancellation)
+    given = {"nbest": "", "sentences": [], "documents": [], "texts": [], "trees": []}
+    unneeded = {name: none for name, none in given.items() if name in type(asked).model_fields}
+    return Reading(asked.model_copy(update=unneeded), lists, warnings, files)
