@@ -201,18 +201,15 @@ class Queue:
             # What is small comes first, but not for a client that others wait behind.
             least = min(self._clients.given(work.client) for work in self._waiting) + self._ahead
             fitting = [work for work in fitting if self._clients.given(work.client) <= least]
-        # What is smaller has other slots.
-        fewest = min((len(work.slots) for work in fitting), default=0)
-        return min(
-            (work for work in fitting if len(work.slots) == fewest), key=self._turn, default=None
-        )
+        return min(fitting, key=self._turn, default=None)
 
     @property
     def _ahead(self) -> float:
         return _AHEAD_SECONDS * self.speed
 
-    def _turn(self, work: Work) -> tuple[float, float]:
-        return self._clients.given(work.client), self._requests.given(work)
+    def _turn(self, work: Work) -> tuple[float, int, float]:
+        # What is smaller has other slots.
+        return self._clients.given(work.client), len(work.slots), self._requests.given(work)
 
     def remove(self, work: Work) -> None:
         """Drop what waits of a request; a batch is stopped if all of it is for requests that are

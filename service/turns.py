@@ -18,7 +18,7 @@ class Turns(Generic[Who]):
     def __init__(self) -> None:
         self._given: dict[Who, float] = {}
         self._gone: dict[Who, float] = {}  # what they had, while it is more than others have
-        self._now = 0.0  # what whoever was last given something had before
+        self._now = 0.0  # what everybody here has been given
 
     def join(self, who: Who, ahead: float = 0.0) -> None:
         """Who comes has no claim to what others were given before, but for what is given ``ahead``
@@ -36,8 +36,8 @@ class Turns(Generic[Who]):
             self._gone = {other: had for other, had in self._gone.items() if had > past}
 
     def give(self, who: Who, amount: float) -> None:
-        self._now = max(self._now, self._given[who])
         self._given[who] += amount
+        self._now = max(self._now, min(self._given.values()))
 
     def given(self, who: Who) -> float:
         """Whoever has the least is next."""
