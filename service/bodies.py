@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import time
-from collections.abc import Callable, Coroutine, Iterator, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Coroutine, Iterator, Mapping, Sequence
 from types import MappingProxyType
 from typing import Any, TypeVar
 
@@ -79,11 +79,13 @@ async def read_body(
     settings: Settings,
     deadline: float,
     hold: Callable[[int, int], None],
+    count: Callable[[bytearray, bytes], Awaitable[None]],
 ) -> bytes:
-    """The body; ``hold`` is told its length so far and in the end.
+    """The body; ``hold`` is told its length so far and in the end, ``count`` gets what there is and
+    the last piece of it.
 
-    Raises ServiceError 413 (too long), 408 (too slow) or 504 (deadline), what ``hold`` raises, and
-    ClientGone.
+    Raises ServiceError 413 (too long), 408 (too slow) or 504 (deadline), what ``hold`` and
+    ``count`` raise, and ClientGone.
     """
     limit = settings.max_body_bytes
     too_long = ServiceError(413, "too-large", f"the body is longer than max_body_bytes = {limit}")
@@ -102,6 +104,7 @@ async def read_body(
                 if len(body) > limit:
                     raise too_long
                 hold(len(body), length)
+                await count(body, chunk)
     except ClientDisconnect as error:
         raise ClientGone from error
     except TimeoutError as error:

@@ -5,10 +5,12 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import gc
+import itertools
 import math
 import time
 import weakref
-from collections.abc import AsyncGenerator, Callable, Iterator, Sequence
+from collections.abc import AsyncGenerator, Awaitable, Callable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Protocol, TypeVar
@@ -29,7 +31,7 @@ from reranker.service.logs import described
 from reranker.service.metrics import Metrics
 from reranker.service.reading import ReadingThreads
 from reranker.service.reading_process import ReadingProcess
-from reranker.service.readings import Order, Reading, read
+from reranker.service.readings import Order, Piece, Reading, read
 from reranker.service.settings import Settings
 from reranker.service.work import Work
 from reranker.service.worker import ScoringThreads
@@ -97,6 +99,8 @@ class Service:
         self._long_pool = ReadingThreads(_LONG_THREADS, "long requests", self.metrics)
         self._freeing: asyncio.Task[None] | None = None
         self._reading = ReadingProcess(settings, _LONG_THREADS)
+        self._counting = ThreadPoolExecutor(1, "counting")
+        self._numbers = itertools.count()
         self._tokens_per_byte = 0.1  # of long bodies, learned
         self.body_bytes = BodyBytes(settings)
         self.metrics.in_flight.set_function(lambda: self.in_flight)
@@ -159,6 +163,7 @@ class Service:
         await asyncio.to_thread(self._worker.stop)
         self._pool.shutdown(wait=False, cancel_futures=True)
         self._long_pool.shutdown(wait=False, cancel_futures=True)
+        self._counting.shutdown(wait=False, cancel_futures=True)
         self._reading.close()
 
     async def drain(self) -> None:
@@ -224,6 +229,27 @@ class Service:
             return await loop.run_in_executor(pool, function, cancellation)
         finally:
             cancellation.cancel()
+
+    @contextlib.contextmanager
+    def counting(self, media: str) -> Iterator[Callable[[bytearray, bytes], Awaitable[None]]]:
+        """Gives what counts a body while it arrives, once it is long: it takes what there is and
+        the last piece of it, and raises ServiceError."""
+        number, has_begun = next(self._numbers), False
+
+        async def count(body: bytearray, piece: bytes) -> None:
+            nonlocal has_begun
+            if len(body) >= _LONG_BODY:
+                new = Piece(number, media, piece if has_begun else bytes(body), not has_begun)
+                has_begun = True
+                loop = asyncio.get_running_loop()
+                await loop.run_in_executor(self._counting, self._reading.count, new)
+
+        try:
+            yield count
+        finally:
+            if has_begun:
+                with contextlib.suppress(RuntimeError):  # the service has stopped
+                    self._counting.submit(self._reading.count, Piece(number, is_last=True))
 
     async def read(self, order: Order) -> Reading:
         """What is in a body; raises ServiceError."""

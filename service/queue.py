@@ -201,15 +201,19 @@ class Queue:
             # What is small comes first, but not for a client that others wait behind.
             least = min(self._clients.given(work.client) for work in self._waiting) + self._ahead
             fitting = [work for work in fitting if self._clients.given(work.client) <= least]
-        return min(fitting, key=self._turn, default=None)
+        # What has another slot to go to leaves this one to what has not.
+        bound = [work for work in fitting if not self._has_another(work, slot)]
+        return min(bound or fitting, key=self._turn, default=None)
+
+    def _has_another(self, work: Work, slot: Slot) -> bool:
+        return any(not other.batch for other in work.slots if other is not slot)
 
     @property
     def _ahead(self) -> float:
         return _AHEAD_SECONDS * self.speed
 
-    def _turn(self, work: Work) -> tuple[float, int, float]:
-        # What is smaller has other slots.
-        return self._clients.given(work.client), len(work.slots), self._requests.given(work)
+    def _turn(self, work: Work) -> tuple[float, float]:
+        return self._clients.given(work.client), self._requests.given(work)
 
     def remove(self, work: Work) -> None:
         """Drop what waits of a request; a batch is stopped if all of it is for requests that are

@@ -1,17 +1,21 @@
-"""What runs in the reading process: a thread for each line reads bodies into n-best lists."""
+"""What runs in the reading process. The first line brings pieces of bodies that are counted while
+they arrive; each of the others has a thread that reads bodies into n-best lists."""
 
 from __future__ import annotations
 
 import gc
 import os
 from collections.abc import Iterator
+from functools import partial
 
 from reranker.checkpoints.memory import return_freed_memory
 from reranker.scoring.cancellation import Cancellation, Stopped
+from reranker.service import counting
+from reranker.service.counting import Count
 from reranker.service.errors import ServiceError
 from reranker.service.lines import MORE, answer_all, answer_in_thread, end, lines_to_service
 from reranker.service.logs import described
-from reranker.service.readings import Order, read
+from reranker.service.readings import Order, Piece, read
 from reranker.service.settings import Settings
 
 # A long body comes after what is small and what answers, and takes long to score anyway.
@@ -24,8 +28,25 @@ def main() -> None:
     gc.set_threshold(50_000, 20, 20)  # among what is made of bodies it finds nothing
     for line in others:
         answer_in_thread(line, _read)
-    answer_all(first, _read)
+    answer_all(first, partial(_count, {}))
     end()
+
+
+def _count(
+    counts: dict[int, Count], order: tuple[Settings, Piece], _: Cancellation
+) -> Iterator[tuple[str, object]]:
+    settings, piece = order
+    if piece.is_first:
+        counts[piece.number] = counting.of(piece.media, settings)
+    try:
+        # What began in a process that has died is not counted here.
+        if piece.number in counts:
+            counts[piece.number].feed(piece.content)
+        yield "done", None
+    except ServiceError as error:
+        yield _refused(error)
+    if piece.is_last:
+        counts.pop(piece.number, None)
 
 
 def _read(
@@ -41,10 +62,14 @@ def _read(
     except Stopped:
         yield "stopped", None
     except ServiceError as error:
-        yield "refused", (error.status, error.code, error.message, error.param)
+        yield _refused(error)
     except BaseException as error:
         yield "failed", described(error, with_text=True)
     return_freed_memory()
+
+
+def _refused(error: ServiceError) -> tuple[str, object]:
+    return "refused", (error.status, error.code, error.message, error.param)
 
 
 if __name__ == "__main__":

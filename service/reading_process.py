@@ -13,7 +13,7 @@ from reranker.nbest import NBest
 from reranker.scoring.cancellation import Cancellation, Stopped
 from reranker.service.errors import ServiceError, unavailable
 from reranker.service.lines import MORE, Beside, Lost, replies
-from reranker.service.readings import Order, Reading
+from reranker.service.readings import Order, Piece, Reading
 from reranker.service.settings import Settings
 
 _LOGGER = structlog.get_logger("rerank.service")
@@ -25,12 +25,22 @@ class ReadingProcess:
     def __init__(self, settings: Settings, lines: int) -> None:
         """So many bodies are read at once; others wait."""
         self._settings = settings
-        self._beside = Beside("reranker.service.reading_main", lines)
+        self._beside = Beside("reranker.service.reading_main", 1 + lines)
         self._lock = threading.Lock()
         self._free: queue.SimpleQueue[int] = queue.SimpleQueue()
         for place in range(lines):
-            self._free.put(place)
+            self._free.put(1 + place)
         self.close = self._beside.close
+
+    def count(self, piece: Piece) -> None:
+        """Count what is in a body while it arrives; not from two threads at once. Raises
+        ServiceError once there is too much of anything."""
+        try:
+            ((kind, value),) = replies(self._connected(0), (self._settings, piece), Cancellation())
+        except (EOFError, OSError, Lost):
+            return  # all of it is counted again when it is read
+        if kind == "refused":
+            raise ServiceError(*value)
 
     def read(self, order: Order, cancellation: Cancellation) -> Reading:
         """``readings.read``, there; raises ServiceError 503 if the process dies of it."""

@@ -31,6 +31,18 @@ class Order(NamedTuple):
     """For what the body has no options for; ``/score`` has none."""
 
 
+class Piece(NamedTuple):
+    """Of a long body that is still arriving."""
+
+    number: int
+    """Of the body."""
+    media: str = ""
+    content: bytes = b""
+    is_first: bool = False
+    is_last: bool = False
+    """There is nothing more to count."""
+
+
 class Reading(NamedTuple):
     """What was in a body."""
 

@@ -152,7 +152,8 @@ async def _answer(request: Request, service: Service, timeout: float | None, job
         try:
             reranker = held.enter_context(service.visit(client))
             hold = held.enter_context(service.body_bytes.held(client))
-            body = await bodies.read_body(request, settings, deadline, hold)
+            count = held.enter_context(service.counting(bodies.media_type(request)))
+            body = await bodies.read_body(request, settings, deadline, hold, count)
             content = await bodies.while_awaited(request, job(body, reranker, deadline), deadline)
         except bodies.ClientGone:
             service.metrics.dropped.labels("disconnect").inc()

@@ -6,6 +6,7 @@ from when they came, so that neither a huge request nor many requests of one cli
 
 from __future__ import annotations
 
+import math
 from collections.abc import Hashable
 from typing import Generic, TypeVar
 
@@ -24,7 +25,7 @@ class Turns(Generic[Who]):
         """Who comes has no claim to what others were given before, but for what is given ``ahead``
         to those who have not asked for a while."""
         if who not in self._given:
-            self._given[who] = max(self._now - ahead, self._gone.pop(who, 0.0))
+            self._given[who] = max(self._now - ahead, self._gone.pop(who, -math.inf))
 
     def leave(self, who: Who, ahead: float | None = None) -> None:
         """``ahead``: what they will be given when they come back; then, what they had is remembered

@@ -16,6 +16,7 @@ from reranker.service.errors import ServiceError
 
 if TYPE_CHECKING:
     from reranker import Reranker
+    from reranker.service.queue import Slot
     from reranker.service.scoring_process import Models
 
 
@@ -50,7 +51,7 @@ class Work:
     waiting_tokens: int = field(init=False)
     error: ServiceError | None = None
     is_cancelled: bool = False
-    slots: Sequence[object] = ()  # of the queue, where it can be scored
+    slots: Sequence[Slot] = ()  # of the queue, where it can be scored
     taken: int = 0  # how many pieces have been put into a batch
     since: float = field(default_factory=time.monotonic)
     _cut: dict[int, DistinctCandidates] = field(default_factory=dict)  # lists of several pieces

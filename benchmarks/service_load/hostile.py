@@ -15,7 +15,7 @@ from benchmarks.latency.lists import of_size
 from benchmarks.scoring.measure import machine
 from benchmarks.service_load.attacks import ATTACKS, GROUPS, Material, storm
 from benchmarks.service_load.expected import ranked
-from benchmarks.service_load.kind import Asked, Client, Question, ask
+from benchmarks.service_load.kind import Asked, Client, Question, ask, seconds_alone
 from benchmarks.service_load.report import Found, targets, written
 from benchmarks.service_load.watching import Tally, Usage, usage
 from reranker.nbest import NBest, read_nbest
@@ -25,8 +25,10 @@ from tests.service.servers import Server, serving
 
 LIVE = "GET /health/live"
 HUGE_LISTS = 34
+FIRST_QUESTIONS = 20  # one after the other, to see how fast the service is
 IDLE_SHARE = 1 / 8  # of the time among hostile clients, before it
 SAMPLE_SECONDS = 0.25
+KIND_SHARE = 1 / 5  # of what the service can do is asked for by kind clients
 REST_SECONDS = 5.0  # after the last hostile client, before the end is looked at
 
 
@@ -63,21 +65,30 @@ def with_answers(lists: Sequence[NBest], models: Sequence[str]) -> Questions:
     return Questions(small, large[:10], huge)
 
 
-def kind_clients(questions: Questions) -> dict[str, list[Client]]:
-    """By kind; no two kinds ask in step."""
+def kind_clients(questions: Questions, port: int) -> dict[str, list[Client]]:
+    """By kind; no two kinds ask in step. How often they ask is a matter of how fast the service is
+    here: half of their share of it is for tiny questions, half for medium ones."""
+    tiny = [f"127.0.0.{n}" for n in range(2, 6)]
+    medium = [f"127.0.0.{n}" for n in range(6, 8)]
     return {
-        "tiny: 5 x 10 words": [Client(f"127.0.0.{n}", 5.0, questions.tiny) for n in range(2, 6)],
-        "medium: 50 x 20 words": [
-            Client(f"127.0.0.{n}", 18.7, questions.medium) for n in range(6, 8)
-        ],
+        "tiny: 5 x 10 words": _asking(tiny, questions.tiny, port),
+        "medium: 50 x 20 words": _asking(medium, questions.medium, port),
         # Like a probe of Kubernetes': over a new connection each time.
         LIVE: [Client("127.0.0.8", 0.05, [Question("/health/live")], keeps_alive=False)],
     }
 
 
+def _asking(addresses: Sequence[str], questions: Sequence[Question], port: int) -> list[Client]:
+    """Each takes its part of half of the share."""
+    alone = seconds_alone(list(islice(cycle(questions), FIRST_QUESTIONS)), port)
+    every = alone * len(addresses) / (KIND_SHARE / 2)
+    return [Client(address, every, questions) for address in addresses]
+
+
 def measured(server: Server, questions: Questions, seconds: float) -> Found:
     """Kind clients first alone, then among hostile ones; each kind in a process of its own."""
-    kind, port, tally = kind_clients(questions), server.port, Tally()
+    port, tally = server.port, Tally()
+    kind = kind_clients(questions, port)
     count = len(kind) + len(GROUPS)
     with ProcessPoolExecutor(count, multiprocessing.get_context("spawn")) as processes:
 
@@ -106,7 +117,8 @@ def measured(server: Server, questions: Questions, seconds: float) -> Found:
     hostile = {name: outcomes[name] for name in ATTACKS}
     has_ended = server.process.poll() is not None
     end = usage(server.process.pid)
-    return Found(seconds, idle, among, live, hostile, samples, end, tally, has_ended)
+    rates = {name: clients[0].every for name, clients in kind.items()}
+    return Found(seconds, rates, idle, among, live, hostile, samples, end, tally, has_ended)
 
 
 def material(questions: Questions, seed: int) -> Material:

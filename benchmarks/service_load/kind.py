@@ -10,6 +10,7 @@ from collections import Counter
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from http.client import HTTPConnection, HTTPException
+from statistics import median
 from typing import NamedTuple
 
 from benchmarks.service_load.expected import Row, is_right
@@ -62,6 +63,20 @@ def ask(clients: Sequence[Client], port: int, since: float, until: float) -> Ask
             both.answers.update(one.answers)
             both.seconds.extend(one.seconds)
     return both
+
+
+def seconds_alone(questions: Sequence[Question], port: int) -> float:
+    """The median, asked one after the other while nobody else asks; raises RuntimeError for a
+    wrong answer."""
+    connection = HTTPConnection("127.0.0.1", port, timeout=LATEST)
+    seconds = []
+    for question in questions:
+        started = time.monotonic()
+        if (outcome := _outcome(connection, question)) != "200":
+            raise RuntimeError(f"the service answered {outcome}")
+        seconds.append(time.monotonic() - started)
+    connection.close()
+    return median(seconds)
 
 
 def _ask(client: Client, port: int, since: float, until: float) -> Asked:

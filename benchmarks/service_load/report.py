@@ -22,6 +22,7 @@ class Found(NamedTuple):
     """Of a whole run."""
 
     seconds: float  # among hostile clients
+    every: Mapping[str, float]  # seconds from one question of a kind client to its next
     idle: Mapping[str, Asked]  # kind clients alone
     among: Mapping[str, Asked]  # kind clients among hostile ones
     live: tuple[Asked, Asked]  # GET /health/live, alone and among
@@ -87,8 +88,9 @@ def written(found: Found) -> Iterator[str]:
     for name, asked in found.among.items():
         yield _row(name, asked, found.idle[name])
     yield _row("GET /health/live", *reversed(found.live))
-    yield ""
     yield "| client | answers |\n|---|---|"
+    rates = "; ".join(f"{name}, every {every:.2g} s" for name, every in found.every.items())
+    yield f"\nEach kind client asks: {rates}.\n"
     kind = {**found.among, "GET /health/live": found.live[1]}
     for name, asked in kind.items():
         yield f"| {name} | {_counted(asked.answers)} |"

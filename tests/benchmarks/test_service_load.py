@@ -41,6 +41,7 @@ def found(**changes: object) -> Found:
     samples = [Usage(1000.5 + number, 500.0, 12, 30) for number in range(15)]
     run = Found(
         seconds=15,
+        every={"tiny": 2.5},
         idle={"tiny": kind},
         among={"tiny": kind},
         live=(live, live),
@@ -61,6 +62,7 @@ def test_a_quiet_run_meets_every_target() -> None:
     assert missed(found()) == []
     report = "\n".join(written(found()))
     assert "| tiny | 100 | 0 | 100.0 | 100.0 | 100.0 | 100.0 | 100.0 |" in report
+    assert "Each kind client asks: tiny, every 2.5 s." in report
     assert "| hostile: bombs | 3 x 422 |" in report
     assert "| megabytes | 500 | 500 | 500 | 500 |" in report
 

@@ -107,8 +107,40 @@ def test_clients_take_turns_whatever_they_ask_for() -> None:
     for work in (asked("a", *[20] * 6), asked("b", *[20] * 3), asked("b", *[20] * 3)):
         queue.add(work)
     assert [taken(queue) for _ in range(3)] == [["a0", "b0"], ["b0", "a1"], ["b1", "a2"]]
-    queue.add(asked("c", *[20] * 6))  # and has no claim to what others were given before
-    assert [taken(queue) for _ in range(3)] == [["c0", "b1"], ["a3", "c1"], ["b2", "a4"]]
+    # And has no claim to what others were given before, but for a second's worth.
+    queue.add(asked("c", *[20] * 7))
+    assert [taken(queue) for _ in range(4)] == [
+        ["c0", "c1"],
+        ["c2", "b1"],
+        ["a3", "c3"],
+        ["b2", "a4"],
+    ]
+
+
+def test_who_comes_back_has_what_it_had() -> None:
+    """A list a batch, 80 tokens ahead: a client that asks again and again is not new each time."""
+    queue = queue_of(80)
+    queue.add(asked("busy", *[41] * 20))
+    for turn in range(4):
+        queue.add(asked("again", 41))
+        assert {*taken(queue), *taken(queue)} == {f"busy{turn}", "again0"}
+    assert [taken(queue) for _ in range(3)] == [["busy4"], ["busy5"], ["busy6"]]
+    queue.add(asked("again", *[41] * 3))  # after a while it is
+    assert [taken(queue) for _ in range(3)] == [["again0"], ["again1"], ["busy7"]]
+
+
+def test_the_shortest_list_counts_as_what_it_takes() -> None:
+    """As long as one of 30 tokens; two of them come together, and then one of 41."""
+    queue = queue_of(80)
+    queue.learn_first(40, 0.5, 30 / 80)
+    queue.add(asked("long", *[41] * 6))
+    queue.slots[1].batch = queue.slots[2].batch = asked("other", 41).pieces
+    order = []
+    for _ in range(8):
+        queue.add(asked("short", 10))
+        order.append(taken(queue))
+    short = ["short0", "short0"]
+    assert order == [["long0"], short, ["long1"], short, ["long2"], short, ["long3"], ["long4"]]
 
 
 def test_turns_are_counted_in_tokens() -> None:
@@ -138,10 +170,15 @@ def test_small_requests_need_no_long_batch_to_end() -> None:
         queue.add(work)
     assert taken(queue, 1) == ["small0"]
     assert taken(queue, 2) == ["tiny0", "other0"]
+    queue.slots[1].batch = []
     queue.add(asked("more", 10))
-    assert taken(queue) == ["huge1"]  # what is smaller has other slots
+    assert taken(queue) == ["huge1"]  # what is smaller has another slot
     queue.add(asked("late", 10))
     assert taken(queue, 1) == ["more0", "late0"]
+    queue.add(asked("new", 10))
+    assert taken(queue) == ["new0"]  # it has not, and its client was given least
+    queue.slots[0].batch = queue.slots[1].batch[:0]
+    assert taken(queue) == ["huge2"]
     queue.add(asked("last", 10))  # waits: what is alike is scored together
     assert not queue._next(queue.slots[2], None)
 

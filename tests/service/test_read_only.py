@@ -63,9 +63,9 @@ def test_without_a_writable_disk(models: list[str], tmp_path: Path, workers: str
 
 CANNOT_LOAD = """
 import sys
-from reranker import Reranker
-def load(*_, **__): raise FileNotFoundError(2, "No usable temporary directory found")
-Reranker.load = load
+from reranker.service.scoring_process import ScoringProcess
+def load(_): raise FileNotFoundError(2, "No usable temporary directory found")
+ScoringProcess.load = load
 from reranker.commands.main import main
 sys.exit(main(["serve", "--port", "0", "--models", sys.argv[1]]))
 """
