@@ -31,7 +31,8 @@ _WAITING_SHARE = 0.5
 # How long a batch may take.
 _BATCH_SECONDS = 0.5
 
-# Who has not asked for a while is given so much, in seconds of scoring, before turns are taken.
+# Who has not asked for a while is given what an idle service scores in so many seconds, before turns
+# are taken.
 _AHEAD_SECONDS = 1.0
 
 # No client is told to wait longer than this, in seconds.
@@ -74,6 +75,7 @@ class Queue:
         """Tokens a second; measured by the warm-up, and again by every full batch."""
         self.least_tokens = 0
         """A shorter list takes as long as one of so many; measured by the warm-up."""
+        self._idle_speed = 0.0  # nothing else was being scored
         self.is_closed = False
         metrics.queue_tokens.set_function(lambda: self.tokens)
         metrics.queue_requests.set_function(lambda: len(self._waiting))
@@ -85,11 +87,14 @@ class Queue:
 
     @property
     def batch_tokens(self) -> int:
-        """As many as are scored in half a second."""
+        """As many as are scored in half a second while nothing else is; of a client that has not
+        asked for a while, twice as many."""
         return self._tokens_in(_BATCH_SECONDS)
 
     def _tokens_in(self, seconds: float) -> int:
-        return max(1, min(self._settings.batch_tokens, int(seconds * self.speed)))
+        # While other slots are busy, too, it takes longer, but smaller batches cost more in all.
+        speed = max(self.speed, self._idle_speed / 2)
+        return max(1, min(self._settings.batch_tokens, int(seconds * speed)))
 
     def add(self, work: Work) -> None:
         """Raises ServiceError 429 if full, or too long for the deadline, and 503 if closed. A list
@@ -140,7 +145,7 @@ class Queue:
 
     def learn_first(self, tokens: int, seconds: float, shortest: float = 0.0) -> None:
         """Take into account how long a first list took, and the shortest one there is."""
-        self.speed = _speed(tokens, seconds)
+        self.speed = self._idle_speed = _speed(tokens, seconds)
         self.least_tokens = int(self.speed * shortest)
 
     def learn_speed(self, tokens: int, seconds: float) -> None:
@@ -168,8 +173,10 @@ class Queue:
 
     def _take(self, slot: Slot) -> list[Piece]:
         batch: list[Piece] = []
-        room = self.batch_tokens
+        room = 0
         while work := self._next(slot, batch[0].work if batch else None):
+            if not batch:
+                room = self.batch_tokens * (2 if self._clients.is_ahead(work.client) else 1)
             if batch and work.pieces[work.taken].tokens > room:
                 break
             if work.taken == 0:
@@ -210,7 +217,7 @@ class Queue:
 
     @property
     def _ahead(self) -> float:
-        return _AHEAD_SECONDS * self.speed
+        return _AHEAD_SECONDS * self._idle_speed
 
     def _turn(self, work: Work) -> tuple[float, float]:
         return self._clients.given(work.client), self._requests.given(work)

@@ -43,3 +43,7 @@ class Turns(Generic[Who]):
     def given(self, who: Who) -> float:
         """Whoever has the least is next."""
         return self._given[who]
+
+    def is_ahead(self, who: Who) -> bool:
+        """Whether there is something left of what they were given ahead."""
+        return self._given[who] < self._now

@@ -88,9 +88,9 @@ def written(found: Found) -> Iterator[str]:
     for name, asked in found.among.items():
         yield _row(name, asked, found.idle[name])
     yield _row("GET /health/live", *reversed(found.live))
-    yield "| client | answers |\n|---|---|"
     rates = "; ".join(f"{name}, every {every:.2g} s" for name, every in found.every.items())
     yield f"\nEach kind client asks: {rates}.\n"
+    yield "| client | answers |\n|---|---|"
     kind = {**found.among, "GET /health/live": found.live[1]}
     for name, asked in kind.items():
         yield f"| {name} | {_counted(asked.answers)} |"
