@@ -27,6 +27,7 @@ from reranker.service.bodies import BodyBytes
 from reranker.service.clients import Rate, Shares
 from reranker.service.errors import ServiceError, draining, overloaded, too_often, unavailable
 from reranker.service.keys import Keys
+from reranker.service.lines import resident_memory
 from reranker.service.logs import described
 from reranker.service.metrics import Metrics
 from reranker.service.reading import ReadingThreads
@@ -105,7 +106,11 @@ class Service:
         self.body_bytes = BodyBytes(settings)
         self.metrics.in_flight.set_function(lambda: self.in_flight)
         self.metrics.ready.set_function(lambda: self.is_ready)
-        self.metrics.device_memory.set_function(lambda: self._worker.memory)
+        self.metrics.device_memory.set_function(lambda: self._worker.device_memory)
+        self.metrics.memory.labels("answering").set_function(resident_memory)
+        self.metrics.memory.labels("reading").set_function(lambda: self._reading.memory)
+        if (process := self._worker.process) is not None:
+            self.metrics.memory.labels("scoring").set_function(lambda: process.memory)
         for name, value in settings.limits.items():
             self.metrics.limit.labels(name).set(value)
 
@@ -114,7 +119,7 @@ class Service:
         try:
             await self._start()
         except RerankError as error:
-            self.failure = error
+            self.failure = None if self.is_draining else error
         except Exception as error:
             _LOGGER.error("the service cannot start", **described(error, with_text=True))
             self.failure = RerankError(f"the service cannot start: {error}")
@@ -164,7 +169,7 @@ class Service:
         self._pool.shutdown(wait=False, cancel_futures=True)
         self._long_pool.shutdown(wait=False, cancel_futures=True)
         self._counting.shutdown(wait=False, cancel_futures=True)
-        self._reading.close()
+        await asyncio.to_thread(self._reading.close)
 
     async def drain(self) -> None:
         """Refuse new requests and wait for those accepted, no longer than the settings say."""

@@ -6,6 +6,7 @@ Threads of one interpreter hold each other up; what takes long has an interprete
 from __future__ import annotations
 
 import contextlib
+import logging
 import os
 import signal
 import subprocess
@@ -14,7 +15,8 @@ import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
 from multiprocessing.connection import Connection, Pipe
-from typing import Any
+from pathlib import Path
+from typing import Any, NamedTuple
 
 from reranker.scoring.cancellation import Cancellation
 
@@ -39,81 +41,108 @@ class Lost(Exception):
         self.description = description or {"error": message}
 
 
+class Running(NamedTuple):
+    """A process, and the lines to it."""
+
+    process: subprocess.Popen[bytes]
+    lines: Sequence[Connection]
+
+    @property
+    def is_alive(self) -> bool:
+        return self.process.poll() is None
+
+    def lost(self) -> Lost:
+        """How it ended, which it has or is about to."""
+        status = None
+        with contextlib.suppress(subprocess.TimeoutExpired):
+            status = self.process.wait(_ENDING_SECONDS)
+        if status is not None and status < 0:
+            why = " (perhaps for lack of memory)" if status == -signal.SIGKILL else ""
+            return Lost(f"a process was ended by {signal.Signals(-status).name}{why}")
+        return Lost(f"a process ended with status {status}")
+
+
 class Beside:
     """A process that runs a module, as often as it has to be started."""
 
     def __init__(self, module: str, lines: int) -> None:
         self._module, self._count = module, lines
-        self._process: subprocess.Popen[bytes] | None = None
-        self.lines: list[Connection] = []
+        self._lock = threading.Lock()
+        self._running: Running | None = None
         self._is_closed = False
 
     @property
-    def is_running(self) -> bool:
-        return self._process is not None and self._process.poll() is None
+    def running(self) -> Running | None:
+        """None if it has not been started, or has ended."""
+        running = self._running
+        return running if running is not None and running.is_alive else None
 
-    def start(self) -> None:
+    @property
+    def memory(self) -> float:
+        """Bytes that it holds in RAM."""
+        running = self.running
+        return 0.0 if running is None else resident_memory(running.process.pid)
+
+    def start(self) -> Running:
         """Start it, with new lines; raises Lost once it has been closed."""
-        if self._is_closed:
-            raise Lost("the service is stopping")
-        self._hang_up()
         pairs = [Pipe() for _ in range(self._count)]
         theirs = [pair[1] for pair in pairs]
         numbers = [connection.fileno() for connection in theirs]
-        # What a terminal sends is for the service alone: hence a process group.
-        self._process = subprocess.Popen(
-            [sys.executable, "-P", "-m", self._module, *map(str, numbers)],
-            stdin=subprocess.DEVNULL,
-            pass_fds=numbers,
-            process_group=0,
-        )
+        with self._lock:
+            if self._is_closed:
+                raise Lost("the service is stopping")
+            # What a terminal sends is for the service alone: hence a process group.
+            process = subprocess.Popen(
+                [sys.executable, "-P", "-m", self._module, *map(str, numbers)],
+                stdin=subprocess.DEVNULL,
+                pass_fds=numbers,
+                process_group=0,
+            )
+            self._running = Running(process, [pair[0] for pair in pairs])
         for connection in theirs:
             connection.close()
-        self.lines = [pair[0] for pair in pairs]
+        return self._running
 
-    def lost(self) -> Lost:
-        """How it ended."""
-        status = None
-        if self._process is not None:
-            with contextlib.suppress(subprocess.TimeoutExpired):
-                status = self._process.wait(_ENDING_SECONDS)
-        name = self._module.rpartition(".")[2]
-        if status is not None and status < 0:
-            why = " (perhaps for lack of memory)" if status == -signal.SIGKILL else ""
-            return Lost(f"{name} was ended by {signal.Signals(-status).name}{why}")
-        return Lost(f"{name} ended with status {status}")
+    def end(self) -> None:
+        """End the process, whatever it does; it can be started again."""
+        running = self._running
+        if running is not None:
+            running.process.kill()
+            running.process.wait()
 
     def close(self) -> None:
-        """End the process, whatever it does."""
-        self._is_closed = True
-        self._hang_up()
-        if self._process is None:
-            return
-        try:
-            self._process.wait(_ENDING_SECONDS)
-        except subprocess.TimeoutExpired:
-            self._process.kill()
-            self._process.wait()
+        """End the process for good."""
+        with self._lock:
+            self._is_closed = True
+        self.end()
 
-    def _hang_up(self) -> None:
-        for connection in self.lines:
-            with contextlib.suppress(OSError):
-                connection.close()
+
+def resident_memory(process: int | str = "self") -> float:
+    """Bytes of a process in RAM; 0 where that is not known."""
+    try:
+        pages = Path(f"/proc/{process}/statm").read_text().split()[1]
+    except OSError:  # not on Linux, or ended
+        return 0.0
+    return float(pages) * os.sysconf("SC_PAGE_SIZE")
 
 
 def replies(line: Connection, order: object, cancellation: Cancellation) -> Iterator[Any]:
     """What comes back, to the last reply, each of a kind and a value. Once cancelled, the other
     side is told. Raises EOFError or OSError if it has ended."""
-    line.send(order)
-    is_told = False
-    kind = MORE
-    while kind == MORE:
-        while not line.poll(_LOOKING_SECONDS):
-            if cancellation.is_cancelled and not is_told:
-                line.send(_STOP)
-                is_told = True
-        kind, value = line.recv()
-        yield kind, value
+    is_told = is_done = False
+    try:
+        line.send(order)
+        while not is_done:
+            while not line.poll(_LOOKING_SECONDS):
+                if cancellation.is_cancelled and not is_told:
+                    line.send(_STOP)
+                    is_told = True
+            kind, value = line.recv()
+            is_done = kind != MORE
+            yield kind, value
+    finally:
+        if not is_done:  # the rest would be taken for replies to the next order
+            line.close()
 
 
 # What follows runs in the other process.
@@ -123,29 +152,40 @@ def lines_to_service() -> Sequence[Connection]:
     """Those that this process was started with; signals are for the service, which will end us."""
     for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
         signal.signal(number, signal.SIG_IGN)
+    logging.disable()  # what users sent belongs in no log
     return [Connection(int(number)) for number in sys.argv[1:]]
 
 
 Answers = Callable[[Any, Cancellation], Iterator[tuple[str, object]]]
 
 
-def answer_all(line: Connection, answers: Answers) -> None:
-    """Obey the orders of a line; returns when the service has ended."""
-    with contextlib.suppress(EOFError, OSError):
+def answer_all(line: Connection, answers: Answers, after: Callable[[], None] | None = None) -> None:
+    """Obey the orders of a line; then end the process, whatever others do in it: a line ends with
+    the service, or because something is wrong. ``after`` is called after each order."""
+    status = 1
+    try:
         while True:
             order = line.recv()
             if order != _STOP:  # which came after the last reply had gone out
-                for reply in answers(order, _Hearing(line)):
-                    line.send(reply)
+                _answer(line, order, answers)
+            del order
+            if after is not None:
+                after()
+    except (EOFError, ConnectionError):
+        status = 0
+    finally:
+        os._exit(status)  # without a traceback, which could quote what users sent
 
 
-def answer_in_thread(line: Connection, answers: Answers) -> None:
-    threading.Thread(target=answer_all, args=(line, answers), daemon=True).start()
+def _answer(line: Connection, order: object, answers: Answers) -> None:
+    for reply in answers(order, _Hearing(line)):
+        line.send(reply)
 
 
-def end() -> None:
-    """At once, whatever other threads do."""
-    os._exit(0)
+def answer_in_thread(
+    line: Connection, answers: Answers, after: Callable[[], None] | None = None
+) -> None:
+    threading.Thread(target=answer_all, args=(line, answers, after), daemon=True).start()
 
 
 class _Hearing(Cancellation):

@@ -102,7 +102,7 @@ class Metrics:
         self.words = counter("words", "Words in ranked sentences")
         self.unknown_words = counter("unknown_words", "Words unknown to a model")
         self.stopped = counter("stopped_batches", "Scoring calls stopped since nobody waited")
-        self.worker_restarts = counter("worker_restarts", "Crashes of the scoring thread")
+        self.worker_restarts = counter("worker_restarts", "Crashes of scoring")
         self.memory_retries = counter("memory_retries", "Batches halved for lack of memory")
         self.reloads = counter("model_reloads", "Attempts to reload the models", ("result",))
         for result in ("done", "failed"):  # Prometheus sees no increase from nothing to 1
@@ -110,6 +110,7 @@ class Metrics:
         self.device_memory = gauge(
             "device_memory_bytes", "Memory in use on GPUs, else in RAM, where scores are computed"
         )
+        self.memory = gauge("memory_bytes", "Resident memory of the processes", ("process",))
         self.models = gauge("model_info", "1 for a model in use", ("name", "sha256"), "livemax")
         self._models: set[tuple[str, str]] = set()
         build = gauge("build_info", "What runs here", ("version", "torch", "python"), "livemax")

@@ -28,11 +28,12 @@ from reranker.service.work import Piece, Work
 # Largest expected wait, as a share of the time to the deadline: the speed is only an estimate.
 _WAITING_SHARE = 0.5
 
-# How long a batch may take.
+# How long a batch takes if nothing else is scored. For clients that have not asked for a while it
+# takes twice as long.
 _BATCH_SECONDS = 0.5
 
-# Who has not asked for a while is given what an idle service scores in so many seconds, before turns
-# are taken.
+# Clients that have not asked for a while come first, until they have been given what takes so many
+# seconds if nothing else is scored.
 _AHEAD_SECONDS = 1.0
 
 # No client is told to wait longer than this, in seconds.
@@ -87,8 +88,7 @@ class Queue:
 
     @property
     def batch_tokens(self) -> int:
-        """As many as are scored in half a second while nothing else is; of a client that has not
-        asked for a while, twice as many."""
+        """As many as are scored in half a second while nothing else is."""
         return self._tokens_in(_BATCH_SECONDS)
 
     def _tokens_in(self, seconds: float) -> int:
@@ -148,11 +148,13 @@ class Queue:
         self.speed = self._idle_speed = _speed(tokens, seconds)
         self.least_tokens = int(self.speed * shortest)
 
-    def learn_speed(self, tokens: int, seconds: float) -> None:
+    def learn_speed(self, slot: Slot, tokens: int, seconds: float) -> None:
         """Take into account how long a batch took. Small ones are slower and say nothing."""
         speed = _speed(tokens, seconds)
         if tokens > self.batch_tokens / 2 or speed > self.speed:
             self.speed += 0.3 * (speed - self.speed)
+            if not any(other.batch for other in self.slots if other is not slot):
+                self._idle_speed += 0.3 * (speed - self._idle_speed)
 
     def next_batch(self, slot: Slot) -> list[Piece]:
         """Wait for pieces for one ensemble, about half a second's work; empty once the queue is
@@ -173,17 +175,18 @@ class Queue:
 
     def _take(self, slot: Slot) -> list[Piece]:
         batch: list[Piece] = []
-        room = 0
+        size = 0
         while work := self._next(slot, batch[0].work if batch else None):
-            if not batch:
-                room = self.batch_tokens * (2 if self._clients.is_ahead(work.client) else 1)
-            if batch and work.pieces[work.taken].tokens > room:
+            times = 2 if self._clients.is_ahead(work.client) else 1
+            if batch and size + work.pieces[work.taken].tokens > self._tokens_in(
+                times * _BATCH_SECONDS
+            ):
                 break
             if work.taken == 0:
                 self._metrics.queue_wait.observe(time.monotonic() - work.since)
             piece = work.next_piece()
             batch.append(piece)
-            room -= piece.tokens
+            size += piece.tokens
             cost = max(piece.tokens, self.least_tokens)
             self._clients.give(work.client, cost)
             self._requests.give(work, cost)
@@ -238,7 +241,7 @@ class Queue:
         self._waiting.remove(work)
         self._requests.leave(work)
         if all(other.client != work.client for other in self._waiting):
-            self._clients.leave(work.client, self._ahead)
+            self._clients.leave(work.client, will_be_back=True)
 
     def drop(self, slot: Slot, all_waiting: bool) -> set[Work]:
         """Drop and return the requests of the slot's batch, or all that wait as well."""

@@ -13,7 +13,7 @@ from reranker.scoring.cancellation import Cancellation, Stopped
 from reranker.service import counting
 from reranker.service.counting import Count
 from reranker.service.errors import ServiceError
-from reranker.service.lines import MORE, answer_all, answer_in_thread, end, lines_to_service
+from reranker.service.lines import MORE, answer_all, answer_in_thread, lines_to_service
 from reranker.service.logs import described
 from reranker.service.readings import Order, Piece, read
 from reranker.service.settings import Settings
@@ -27,9 +27,8 @@ def main() -> None:
     os.nice(_NICENESS)
     gc.set_threshold(50_000, 20, 20)  # among what is made of bodies it finds nothing
     for line in others:
-        answer_in_thread(line, _read)
+        answer_in_thread(line, _read, return_freed_memory)
     answer_all(first, partial(_count, {}))
-    end()
 
 
 def _count(
@@ -65,7 +64,6 @@ def _read(
         yield _refused(error)
     except BaseException as error:
         yield "failed", described(error, with_text=True)
-    return_freed_memory()
 
 
 def _refused(error: ServiceError) -> tuple[str, object]:

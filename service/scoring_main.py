@@ -11,12 +11,12 @@ from functools import partial
 from typing import Any
 
 from reranker import Reranker
-from reranker.checkpoints.devices import memory_in_use
+from reranker.checkpoints.devices import gpu_memory
 from reranker.checkpoints.memory import return_freed_memory
 from reranker.errors import RerankError
 from reranker.scoring.cancellation import Cancellation, Stopped
 from reranker.scoring.lanes import Lanes
-from reranker.service.lines import answer_all, answer_in_thread, end, lines_to_service
+from reranker.service.lines import answer_all, answer_in_thread, lines_to_service, resident_memory
 from reranker.service.logs import described
 from reranker.service.parts import lacks_memory
 from reranker.service.scoring_process import Description, Member
@@ -41,7 +41,6 @@ def main() -> None:
                 yield "done", None
 
     answer_all(control, obey)
-    end()
 
 
 def _load(
@@ -74,7 +73,7 @@ def _score(
     cancellation: Cancellation,
 ) -> Iterator[tuple[str, object]]:
     kind, value = _scores(models, lanes, order, cancellation)
-    yield kind, (value, memory_in_use())
+    yield kind, (value, gpu_memory() or resident_memory())
 
 
 def _scores(

@@ -6,11 +6,11 @@ runs there.
 
 from __future__ import annotations
 
+import contextlib
 import threading
 import weakref
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from multiprocessing.connection import Connection
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from reranker.errors import RerankError
@@ -18,7 +18,7 @@ from reranker.nbest import NBest
 from reranker.ranker import Combination, Ranker
 from reranker.ranking import Criterion, Scored, Weighing
 from reranker.scoring.cancellation import Cancellation, Stopped
-from reranker.service.lines import Beside, Lost, replies
+from reranker.service.lines import Beside, Lost, Running, replies
 
 if TYPE_CHECKING:
     from reranker.checkpoints.vocabulary import Vocabulary
@@ -84,12 +84,14 @@ class Line:
         token_scores: bool,
         cancellation: Cancellation,
     ) -> list[list[Scored]]:
-        connection = self._process.connected(self._place, models)
+        running = self._process.with_models(models)
         order = models.number, lists, criterion, token_scores
         try:
-            ((kind, (value, self._process.memory)),) = replies(connection, order, cancellation)
+            ((kind, (value, self._process.device_memory)),) = replies(
+                running.lines[self._place], order, cancellation
+            )
         except (EOFError, OSError):
-            raise self._process.lost() from None
+            raise running.lost() from None
         if kind == "stopped":
             raise Stopped
         if kind == "no-memory":
@@ -105,52 +107,70 @@ class ScoringProcess:
 
     def __init__(self, settings: Settings, slots: Sequence[tuple[int, int]]) -> None:
         """``slots``: how many threads each line has to compute with, and their niceness."""
-        self.memory = 0.0
-        """Bytes in use there: of GPUs, else of the process."""
+        self.device_memory = 0.0
+        """Bytes in use there after the last batch: of GPUs, else of the process."""
         self._settings, self._slots = settings, slots
         self._beside = Beside("reranker.service.scoring_main", 1 + len(slots))
         self._lock = threading.Lock()
         self._count = 0
         self._there: set[int] = set()  # models, by number
         self._models: weakref.WeakValueDictionary[int, Models] = weakref.WeakValueDictionary()
-        self.lost, self.close = self._beside.lost, self._beside.close
+        self.end, self.close = self._beside.end, self._beside.close
+
+    @property
+    def memory(self) -> float:
+        """Bytes that the process holds in RAM."""
+        return self._beside.memory
 
     def line(self, place: int) -> Line:
-        return Line(self, place)
+        return Line(self, 1 + place)
 
     def load(self) -> Models:
         """The models that the settings name; raises RerankError."""
+        self.forget_unused()
         with self._lock:
             self._count += 1
-            description = self._loaded(self._count, self._settings.sha256)
+            running = self._beside.running or self._start()
+            description = self._loaded(running, self._count, self._settings.sha256)
             models = self._models[self._count] = Models(self._count, description)
             return models
 
     def forget_unused(self) -> None:
         """Have the process forget the models that nobody here has any more."""
-        with self._lock:
+        with self._lock, contextlib.suppress(RerankError):
             unused = self._there - set(self._models)
-            if unused and self._beside.is_running:
-                self._ask("forget", unused)
+            running = self._beside.running
+            if unused and running is not None:
+                self._ask(running, "forget", unused)
                 self._there -= unused
 
-    def connected(self, place: int, models: Models) -> Connection:
-        """The line to a running process that has the models; raises Lost."""
+    def with_models(self, models: Models) -> Running:
+        """The process, which has these models; raises Lost."""
+        running = self._beside.running
+        if running is not None and models.number in self._there:
+            return running  # without the lock: nobody waits while others are loaded
         with self._lock:
             try:
-                if models.number not in self._there or not self._beside.is_running:
+                running = self._beside.running or self._start()
+                if models.number not in self._there:
                     # The same ones, even if the files have changed since.
-                    self._loaded(models.number, [member.sha256 for member in models.members])
+                    hashes = [member.sha256 for member in models.members]
+                    self._loaded(running, models.number, hashes)
             except RerankError as error:
                 raise Lost(str(error)) from error
-            return self._beside.lines[1 + place]
+            return running
 
-    def _loaded(self, number: int, sha256: Sequence[str]) -> Description:
+    def _start(self) -> Running:
+        self._there.clear()
+        try:
+            running = self._beside.start()
+        except Lost as error:
+            raise RerankError(str(error)) from error
+        self._ask(running, "slots", self._slots)
+        return running
+
+    def _loaded(self, running: Running, number: int, sha256: Sequence[str]) -> Description:
         """Have models loaded; raises RerankError."""
-        if not self._beside.is_running:
-            self._beside.start()
-            self._there.clear()
-            self._ask("slots", self._slots)
         settings = self._settings
         names = {
             "models": settings.models,
@@ -160,15 +180,15 @@ class ScoringProcess:
             "precision": settings.precision,
             "sha256": tuple(sha256),
         }
-        description: Description = self._ask("load", number, names)
+        description: Description = self._ask(running, "load", number, names)
         self._there.add(number)
         return description
 
-    def _ask(self, *order: object) -> Any:
+    def _ask(self, running: Running, *order: object) -> Any:
         try:
-            ((kind, value),) = replies(self._beside.lines[0], order, Cancellation())
+            ((kind, value),) = replies(running.lines[0], order, Cancellation())
         except (EOFError, OSError):
-            raise RerankError(str(self.lost())) from None
+            raise RerankError(str(running.lost())) from None
         if kind == "failed":
             raise RerankError(value)
         return value

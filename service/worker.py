@@ -16,6 +16,7 @@ import structlog
 from reranker.ranking import Scored
 from reranker.scoring.cancellation import Stopped
 from reranker.service.errors import ServiceError, draining, unavailable
+from reranker.service.lines import resident_memory
 from reranker.service.logs import described
 from reranker.service.metrics import Metrics
 from reranker.service.parts import score_in_parts
@@ -67,13 +68,13 @@ class ScoringThreads:
         return self._failed_starts >= _HOPELESS
 
     @property
-    def memory(self) -> float:
-        """Bytes in use where it is scored."""
+    def device_memory(self) -> float:
+        """Bytes in use where it is scored: of GPUs, else of the process."""
         if self.process is not None:
-            return self.process.memory
-        from reranker.checkpoints.devices import memory_in_use
+            return self.process.device_memory
+        from reranker.checkpoints.devices import gpu_memory
 
-        return memory_in_use()
+        return gpu_memory() or resident_memory()
 
     def start(self, warm_up: Callable[[], Work]) -> None:
         """Start the threads; ``warm_up`` makes what each scores first, now and after a crash."""
@@ -134,12 +135,14 @@ class ScoringThreads:
                 self._score(slot, batch)
                 batch = []  # which would keep its models while the slot has nothing to do
         except BaseException as error:
+            if self.queue.is_closed:
+                return
             self._crashed(slot, error)
             if not self.is_hopeless and not self.queue.is_closed:
                 self._start(slot, warm_up)
 
     def _warm_up(self, slot: Slot, work: Work) -> None:
-        """Twice, since the first time is slow; the second tells the speed, of a long list and of
+        """A few times, since the first is slow; the others tell the speed, of a long list and of
         one as short as they come."""
         seconds = [self._seconds(slot, piece) for piece in work.pieces]
         if slot is self.queue.slots[0]:
@@ -147,16 +150,22 @@ class ScoringThreads:
         work.forget_pieces()
 
     def _seconds(self, slot: Slot, piece: Piece) -> float:
-        for _ in range(2):
+        seconds = []
+        for _ in range(3):
             started = time.monotonic()
             self._scores(slot, [piece])
-        return time.monotonic() - started
+            seconds.append(time.monotonic() - started)
+        return min(seconds)
 
     def _crashed(self, slot: Slot, error: BaseException) -> None:
         """Fail the batch being scored; if the warm-up failed, also everything that waits."""
         was_ready = slot in self._ready
         self._ready.discard(slot)
-        self._failed_starts += not was_ready
+        first = self.queue.slots[0]
+        if not was_ready and (slot is first or first in self._ready):  # else it is the same failure
+            self._failed_starts += 1
+            if self.process is not None:
+                self.process.end()  # another may do better
         self._metrics.worker_restarts.inc()
         outcome = "cannot be restarted" if self.is_hopeless else "is restarted"
         _LOGGER.error(f"the scoring thread crashed and {outcome}", **described(error))
@@ -174,7 +183,7 @@ class ScoringThreads:
         tokens = sum(piece.tokens for piece in batch)
         self._metrics.scored(tokens, len({piece.work for piece in batch}), seconds)
         if slot is self.queue.slots[0]:
-            self.queue.learn_speed(tokens, seconds)
+            self.queue.learn_speed(slot, tokens, seconds)
         for piece, scored in zip(batch, scores, strict=True):
             if scored is None:
                 message = "a tree is too large for device memory"

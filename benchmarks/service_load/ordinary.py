@@ -11,12 +11,12 @@ from collections import Counter
 from collections.abc import Sequence
 from functools import partial
 from itertools import pairwise
-from pathlib import Path
 from typing import NamedTuple
 
 import httpx
 
 from benchmarks.service_load.expected import Row, is_right, ranked
+from benchmarks.service_load.watching import usage
 from reranker.files.text import read_lines
 from tests.service.servers import Server, serving
 
@@ -119,7 +119,7 @@ async def overload(
     """Requests at a fixed rate, whatever the answers."""
     counted: Counter[str] = Counter()
     generator = random.Random(2)
-    memory = [(0.0, resident_megabytes(pid))]
+    memory = [(0.0, usage(pid).megabytes)]
     not_ready = 0
 
     async def ask(place: int) -> None:
@@ -140,15 +140,10 @@ async def overload(
             due += 1 / rate
             if due > check:
                 check += max(5.0, seconds / 15)
-                memory.append((due - started, resident_megabytes(pid)))
+                memory.append((due - started, usage(pid).megabytes))
                 not_ready += (await client.get("/health/ready")).status_code != 200
     done = time.perf_counter() - started
     asked = ", ".join(f"{count} times {what}" for what, count in sorted(counted.items()))
     print(f"overload ({rate:.0f} lists/s for {done:.0f} s): {asked}; {not_ready} times not ready")
     print(f"answered meanwhile: {counted['200'] / done:.1f} lists/s")
     print("memory, MB: " + ", ".join(f"{when:.0f} s {size:.0f}" for when, size in memory))
-
-
-def resident_megabytes(pid: int) -> float:
-    status = Path(f"/proc/{pid}/status").read_text("ascii")
-    return int(status.partition("VmRSS:")[2].split()[0]) / 1024

@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Sequence
 from dataclasses import replace
-from pathlib import Path
 from typing import Literal, get_args
 
 import torch
@@ -55,9 +53,8 @@ def placed(
     ]
 
 
-def memory_in_use() -> float:
-    """Bytes of this process: on GPUs, once it uses any, else in RAM."""
-    if torch.cuda.is_available() and torch.cuda.memory_reserved():
-        return float(sum(map(torch.cuda.memory_reserved, range(torch.cuda.device_count()))))
-    pages = Path("/proc/self/statm").read_text().split()[1]
-    return float(pages) * os.sysconf("SC_PAGE_SIZE")
+def gpu_memory() -> float | None:
+    """Bytes that this process holds on GPUs; None before it uses any."""
+    if not torch.cuda.is_available() or not torch.cuda.memory_reserved():
+        return None
+    return float(sum(map(torch.cuda.memory_reserved, range(torch.cuda.device_count()))))

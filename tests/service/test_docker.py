@@ -150,7 +150,7 @@ def test_the_health_check_waits_for_the_models(models: list[str]) -> None:
         host, everywhere = "::1", "::"
     except OSError:
         host, everywhere = "127.0.0.1", "0.0.0.0"
-    with serving(models * 30, "--host", host, wait=False) as server:
+    with serving(models * 5, "--host", host, wait=False) as server:
         given = {"RERANK_HOST": everywhere, "RERANK_PORT": str(server.port)}
         assert run(*health_check(), **given).returncode == 1
         server.logged("ready")

@@ -146,7 +146,7 @@ def test_reload_loses_nobody(reloading: Server, folder: Path) -> None:
 
 def test_while_models_load(models: list[str]) -> None:
     """Until the first score: alive but not ready, and no request is taken."""
-    with serving(models * 30, wait=False) as server, server.client() as client:
+    with serving(models * 5, wait=False) as server, server.client() as client:
         assert client.get("/health/live").status_code == 200
         early = client.get("/health/ready")
         assert (early.status_code, early.json()["error"]["code"]) == (503, "loading")

@@ -90,7 +90,7 @@ def test_models_follow_a_reload(tmp_path: Path) -> None:
 
 def test_ready_only_between_the_first_score_and_sigterm(models: list[str]) -> None:
     with (
-        serving(models * 30, "--linger-seconds", "5", wait=False) as server,
+        serving(models * 5, "--linger-seconds", "5", wait=False) as server,
         server.client() as client,
     ):
         loading = scraped(client)

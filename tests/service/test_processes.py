@@ -6,6 +6,8 @@ import contextlib
 import json
 import os
 import signal
+import subprocess
+import sys
 import time
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
@@ -140,6 +142,11 @@ def test_a_killed_reading_process_is_replaced(own: Server) -> None:
         kill(process)
         answer = client.post("/rerank", json=body)
         assert (answer.status_code, answer.json()["error"]["param"]) == (422, "x")
+
+
+def test_what_answers_does_not_need_torch() -> None:
+    program = "import sys, reranker.service.app; sys.exit('torch' in sys.modules)"
+    assert subprocess.run([sys.executable, "-c", program]).returncode == 0
 
 
 def test_none_outlives_the_service(own: Server) -> None:

@@ -82,7 +82,7 @@ def queue_of(speed: float, **settings: float) -> Queue:
     made = Queue(
         Settings.model_validate({"models": ["none"], "batch_wait_ms": 0, **settings}), Metrics()
     )
-    made.speed = speed
+    made.learn_first(int(speed), 1)
     return made
 
 
@@ -156,7 +156,7 @@ def test_batches_take_half_a_second() -> None:
     queue = queue_of(100)
     queue.add(asked("a", *[20] * 20))
     assert len(taken(queue)) == 2
-    queue.learn_speed(40, 0.1)
+    queue.learn_speed(queue.slots[0], 40, 0.1)
     assert queue.speed == pytest.approx(190)
     assert len(taken(queue)) == 4
 

@@ -11,6 +11,7 @@ from typing import Any, NamedTuple
 import httpx
 import pytest
 
+from benchmarks.service_load.watching import usage
 from reranker import Reranker
 from tests.service.conftest import save_models
 from tests.service.servers import Server, sentence, serving
@@ -103,11 +104,6 @@ def test_memory_comes_back(workers: str) -> None:
                 client.post("/models/reload", headers=BOSS).raise_for_status()
                 client.post("/rerank", json=BODY).raise_for_status()
                 time.sleep(0.5)
-                resident.append([megabytes(pid) for pid in processes])
+                resident.append([usage(pid).megabytes for pid in processes])
     for of_one in zip(*resident, strict=True):
         assert max(of_one[5:]) - of_one[0] < 40, resident
-
-
-def megabytes(pid: int) -> float:
-    status = Path(f"/proc/{pid}/status").read_text()
-    return int(status.split("VmRSS:")[1].split()[0]) / 1024

@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import time
+
+import pytest
+
 from reranker.service.turns import Turns
 
 
@@ -32,26 +36,30 @@ def test_newcomers_start_where_the_others_are() -> None:
     assert shares(turns, {"old": 10, "ahead": 10}, 4) == ["ahead"] * 3 + ["old"]
 
 
-def test_what_who_left_had_is_remembered_until_others_have_as_much() -> None:
+def test_who_left_has_what_it_had_for_a_while(monkeypatch: pytest.MonkeyPatch) -> None:
+    clock = 100.0
+    monkeypatch.setattr(time, "monotonic", lambda: clock)
     turns: Turns[str] = Turns()
     for who in ("a", "b"):
         turns.join(who)
     turns.give("a", 40)
-    turns.leave("a", 10)
+    turns.leave("a", will_be_back=True)
+    clock += 9
     turns.join("a", 10)
     assert turns.given("a") == 40
-    turns.leave("a", 10)
-    turns.give("b", 60)
+    turns.leave("a", will_be_back=True)
+    clock += 11
     turns.join("a", 10)
-    assert turns.given("a") == 50
+    assert turns.given("a") == -10
 
 
-def test_nobody_is_remembered_for_ever() -> None:
+def test_nobody_is_remembered_for_ever(monkeypatch: pytest.MonkeyPatch) -> None:
+    clock = 100.0
+    monkeypatch.setattr(time, "monotonic", lambda: clock)
     turns: Turns[str] = Turns()
-    turns.join("b")
-    for number in range(100):
-        turns.join(f"a{number}")
+    for number in range(1000):
+        clock += 0.5
+        turns.join(f"a{number}", 10)
         turns.give(f"a{number}", 1)
-        turns.leave(f"a{number}", 1)
-        turns.give("b", 5)
-    assert len(turns._gone) < 5
+        turns.leave(f"a{number}", will_be_back=True)
+    assert len(turns._gone) < 25
