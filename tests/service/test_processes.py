@@ -75,7 +75,7 @@ def test_a_killed_scoring_process_costs_one_batch(own: Server) -> None:
         answer = asked.result()
         assert (answer.status_code, answer.json()["error"]["code"]) == (503, "worker-crashed")
         line = own.logged("the scoring thread crashed and is restarted")
-        assert line["error"] == ("scoring_main was ended by SIGKILL (perhaps for lack of memory)")
+        assert line["error"] == ("a process was ended by SIGKILL (perhaps for lack of memory)")
         assert ranked(client.post("/rerank", json=BODY)) == before
         (other,) = beside(own, "scoring_main")
         assert other != process
