@@ -36,6 +36,9 @@ _BATCH_SECONDS = 0.5
 # seconds if nothing else is scored.
 _AHEAD_SECONDS = 1.0
 
+# So many times as long a batch takes, at most, while everything else is busy, too.
+_LOAD = 3.0
+
 # No client is told to wait longer than this, in seconds.
 _LONGEST_PAUSE = 600
 
@@ -148,13 +151,16 @@ class Queue:
         self.speed = self._idle_speed = _speed(tokens, seconds)
         self.least_tokens = int(self.speed * shortest)
 
-    def learn_speed(self, slot: Slot, tokens: int, seconds: float) -> None:
+    def learn_speed(self, tokens: int, seconds: float) -> None:
         """Take into account how long a batch took. Small ones are slower and say nothing."""
         speed = _speed(tokens, seconds)
         if tokens > self.batch_tokens / 2 or speed > self.speed:
             self.speed += 0.3 * (speed - self.speed)
-            if not any(other.batch for other in self.slots if other is not slot):
-                self._idle_speed += 0.3 * (speed - self._idle_speed)
+
+    def learn_again(self, tokens: int, seconds: float) -> None:
+        """Take into account how long a first list took with other models, perhaps beside others."""
+        speed = _speed(tokens, seconds)
+        self._idle_speed = min(max(self._idle_speed, speed), _LOAD * speed)
 
     def next_batch(self, slot: Slot) -> list[Piece]:
         """Wait for pieces for one ensemble, about half a second's work; empty once the queue is

@@ -183,7 +183,9 @@ class ScoringThreads:
         tokens = sum(piece.tokens for piece in batch)
         self._metrics.scored(tokens, len({piece.work for piece in batch}), seconds)
         if slot is self.queue.slots[0]:
-            self.queue.learn_speed(slot, tokens, seconds)
+            self.queue.learn_speed(tokens, seconds)
+        if any(piece.work.is_warm_up and piece.place == 0 for piece in batch):
+            self.queue.learn_again(tokens, seconds)
         for piece, scored in zip(batch, scores, strict=True):
             if scored is None:
                 message = "a tree is too large for device memory"

@@ -151,9 +151,22 @@ def test_batches_take_half_a_second() -> None:
     queue = queue_of(100)
     queue.add(asked("a", *[20] * 20))
     assert len(taken(queue)) == 2
-    queue.learn_speed(queue.slots[0], 40, 0.1)
+    queue.learn_speed(40, 0.1)
     assert queue.speed == pytest.approx(190)
     assert len(taken(queue)) == 4
+
+
+def test_slower_models_get_smaller_batches() -> None:
+    """That a first list took three times as long may be for what was scored beside it."""
+    queue = queue_of(100)
+    queue.learn_first(100, 1)
+    queue.learn_again(100, 3)
+    queue.speed = 0
+    assert queue.batch_tokens == 25
+    queue.learn_again(100, 30)
+    assert queue.batch_tokens == 2
+    queue.learn_again(100, 1)
+    assert queue.batch_tokens == 25
 
 
 def test_small_requests_need_no_long_batch_to_end() -> None:
