@@ -142,8 +142,8 @@ class ScoringThreads:
                 self._start(slot, warm_up)
 
     def _warm_up(self, slot: Slot, work: Work) -> None:
-        """A few times, since the first is slow; the others tell the speed, of a long list and of
-        one as short as they come."""
+        """In the first slot twice, since the first time is slow; the second tells the speed, of a
+        long list and of one as short as they come."""
         seconds = [self._seconds(slot, piece) for piece in work.pieces]
         if slot is self.queue.slots[0]:
             self.queue.learn_first(work.pieces[0].tokens, *seconds)
@@ -151,7 +151,7 @@ class ScoringThreads:
 
     def _seconds(self, slot: Slot, piece: Piece) -> float:
         seconds = []
-        for _ in range(3):
+        for _ in range(2 if slot is self.queue.slots[0] else 1):
             started = time.monotonic()
             self._scores(slot, [piece])
             seconds.append(time.monotonic() - started)
