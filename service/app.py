@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import contextlib
 from collections.abc import AsyncIterator
-from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -46,13 +45,15 @@ def create_app(
     ``app.state.service`` is the running ``Service``. Raises InputError if keys cannot be read.
     """
     service = Service(reranker, settings)
+    has_keys = bool(settings.api_keys or settings.api_keys_file)
     is_ready_first = is_ready_first or reranker is not None
 
     @contextlib.asynccontextmanager
     async def lifespan(app: FastAPI) -> AsyncIterator[None]:
         starting = asyncio.ensure_future(service.start())
         # Takes a second, and is the same ever after.
-        app.state.description = asyncio.ensure_future(asyncio.to_thread(openapi.written, app))
+        writing = asyncio.to_thread(openapi.written, app, has_keys)
+        app.state.description = asyncio.ensure_future(writing)
         if is_ready_first:
             await starting
         yield
@@ -72,8 +73,6 @@ def create_app(
         redirect_slashes=False,
     )
     app.state.service = service
-    has_keys = bool(settings.api_keys or settings.api_keys_file)
-    app.openapi = partial(openapi.describe, app, has_keys)  # type: ignore[method-assign]
     _add_paths(app)
     _add_error_answers(app)
     _add_middleware(app, service)

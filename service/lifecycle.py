@@ -33,13 +33,13 @@ from reranker.service.metrics import Metrics
 from reranker.service.reading import ReadingThreads
 from reranker.service.reading_process import ReadingProcess
 from reranker.service.readings import Order, Piece, Reading, read
+from reranker.service.scoring_process import Served
 from reranker.service.settings import Settings
 from reranker.service.work import Work
 from reranker.service.worker import ScoringThreads
 
 if TYPE_CHECKING:
     from reranker import Reranker
-    from reranker.service.scoring_process import Models
 
 _LOGGER = structlog.get_logger("rerank.service")
 
@@ -55,7 +55,7 @@ class Loaded:
     """What a reload replaces."""
 
     keys: Keys
-    reranker: Reranker | Models
+    reranker: Served
 
     @property
     def fingerprint(self) -> str:
@@ -83,14 +83,14 @@ class Service:
         self.settings = settings
         self.metrics = Metrics()
         self.keys = Keys(settings)
-        self.reranker: Reranker | Models | None = None
+        self.reranker: Served | None = None
         """None until it has scored something."""
         self.is_draining = False
         self.failure: RerankError | None = None
         """Why the models could not be loaded at the start."""
         self.supervisor: Supervisor | None = None
         """None if this is the only process."""
-        self._given: Reranker | Models | None = reranker
+        self._given: Served | None = reranker
         self._worker = ScoringThreads(settings, self.metrics, is_here=reranker is not None)
         self._reloading = asyncio.Lock()
         self._shares = Shares(settings.queue_requests)
@@ -141,21 +141,13 @@ class Service:
             await self.supervisor.join(loaded)
         _LOGGER.info("ready", models=[member.name for member in given.members])
 
-    def _load(self) -> Reranker | Models:
+    def _load(self) -> Served:
         """The models that the settings name; raises RerankError."""
         if (process := self._worker.process) is not None:
             return process.load()
         from reranker import Reranker
 
-        settings = self.settings
-        return Reranker.load(
-            settings.models,
-            settings.combine,
-            settings.device,
-            settings.threads,
-            settings.precision,
-            sha256=settings.sha256,
-        )
+        return Reranker.load(**self.settings.loading)
 
     def _first_list(self) -> Work:
         """For the scoring thread, now and after a crash."""
@@ -196,7 +188,7 @@ class Service:
         if not self._worker.is_ready:
             raise self._worker.crashed()
 
-    def current(self) -> Reranker | Models:
+    def current(self) -> Served:
         """The models; raises ServiceError 503 before they are loaded and when draining."""
         if self.is_draining:
             raise draining(retry_after=5)
@@ -205,7 +197,7 @@ class Service:
         return self.reranker
 
     @contextlib.contextmanager
-    def visit(self, client: str) -> Iterator[Reranker | Models]:
+    def visit(self, client: str) -> Iterator[Served]:
         """Count a request while it is being answered; gives the models for its answer. Raises
         ServiceError 503, or 429 if the client has too many, or asks too often."""
         reranker = self.current()
@@ -269,7 +261,7 @@ class Service:
 
     async def work(
         self,
-        reranker: Reranker | Models,
+        reranker: Served,
         lists: Sequence[NBest],
         deadline: float,
         client: str,
@@ -298,7 +290,7 @@ class Service:
         """The scores of each list, in order; raises ServiceError."""
         return self._worker.score(work)
 
-    async def reload(self) -> Reranker | Models:
+    async def reload(self) -> Served:
         """Load models and keys again, here and in processes beside this one; requests already
         accepted are answered with the old models.
 
@@ -339,7 +331,7 @@ class Service:
             hashes = [member.sha256 for member in loaded.reranker.members]
             _LOGGER.info("models reloaded", models=hashes)
 
-    async def _free(self, models: weakref.ref[Reranker | Models]) -> None:
+    async def _free(self, models: weakref.ref[Served]) -> None:
         """Give their memory back to the system once the last answer with them has been written."""
         while models() is not None:
             await asyncio.sleep(0.2)
@@ -361,7 +353,7 @@ def _rarely_collect_garbage() -> None:
     gc.set_threshold(50_000, 20, 20)
 
 
-def _warm_up(reranker: Reranker | Models, settings: Settings) -> Work:
+def _warm_up(reranker: Served, settings: Settings) -> Work:
     """What is scored before the first real list, and tells the speed: 50 trees of 20 words, and
     one of a word."""
     phrases = ["(NP (DT the) (NN cat))"] * 10

@@ -84,29 +84,27 @@ METRICS["responses"][200] = {"content": {"text/plain": {"schema": {"type": "stri
 
 
 def describe(app: FastAPI, has_keys: bool) -> dict[str, Any]:
-    """The OpenAPI document, built once."""
-    if app.openapi_schema is None:
-        document = get_openapi(
-            title=app.title, version=app.version, description=app.description, routes=app.routes
-        )
-        components = document["components"]
-        models = [(model, "validation") for model in (*_FORMS, schemas.ScoreRequest)]
-        _, definitions = models_json_schema(models, ref_template=_REFERENCE)  # type: ignore[arg-type]
-        components["schemas"] |= definitions["$defs"]
-        if has_keys:
-            components["securitySchemes"] = {
-                "bearer": {"type": "http", "scheme": "bearer"},
-                "header": {"type": "apiKey", "in": "header", "name": "X-API-Key"},
-            }
-            document["security"] = [{"bearer": []}, {"header": []}]
-        app.openapi_schema = document
-    return app.openapi_schema
+    """The OpenAPI document."""
+    document = get_openapi(
+        title=app.title, version=app.version, description=app.description, routes=app.routes
+    )
+    components = document["components"]
+    models = [(model, "validation") for model in (*_FORMS, schemas.ScoreRequest)]
+    _, definitions = models_json_schema(models, ref_template=_REFERENCE)  # type: ignore[arg-type]
+    components["schemas"] |= definitions["$defs"]
+    if has_keys:
+        components["securitySchemes"] = {
+            "bearer": {"type": "http", "scheme": "bearer"},
+            "header": {"type": "apiKey", "in": "header", "name": "X-API-Key"},
+        }
+        document["security"] = [{"bearer": []}, {"header": []}]
+    return document
 
 
-def written(app: FastAPI) -> tuple[bytes, bytes]:
+def written(app: FastAPI, has_keys: bool) -> tuple[bytes, bytes]:
     """The document as JSON and as a page."""
-    document = app.openapi()
-    return JSONLine(document).body, as_html(document).encode()  # type: ignore[return-value]
+    document = describe(app, has_keys)
+    return bytes(JSONLine(document).body), as_html(document).encode()
 
 
 def as_html(document: dict[str, Any]) -> str:

@@ -13,15 +13,14 @@ from reranker.scoring.cancellation import Cancellation
 from reranker.scoring.distinct import DistinctCandidates
 
 if TYPE_CHECKING:
-    from reranker import Reranker
-    from reranker.service.scoring_process import Models
+    from reranker.service.scoring_process import Served
 
 # What torch says in a RuntimeError, for a GPU and for a CPU, and what oneDNN says.
 _NO_MEMORY = ("out of memory", "can't allocate memory", "could not create a primitive")
 
 
 def score_in_parts(
-    reranker: Reranker | Models,
+    reranker: Served,
     lists: Sequence[NBest],
     token_scores: bool,
     halved: Callable[[], None],

@@ -25,6 +25,7 @@ from reranker.service.errors import JSONLine, ServiceError
 from reranker.service.lifecycle import Running, Service
 from reranker.service.readings import Order, Path, Reading
 from reranker.service.schemas import AnyRequest, Options
+from reranker.service.scoring_process import Served
 from reranker.service.work import Work
 
 # A header is there or not: no client should read that it may be "null".
@@ -37,7 +38,7 @@ Timeout = Annotated[
 ]
 Asking = Annotated[schemas.QueryOptions, Query()]
 
-Job = Callable[[bytes, Ranker, float], Coroutine[None, None, bytes | streams.Lines]]
+Job = Callable[[bytes, Served, float], Coroutine[None, None, bytes | streams.Lines]]
 Scores = Sequence[list[Scored]]  # for each list, what the language models say of each candidate
 
 
@@ -73,7 +74,7 @@ async def validate(
         report = Report(reading.files)
         members = {member.name: member.vocabulary.is_unknown for member in reranker.members}
         report.count(cancellation.checked(reading.lists), members)
-        return JSONLine(asdict(report)).body  # type: ignore[return-value]
+        return bytes(JSONLine(asdict(report)).body)
 
     async def job(body: bytes, reranker: Ranker, deadline: float) -> bytes:
         reading = await service.read(Order("/validate", body, bodies.media_type(request), query))
@@ -240,7 +241,7 @@ def _scoring(
     """Reads a body, scores its lists and writes the answer, all outside of the event loop; in
     lines, if wanted and if the answer is one of sentences."""
 
-    async def job(body: bytes, reranker: Any, deadline: float) -> bytes | streams.Lines:
+    async def job(body: bytes, reranker: Served, deadline: float) -> bytes | streams.Lines:
         size = len(body)
         service.expect(size, request.state.client, deadline)
         reading = await service.read(Order(kind.path, body, bodies.media_type(request), query))

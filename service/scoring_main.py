@@ -32,8 +32,8 @@ def main() -> None:
                 for line, (threads, niceness) in zip(lines, slots, strict=True):
                     answer_in_thread(line, partial(_score, models, Lanes(threads, niceness)))
                 yield "done", None
-            case "load", number, names:
-                yield _load(models, number, names)
+            case "load", number, loading:
+                yield _load(models, number, loading)
             case "forget", numbers:
                 for number in numbers:
                     models.pop(number, None)
@@ -44,10 +44,10 @@ def main() -> None:
 
 
 def _load(
-    models: dict[int, Reranker], number: int, names: dict[str, Any]
+    models: dict[int, Reranker], number: int, loading: dict[str, Any]
 ) -> tuple[str, Description | str]:
     try:
-        loaded = models[number] = Reranker.load(**names)
+        loaded = models[number] = Reranker.load(**loading)
     except RerankError as error:
         return "failed", str(error)
     except Exception as error:
@@ -79,9 +79,11 @@ def _score(
 def _scores(
     models: dict[int, Reranker], lanes: Lanes, order: tuple[Any, ...], cancellation: Cancellation
 ) -> tuple[str, object]:
-    number, lists, criterion, token_scores = order
+    number, lists, token_scores = order
     try:
-        scored = models[number].score_lists(lists, criterion, token_scores, cancellation, lanes)
+        scored = models[number].score_lists(
+            lists, token_scores=token_scores, cancellation=cancellation, lanes=lanes
+        )
         return "scores", [scores for _, scores in scored]
     except Stopped:
         return "stopped", None

@@ -11,19 +11,23 @@ import threading
 import weakref
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
 from reranker.errors import RerankError
 from reranker.nbest import NBest
 from reranker.ranker import Combination, Ranker
-from reranker.ranking import Criterion, Scored, Weighing
+from reranker.ranking import Scored, Weighing
 from reranker.scoring.cancellation import Cancellation, Stopped
 from reranker.service.lines import Beside, Lost, Running, replies
 
 if TYPE_CHECKING:
+    from reranker import Reranker
     from reranker.checkpoints.vocabulary import Vocabulary
     from reranker.confidence import Calibration
     from reranker.service.settings import Settings
+
+Served: TypeAlias = "Reranker | Models"
+"""What scores for the service: in its own process, or in another."""
 
 
 @dataclass(frozen=True)
@@ -58,15 +62,13 @@ class Models(Ranker):
     def score_lists(
         self,
         lists: Sequence[NBest],
-        criterion: Criterion = "perplexity",
-        token_scores: bool = False,
-        cancellation: Cancellation | None = None,
-        lanes: Line | None = None,
+        token_scores: bool,
+        cancellation: Cancellation | None,
+        lanes: Line,
     ) -> Iterator[tuple[NBest, list[Scored]]]:
         """Like ``Reranker.score_lists``; raises MemoryError if memory does not suffice there, and
         Lost if they cannot be scored."""
-        assert lanes is not None
-        scores = lanes.score(self, lists, criterion, token_scores, cancellation or Cancellation())
+        scores = lanes.score(self, lists, token_scores, cancellation or Cancellation())
         return zip(lists, scores, strict=True)
 
 
@@ -80,18 +82,16 @@ class Line:
         self,
         models: Models,
         lists: Sequence[NBest],
-        criterion: Criterion,
         token_scores: bool,
         cancellation: Cancellation,
     ) -> list[list[Scored]]:
         running = self._process.with_models(models)
-        order = models.number, lists, criterion, token_scores
+        line, order = running.lines[self._place], (models.number, lists, token_scores)
         try:
-            ((kind, (value, self._process.device_memory)),) = replies(
-                running.lines[self._place], order, cancellation
-            )
+            ((kind, (value, memory)),) = replies(line, order, cancellation)
         except (EOFError, OSError):
             raise running.lost() from None
+        self._process.device_memory = memory
         if kind == "stopped":
             raise Stopped
         if kind == "no-memory":
@@ -171,16 +171,8 @@ class ScoringProcess:
 
     def _loaded(self, running: Running, number: int, sha256: Sequence[str]) -> Description:
         """Have models loaded; raises RerankError."""
-        settings = self._settings
-        names = {
-            "models": settings.models,
-            "combination": settings.combine,
-            "device": settings.device,
-            "threads": settings.threads,
-            "precision": settings.precision,
-            "sha256": tuple(sha256),
-        }
-        description: Description = self._ask(running, "load", number, names)
+        loading = {**self._settings.loading, "sha256": sha256}
+        description: Description = self._ask(running, "load", number, loading)
         self._there.add(number)
         return description
 

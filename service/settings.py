@@ -182,6 +182,18 @@ class Settings(BaseSettings):
         return init_settings, env_settings, file
 
     @property
+    def loading(self) -> dict[str, Any]:
+        """What ``Reranker.load`` takes."""
+        return {
+            "models": self.models,
+            "combination": self.combine,
+            "device": self.device,
+            "threads": self.threads,
+            "precision": self.precision,
+            "sha256": self.sha256,
+        }
+
+    @property
     def limits(self) -> dict[str, int | float]:
         """What ``/info`` shows: every limit on a request."""
         names = (

@@ -15,9 +15,8 @@ from reranker.scoring.distinct import DistinctCandidates
 from reranker.service.errors import ServiceError
 
 if TYPE_CHECKING:
-    from reranker import Reranker
     from reranker.service.queue import Slot
-    from reranker.service.scoring_process import Models
+    from reranker.service.scoring_process import Served
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -35,7 +34,7 @@ class Piece:
 class Work:
     """The lists of one request, and the scores that have come back so far."""
 
-    reranker: Reranker | Models
+    reranker: Served
     lists: Sequence[NBest]
     deadline: float  # by time.monotonic()
     client: str = ""

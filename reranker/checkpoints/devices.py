@@ -53,8 +53,6 @@ def placed(
     ]
 
 
-def gpu_memory() -> float | None:
-    """Bytes that this process holds on GPUs; None before it uses any."""
-    if not torch.cuda.is_available() or not torch.cuda.memory_reserved():
-        return None
+def gpu_memory() -> float:
+    """Bytes that this process holds on GPUs; 0 if it uses none."""
     return float(sum(map(torch.cuda.memory_reserved, range(torch.cuda.device_count()))))
