@@ -153,9 +153,13 @@ def bounded(service: Service) -> type[H11Protocol]:
             of the request unread, the connection would be reset, and the client might never see
             the answer."""
             self._is_over = True
-            self.transport.write_eof()
-            self.flow.resume_reading()
             self._stop_watching()
+            try:
+                self.transport.write_eof()
+            except OSError:  # the client has reset the connection, which the loop is yet to see
+                self._really_close()
+                return
+            self.flow.resume_reading()
             self._deadline = self.loop.call_later(seconds, self._really_close)
 
     return Bounded

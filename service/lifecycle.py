@@ -133,7 +133,7 @@ class Service:
             await asyncio.sleep(0.01)
         if not self.is_alive:
             raise RerankError("the models could not score a first list; the log says why")
-        _rarely_collect_garbage()
+        _collect_garbage_bit_by_bit()
         loaded = Loaded(self.keys, given)
         if self.supervisor is None:
             self.switch(loaded)
@@ -345,12 +345,12 @@ class Service:
         return message
 
 
-def _rarely_collect_garbage() -> None:
-    """Nothing else runs meanwhile, and among the lists of long requests it finds nothing: a tenth
-    of a second each time, which /health/live would wait too."""
+def _collect_garbage_bit_by_bit() -> None:
+    """Nothing else runs meanwhile, and /health/live waits, too. So what is new is looked at often,
+    while it is little, and what has been there for long, such as lists that wait, next to never."""
     gc.collect()
     gc.freeze()
-    gc.set_threshold(50_000, 20, 20)
+    gc.set_threshold(5_000, 5, 1000)
 
 
 def _warm_up(reranker: Served, settings: Settings) -> Work:

@@ -55,7 +55,11 @@ class Slot:
     """What is small comes before what is large, and both after what answers."""
     batch: list[Piece] = field(default_factory=list)
     cancellation: Cancellation = field(default_factory=Cancellation)
-    """Of the batch: cancelled once nobody waits for any of it."""
+    """Of the batch: cancelled once nobody waits for any of it, or if it makes way."""
+    set_aside: list[Piece] = field(default_factory=list)
+    """A batch that made way for a client that comes first, and is scored again after it."""
+    has_waited: bool = False
+    """Whether the batch is one that was set aside."""
 
 
 class Queue:
@@ -70,7 +74,7 @@ class Queue:
         self._shares = Shares(settings.queue_tokens)
         threads = settings.threads or available_cores()
         self.slots = (
-            Slot("scoring", math.inf, threads, niceness=10),
+            Slot("scoring", math.inf, threads, niceness=8),
             # What is small gains little from several threads.
             Slot("scoring small requests", _BATCH_SECONDS, 1, niceness=5),
             Slot("scoring very small requests", _BATCH_SECONDS / 5, 1, niceness=2),
@@ -116,7 +120,26 @@ class Queue:
             self._clients.join(work.client, self._ahead)
             self._requests.join(work)
             self._waiting.append(work)
+            self._make_way(work)
             self._changed.notify_all()
+
+    def _make_way(self, work: Work) -> None:
+        """A client that has not asked for a while does not wait for a batch of others to end, which
+        takes seconds under load. What is lost is bounded: no batch makes way twice."""
+        slot = self.slots[0]
+        is_bound = work.slots == [slot] and self._clients.is_ahead(work.client)
+        if is_bound and slot.batch and not slot.has_waited and not self._scores_for_ahead(slot):
+            slot.cancellation.cancel()
+
+    def _scores_for_ahead(self, slot: Slot) -> bool:
+        """Whether some of its batch is for a client that comes first."""
+        return any(self._clients.is_ahead(piece.work.client) for piece in slot.batch)
+
+    def set_aside(self, slot: Slot) -> bool:
+        """Keep of a batch that was stopped what somebody waits for; False if there is nothing."""
+        with self._changed:
+            slot.set_aside = [piece for piece in slot.batch if not piece.work.is_over]
+            return bool(slot.set_aside)
 
     def check_room(self, client: str, tokens: int, deadline: float) -> None:
         """Raises ServiceError 429 unless a request for so many tokens would be admitted."""
@@ -139,7 +162,8 @@ class Queue:
     @property
     def _tokens_in_all(self) -> int:
         """Of what waits and of what is being scored."""
-        return self.tokens + sum(piece.tokens for slot in self.slots for piece in slot.batch)
+        taken = [piece for slot in self.slots for piece in (*slot.batch, *slot.set_aside)]
+        return self.tokens + sum(piece.tokens for piece in taken)
 
     @property
     def seconds_to_wait(self) -> int:
@@ -168,7 +192,14 @@ class Queue:
         with self._changed:
             slot.batch = []
             while not slot.batch and not self.is_closed:
-                self._changed.wait_for(lambda: self.is_closed or self._next(slot, None))
+                self._changed.wait_for(
+                    lambda: self.is_closed or slot.set_aside or self._next(slot, None)
+                )
+                slot.has_waited = self._is_turn_of_set_aside(slot)
+                if slot.has_waited:
+                    slot.batch, slot.set_aside = slot.set_aside, []
+                    slot.batch = [piece for piece in slot.batch if not piece.work.is_over]
+                    continue
                 if not any(other.batch for other in self.slots):
                     # The device was idle: more requests may arrive in a moment.
                     seconds = self._settings.batch_wait_ms / 1000
@@ -178,6 +209,10 @@ class Queue:
                 slot.cancellation = Cancellation()
                 self._changed.notify_all()  # the other slot may start now
             return slot.batch
+
+    def _is_turn_of_set_aside(self, slot: Slot) -> bool:
+        work = self._next(slot, None)
+        return bool(slot.set_aside) and not (work and self._clients.is_ahead(work.client))
 
     def _take(self, slot: Slot) -> list[Piece]:
         batch: list[Piece] = []
@@ -217,6 +252,9 @@ class Queue:
             # What is small comes first, but not for a client that others wait behind.
             least = min(self._clients.given(work.client) for work in self._waiting) + self._ahead
             fitting = [work for work in fitting if self._clients.given(work.client) <= least]
+            # Nor does it take the processors from one that comes first.
+            if any(map(self._scores_for_ahead, before)):
+                fitting = [work for work in fitting if self._clients.is_ahead(work.client)]
         # What has another slot to go to leaves this one to what has not.
         bound = [work for work in fitting if not self._has_another(work, slot)]
         return min(bound or fitting, key=self._turn, default=None)
@@ -252,9 +290,9 @@ class Queue:
     def drop(self, slot: Slot, all_waiting: bool) -> set[Work]:
         """Drop and return the requests of the slot's batch, or all that wait as well."""
         with self._changed:
-            dropped = {piece.work for piece in slot.batch}
+            dropped = {piece.work for piece in (*slot.batch, *slot.set_aside)}
             dropped |= set(self._waiting if all_waiting else ())
-            slot.batch = []
+            slot.batch, slot.set_aside = [], []
             for work in dropped:
                 self.remove(work)
             return dropped

@@ -19,7 +19,7 @@ from reranker.service.readings import Order, Piece, read
 from reranker.service.settings import Settings
 
 # A long body comes after what is small and what answers, and takes long to score anyway.
-_NICENESS = 12
+_NICENESS = 14
 
 
 def main() -> None:

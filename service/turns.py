@@ -51,5 +51,7 @@ class Turns(Generic[Who]):
         return self._given[who]
 
     def is_ahead(self, who: Who) -> bool:
-        """Whether there is something left of what they were given ahead."""
-        return self._given[who] < self._now
+        """Whether there is something left of what they were given ahead; if they have left, of
+        what they had."""
+        had, _ = self._gone.get(who, (math.inf, 0.0))
+        return self._given.get(who, had) < self._now

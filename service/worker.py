@@ -176,8 +176,9 @@ class ScoringThreads:
         started = time.monotonic()
         try:
             scores = self._scores(slot, batch)
-        except Stopped:  # nobody waits for it
-            self._metrics.stopped.inc()
+        except Stopped:
+            if not self.queue.set_aside(slot):  # nobody waits for it
+                self._metrics.stopped.inc()
             return
         seconds = time.monotonic() - started
         tokens = sum(piece.tokens for piece in batch)

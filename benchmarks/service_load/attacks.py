@@ -218,7 +218,7 @@ def storm(
 ) -> dict[str, Counter[str]]:
     """Attack from ``since`` to ``until`` (by time.monotonic()); what came of it, by attack."""
     with contextlib.suppress(PermissionError):
-        os.nice(10)  # elsewhere, they would not take the service's processors
+        os.nice(19)  # elsewhere, they would not take the service's processors
     outcomes: dict[str, Counter[str]] = {name: Counter() for name in names}
 
     async def keep_on(name: str) -> None:

@@ -17,7 +17,7 @@ from benchmarks.service_load.attacks import ATTACKS, GROUPS, Material, storm
 from benchmarks.service_load.expected import ranked
 from benchmarks.service_load.kind import Asked, Client, Question, ask, seconds_alone
 from benchmarks.service_load.report import Found, targets, written
-from benchmarks.service_load.watching import Tally, Usage, usage
+from benchmarks.service_load.watching import Tally, Usage, lateness, usage
 from reranker.nbest import NBest, read_nbest
 from reranker.nbest.writing import list_text
 from reranker.scoring.cores import available_cores
@@ -89,7 +89,7 @@ def measured(server: Server, questions: Questions, seconds: float) -> Found:
     """Kind clients first alone, then among hostile ones; each kind in a process of its own."""
     port, tally = server.port, Tally()
     kind = kind_clients(questions, port)
-    count = len(kind) + len(GROUPS)
+    count = len(kind) + len(GROUPS) + 1
     with ProcessPoolExecutor(count, multiprocessing.get_context("spawn")) as processes:
 
         def start_kind(since: float, seconds: float) -> dict[str, Future[Asked]]:
@@ -108,6 +108,7 @@ def measured(server: Server, questions: Questions, seconds: float) -> Found:
             for n, names in enumerate(GROUPS)
         ]
         asked = start_kind(since, seconds)
+        machine = processes.submit(lateness, since, since + seconds)
         samples = watch(server, [*attacks, *asked.values()], tally)
         among = {name: future.result() for name, future in asked.items()}
         outcomes = {name: each for future in attacks for name, each in future.result().items()}
@@ -118,7 +119,8 @@ def measured(server: Server, questions: Questions, seconds: float) -> Found:
     has_ended = server.process.poll() is not None
     end = usage(server.process.pid)
     rates = {name: clients[0].every for name, clients in kind.items()}
-    return Found(seconds, rates, idle, among, live, hostile, samples, end, tally, has_ended)
+    late = machine.result()
+    return Found(seconds, rates, idle, among, live, hostile, samples, end, late, tally, has_ended)
 
 
 def material(questions: Questions, seed: int) -> Material:

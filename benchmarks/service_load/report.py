@@ -29,6 +29,7 @@ class Found(NamedTuple):
     hostile: Mapping[str, Counter[str]]
     samples: Sequence[Usage]  # among hostile clients
     end: Usage
+    machine: Sequence[float]  # seconds a process that only sleeps wakes up late, in order
     tally: Tally
     has_ended: bool  # the service, by itself
 
@@ -89,7 +90,10 @@ def written(found: Found) -> Iterator[str]:
         yield _row(name, asked, found.idle[name])
     yield _row("GET /health/live", *reversed(found.live))
     rates = "; ".join(f"{name}, every {every:.2g} s" for name, every in found.every.items())
-    yield f"\nEach kind client asks: {rates}.\n"
+    yield f"\nEach kind client asks: {rates}."
+    last = len(found.machine) - 1
+    late = " ms, ".join(f"{1000 * found.machine[int(share * last)]:.0f}" for share in (0.999, 1))
+    yield f"A process that only sleeps woke late by {late} ms (p99.9, most).\n"
     yield "| client | answers |\n|---|---|"
     kind = {**found.among, "GET /health/live": found.live[1]}
     for name, asked in kind.items():

@@ -11,6 +11,7 @@ from typing import NamedTuple
 
 from tests.service.servers import Server
 
+_TICK_SECONDS = 0.005
 _CRASH = "the scoring thread crashed and is restarted"
 
 
@@ -21,6 +22,18 @@ class Usage(NamedTuple):
     megabytes: float
     threads: int
     descriptors: int
+
+
+def lateness(since: float, until: float) -> list[float]:
+    """By how many seconds a process that does nothing else wakes up too late, every five
+    milliseconds, smallest first: what the machine itself adds to every answer's time."""
+    late = []
+    due = since
+    while due < until:
+        time.sleep(max(0.0, due - time.monotonic()))
+        late.append(time.monotonic() - due)
+        due += _TICK_SECONDS
+    return sorted(late)
 
 
 def usage(pid: int) -> Usage:

@@ -48,6 +48,7 @@ def found(**changes: object) -> Found:
         hostile={"bombs": Counter({"422": 3})},
         samples=samples,
         end=samples[-1],
+        machine=[0.001] * 999 + [0.05],
         tally=Tally(),
         has_ended=False,
     )
@@ -63,6 +64,7 @@ def test_a_quiet_run_meets_every_target() -> None:
     report = "\n".join(written(found()))
     assert "| tiny | 100 | 0 | 100.0 | 100.0 | 100.0 | 100.0 | 100.0 |" in report
     assert "Each kind client asks: tiny, every 2.5 s." in report
+    assert "woke late by 1 ms, 50 ms (p99.9, most)" in report
     assert "| hostile: bombs | 3 x 422 |" in report
     assert "| megabytes | 500 | 500 | 500 | 500 |" in report
 

@@ -191,6 +191,75 @@ def test_small_requests_need_no_long_batch_to_end() -> None:
     assert not queue._next(queue.slots[2], None)
 
 
+def test_others_make_way_for_who_comes_first() -> None:
+    """A list a batch, 80 tokens ahead: what is stopped is scored next, and not stopped twice."""
+    queue = queue_of(80)
+    queue.learn_first(80, 1)
+    slot = queue.slots[0]
+    queue.add(asked("busy", *[41] * 20))
+    assert [taken(queue) for _ in range(3)] == [["busy0"], ["busy1"], ["busy2"]]
+    queue.add(asked("new", 41))
+    assert slot.cancellation.is_cancelled
+    assert queue.set_aside(slot)
+    assert taken(queue) == ["new0"]
+    queue.add(asked("newer", 41))
+    assert not slot.cancellation.is_cancelled  # "new" comes first, too
+    assert [taken(queue), taken(queue)] == [["newer0"], ["busy2"]]
+    queue.add(asked("newest", 41))
+    assert not slot.cancellation.is_cancelled
+    assert [taken(queue), taken(queue)] == [["newest0"], ["busy3"]]
+
+
+def test_who_made_way_is_answered_all_the_same() -> None:
+    reranker = Watched()
+    worker = started(reranker, batch_tokens=1)  # every list is a batch
+
+    async def both() -> list[list[list[Scored]]]:
+        busy = Work(reranker, [nbest(f"busy{n}", *CANDIDATES) for n in range(30)], later(), "busy")
+        scoring = asyncio.ensure_future(scores(worker, busy))
+        while len(reranker.calls) < 10:
+            await asyncio.sleep(0.001)
+        new = Work(reranker, [nbest("new", *CANDIDATES)], later(), "new")
+        return [await scores(worker, new), await scoring]
+
+    new, busy = asyncio.run(both())
+    worker.stop()
+    assert new * 30 == busy
+    places = [call[0] for call in reranker.calls]
+    assert places.index("new") < places.index("busy29")
+
+
+def test_what_was_set_aside_for_nobody_is_not_scored() -> None:
+    queue = queue_of(80)
+    queue.learn_first(80, 1)
+    busy, other = asked("busy", 41, 41, 41), asked("other", *[41] * 3)
+    queue.add(busy)
+    assert [taken(queue) for _ in range(3)] == [["busy0"], ["busy1"], ["busy2"]]
+    queue.add(other)
+    assert queue.set_aside(queue.slots[0])
+    busy.is_cancelled = True
+    assert [taken(queue) for _ in range(3)] == [["other0"], ["other1"], ["other2"]]
+    other.is_cancelled = True
+    assert not queue.set_aside(queue.slots[0])
+
+
+def test_small_requests_leave_the_processors_to_who_comes_first() -> None:
+    """100 tokens ahead; 50 are small and 10 very small."""
+    queue = queue_of(100)
+    queue.learn_first(100, 1)
+    for _ in range(30):
+        queue.add(asked("flood", 10))
+    assert sum(len(taken(queue)) for _ in range(3)) > 10
+    queue.add(asked("new", 60))
+    assert taken(queue) == ["new0"]
+    queue.slots[1].batch = asked("flood", 40).pieces
+    assert not queue._next(queue.slots[2], None)
+    queue.add(asked("other", 10))
+    assert taken(queue, 2) == ["other0"]
+    queue.slots[0].batch = asked("flood", 60).pieces
+    assert taken(queue, 2)[0] == "flood0"
+
+
 def test_a_long_list_is_cut_into_pieces() -> None:
     """Its scores are the same, those of duplicates as well."""
     reranker = Watched()
