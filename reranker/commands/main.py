@@ -19,6 +19,7 @@ from importlib.metadata import version
 from typing import NoReturn, Protocol
 
 from reranker.commands import (
+    adapt,
     analyse,
     compare,
     completion,
@@ -51,6 +52,7 @@ class _Command(Protocol):
 
 
 _SUBCOMMANDS: dict[str, tuple[_Command, str]] = {
+    "adapt": (adapt, "train the models on to your own kind of text, without a treebank of it"),
     "analyse": (analyse, "what models do: the papers' tables and figures about them"),
     "compare": (compare, "whether the difference of two parsers' F1 is more than chance"),
     "completion": (completion, "print a script for tab completion in bash, zsh or fish"),

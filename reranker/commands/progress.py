@@ -8,7 +8,7 @@ import sys
 from collections import deque
 from collections.abc import Iterator
 from contextlib import AbstractContextManager
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Self
 
 from reranker.commands.interruptions import deferred
 
@@ -129,6 +129,35 @@ class Progress:
         rate = f"{count / seconds:.1f}/s, " if count and seconds else ""
         noun = "sentence" if self._sentences == 1 else "sentences"
         return f"{self._sentences:,} {noun}, {rate}"
+
+
+class Bar:
+    """How much of a stage is done, if it is known how much there is; a context."""
+
+    def __init__(self, name: str, unit: str = "", total: float | None = None) -> None:
+        from tqdm import tqdm
+
+        rest = "{n:,.0f}" + unit if total is None else "{percentage:3.0f} % |{bar}|"
+        self._bar = tqdm(
+            total=total,
+            disable=not _is_terminal(),
+            bar_format=f"{name}: {rest} {{elapsed}}",
+            dynamic_ncols=True,
+        )
+
+    def add(self, number: float) -> None:
+        """So much more is done."""
+        self._bar.update(number)
+
+    def reach(self, number: float) -> None:
+        """So much is done."""
+        self._bar.update(number - self._bar.n)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        self._bar.close()
 
 
 def _is_terminal() -> bool:

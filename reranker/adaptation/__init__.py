@@ -1,0 +1,1 @@
+"""Models for a user's own kind of text, from plain sentences: parsed, reranked, trained on."""

@@ -1,0 +1,57 @@
+"""N-best lists -> silver trees: the ensemble's own choices, and how certain they are (McClosky,
+Charniak and Johnson 2006, *Effective Self-Training for Parsing*)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from reranker.ranking import Ranking
+
+if TYPE_CHECKING:
+    from reranker.nbest import NBest
+    from reranker.pipeline import Reranker
+
+
+@dataclass(frozen=True, slots=True)
+class Choice:
+    """What an ensemble chose for a sentence."""
+
+    tree: str
+    margin: float | None
+    """Nats by which it is better than the runner-up; None if it is the only candidate."""
+    do_agree: bool
+    """Whether each member alone would choose it, too."""
+    is_first: bool
+    """Whether it is the parser's first tree."""
+
+    @classmethod
+    def of(cls, ranking: Ranking) -> Choice:
+        """Of a list with at least one candidate."""
+        best = ranking.ranking[0]
+        by_member = zip(*(entry.member_nll or (entry.nll,) for entry in ranking), strict=True)
+        do_agree = all(min(nlls) >= nlls[0] for nlls in by_member)
+        return cls(best.tree, ranking.margin, do_agree, best.index == 0)
+
+    def is_certain(self, margin: float) -> bool:
+        """Whether to learn from it: all members agree, and no other tree comes as near as
+        ``margin`` nats."""
+        return self.do_agree and (self.margin is None or self.margin >= margin)
+
+
+def choices(reranker: Reranker, lists: Iterable[NBest]) -> Iterator[Choice]:
+    """For each list, in order; each has a candidate."""
+    for ranking in reranker.rerank_lists(lists):
+        yield Choice.of(ranking)
+
+
+def shares(made: Iterable[Choice]) -> dict[str, Any]:
+    """How many there are, in how many the members agree, and how many are not the parser's
+    first."""
+    found = list(made)
+    return {
+        "sentences": len(found),
+        "agreed": sum(choice.do_agree for choice in found),
+        "changed": sum(not choice.is_first for choice in found),
+    }

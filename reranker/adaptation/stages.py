@@ -1,0 +1,108 @@
+"""The stages of an adaptation; each goes on where an earlier run of it was stopped."""
+
+from __future__ import annotations
+
+import itertools
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from typing import NamedTuple, TypeVar
+
+from reranker.adaptation.choosing import Choice, choices
+from reranker.adaptation.folder import Folder
+from reranker.adaptation.parsing import Parser
+from reranker.adaptation.text import Plain, Refused
+from reranker.pipeline import Reranker
+from reranker.trees.linearize import is_word, linearize_text
+
+T = TypeVar("T")
+
+SHARD = 100
+"""Sentences that are parsed at once, and lost to an interruption."""
+
+HELD_OUT = 20
+"""One of so many sentences is not learned from: it tells what has been learned."""
+
+
+def parse(
+    sentences: Iterable[Plain | Refused],
+    parser: Parser,
+    jobs: int,
+    folder: Folder,
+    done: Callable[[int], None],
+) -> int:
+    """Parse what is not parsed yet, ``jobs`` shards at once; ``done`` is told the number of
+    sentences of each finished one. Returns how many shards there are."""
+
+    def finish(shard: tuple[int, list[Plain | Refused]]) -> int:
+        number, lines = shard
+        if not folder.is_parsed(number):
+            plain = [line for line in lines if isinstance(line, Plain)]
+            refused = [line for line in lines if isinstance(line, Refused)]
+            text, failed = parser.parse([line.text for line in plain]) if plain else ("", {})
+            refused += [plain[place].refused(reason) for place, reason in failed.items()]
+            folder.put_lists(number, text, sorted(refused))
+        return len(lines)
+
+    count = 0
+    with ThreadPoolExecutor(jobs) as threads:
+        # Few at a time: the text may be longer than memory.
+        for several in _batches(enumerate(_batches(sentences, SHARD)), jobs):
+            for size in threads.map(finish, several):
+                done(size)
+            count += len(several)
+    return count
+
+
+def _batches(items: Iterable[T], size: int) -> Iterator[list[T]]:
+    iterator = iter(items)
+    while batch := list(itertools.islice(iterator, size)):
+        yield batch
+
+
+def choose(
+    shards: int,
+    parser: Parser,
+    load: Callable[[], Reranker],
+    folder: Folder,
+    done: Callable[[int], None],
+) -> None:
+    """Let the ensemble choose where it has not yet; it is only loaded for that."""
+    reranker = None
+    for shard in range(shards):
+        if not folder.is_chosen(shard):
+            text = folder.lists(shard)
+            reranker = reranker or load()
+            folder.put_choices(shard, [*choices(reranker, parser.lists(text))] if text else [])
+        done(1)
+
+
+class Silver(NamedTuple):
+    """Linearised trees."""
+
+    certain: list[tuple[str, ...]]
+    """To learn from."""
+    held_out: list[tuple[str, ...]]
+    repeated: int
+    """Sentences left out since they occur before, or among those held out."""
+
+
+def silver(made: Sequence[Choice], margin: float) -> Silver:
+    """Those of which the ensemble is certain, and every ``HELD_OUT``-th of all."""
+    trees = [linearize_text(choice.tree) for choice in made]
+    held_out = trees[::HELD_OUT]
+    seen = Counter(map(_words, held_out))
+    certain, repeated = [], 0
+    for place, (choice, tree) in enumerate(zip(made, trees, strict=True)):
+        if place % HELD_OUT == 0:
+            continue
+        if seen[words := _words(tree)]:
+            repeated += 1
+        elif choice.is_certain(margin):
+            seen[words] += 1
+            certain.append(tree)
+    return Silver(certain, held_out, repeated)
+
+
+def _words(tokens: tuple[str, ...]) -> tuple[str, ...]:
+    return tuple(token.lower() for token in tokens if is_word(token))

@@ -1,0 +1,96 @@
+"""A model of an ensemble, trained on with silver trees and, if there are any, gold ones."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import fields, replace
+from pathlib import Path
+from typing import NamedTuple
+
+from reranker.checkpoints.checkpoint import Checkpoint, load_checkpoint
+from reranker.errors import ConfigError
+from reranker.training.config import TrainingConfig
+from reranker.training.loop import train
+from reranker.training.loss import dev_perplexity
+from reranker.training.run import Progress
+
+Trees = Sequence[tuple[str, ...]]
+"""Linearised."""
+
+
+class Recipe(NamedTuple):
+    """How to train on."""
+
+    epochs: float  # passes over silver and gold trees
+    rate: float  # of the learning rate that the model was trained with, to begin with
+    gold_share: float  # of the tokens, at least, are of gold trees, if there are any
+    seed: int
+
+
+class Adapted(NamedTuple):
+    """What became of a model."""
+
+    name: str
+    before: float
+    """Perplexity per token on the held-out silver trees."""
+    after: float
+
+
+def mixed(silver: Trees, gold: Trees, share: float) -> list[tuple[str, ...]]:
+    """Silver trees, and gold ones as often as it takes for ``share`` of the tokens to be of
+    these."""
+    tokens = sum(map(len, gold))
+    if not tokens:
+        return list(silver)
+    wanted = share / (1 - share) * sum(map(len, silver))
+    return [*silver, *list(gold) * max(1, round(wanted / tokens))]
+
+
+def adapted(
+    path: Path,
+    silver: Trees,
+    gold: Trees,
+    held_out: Trees,
+    out: Path,
+    folder: Path,
+    recipe: Recipe,
+    report: Callable[[Progress, float, float], None],
+) -> Adapted:
+    """Train the checkpoint on and write it to ``out``; its state is in ``folder``, so that the same
+    call resumes it. Raises CheckpointError, and ConfigError for a checkpoint that does not say how
+    it was trained."""
+    checkpoint = load_checkpoint(path)
+    config = _config(path, checkpoint, recipe)
+    eos = checkpoint.vocabulary.eos
+    trees = [checkpoint.vocabulary.encode(tokens) for tokens in held_out]
+    before = dev_perplexity(checkpoint.model, trees, eos)
+    if not out.exists():
+        train(
+            config,
+            mixed(silver, gold, recipe.gold_share),
+            held_out,
+            out,
+            folder,
+            start_from=path,
+            report=report,
+        )
+    after = dev_perplexity(load_checkpoint(out).model, trees, eos)
+    return Adapted(path.stem, before, after)
+
+
+def _config(path: Path, checkpoint: Checkpoint, recipe: Recipe) -> TrainingConfig:
+    known = checkpoint.information.get("training")
+    if not isinstance(known, dict) or "model" not in known:
+        raise ConfigError(f"{path}: does not say how it was trained, so it cannot be trained on")
+    names = {each.name for each in fields(TrainingConfig)}
+    config = TrainingConfig(**{name: value for name, value in known.items() if name in names})
+    rate = config.learning_rate if config.recipe == "fast" else TrainingConfig().learning_rate
+    return replace(
+        config,
+        recipe="fast",
+        budget_minutes=0.0,
+        epochs=recipe.epochs,
+        learning_rate=rate * recipe.rate,
+        seed=recipe.seed,
+        validation_trees=0,
+    )

@@ -1,0 +1,53 @@
+"""Which silver trees are certain, and which are kept back."""
+
+from __future__ import annotations
+
+from reranker.adaptation.choosing import Choice, choices, shares
+from reranker.adaptation.stages import HELD_OUT, silver
+from reranker.adaptation.training import mixed
+from reranker.nbest import from_candidates
+from reranker.pipeline import Reranker
+from tests.reranker.ensembles import CANDIDATES, untrained
+
+
+def test_members_agree_if_each_alone_would_choose_it() -> None:
+    lists = [from_candidates(CANDIDATES[start:]) for start in range(5)]
+    members = [untrained(1), untrained(2, backward=True)]
+    found = list(choices(Reranker(members), lists))
+    for choice, nbest in zip(found, lists, strict=True):
+        alone = {Reranker([member]).rerank(nbest).tree for member in members}
+        assert choice.do_agree == (alone == {choice.tree})
+        assert choice.is_first == (choice.tree == nbest.candidates[0].text)
+    counted = shares(found)
+    assert counted["sentences"] == 5
+    assert counted["agreed"] + counted["changed"] > 0
+
+
+def test_one_candidate_is_certain() -> None:
+    (choice,) = choices(Reranker([untrained(1)]), [from_candidates(CANDIDATES[:1])])
+    assert choice.margin is None
+    assert choice.is_certain(1e9)
+
+
+def test_what_is_learned_from() -> None:
+    """Not what is held out, nor what is repeated or uncertain."""
+    made = [
+        Choice(f"(S1 (S (NN a{number}) (NN b)))", 5.0, number != 3, True)
+        for number in range(2 * HELD_OUT)
+    ]
+    made[5] = Choice(made[HELD_OUT].tree.replace("a", "A"), 9.0, True, True)
+    made[6] = made[7]
+    made[8] = Choice("(S1 (S (NN near)))", 4.9, True, True)
+    found = silver(made, 5.0)
+    assert found.held_out == [("(S", "a0", "b", ")S"), ("(S", f"a{HELD_OUT}", "b", ")S")]
+    assert found.repeated == 2
+    learned = {tokens[1] for tokens in found.certain}
+    kept_back = {"a0", f"a{HELD_OUT}", "a3", "a5", "a6", "a8"}
+    assert learned == {f"a{number}" for number in range(2 * HELD_OUT)} - kept_back
+
+
+def test_gold_trees_are_repeated_to_their_share() -> None:
+    silver_trees, gold = [("x",) * 10] * 12, [("y",) * 10] * 2
+    assert len(mixed(silver_trees, gold, 0.4)) == 12 + 2 * 4
+    assert mixed(silver_trees, [], 0.4) == silver_trees
+    assert len(mixed(silver_trees, gold, 0.0)) == 14

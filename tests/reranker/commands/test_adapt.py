@@ -1,0 +1,167 @@
+"""``rerank adapt`` as a user meets it: a real parser process, real training, kill and resume."""
+
+from __future__ import annotations
+
+import random
+import shlex
+import shutil
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from reranker.checkpoints.checkpoint import load_checkpoint
+from reranker.commands.main import main
+from reranker.pipeline import Reranker
+from tests.reranker.small_files import write
+
+Capture = pytest.CaptureFixture[str]
+
+PARSER = shlex.join(
+    [sys.executable, str(Path(__file__).parents[1] / "adaptation" / "toy_parser.py")]
+)
+CONFIG = """[training]
+epochs = 1
+minimum_count = 1
+batch_tokens = 200
+[model]
+embedding_size = 8
+hidden_sizes = [8]
+components = [0, 1]
+"""
+WORDS = [
+    "the",
+    "a",
+    "one",
+    "cat",
+    "dog",
+    "bird",
+    "house",
+    "runs",
+    "sees",
+    "eats",
+    "with",
+    "near",
+    "old",
+    "new",
+    "and",
+    "it",
+]
+
+
+def gold(count: int) -> str:
+    chance = random.Random(1)
+    trees = []
+    for _ in range(count):
+        first, *rest = (f"(NN {word})" for word in chance.choices(WORDS, k=6))
+        trees.append(f"(TOP (S (NP {first} {rest[0]}) {' '.join(rest[1:])}))\n")
+    return "".join(trees)
+
+
+def sentences(count: int) -> str:
+    chance = random.Random(2)
+    return "".join(" ".join(chance.choices(WORDS, k=7)) + "\n" for _ in range(count))
+
+
+def weights_of(path: str) -> dict[str, list[float]]:
+    state = load_checkpoint(path).model.state_dict()
+    return {name: weight.flatten().tolist() for name, weight in state.items()}
+
+
+@pytest.fixture(scope="module")
+def trained(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder with a forward and a backward model, and what they were trained on."""
+    folder = tmp_path_factory.mktemp("trained")
+    config, trees = write(folder / "c.toml", CONFIG), write(folder / "gold.mrg", gold(60))
+    for name, direction in (("m", "forward"), ("n", "backward")):
+        train = ["train", "--config", config, "--train", trees, "--dev", trees, "--threads", "1"]
+        flags = ["--direction", direction, "--log-folder", str(folder / f"log-{name}")]
+        assert main([*train, "--out", str(folder / f"{name}.pt"), *flags]) == 0
+    return folder
+
+
+@pytest.fixture
+def command(trained: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    monkeypatch.chdir(tmp_path)
+    for name in ("m.pt", "n.pt", "gold.mrg"):
+        shutil.copy(trained / name, name)
+    write(tmp_path / "text.txt", sentences(250))
+    flags = ["--out", "adapted", "--margin", "0", "--threads", "1", "--epochs", "1"]
+    models = ["--models", "m.pt", "n.pt", "--train", "gold.mrg"]
+    return ["adapt", "--text", "text.txt", "--parser", PARSER, *models, *flags]
+
+
+def test_text_in_models_and_report_out(command: list[str], capsys: Capture) -> None:
+    assert main(command) == 0
+    report = capsys.readouterr().out
+    assert report == Path("adapted/report.md").read_text()
+    assert "| sentences parsed | 250 |" in report
+    assert "| held out | 13 |" in report
+    for name in ("m", "n"):
+        before, after = load_checkpoint(f"{name}.pt"), load_checkpoint(f"adapted/{name}.pt")
+        assert after.vocabulary.symbols == before.vocabulary.symbols
+        assert after.sha256 != before.sha256
+        row = next(line for line in report.splitlines() if line.startswith(f"| {name} |"))
+        _, _, start, end, _ = row.split("|")
+        assert float(end) < float(start)
+    assert len(Reranker.load("adapted/").members) == 2
+    assert main(command) == 0  # all is there
+    assert capsys.readouterr().out == report
+
+
+def test_what_cannot_be_parsed_is_named_and_left_out(command: list[str], capsys: Capture) -> None:
+    text = Path("text.txt").read_text()
+    Path("text.txt").write_text("it crash here\n" + text + "a b " * 40 + "\n")
+    assert main(command) == 1
+    printed = capsys.readouterr()
+    assert "rerank: text.txt:1: left out: the parser ended with status 1" in printed.err
+    assert "rerank: text.txt:252: left out: 80 words, more than 60" in printed.err
+    assert "| left out | 2 |" in printed.out
+
+
+@pytest.mark.slow
+def test_a_killed_run_ends_as_one_that_was_not(command: list[str], capsys: Capture) -> None:
+    assert main(command) == 0
+    whole = capsys.readouterr().out
+    weights = [weights_of(f"adapted/{name}.pt") for name in ("m", "n")]
+    again = [*command, "--out", "again"]
+    seconds = 0.5
+    for _ in range(4):  # wherever it is by then
+        seconds += 1.5
+        run = subprocess.Popen([sys.executable, "-m", "reranker.commands.main", *again])
+        time.sleep(seconds)
+        run.send_signal(signal.SIGKILL)
+        run.wait()
+    assert main(again) == 0
+    assert capsys.readouterr().out == whole
+    assert [weights_of(f"again/{name}.pt") for name in ("m", "n")] == weights
+
+
+@pytest.mark.parametrize(
+    "flags, message",
+    [
+        (["--text", "none.txt"], "none.txt: there is no such file"),
+        (["--text", "-"], "cannot be resumed"),
+        (["--out", "."], "is where the models are"),
+        (["--models", "m.pt", "sub/m.pt"], "two of --models have one name"),
+        (["--gold-share", "1"], "nothing to learn"),
+        (["--parser", "/no/such/parser"], "--parser /no/such/parser: No such file"),
+        (["--margin", "1e9"], "0 sentences to learn from, of 250"),
+    ],
+)
+def test_what_cannot_work(
+    command: list[str], flags: list[str], message: str, capsys: Capture
+) -> None:
+    Path("sub").mkdir()
+    shutil.copy("n.pt", "sub/m.pt")
+    assert main([*command, *flags]) == 2
+    assert message in capsys.readouterr().err
+
+
+def test_a_folder_of_another_run_is_not_touched(command: list[str], capsys: Capture) -> None:
+    assert main(command) == 0
+    assert main([*command, "--seed", "2"]) == 2
+    assert "adapted/work is of a run with other text, models or flags" in capsys.readouterr().err
