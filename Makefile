@@ -13,15 +13,18 @@ $(INSTALLED): pyproject.toml constraints.txt | $(BIN)/pip
 	$(BIN)/pip install --quiet -c constraints.txt torch==2.13.0 -e '.[dev]'
 	touch $@
 
+# Files of tests side by side: many wait for servers to start and to end.
+TESTS := $(BIN)/pytest -n 2 --dist loadfile -m "not slow and not gpu"
+
 check: install
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 	$(BIN)/lint-imports
-	$(BIN)/pytest -W error -m "not slow and not gpu"
+	$(TESTS) -W error
 
 test: install
-	$(BIN)/pytest -m "not slow and not gpu"
+	$(TESTS)
 
 # docker/requirements/: what the image installs, with hashes; after a change of dependencies. torch on
 # macOS needs no CUDA libraries, as its build for CPUs. That is named by hand in torch-cpu.txt: it has

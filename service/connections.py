@@ -55,7 +55,7 @@ def bounded(service: Service) -> type[H11Protocol]:
 
         def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
             super().connection_made(transport)
-            self._really_close = transport.close
+            self._real_transport = transport
             self.transport = _Transport(transport, self._close)  # type: ignore[assignment]
             self._watch()
 
@@ -73,6 +73,9 @@ def bounded(service: Service) -> type[H11Protocol]:
             self._stop_watching()
             if self._reading is not None:
                 self._reading.cancel()
+            # These refer to the connection: together they would wait for the garbage collection.
+            self.transport = self._real_transport
+            self.cycle = None  # type: ignore[assignment]
 
         def pause_writing(self) -> None:
             """The client does not read as fast as we write."""
@@ -161,6 +164,9 @@ def bounded(service: Service) -> type[H11Protocol]:
                 return
             self.flow.resume_reading()
             self._deadline = self.loop.call_later(seconds, self._really_close)
+
+        def _really_close(self) -> None:
+            self._real_transport.close()
 
     return Bounded
 

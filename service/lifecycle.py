@@ -350,7 +350,7 @@ def _collect_garbage_bit_by_bit() -> None:
     while it is little, and what has been there for long, such as lists that wait, next to never."""
     gc.collect()
     gc.freeze()
-    gc.set_threshold(5_000, 5, 1000)
+    gc.set_threshold(5_000, 5, 100)
 
 
 def _warm_up(reranker: Served, settings: Settings) -> Work:

@@ -2,14 +2,22 @@
 
 from __future__ import annotations
 
+import asyncio
 import contextlib
+import gc
 import socket
 import threading
 import time
 from collections.abc import Iterator
 
 import pytest
+from uvicorn.protocols.http.h11_impl import H11Protocol
 
+from reranker import Reranker
+from reranker.service.app import create_app
+from reranker.service.server import listening, web_server
+from reranker.service.settings import Settings
+from tests.reranker.ensembles import untrained
 from tests.service.servers import Server, is_closed_on, serving
 from tests.service.test_bounds import BOMBS
 
@@ -83,3 +91,39 @@ def test_who_waits_after_the_answer_does_not_hold_up_the_end(models: list[str]) 
         assert server.end() == 0
         assert time.monotonic() - start < 2.1
         thread.join()
+
+
+@pytest.fixture
+def _same_garbage_collection() -> Iterator[None]:
+    thresholds = gc.get_threshold()
+    yield
+    gc.set_threshold(*thresholds)
+    gc.unfreeze()
+    gc.enable()
+
+
+@pytest.mark.usefixtures("_same_garbage_collection")
+def test_what_a_connection_held_is_freed_when_it_closes() -> None:
+    """Not by the garbage collection, while which nothing is answered."""
+    settings = Settings.model_validate({"models": ["none"], "port": 0})
+    app = create_app(Reranker([untrained(1)]), settings)
+
+    async def left() -> int:
+        server = web_server(app, settings)
+        with listening(settings) as listener:
+            serving = asyncio.ensure_future(server.serve(sockets=[listener]))
+            while not server.started:
+                await asyncio.sleep(0.01)
+            gc.disable()
+            for request in (b"GET /health/live HTTP/1.1\r\nHost: x\r\n\r\n", head(10**9)) * 5:
+                reader, writer = await asyncio.open_connection(*listener.getsockname()[:2])
+                writer.write(request)
+                assert await reader.readuntil(b"\r\n\r\n")
+                writer.close()
+            await asyncio.sleep(0.3)
+            found = sum(isinstance(each, H11Protocol) for each in gc.get_objects())
+            server.should_exit = True
+            await serving
+        return found
+
+    assert asyncio.run(left()) == 0
