@@ -30,7 +30,7 @@ def main() -> None:
     parser.load_parser_model(given.model, nbest=given.candidates, overparsing=given.overparsing)
     for number, line in enumerate(sys.stdin):
         try:
-            lists = parser.parse(line.split(), rerank=False)
+            lists = parser.parse(line.rstrip("\n").split(" "), rerank=False)
         except RuntimeError:  # its own kind of failure
             lists = []
         print(f"{len(lists)}\t{number}")

@@ -73,6 +73,7 @@ def bounded(service: Service) -> type[H11Protocol]:
             self._stop_watching()
             if self._reading is not None:
                 self._reading.cancel()
+            self._unset_keepalive_if_required()
             # These refer to the connection: together they would wait for the garbage collection.
             self.transport = self._real_transport
             self.cycle = None  # type: ignore[assignment]

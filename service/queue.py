@@ -128,7 +128,8 @@ class Queue:
         takes seconds under load. What is lost is bounded: no batch makes way twice."""
         slot = self.slots[0]
         is_bound = work.slots == [slot] and self._clients.is_ahead(work.client)
-        if is_bound and slot.batch and not slot.has_waited and not self._scores_for_ahead(slot):
+        can_wait = slot.batch and not slot.has_waited and not slot.set_aside
+        if is_bound and can_wait and not self._scores_for_ahead(slot):
             slot.cancellation.cancel()
 
     def _scores_for_ahead(self, slot: Slot) -> bool:
@@ -138,8 +139,10 @@ class Queue:
     def set_aside(self, slot: Slot) -> bool:
         """Keep of a batch that was stopped what somebody waits for; False if there is nothing."""
         with self._changed:
-            slot.set_aside = [piece for piece in slot.batch if not piece.work.is_over]
-            return bool(slot.set_aside)
+            kept = [piece for piece in slot.batch if not piece.work.is_over]
+            if kept:
+                slot.batch, slot.set_aside = [], kept
+            return bool(kept)
 
     def check_room(self, client: str, tokens: int, deadline: float) -> None:
         """Raises ServiceError 429 unless a request for so many tokens would be admitted."""
@@ -211,8 +214,10 @@ class Queue:
             return slot.batch
 
     def _is_turn_of_set_aside(self, slot: Slot) -> bool:
+        if not slot.set_aside:
+            return False
         work = self._next(slot, None)
-        return bool(slot.set_aside) and not (work and self._clients.is_ahead(work.client))
+        return work is None or not self._clients.is_ahead(work.client)
 
     def _take(self, slot: Slot) -> list[Piece]:
         batch: list[Piece] = []
@@ -252,8 +257,8 @@ class Queue:
             # What is small comes first, but not for a client that others wait behind.
             least = min(self._clients.given(work.client) for work in self._waiting) + self._ahead
             fitting = [work for work in fitting if self._clients.given(work.client) <= least]
-            # Nor does it take the processors from one that comes first.
-            if any(map(self._scores_for_ahead, before)):
+            # Nor does it take the processors from one that comes first, unless it is very small.
+            if slot is not self.slots[-1] and any(map(self._scores_for_ahead, before)):
                 fitting = [work for work in fitting if self._clients.is_ahead(work.client)]
         # What has another slot to go to leaves this one to what has not.
         bound = [work for work in fitting if not self._has_another(work, slot)]
@@ -290,9 +295,13 @@ class Queue:
     def drop(self, slot: Slot, all_waiting: bool) -> set[Work]:
         """Drop and return the requests of the slot's batch, or all that wait as well."""
         with self._changed:
-            dropped = {piece.work for piece in (*slot.batch, *slot.set_aside)}
-            dropped |= set(self._waiting if all_waiting else ())
-            slot.batch, slot.set_aside = [], []
+            dropped = {piece.work for piece in slot.batch}
+            slot.batch = []
+            if all_waiting:
+                dropped |= {*self._waiting, *(piece.work for piece in slot.set_aside)}
+                slot.set_aside = []
+            if not self.is_closed:  # what it scores next, nobody has cancelled
+                slot.cancellation = Cancellation()
             for work in dropped:
                 self.remove(work)
             return dropped

@@ -177,8 +177,8 @@ class ScoringThreads:
         try:
             scores = self._scores(slot, batch)
         except Stopped:
-            if not self.queue.set_aside(slot):  # nobody waits for it
-                self._metrics.stopped.inc()
+            is_set_aside = self.queue.set_aside(slot)
+            (self._metrics.set_aside if is_set_aside else self._metrics.stopped).inc()
             return
         seconds = time.monotonic() - started
         tokens = sum(piece.tokens for piece in batch)

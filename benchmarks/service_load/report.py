@@ -29,7 +29,7 @@ class Found(NamedTuple):
     hostile: Mapping[str, Counter[str]]
     samples: Sequence[Usage]  # among hostile clients
     end: Usage
-    machine: Sequence[float]  # seconds a process that only sleeps wakes up late, in order
+    machine: Sequence[float]  # seconds a process that only sleeps wakes up late, smallest first
     tally: Tally
     has_ended: bool  # the service, by itself
 

@@ -7,6 +7,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from reranker.errors import InputError
 from reranker.ranking import Ranking
 
 if TYPE_CHECKING:
@@ -24,12 +25,16 @@ class Choice:
     do_agree: bool
     """Whether each member alone would choose it, too."""
     is_first: bool
-    """Whether it is the parser's first tree."""
+    """Whether it is the parser's first tree that can be used."""
 
     @classmethod
     def of(cls, ranking: Ranking) -> Choice:
-        """Of a list with at least one candidate."""
-        best = ranking.ranking[0]
+        """Of a list with at least one candidate. Raises InputError if it cannot be weighed."""
+        if ranking.best is None:
+            raise InputError(
+                "the ensemble's weights are for parser scores, too, which the parser does not print"
+            )
+        best = ranking.best
         by_member = zip(*(entry.member_nll or (entry.nll,) for entry in ranking), strict=True)
         do_agree = all(min(nlls) >= nlls[0] for nlls in by_member)
         return cls(best.tree, ranking.margin, do_agree, best.index == 0)

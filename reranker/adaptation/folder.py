@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict
@@ -12,44 +13,56 @@ from reranker.adaptation.choosing import Choice
 from reranker.adaptation.text import Refused
 from reranker.errors import InputError, RerankError
 from reranker.files.output import open_whole, write_errors
+from reranker.nbest import NBest, ReadOptions, read_nbest
+from reranker.nbest.writing import list_text
+
+_JSON_LINES = ReadOptions("jsonl")
 
 
 class Folder:
-    """``settings.json``; of each shard of sentences ``NNNNN.lists`` (as the parser printed them),
-    ``NNNNN.refused`` and ``NNNNN.choices``; of each model a folder with the state of its
-    training."""
+    """``settings.json``; of each shard of sentences ``NNNNN.jsonl``, their lists, ``NNNNN.refused``
+    and ``NNNNN.choices``; of each model a folder with the state of its training."""
 
     def __init__(self, path: Path, settings: Mapping[str, Any]) -> None:
-        """Create it, or go on with it. Raises InputError if it is that of another run, RerankError
-        if it cannot be written."""
+        """Create it, or go on with it. Raises InputError if it is that of a run with other
+        settings, or if there are checkpoints beside a new one, RerankError if it cannot be
+        written."""
         self._path = path
-        with write_errors(path):
-            path.mkdir(parents=True, exist_ok=True)
         known = path / "settings.json"
         text = json.dumps(settings, indent=1, sort_keys=True) + "\n"
-        if not known.exists():
-            self._write(known, text)
-        elif self._read(known) != text:
+        if known.exists():
+            if self._read(known) != text:
+                raise InputError(
+                    f"{path} is of a run with another text, parser or models: choose another --out"
+                )
+            return
+        if any(path.parent.glob("*.pt")):
             raise InputError(
-                f"{path} is of a run with other text, models or flags; "
-                "choose another folder, or delete this one"
+                f"{path.parent} has checkpoints of something else: choose another --out"
             )
+        with write_errors(path):
+            path.mkdir(parents=True, exist_ok=True)
+        self._write(known, text)
 
-    def training(self, model: str) -> Path:
-        """Where the training of a model keeps its state."""
-        return self._path / model
+    def training(self, model: str, settings: Mapping[str, Any]) -> Path:
+        """Where the training of a model with these settings keeps its state."""
+        text = json.dumps(settings, sort_keys=True)
+        return self._path / f"{model}-{hashlib.sha256(text.encode()).hexdigest()[:8]}"
 
     def is_parsed(self, shard: int) -> bool:
-        return self._shard(shard, "lists").exists()
+        return self._shard(shard, "jsonl").exists()
 
-    def put_lists(self, shard: int, lists: str, refused: Sequence[Refused]) -> None:
+    def put_lists(self, shard: int, lists: Sequence[NBest], refused: Sequence[Refused]) -> None:
         lines = "".join(json.dumps(one) + "\n" for one in refused)
         self._write(self._shard(shard, "refused"), lines)
-        self._write(self._shard(shard, "lists"), lists)
+        text = "".join(list_text(nbest, place, "jsonl") for place, nbest in enumerate(lists))
+        self._write(self._shard(shard, "jsonl"), text)
 
-    def lists(self, shard: int) -> str:
-        """As the parser printed them; empty if it could parse none of the shard's sentences."""
-        return self._read(self._shard(shard, "lists"))
+    def lists(self, shard: int) -> Iterator[NBest]:
+        """None at all if none of the shard's sentences could be parsed."""
+        path = self._shard(shard, "jsonl")
+        if path.stat().st_size:
+            yield from read_nbest(path, options=_JSON_LINES)
 
     def refused(self, shard: int) -> Iterator[Refused]:
         for line in self._read(self._shard(shard, "refused")).splitlines():
@@ -62,9 +75,9 @@ class Folder:
         lines = "".join(json.dumps(asdict(choice)) + "\n" for choice in made)
         self._write(self._shard(shard, "choices"), lines)
 
-    def choices(self, shard: int) -> list[Choice]:
-        lines = self._read(self._shard(shard, "choices")).splitlines()
-        return [Choice(**json.loads(line)) for line in lines]
+    def choices(self, shard: int) -> Iterator[Choice]:
+        for line in self._read(self._shard(shard, "choices")).splitlines():
+            yield Choice(**json.loads(line))
 
     def _shard(self, number: int, kind: str) -> Path:
         return self._path / f"{number:05}.{kind}"
@@ -75,6 +88,6 @@ class Folder:
 
     def _read(self, path: Path) -> str:
         try:
-            return path.read_text("utf-8", "surrogateescape")
+            return path.read_text("utf-8")
         except OSError as error:
             raise RerankError(f"{path}: cannot be read: {error.strerror}") from error

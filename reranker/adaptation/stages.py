@@ -39,18 +39,24 @@ def parse(
         if not folder.is_parsed(number):
             plain = [line for line in lines if isinstance(line, Plain)]
             refused = [line for line in lines if isinstance(line, Refused)]
-            text, failed = parser.parse([line.text for line in plain]) if plain else ("", {})
-            refused += [plain[place].refused(reason) for place, reason in failed.items()]
-            folder.put_lists(number, text, sorted(refused))
+            parsed = parser.parse([line.text for line in plain]) if plain else []
+            pairs = list(zip(plain, parsed, strict=True))
+            refused += [line.refused(why) for line, why in pairs if isinstance(why, str)]
+            lists = [nbest for _, nbest in pairs if not isinstance(nbest, str)]
+            folder.put_lists(number, lists, sorted(refused, key=lambda one: one.line))
         return len(lines)
 
     count = 0
     with ThreadPoolExecutor(jobs) as threads:
         # Few at a time: the text may be longer than memory.
-        for several in _batches(enumerate(_batches(sentences, SHARD)), jobs):
-            for size in threads.map(finish, several):
-                done(size)
-            count += len(several)
+        try:
+            for several in _batches(enumerate(_batches(sentences, SHARD)), jobs):
+                for size in threads.map(finish, several):
+                    done(size)
+                count += len(several)
+        except BaseException:
+            parser.stop()
+            raise
     return count
 
 
@@ -62,7 +68,6 @@ def _batches(items: Iterable[T], size: int) -> Iterator[list[T]]:
 
 def choose(
     shards: int,
-    parser: Parser,
     load: Callable[[], Reranker],
     folder: Folder,
     done: Callable[[int], None],
@@ -71,9 +76,8 @@ def choose(
     reranker = None
     for shard in range(shards):
         if not folder.is_chosen(shard):
-            text = folder.lists(shard)
             reranker = reranker or load()
-            folder.put_choices(shard, [*choices(reranker, parser.lists(text))] if text else [])
+            folder.put_choices(shard, [*choices(reranker, folder.lists(shard))])
         done(1)
 
 
@@ -102,6 +106,14 @@ def silver(made: Sequence[Choice], margin: float) -> Silver:
             seen[words] += 1
             certain.append(tree)
     return Silver(certain, held_out, repeated)
+
+
+def without(
+    trees: Sequence[tuple[str, ...]], others: Sequence[tuple[str, ...]]
+) -> list[tuple[str, ...]]:
+    """The trees of sentences that are not among the others'."""
+    known = set(map(_words, others))
+    return [tree for tree in trees if _words(tree) not in known]
 
 
 def _words(tokens: tuple[str, ...]) -> tuple[str, ...]:

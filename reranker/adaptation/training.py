@@ -14,6 +14,8 @@ from reranker.training.loop import train
 from reranker.training.loss import dev_perplexity
 from reranker.training.run import Progress
 
+_WARM_UP = 0.1  # of the steps, at most
+
 Trees = Sequence[tuple[str, ...]]
 """Linearised."""
 
@@ -37,13 +39,14 @@ class Adapted(NamedTuple):
 
 
 def mixed(silver: Trees, gold: Trees, share: float) -> list[tuple[str, ...]]:
-    """Silver trees, and gold ones as often as it takes for ``share`` of the tokens to be of
-    these."""
+    """Silver trees, and so many gold ones that ``share`` of the tokens are theirs: some of them,
+    evenly spread, or all of them several times."""
     tokens = sum(map(len, gold))
     if not tokens:
         return list(silver)
-    wanted = share / (1 - share) * sum(map(len, silver))
-    return [*silver, *list(gold) * max(1, round(wanted / tokens))]
+    times = share / (1 - share) * sum(map(len, silver)) / tokens
+    count = round(times * len(gold))
+    return [*silver, *(gold[place * len(gold) // count % len(gold)] for place in range(count))]
 
 
 def adapted(
@@ -60,37 +63,40 @@ def adapted(
     call resumes it. Raises CheckpointError, and ConfigError for a checkpoint that does not say how
     it was trained."""
     checkpoint = load_checkpoint(path)
-    config = _config(path, checkpoint, recipe)
+    learned = mixed(silver, gold, recipe.gold_share)
+    config = trained_on(path, checkpoint, recipe, sum(map(len, learned)))
     eos = checkpoint.vocabulary.eos
     trees = [checkpoint.vocabulary.encode(tokens) for tokens in held_out]
     before = dev_perplexity(checkpoint.model, trees, eos)
-    if not out.exists():
-        train(
-            config,
-            mixed(silver, gold, recipe.gold_share),
-            held_out,
-            out,
-            folder,
-            start_from=path,
-            report=report,
-        )
+    train(config, learned, held_out, out, folder, start_from=path, report=report)
     after = dev_perplexity(load_checkpoint(out).model, trees, eos)
     return Adapted(path.stem, before, after)
 
 
-def _config(path: Path, checkpoint: Checkpoint, recipe: Recipe) -> TrainingConfig:
+def trained_on(
+    path: Path, checkpoint: Checkpoint, recipe: Recipe, tokens: int = 0
+) -> TrainingConfig:
+    """How to train the checkpoint on, with so many tokens. Raises ConfigError if it does not say
+    how it was trained, or if the recipe makes no sense."""
     known = checkpoint.information.get("training")
     if not isinstance(known, dict) or "model" not in known:
         raise ConfigError(f"{path}: does not say how it was trained, so it cannot be trained on")
     names = {each.name for each in fields(TrainingConfig)}
     config = TrainingConfig(**{name: value for name, value in known.items() if name in names})
     rate = config.learning_rate if config.recipe == "fast" else TrainingConfig().learning_rate
-    return replace(
+    steps = recipe.epochs * tokens / config.batch_tokens
+    config = replace(
         config,
         recipe="fast",
         budget_minutes=0.0,
         epochs=recipe.epochs,
         learning_rate=rate * recipe.rate,
+        warmup_batches=min(config.warmup_batches, int(_WARM_UP * steps)),
         seed=recipe.seed,
         validation_trees=0,
     )
+    try:
+        config.check()
+    except (TypeError, ValueError) as error:
+        raise ConfigError(f"{path}: {error}") from error
+    return config

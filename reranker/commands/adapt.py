@@ -11,21 +11,23 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from reranker.checkpoints.ensemble_file import named_models
-from reranker.commands.arguments import counted, positive, weight
+from reranker.checkpoints.ensemble_file import WeighedModels, named_models
+from reranker.commands.arguments import counted, number_from, positive, weight, whole_number
 from reranker.commands.progress import Bar, loading
 from reranker.errors import InputError
 from reranker.files.digest import file_sha256
 from reranker.files.markdown import grid
 from reranker.files.output import open_whole
 from reranker.nbest import FORMATS, ReadOptions
+from reranker.nbest.dialects.registry import DIALECTS
+from reranker.ranking import Weighing
 
 if TYPE_CHECKING:
     from reranker.adaptation.choosing import Choice
     from reranker.adaptation.folder import Folder
-    from reranker.adaptation.parsing import Parser
+    from reranker.adaptation.stages import Silver
     from reranker.adaptation.text import Refused
-    from reranker.adaptation.training import Adapted
+    from reranker.adaptation.training import Adapted, Recipe
     from reranker.pipeline import Reranker
     from reranker.training.run import Progress
 
@@ -96,9 +98,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--parser-seconds",
         type=positive,
-        default=60,
+        default=20,
         metavar="S",
-        help="time limit for a sentence, once the parser has started (default: %(default)s)",
+        help="time limit for a sentence, on average over those that the parser gets at once "
+        "(default: %(default)s)",
     )
     parser.add_argument(
         "--longest",
@@ -109,7 +112,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument(
         "--margin",
-        type=float,
+        type=number_from(0),
         default=2.0,
         metavar="NATS",
         help="learn from a tree if each model alone would choose it, and no other candidate comes "
@@ -117,26 +120,33 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument(
         "--epochs",
-        type=float,
+        type=number_from(0.01),
         default=2.0,
         metavar="N",
         help="passes over the trees to learn from (default: %(default)g)",
     )
     parser.add_argument(
         "--rate",
-        type=weight,
+        type=number_from(0.001),
         default=0.3,
         metavar="R",
-        help="start with this share of the models' own learning rate (default: %(default)g)",
+        help="the learning rate as a share of the models' own (default: %(default)g)",
     )
     parser.add_argument(
         "--gold-share",
         type=weight,
         default=0.4,
         metavar="R",
-        help="repeat the gold trees until so many of the tokens are theirs (default: %(default)g)",
+        help="take so many of the gold trees, or take them so often, that this share of the tokens "
+        "is theirs (default: %(default)g)",
     )
-    parser.add_argument("--seed", type=int, default=1, metavar="N")
+    parser.add_argument(
+        "--seed",
+        type=whole_number(0, 2**32 - 1),
+        default=1,
+        metavar="N",
+        help="random seed of the training (default: %(default)s)",
+    )
     parser.add_argument(
         "--threads", type=positive, metavar="N", help="CPU threads (default: one for each core)"
     )
@@ -148,18 +158,19 @@ def run(arguments: argparse.Namespace) -> int:
     _check(arguments, named.paths)
     with loading("PyTorch"):
         from reranker.adaptation import stages
+        from reranker.adaptation.choosing import choices
         from reranker.adaptation.folder import Folder
         from reranker.adaptation.parsing import Parser
         from reranker.adaptation.text import read_text
-        from reranker.pipeline import Reranker
 
     def load() -> Reranker:
         with loading(counted(len(named.paths), "model")):
-            return Reranker.load(arguments.models, threads=arguments.threads)
+            return _reranker(named.paths, named.weighing, arguments)
 
+    gold = _gold(arguments, named.paths)
     options = ReadOptions(arguments.format, beam=arguments.beam)
     parser = Parser(arguments.parser, arguments.parser_seconds, options)
-    folder = Folder(arguments.out / "work", _settings(arguments, named.paths))
+    folder = Folder(arguments.out / "work", _settings(arguments, named))
     text = read_text(arguments.text, arguments.longest)
     with Bar("parsing", " sentences") as bar:
         shards = stages.parse(text, parser, arguments.jobs, folder, bar.add)
@@ -167,17 +178,20 @@ def run(arguments: argparse.Namespace) -> int:
     for one in refused:
         print(f"rerank: {one}", file=sys.stderr)
     with Bar("choosing", total=shards) as bar:
-        stages.choose(shards, parser, load, folder, bar.add)
+        stages.choose(shards, load, folder, bar.add)
     made = [choice for shard in range(shards) for choice in folder.choices(shard)]
     silver = stages.silver(made, arguments.margin)
     if len(silver.certain) < FEWEST:
         raise InputError(
             f"{counted(len(silver.certain), 'sentence')} to learn from, of {len(made)}; at least "
-            f"{FEWEST} are needed: give more text, or a lower --margin"
+            f"{FEWEST} are needed: try a lower --margin, or more text and another --out"
         )
-    models = _train(arguments, named.paths, silver, folder)
-    after = _chosen_again(arguments, parser, folder, shards)
-    report = _report(made, after, silver, refused, models)
+    models = _train(arguments, named.paths, silver, gold, folder)
+    lists = itertools.chain.from_iterable(map(folder.lists, range(shards)))
+    out = [_out(arguments, path) for path in named.paths]
+    adapted = _reranker(out, named.weighing, arguments)
+    after = [*choices(adapted, itertools.islice(lists, 0, None, stages.HELD_OUT))]
+    report = _report(made[:: stages.HELD_OUT], after, silver, len(made), refused, models)
     with open_whole(arguments.out / "report.md") as file:
         file.write(report)
     print(report, end="")
@@ -193,57 +207,85 @@ def _check(arguments: argparse.Namespace, models: Sequence[Path]) -> None:
         if not os.path.isfile(name):
             raise InputError(f"{name}: there is no such file")
     stems = [path.stem for path in models]
-    if len({*stems, "work"}) <= len(stems):
-        raise InputError("two of --models have one name, or one is called 'work'; rename it")
-    for path in models:
-        if path.resolve().parent == arguments.out.resolve():
-            raise InputError(f"--out {arguments.out} is where the models are; give another folder")
+    if len(set(stems)) < len(stems):
+        raise InputError("two of --models have one name; rename one")
+    if arguments.format != "auto" and DIALECTS[arguments.format].needs_beam and not arguments.beam:
+        raise InputError(f"--format {arguments.format} needs --beam K")
     if arguments.gold_share == 1:
         raise InputError("--gold-share 1 leaves nothing to learn from the text")
 
 
-def _settings(arguments: argparse.Namespace, models: Sequence[Path]) -> dict[str, Any]:
-    """What the work depends on: a stopped run is resumed only with the same."""
-    names = (
-        "parser",
-        "format",
-        "beam",
-        "longest",
-        "margin",
-        "epochs",
-        "rate",
-        "gold_share",
-        "seed",
-    )
+def _settings(arguments: argparse.Namespace, named: WeighedModels) -> dict[str, Any]:
+    """What lists and choices depend on: a stopped run is resumed only with the same."""
+    names = ("parser", "format", "beam", "longest")
     return {
         **{name: getattr(arguments, name) for name in names},
         "text": [file_sha256(name) for name in arguments.text],
-        "train": [file_sha256(name) for name in arguments.train],
-        "models": {path.stem: file_sha256(path) for path in models},
+        "models": {path.stem: file_sha256(path) for path in named.paths},
+        "weighing": named.weighing.signature(),
     }
 
 
-def _train(
-    arguments: argparse.Namespace, models: Sequence[Path], silver: Any, folder: Folder
-) -> list[Adapted]:
-    import torch
-
-    from reranker.adaptation.training import Recipe, adapted
+def _gold(arguments: argparse.Namespace, models: Sequence[Path]) -> list[tuple[str, ...]]:
+    """The linearised trees of --train. Raises RerankError for these and for checkpoints that cannot
+    be trained on, which would otherwise be found only after everything is parsed."""
+    from reranker.adaptation.training import trained_on
+    from reranker.checkpoints.checkpoint import load_checkpoint
     from reranker.trees.linearize import linearize
     from reranker.trees.treebank import read_treebank
 
+    for path in models:
+        trained_on(path, load_checkpoint(path), _recipe(arguments))
+    return [linearize(tree) for tree in read_treebank(arguments.train)]
+
+
+def _recipe(arguments: argparse.Namespace) -> Recipe:
+    from reranker.adaptation.training import Recipe
+
+    return Recipe(arguments.epochs, arguments.rate, arguments.gold_share, arguments.seed)
+
+
+def _reranker(
+    models: Sequence[Path], weighing: Weighing, arguments: argparse.Namespace
+) -> Reranker:
+    from reranker.pipeline import Reranker
+
+    return Reranker.load(models, threads=arguments.threads, weighing=weighing)
+
+
+def _out(arguments: argparse.Namespace, model: Path) -> Path:
+    out: Path = arguments.out / f"{model.stem}.pt"
+    return out
+
+
+def _train(
+    arguments: argparse.Namespace,
+    models: Sequence[Path],
+    silver: Silver,
+    gold: Sequence[tuple[str, ...]],
+    folder: Folder,
+) -> list[Adapted]:
+    import torch
+
+    from reranker.adaptation.stages import without
+    from reranker.adaptation.training import adapted
+
     if arguments.threads:
         torch.set_num_threads(arguments.threads)
-    gold = [linearize(tree) for tree in read_treebank(arguments.train)]
-    recipe = Recipe(arguments.epochs, arguments.rate, arguments.gold_share, arguments.seed)
+    recipe = _recipe(arguments)
+    settings = {
+        **recipe._asdict(),
+        "margin": arguments.margin,
+        "train": [file_sha256(name) for name in arguments.train],
+    }
+    gold = without(gold, silver.held_out)
     made = []
     for path in models:
         with Bar(f"training {path.stem}", total=1.0) as bar:
-            out, work = arguments.out / path.name, folder.training(path.stem)
+            work = folder.training(path.stem, settings)
             report = partial(_reach, bar)
-            made.append(
-                adapted(path, silver.certain, gold, silver.held_out, out, work, recipe, report)
-            )
+            trees = (silver.certain, gold, silver.held_out)
+            made.append(adapted(path, *trees, _out(arguments, path), work, recipe, report))
     return made
 
 
@@ -251,67 +293,56 @@ def _reach(bar: Bar, progress: Progress, loss: float, done: float) -> None:
     bar.reach(done)
 
 
-def _chosen_again(
-    arguments: argparse.Namespace, parser: Parser, folder: Folder, shards: int
-) -> list[Choice]:
-    """What the adapted models choose for the sentences held out."""
-    from reranker.adaptation.choosing import choices
-    from reranker.adaptation.stages import HELD_OUT
-    from reranker.pipeline import Reranker
-
-    texts = filter(None, map(folder.lists, range(shards)))
-    lists = itertools.chain.from_iterable(map(parser.lists, texts))
-    reranker = Reranker.load(arguments.out, threads=arguments.threads)
-    return [*choices(reranker, itertools.islice(lists, 0, None, HELD_OUT))]
-
-
 def _report(
-    made: Sequence[Choice],
+    before: Sequence[Choice],
     after: Sequence[Choice],
-    silver: Any,
+    silver: Silver,
+    parsed: int,
     refused: Sequence[Refused],
     models: Sequence[Adapted],
 ) -> str:
+    """``before`` and ``after`` are the choices for the sentences held out."""
     from reranker.adaptation.choosing import shares
-    from reranker.adaptation.stages import HELD_OUT
 
-    before = made[::HELD_OUT]
     is_other = sum(one.tree != other.tree for one, other in zip(before, after, strict=True))
     rows = [
-        ("sentences parsed", len(made)),
+        ("sentences parsed", parsed),
         ("left out", len(refused)),
         ("repeated", silver.repeated),
         ("learned from", len(silver.certain)),
         ("held out", len(silver.held_out)),
     ]
     then, now = shares(before), shares(after)
-    return "\n\n".join(
-        [
-            "# Adapted models",
-            grid(["", "number"], [[name, f"{number:,}"] for name, number in rows]),
-            "Perplexity per token of the held-out trees, which the models chose before:",
-            grid(
-                ["model", "before", "after"],
-                [[each.name, f"{each.before:.3f}", f"{each.after:.3f}"] for each in models],
-            ),
-            "Choices for the held-out sentences:",
-            grid(
-                ["", "before", "after"],
+    worse = [each.name for each in models if each.after > each.before]
+    warning = f"Perplexity rose: {', '.join(worse)}. Use the models as they were." if worse else ""
+    parts = [
+        "# Adapted models",
+        grid(["", "number"], [[name, f"{number:,}"] for name, number in rows]),
+        "Perplexity per token of the held-out trees, which the models chose before; they also "
+        "decided which weights were kept, so that *after* is a little optimistic:",
+        grid(
+            ["model", "before", "after"],
+            [[each.name, f"{each.before:.3f}", f"{each.after:.3f}"] for each in models],
+        ),
+        warning,
+        "Choices for the held-out sentences:",
+        grid(
+            ["", "before", "after"],
+            [
+                ["all models agree", *(_share(one["agreed"], one) for one in (then, now))],
                 [
-                    ["all models agree", *(_share(one["agreed"], one) for one in (then, now))],
-                    [
-                        "not the parser's first tree",
-                        *(_share(one["changed"], one) for one in (then, now)),
-                    ],
-                    ["another tree than before", "", _share(is_other, now)],
+                    "not the parser's first tree",
+                    *(_share(one["changed"], one) for one in (then, now)),
                 ],
-            ),
-            "A lower perplexity says that the models know the words and constructions of your text "
-            "better, not that they choose better trees. To know that, correct the trees of two "
-            "hundred sentences or more and compare `rerank --gold` with the models before and "
-            "after (`rerank compare` says whether a difference is chance).\n",
-        ]
-    )
+                ["another tree than before", "", _share(is_other, now)],
+            ],
+        ),
+        "A lower perplexity says that the models know the words and constructions of your text "
+        "better, not that they choose better trees. To know that, correct the trees of two "
+        "hundred sentences or more and compare `rerank --gold` with the models before and "
+        "after (`rerank compare` says whether a difference is chance).\n",
+    ]
+    return "\n\n".join(filter(None, parts))
 
 
 def _share(number: int, of: dict[str, Any]) -> str:

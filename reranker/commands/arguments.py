@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import math
 from collections.abc import Callable
 
 
@@ -21,6 +22,21 @@ def whole_number(least: int, most: int | None = None) -> Callable[[str], int]:
 
 
 positive = whole_number(1)
+
+
+def number_from(least: float) -> Callable[[str], float]:
+    """The type of a flag that takes a finite number, ``least`` or more."""
+
+    def convert(text: str) -> float:
+        try:
+            number = float(text)
+        except ValueError:
+            number = math.nan
+        if not least <= number < math.inf:
+            raise argparse.ArgumentTypeError(f"{text!r} is not a number of at least {least:g}")
+        return number
+
+    return convert
 
 
 def counted(number: int, noun: str) -> str:

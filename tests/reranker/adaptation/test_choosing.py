@@ -20,7 +20,10 @@ def test_members_agree_if_each_alone_would_choose_it() -> None:
         assert choice.is_first == (choice.tree == nbest.candidates[0].text)
     counted = shares(found)
     assert counted["sentences"] == 5
-    assert counted["agreed"] + counted["changed"] > 0
+    assert counted["agreed"] == sum(choice.do_agree for choice in found)
+    assert counted["changed"] == sum(
+        choice.tree != nbest.candidates[0].text for choice, nbest in zip(found, lists, strict=True)
+    )
 
 
 def test_one_candidate_is_certain() -> None:
@@ -50,4 +53,6 @@ def test_gold_trees_are_repeated_to_their_share() -> None:
     silver_trees, gold = [("x",) * 10] * 12, [("y",) * 10] * 2
     assert len(mixed(silver_trees, gold, 0.4)) == 12 + 2 * 4
     assert mixed(silver_trees, [], 0.4) == silver_trees
-    assert len(mixed(silver_trees, gold, 0.0)) == 14
+    assert mixed(silver_trees, gold, 0.0) == silver_trees
+    much = [(f"y{number}",) * 10 for number in range(100)]
+    assert mixed(silver_trees, much, 0.4)[12:] == [much[n] for n in (0, 12, 25, 37, 50, 62, 75, 87)]

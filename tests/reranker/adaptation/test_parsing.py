@@ -1,9 +1,12 @@
-"""Parsers that die, hang and lose count."""
+"""Parsers that die, hang and lose count, and what they print."""
 
 from __future__ import annotations
 
 import shlex
 import sys
+import threading
+import time
+from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
@@ -11,36 +14,67 @@ import pytest
 from reranker.adaptation import parsing
 from reranker.adaptation.parsing import Parser
 from reranker.errors import InputError
+from reranker.nbest import NBest, ReadOptions
+from reranker.scoring.cancellation import Stopped
 
 COMMAND = shlex.join([sys.executable, str(Path(__file__).with_name("toy_parser.py"))])
 
 
+def words(found: Sequence[NBest | str]) -> list[list[str] | str]:
+    return [each if isinstance(each, str) else list(each.words) for each in found]
+
+
 def test_a_list_for_each_sentence() -> None:
-    parser = Parser(COMMAND, 10)
-    text, failed = parser.parse(["the cat runs", "it runs"])
-    assert not failed
-    assert [[*nbest.words] for nbest in parser.lists(text)] == [
-        ["the", "cat", "runs"],
-        ["it", "runs"],
-    ]
+    found = Parser(COMMAND, 10).parse(["the cat runs", "it runs"])
+    assert words(found) == [["the", "cat", "runs"], ["it", "runs"]]
 
 
 def test_only_what_cannot_be_parsed_is_lost(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(parsing, "_STARTING_SECONDS", 0.5)
-    parser = Parser(COMMAND, 1)
-    words = ["one", "crash", "two", "lose", "other", "three", "hang", "four"]
-    text, failed = parser.parse([f"{word} more words" for word in words])
-    assert [nbest.words[0] for nbest in parser.lists(text)] == ["one", "two", "three", "four"]
-    assert sorted(failed) == [1, 3, 4, 6]
-    assert failed[1] == "the parser ended with status 1: cannot parse: crash"
-    assert "no n-best lists" in failed[3]
-    assert failed[4].startswith("the parser changed the words: word 1 is 'something'")
-    assert failed[6] == "the parser took more than 1 s"
+    monkeypatch.setattr(parsing, "_STARTING_SECONDS", 1)
+    firsts = ["one", "crash", "two", "lose", "other", "three", "hang", "four"]
+    found = words(Parser(COMMAND, 0.5).parse([f"{first} more words" for first in firsts]))
+    assert [each[0] for each in found if not isinstance(each, str)] == [
+        *("one", "two", "three", "four")
+    ]
+    assert found[1] == "the parser ended with status 1: cannot parse: crash"
+    assert "no n-best lists" in found[3]
+    assert found[4] == "word 1 is 'something' where the list has 'other'"
+    assert found[6] == "the parser took more than 1.5 s"
+
+
+@pytest.mark.parametrize("form", ["rnng", "opennmt"])
+def test_formats_that_number_or_count_lists_survive_halving(form: str) -> None:
+    """And trees without tags, or without words, are whole trees of the sentence."""
+    parser = Parser(f"{COMMAND} {form}", 10, ReadOptions(form, beam=2))
+    found = parser.parse(["the cat runs", "crash it", "it runs far"])
+    assert words(found)[::2] == [["the", "cat", "runs"], ["it", "runs", "far"]]
+    assert isinstance(found[0], NBest) and isinstance(found[1], str)
+    assert found[0].candidates[1].text == "(S (NP (XX the) (XX cat)) (XX runs))"
 
 
 @pytest.mark.parametrize(
-    "command, message", [("", "no command"), ("'", "quotation"), ("/no/such", "No such file")]
+    "command, message",
+    [
+        ("", "no command"),
+        ("'", "quotation"),
+        ("/no/such", "No such file"),
+        ("false", "20 sentences in a row could not be parsed: the parser ended with status 1"),
+    ],
 )
-def test_what_is_no_program(command: str, message: str) -> None:
+def test_what_is_no_parser(command: str, message: str) -> None:
     with pytest.raises(InputError, match=f"--parser.*{message}"):
-        Parser(command, 10).parse(["a b"])
+        Parser(command, 10).parse(["a b"] * 30)
+
+
+def test_a_parser_can_be_stopped() -> None:
+    parser, ended = Parser(COMMAND, 60), threading.Event()
+
+    def parse() -> None:
+        with pytest.raises(Stopped):
+            parser.parse(["hang here", "and here"])
+        ended.set()
+
+    threading.Thread(target=parse).start()
+    time.sleep(0.5)
+    parser.stop()
+    assert ended.wait(5)

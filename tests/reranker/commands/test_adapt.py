@@ -13,9 +13,10 @@ from pathlib import Path
 
 import pytest
 
-from reranker.checkpoints.checkpoint import load_checkpoint
+from reranker.checkpoints.checkpoint import load_checkpoint, save_checkpoint
 from reranker.commands.main import main
 from reranker.pipeline import Reranker
+from tests.reranker.ensembles import untrained
 from tests.reranker.small_files import write
 
 Capture = pytest.CaptureFixture[str]
@@ -145,11 +146,14 @@ def test_a_killed_run_ends_as_one_that_was_not(command: list[str], capsys: Captu
     [
         (["--text", "none.txt"], "none.txt: there is no such file"),
         (["--text", "-"], "cannot be resumed"),
-        (["--out", "."], "is where the models are"),
+        (["--out", "."], "has checkpoints of something else"),
+        (["--format", "opennmt"], "--format opennmt needs --beam K"),
+        (["--models", "untold.pt"], "does not say how it was trained"),
         (["--models", "m.pt", "sub/m.pt"], "two of --models have one name"),
         (["--gold-share", "1"], "nothing to learn"),
         (["--parser", "/no/such/parser"], "--parser /no/such/parser: No such file"),
         (["--margin", "1e9"], "0 sentences to learn from, of 250"),
+        (["--parser", "false"], "could not be parsed: the parser ended with status 1"),
     ],
 )
 def test_what_cannot_work(
@@ -157,11 +161,60 @@ def test_what_cannot_work(
 ) -> None:
     Path("sub").mkdir()
     shutil.copy("n.pt", "sub/m.pt")
+    save_checkpoint(Path("sub/untold.pt"), untrained(1).model, untrained(1).vocabulary, {})
+    flags = [flag.replace("untold", "sub/untold") for flag in flags]
     assert main([*command, *flags]) == 2
     assert message in capsys.readouterr().err
 
 
+@pytest.mark.parametrize("flag", ["--epochs 0", "--epochs nan", "--margin -1", "--seed -1"])
+def test_numbers_that_make_no_sense(command: list[str], flag: str, capsys: Capture) -> None:
+    with pytest.raises(SystemExit, match="2"):
+        main([*command, *flag.split()])
+    assert "is not a" in capsys.readouterr().err
+
+
 def test_a_folder_of_another_run_is_not_touched(command: list[str], capsys: Capture) -> None:
     assert main(command) == 0
-    assert main([*command, "--seed", "2"]) == 2
-    assert "adapted/work is of a run with other text, models or flags" in capsys.readouterr().err
+    first = weights_of("adapted/m.pt")
+    assert main([*command, "--longest", "70"]) == 2
+    assert "adapted/work is of a run with another text" in capsys.readouterr().err
+    shutil.rmtree("adapted/work")
+    assert main(command) == 2
+    assert "adapted has checkpoints of something else" in capsys.readouterr().err
+    assert weights_of("adapted/m.pt") == first
+
+
+def test_other_training_needs_no_other_parses(command: list[str], capsys: Capture) -> None:
+    assert main(command) == 0
+    first, _ = weights_of("adapted/m.pt"), capsys.readouterr()
+    assert main([*command, "--seed", "2"]) == 0
+    assert weights_of("adapted/m.pt") != first
+    assert main(command) == 0
+    assert weights_of("adapted/m.pt") == first
+
+
+def test_an_interruption_leaves_no_parser_behind(command: list[str]) -> None:
+    Path("text.txt").write_text("it may hang here\n" + Path("text.txt").read_text())
+    run = subprocess.Popen([sys.executable, "-m", "reranker.commands.main", *command])
+    until = time.monotonic() + 60
+    while not (names := _children(run.pid)) and time.monotonic() < until:
+        time.sleep(0.05)
+    assert names
+    run.send_signal(signal.SIGTERM)
+    assert run.wait(20) == 130
+    time.sleep(0.2)
+    assert not [pid for pid in names if _is_running(pid)]
+    assert not list(Path("adapted/work").glob("0*"))
+
+
+def _children(pid: int) -> list[int]:
+    found = [path.read_text().split() for path in Path(f"/proc/{pid}/task").glob("*/children")]
+    return [int(child) for several in found for child in several]
+
+
+def _is_running(pid: int) -> bool:
+    try:
+        return "State:\tZ" not in Path(f"/proc/{pid}/status").read_text()
+    except FileNotFoundError:
+        return False
