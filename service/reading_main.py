@@ -8,7 +8,7 @@ import os
 from collections.abc import Iterator
 from functools import partial
 
-from reranker.checkpoints.memory import return_freed_memory
+from reranker.checkpoints.memory import return_freed_memory, share_freed_memory
 from reranker.scoring.cancellation import Cancellation, Stopped
 from reranker.service import counting
 from reranker.service.counting import Count
@@ -25,6 +25,7 @@ _NICENESS = 14
 def main() -> None:
     first, *others = lines_to_service()
     os.nice(_NICENESS)
+    share_freed_memory(1)  # threads take turns in Python anyway
     gc.set_threshold(50_000, 20, 20)  # among what is made of bodies it finds nothing
     for line in others:
         answer_in_thread(line, _read, return_freed_memory)

@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING
 import structlog
 
 from reranker.checkpoints.ensemble_file import named_models
+from reranker.checkpoints.memory import share_freed_memory
 from reranker.errors import InputError
 from reranker.service import logs
 from reranker.service.errors import ServiceError
@@ -87,6 +88,7 @@ def web_server(app: FastAPI, settings: Settings, backlog: int = BACKLOG) -> uvic
 
     # Python's threads take turns this often while requests are read; /health/live needs several.
     sys.setswitchinterval(_TURN_SECONDS)
+    share_freed_memory(1)  # they take turns anyway
     return Server(
         uvicorn.Config(
             app,
