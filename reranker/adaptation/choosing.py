@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from reranker.errors import InputError
 from reranker.ranking import Ranking
@@ -49,14 +49,3 @@ def choices(reranker: Reranker, lists: Iterable[NBest]) -> Iterator[Choice]:
     """For each list, in order; each has a candidate."""
     for ranking in reranker.rerank_lists(lists):
         yield Choice.of(ranking)
-
-
-def shares(made: Iterable[Choice]) -> dict[str, Any]:
-    """How many there are, in how many the members agree, and how many are not the parser's
-    first."""
-    found = list(made)
-    return {
-        "sentences": len(found),
-        "agreed": sum(choice.do_agree for choice in found),
-        "changed": sum(not choice.is_first for choice in found),
-    }

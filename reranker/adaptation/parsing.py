@@ -36,7 +36,7 @@ class Parser:
         except ValueError as error:
             raise InputError(f"--parser {command!r}: {error}") from error
         if not self._command:
-            raise InputError("--parser: there is no command")
+            raise InputError("--parser is empty; it needs a command")
         self._seconds, self._options = seconds, replace(options, restore=True)
         self._running: set[subprocess.Popen[bytes]] = set()
         self._failed_in_a_row = 0

@@ -1,4 +1,4 @@
-"""The stages of an adaptation; each goes on where an earlier run of it was stopped."""
+"""The stages of an adaptation; each resumes where an earlier run stopped."""
 
 from __future__ import annotations
 

@@ -57,18 +57,22 @@ def adapted(
     out: Path,
     folder: Path,
     recipe: Recipe,
-    report: Callable[[Progress, float, float], None],
+    report: Callable[[float], None],
 ) -> Adapted:
     """Train the checkpoint on and write it to ``out``; its state is in ``folder``, so that the same
-    call resumes it. Raises CheckpointError, and ConfigError for a checkpoint that does not say how
-    it was trained."""
+    call resumes it. ``report`` is told how much of the training is done, from 0 to 1. Raises
+    CheckpointError, and ConfigError for a checkpoint that does not say how it was trained."""
     checkpoint = load_checkpoint(path)
     learned = mixed(silver, gold, recipe.gold_share)
     config = trained_on(path, checkpoint, recipe, sum(map(len, learned)))
     eos = checkpoint.vocabulary.eos
     trees = [checkpoint.vocabulary.encode(tokens) for tokens in held_out]
     before = dev_perplexity(checkpoint.model, trees, eos)
-    train(config, learned, held_out, out, folder, start_from=path, report=report)
+
+    def tell(progress: Progress, loss: float, done: float) -> None:
+        report(done)
+
+    train(config, learned, held_out, out, folder, start_from=path, report=tell)
     after = dev_perplexity(load_checkpoint(out).model, trees, eos)
     return Adapted(path.stem, before, after)
 

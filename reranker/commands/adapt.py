@@ -7,7 +7,6 @@ import itertools
 import os
 import sys
 from collections.abc import Sequence
-from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -16,20 +15,16 @@ from reranker.commands.arguments import counted, number_from, positive, weight, 
 from reranker.commands.progress import Bar, loading
 from reranker.errors import InputError
 from reranker.files.digest import file_sha256
-from reranker.files.markdown import grid
 from reranker.files.output import open_whole
 from reranker.nbest import FORMATS, ReadOptions
 from reranker.nbest.dialects.registry import DIALECTS
 from reranker.ranking import Weighing
 
 if TYPE_CHECKING:
-    from reranker.adaptation.choosing import Choice
     from reranker.adaptation.folder import Folder
     from reranker.adaptation.stages import Silver
-    from reranker.adaptation.text import Refused
     from reranker.adaptation.training import Adapted, Recipe
     from reranker.pipeline import Reranker
-    from reranker.training.run import Progress
 
 FEWEST = 50  # sentences to learn from
 
@@ -161,6 +156,7 @@ def run(arguments: argparse.Namespace) -> int:
         from reranker.adaptation.choosing import choices
         from reranker.adaptation.folder import Folder
         from reranker.adaptation.parsing import Parser
+        from reranker.adaptation.report import report
         from reranker.adaptation.text import read_text
 
     def load() -> Reranker:
@@ -191,10 +187,10 @@ def run(arguments: argparse.Namespace) -> int:
     out = [_out(arguments, path) for path in named.paths]
     adapted = _reranker(out, named.weighing, arguments)
     after = [*choices(adapted, itertools.islice(lists, 0, None, stages.HELD_OUT))]
-    report = _report(made[:: stages.HELD_OUT], after, silver, len(made), refused, models)
+    text_of_it = report(made[:: stages.HELD_OUT], after, silver, len(made), len(refused), models)
     with open_whole(arguments.out / "report.md") as file:
-        file.write(report)
-    print(report, end="")
+        file.write(text_of_it)
+    print(text_of_it, end="")
     return 1 if refused else 0
 
 
@@ -205,7 +201,7 @@ def _check(arguments: argparse.Namespace, models: Sequence[Path]) -> None:
             raise InputError("--text is a file: a run that reads standard input cannot be resumed")
     for name in (*arguments.text, *arguments.train):
         if not os.path.isfile(name):
-            raise InputError(f"{name}: there is no such file")
+            raise InputError(f"{name}: no such file")
     stems = [path.stem for path in models]
     if len(set(stems)) < len(stems):
         raise InputError("two of --models have one name; rename one")
@@ -283,67 +279,6 @@ def _train(
     for path in models:
         with Bar(f"training {path.stem}", total=1.0) as bar:
             work = folder.training(path.stem, settings)
-            report = partial(_reach, bar)
             trees = (silver.certain, gold, silver.held_out)
-            made.append(adapted(path, *trees, _out(arguments, path), work, recipe, report))
+            made.append(adapted(path, *trees, _out(arguments, path), work, recipe, bar.reach))
     return made
-
-
-def _reach(bar: Bar, progress: Progress, loss: float, done: float) -> None:
-    bar.reach(done)
-
-
-def _report(
-    before: Sequence[Choice],
-    after: Sequence[Choice],
-    silver: Silver,
-    parsed: int,
-    refused: Sequence[Refused],
-    models: Sequence[Adapted],
-) -> str:
-    """``before`` and ``after`` are the choices for the sentences held out."""
-    from reranker.adaptation.choosing import shares
-
-    is_other = sum(one.tree != other.tree for one, other in zip(before, after, strict=True))
-    rows = [
-        ("sentences parsed", parsed),
-        ("left out", len(refused)),
-        ("repeated", silver.repeated),
-        ("learned from", len(silver.certain)),
-        ("held out", len(silver.held_out)),
-    ]
-    then, now = shares(before), shares(after)
-    worse = [each.name for each in models if each.after > each.before]
-    warning = f"Perplexity rose: {', '.join(worse)}. Use the models as they were." if worse else ""
-    parts = [
-        "# Adapted models",
-        grid(["", "number"], [[name, f"{number:,}"] for name, number in rows]),
-        "Perplexity per token of the held-out trees, which the models chose before; they also "
-        "decided which weights were kept, so that *after* is a little optimistic:",
-        grid(
-            ["model", "before", "after"],
-            [[each.name, f"{each.before:.3f}", f"{each.after:.3f}"] for each in models],
-        ),
-        warning,
-        "Choices for the held-out sentences:",
-        grid(
-            ["", "before", "after"],
-            [
-                ["all models agree", *(_share(one["agreed"], one) for one in (then, now))],
-                [
-                    "not the parser's first tree",
-                    *(_share(one["changed"], one) for one in (then, now)),
-                ],
-                ["another tree than before", "", _share(is_other, now)],
-            ],
-        ),
-        "A lower perplexity says that the models know the words and constructions of your text "
-        "better, not that they choose better trees. To know that, correct the trees of two "
-        "hundred sentences or more and compare `rerank --gold` with the models before and "
-        "after (`rerank compare` says whether a difference is chance).\n",
-    ]
-    return "\n\n".join(filter(None, parts))
-
-
-def _share(number: int, of: dict[str, Any]) -> str:
-    return f"{number} of {of['sentences']}"

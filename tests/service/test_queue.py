@@ -93,6 +93,15 @@ def asked(client: str, *sizes: int, seconds: float = 1000) -> Work:
     return Work(RERANKER, lists, time.monotonic() + seconds, client)
 
 
+def queue_that_scores(busy: Work) -> Queue:
+    """Three lists of it, one after another; ``busy2`` is in the slot."""
+    queue = queue_of(80)
+    queue.learn_first(80, 1)
+    queue.add(busy)
+    assert [taken(queue) for _ in range(3)] == [["busy0"], ["busy1"], ["busy2"]]
+    return queue
+
+
 RERANKER = Watched()
 
 
@@ -193,11 +202,8 @@ def test_small_requests_need_no_long_batch_to_end() -> None:
 
 def test_others_make_way_for_who_comes_first() -> None:
     """A list a batch, 80 tokens ahead: what is stopped is scored next, and not stopped twice."""
-    queue = queue_of(80)
-    queue.learn_first(80, 1)
+    queue = queue_that_scores(asked("busy", *[41] * 20))
     slot = queue.slots[0]
-    queue.add(asked("busy", *[41] * 20))
-    assert [taken(queue) for _ in range(3)] == [["busy0"], ["busy1"], ["busy2"]]
     queue.add(asked("new", 41))
     assert slot.cancellation.is_cancelled
     assert queue.set_aside(slot)
@@ -223,7 +229,9 @@ class Waiting(Watched):
     ) -> Iterator[tuple[NBest, list[Scored]]]:
         scored = super().score_lists(lists, criterion, token_scores, cancellation, lanes)
         assert cancellation is not None
+        end = later()
         while len(self.calls) == 10 and not cancellation.is_cancelled:
+            assert time.monotonic() < end, "nobody stopped it"
             time.sleep(0.001)
         return scored
 
@@ -231,6 +239,7 @@ class Waiting(Watched):
 def test_who_made_way_is_answered_all_the_same() -> None:
     reranker = Waiting()
     worker = started(reranker, batch_tokens=1)  # every list is a batch
+    worker.queue.learn_first(80, 1)  # however fast this machine is, "busy" does not come first
 
     async def both() -> list[list[list[Scored]]]:
         busy = Work(reranker, [nbest(f"busy{n}", *CANDIDATES) for n in range(30)], later(), "busy")
@@ -248,11 +257,8 @@ def test_who_made_way_is_answered_all_the_same() -> None:
 
 
 def test_what_was_set_aside_for_nobody_is_not_scored() -> None:
-    queue = queue_of(80)
-    queue.learn_first(80, 1)
     busy, other = asked("busy", 41, 41, 41), asked("other", *[41] * 3)
-    queue.add(busy)
-    assert [taken(queue) for _ in range(3)] == [["busy0"], ["busy1"], ["busy2"]]
+    queue = queue_that_scores(busy)
     queue.add(other)
     assert queue.set_aside(queue.slots[0])
     busy.is_cancelled = True
@@ -263,11 +269,8 @@ def test_what_was_set_aside_for_nobody_is_not_scored() -> None:
 
 def test_nothing_that_was_set_aside_is_lost() -> None:
     """Neither if who came first leaves, nor if others come while it is still waiting."""
-    queue = queue_of(80)
-    queue.learn_first(80, 1)
+    queue = queue_that_scores(asked("busy", *[41] * 20))
     slot = queue.slots[0]
-    queue.add(asked("busy", *[41] * 20))
-    assert [taken(queue) for _ in range(3)] == [["busy0"], ["busy1"], ["busy2"]]
     gone = asked("gone", 41)
     queue.add(gone)
     assert queue.set_aside(slot)
@@ -284,11 +287,8 @@ def test_nothing_that_was_set_aside_is_lost() -> None:
 
 
 def test_after_a_crash_what_made_way_is_still_scored() -> None:
-    queue = queue_of(80)
-    queue.learn_first(80, 1)
+    queue = queue_that_scores(asked("busy", *[41] * 20))
     slot = queue.slots[0]
-    queue.add(asked("busy", *[41] * 20))
-    assert [taken(queue) for _ in range(3)] == [["busy0"], ["busy1"], ["busy2"]]
     new = asked("new", 41)
     queue.add(new)
     assert queue.set_aside(slot)
@@ -300,7 +300,7 @@ def test_after_a_crash_what_made_way_is_still_scored() -> None:
 
 
 def test_small_requests_leave_the_processors_to_who_comes_first() -> None:
-    """100 tokens ahead; 50 are small. What is very small, 10, goes on."""
+    """Of 100 tokens ahead, up to 50 count as small, and up to 10 are scored all the same."""
     queue = queue_of(100)
     queue.learn_first(100, 1)
     for _ in range(30):

@@ -144,7 +144,7 @@ def test_a_killed_run_ends_as_one_that_was_not(command: list[str], capsys: Captu
 @pytest.mark.parametrize(
     "flags, message",
     [
-        (["--text", "none.txt"], "none.txt: there is no such file"),
+        (["--text", "none.txt"], "none.txt: no such file"),
         (["--text", "-"], "cannot be resumed"),
         (["--out", "."], "has checkpoints of something else"),
         (["--format", "opennmt"], "--format opennmt needs --beam K"),

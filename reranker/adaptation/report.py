@@ -1,0 +1,63 @@
+"""What an adaptation made of the models, for the user to read."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+from reranker.adaptation.choosing import Choice
+from reranker.adaptation.stages import Silver
+from reranker.adaptation.training import Adapted
+from reranker.files.markdown import grid
+
+
+def report(
+    before: Sequence[Choice],
+    after: Sequence[Choice],
+    silver: Silver,
+    parsed: int,
+    refused: int,
+    models: Sequence[Adapted],
+) -> str:
+    """Markdown; ``before`` and ``after`` are the choices for the sentences held out."""
+    is_other = sum(one.tree != other.tree for one, other in zip(before, after, strict=True))
+    rows = [
+        ("sentences parsed", parsed),
+        ("left out", refused),
+        ("repeated", silver.repeated),
+        ("learned from", len(silver.certain)),
+        ("held out", len(silver.held_out)),
+    ]
+    worse = [each.name for each in models if each.after > each.before]
+    warning = f"Perplexity rose: {', '.join(worse)}. Use the models as they were." if worse else ""
+
+    def share(number: int) -> str:
+        return f"{number} of {len(before)}"
+
+    def both(is_so: Callable[[Choice], bool]) -> list[str]:
+        return [share(sum(map(is_so, made))) for made in (before, after)]
+
+    parts = [
+        "# Adapted models",
+        grid(["", "number"], [[name, f"{number:,}"] for name, number in rows]),
+        "Perplexity per token of the held-out trees, which the models chose before; they also "
+        "decided which weights were kept, so that *after* is a little optimistic:",
+        grid(
+            ["model", "before", "after"],
+            [[each.name, f"{each.before:.3f}", f"{each.after:.3f}"] for each in models],
+        ),
+        warning,
+        "Choices for the held-out sentences:",
+        grid(
+            ["", "before", "after"],
+            [
+                ["all models agree", *both(lambda choice: choice.do_agree)],
+                ["not the parser's first tree", *both(lambda choice: not choice.is_first)],
+                ["another tree than before", "", share(is_other)],
+            ],
+        ),
+        "A lower perplexity says that the models know the words and constructions of your text "
+        "better, not that they choose better trees. To know that, correct the trees of two "
+        "hundred sentences or more and compare `rerank --gold` with the models before and "
+        "after (`rerank compare` says whether a difference is chance).\n",
+    ]
+    return "\n\n".join(filter(None, parts))
