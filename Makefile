@@ -13,8 +13,10 @@ $(INSTALLED): pyproject.toml constraints.txt | $(BIN)/pip
 	$(BIN)/pip install --quiet -c constraints.txt torch==2.13.0 -e '.[dev]'
 	touch $@
 
-# Files of tests side by side: many wait for servers to start and to end.
-TESTS := $(BIN)/pytest -n 2 --dist loadfile -m "not slow and not gpu"
+# Files of tests side by side: many wait for servers to start and to end. One that hangs says where,
+# and fails alone.
+TESTS := $(BIN)/pytest -n 2 --dist loadfile --timeout 300 --timeout-method thread \
+	-m "not slow and not gpu"
 
 check: install
 	$(BIN)/ruff check .

@@ -55,7 +55,7 @@ def test_formats_that_number_or_count_lists_survive_halving(form: str) -> None:
 @pytest.mark.parametrize(
     "command, message",
     [
-        ("", "--parser is empty"),
+        ("", "is empty"),
         ("'", "quotation"),
         ("/no/such", "No such file"),
         ("false", "20 sentences in a row could not be parsed: the parser ended with status 1"),
