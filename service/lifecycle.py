@@ -49,6 +49,8 @@ T = TypeVar("T")
 _LONG_BODY = 100_000
 _LONG_THREADS = 2
 
+_RETURNING_SECONDS = 10.0
+
 
 @dataclass(frozen=True)
 class Loaded:
@@ -99,6 +101,7 @@ class Service:
         self._pool = ReadingThreads(2, "requests", self.metrics)
         self._long_pool = ReadingThreads(_LONG_THREADS, "long requests", self.metrics)
         self._freeing: asyncio.Task[None] | None = None
+        self._returning: asyncio.Task[None] | None = None
         self._reading = ReadingProcess(settings, _LONG_THREADS)
         self._counting = ThreadPoolExecutor(1, "counting")
         self._numbers = itertools.count()
@@ -134,6 +137,7 @@ class Service:
         if not self.is_alive:
             raise RerankError("the models could not score a first list; the log says why")
         _collect_garbage_bit_by_bit()
+        self._returning = asyncio.create_task(_return_freed_memory())
         loaded = Loaded(self.keys, given)
         if self.supervisor is None:
             self.switch(loaded)
@@ -157,6 +161,8 @@ class Service:
 
     async def stop(self) -> None:
         """Stop scoring; requests that still wait are answered 503."""
+        if self._returning is not None:
+            self._returning.cancel()
         await asyncio.to_thread(self._worker.stop)
         self._pool.shutdown(wait=False, cancel_futures=True)
         self._long_pool.shutdown(wait=False, cancel_futures=True)
@@ -351,6 +357,13 @@ def _collect_garbage_bit_by_bit() -> None:
     gc.collect()
     gc.freeze()
     gc.set_threshold(5_000, 5, 100)
+
+
+async def _return_freed_memory() -> None:
+    """What bodies and answers held in small pieces grows for hours otherwise."""
+    while True:
+        await asyncio.sleep(_RETURNING_SECONDS)
+        await asyncio.to_thread(return_freed_memory)
 
 
 def _warm_up(reranker: Served, settings: Settings) -> Work:

@@ -221,12 +221,15 @@ class Queue:
 
     def _take(self, slot: Slot) -> list[Piece]:
         batch: list[Piece] = []
-        size = 0
+        size, ahead = 0, set[str]()
         while work := self._next(slot, batch[0].work if batch else None):
-            times = 2 if self._clients.is_ahead(work.client) else 1
-            if batch and size + work.pieces[work.taken].tokens > self._tokens_in(
-                times * _BATCH_SECONDS
-            ):
+            is_ahead = self._clients.is_ahead(work.client)
+            most = self._tokens_in((2 if is_ahead else 1) * _BATCH_SECONDS)
+            is_full = size + work.pieces[work.taken].tokens > most
+            if is_ahead:
+                ahead.add(work.client)
+            # Who comes first does not wait for others' pieces to be scored with theirs.
+            if batch and (is_full or (ahead and work.client not in ahead)):
                 break
             if work.taken == 0:
                 self._metrics.queue_wait.observe(time.monotonic() - work.since)

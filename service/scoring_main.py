@@ -12,7 +12,7 @@ from typing import Any
 
 from reranker import Reranker
 from reranker.checkpoints.devices import gpu_memory
-from reranker.checkpoints.memory import return_freed_memory
+from reranker.checkpoints.memory import now_and_then, return_freed_memory
 from reranker.errors import RerankError
 from reranker.scoring.cancellation import Cancellation, Stopped
 from reranker.scoring.lanes import Lanes
@@ -20,6 +20,8 @@ from reranker.service.lines import answer_all, answer_in_thread, lines_to_servic
 from reranker.service.logs import described
 from reranker.service.parts import lacks_memory
 from reranker.service.scoring_process import Description, Member
+
+_RETURNING_SECONDS = 10.0
 
 
 def main() -> None:
@@ -29,8 +31,9 @@ def main() -> None:
     def obey(order: tuple[Any, ...], _: Cancellation) -> Iterator[tuple[str, object]]:
         match order:
             case "slots", slots:
+                after = now_and_then(_RETURNING_SECONDS)
                 for line, (threads, niceness) in zip(lines, slots, strict=True):
-                    answer_in_thread(line, partial(_score, models, Lanes(threads, niceness)))
+                    answer_in_thread(line, partial(_score, models, Lanes(threads, niceness)), after)
                 yield "done", None
             case "load", number, loading:
                 yield _load(models, number, loading)

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import ctypes
+import time
+from collections.abc import Callable
 from contextlib import suppress
 
 _M_TRIM_THRESHOLD, _M_MMAP_MAX, _M_ARENA_MAX = -1, -4, -8  # of glibc's mallopt
@@ -34,3 +36,17 @@ def return_freed_memory() -> None:
     """Have glibc give back to the system what was freed; with another C library, do nothing."""
     with suppress(OSError, AttributeError):
         ctypes.CDLL("libc.so.6").malloc_trim(0)
+
+
+def now_and_then(seconds: float) -> Callable[[], None]:
+    """``return_freed_memory``, but for calls within so many seconds of the last that did it: what
+    is held in small pieces by what comes and goes grows for hours otherwise."""
+    due = time.monotonic() + seconds
+
+    def call() -> None:
+        nonlocal due
+        if time.monotonic() >= due:
+            return_freed_memory()
+            due = time.monotonic() + seconds
+
+    return call

@@ -299,6 +299,17 @@ def test_after_a_crash_what_made_way_is_still_scored() -> None:
     assert taken(queue) == ["busy2"]
 
 
+def test_who_comes_first_does_not_wait_for_others_pieces() -> None:
+    """100 tokens ahead: so many are a batch then, otherwise 50."""
+    queue = queue_of(100)
+    queue.learn_first(100, 1)
+    queue.add(asked("busy", *[25] * 20))
+    assert [len(taken(queue)) for _ in range(3)] == [4, 2, 2]
+    queue.add(asked("new", 85, 20))
+    assert [taken(queue) for _ in range(2)] == [["new0"], ["new1"]]
+    assert taken(queue) == ["busy8", "busy9"]
+
+
 def test_small_requests_leave_the_processors_to_who_comes_first() -> None:
     """Of 100 tokens ahead, up to 50 count as small, and up to 10 are scored all the same."""
     queue = queue_of(100)
