@@ -9,6 +9,7 @@ from __future__ import annotations
 import os
 import sys
 import threading
+from collections import deque
 from collections.abc import Callable, Iterable
 from concurrent.futures import Future, ThreadPoolExecutor
 from functools import partial
@@ -35,12 +36,17 @@ class Lanes:
 
     def compute(self, jobs: Iterable[Callable[[], T]]) -> list[T]:
         """The jobs' results; to be called by what ``direct`` runs."""
-        futures = [self._submit(job) for job in jobs]
+        futures = deque(self._submit(job) for job in jobs)
+        results = []
         try:
-            return [future.result() for future in futures]
+            while futures:
+                # Nothing here keeps the future: with an error, whose frames keep what was computed,
+                # the two would wait for the garbage collection.
+                results.append(futures.popleft().result())
         finally:
             for future in futures:
                 future.cancel()
+        return results
 
     def spare(self, job: Callable[[], T]) -> Future[T]:
         """Have the job done by a lane that has nothing to do; here, before this returns, if there

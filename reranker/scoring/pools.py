@@ -48,10 +48,10 @@ def in_order(
     try:
         pace = _Pace(batch_tokens * max(POOL_BATCHES, lanes.count))
         for pool in _pools(cancellation.checked(lists), pace):
-            futures = [
+            futures = (
                 (batch, lanes.direct(score, batch, cancellation))
                 for batch in batches(pool, batch_tokens, lanes.count)
-            ]
+            )
             under_way.append(_Pool(pool, futures))
             if len(under_way) > 1:
                 yield from under_way.popleft().results(pace)
@@ -66,16 +66,14 @@ def in_order(
 class _Pool(Generic[T]):
     """Sentences that were read together and the batches they are scored in."""
 
-    def __init__(self, sentences: Batch, futures: Sequence[tuple[Batch, Future[list[T]]]]) -> None:
-        self._sentences, self._futures = sentences, futures
+    def __init__(self, sentences: Batch, futures: Iterable[tuple[Batch, Future[list[T]]]]) -> None:
+        self._sentences, self._futures = sentences, deque(futures)
 
     def results(self, pace: _Pace) -> Iterator[tuple[NBest, T]]:
         """When all batches are done, so that a batch's failure leaves no half of a pool behind."""
-        results = {
-            id(sentence): result
-            for batch, future in self._futures
-            for sentence, result in zip(batch, future.result(), strict=True)
-        }
+        results: dict[int, T] = {}
+        while self._futures:
+            results.update(_of_batch(*self._futures.popleft()))
         pace.add(sum(sentence.size for sentence in self._sentences))
         for sentence in self._sentences:
             yield sentence.nbest, results[id(sentence)]
@@ -83,6 +81,15 @@ class _Pool(Generic[T]):
     def cancel(self) -> None:
         for _, future in self._futures:
             future.cancel()
+
+
+def _of_batch(batch: Batch, future: Future[list[T]]) -> dict[int, T]:
+    try:
+        return {id(one): result for one, result in zip(batch, future.result(), strict=True)}
+    finally:
+        del (
+            future
+        )  # as in ``Lanes.compute``: an error's frames and its future would keep each other
 
 
 class _Pace:

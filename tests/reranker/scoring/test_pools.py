@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import gc
 import threading
 import time
+import weakref
 from collections.abc import Iterator
+from functools import partial
 
 import pytest
 
@@ -96,6 +99,36 @@ def test_who_stops_listening_cancels(monkeypatch: pytest.MonkeyPatch) -> None:
     while not cancelled and time.monotonic() < deadline:
         time.sleep(0.01)
     assert cancelled
+
+
+def test_what_was_computed_in_vain_is_freed_at_once() -> None:
+    """Not by the garbage collection: a batch holds some 60 MB of tensors."""
+
+    class Computed:
+        pass
+
+    left: list[weakref.ref[Computed]] = []
+    lanes = Lanes(2)
+
+    def compute(is_late: bool) -> None:
+        kept = Computed()
+        left.append(weakref.ref(kept))
+        time.sleep(0.1 * is_late)
+        raise Stopped
+
+    def score(batch: pools.Batch, cancellation: Cancellation) -> list[None]:
+        return lanes.compute([partial(compute, False), partial(compute, True)])
+
+    gc.disable()
+    try:
+        with pytest.raises(Stopped):
+            list(pools.in_order(lists(500, []), score, lanes, 60))
+        deadline = time.monotonic() + 20
+        while any(one() for one in left) and time.monotonic() < deadline:
+            time.sleep(0.01)
+        assert left and not any(one() for one in left)
+    finally:
+        gc.enable()
 
 
 def test_sizes_of_distinct_candidates() -> None:
