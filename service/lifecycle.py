@@ -275,7 +275,7 @@ class Service:
         size: int,
     ) -> Work:
         """What there is to score, for ``scores``; ``size`` is the body's."""
-        most_tokens = max(1, self._worker.queue.batch_tokens // 2)
+        most_tokens = self._worker.queue.piece_tokens
 
         def make(_: Cancellation) -> Work:
             return Work(reranker, lists, deadline, client, token_scores, most_tokens)

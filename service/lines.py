@@ -26,8 +26,8 @@ _LOOKING_SECONDS, _HEARING_SECONDS = 0.02, 0.005
 # How long to wait for the process to end by itself.
 _ENDING_SECONDS = 0.5
 
-_STOP = ("stop",)
-"""Nobody waits any more."""
+_STOP, _PAUSE, _GO_ON = ("stop",), ("pause",), ("go on",)
+"""Of an order that is being obeyed: nobody waits any more, or others come first."""
 
 MORE = "more"
 """The kind of a reply that is not the last."""
@@ -127,9 +127,9 @@ def resident_memory(process: int | str = "self") -> float:
 
 
 def replies(line: Connection, order: object, cancellation: Cancellation) -> Iterator[Any]:
-    """What comes back, to the last reply, each of a kind and a value. Once cancelled, the other
-    side is told. Raises EOFError or OSError if it has ended."""
-    is_told = is_done = False
+    """What comes back, to the last reply, each of a kind and a value. The other side is told once
+    it is cancelled, and of every pause. Raises EOFError or OSError if it has ended."""
+    is_told = is_done = is_paused = False
     try:
         line.send(order)
         while not is_done:
@@ -137,6 +137,9 @@ def replies(line: Connection, order: object, cancellation: Cancellation) -> Iter
                 if cancellation.is_cancelled and not is_told:
                     line.send(_STOP)
                     is_told = True
+                elif cancellation.is_paused != is_paused:
+                    is_paused = not is_paused
+                    line.send(_PAUSE if is_paused else _GO_ON)
             kind, value = line.recv()
             is_done = kind != MORE
             yield kind, value
@@ -166,7 +169,7 @@ def answer_all(line: Connection, answers: Answers, after: Callable[[], None] | N
     try:
         while True:
             order = line.recv()
-            if order != _STOP:  # which came after the last reply had gone out
+            if order not in (_STOP, _PAUSE, _GO_ON):  # these came after the last reply had gone out
                 _answer(line, order, answers)
             del order
             if after is not None:
@@ -178,7 +181,10 @@ def answer_all(line: Connection, answers: Answers, after: Callable[[], None] | N
 
 
 def _answer(line: Connection, order: object, answers: Answers) -> None:
-    for reply in answers(order, _Hearing(line)):
+    hearing = _Hearing(line)
+    for reply in answers(order, hearing):
+        if reply[0] != MORE:
+            hearing.end()
         line.send(reply)
 
 
@@ -189,18 +195,46 @@ def answer_in_thread(
 
 
 class _Hearing(Cancellation):
-    """Cancelled by what the service sends meanwhile: word to stop, or its end."""
+    """Told by what the service sends meanwhile; cancelled by its end, too."""
 
     def __init__(self, line: Connection) -> None:
         super().__init__()
         self._line = line
         self._next_look = 0.0
+        self._lock = threading.Lock()  # several threads look
+        self._has_ended = False
 
     @property
     def is_cancelled(self) -> bool:
-        now = time.monotonic()
-        if now >= self._next_look:
-            self._next_look = now + _HEARING_SECONDS
-            if self._line.poll():
-                self.cancel()
+        self._hear()
         return super().is_cancelled
+
+    @property
+    def is_paused(self) -> bool:
+        self._hear()
+        return super().is_paused
+
+    def end(self) -> None:
+        """What comes from now on is the next order, and not for this."""
+        with self._lock:
+            self._has_ended = True
+
+    def _hear(self) -> None:
+        if time.monotonic() < self._next_look:
+            return
+        with self._lock:
+            self._next_look = time.monotonic() + _HEARING_SECONDS
+            try:
+                while not self._has_ended and self._line.poll():
+                    self._obey(self._line.recv())
+            except (EOFError, OSError):
+                self._has_ended = True
+                self.cancel()
+
+    def _obey(self, word: object) -> None:
+        if word == _PAUSE:
+            self.pause()
+        elif word == _GO_ON:
+            self.go_on()
+        else:
+            self.cancel()

@@ -4,9 +4,9 @@ A request is admitted if it can be expected to be scored in time, and if its cli
 most of what waits. Clients take turns, and so do the requests of each, piece by piece. A score does
 not depend on what is scored beside it, so neither does an answer.
 
-There are three slots, each with threads of its own. The first scores everything; the others only
-what is small, or very small, and only while those before them are busy with larger requests: who
-asks little never waits for what takes long, and what is alike is scored together, which is cheaper.
+There are three slots, each with threads of its own. The main one scores everything, in batches that
+are large enough to be cheap. What is very small is scored beside it. For a client that comes first,
+it stands still while another slot scores: nothing is lost, and nobody waits for what takes long.
 """
 
 from __future__ import annotations
@@ -28,13 +28,23 @@ from reranker.service.work import Piece, Work
 # Largest expected wait, as a share of the time to the deadline: the speed is only an estimate.
 _WAITING_SHARE = 0.5
 
-# How long a batch takes if nothing else is scored. For clients that have not asked for a while it
-# takes twice as long.
-_BATCH_SECONDS = 0.5
+# How long a batch takes if nothing else is scored. Smaller ones cost more in all, and larger ones
+# hardly less (docs/performance.md), but what is very small has little to gain.
+_BATCH_SECONDS, _SMALL_BATCH_SECONDS = 1.0, 0.5
+
+# A list that takes longer is cut: candidates share what they begin with, which each part computes
+# again.
+_PIECE_SECONDS = 2.0
+
+# What takes no longer is very small.
+_SMALL_SECONDS = 0.1
 
 # Clients that have not asked for a while come first, until they have been given what takes so many
 # seconds if nothing else is scored.
 _AHEAD_SECONDS = 1.0
+
+# A batch stands still for no longer.
+_STILL_SECONDS = 10.0
 
 # So many times as long a batch takes, at most, while everything else is busy, too.
 _LOAD = 3.0
@@ -48,18 +58,39 @@ class Slot:
     """What is being scored at once."""
 
     name: str
-    largest: float
-    """The largest requests that are scored here, in seconds."""
+    seconds: float
+    """How long a batch takes if nothing else is scored."""
     threads: int
     niceness: int
-    """What is small comes before what is large, and both after what answers."""
+    """Who waits for less comes before who waits for more, and both after what answers."""
     batch: list[Piece] = field(default_factory=list)
     cancellation: Cancellation = field(default_factory=Cancellation)
-    """Of the batch: cancelled once nobody waits for any of it, or if it makes way."""
-    set_aside: list[Piece] = field(default_factory=list)
-    """A batch that made way for a client that comes first, and is scored again after it."""
-    has_waited: bool = False
-    """Whether the batch is one that was set aside."""
+    """Of the batch: cancelled once nobody waits for any of it."""
+    _stood_still: float = 0.0
+    _still_since: float | None = None
+
+    def begin(self, batch: list[Piece]) -> None:
+        self.batch, self.cancellation = batch, Cancellation()
+        self._stood_still, self._still_since = 0.0, None
+
+    def pause(self) -> None:
+        self._still_since = time.monotonic()
+        self.cancellation.pause()
+
+    def go_on(self) -> None:
+        self._stood_still, self._still_since = self.stood_still, None
+        self.cancellation.go_on()
+
+    @property
+    def is_paused(self) -> bool:
+        return self._still_since is not None
+
+    @property
+    def stood_still(self) -> float:
+        """Seconds, of the time that the batch has taken."""
+        if self._still_since is None:
+            return self._stood_still
+        return self._stood_still + time.monotonic() - self._still_since
 
 
 class Queue:
@@ -73,12 +104,10 @@ class Queue:
         self._requests: Turns[Work] = Turns()
         self._shares = Shares(settings.queue_tokens)
         threads = settings.threads or available_cores()
-        self.slots = (
-            Slot("scoring", math.inf, threads, niceness=8),
-            # What is small gains little from several threads.
-            Slot("scoring small requests", _BATCH_SECONDS, 1, niceness=5),
-            Slot("scoring very small requests", _BATCH_SECONDS / 5, 1, niceness=2),
-        )
+        self.main = Slot("scoring", _BATCH_SECONDS, threads, niceness=8)
+        self.first = Slot("scoring what comes first", _BATCH_SECONDS, threads, niceness=5)
+        self.small = Slot("scoring very small requests", _SMALL_BATCH_SECONDS, 1, niceness=2)
+        self.slots = (self.main, self.first, self.small)
         self.speed = 10_000.0
         """Tokens a second; measured by the warm-up, and again by every full batch."""
         self.least_tokens = 0
@@ -95,8 +124,13 @@ class Queue:
 
     @property
     def batch_tokens(self) -> int:
-        """As many as are scored in half a second while nothing else is."""
+        """As many as are scored in a second while nothing else is."""
         return self._tokens_in(_BATCH_SECONDS)
+
+    @property
+    def piece_tokens(self) -> int:
+        """A list that has more is cut."""
+        return self._tokens_in(_PIECE_SECONDS)
 
     def _tokens_in(self, seconds: float) -> int:
         # While other slots are busy, too, it takes longer, but smaller batches cost more in all.
@@ -111,38 +145,12 @@ class Queue:
                 raise draining()
             if not work.is_warm_up:
                 self.check_room(work.client, work.tokens, work.deadline)
-            work.slots = [
-                slot
-                for slot in self.slots
-                if math.isinf(slot.largest) or work.tokens <= self._tokens_in(slot.largest)
-            ]
+            work.is_small = work.tokens <= self._tokens_in(_SMALL_SECONDS)
             self._shares.take(work.client, work.tokens)
             self._clients.join(work.client, self._ahead)
             self._requests.join(work)
             self._waiting.append(work)
-            self._make_way(work)
             self._changed.notify_all()
-
-    def _make_way(self, work: Work) -> None:
-        """A client that has not asked for a while does not wait for a batch of others to end, which
-        takes seconds under load. What is lost is bounded: no batch makes way twice."""
-        slot = self.slots[0]
-        is_bound = work.slots == [slot] and self._clients.is_ahead(work.client)
-        can_wait = slot.batch and not slot.has_waited and not slot.set_aside
-        if is_bound and can_wait and not self._scores_for_ahead(slot):
-            slot.cancellation.cancel()
-
-    def _scores_for_ahead(self, slot: Slot) -> bool:
-        """Whether some of its batch is for a client that comes first."""
-        return any(self._clients.is_ahead(piece.work.client) for piece in slot.batch)
-
-    def set_aside(self, slot: Slot) -> bool:
-        """Keep of a batch that was stopped what somebody waits for; False if there is nothing."""
-        with self._changed:
-            kept = [piece for piece in slot.batch if not piece.work.is_over]
-            if kept:
-                slot.batch, slot.set_aside = [], kept
-            return bool(kept)
 
     def check_room(self, client: str, tokens: int, deadline: float) -> None:
         """Raises ServiceError 429 unless a request for so many tokens would be admitted."""
@@ -165,8 +173,8 @@ class Queue:
     @property
     def _tokens_in_all(self) -> int:
         """Of what waits and of what is being scored."""
-        taken = [piece for slot in self.slots for piece in (*slot.batch, *slot.set_aside)]
-        return self.tokens + sum(piece.tokens for piece in taken)
+        taken = (piece.tokens for slot in self.slots for piece in slot.batch)
+        return self.tokens + sum(taken)
 
     @property
     def seconds_to_wait(self) -> int:
@@ -190,43 +198,32 @@ class Queue:
         self._idle_speed = min(max(self._idle_speed, speed), _LOAD * speed)
 
     def next_batch(self, slot: Slot) -> list[Piece]:
-        """Wait for pieces for one ensemble, about half a second's work; empty once the queue is
-        closed. The slot's previous batch counts as done."""
+        """Wait for pieces for one ensemble, about a second's work; empty once the queue is closed.
+        The slot's previous batch counts as done."""
         with self._changed:
             slot.batch = []
+            self._changed.notify_all()
             while not slot.batch and not self.is_closed:
-                self._changed.wait_for(
-                    lambda: self.is_closed or slot.set_aside or self._next(slot, None)
-                )
-                slot.has_waited = self._is_turn_of_set_aside(slot)
-                if slot.has_waited:
-                    slot.batch, slot.set_aside = slot.set_aside, []
-                    slot.batch = [piece for piece in slot.batch if not piece.work.is_over]
-                    continue
+                if slot is self.first and not self._next(slot, None):
+                    self.main.go_on()
+                self._changed.wait_for(lambda: self.is_closed or self._next(slot, None))
                 if not any(other.batch for other in self.slots):
                     # The device was idle: more requests may arrive in a moment.
                     seconds = self._settings.batch_wait_ms / 1000
                     self._changed.wait_for(lambda: not 0 < self.tokens < self.batch_tokens, seconds)
-                slot.batch = self._take(slot)
-            if not self.is_closed:
-                slot.cancellation = Cancellation()
-                self._changed.notify_all()  # the other slot may start now
+                slot.begin(self._take(slot))
+            if slot is self.first and slot.batch and not self.main.is_paused:
+                self.main.pause()
+                self._metrics.paused.inc()
+            self._changed.notify_all()  # another slot may start now
             return slot.batch
-
-    def _is_turn_of_set_aside(self, slot: Slot) -> bool:
-        if not slot.set_aside:
-            return False
-        work = self._next(slot, None)
-        return work is None or not self._clients.is_ahead(work.client)
 
     def _take(self, slot: Slot) -> list[Piece]:
         batch: list[Piece] = []
         size, ahead = 0, set[str]()
         while work := self._next(slot, batch[0].work if batch else None):
-            is_ahead = self._clients.is_ahead(work.client)
-            most = self._tokens_in((2 if is_ahead else 1) * _BATCH_SECONDS)
-            is_full = size + work.pieces[work.taken].tokens > most
-            if is_ahead:
+            is_full = size + work.pieces[work.taken].tokens > self._tokens_in(slot.seconds)
+            if self._clients.is_ahead(work.client):
                 ahead.add(work.client)
             # Who comes first does not wait for others' pieces to be scored with theirs.
             if batch and (is_full or (ahead and work.client not in ahead)):
@@ -248,27 +245,38 @@ class Queue:
         """Whose turn it is, among those that may be scored in the slot, together with ``first``."""
         for work in [work for work in self._waiting if work.is_over]:
             self.remove(work)
-        before = self.slots[: self.slots.index(slot)]
         fitting = [
             work
             for work in self._waiting
-            if slot in work.slots
-            and all(_is_busy_with_larger(one, work) for one in before)
-            and (first is None or _go_together(work, first))
+            if self._may_score(slot, work) and (first is None or _go_together(work, first))
         ]
-        if before and fitting:
-            # What is small comes first, but not for a client that others wait behind.
-            least = min(self._clients.given(work.client) for work in self._waiting) + self._ahead
-            fitting = [work for work in fitting if self._clients.given(work.client) <= least]
-            # Nor does it take the processors from one that comes first, unless it is very small.
-            if slot is not self.slots[-1] and any(map(self._scores_for_ahead, before)):
-                fitting = [work for work in fitting if self._clients.is_ahead(work.client)]
+        if slot is self.small and fitting:
+            # Nobody passes those that have been given less by far.
+            most = min(self._clients.given(work.client) for work in self._waiting) + self._ahead
+            fitting = [work for work in fitting if self._clients.given(work.client) <= most]
         # What has another slot to go to leaves this one to what has not.
         bound = [work for work in fitting if not self._has_another(work, slot)]
         return min(bound or fitting, key=self._turn, default=None)
 
+    def _may_score(self, slot: Slot, work: Work) -> bool:
+        if slot is self.main:
+            return not self.first.batch  # one of the two at a time
+        if slot is self.first:
+            return not work.is_small and self._clients.is_ahead(work.client) and self._may_pause
+        # What is small waits for no larger batch, but for a small one, to be scored with the next.
+        busy = self.first.batch or self.main.batch
+        return work.is_small and bool(busy) and not busy[0].work.is_small
+
+    @property
+    def _may_pause(self) -> bool:
+        """Whether what is scored in the first slot may stand still: it is for nobody that comes
+        first, too, and has not stood still for long."""
+        pieces = self.main.batch
+        is_ahead = any(self._clients.is_ahead(piece.work.client) for piece in pieces)
+        return bool(pieces) and not is_ahead and self.main.stood_still < _STILL_SECONDS
+
     def _has_another(self, work: Work, slot: Slot) -> bool:
-        return any(not other.batch for other in work.slots if other is not slot)
+        return work.is_small and slot is not self.small and not self.small.batch
 
     @property
     def _ahead(self) -> float:
@@ -300,11 +308,12 @@ class Queue:
         with self._changed:
             dropped = {piece.work for piece in slot.batch}
             slot.batch = []
-            if all_waiting:
-                dropped |= {*self._waiting, *(piece.work for piece in slot.set_aside)}
-                slot.set_aside = []
             if not self.is_closed:  # what it scores next, nobody has cancelled
-                slot.cancellation = Cancellation()
+                slot.begin([])
+            if slot is self.first:
+                self.main.go_on()
+            if all_waiting:
+                dropped |= {*self._waiting}
             for work in dropped:
                 self.remove(work)
             return dropped
@@ -330,10 +339,6 @@ def _pause(seconds: float) -> int:
     return math.ceil(min(_LONGEST_PAUSE, max(1.0, seconds)))
 
 
-def _is_busy_with_larger(slot: Slot, work: Work) -> bool:
-    return bool(slot.batch) and len(slot.batch[0].work.slots) < len(work.slots)
-
-
 def _go_together(work: Work, other: Work) -> bool:
     """What is small does not wait for what is not, and ensembles are never mixed."""
-    return work.reranker is other.reranker and work.slots == other.slots
+    return work.reranker is other.reranker and work.is_small == other.is_small

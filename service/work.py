@@ -15,7 +15,6 @@ from reranker.scoring.distinct import DistinctCandidates
 from reranker.service.errors import ServiceError
 
 if TYPE_CHECKING:
-    from reranker.service.queue import Slot
     from reranker.service.scoring_process import Served
 
 
@@ -50,7 +49,7 @@ class Work:
     waiting_tokens: int = field(init=False)
     error: ServiceError | None = None
     is_cancelled: bool = False
-    slots: Sequence[Slot] = ()  # of the queue, where it can be scored
+    is_small: bool = False  # for the queue
     taken: int = 0  # how many pieces have been put into a batch
     since: float = field(default_factory=time.monotonic)
     _cut: dict[int, DistinctCandidates] = field(default_factory=dict)  # lists of several pieces

@@ -177,10 +177,9 @@ class ScoringThreads:
         try:
             scores = self._scores(slot, batch)
         except Stopped:
-            is_set_aside = self.queue.set_aside(slot)
-            (self._metrics.set_aside if is_set_aside else self._metrics.stopped).inc()
+            self._metrics.stopped.inc()
             return
-        seconds = time.monotonic() - started
+        seconds = time.monotonic() - started - slot.stood_still
         tokens = sum(piece.tokens for piece in batch)
         self._metrics.scored(tokens, len({piece.work for piece in batch}), seconds)
         if slot is self.queue.slots[0]:

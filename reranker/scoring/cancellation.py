@@ -1,12 +1,16 @@
-"""How a caller stops what is computed for it in other threads."""
+"""How a caller stops what is computed for it in other threads, or has it stand still."""
 
 from __future__ import annotations
 
 import threading
+import time
 from collections.abc import Iterable, Iterator
 from typing import TypeVar
 
 T = TypeVar("T")
+
+# How often what stands still looks whether it may go on.
+_LOOKING_SECONDS = 0.005
 
 
 class Stopped(Exception):
@@ -18,19 +22,33 @@ class Cancellation:
 
     def __init__(self, outer: Cancellation | None = None) -> None:
         """Of a part of something that can be cancelled as a whole, by ``outer``."""
-        self._cancelled = threading.Event()
+        self._cancelled, self._paused = threading.Event(), threading.Event()
         self._outer = outer
 
     def cancel(self) -> None:
         self._cancelled.set()
+
+    def pause(self) -> None:
+        """Have it stand still, until it is to go on or is cancelled."""
+        self._paused.set()
+
+    def go_on(self) -> None:
+        self._paused.clear()
+
+    @property
+    def is_paused(self) -> bool:
+        return self._paused.is_set() or (self._outer is not None and self._outer.is_paused)
 
     @property
     def is_cancelled(self) -> bool:
         return self._cancelled.is_set() or (self._outer is not None and self._outer.is_cancelled)
 
     def checked(self, items: Iterable[T]) -> Iterator[T]:
-        """The items; raises Stopped at the first one after the caller cancelled."""
+        """The items; raises Stopped at the first one after the caller cancelled. Gives none while
+        the caller wants a pause."""
         for item in items:
+            while self.is_paused and not self.is_cancelled:
+                time.sleep(_LOOKING_SECONDS)
             if self.is_cancelled:
                 raise Stopped
             yield item

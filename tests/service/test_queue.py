@@ -24,7 +24,7 @@ from reranker.scoring.lanes import Lanes
 from reranker.service.errors import ServiceError
 from reranker.service.metrics import Metrics
 from reranker.service.parts import score_in_parts
-from reranker.service.queue import Queue
+from reranker.service.queue import Queue, Slot
 from reranker.service.settings import Settings
 from reranker.service.work import Work
 from reranker.service.worker import ScoringThreads
@@ -105,14 +105,19 @@ def queue_that_scores(busy: Work) -> Queue:
 RERANKER = Watched()
 
 
-def taken(queue: Queue, slot: int = 0) -> list[str]:
-    """The lists of a slot's next batch."""
-    return [piece.nbest.id for piece in queue.next_batch(queue.slots[slot])]
+def taken(queue: Queue, slot: Slot | None = None) -> list[str]:
+    """The lists of a slot's next batch, of the main one's if none is given."""
+    return [piece.nbest.id for piece in queue.next_batch(slot or queue.main)]
+
+
+def finish(queue: Queue, slot: Slot) -> None:
+    """The slot's batch, where nothing waits for it."""
+    queue.drop(slot, all_waiting=False)
 
 
 def test_clients_take_turns_whatever_they_ask_for() -> None:
     """40 tokens a batch: one client asks for much, another twice for less, a third comes later."""
-    queue = queue_of(80)
+    queue = queue_of(40)
     for work in (asked("a", *[20] * 6), asked("b", *[20] * 3), asked("b", *[20] * 3)):
         queue.add(work)
     assert [taken(queue) for _ in range(3)] == [["a0", "b0"], ["b0", "a1"], ["b1", "a2"]]
@@ -134,35 +139,34 @@ def test_who_comes_back_has_what_it_had() -> None:
 
 
 def test_the_shortest_list_counts_as_what_it_takes() -> None:
-    """As long as one of 30 tokens; two of them come together, and then one of 41."""
+    """As long as one of 60 tokens: of a flood, six are scored while five of 75 are."""
     queue = queue_of(80)
-    queue.learn_first(40, 0.5, 30 / 80)
-    queue.add(asked("long", *[41] * 6))
-    queue.slots[1].batch = queue.slots[2].batch = asked("other", 41).pieces
-    order = []
-    for _ in range(8):
+    queue.learn_first(40, 0.5, 60 / 80)
+    queue.add(asked("long", *[75] * 20))
+    for _ in range(30):
         queue.add(asked("short", 10))
-        order.append(taken(queue))
-    short = ["short0", "short0"]
-    assert order == [["long0"], short, ["long1"], short, ["long2"], short, ["long3"], ["long4"]]
+    order = [name for _ in range(22) for name in taken(queue)]
+    short = order.count("short0")
+    assert abs(60 * short - 75 * (len(order) - short)) <= 75
 
 
 def test_turns_are_counted_in_tokens() -> None:
-    queue = queue_of(120)
+    queue = queue_of(60)
     for work in (asked("a", *[40] * 3), asked("b", *[10] * 9)):
         queue.add(work)
     assert taken(queue) == ["a0", "b0", "b1"]
     assert taken(queue) == ["b2", "b3", "a1"]
 
 
-def test_batches_take_half_a_second() -> None:
+def test_batches_take_a_second() -> None:
     """By the speed that was measured last."""
-    queue = queue_of(100)
+    queue = queue_of(50)
     queue.add(asked("a", *[20] * 20))
     assert len(taken(queue)) == 2
     queue.learn_speed(40, 0.1)
-    assert queue.speed == pytest.approx(190)
-    assert len(taken(queue)) == 4
+    assert queue.speed == pytest.approx(155)
+    assert len(taken(queue)) == 7
+    assert (queue.batch_tokens, queue.piece_tokens) == (155, 310)
 
 
 def test_slower_models_get_smaller_batches() -> None:
@@ -171,53 +175,108 @@ def test_slower_models_get_smaller_batches() -> None:
     queue.learn_first(100, 1)
     queue.learn_again(100, 3)
     queue.speed = 0
-    assert queue.batch_tokens == 25
+    assert queue.batch_tokens == 50
     queue.learn_again(100, 30)
-    assert queue.batch_tokens == 2
+    assert queue.batch_tokens == 5
     queue.learn_again(100, 1)
-    assert queue.batch_tokens == 25
+    assert queue.batch_tokens == 50
 
 
-def test_small_requests_need_no_long_batch_to_end() -> None:
-    """At 100 tokens a second: 50 are small and 10 very small."""
+def test_very_small_requests_need_no_long_batch_to_end() -> None:
+    """At 100 tokens a second these are up to 10."""
     queue = queue_of(100)
-    queue.add(asked("huge", *[40] * 10))
+    queue.add(asked("huge", *[70] * 10))
     assert taken(queue) == ["huge0"]
-    for work in (asked("small", 20), asked("tiny", 10), asked("other", 10)):
+    for work in (asked("not small", 20), asked("small", 10), asked("other", 10)):
         queue.add(work)
-    assert taken(queue, 1) == ["small0"]
-    assert taken(queue, 2) == ["tiny0", "other0"]
-    queue.slots[1].batch = []
+    assert taken(queue, queue.small) == ["small0", "other0"]
     queue.add(asked("more", 10))
-    assert taken(queue) == ["huge1"]  # what is smaller has another slot
-    queue.add(asked("late", 10))
-    assert taken(queue, 1) == ["more0", "late0"]
+    assert taken(queue) == ["huge1", "not small0"]
+    assert taken(queue, queue.small) == ["more0"]
+    finish(queue, queue.small)
     queue.add(asked("new", 10))
-    assert taken(queue) == ["new0"]  # it has not, and its client was given least
-    queue.slots[0].batch = queue.slots[1].batch[:0]
-    assert taken(queue) == ["huge2"]
-    queue.add(asked("last", 10))  # waits: what is alike is scored together
-    assert not queue._next(queue.slots[2], None)
+    assert taken(queue) == ["huge2"]  # what is smaller has another slot
+    assert taken(queue, queue.small) == ["new0"]
+    queue.add(asked("last", 10))
+    assert taken(queue) == ["last0"]  # it has not, and its client was given least
+    finish(queue, queue.small)
+    queue.add(asked("again", 10))  # waits: what is alike is scored together
+    assert not queue._next(queue.small, None)
 
 
-def test_others_make_way_for_who_comes_first() -> None:
-    """A list a batch, 80 tokens ahead: what is stopped is scored next, and not stopped twice."""
+def test_a_flood_of_very_small_requests_does_not_come_before_others() -> None:
+    """Ten of them are ahead of others by a second."""
+    queue = queue_of(100)
+    queue.learn_first(100, 1)
+    queue.add(asked("huge", *[70] * 10))
+    assert [taken(queue) for _ in range(3)] == [["huge0"], ["huge1"], ["huge2"]]
+    passed = 0
+    for _ in range(60):
+        queue.add(asked("flood", 10))
+    while queue._next(queue.small, None):
+        passed += len(taken(queue, queue.small))
+    assert 20 <= passed <= 25
+    assert taken(queue) == ["huge3"]
+    assert queue._next(queue.small, None)
+
+
+def test_others_stand_still_for_who_comes_first() -> None:
+    """A list a batch, 80 tokens ahead."""
     queue = queue_that_scores(asked("busy", *[41] * 20))
-    slot = queue.slots[0]
+    assert not queue._next(queue.first, None)
     queue.add(asked("new", 41))
-    assert slot.cancellation.is_cancelled
-    assert queue.set_aside(slot)
+    queue.add(asked("newer", 41))
+    assert taken(queue, queue.first) == ["new0"]
+    assert queue.main.cancellation.is_paused
+    assert not queue._next(queue.main, None)  # what ends meanwhile waits for the slot, too
+    assert taken(queue, queue.first) == ["newer0"]
+    assert queue.main.cancellation.is_paused
+    time.sleep(0.01)
+    finish(queue, queue.first)
+    assert not queue.main.cancellation.is_paused
+    assert 0.01 <= queue.main.stood_still < 1
+    assert taken(queue) == ["busy3"]
+    assert queue.main.stood_still == 0
+
+
+def test_who_comes_first_waits_for_who_does_too() -> None:
+    queue = queue_that_scores(asked("busy", *[41] * 20))
+    queue.add(asked("new", 41, 41))
     assert taken(queue) == ["new0"]
     queue.add(asked("newer", 41))
-    assert not slot.cancellation.is_cancelled  # "new" comes first, too
-    assert [taken(queue), taken(queue)] == [["newer0"], ["busy2"]]
-    queue.add(asked("newest", 41))
-    assert not slot.cancellation.is_cancelled
-    assert [taken(queue), taken(queue)] == [["newest0"], ["busy3"]]
+    assert not queue._next(queue.first, None)
+    assert [taken(queue) for _ in range(3)] == [["newer0"], ["new1"], ["busy3"]]
+
+
+def test_nothing_stands_still_for_ever() -> None:
+    """However many clients come that have not asked for a while: ten seconds at most."""
+    queue = queue_that_scores(asked("busy", *[41] * 20))
+    queue.add(asked("new", 41))
+    assert taken(queue, queue.first) == ["new0"]
+    queue.add(asked("newer", 41))
+    assert queue._next(queue.first, None)
+    assert queue.main._still_since is not None
+    queue.main._still_since -= 10
+    assert not queue._next(queue.first, None)
+    finish(queue, queue.first)
+    assert not queue._next(queue.first, None)
+    assert taken(queue) == ["newer0"]
+
+
+def test_who_gives_up_does_not_keep_others_still() -> None:
+    queue = queue_that_scores(asked("busy", *[41] * 20))
+    new = asked("new", 41, 41)
+    queue.add(new)
+    assert taken(queue, queue.first) == ["new0"]
+    new.is_cancelled = True
+    queue.remove(new)
+    assert queue.first.cancellation.is_cancelled and queue.main.cancellation.is_paused
+    finish(queue, queue.first)
+    assert not queue.main.cancellation.is_paused
 
 
 class Waiting(Watched):
-    """Does not go on with its tenth batch before that is cancelled."""
+    """Does not begin its tenth batch before that has stood still."""
 
     def score_lists(
         self,
@@ -230,100 +289,45 @@ class Waiting(Watched):
         scored = super().score_lists(lists, criterion, token_scores, cancellation, lanes)
         assert cancellation is not None
         end = later()
-        while len(self.calls) == 10 and not cancellation.is_cancelled:
-            assert time.monotonic() < end, "nobody stopped it"
+        while len(self.calls) == 10 and not cancellation.is_paused:
+            assert time.monotonic() < end, "nobody paused it"
             time.sleep(0.001)
         return scored
 
 
-def test_who_made_way_is_answered_all_the_same() -> None:
+def test_who_stood_still_is_answered_all_the_same() -> None:
     reranker = Waiting()
     worker = started(reranker, batch_tokens=1)  # every list is a batch
     worker.queue.learn_first(80, 1)  # however fast this machine is, "busy" does not come first
+    ends: list[str] = []
+
+    async def ask(name: str, count: int) -> list[list[Scored]]:
+        lists = [nbest(f"{name}{n}", *CANDIDATES) for n in range(count)]
+        answer = await scores(worker, Work(reranker, lists, later(), name))
+        ends.append(name)
+        return answer
 
     async def both() -> list[list[list[Scored]]]:
-        busy = Work(reranker, [nbest(f"busy{n}", *CANDIDATES) for n in range(30)], later(), "busy")
-        scoring = asyncio.ensure_future(scores(worker, busy))
+        busy = asyncio.ensure_future(ask("busy", 10 - len(reranker.calls)))
         while len(reranker.calls) < 10:
             await asyncio.sleep(0.001)
-        new = Work(reranker, [nbest("new", *CANDIDATES)], later(), "new")
-        return [await scores(worker, new), await scoring]
+        return [await ask("new", 1), await busy]
 
     new, busy = asyncio.run(both())
     worker.stop()
-    assert new * 30 == busy
-    stopped, then, again = reranker.calls[9:12]
-    assert then == ["new"] and stopped == again
-
-
-def test_what_was_set_aside_for_nobody_is_not_scored() -> None:
-    busy, other = asked("busy", 41, 41, 41), asked("other", *[41] * 3)
-    queue = queue_that_scores(busy)
-    queue.add(other)
-    assert queue.set_aside(queue.slots[0])
-    busy.is_cancelled = True
-    assert [taken(queue) for _ in range(3)] == [["other0"], ["other1"], ["other2"]]
-    other.is_cancelled = True
-    assert not queue.set_aside(queue.slots[0])
-
-
-def test_nothing_that_was_set_aside_is_lost() -> None:
-    """Neither if who came first leaves, nor if others come while it is still waiting."""
-    queue = queue_that_scores(asked("busy", *[41] * 20))
-    slot = queue.slots[0]
-    gone = asked("gone", 41)
-    queue.add(gone)
-    assert queue.set_aside(slot)
-    assert taken(queue) == ["gone0"]
-    gone.is_cancelled = True
-    queue.remove(gone)
-    assert slot.cancellation.is_cancelled
-    assert not queue.set_aside(slot)
-    queue.add(asked("new", 41, 41, 41))
-    assert [taken(queue), taken(queue)] == [["new0"], ["new1"]]
-    queue.add(asked("newer", 41))
-    assert not slot.cancellation.is_cancelled
-    assert [taken(queue), taken(queue)] == [["newer0"], ["busy2"]]
-
-
-def test_after_a_crash_what_made_way_is_still_scored() -> None:
-    queue = queue_that_scores(asked("busy", *[41] * 20))
-    slot = queue.slots[0]
-    new = asked("new", 41)
-    queue.add(new)
-    assert queue.set_aside(slot)
-    assert taken(queue) == ["new0"]
-    slot.cancellation.cancel()
-    assert queue.drop(slot, all_waiting=False) == {new}
-    assert not slot.cancellation.is_cancelled  # the warm-up comes next
-    assert taken(queue) == ["busy2"]
+    assert ends == ["new", "busy"] and new * len(busy) == busy
+    assert len(reranker.calls) == 11  # nothing was scored twice
 
 
 def test_who_comes_first_does_not_wait_for_others_pieces() -> None:
-    """100 tokens ahead: so many are a batch then, otherwise 50."""
+    """100 tokens ahead, and so many are a batch."""
     queue = queue_of(100)
     queue.learn_first(100, 1)
     queue.add(asked("busy", *[25] * 20))
-    assert [len(taken(queue)) for _ in range(3)] == [4, 2, 2]
-    queue.add(asked("new", 85, 20))
-    assert [taken(queue) for _ in range(2)] == [["new0"], ["new1"]]
-    assert taken(queue) == ["busy8", "busy9"]
-
-
-def test_small_requests_leave_the_processors_to_who_comes_first() -> None:
-    """Of 100 tokens ahead, up to 50 count as small, and up to 10 are scored all the same."""
-    queue = queue_of(100)
-    queue.learn_first(100, 1)
-    for _ in range(30):
-        queue.add(asked("flood", 20))
-    assert sum(len(taken(queue)) for _ in range(3)) > 5
-    queue.add(asked("new", 60))
-    assert taken(queue) == ["new0"]
-    assert not queue._next(queue.slots[1], None)
-    queue.add(asked("other", 20))
-    assert taken(queue, 1) == ["other0"]
-    queue.slots[0].batch = asked("flood", 60).pieces
-    assert taken(queue, 1)[0] == "flood0"
+    assert [len(taken(queue)) for _ in range(3)] == [4, 4, 4]
+    queue.add(asked("new", 55, 20))
+    assert taken(queue) == ["new0", "new1"]
+    assert taken(queue) == ["busy12", "busy13", "busy14", "busy15"]
 
 
 def test_a_long_list_is_cut_into_pieces() -> None:
