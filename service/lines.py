@@ -27,7 +27,7 @@ _LOOKING_SECONDS, _HEARING_SECONDS = 0.02, 0.005
 _ENDING_SECONDS = 0.5
 
 _STOP, _PAUSE, _GO_ON = ("stop",), ("pause",), ("go on",)
-"""Of an order that is being obeyed: nobody waits any more, or others come first."""
+"""Sent while an order is carried out: nobody waits any more; others come first; go on."""
 
 MORE = "more"
 """The kind of a reply that is not the last."""
@@ -127,8 +127,8 @@ def resident_memory(process: int | str = "self") -> float:
 
 
 def replies(line: Connection, order: object, cancellation: Cancellation) -> Iterator[Any]:
-    """What comes back, to the last reply, each of a kind and a value. The other side is told once
-    it is cancelled, and of every pause. Raises EOFError or OSError if it has ended."""
+    """What comes back, to the last reply, each of a kind and a value. Cancelling and
+    pausing are passed on to the other side. Raises EOFError or OSError if it has ended."""
     is_told = is_done = is_paused = False
     try:
         line.send(order)
@@ -195,7 +195,8 @@ def answer_in_thread(
 
 
 class _Hearing(Cancellation):
-    """Told by what the service sends meanwhile; cancelled by its end, too."""
+    """Follows what the service sends while an order is carried out; cancelled, too, if the service
+    ends."""
 
     def __init__(self, line: Connection) -> None:
         super().__init__()
@@ -215,7 +216,7 @@ class _Hearing(Cancellation):
         return super().is_paused
 
     def end(self) -> None:
-        """What comes from now on is the next order, and not for this."""
+        """What comes from now on is not for this order."""
         with self._lock:
             self._has_ended = True
 
@@ -223,7 +224,10 @@ class _Hearing(Cancellation):
         if time.monotonic() < self._next_look:
             return
         with self._lock:
-            self._next_look = time.monotonic() + _HEARING_SECONDS
+            now = time.monotonic()
+            if now < self._next_look:
+                return
+            self._next_look = now + _HEARING_SECONDS
             try:
                 while not self._has_ended and self._line.poll():
                     self._obey(self._line.recv())

@@ -102,7 +102,7 @@ class Metrics:
         self.words = counter("words", "Words in ranked sentences")
         self.unknown_words = counter("unknown_words", "Words unknown to a model")
         self.stopped = counter("stopped_batches", "Scoring calls stopped since nobody waited")
-        self.paused = counter("paused_batches", "Times a scoring call stood still for others")
+        self.paused = counter("paused_batches", "Times a scoring call was paused for others")
         self.worker_restarts = counter("worker_restarts", "Crashes of scoring")
         self.memory_retries = counter("memory_retries", "Batches halved for lack of memory")
         self.reloads = counter("model_reloads", "Attempts to reload the models", ("result",))

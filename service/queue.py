@@ -5,8 +5,8 @@ most of what waits. Clients take turns, and so do the requests of each, piece by
 not depend on what is scored beside it, so neither does an answer.
 
 There are three slots, each with threads of its own. The main one scores everything, in batches that
-are large enough to be cheap. What is very small is scored beside it. For a client that comes first,
-it stands still while another slot scores: nothing is lost, and nobody waits for what takes long.
+are large enough to be cheap. What is very small is scored beside it. When a client comes first, the
+main slot's batch is paused while another slot scores for it; nothing is lost.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ from reranker.service.work import Piece, Work
 _WAITING_SHARE = 0.5
 
 # How long a batch takes if nothing else is scored. Smaller ones cost more in all, and larger ones
-# hardly less (docs/performance.md), but what is very small has little to gain.
+# hardly less (docs/performance.md). Those of very small requests gain little from being large.
 _BATCH_SECONDS, _SMALL_BATCH_SECONDS = 1.0, 0.5
 
 # A list that takes longer is cut: candidates share what they begin with, which each part computes
@@ -43,8 +43,8 @@ _SMALL_SECONDS = 0.1
 # seconds if nothing else is scored.
 _AHEAD_SECONDS = 1.0
 
-# A batch stands still for no longer.
-_STILL_SECONDS = 10.0
+# Once a batch has been paused for so long, nothing more goes before it.
+_MOST_PAUSED_SECONDS = 10.0
 
 # So many times as long a batch takes, at most, while everything else is busy, too.
 _LOAD = 3.0
@@ -62,35 +62,37 @@ class Slot:
     """How long a batch takes if nothing else is scored."""
     threads: int
     niceness: int
-    """Who waits for less comes before who waits for more, and both after what answers."""
+    """Lower for smaller work; the threads that answer have none."""
     batch: list[Piece] = field(default_factory=list)
     cancellation: Cancellation = field(default_factory=Cancellation)
     """Of the batch: cancelled once nobody waits for any of it."""
-    _stood_still: float = 0.0
-    _still_since: float | None = None
+    may_pause: bool = False
+    """Whether the batch may wait for others: it is neither small nor for a client that comes
+    first."""
+    was_paused: bool = False
+    _paused: float = 0.0
+    _since: float | None = None
 
     def begin(self, batch: list[Piece]) -> None:
         self.batch, self.cancellation = batch, Cancellation()
-        self._stood_still, self._still_since = 0.0, None
+        self.was_paused, self._paused, self._since = False, 0.0, None
 
     def pause(self) -> None:
-        self._still_since = time.monotonic()
+        self.was_paused, self._since = True, time.monotonic()
         self.cancellation.pause()
 
     def go_on(self) -> None:
-        self._stood_still, self._still_since = self.stood_still, None
+        self._paused, self._since = self.paused_seconds, None
         self.cancellation.go_on()
 
     @property
     def is_paused(self) -> bool:
-        return self._still_since is not None
+        return self._since is not None
 
     @property
-    def stood_still(self) -> float:
-        """Seconds, of the time that the batch has taken."""
-        if self._still_since is None:
-            return self._stood_still
-        return self._stood_still + time.monotonic() - self._still_since
+    def paused_seconds(self) -> float:
+        """How long the batch has been paused so far."""
+        return self._paused + (time.monotonic() - self._since if self._since is not None else 0.0)
 
 
 class Queue:
@@ -223,11 +225,14 @@ class Queue:
         size, ahead = 0, set[str]()
         while work := self._next(slot, batch[0].work if batch else None):
             is_full = size + work.pieces[work.taken].tokens > self._tokens_in(slot.seconds)
-            if self._clients.is_ahead(work.client):
+            is_ahead = self._clients.is_ahead(work.client)
+            if is_ahead:
                 ahead.add(work.client)
             # Who comes first does not wait for others' pieces to be scored with theirs.
             if batch and (is_full or (ahead and work.client not in ahead)):
                 break
+            if not batch:
+                slot.may_pause = not is_ahead and not work.is_small
             if work.taken == 0:
                 self._metrics.queue_wait.observe(time.monotonic() - work.since)
             piece = work.next_piece()
@@ -245,6 +250,8 @@ class Queue:
         """Whose turn it is, among those that may be scored in the slot, together with ``first``."""
         for work in [work for work in self._waiting if work.is_over]:
             self.remove(work)
+        if slot is self.first and self.main.paused_seconds > _MOST_PAUSED_SECONDS:
+            return None
         fitting = [
             work
             for work in self._waiting
@@ -262,18 +269,12 @@ class Queue:
         if slot is self.main:
             return not self.first.batch  # one of the two at a time
         if slot is self.first:
-            return not work.is_small and self._clients.is_ahead(work.client) and self._may_pause
-        # What is small waits for no larger batch, but for a small one, to be scored with the next.
+            is_bound = not work.is_small and self._clients.is_ahead(work.client)
+            return is_bound and bool(self.main.batch) and self.main.may_pause
+        # Small work does not wait for a larger batch. It does wait for a small one, so that the
+        # next scores it together with others.
         busy = self.first.batch or self.main.batch
         return work.is_small and bool(busy) and not busy[0].work.is_small
-
-    @property
-    def _may_pause(self) -> bool:
-        """Whether what is scored in the first slot may stand still: it is for nobody that comes
-        first, too, and has not stood still for long."""
-        pieces = self.main.batch
-        is_ahead = any(self._clients.is_ahead(piece.work.client) for piece in pieces)
-        return bool(pieces) and not is_ahead and self.main.stood_still < _STILL_SECONDS
 
     def _has_another(self, work: Work, slot: Slot) -> bool:
         return work.is_small and slot is not self.small and not self.small.batch
@@ -316,6 +317,7 @@ class Queue:
                 dropped |= {*self._waiting}
             for work in dropped:
                 self.remove(work)
+            self._changed.notify_all()
             return dropped
 
     def close(self) -> set[Work]:

@@ -78,7 +78,7 @@ class ScoringThreads:
 
     def start(self, warm_up: Callable[[], Work]) -> None:
         """Start the threads; ``warm_up`` makes what each scores first, now and after a crash."""
-        self._start(self.queue.slots[0], warm_up)
+        self._start(self.queue.main, warm_up)
 
     def stop(self) -> None:
         """End the threads and what they compute; requests that still wait are answered 503."""
@@ -142,16 +142,16 @@ class ScoringThreads:
                 self._start(slot, warm_up)
 
     def _warm_up(self, slot: Slot, work: Work) -> None:
-        """In the first slot twice, since the first time is slow; the second tells the speed, of a
+        """In the main slot twice, since the first time is slow; the second tells the speed, of a
         long list and of one as short as they come."""
         seconds = [self._seconds(slot, piece) for piece in work.pieces]
-        if slot is self.queue.slots[0]:
+        if slot is self.queue.main:
             self.queue.learn_first(work.pieces[0].tokens, *seconds)
         work.forget_pieces()
 
     def _seconds(self, slot: Slot, piece: Piece) -> float:
         seconds = []
-        for _ in range(2 if slot is self.queue.slots[0] else 1):
+        for _ in range(2 if slot is self.queue.main else 1):
             started = time.monotonic()
             self._scores(slot, [piece])
             seconds.append(time.monotonic() - started)
@@ -161,8 +161,8 @@ class ScoringThreads:
         """Fail the batch being scored; if the warm-up failed, also everything that waits."""
         was_ready = slot in self._ready
         self._ready.discard(slot)
-        first = self.queue.slots[0]
-        if not was_ready and (slot is first or first in self._ready):  # else it is the same failure
+        main = self.queue.main
+        if not was_ready and (slot is main or main in self._ready):  # else it is the same failure
             self._failed_starts += 1
             if self.process is not None:
                 self.process.end()  # another may do better
@@ -179,13 +179,14 @@ class ScoringThreads:
         except Stopped:
             self._metrics.stopped.inc()
             return
-        seconds = time.monotonic() - started - slot.stood_still
+        seconds = time.monotonic() - started
         tokens = sum(piece.tokens for piece in batch)
         self._metrics.scored(tokens, len({piece.work for piece in batch}), seconds)
-        if slot is self.queue.slots[0]:
-            self.queue.learn_speed(tokens, seconds)
-        if any(piece.work.is_warm_up and piece.place == 0 for piece in batch):
-            self.queue.learn_again(tokens, seconds)
+        if not slot.was_paused:
+            if slot is self.queue.main:
+                self.queue.learn_speed(tokens, seconds)
+            if any(piece.work.is_warm_up and piece.place == 0 for piece in batch):
+                self.queue.learn_again(tokens, seconds)
         for piece, scored in zip(batch, scores, strict=True):
             if scored is None:
                 message = "a tree is too large for device memory"

@@ -1,4 +1,4 @@
-"""How a caller stops what is computed for it in other threads, or has it stand still."""
+"""How a caller stops or pauses what is computed for it in other threads."""
 
 from __future__ import annotations
 
@@ -9,8 +9,8 @@ from typing import TypeVar
 
 T = TypeVar("T")
 
-# How often what stands still looks whether it may go on.
-_LOOKING_SECONDS = 0.005
+# How often what is paused looks whether it may go on.
+_LOOKING_SECONDS = 0.01
 
 
 class Stopped(Exception):
@@ -29,7 +29,7 @@ class Cancellation:
         self._cancelled.set()
 
     def pause(self) -> None:
-        """Have it stand still, until it is to go on or is cancelled."""
+        """Make it wait, until go_on() or cancel()."""
         self._paused.set()
 
     def go_on(self) -> None:
@@ -44,8 +44,8 @@ class Cancellation:
         return self._cancelled.is_set() or (self._outer is not None and self._outer.is_cancelled)
 
     def checked(self, items: Iterable[T]) -> Iterator[T]:
-        """The items; raises Stopped at the first one after the caller cancelled. Gives none while
-        the caller wants a pause."""
+        """The items; raises Stopped at the first one after the caller cancelled. Yields nothing
+        while paused."""
         for item in items:
             while self.is_paused and not self.is_cancelled:
                 time.sleep(_LOOKING_SECONDS)

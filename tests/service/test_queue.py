@@ -220,7 +220,7 @@ def test_a_flood_of_very_small_requests_does_not_come_before_others() -> None:
     assert queue._next(queue.small, None)
 
 
-def test_others_stand_still_for_who_comes_first() -> None:
+def test_others_are_paused_for_who_comes_first() -> None:
     """A list a batch, 80 tokens ahead."""
     queue = queue_that_scores(asked("busy", *[41] * 20))
     assert not queue._next(queue.first, None)
@@ -234,9 +234,9 @@ def test_others_stand_still_for_who_comes_first() -> None:
     time.sleep(0.01)
     finish(queue, queue.first)
     assert not queue.main.cancellation.is_paused
-    assert 0.01 <= queue.main.stood_still < 1
+    assert 0.01 <= queue.main.paused_seconds < 1
     assert taken(queue) == ["busy3"]
-    assert queue.main.stood_still == 0
+    assert queue.main.paused_seconds == 0
 
 
 def test_who_comes_first_waits_for_who_does_too() -> None:
@@ -246,24 +246,38 @@ def test_who_comes_first_waits_for_who_does_too() -> None:
     queue.add(asked("newer", 41))
     assert not queue._next(queue.first, None)
     assert [taken(queue) for _ in range(3)] == [["newer0"], ["new1"], ["busy3"]]
+    queue.add(asked("long", 81))  # more than it has ahead
+    assert taken(queue) == ["long0"]
+    queue.add(asked("newest", 41))
+    assert not queue._next(queue.first, None)
 
 
-def test_nothing_stands_still_for_ever() -> None:
-    """However many clients come that have not asked for a while: ten seconds at most."""
+def test_very_small_batches_are_not_paused() -> None:
+    """Of 8 tokens, where 80 are a second."""
+    queue = queue_that_scores(asked("busy", *[41] * 3))
+    queue.add(asked("busy", 8))
+    assert taken(queue) == ["busy0"]
+    queue.add(asked("new", 41))
+    assert not queue._next(queue.first, None)
+
+
+def test_nothing_is_paused_for_ever() -> None:
+    """However many clients come that have not asked for a while: after ten seconds none of them
+    goes before it."""
     queue = queue_that_scores(asked("busy", *[41] * 20))
     queue.add(asked("new", 41))
     assert taken(queue, queue.first) == ["new0"]
     queue.add(asked("newer", 41))
     assert queue._next(queue.first, None)
-    assert queue.main._still_since is not None
-    queue.main._still_since -= 10
+    assert queue.main._since is not None
+    queue.main._since -= 11
     assert not queue._next(queue.first, None)
     finish(queue, queue.first)
     assert not queue._next(queue.first, None)
     assert taken(queue) == ["newer0"]
 
 
-def test_who_gives_up_does_not_keep_others_still() -> None:
+def test_who_gives_up_does_not_keep_others_paused() -> None:
     queue = queue_that_scores(asked("busy", *[41] * 20))
     new = asked("new", 41, 41)
     queue.add(new)
@@ -276,7 +290,7 @@ def test_who_gives_up_does_not_keep_others_still() -> None:
 
 
 class Waiting(Watched):
-    """Does not begin its tenth batch before that has stood still."""
+    """Its tenth batch waits until it is told to pause."""
 
     def score_lists(
         self,
@@ -295,7 +309,7 @@ class Waiting(Watched):
         return scored
 
 
-def test_who_stood_still_is_answered_all_the_same() -> None:
+def test_who_was_paused_is_answered_all_the_same() -> None:
     reranker = Waiting()
     worker = started(reranker, batch_tokens=1)  # every list is a batch
     worker.queue.learn_first(80, 1)  # however fast this machine is, "busy" does not come first
@@ -310,6 +324,7 @@ def test_who_stood_still_is_answered_all_the_same() -> None:
     async def both() -> list[list[list[Scored]]]:
         busy = asyncio.ensure_future(ask("busy", 10 - len(reranker.calls)))
         while len(reranker.calls) < 10:
+            assert not busy.done()
             await asyncio.sleep(0.001)
         return [await ask("new", 1), await busy]
 
