@@ -80,7 +80,7 @@ def resized(vocabulary: Vocabulary, size: int) -> Vocabulary:
     kept = {*NEEDED, *islice(others, size - len(NEEDED))}
     symbols = [symbol for symbol in vocabulary.symbols if symbol in kept]
     symbols += islice((f"<unused-{number}>" for number in count()), size - len(symbols))
-    return Vocabulary(symbols, vocabulary.classes, vocabulary.backward)
+    return Vocabulary(symbols, vocabulary.classes, vocabulary.backward, vocabulary.rules)
 
 
 def read(path: str, candidates: int) -> list[NBest]:

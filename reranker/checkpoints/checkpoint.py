@@ -19,7 +19,7 @@ from reranker.models import ARCHITECTURES, LanguageModel
 FORMAT = "parse-reranker checkpoint"
 # 1 had no word classes and no backward models. A new number is for what an older program would
 # misread; "sha256", which files written before it lack, it may ignore.
-VERSION = 2
+VERSION = 3  # before 3, classes of unknown words were by rules 1
 # What content that does not fit together can raise.
 _BROKEN = LookupError, ArithmeticError, TypeError, ValueError, AttributeError, RuntimeError
 
@@ -55,6 +55,7 @@ def save_checkpoint(
         "config": asdict(model.config),
         "vocabulary": list(vocabulary.symbols),
         "word_classes": _packed(vocabulary.classes),
+        "class_rules": vocabulary.rules,
         "backward": vocabulary.backward,
         "weights": weights,
         "information": information,
@@ -133,7 +134,10 @@ def _vocabulary(content: dict[str, Any], most_bytes: int) -> Vocabulary:
     if type(is_backward) is not bool:
         raise TypeError(f"backward is {is_backward!r}, not true or false")
     classes = _unpacked(content.get("word_classes"), most_bytes)
-    return Vocabulary(content["vocabulary"], classes, is_backward)
+    rules = content["class_rules"] if content["version"] >= 3 else 1
+    if type(rules) is not int:
+        raise TypeError(f"class_rules is {rules!r}, not a number")
+    return Vocabulary(content["vocabulary"], classes, is_backward, rules)
 
 
 def _packed(classes: Mapping[str, int]) -> dict[str, Any] | None:

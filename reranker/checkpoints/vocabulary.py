@@ -13,16 +13,18 @@ EOS = "<eos>"
 UNKNOWN_WORD = "<unk>"
 UNKNOWN_OPENING, UNKNOWN_CLOSING = "(<unk>", ")<unk>"
 MINIMUM_COUNT = 10
+CLASS_RULES = 2  # how ``unknown_class`` decides now
 MOST_CLASSED = 5_000_000  # words in classes: bounds the time to read a checkpoint
 
 _SUFFIXES = {name.lower(): name for name in ("ing", "ed", "ly", "s", "est", "ER", "ion", "ory")}
 _NUMBERED = re.compile(r"<[^/]+/([0-9]+)>")
 
 
-def unknown_class(word: str) -> str:
+def unknown_class(word: str, rules: int = CLASS_RULES) -> str:
     """The class of a word too rare for the vocabulary, from its original spelling.
 
-    Choe & Charniak's (2016) classes: the first rule that applies decides.
+    Choe & Charniak's (2016) classes: the first rule that applies decides. Models trained with
+    ``rules`` 1 took the ``Un`` of a capitalised word for ``un``: ``Unusual`` was ``<uncunk>``.
 
     >>> [unknown_class(word) for word in ("Boxes", "1984", "unlit", "re-do")]
     ['<cunks>', '<unkn>', '<ununk>', '<unk->']
@@ -35,7 +37,7 @@ def unknown_class(word: str) -> str:
     for suffix, mark in _SUFFIXES.items():
         if word.endswith(suffix):
             return f"<{name}{mark}>"
-    if word[:2].lower() == "un":
+    if word.startswith("un") or (rules == 1 and word[:2].lower() == "un"):
         return f"<un{name}>"
     if word.endswith("al"):
         return f"<{name}al>"
@@ -43,9 +45,9 @@ def unknown_class(word: str) -> str:
     return f"<{name}{inner}>"
 
 
-def _classes(word: str, classes: Mapping[str, int]) -> tuple[str, str, str]:
+def _classes(word: str, classes: Mapping[str, int], rules: int) -> tuple[str, str, str]:
     """The classes of an unknown word, the narrowest first."""
-    spelling = unknown_class(word)
+    spelling = unknown_class(word, rules)
     number = classes.get(word.lower())
     if number is None:
         return spelling, spelling, spelling
@@ -89,7 +91,7 @@ class Vocabulary:
     training saw too few of those ``<*/37>``, of any spelling; else its class by spelling alone.
 
     A ``backward`` model reads a tree from its end: that order is as good as the other, and the
-    errors it leads to are different.
+    errors it leads to are different. ``rules`` are those of ``unknown_class`` that training used.
     """
 
     def __init__(
@@ -97,7 +99,11 @@ class Vocabulary:
         symbols: Sequence[str],
         classes: Mapping[str, int] | None = None,
         backward: bool = False,
+        rules: int = CLASS_RULES,
     ) -> None:
+        if not 1 <= rules <= CLASS_RULES:
+            raise ValueError(f"classes of unknown words by rules {rules}, not 1 to {CLASS_RULES}")
+        self.rules = rules
         self.symbols = tuple(symbols)
         self.classes: Mapping[str, int] = classes or {}
         self.backward = backward
@@ -132,7 +138,7 @@ class Vocabulary:
             if lowered[symbol] >= minimum_count and not _is_special(symbol):
                 counts[symbol] += count
             elif is_word(token):
-                rare.append((*_classes(token, classes or {}), count))
+                rare.append((*_classes(token, classes or {}, CLASS_RULES), count))
             else:
                 counts[UNKNOWN_OPENING if token[0] == "(" else UNKNOWN_CLOSING] += count
         for level, needed in enumerate((minimum_count, minimum_count, 0)):
@@ -154,6 +160,7 @@ class Vocabulary:
             and self.symbols == other.symbols
             and self.classes == other.classes
             and self.backward == other.backward
+            and self.rules == other.rules
         )
 
     def __hash__(self) -> int:
@@ -163,7 +170,7 @@ class Vocabulary:
     def digest(self) -> str:
         """Equal for equal vocabularies and only for those, in every process."""
         classes = (f"{word} {number}" for word, number in self.classes.items())
-        content = "\n".join([str(self.backward), *self.symbols, "", *classes])
+        content = "\n".join([f"{self.backward} {self.rules}", *self.symbols, "", *classes])
         return hashlib.sha256(content.encode(errors="surrogatepass")).hexdigest()
 
     def symbol(self, token: str) -> str:
@@ -175,9 +182,8 @@ class Vocabulary:
         lowered = token.lower()
         if lowered in self._words:
             return lowered
-        return next(
-            (name for name in _classes(token, self.classes) if name in self._ids), UNKNOWN_WORD
-        )
+        names = _classes(token, self.classes, self.rules)
+        return next((name for name in names if name in self._ids), UNKNOWN_WORD)
 
     def encode(self, tokens: Sequence[str]) -> list[int]:
         """Ids of a linearised tree in the order the model reads them, ``<eos>`` at the end."""

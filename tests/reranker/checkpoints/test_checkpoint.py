@@ -90,11 +90,27 @@ def test_word_classes_and_direction_come_back(tmp_path: Path, model: AwdLstmDoc)
 def test_a_checkpoint_of_the_first_version_is_read(path: Path) -> None:
     content = unsealed(path)
     content["version"] = 1
-    del content["word_classes"], content["backward"]
+    del content["word_classes"], content["backward"], content["class_rules"]
     write_atomically(path, content)
     found = load_checkpoint(path).vocabulary
-    assert found == VOCABULARY
+    assert found == Vocabulary(VOCABULARY.symbols, rules=1)
     assert not found.backward and not found.classes
+
+
+def test_the_rules_of_classes_stay_with_a_model(path: Path, tmp_path: Path) -> None:
+    """Also when it is trained on and saved by a later version."""
+    content = unsealed(path)
+    content["version"] = 2
+    del content["class_rules"]
+    write_atomically(path, content)
+    older = load_checkpoint(path)
+    save_checkpoint(tmp_path / "again.pt", older.model, older.vocabulary, {})
+    again = load_checkpoint(tmp_path / "again.pt")
+    assert [one.vocabulary.rules for one in (older, again)] == [1, 1]
+    for wrong in ("2", 3, True, None):
+        write_atomically(path, {**content, "version": 3, "class_rules": wrong})
+        with pytest.raises(CheckpointError, match="a broken checkpoint"):
+            load_checkpoint(path)
 
 
 def test_the_hash_is_that_of_the_file(path: Path) -> None:
@@ -229,7 +245,7 @@ def numbered(content: Any, numbers: torch.Tensor) -> None:
 
 
 ALTERATIONS = {
-    "version": lambda c: c.update(version=3),
+    "version": lambda c: c.update(version=4),
     "version 0": lambda c: c.update(version=0),
     "version is a tensor": lambda c: c.update(version=torch.ones(2)),
     "no version": lambda c: c.pop("version"),

@@ -96,11 +96,11 @@ CLASSES = [
     ("pre-history", "<unkory>"),  # -
     # un-: in front of the whole
     ("undo", "<ununk>"),
-    ("Undo", "<uncunk>"),
+    ("Undo", "<cunk>"),
     ("unusual", "<ununk>"),  # al
-    ("Unusual", "<uncunk>"),  # al
+    ("Unusual", "<cunkal>"),
     ("un-do", "<ununk>"),  # -
-    ("Un.do", "<uncunk>"),  # .
+    ("Un.do", "<cunk.>"),
     ("rerun", "<unk>"),
     # -al
     ("oval", "<unkal>"),
@@ -137,6 +137,35 @@ CLASSES = [
 @pytest.mark.parametrize(("word", "expected"), CLASSES)
 def test_every_unknown_word_class(word: str, expected: str) -> None:
     assert unknown_class(word) == expected
+
+
+# All classes of Choe & Charniak's own vocabularies (cdg720/emnlp2016, vocabs/wsj.gz and semi.gz).
+THEIRS = {
+    *("<unk>", "<unkn>", "<unking>", "<unked>", "<unkly>", "<unks>", "<unkest>", "<unkER>"),
+    *("<unkion>", "<unkory>", "<ununk>", "<unkal>", "<unk->", "<unk.>"),
+    *("<cunk>", "<cunking>", "<cunked>", "<cunkly>", "<cunks>", "<cunkest>", "<cunkER>"),
+    *("<cunkion>", "<cunkory>", "<cunkal>", "<cunk->", "<cunk.>"),
+}
+
+
+def test_there_are_no_other_classes_than_theirs() -> None:
+    capitalised = [(word.capitalize(), "") for word, _ in CLASSES]
+    assert {unknown_class(word) for word, _ in CLASSES + capitalised} == THEIRS
+    assert [unknown_class(word) for word in ("University", "Unusual", "Un-unh", "UNHCR-led")] == [
+        "<cunk>", "<cunkal>", "<cunk->", "<cunked>",
+    ]  # fmt: skip
+
+
+def test_models_trained_before_read_words_as_they_were_trained() -> None:
+    symbols = (*Vocabulary.build([["Unusual", "unusual"]]).symbols, "<uncunk>")
+    assert {"<cunkal>", "<ununk>"} < set(symbols)
+    old, new = Vocabulary(symbols, rules=1), Vocabulary(symbols)
+    assert [old.symbol("Unusual"), new.symbol("Unusual")] == ["<uncunk>", "<cunkal>"]
+    assert old.symbol("unusual") == new.symbol("unusual") == "<ununk>"
+    assert old != new and old.digest != new.digest
+    for rules in (0, 3):
+        with pytest.raises(ValueError, match=f"rules {rules}"):
+            Vocabulary(symbols, rules=rules)
 
 
 def test_symbols_come_most_frequent_first_and_then_by_spelling() -> None:
