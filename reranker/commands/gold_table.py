@@ -11,9 +11,13 @@ from reranker.evaluation.sentence import SentenceScore
 from reranker.files.table import aligned
 from reranker.files.text import read_lines
 from reranker.nbest import NBest
+from reranker.nbest.data import Order
 from reranker.trees.tree import Tree
 
 _NO_TREE = "(TOP )"
+
+# What stands for the parser's choice where its samples come in no order.
+_SAMPLES: dict[Order, str] = {"score": "best score", "frequency": "most frequent"}
 
 
 class GoldTable:
@@ -24,6 +28,7 @@ class GoldTable:
         self.path = path
         self._gold = gold_trees(read_lines(path), path, gold_tags)
         self._waiting: deque[tuple[GoldTree, dict[int, Tree], Tree | str]] = deque()
+        self._orders: set[Order] = set()
         self._scores: dict[str, list[SentenceScore]] = {"parser": [], "reranked": [], "oracle": []}
 
     def add_list(self, nbest: NBest) -> None:
@@ -34,6 +39,7 @@ class GoldTable:
             raise InputError(
                 f"{self.path}: no gold tree for list {nbest.id}: the file is too short"
             )
+        self._orders.add(nbest.order)
         trees = {candidate.index: candidate.tree for candidate in nbest.candidates}
         oracle = list(trees.values())[gold.oracle(trees.values())] if trees else _NO_TREE
         self._waiting.append((gold, trees, oracle))
@@ -64,5 +70,8 @@ class GoldTable:
             summary = Summary.of(scores)
             rates = (summary.recall, summary.precision, summary.f1, summary.complete_match)
             counts = str(summary.valid), str(summary.errors)
+            if name == "parser" and self._orders & {*_SAMPLES}:
+                why = " or ".join(_SAMPLES[order] for order in _SAMPLES if order in self._orders)
+                name = f"parser's samples, {why}"
             rows.append((name, *(f"{rate:.2f}" for rate in rates), *counts))
         return aligned(rows)

@@ -15,6 +15,7 @@ from reranker.commands.progress import message
 from reranker.errors import InputError
 from reranker.files.digest import file_sha256
 from reranker.nbest import FORMATS, NBest, NBestFiles, ReadOptions, read_nbest
+from reranker.nbest.data import Repair
 from reranker.nbest.guess import with_hint
 from reranker.ranking import Ranking
 
@@ -49,8 +50,15 @@ def add_reading_arguments(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument(
         "--repair",
-        action=argparse.BooleanOptionalAction,
-        help="repair broken candidates instead of rejecting them (default: for seq2seq parsers)",
+        nargs="?",
+        const=True,
+        type=_repair,
+        metavar="authors",
+        help="repair broken candidates instead of rejecting them (default: for seq2seq parsers); "
+        "with 'authors', theirs as Suzuki et al. (2018) do",
+    )
+    parser.add_argument(
+        "--no-repair", dest="repair", action="store_false", default=None, help="reject all of them"
     )
     parser.add_argument(
         "--beam",
@@ -60,12 +68,20 @@ def add_reading_arguments(parser: argparse.ArgumentParser) -> None:
     )
 
 
+def _repair(text: str) -> Repair:
+    if text == "authors":
+        return "authors"
+    raise argparse.ArgumentTypeError(f"{text!r} is not 'authors'; files come before --repair")
+
+
 class Lists:
     """Iterates over the lists of opened files, and knows how much of these that is."""
 
     def __init__(self, files: NBestFiles, first: NBest) -> None:
         """``first`` is the list that was taken already."""
         self._files = files
+        self.order = first.order
+        """Of its candidates, and very likely of all."""
         self._lists = with_hint(
             itertools.chain([first], files), lambda hint: message(f"rerank: {hint}")
         )

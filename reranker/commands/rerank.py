@@ -19,7 +19,7 @@ from reranker.checkpoints.ensemble_file import named_models
 from reranker.commands import nbest_files
 from reranker.commands.arguments import counted, positive, weight
 from reranker.commands.gold_table import GoldTable
-from reranker.commands.progress import Progress, loading, status
+from reranker.commands.progress import Progress, loading, message, status
 from reranker.errors import InputError
 from reranker.files.journal import Output, Written, open_output
 from reranker.files.output import output_path
@@ -154,6 +154,11 @@ def run(arguments: argparse.Namespace) -> int:
     inputs = [*nbest_files.inputs(arguments), *arguments.models, *ensemble.paths]
     out = output_path(arguments.out, inputs)
     lists = nbest_files.open_lists(arguments, restore=arguments.restore)
+    if weighing.lm_weight < 1 and lists.order == "score":
+        message(
+            f"rerank: samples' scores are mixed in (--lm-weight {weighing.lm_weight:g}); if they "
+            "were drawn with --alpha, these are not the parser's log-probabilities"
+        )
 
     with loading(counted(len(ensemble.paths), "model")):
         from reranker.pipeline import Reranker

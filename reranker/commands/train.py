@@ -86,6 +86,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         choices=("forward", "backward"),
         help="read trees from start to end or from end to start; an ensemble gains from both",
     )
+    parser.add_argument(
+        "--fine-tuning",
+        action=argparse.BooleanOptionalAction,
+        help="with the paper's recipe: train on after averaged SGD has stalled, until that brings "
+        "nothing (default: as in --config)",
+    )
     start = parser.add_mutually_exclusive_group()
     start.add_argument(
         "--start-from",
@@ -129,6 +135,7 @@ def run(arguments: argparse.Namespace) -> int:
         seed=arguments.seed,
         precision=arguments.precision,
         direction=arguments.direction,
+        fine_tuning=arguments.fine_tuning,
     )
     if arguments.device.startswith("cuda") and not torch.cuda.is_available():
         raise InputError(f"--device {arguments.device}: no CUDA device here")

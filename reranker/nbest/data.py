@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import Literal, NamedTuple
 
 from reranker.errors import InputError, TreeError
 from reranker.nbest.words import encoding_fault, escaped, split_words
@@ -12,6 +12,13 @@ from reranker.trees.linearize import delinearize, is_word
 from reranker.trees.tree import Tree
 
 UNKNOWN_TAG = "XX"
+
+Repair = bool | Literal["authors"]
+"""Whether broken candidates are repaired, or those of seq2seq parsers as their authors do."""
+
+Order = Literal["given", "score", "frequency"]
+"""Why a list's candidates are in this order: so the parser gave them, best first; or they are
+samples, which come in none: the one with the best score first, or that which came most often."""
 
 
 class Sentence(NamedTuple):
@@ -69,6 +76,7 @@ class RawList(NamedTuple):
     candidates: list[RawCandidate]
     sentence: Sentence | None = None
     """The words, if the file itself has them."""
+    order: Order = "given"
 
 
 @dataclass(frozen=True, slots=True)
@@ -148,6 +156,7 @@ class NBest:
     rejected: tuple[Rejected, ...]
     line: int
     sentence: Sentence | None = None
+    order: Order = "given"
 
     @property
     def fallback(self) -> str:

@@ -12,6 +12,7 @@ from typing import NamedTuple
 
 from reranker.errors import InputError, TreeError
 from reranker.files.text import MAX_LINE
+from reranker.nbest.authors_repair import read_as_authors
 from reranker.nbest.data import (
     UNKNOWN_TAG,
     Candidate,
@@ -19,6 +20,7 @@ from reranker.nbest.data import (
     RawCandidate,
     RawList,
     Rejected,
+    Repair,
     Sentence,
 )
 from reranker.nbest.notation import PLACEHOLDER, PUNCTUATION, Notation, Skeleton, read_skeleton
@@ -31,14 +33,24 @@ class Source(NamedTuple):
 
     name: str
     notation: Notation
-    repair: bool | None = None
+    repair: Repair | None = None
     """Repair broken candidates; None: those of seq2seq parsers only."""
     restore: bool = False
     """Rewrite candidates as bracketed trees with the sentence's words and tags."""
 
     @property
     def repairs(self) -> bool:
-        return self.notation is Notation.LINEARIZED if self.repair is None else self.repair
+        return self.notation is Notation.LINEARIZED if self.repair is None else bool(self.repair)
+
+    def skeleton(self, text: str, count: int | None = None) -> Skeleton:
+        """A candidate's, repaired where necessary, with ``count`` words if that is given; raises
+        TreeError if it cannot be."""
+        if self.repair == "authors" and self.notation is Notation.LINEARIZED:
+            return read_as_authors(text, count)
+        skeleton = read_skeleton(text, self.notation)
+        if count is not None:
+            skeleton.fit(count)
+        return skeleton
 
 
 class _Parsed(NamedTuple):
@@ -79,7 +91,7 @@ def accept(
         except TreeError as error:
             rejected.append(_rejected(tree.place, tree.raw, error, source))
     rejected.sort(key=lambda entry: (entry.index, entry.line))
-    return NBest(raw.id, tuple(candidates), tuple(rejected), raw.line, sentence)
+    return NBest(raw.id, tuple(candidates), tuple(rejected), raw.line, sentence, raw.order)
 
 
 def _rejected(index: int, raw: RawCandidate, error: TreeError, source: Source) -> Rejected:
@@ -106,7 +118,7 @@ def _parse(index: int, raw: RawCandidate, source: Source) -> _Parsed:
             if not any(map(is_word, tokens)):
                 raise TreeError("empty", "the tree has no words but traces")
             return _Parsed(index, raw, tokens)
-    skeleton = read_skeleton(raw.text, source.notation)
+    skeleton = source.skeleton(raw.text)
     # The fault may be in a trace, for example, which the skeleton leaves out.
     skeleton.faults = skeleton.faults or faults
     if skeleton.faults and not source.repairs:
@@ -139,8 +151,7 @@ def _with_words(parsed: _Parsed, words: tuple[str, ...], source: Source) -> _Par
     Raises TreeError if it has other words, or another number of them that must not be repaired.
     """
     if source.repairs and len(parsed.words) != len(words):
-        skeleton = parsed.skeleton or read_skeleton(parsed.raw.text, source.notation)
-        skeleton.fit(len(words))
+        skeleton = source.skeleton(parsed.raw.text, len(words))
         parsed = parsed._replace(tokens=tuple(skeleton.tokens), skeleton=skeleton)
     own_words = parsed.words
     if own_words == words:

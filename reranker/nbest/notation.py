@@ -193,17 +193,25 @@ def read_skeleton(text: str, notation: Notation) -> Skeleton:
 
 
 def _read_linearized(text: str, skeleton: Skeleton) -> None:
-    for token in _LINEARIZED.findall(text):
-        if token in _WRAPPERS:
-            continue
+    for token in linearized(text):
         if token[0] == "(":
             skeleton.open(token[1:])
         elif token[0] == ")":
             skeleton.close(token[1:].lstrip("_"))
-        elif match := _TAG_TOKEN.fullmatch(token):
-            skeleton.add_word(token, match[1])
         else:
-            skeleton.add_word(token, token if token in PUNCTUATION else "")
+            skeleton.add_word(token, own_tag(token))
+
+
+def linearized(text: str) -> list[str]:
+    """The tokens of a linearised candidate."""
+    return [token for token in _LINEARIZED.findall(text) if token not in _WRAPPERS]
+
+
+def own_tag(word: str) -> str:
+    """The tag that a word of a linearised candidate tells: ``DT`` of ``_DT_``; none is empty."""
+    if match := _TAG_TOKEN.fullmatch(word):
+        return match[1]
+    return word if word in PUNCTUATION else ""
 
 
 def _read_bracketed(text: str, notation: Notation, skeleton: Skeleton) -> None:

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 from reranker.errors import InputError
 from reranker.files.text import TextFile
-from reranker.nbest.data import NBest, RawList, Rejected, Sentence
+from reranker.nbest.data import NBest, RawList, Rejected, Repair, Sentence
 from reranker.nbest.dialects.dialect import Dialect
 from reranker.nbest.dialects.registry import DIALECTS, recognise
 from reranker.nbest.faithful import Source, accept
@@ -34,7 +34,7 @@ class ReadOptions:
     """``auto`` or the name of a dialect in ``reranker.nbest.FORMATS``."""
     tokens: Path | None = None
     """A file with the sentences, see ``reranker.nbest.tokens_file``."""
-    repair: bool | None = None
+    repair: Repair | None = None
     """Repair broken candidates; None: those of seq2seq parsers only."""
     beam: int | None = None
     """Lines of a list, for files that do not say."""
@@ -181,7 +181,7 @@ def _pooled(
     named = next((part for part in parts if part.line), parts[0])
     candidates = tuple(candidate for part in parts for candidate in part.candidates)
     rejected = tuple(entry for part in parts for entry in part.rejected)
-    return NBest(named.id, candidates, rejected, named.line, sentence)
+    return NBest(named.id, candidates, rejected, named.line, sentence, parts[0].order)
 
 
 def _known_words(files: list[NBestFile], raws: Sequence[RawList | None]) -> Sentence | None:

@@ -10,6 +10,7 @@ from typing import Any, Literal, get_args, get_origin, get_type_hints
 
 from reranker.errors import ConfigError
 from reranker.models import ARCHITECTURES, AwdLstmDoc, Config, LanguageModel
+from reranker.training.start import Start
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,6 +23,7 @@ class TrainingConfig:
 
     recipe: Literal["fast", "paper"] = "fast"
     seed: int = 1
+    start: Start = "fast"  # what weights are before training
     minimum_count: int = 10  # rarer words become unknown-word classes
     direction: Literal["forward", "backward"] = "forward"  # trees are read from start or end
     word_classes: int = 256  # of similar words; only with word vectors
@@ -35,9 +37,11 @@ class TrainingConfig:
     batch_size: int = 12  # paper: columns of the stream
     sequence_length: int = 70  # paper: mean of the truncated BPTT's length
     non_monotone_interval: int = 60  # paper: evaluations without improvement that end a phase
+    fine_tuning: bool = True  # paper: averaged SGD again and again, until it brings nothing
     activation_regularization: float = 0.0  # alpha, on the dropped h^N
     temporal_regularization: float = 0.0  # beta, on the change of h^N
     mixture_balance: float = 1e-3  # lambda_beta, on the variation of the mixture weights
+    mixture_balance_form: Literal["printed", "authors"] = "printed"  # of beta (docs/training.md)
     validate_every: int = 500  # batches; 0 is once an epoch
     validation_trees: int = 0  # taken evenly from the dev trees; 0 is all
     precision: Literal["bfloat16", "float32"] = "float32"  # of matrix products; weights are float32

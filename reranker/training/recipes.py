@@ -88,7 +88,8 @@ class FastRecipe(Recipe):
 class PaperRecipe(Recipe):
     """SGD until evaluations stop improving (phase 0), then averaged SGD likewise (phase 1), then
     averaged SGD from the best weights, repeated until a phase brings no improvement: NT-ASGD
-    (Merity et al. 2018, algorithm 1) and repeated fine-tuning (Takase et al. 2018, section 5.3)."""
+    (Merity et al. 2018, algorithm 1) and, unless ``fine_tuning`` is off, repeated fine-tuning
+    (Takase et al. 2018, section 5.3)."""
 
     history: list[float]  # dev perplexities of this phase
     averages: dict[str, Tensor]
@@ -127,6 +128,8 @@ class PaperRecipe(Recipe):
 
     @property
     def finished(self) -> bool:
+        if not self.config.fine_tuning:
+            return self.phase >= 1 and self._phase_is_over()
         return self.phase >= 2 and not self.phase_improved and self._phase_is_over()
 
     @contextmanager

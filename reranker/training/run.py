@@ -22,6 +22,7 @@ from reranker.errors import ConfigError
 from reranker.models import LanguageModel, State
 from reranker.training.config import TrainingConfig
 from reranker.training.recipes import RECIPES, Recipe
+from reranker.training.start import start
 from reranker.training.word_vectors import WordVectors, start_embedding
 
 logger = logging.getLogger(__name__)
@@ -64,7 +65,9 @@ class Run:
         if start_from is None:
             seen = torch.tensor([number for ids in encoded for number in ids])
             counts = torch.bincount(seen, minlength=len(self.vocabulary))
-            self.model.start_from_frequencies(counts)
+            start(self.model, config.start, counts)
+            if vectors is not None:
+                start_embedding(self.model, self.vocabulary, vectors)
         every = max(1, len(dev_trees) // config.validation_trees) if config.validation_trees else 1
         self.dev = [self.vocabulary.encode(tokens) for tokens in dev_trees[::every]]
         make_recipe = RECIPES[config.recipe]
@@ -167,10 +170,7 @@ def _new_model(
         classes = vectors.classes(rare, config.word_classes)
     is_backward = config.direction == "backward"
     vocabulary = Vocabulary.build(trees, config.minimum_count, classes, is_backward)
-    model = config.new_model(len(vocabulary))
-    if vectors is not None:
-        start_embedding(model, vocabulary, vectors)
-    return vocabulary, model
+    return vocabulary, config.new_model(len(vocabulary))
 
 
 def _pretrained_model(config: TrainingConfig, path: Path) -> tuple[Vocabulary, LanguageModel]:

@@ -1,14 +1,17 @@
 """RNNG's samples: ``id ||| log-probability ||| tree``, natural logarithm, in any order.
 
-Samples repeat; rnng-bert pads its beams by repeating the last tree.
+Samples repeat; rnng-bert pads its beams by repeating the last tree. A sentence's first line is any
+sample, so candidates are put in an order of preference.
 """
 
 from __future__ import annotations
 
+import math
 import re
-from collections.abc import Iterator
+from collections import Counter
+from collections.abc import Iterator, Sequence
 
-from reranker.nbest.data import NBest, RawCandidate, RawList
+from reranker.nbest.data import NBest, Order, RawCandidate, RawList
 from reranker.nbest.dialects.by_sentence import lists_by_sentence
 from reranker.nbest.dialects.candidate_text import bare, finite, is_number, score_text
 from reranker.nbest.dialects.dialect import Dialect
@@ -22,7 +25,27 @@ _NO_ID = ("no-id", "the line does not begin with a sentence's number")
 def _read(file: NumberedLines) -> Iterator[RawList]:
     """A list for every number from 0 to the greatest."""
     for raw in lists_by_sentence(file, _LINE, keep_others=True):
-        yield raw._replace(candidates=[_candidate(line, file) for line in raw.candidates])
+        yield _preferred_first(raw, [_candidate(line, file) for line in raw.candidates])
+
+
+def _preferred_first(raw: RawList, samples: Sequence[RawCandidate]) -> RawList:
+    """By score or, where none has one, by how often they came; equal ones in the file's order."""
+    times = Counter(map(_tree, samples))
+    order: Order = "frequency"
+    if any(sample.parser_score is not None for sample in samples):
+        order = "score"
+
+    def preference(sample: RawCandidate) -> float:
+        if order == "frequency":
+            return times[_tree(sample)]
+        return -math.inf if sample.parser_score is None else sample.parser_score
+
+    # ``reverse`` keeps the order of equal ones, too.
+    return raw._replace(candidates=sorted(samples, key=preference, reverse=True), order=order)
+
+
+def _tree(sample: RawCandidate) -> str:
+    return "".join(sample.text.split())  # brackets are attached or spaced
 
 
 def _candidate(line: RawCandidate, file: NumberedLines) -> RawCandidate:

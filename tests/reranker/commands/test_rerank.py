@@ -212,11 +212,43 @@ def test_hidden_words_and_tags_are_put_back(tmp_path: Path, models: list[str]) -
     arguments = ["--nbest", rnng, "--tokens", tokens, "--models", *models]
     found = ranked(arguments, tmp_path / "b")
     nlls = [{one["index"]: one["nll"] for one in row["ranking"]} for row in expected]
-    assert {5 - one["index"]: one["nll"] for one in found[0]["ranking"]} == nlls[0]
+    assert {one["index"]: one["nll"] for one in found[0]["ranking"]} == nlls[0]  # by score
     assert found[1]["ranking"][0]["nll"] == nlls[1][0]
     assert found[1]["ranking"][0]["tree"] == "(NP UNK end)"  # as it came
     restored = ranked([*arguments, "--restore"], tmp_path / "c")
     assert restored[1]["ranking"][0]["tree"] == "(NP (XX The) (XX end))"
+
+
+@pytest.mark.parametrize("scores", [(-1, -2, -4, -3), ("", "", "", "")])
+def test_the_baseline_of_samples_is_not_the_first_line(
+    tmp_path: Path, models: list[str], capsys: Capture, scores: tuple[object, ...]
+) -> None:
+    """Nor does anything else depend on the order of the lines."""
+    trees = [CANDIDATES[0], CANDIDATES[0], CANDIDATES[1], CANDIDATES[2]]
+    gold = write(tmp_path / "gold.mrg", CANDIDATES[0] + "\n")
+    lines = [f"0 ||| {score} ||| {tree}\n" for score, tree in zip(scores, trees, strict=True)]
+    tables = set()
+    for number, start in enumerate(range(4)):
+        samples = write(tmp_path / f"samples{number}", "".join(lines[start:] + lines[:start]))
+        out = str(tmp_path / f"out{number}")
+        flags = ["--gold", gold, "--output", "ranked", "--out", out]
+        assert main(["--nbest", samples, "--models", *models, *flags]) == 0
+        tables.add(capsys.readouterr().out)
+        assert main(["tune", out, gold]) == 0
+        assert re.search(r"^parser +.* 100\.00 ", capsys.readouterr().out, re.M)
+    (table,) = tables
+    why = "most frequent" if scores[0] == "" else "best score"
+    row = next(line for line in table.splitlines() if line.startswith("parser"))
+    assert re.split("  +", row)[:4] == [f"parser's samples, {why}", "100.00", "100.00", "100.00"]
+
+
+def test_mixing_in_the_scores_of_samples_is_warned_of(
+    tmp_path: Path, models: list[str], capsys: Capture
+) -> None:
+    samples = write(tmp_path / "samples", f"0 ||| -3 ||| {FLAT}\n0 ||| -2 ||| {FLAT}\n")
+    for weight, is_warned in (("1", False), ("0.4", True)):
+        assert main(["--nbest", samples, "--models", *models, "--lm-weight", weight]) == 0
+        assert ("drawn with --alpha" in capsys.readouterr().err) == is_warned
 
 
 def test_pooled_files(tmp_path: Path, models: list[str], capsys: Capture) -> None:

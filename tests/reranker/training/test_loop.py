@@ -21,7 +21,7 @@ from reranker.models import AwdLstmDoc, Config
 from reranker.training.config import TrainingConfig
 from reranker.training.log import TrainingLog
 from reranker.training.loop import train
-from reranker.training.loss import dev_perplexity, mixture_imbalance
+from reranker.training.loss import authors_beta, dev_perplexity, printed_beta
 from reranker.training.run import Progress
 from tests.reranker.toy_trees import DEV, TREES, tree
 
@@ -155,12 +155,34 @@ def test_a_model_that_knows_nothing_has_the_perplexity_of_its_vocabulary() -> No
     assert dev_perplexity(model, [[1, 2, 0], [3, 0]], 0) == math.inf
 
 
-def test_mixture_imbalance_by_hand() -> None:
+def test_both_forms_of_beta_by_hand() -> None:
     weights = torch.tensor([[[0.5, 0.5]], [[0.7, 0.3]]])  # [T, B, J]
     # Equation 12: B = (1.2, 0.8). Its mean is 1, its (sample) variance 0.2^2 + 0.2^2 = 0.08.
-    assert mixture_imbalance(weights.log()).item() == pytest.approx(0.08, rel=1e-5)
+    assert printed_beta(weights.log()).item() == pytest.approx(0.08, rel=1e-5)
+    assert authors_beta(weights.log()).item() == pytest.approx(0.08, rel=1e-5)  # J - 1 is 1
     even = torch.tensor([[[0.1, 0.9]], [[0.9, 0.1]]])
-    assert mixture_imbalance(even.log()).item() == pytest.approx(0, abs=1e-6)
+    assert printed_beta(even.log()).item() == pytest.approx(0, abs=1e-6)
+    assert authors_beta(even.log()).item() == pytest.approx(0, abs=1e-6)
+    # Two columns that lean to opposite sides: the authors' form minds each.
+    opposite = torch.tensor(
+        [[[0.1, 0.2, 0.7], [0.6, 0.3, 0.1]], [[0.1, 0.2, 0.7], [0.6, 0.3, 0.1]]]
+    )
+    assert printed_beta(opposite.log()).item() < 0.1
+    sums = [0.2, 0.4, 1.4, 1.2, 0.6, 0.2]
+    variance = sum((one - 2 / 3) ** 2 for one in sums) / 5
+    assert authors_beta(opposite.log()).item() == pytest.approx(2 * variance / (2 / 3) ** 2)
+
+
+def test_the_authors_beta_is_some_twenty_times_the_printed_one() -> None:
+    """For the paper's T 70, B 12 and J 20: (J - 1)^2 B / (B J - 1) = 18.1 times where all columns
+    are alike, more where they are not."""
+    generator = torch.Generator().manual_seed(1)
+    bias = 0.5 * torch.randn(20, generator=generator)
+    noise = torch.randn(70, 12, 20, generator=generator)
+    for share, least, most in ((0.0, 18.12, 18.14), (1.0, 18.2, 31.0)):
+        log_weights = torch.log_softmax(bias + share * noise, -1)
+        ratio = (authors_beta(log_weights) / printed_beta(log_weights)).item()
+        assert least < ratio < most
 
 
 @pytest.mark.parametrize(
@@ -179,6 +201,13 @@ def test_every_regularisation_has_its_effect(setting: str, value: float, tmp_pat
     without = run(config, tmp_path / "without")
     change: dict[str, Any] = {setting: value}
     assert not same(without, run(replace(config, **change), tmp_path / "with"))
+
+
+def test_the_form_of_beta_has_its_effect(tmp_path: Path) -> None:
+    config = replace(PAPER, budget_minutes=1e-9, mixture_balance=1.0)
+    printed = run(config, tmp_path / "printed")
+    authors = replace(config, mixture_balance_form="authors")
+    assert not same(printed, run(authors, tmp_path / "authors"))
 
 
 class Killed:

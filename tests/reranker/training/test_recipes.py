@@ -100,6 +100,7 @@ def test_the_paper_s_configuration_is_table_2() -> None:
         activation_regularization=2,
         temporal_regularization=1,
         mixture_balance=0.001,
+        mixture_balance_form="authors",
         validate_every=0,
         epochs=0,
         budget_minutes=0,
@@ -138,6 +139,12 @@ def test_averaging_follows_sgd_and_is_repeated_from_the_best_weights_until_no_ga
     assert judge(8.5, 8.5, 8.5) == [2, 2, 3]
     assert recipe.model.embedding[0, 0] == 5.0
     assert judge(8.1, 8.2, 8.3, 8.4) == [3, 3, 3, -1], "the third phase gained nothing"
+
+
+def test_without_fine_tuning_the_end_is_that_of_averaging() -> None:
+    judge = Judge(paper_recipe(replace(PAPER, fine_tuning=False)))
+    assert judge(10, 11, 12, 13) == [0, 0, 0, 1]
+    assert judge(9, 9.5, 9.5, 9.5) == [1, 1, 1, -1]
 
 
 def test_epochs_limit_each_phase_however_often_is_evaluated() -> None:

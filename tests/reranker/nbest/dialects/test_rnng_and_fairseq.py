@@ -5,6 +5,7 @@ import math
 import subprocess
 import sys
 import tempfile
+from itertools import permutations
 from pathlib import Path
 
 import pytest
@@ -28,9 +29,9 @@ RUNS = "(S (NP It )NP (VP runs )VP . )S"
 
 def test_words_come_back_by_position(read: Read) -> None:
     first, second = read(RNNG, sentences=SENTENCES)
-    assert accepted(first) == [HAAG, HAAG_PLAYS, HAAG]
-    assert scores(first) == [-14.5, -15.25, -14.5]  # nats already
-    assert [one.line for one in first.candidates] == [1, 2, 3]
+    assert accepted(first) == [HAAG, HAAG, HAAG_PLAYS]
+    assert scores(first) == [-14.5, -14.5, -15.25]  # nats already
+    assert [one.line for one in first.candidates] == [1, 3, 2]
     assert (second.id, second.line, accepted(second)) == ("1", 4, [RUNS])
     # As it came, unless asked to restore; parts of speech are not told.
     assert first.candidates[0].text.startswith("(S (NP UNK-INITC-KNOWNLC Haag)")
@@ -52,10 +53,11 @@ def test_without_sentences_the_classes_stay(read: Read) -> None:
 
 
 def test_a_class_is_no_reason_for_another_number_of_words(read: Read) -> None:
+    places = [(0, 1), (1, 3), (2, 2)]
     first, _ = read(RNNG, sentences="Ms. Haag plays .\nIt runs .\n")
-    assert rejected(first) == [(place, place + 1, "wrong-length") for place in range(3)]
+    assert rejected(first) == [(*place, "wrong-length") for place in places]
     first, _ = read(RNNG, sentences="Ms. Haag sings Elianti .\nIt runs .\n")
-    assert rejected(first) == [(place, place + 1, "wrong-words") for place in range(3)]
+    assert rejected(first) == [(*place, "wrong-words") for place in places]
     assert first.rejected[0].message == "word 3 is 'plays' where the list has 'sings'"
 
 
@@ -126,12 +128,42 @@ def test_broken_lines(read: Read) -> None:
     )
     assert rejected(first) == [(0, 3, "unbalanced")]
     assert scores(second) == [-1.0, None]
+    assert [one.index for one in second.candidates] == [0, 5]
     assert rejected(second) == [
-        (1, 2, "no-id"),
-        (3, 5, "empty"),
-        (4, 6, "not-a-tree"),
-        (5, 7, "unbalanced"),
+        (1, 5, "empty"),
+        (2, 6, "not-a-tree"),
+        (3, 7, "unbalanced"),
+        (4, 2, "no-id"),
     ]
+
+
+FLAT, NESTED, OTHER = "(S It runs now)", "(S (NP It) runs now)", "(S It (VP runs now))"
+
+
+@pytest.mark.parametrize(
+    ("samples", "order"),
+    [
+        ([(-3, FLAT), (-1, NESTED), (-2, OTHER)], "score"),
+        ([("", FLAT), (-1, NESTED), (-2, OTHER)], "score"),
+        ([("", FLAT), ("", NESTED), ("", NESTED.replace(")", " )")), ("", OTHER)], "frequency"),
+        ([("nan", FLAT), ("oops", NESTED), ("", NESTED)], "frequency"),
+    ],
+)
+def test_samples_are_put_in_an_order_of_preference(
+    read: Read, samples: list[tuple[object, str]], order: str
+) -> None:
+    """The first of a file is any sample."""
+    best = {accepted(*read(f"0 ||| -1 ||| {NESTED}\n"))[0]}
+    for shuffled in permutations(samples):
+        (nbest,) = read("".join(f"0 ||| {score} ||| {tree}\n" for score, tree in shuffled))
+        assert nbest.order == order
+        assert {accepted(nbest)[0]} == best
+
+
+def test_equal_samples_keep_the_order_of_the_file(read: Read) -> None:
+    (nbest,) = read("".join(f"0 ||| -1 ||| {tree}\n" for tree in (FLAT, NESTED, OTHER)))
+    assert [one.line for one in nbest.candidates] == [1, 2, 3]
+    assert nbest.order == "score"
 
 
 def test_an_impossible_number_is_an_input_error(read: Read) -> None:

@@ -1,0 +1,80 @@
+"""What weights are before training."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import Literal
+
+import torch
+from torch import Tensor, nn
+
+from reranker.models import LanguageModel
+from reranker.models.layer import LstmLayer
+from reranker.models.lstmn import LstmnLayer
+
+Start = Literal["fast", "doc", "thesis", "choe-charniak"]
+
+
+def start(model: LanguageModel, how: Start, counts: Tensor) -> None:
+    """Set the weights of a new model; ``counts`` [V] are those of its symbols in training.
+
+    ``fast`` is what learns soonest (docs/training.md): the model's own start, with an output bias
+    from the counts. The others start as the papers' authors do. ``embedding_range`` of the model's
+    configuration is how far uniform weights are from zero at most.
+    """
+    if how == "fast":
+        model.start_from_frequencies(counts)
+    else:
+        with torch.no_grad():
+            _STARTS[how](model)
+
+
+def _doc(model: LanguageModel) -> None:
+    """As in nttcslab-nlp/doc_lm: torch's own start for LSTMs and linear maps, whose biases are 0;
+    embedding and output uniform. Its LSTMs add two biases; here is one, their sum."""
+    for layer in lstms(model):
+        most = layer.recurrent_weight.shape[1] ** -0.5
+        for weight in (layer.input_weight, layer.recurrent_weight):
+            nn.init.uniform_(weight, -most, most)
+        first, second = (torch.empty_like(layer.bias).uniform_(-most, most) for _ in range(2))
+        layer.bias.copy_(first + second)
+    for linear in (*model.projections.values(), model.mixture_weights):
+        if isinstance(linear, nn.Linear):
+            most = linear.in_features**-0.5
+            nn.init.uniform_(linear.weight, -most, most)
+
+
+def _thesis(model: LanguageModel) -> None:
+    """Daniluk (2016), section 4.2: all uniform, but for the bias of LSTMs' forget gates, 1."""
+    most = model.config.embedding_range
+    for parameter in model.parameters():
+        nn.init.uniform_(parameter, -most, most)
+    for layer in lstms(model):
+        _forget_nothing(layer.bias)
+
+
+def _choe_charniak(model: LanguageModel) -> None:
+    """As in cdg720/emnlp2016: LSTMs' biases 0, but for the forget gates', 1; all else uniform."""
+    _thesis(model)
+    for layer in lstms(model):
+        nn.init.zeros_(layer.bias)
+        _forget_nothing(layer.bias)
+
+
+def lstms(model: LanguageModel) -> Iterator[LstmLayer | LstmnLayer]:
+    """The layers with LSTM gates."""
+    for layer in model.layers:
+        assert isinstance(layer, LstmLayer | LstmnLayer)
+        yield layer
+
+
+def _forget_nothing(bias: Tensor) -> None:
+    size = len(bias) // 4  # gates: input, forget, cell, output
+    bias[size : 2 * size] = 1.0
+
+
+_STARTS: dict[Start, Callable[[LanguageModel], None]] = {
+    "doc": _doc,
+    "thesis": _thesis,
+    "choe-charniak": _choe_charniak,
+}
