@@ -4,9 +4,9 @@ A request is admitted if it can be expected to be scored in time, and if its cli
 most of what waits. Clients take turns, and so do the requests of each, piece by piece. A score does
 not depend on what is scored beside it, so neither does an answer.
 
-There are three slots, each with threads of its own. The main one scores everything, in batches that
-are large enough to be cheap. What is very small is scored beside it. When a client comes first, the
-main slot's batch is paused while another slot scores for it; nothing is lost.
+There are three slots, each with threads of its own. The main one scores everything, lists as a
+whole where that is possible. What is very small is scored beside it. When a client comes first,
+the main slot's batch is paused while another slot scores for it; nothing is lost.
 """
 
 from __future__ import annotations
@@ -28,12 +28,11 @@ from reranker.service.work import Piece, Work
 # Largest expected wait, as a share of the time to the deadline: the speed is only an estimate.
 _WAITING_SHARE = 0.5
 
-# How long a batch takes if nothing else is scored. Smaller ones cost more in all, and larger ones
-# hardly less (docs/performance.md). Those of very small requests gain little from being large.
-_BATCH_SECONDS, _SMALL_BATCH_SECONDS = 1.0, 0.5
+# How long a batch takes if nothing else is scored, but for a list that takes longer by itself.
+_BATCH_SECONDS = 0.5
 
 # A list that takes longer is cut: candidates share what they begin with, which each part computes
-# again.
+# again, so smaller pieces cost more in all (docs/performance.md).
 _PIECE_SECONDS = 2.0
 
 # What takes no longer is very small.
@@ -44,7 +43,7 @@ _SMALL_SECONDS = 0.1
 _AHEAD_SECONDS = 1.0
 
 # Once a batch has been paused for so long, nothing more goes before it.
-_MOST_PAUSED_SECONDS = 10.0
+_MOST_PAUSED_SECONDS = 2.0
 
 # So many times as long a batch takes, at most, while everything else is busy, too.
 _LOAD = 3.0
@@ -58,8 +57,6 @@ class Slot:
     """What is being scored at once."""
 
     name: str
-    seconds: float
-    """How long a batch takes if nothing else is scored."""
     threads: int
     niceness: int
     """Lower for smaller work; the threads that answer have none."""
@@ -106,9 +103,9 @@ class Queue:
         self._requests: Turns[Work] = Turns()
         self._shares = Shares(settings.queue_tokens)
         threads = settings.threads or available_cores()
-        self.main = Slot("scoring", _BATCH_SECONDS, threads, niceness=8)
-        self.first = Slot("scoring what comes first", _BATCH_SECONDS, threads, niceness=5)
-        self.small = Slot("scoring very small requests", _SMALL_BATCH_SECONDS, 1, niceness=2)
+        self.main = Slot("scoring", threads, niceness=8)
+        self.first = Slot("scoring what comes first", threads, niceness=5)
+        self.small = Slot("scoring very small requests", 1, niceness=2)
         self.slots = (self.main, self.first, self.small)
         self.speed = 10_000.0
         """Tokens a second; measured by the warm-up, and again by every full batch."""
@@ -126,7 +123,7 @@ class Queue:
 
     @property
     def batch_tokens(self) -> int:
-        """As many as are scored in a second while nothing else is."""
+        """As many as are scored in half a second while nothing else is."""
         return self._tokens_in(_BATCH_SECONDS)
 
     @property
@@ -200,8 +197,8 @@ class Queue:
         self._idle_speed = min(max(self._idle_speed, speed), _LOAD * speed)
 
     def next_batch(self, slot: Slot) -> list[Piece]:
-        """Wait for pieces for one ensemble, about a second's work; empty once the queue is closed.
-        The slot's previous batch counts as done."""
+        """Wait for pieces for one ensemble, about half a second's work; empty once the queue is
+        closed. The slot's previous batch counts as done."""
         with self._changed:
             slot.batch = []
             self._changed.notify_all()
@@ -224,7 +221,7 @@ class Queue:
         batch: list[Piece] = []
         size, ahead = 0, set[str]()
         while work := self._next(slot, batch[0].work if batch else None):
-            is_full = size + work.pieces[work.taken].tokens > self._tokens_in(slot.seconds)
+            is_full = size + work.pieces[work.taken].tokens > self.batch_tokens
             is_ahead = self._clients.is_ahead(work.client)
             if is_ahead:
                 ahead.add(work.client)

@@ -92,8 +92,8 @@ class Settings(BaseSettings):
 
     batch_tokens: _Count = Field(
         100_000,
-        description="most tokens scored in one call, which takes a second, or two for a long list; "
-        "longer requests take several",
+        description="most tokens scored in one call, which takes half a second, or two for a long "
+        "list; longer requests take several",
     )
     batch_wait_ms: float = Field(
         3.0,

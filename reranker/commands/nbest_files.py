@@ -71,7 +71,7 @@ def add_reading_arguments(parser: argparse.ArgumentParser) -> None:
 def _repair(text: str) -> Repair:
     if text == "authors":
         return "authors"
-    raise argparse.ArgumentTypeError(f"{text!r} is not 'authors'; files come before --repair")
+    raise argparse.ArgumentTypeError(f"{text!r} is not 'authors'; name files before --repair")
 
 
 class Lists:
@@ -80,8 +80,6 @@ class Lists:
     def __init__(self, files: NBestFiles, first: NBest) -> None:
         """``first`` is the list that was taken already."""
         self._files = files
-        self.order = first.order
-        """Of its candidates, and very likely of all."""
         self._lists = with_hint(
             itertools.chain([first], files), lambda hint: message(f"rerank: {hint}")
         )

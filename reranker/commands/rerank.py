@@ -154,12 +154,6 @@ def run(arguments: argparse.Namespace) -> int:
     inputs = [*nbest_files.inputs(arguments), *arguments.models, *ensemble.paths]
     out = output_path(arguments.out, inputs)
     lists = nbest_files.open_lists(arguments, restore=arguments.restore)
-    if weighing.lm_weight < 1 and lists.order == "score":
-        message(
-            f"rerank: samples' scores are mixed in (--lm-weight {weighing.lm_weight:g}); if they "
-            "were drawn with --alpha, these are not the parser's log-probabilities"
-        )
-
     with loading(counted(len(ensemble.paths), "model")):
         from reranker.pipeline import Reranker
 
@@ -172,7 +166,7 @@ def run(arguments: argparse.Namespace) -> int:
             sha256=arguments.sha256,
             calibration=ensemble.calibration,
         )
-    tally = _Tally(lists, table)
+    tally = _Tally(lists, table, weighing)
     with _opened(out, arguments, _settings(arguments, reranker, weighing)) as output:
         try:
             if output.kept:
@@ -218,8 +212,12 @@ class _Tally:
     """Iterates over the lists still to be ranked, and counts what became of them: for the progress
     bar, the gold table and the summary."""
 
-    def __init__(self, lists: nbest_files.Lists, table: GoldTable | None) -> None:
+    def __init__(
+        self, lists: nbest_files.Lists, table: GoldTable | None, weighing: Weighing
+    ) -> None:
         self._lists, self._table = lists, table
+        self._weight = weighing.lm_weight
+        self._is_warned = False
         self.progress = Progress(lists)
         self.counts: Counter[str] = Counter()
 
@@ -229,6 +227,12 @@ class _Tally:
     def __next__(self) -> NBest:
         nbest = next(self._lists)
         self.progress.add_list()
+        if nbest.order == "score" and self._weight < 1 and not self._is_warned:
+            self._is_warned = True
+            message(
+                f"rerank: scores of samples are mixed in (--lm-weight {self._weight:g}); if they "
+                "were drawn with --alpha, these are not the parser's log-probabilities"
+            )
         if self._table is not None:
             self._table.add_list(nbest)
         return nbest

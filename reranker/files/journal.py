@@ -18,7 +18,7 @@ from typing import IO, Any, NamedTuple
 from reranker.errors import InputError
 from reranker.files.output import open_whole, write_errors
 
-_VERSION = 1
+_VERSION = 2  # 1 had samples in the order of the file
 
 
 class Written(NamedTuple):

@@ -8,7 +8,7 @@ are to be compared with theirs. Labels of closing brackets are ignored. Our own 
 from __future__ import annotations
 
 from reranker.errors import TreeError
-from reranker.nbest.notation import PLACEHOLDER, Skeleton, linearized, own_tag
+from reranker.nbest.notation import PLACEHOLDER, Skeleton, check_length, linearized, own_tag
 
 DUMMY = "DUMMY"
 
@@ -21,7 +21,7 @@ def read_as_authors(text: str, count: int | None = None) -> Skeleton:
     the end, and for each surplus one a ``DUMMY`` is opened at the start. Raises TreeError if that
     is no tree all the same (``unbalanced``), or if there are no words (``empty``).
     """
-    tokens = linearized(text)
+    tokens = [token for token in linearized(text) if "<unk>" not in token]
     # Where closing brackets have labels, one that stands alone is a word.
     are_labelled = any(token[0] == ")" and len(token) > 1 for token in tokens)
     kinds = [_kind(token, are_labelled) for token in tokens]
@@ -73,6 +73,5 @@ def _skeleton(pieces: list[tuple[str, str]], faults: list[TreeError]) -> Skeleto
         else:
             raise TreeError("unbalanced", "a bracket is closed before it is opened")
     skeleton.finish()
-    if not skeleton.tags:
-        raise TreeError("empty", "the tree has no words")
+    check_length(skeleton)
     return skeleton

@@ -18,7 +18,8 @@ Repair = bool | Literal["authors"]
 
 Order = Literal["given", "score", "frequency"]
 """Why a list's candidates are in this order: so the parser gave them, best first; or they are
-samples, which come in none: the one with the best score first, or that which came most often."""
+samples, which come in none: the one with the best score first, or that which came most often. Of
+pooled lists, ``score`` if that is so of any."""
 
 
 class Sentence(NamedTuple):

@@ -80,7 +80,7 @@ def accept(
     parsed: list[_Parsed] = []
     for index, entry in enumerate(raw.candidates, first_index):
         try:
-            parsed.append(_parse(index, entry, source))
+            parsed.append(_parse(index, entry, source, sentence))
         except TreeError as error:
             rejected.append(_rejected(index, entry, error, source))
     words = sentence.words if sentence else _words_of_list(parsed, source)
@@ -99,7 +99,7 @@ def _rejected(index: int, raw: RawCandidate, error: TreeError, source: Source) -
     return Rejected(index, raw.line, error.code, str(error), printable(text), source.name)
 
 
-def _parse(index: int, raw: RawCandidate, source: Source) -> _Parsed:
+def _parse(index: int, raw: RawCandidate, source: Source, sentence: Sentence | None) -> _Parsed:
     if raw.problem:
         raise TreeError(*raw.problem)
     if len(raw.text) > MAX_LINE:
@@ -118,7 +118,9 @@ def _parse(index: int, raw: RawCandidate, source: Source) -> _Parsed:
             if not any(map(is_word, tokens)):
                 raise TreeError("empty", "the tree has no words but traces")
             return _Parsed(index, raw, tokens)
-    skeleton = source.skeleton(raw.text)
+    # The authors' repair needs to know at once how many words there are.
+    count = len(sentence.words) if sentence and source.repair == "authors" else None
+    skeleton = source.skeleton(raw.text, count)
     # The fault may be in a trace, for example, which the skeleton leaves out.
     skeleton.faults = skeleton.faults or faults
     if skeleton.faults and not source.repairs:

@@ -183,13 +183,18 @@ def read_skeleton(text: str, notation: Notation) -> Skeleton:
     else:
         _read_bracketed(text, notation, skeleton)
     skeleton.finish()
+    check_length(skeleton)
+    if "(" not in text and ")" not in text:
+        raise TreeError("not-a-tree", "words without brackets")
+    return skeleton
+
+
+def check_length(skeleton: Skeleton) -> None:
+    """Raises TreeError (``empty``, ``too-long``) for a number of words that no tree has."""
     if not skeleton.tags:
         raise TreeError("empty", "the tree has no words")
     if len(skeleton.tags) > MAX_WORDS:
         raise TreeError("too-long", f"{len(skeleton.tags)} words, more than {MAX_WORDS}")
-    if "(" not in text and ")" not in text:
-        raise TreeError("not-a-tree", "words without brackets")
-    return skeleton
 
 
 def _read_linearized(text: str, skeleton: Skeleton) -> None:

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 from reranker.errors import InputError
 from reranker.files.text import TextFile
-from reranker.nbest.data import NBest, RawList, Rejected, Repair, Sentence
+from reranker.nbest.data import NBest, Order, RawList, Rejected, Repair, Sentence
 from reranker.nbest.dialects.dialect import Dialect
 from reranker.nbest.dialects.registry import DIALECTS, recognise
 from reranker.nbest.faithful import Source, accept
@@ -35,7 +35,8 @@ class ReadOptions:
     tokens: Path | None = None
     """A file with the sentences, see ``reranker.nbest.tokens_file``."""
     repair: Repair | None = None
-    """Repair broken candidates; None: those of seq2seq parsers only."""
+    """Repair broken candidates, or those of seq2seq parsers as their ``"authors"`` do; None: those
+    of seq2seq parsers only."""
     beam: int | None = None
     """Lines of a list, for files that do not say."""
     restore: bool = False
@@ -181,7 +182,8 @@ def _pooled(
     named = next((part for part in parts if part.line), parts[0])
     candidates = tuple(candidate for part in parts for candidate in part.candidates)
     rejected = tuple(entry for part in parts for entry in part.rejected)
-    return NBest(named.id, candidates, rejected, named.line, sentence, parts[0].order)
+    order: Order = "score" if any(part.order == "score" for part in parts) else parts[0].order
+    return NBest(named.id, candidates, rejected, named.line, sentence, order)
 
 
 def _known_words(files: list[NBestFile], raws: Sequence[RawList | None]) -> Sentence | None:

@@ -60,7 +60,6 @@ class Run:
             self.vocabulary, self.model = _new_model(config, train_trees, vectors)
         else:
             self.vocabulary, self.model = _pretrained_model(config, start_from)
-        self.model.to(device)
         encoded = [self.vocabulary.encode(tokens) for tokens in train_trees]
         if start_from is None:
             seen = torch.tensor([number for ids in encoded for number in ids])
@@ -68,6 +67,7 @@ class Run:
             start(self.model, config.start, counts)
             if vectors is not None:
                 start_embedding(self.model, self.vocabulary, vectors)
+        self.model.to(device)
         every = max(1, len(dev_trees) // config.validation_trees) if config.validation_trees else 1
         self.dev = [self.vocabulary.encode(tokens) for tokens in dev_trees[::every]]
         make_recipe = RECIPES[config.recipe]

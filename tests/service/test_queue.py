@@ -117,7 +117,7 @@ def finish(queue: Queue, slot: Slot) -> None:
 
 def test_clients_take_turns_whatever_they_ask_for() -> None:
     """40 tokens a batch: one client asks for much, another twice for less, a third comes later."""
-    queue = queue_of(40)
+    queue = queue_of(80)
     for work in (asked("a", *[20] * 6), asked("b", *[20] * 3), asked("b", *[20] * 3)):
         queue.add(work)
     assert [taken(queue) for _ in range(3)] == [["a0", "b0"], ["b0", "a1"], ["b1", "a2"]]
@@ -151,22 +151,22 @@ def test_the_shortest_list_counts_as_what_it_takes() -> None:
 
 
 def test_turns_are_counted_in_tokens() -> None:
-    queue = queue_of(60)
+    queue = queue_of(120)
     for work in (asked("a", *[40] * 3), asked("b", *[10] * 9)):
         queue.add(work)
     assert taken(queue) == ["a0", "b0", "b1"]
     assert taken(queue) == ["b2", "b3", "a1"]
 
 
-def test_batches_take_a_second() -> None:
+def test_batches_take_half_a_second() -> None:
     """By the speed that was measured last."""
-    queue = queue_of(50)
+    queue = queue_of(100)
     queue.add(asked("a", *[20] * 20))
     assert len(taken(queue)) == 2
     queue.learn_speed(40, 0.1)
-    assert queue.speed == pytest.approx(155)
-    assert len(taken(queue)) == 7
-    assert (queue.batch_tokens, queue.piece_tokens) == (155, 310)
+    assert queue.speed == pytest.approx(190)
+    assert len(taken(queue)) == 4
+    assert (queue.batch_tokens, queue.piece_tokens) == (95, 380)
 
 
 def test_slower_models_get_smaller_batches() -> None:
@@ -175,19 +175,19 @@ def test_slower_models_get_smaller_batches() -> None:
     queue.learn_first(100, 1)
     queue.learn_again(100, 3)
     queue.speed = 0
-    assert queue.batch_tokens == 50
+    assert queue.batch_tokens == 25
     queue.learn_again(100, 30)
-    assert queue.batch_tokens == 5
+    assert queue.batch_tokens == 2
     queue.learn_again(100, 1)
-    assert queue.batch_tokens == 50
+    assert queue.batch_tokens == 25
 
 
 def test_very_small_requests_need_no_long_batch_to_end() -> None:
-    """At 100 tokens a second these are up to 10."""
-    queue = queue_of(100)
+    """At 200 tokens a second these are up to 20."""
+    queue = queue_of(200)
     queue.add(asked("huge", *[70] * 10))
     assert taken(queue) == ["huge0"]
-    for work in (asked("not small", 20), asked("small", 10), asked("other", 10)):
+    for work in (asked("not small", 25), asked("small", 10), asked("other", 10)):
         queue.add(work)
     assert taken(queue, queue.small) == ["small0", "other0"]
     queue.add(asked("more", 10))
@@ -262,7 +262,7 @@ def test_very_small_batches_are_not_paused() -> None:
 
 
 def test_nothing_is_paused_for_ever() -> None:
-    """However many clients come that have not asked for a while: after ten seconds none of them
+    """However many clients come that have not asked for a while: after two seconds none of them
     goes before it."""
     queue = queue_that_scores(asked("busy", *[41] * 20))
     queue.add(asked("new", 41))
@@ -335,9 +335,9 @@ def test_who_was_paused_is_answered_all_the_same() -> None:
 
 
 def test_who_comes_first_does_not_wait_for_others_pieces() -> None:
-    """100 tokens ahead, and so many are a batch."""
-    queue = queue_of(100)
-    queue.learn_first(100, 1)
+    """200 tokens ahead, and half as many are a batch."""
+    queue = queue_of(200)
+    queue.learn_first(200, 1)
     queue.add(asked("busy", *[25] * 20))
     assert [len(taken(queue)) for _ in range(3)] == [4, 4, 4]
     queue.add(asked("new", 55, 20))

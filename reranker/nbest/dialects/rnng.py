@@ -30,6 +30,8 @@ def _read(file: NumberedLines) -> Iterator[RawList]:
 
 def _preferred_first(raw: RawList, samples: Sequence[RawCandidate]) -> RawList:
     """By score or, where none has one, by how often they came; equal ones in the file's order."""
+    if not samples:
+        return raw
     times = Counter(map(_tree, samples))
     order: Order = "frequency"
     if any(sample.parser_score is not None for sample in samples):

@@ -47,6 +47,14 @@ REPAIRS = {
         "(S (NP XX )_NP (VP XX XX . (NP XX XX",
         "(S (NP (PRP It)) (VP (VBZ runs) (RB now) (. .)))",
     ),
+    "too many words, and closers that only look even": (
+        "(S (NP XX )_NP (VP XX XX )_VP . )_S )_X (NP XX",
+        "(DUMMY (S (NP (PRP It)) (VP (VBZ runs) (RB now)) (. .)))",
+    ),
+    "unknown tokens": (
+        "(S <unk> (NP XX )_NP (VP XX XX )_VP . )_S",
+        "(S (NP (PRP It)) (VP (VBZ runs) (RB now)) (. .))",
+    ),
     "too few closers": (
         "(S (NP XX )_NP (VP XX XX . )_S",
         "(S (NP (PRP It)) (VP (VBZ runs) (RB now) (. .)))",
@@ -69,7 +77,12 @@ def test_repairs_are_those_of_the_script(name: str) -> None:
     (candidate,) = accept(RawList("a", 1, [RawCandidate(1, text)]), source, SENTENCE).candidates
     forest = Tree.from_string(f"(TOP {printed})")
     assert candidate.tree == (forest if len(forest.children) > 1 else forest.children[0])
-    is_whole = name in ("whole", "closers of other constituents", "a bracket for a word")
+    is_whole = name in (
+        "whole",
+        "closers of other constituents",
+        "a bracket for a word",
+        "unknown tokens",
+    )
     assert candidate.is_repaired != is_whole
 
 

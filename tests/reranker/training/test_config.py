@@ -69,7 +69,7 @@ def test_the_configurations_that_come_along_have_the_size_they_claim(name: str) 
     assert float(claim[1]) == round(count / 1e6, digits)
 
 
-def test_every_layer_split_of_table_3_and_every_thesis_model_has_its_configuration() -> None:
+def test_layer_splits_of_table_3_and_every_thesis_model_have_their_configurations() -> None:
     configs = [TrainingConfig.from_file(path, epochs=1.0) for path in CONFIGS.glob("*.toml")]
     splits = {config.model_config(10_000).components for config in configs}
     # Table 3 lists i_3 i_2 i_1 i_0, components are i_0 to i_3; 20 0 0 0 is made by the recipe.

@@ -160,6 +160,11 @@ def test_samples_are_put_in_an_order_of_preference(
         assert {accepted(nbest)[0]} == best
 
 
+def test_a_sentence_without_samples_has_no_order_of_theirs(read: Read) -> None:
+    lists = read(f"0 ||| -1 ||| {FLAT}\n2 ||| -1 ||| {FLAT}\n")
+    assert [one.order for one in lists] == ["score", "given", "score"]
+
+
 def test_equal_samples_keep_the_order_of_the_file(read: Read) -> None:
     (nbest,) = read("".join(f"0 ||| -1 ||| {tree}\n" for tree in (FLAT, NESTED, OTHER)))
     assert [one.line for one in nbest.candidates] == [1, 2, 3]
