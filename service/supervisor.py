@@ -167,6 +167,8 @@ class _Supervisor:
         os.environ["PYTHONSAFEPATH"] = "1"
         resource_tracker.ensure_running()  # it would undo the mask of the first worker
         serving = asyncio.create_task(self._serve())
+        # Its error is raised below, or another one is: asyncio need not report it.
+        serving.add_done_callback(lambda task: task.cancelled() or task.exception())
         asked = asyncio.create_task(self._asked_to_end.wait())
         try:
             await asyncio.wait({serving, asked}, return_when=asyncio.FIRST_COMPLETED)
