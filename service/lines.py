@@ -127,8 +127,8 @@ def resident_memory(process: int | str = "self") -> float:
 
 
 def replies(line: Connection, order: object, cancellation: Cancellation) -> Iterator[Any]:
-    """What comes back, to the last reply, each of a kind and a value. Cancelling and
-    pausing are passed on to the other side. Raises EOFError or OSError if it has ended."""
+    """What comes back, to the last reply, each of a kind and a value. Cancelling and pausing are
+    passed on to the other side. Raises EOFError or OSError if it has ended."""
     is_told = is_done = is_paused = False
     try:
         line.send(order)

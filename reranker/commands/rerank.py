@@ -154,6 +154,7 @@ def run(arguments: argparse.Namespace) -> int:
     inputs = [*nbest_files.inputs(arguments), *arguments.models, *ensemble.paths]
     out = output_path(arguments.out, inputs)
     lists = nbest_files.open_lists(arguments, restore=arguments.restore)
+
     with loading(counted(len(ensemble.paths), "model")):
         from reranker.pipeline import Reranker
 

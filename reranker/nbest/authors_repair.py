@@ -18,8 +18,8 @@ def read_as_authors(text: str, count: int | None = None) -> Skeleton:
 
     Missing words come after everything, surplus ones are dropped, and so is every bracket that
     opens after the last one, with the next that closes. Then missing closing brackets are added at
-    the end, and for each surplus one a ``DUMMY`` is opened at the start. Raises TreeError if that
-    is no tree all the same (``unbalanced``), or if there are no words (``empty``).
+    the end, and for each surplus one a ``DUMMY`` is opened at the start. Raises TreeError if the
+    result is still not a tree (``unbalanced``) or has no words (``empty``).
     """
     tokens = [token for token in linearized(text) if "<unk>" not in token]
     # Where closing brackets have labels, one that stands alone is a word.

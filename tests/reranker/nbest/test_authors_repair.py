@@ -89,12 +89,12 @@ def test_repairs_are_those_of_the_script(name: str) -> None:
 @pytest.mark.parametrize(
     ("text", "code"),
     [
-        ("XX )_NP (S XX XX .", "unbalanced"),  # as many of both, but it is no tree
+        ("XX )_NP (S XX XX .", "unbalanced"),  # as many open as close, in the wrong order
         ("(S )_S", "empty"),
         ("", "empty"),
     ],
 )
-def test_what_is_no_tree_after_all(text: str, code: str) -> None:
+def test_what_cannot_be_repaired(text: str, code: str) -> None:
     with pytest.raises(TreeError) as caught:
         read_as_authors(text)
     assert caught.value.code == code
