@@ -17,7 +17,7 @@ from benchmarks.service_load.attacks import ATTACKS, GROUPS, Material, storm
 from benchmarks.service_load.expected import ranked
 from benchmarks.service_load.kind import Asked, Client, Question, ask, seconds_alone
 from benchmarks.service_load.report import Found, targets, written
-from benchmarks.service_load.watching import Tally, Usage, lateness, usage
+from benchmarks.service_load.watching import Tally, Usage, sleep_lightly, usage
 from reranker.nbest import NBest, read_nbest
 from reranker.nbest.writing import list_text
 from reranker.scoring.cores import available_cores
@@ -108,7 +108,7 @@ def measured(server: Server, questions: Questions, seconds: float) -> Found:
             for n, names in enumerate(GROUPS)
         ]
         asked = start_kind(since, seconds)
-        machine = processes.submit(lateness, since, since + seconds)
+        machine = processes.submit(sleep_lightly, since, since + seconds)
         samples = watch(server, [*attacks, *asked.values()], tally)
         among = {name: future.result() for name, future in asked.items()}
         outcomes = {name: each for future in attacks for name, each in future.result().items()}
@@ -119,8 +119,19 @@ def measured(server: Server, questions: Questions, seconds: float) -> Found:
     has_ended = server.process.poll() is not None
     end = usage(server.process.pid)
     rates = {name: clients[0].every for name, clients in kind.items()}
-    late = machine.result()
-    return Found(seconds, rates, idle, among, live, hostile, samples, end, late, tally, has_ended)
+    return Found(
+        seconds,
+        rates,
+        idle,
+        among,
+        live,
+        hostile,
+        samples,
+        end,
+        machine.result(),
+        tally,
+        has_ended,
+    )
 
 
 def material(questions: Questions, seed: int) -> Material:

@@ -41,6 +41,7 @@ class Asked(NamedTuple):
 
     answers: Counter[str]  # by status; others are lost
     seconds: list[float]  # from when a question was due to its right answer
+    due: list[float]  # when that was, by time.monotonic()
 
     @property
     def lost(self) -> int:
@@ -59,10 +60,11 @@ def ask(clients: Sequence[Client], port: int, since: float, until: float) -> Ask
     with ThreadPoolExecutor(max(1, len(clients))) as threads:
         steps = [since + place / len(clients) * each.every for place, each in enumerate(clients)]
         asked = threads.map(_ask, clients, [port] * len(clients), steps, [until] * len(clients))
-        both = Asked(Counter(), [])
+        both = Asked(Counter(), [], [])
         for one in asked:
             both.answers.update(one.answers)
             both.seconds.extend(one.seconds)
+            both.due.extend(one.due)
     return both
 
 
@@ -82,7 +84,7 @@ def seconds_alone(questions: Sequence[Question], port: int) -> float:
 
 def _ask(client: Client, port: int, since: float, until: float) -> Asked:
     """A late answer makes the next questions late, too, and that counts: they were due."""
-    asked = Asked(Counter(), [])
+    asked = Asked(Counter(), [], [])
     connection = HTTPConnection(
         "127.0.0.1", port, timeout=LATEST, source_address=(client.address, 0)
     )
@@ -97,6 +99,7 @@ def _ask(client: Client, port: int, since: float, until: float) -> Asked:
         asked.answers[outcome] += 1
         if outcome == "200":
             asked.seconds.append(time.monotonic() - due)
+            asked.due.append(due)
         # The service closes what is idle for 75 seconds.
         is_rare = client.every > _MOST_IDLE_SECONDS
         if not client.keeps_alive or is_rare or outcome.startswith("no answer"):

@@ -4,14 +4,18 @@ from __future__ import annotations
 
 import contextlib
 import time
+from bisect import bisect_right
 from collections import Counter
 from collections.abc import Iterator
+from itertools import islice
 from pathlib import Path
 from typing import NamedTuple
 
+from benchmarks.service_load.kind import Asked
 from tests.service.servers import Server
 
 _TICK_SECONDS = 0.005
+_PAUSE_SECONDS = 0.01  # less is nothing
 _CRASH = "the scoring thread crashed and is restarted"
 
 
@@ -24,16 +28,40 @@ class Usage(NamedTuple):
     descriptors: int
 
 
-def lateness(since: float, until: float) -> list[float]:
-    """By how many seconds a process that does nothing else wakes up too late, every five
-    milliseconds, smallest first: what the machine itself adds to every answer's time."""
-    late = []
-    due = since
+class Sleeper(NamedTuple):
+    """A process that wakes up every five milliseconds and does nothing else: what the machine
+    itself adds to every answer's time."""
+
+    late: list[float]  # by how many seconds it wakes up too late, smallest first
+    pauses: list[tuple[float, float]]  # when it should have been awake and was not, in order
+
+    def without_pauses(self, asked: Asked) -> Asked:
+        """As if each answer had taken the time but for the pauses while it was awaited."""
+        ends = [end for _, end in self.pauses]
+        seconds = []
+        for due, taken in zip(asked.due, asked.seconds, strict=True):
+            met = islice(self.pauses, bisect_right(ends, due), None)
+            paused, answered = 0.0, due + taken
+            for start, end in met:
+                if start >= answered:
+                    break
+                paused += min(end, answered) - max(start, due)
+            seconds.append(taken - paused)
+        return asked._replace(seconds=seconds)
+
+
+def sleep_lightly(since: float, until: float) -> Sleeper:
+    late, pauses = [], []
+    due = awake = since
     while due < until:
         time.sleep(max(0.0, due - time.monotonic()))
-        late.append(time.monotonic() - due)
+        now = time.monotonic()
+        late.append(now - due)
+        start, awake = max(due, awake), now
+        if now - start >= _PAUSE_SECONDS:
+            pauses.append((start, now))
         due += _TICK_SECONDS
-    return sorted(late)
+    return Sleeper(sorted(late), pauses)
 
 
 def usage(pid: int) -> Usage:

@@ -9,6 +9,7 @@ import threading
 import time
 from collections import Counter
 from http.server import BaseHTTPRequestHandler, HTTPServer
+from itertools import pairwise
 from pathlib import Path
 from typing import ClassVar
 
@@ -20,7 +21,7 @@ from benchmarks.service_load.expected import is_right
 from benchmarks.service_load.hostile import with_answers
 from benchmarks.service_load.kind import Asked, Client, Question, ask
 from benchmarks.service_load.report import Found, megabytes_by_minute, targets, written
-from benchmarks.service_load.watching import Tally, Usage, usage
+from benchmarks.service_load.watching import Sleeper, Tally, Usage, sleep_lightly, usage
 from reranker.nbest import read_nbest
 from tests.service.servers import serving
 
@@ -36,8 +37,8 @@ def _in_the_root(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def found(**changes: object) -> Found:
     """A quiet run of 15 "minutes" of a second each, with one sample in each."""
-    kind = Asked(Counter({"200": 100}), [0.1] * 100)
-    live = Asked(Counter({"200": 2000}), [0.01] * 2000)
+    kind = Asked(Counter({"200": 100}), [0.1] * 100, [0.0] * 100)
+    live = Asked(Counter({"200": 2000}), [0.01] * 2000, [0.0] * 2000)
     samples = [Usage(1000.5 + number, 500.0, 12, 30) for number in range(15)]
     run = Found(
         seconds=15,
@@ -48,7 +49,7 @@ def found(**changes: object) -> Found:
         hostile={"bombs": Counter({"422": 3})},
         samples=samples,
         end=samples[-1],
-        machine=[0.001] * 999 + [0.05],
+        machine=Sleeper([0.001] * 999 + [0.05], [(50.0, 50.05)]),
         tally=Tally(),
         has_ended=False,
     )
@@ -70,13 +71,13 @@ def test_a_quiet_run_meets_every_target() -> None:
 
 
 def test_what_misses_a_target() -> None:
-    lost = Asked(Counter({"200": 99, "429": 1}), [0.1] * 99)
+    lost = Asked(Counter({"200": 99, "429": 1}), [0.1] * 99, [0.0] * 99)
     assert missed(found(among={"tiny": lost})) == ["kind clients lose nothing: 1 lost"]
-    slow = Asked(Counter({"200": 100}), [0.1] * 98 + [0.51] * 2)
+    slow = Asked(Counter({"200": 100}), [0.1] * 98 + [0.51] * 2, [0.0] * 100)
     assert missed(found(among={"tiny": slow})) == [
         "p99 at most 5 times the idle p99, tiny: 5.1 times"
     ]
-    late = Asked(Counter({"200": 2000}), [0.01] * 1997 + [0.2] * 3)
+    late = Asked(Counter({"200": 2000}), [0.01] * 1997 + [0.2] * 3, [0.0] * 2000)
     assert missed(found(live=(late, late))) == [
         "/health/live under 100 ms at p99.9, always 200: 200 ms, 0 lost"
     ]
@@ -101,8 +102,23 @@ def test_5xx_that_are_not_promised() -> None:
 
 
 def test_percentiles_are_nearest_ranks() -> None:
-    asked = Asked(Counter(), [float(number) for number in range(1000, 0, -1)])
+    asked = Asked(Counter(), [float(number) for number in range(1000, 0, -1)], [0.0] * 1000)
     assert [asked.percentile(each) for each in (50, 99, 99.9, 100)] == [500, 990, 999, 1000]
+
+
+def test_times_without_the_pauses_of_the_machine() -> None:
+    sleeper = Sleeper([], [(1.0, 1.5), (2.0, 4.0), (7.0, 9.0)])
+    due = [0.5, 1.25, 1.5, 2.5, 4.0, 6.0]
+    asked = Asked(Counter(), [0.25, 1.0, 0.25, 0.5, 4.0, 9.0], due)
+    assert sleeper.without_pauses(asked).seconds == [0.25, 0.5, 0.25, 0.0, 3.0, 7.0]
+
+
+def test_a_sleeper_wakes_all_the_time() -> None:
+    since = time.monotonic()
+    sleeper = sleep_lightly(since, since + 0.1)
+    assert 20 <= len(sleeper.late) <= 21 and sleeper.late[0] >= 0
+    assert all(start < end for start, end in sleeper.pauses)
+    assert all(end <= later for (_, end), (later, _) in pairwise(sleeper.pauses))
 
 
 def test_each_fifteenth_of_the_time_has_its_median() -> None:
@@ -160,6 +176,7 @@ def test_usage_is_that_of_children_too() -> None:
     assert usage(process.pid)[1:] == (0, 0, 0)
 
 
+@pytest.mark.slow
 def test_wrong_answers_are_seen() -> None:
     lists = list(read_nbest(EXAMPLES))[:3]
     questions = with_answers(lists, [MODEL])

@@ -35,6 +35,7 @@ def study(tmp_path: Path) -> Path:
     return path
 
 
+@pytest.mark.slow
 def test_one_command_fills_a_table(study: Path, tmp_path: Path) -> None:
     study.write_text(ONE_ROW, "utf-8")
     done = make(study, tmp_path / "data", tmp_path / "work", "--epochs", "1", "--shrink", "4")

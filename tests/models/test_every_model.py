@@ -16,6 +16,9 @@ from tests.models.settings import ONE_OF_EACH, SETTINGS, architecture, build, la
 every_setting = pytest.mark.parametrize("setting", SETTINGS)
 every_architecture = pytest.mark.parametrize("setting", ONE_OF_EACH)
 
+SOME_DIRECTION = [(setting, True) for setting in SETTINGS]
+EVERY_NUMBER = [pytest.param(each, False, marks=pytest.mark.slow) for each in ONE_OF_EACH]
+
 
 def table(model: LanguageModel, tokens: Tensor) -> Tensor:
     """log P of every word after each token, [T, B, V]."""
@@ -45,8 +48,8 @@ def test_every_architecture_is_here() -> None:
         assert getattr(make, "architecture") == name  # noqa: B009
 
 
-@every_setting
-def test_gradients_equal_finite_differences(setting: str) -> None:
+@pytest.mark.parametrize("setting, is_fast", [*SOME_DIRECTION, *EVERY_NUMBER])
+def test_gradients_equal_finite_differences(setting: str, is_fast: bool) -> None:
     model = build(setting).double()
     inputs = [some_tokens(3, 1), some_tokens(2, 1)]
     targets = [some_tokens(3, 1), some_tokens(2, 1)]
@@ -57,7 +60,7 @@ def test_gradients_equal_finite_differences(setting: str) -> None:
     assert torch.autograd.gradcheck(
         lambda *_: 1_000 * loss(model, inputs, targets),
         parameters,
-        fast_mode=setting not in ONE_OF_EACH,
+        fast_mode=is_fast,
     )
     loss(model, inputs, targets).backward()
     for name, parameter in model.named_parameters():

@@ -20,6 +20,10 @@ import httpx
 RERANK = str(Path(sys.executable).with_name("rerank"))
 FRAGILE = str(Path(__file__).with_name("fragile_server.py"))
 
+# Seconds: what is not late, on a machine that may stand still for some; what it is told from takes
+# half a minute or more. How soon a process ends is measured in test_sigterm.py (slow).
+SOON = 15
+
 
 class Server:
     """A process that serves: where, and what it has logged so far."""

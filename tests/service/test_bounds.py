@@ -13,9 +13,10 @@ import time
 from collections.abc import Iterator
 from pathlib import Path
 
+import httpx
 import pytest
 
-from tests.service.servers import Server, sentence, serving
+from tests.service.servers import SOON, Server, sentence, serving
 
 TREE = "(S1 (S (NP (PRP We)) (VP (VBP saw) (NP (PRP it)))))"
 KIND = {"sentences": [sentence("We", "saw", "it")]}
@@ -63,7 +64,7 @@ def test_a_bomb_is_refused_before_it_is_read_to_its_end(server: Server, limit: s
     """Half of a body is enough to know; and nothing is made of it."""
     before = memory(server)
     body = BOMBS[limit]
-    with socket.create_connection(("127.0.0.1", server.port), timeout=10) as connection:
+    with socket.create_connection(("127.0.0.1", server.port), timeout=60) as connection:
         head = f"POST /rerank HTTP/1.1\r\nHost: x\r\nContent-Length: {len(body)}\r\n"
         connection.sendall(f"{head}Content-Type: application/json\r\n\r\n".encode())
         connection.sendall(body[: len(body) * 2 // 3])
@@ -77,7 +78,7 @@ def test_a_bomb_is_refused_before_it_is_read_to_its_end(server: Server, limit: s
 def test_bombs_hold_up_nobody(server: Server) -> None:
     """Three bodies of a million empty strings whose clients hang up, and kind requests."""
     before = memory(server)
-    slowest = 0.0
+    seconds = []
     with server.client() as client:
         client.post("/rerank", json=KIND)
         for _ in range(3):
@@ -87,11 +88,11 @@ def test_bombs_hold_up_nobody(server: Server) -> None:
         for path in ["/health/live"] * 30:
             start = time.monotonic()
             assert client.get(path).status_code == 200
-            slowest = max(slowest, time.monotonic() - start)
+            seconds.append(time.monotonic() - start)
         start = time.monotonic()
         assert client.post("/rerank", json=KIND).status_code == 200
-        assert time.monotonic() - start < 2
-    assert slowest < 0.1
+        assert time.monotonic() - start < SOON
+    assert sorted(seconds)[-3] < 0.5  # one or two may meet a pause of the machine
     assert memory(server) - before < 100
 
 
@@ -106,7 +107,7 @@ def test_reading_stops_when_the_client_is_gone(models: list[str]) -> None:
             connection.close()
         start = time.monotonic()
         assert client.post("/rerank", json=KIND).status_code == 200
-        assert time.monotonic() - start < 2
+        assert time.monotonic() - start < SOON
 
 
 def test_bytes_of_all_bodies_are_bounded(bounded: Server) -> None:
@@ -115,7 +116,7 @@ def test_bytes_of_all_bodies_are_bounded(bounded: Server) -> None:
     body = json.dumps(KIND).encode()
     with bounded.client() as client, connected(bounded, len(filler) + len(body)) as first:
         first.sendall(filler)
-        time.sleep(0.3)
+        until_in_flight(client)
         answer = client.post("/rerank", content=filler + body, headers=JSON)
         assert answer.status_code == 429
         assert answer.json()["error"]["code"] == "queue-full"
@@ -123,8 +124,11 @@ def test_bytes_of_all_bodies_are_bounded(bounded: Server) -> None:
         assert client.post("/rerank", json=KIND).status_code == 200
         first.sendall(body)
         assert first.recv(12) == b"HTTP/1.1 200"
-        time.sleep(wait)
-        assert client.post("/rerank", content=filler + body, headers=JSON).status_code == 200
+        assert 1 <= wait <= 60
+        until = time.monotonic() + 60
+        while (answer := client.post("/rerank", content=filler + body, headers=JSON)).is_error:
+            assert answer.status_code == 429 and time.monotonic() < until
+            time.sleep(wait)
 
 
 JSON = {"Content-Type": "application/json"}
@@ -154,13 +158,13 @@ def long_request() -> bytes:
 
 
 def test_scoring_stops_when_the_client_is_gone() -> None:
-    with serving([CHECKPOINTS]) as server:
+    with serving([CHECKPOINTS.replace("*", "wide-backward")]) as server:
         with send(server, long_request()):
             until_scoring(server)
         with server.client() as client:
             start = time.monotonic()
             assert client.post("/rerank", json=KIND).status_code == 200
-            assert time.monotonic() - start < 1.5
+            assert time.monotonic() - start < SOON
             assert "rerank_stopped_batches_total 1.0" in client.get("/metrics").text
 
 
@@ -173,9 +177,10 @@ def test_sigterm_while_scoring_for_nobody() -> None:
         start = time.monotonic()
         server.process.send_signal(signal.SIGTERM)
         assert server.end() == 0
-        assert time.monotonic() - start < 3
+        assert time.monotonic() - start < SOON
 
 
+@pytest.mark.slow
 def test_sigterm_while_scoring_for_somebody() -> None:
     with (
         serving([CHECKPOINTS], "--drain-seconds", "0.5") as server,
@@ -186,7 +191,12 @@ def test_sigterm_while_scoring_for_somebody() -> None:
         server.process.send_signal(signal.SIGTERM)
         assert connection.recv(12) == b"HTTP/1.1 503"
         assert server.end() == 0
-        assert time.monotonic() - start < 2.5
+        assert time.monotonic() - start < SOON
+
+
+def until_in_flight(client: httpx.Client) -> None:
+    while "rerank_requests_in_flight 1.0" not in client.get("/metrics").text:
+        time.sleep(0.02)
 
 
 def until_scoring(server: Server) -> None:

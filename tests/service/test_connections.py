@@ -18,7 +18,7 @@ from reranker.service.app import create_app
 from reranker.service.server import listening, web_server
 from reranker.service.settings import Settings
 from tests.reranker.ensembles import untrained
-from tests.service.servers import Server, is_closed_on, serving
+from tests.service.servers import SOON, Server, is_closed_on, serving
 from tests.service.test_bounds import BOMBS
 
 LARGEST = 1_000_000
@@ -39,7 +39,7 @@ def head(length: int, version: str = "1.1") -> bytes:
 
 def answer_to(server: Server, request: bytes) -> bytes:
     """All of the answer, for a client that reads nothing before it has sent everything."""
-    with socket.create_connection(("127.0.0.1", server.port), timeout=10) as connection:
+    with socket.create_connection(("127.0.0.1", server.port), timeout=60) as connection:
         connection.sendall(request)
         return b"".join(iter(lambda: connection.recv(100_000), b""))
 
@@ -56,7 +56,7 @@ def test_who_is_refused_early_gets_the_answer(
 
 def refused(server: Server) -> socket.socket:
     """A connection that has its answer, before a body of which nothing has been sent."""
-    connection = socket.create_connection(("127.0.0.1", server.port), timeout=10)
+    connection = socket.create_connection(("127.0.0.1", server.port), timeout=60)
     connection.sendall(head(1_000_000_000))
     answer = b"".join(iter(lambda: connection.recv(100_000), b""))
     assert answer.startswith(b"HTTP/1.1 413 ")
@@ -68,7 +68,7 @@ def test_who_sends_for_ever_after_the_answer_is_closed(small: Server) -> None:
     with refused(small) as connection:
         start = time.monotonic()
         assert is_closed_on(connection, b" ", 10)
-        assert 1.5 < time.monotonic() - start < 5
+        assert time.monotonic() - start > 1.5
 
 
 def test_who_sends_too_much_after_the_answer_is_closed(server: Server) -> None:
@@ -89,7 +89,7 @@ def test_who_waits_after_the_answer_does_not_hold_up_the_end(models: list[str]) 
         start = time.monotonic()
         server.process.terminate()
         assert server.end() == 0
-        assert time.monotonic() - start < 2.1
+        assert time.monotonic() - start < SOON
         thread.join()
 
 

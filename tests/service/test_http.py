@@ -17,7 +17,7 @@ BODY = {"sentences": [sentence("We", "saw", "it")]}
 
 def exchange(server: Server, request: bytes) -> bytes:
     """All that is sent until the server closes the connection."""
-    with socket.create_connection(("127.0.0.1", server.port), timeout=10) as connection:
+    with socket.create_connection(("127.0.0.1", server.port), timeout=60) as connection:
         connection.sendall(request)
         return b"".join(iter(lambda: connection.recv(100_000), b""))
 
@@ -66,7 +66,7 @@ def test_malformed_http_has_the_usual_error(
 
 
 def test_who_never_hangs_up_after_malformed_http_is_closed(server: Server) -> None:
-    with socket.create_connection(("127.0.0.1", server.port), timeout=10) as connection:
+    with socket.create_connection(("127.0.0.1", server.port), timeout=60) as connection:
         connection.sendall(b"NO HTTP\r\n\r\n")
         assert is_closed_on(connection, b"GET /info HTTP/1.1\r\nHost: x\r\n\r\n", 10)
 

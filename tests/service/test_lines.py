@@ -13,7 +13,7 @@ import pytest
 from reranker.scoring.cancellation import Cancellation, Stopped
 from reranker.service.lines import MORE, _answer, replies
 
-SECONDS = 10  # at most for what should happen at once
+SECONDS = 60  # at most for what should happen at once
 
 
 class Counter:

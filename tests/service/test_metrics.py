@@ -13,6 +13,7 @@ from functools import partial
 from pathlib import Path
 
 import httpx
+import pytest
 import torch
 
 from tests.service.conftest import save_models
@@ -139,6 +140,7 @@ def is_being_scored(requests: int, series: Series) -> bool:
     return total(series, "rerank_queue_wait_seconds_count") == requests
 
 
+@pytest.mark.slow
 def test_tokens_that_nobody_waits_for_any_more(models: list[str]) -> None:
     with (
         serving(models, fragile=True) as server,

@@ -234,7 +234,7 @@ def test_others_are_paused_for_who_comes_first() -> None:
     time.sleep(0.01)
     finish(queue, queue.first)
     assert not queue.main.cancellation.is_paused
-    assert 0.01 <= queue.main.paused_seconds < 1
+    assert queue.main.paused_seconds >= 0.01
     assert taken(queue) == ["busy3"]
     assert queue.main.paused_seconds == 0
 

@@ -28,7 +28,7 @@ def isolated(root: Path, *command: str) -> list[str]:
     return [*unshare, "sh", "-c", READ_ONLY, str(root), *command]
 
 
-@pytest.mark.parametrize("workers", ["1", "2"])
+@pytest.mark.parametrize("workers", ["1", pytest.param("2", marks=pytest.mark.slow)])
 def test_without_a_writable_disk(models: list[str], tmp_path: Path, workers: str) -> None:
     """``docker run --read-only``: it becomes ready, answers and ends well."""
     try:

@@ -29,7 +29,7 @@ class Answer(NamedTuple):
     scores: set[float]
 
 
-@pytest.mark.parametrize("workers", ["1", "2"])
+@pytest.mark.parametrize("workers", ["1", pytest.param("2", marks=pytest.mark.slow)])
 def test_no_answer_is_lost_or_mixed(workers: str, tmp_path: Path) -> None:
     """Four clients ask all the time, two on open and two on new connections, while the models are
     replaced three times. What is asked after a reload is answered with the new models."""

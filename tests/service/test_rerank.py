@@ -83,7 +83,7 @@ def test_random_requests_at_once_are_answered_as_one_by_one(
 
     before = together(http)
     with ThreadPoolExecutor(8) as threads:
-        list(threads.map(ask, range(24)))
+        list(threads.map(ask, range(12)))
     assert together(http) > before
 
 

@@ -16,7 +16,7 @@ import httpx
 import pytest
 
 from tests.service.conftest import save_models
-from tests.service.servers import RERANK, Server, sentence, serving
+from tests.service.servers import RERANK, SOON, Server, sentence, serving
 from tests.service.test_bounds import CHECKPOINTS, long_request, send, until_scoring
 
 BODY = {"sentences": [sentence("We", "saw", "it")]}
@@ -118,7 +118,7 @@ def test_gauges_are_sums(pair: Server) -> None:
     """Requests that are being received, by whichever worker."""
     connections = [send(pair, b"{", length=100) for _ in range(6)]
     try:
-        until = time.monotonic() + 30
+        until = time.monotonic() + 60
         while scrape(pair, "rerank_requests_in_flight") != {6}:
             assert time.monotonic() < until
     finally:
@@ -174,6 +174,7 @@ def test_a_replacement_serves_what_the_others_serve(reloading: Server, folder: P
     assert {len(models) for models in models_of(ask_often(reloading, 20))} == {2}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("is_broken", [False, True])
 def test_sigterm_while_scoring(is_broken: bool) -> None:
     """Each worker scores for seconds; one may not even hear the signal."""
@@ -187,7 +188,7 @@ def test_sigterm_while_scoring(is_broken: bool) -> None:
         workers, start = pids(server), time.monotonic()
         server.process.send_signal(signal.SIGTERM)
         assert server.end() == 0
-        assert time.monotonic() - start < 3
+        assert time.monotonic() - start < SOON
         assert not any(Path(f"/proc/{pid}").exists() for pid in workers)
         for connection in connections:
             connection.close()
@@ -204,7 +205,7 @@ def test_a_second_signal_ends_at_once() -> None:
             start = time.monotonic()
             server.process.send_signal(signal.SIGTERM)
             assert server.end() == 0
-            assert time.monotonic() - start < 2
+            assert time.monotonic() - start < SOON
 
 
 def test_sigterm_finishes_what_was_accepted(models: list[str]) -> None:
@@ -213,7 +214,7 @@ def test_sigterm_finishes_what_was_accepted(models: list[str]) -> None:
     with serving(models, "--workers", "2") as server:
         server.logged("all workers ready")
         connections = [send(server, body[:9], length=len(body)) for _ in range(6)]
-        until = time.monotonic() + 30
+        until = time.monotonic() + 60
         while scrape(server, "rerank_requests_in_flight") != {6}:
             assert time.monotonic() < until
         server.process.send_signal(signal.SIGTERM)
@@ -232,7 +233,7 @@ def test_workers_do_not_outlive_their_parent(models: list[str]) -> None:
         server.logged("all workers ready")
         workers = pids(server)
         server.process.kill()
-        until = time.monotonic() + 20
+        until = time.monotonic() + 60
         while any(Path(f"/proc/{pid}").exists() for pid in workers):
             assert time.monotonic() < until
             time.sleep(0.05)

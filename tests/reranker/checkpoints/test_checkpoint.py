@@ -356,9 +356,9 @@ def test_more_classes_than_anybody_has_are_refused_at_once(path: Path) -> None:
     numbers = torch.zeros(10_000_000, dtype=torch.int16)
     content["word_classes"] = {"words": "\n" * (len(numbers) - 1), "numbers": numbers}
     write_atomically(path, content)
-    began = time.monotonic()
+    began = time.process_time()
     assert "10000000 class numbers" in refusal(path)
-    assert time.monotonic() - began < 5
+    assert time.process_time() - began < 5
 
 
 def test_saving_does_not_change_the_model(tmp_path: Path, model: AwdLstmDoc) -> None:

@@ -11,7 +11,7 @@ import pytest
 
 from reranker.scoring.cancellation import Cancellation, Stopped
 
-SECONDS = 10  # at most for what should happen at once
+SECONDS = 60  # at most for what should happen at once
 
 
 @contextmanager

@@ -12,7 +12,7 @@ from reranker.scoring.lanes import Lanes
 
 
 def test_jobs_run_side_by_side_and_answer_in_order() -> None:
-    meeting = threading.Barrier(3, timeout=20)  # passed only if three are there at once
+    meeting = threading.Barrier(3, timeout=60)  # passed only if three are there at once
 
     def job(number: int) -> int:
         meeting.wait()
@@ -20,7 +20,7 @@ def test_jobs_run_side_by_side_and_answer_in_order() -> None:
 
     lanes = Lanes(3)
     found = lanes.direct(lanes.compute, [partial(job, number) for number in range(3)])
-    assert found.result(timeout=20) == [0, 1, 2]
+    assert found.result(timeout=60) == [0, 1, 2]
 
 
 def test_a_failure_is_told_and_what_was_not_begun_is_dropped() -> None:

@@ -93,7 +93,7 @@ def test_who_stops_listening_cancels(monkeypatch: pytest.MonkeyPatch) -> None:
 
     results = pools.in_order(lists(500, []), patient, Lanes(1), 60)
     next(results)
-    assert begun.wait(timeout=20)
+    assert begun.wait(timeout=60)
     results.close()  # type: ignore[attr-defined]
     deadline = time.monotonic() + 20
     while not cancelled and time.monotonic() < deadline:
