@@ -178,6 +178,10 @@ class Study(_Settings):
         return lineage
 
     def _check(self) -> None:
+        for name, evaluated in self.sets.items():
+            if evaluated.nbest if self.data.text else evaluated.passages:
+                kind = "nbest" if self.data.text else "passages"
+                raise ValueError(f"sets.{name}: {kind} and data.text = {self.data.text}")
         for name, model in self.models.items():
             try:
                 self._check_model(name, model)
@@ -187,9 +191,6 @@ class Study(_Settings):
         if count > 1:
             raise ValueError(f"models.{run} is also the name of another model's run")
         for name, evaluated in self.sets.items():
-            if (evaluated.passages and not self.data.text) or (evaluated.nbest and self.data.text):
-                kind = "passages" if evaluated.passages else "nbest"
-                raise ValueError(f"sets.{name}: {kind} and data.text = {self.data.text}")
             if evaluated.weight_from and not self.sets[evaluated.weight_from].nbest:
                 raise ValueError(f"sets.{name}: weight_from needs a set with nbest")
         for name, table in self.tables.items():
