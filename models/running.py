@@ -37,7 +37,7 @@ def read_on(
     In training, the pieces between such tokens have dropout masks of their own.
     """
     opens = tokens == opening
-    times = opens.any(1).nonzero().flatten().tolist()
+    times = [] if opening == PADDING else opens.any(1).nonzero().flatten().tolist()
     if not times:
         return model(tokens, state, dtype)  # type: ignore[no-any-return]
     parts = []
