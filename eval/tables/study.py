@@ -179,9 +179,9 @@ class Study(_Settings):
 
     def _check(self) -> None:
         for name, evaluated in self.sets.items():
-            if evaluated.nbest if self.data.text else evaluated.passages:
-                kind = "nbest" if self.data.text else "passages"
-                raise ValueError(f"sets.{name}: {kind} and data.text = {self.data.text}")
+            unfit = "nbest" if self.data.text else "passages"
+            if getattr(evaluated, unfit):
+                raise ValueError(f"sets.{name}: {unfit} and data.text = {self.data.text}")
         for name, model in self.models.items():
             try:
                 self._check_model(name, model)

@@ -70,7 +70,8 @@ def divided(counts: Mapping[Path, int], shares: Sequence[float], seed: int) -> l
     file), then the rest, each part in the given order. Raises InputError if nothing is left."""
     order = list(counts)
     random.Random(seed).shuffle(order)
-    total, parts = sum(counts.values()), []
+    total = sum(counts.values())
+    parts: list[list[Path]] = []
     for share in shares:
         drawn: list[Path] = []
         while order and (not drawn or sum(counts[path] for path in drawn) < share * total):
