@@ -17,6 +17,7 @@ class Batch(NamedTuple):
     inputs: Tensor  # [T, B]
     targets: Tensor  # [T, B]; PADDING where there is nothing to predict
     continues: bool  # whether it starts from the state after the batch before it
+    opening: int = PADDING  # read from the start state wherever it comes; PADDING: no token is
 
 
 def whole_trees(sequences: Sequence[Sequence[int]], eos: int) -> Batch:

@@ -70,11 +70,11 @@ def _make(arguments: argparse.Namespace) -> int:
     settings = _settings(arguments, study, sources, minutes)
     folder = arguments.work or Path("runs", "-".join(["tables", study.path.stem, *arguments.only]))
     with work_folder(folder, settings, arguments.workers, arguments.threads) as work:
-        files = Files(folder)
+        files = Files(folder, arguments.data)
         _write_models(study, work, files)
         to_do = f", {to_train} to be trained {length}" if to_train else ""
         print(f"{len(study.all_runs())} models{to_do}", file=sys.stderr)
-        prepare(study, arguments.data, files, arguments.sentences)
+        prepare(study, files, arguments.sentences)
         options = ["--device", arguments.device, "--threads", str(arguments.threads)]
         work.run(plan(study, files, flags, options))
         results = Results(study, work, files)
@@ -110,7 +110,7 @@ def _settings(
         "device": arguments.device,
         "workers and threads": [arguments.workers, arguments.threads],
         "data": {str(path): file_sha256(path)[:16] for path in sources},
-        "text": [study.data.text, study.data.words_per_tree],
+        "text": study.data.text,
         "sets": {name: evaluated.model_dump() for name, evaluated in study.sets.items()},
         "machine": _machine(),
     }
@@ -152,7 +152,8 @@ def _method(arguments: argparse.Namespace, study: Study, length: str, table: Tab
     parts = []
     if len(ready) < len(shown):
         side = f"{arguments.workers} side by side with {arguments.threads} thread(s) each"
-        parts.append(f"Models were trained {length} on the same trees, {side}")
+        same = "text" if study.data.text else "trees"
+        parts.append(f"Models were trained {length} on the same {same}, {side}")
         if study.shrink > 1:
             parts.append(f"sizes are those of their configurations divided by {study.shrink}")
     if ready:

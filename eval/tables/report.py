@@ -22,7 +22,7 @@ def markdown(table: dict[str, Any]) -> str:
     if table["kind"] == "F1":
         parts += [_f1_table(table, name) for name in table["sets"]]
     else:
-        parts.append(_perplexity_table(table))
+        parts.append(_figures_table(table))
     failures = [
         f"- {row['name']}: {line}" for row in table["rows"] for line in row.get("failed", ())
     ]
@@ -68,8 +68,9 @@ def _f1_row(row: dict[str, Any], name: str, table: dict[str, Any]) -> list[str]:
     ]
 
 
-def _perplexity_table(table: dict[str, Any]) -> str:
-    names = table["sets"]
+def _figures_table(table: dict[str, Any]) -> str:
+    """Of perplexities and what else has one figure for each set."""
+    names, cell = table["sets"], _CELLS[table["kind"]]
     heads = ["model", "seeds", "parameters", "trained tokens"]
     heads += [figures["name"] for figures in names.values()] + ["printed"]
     cells = []
@@ -78,7 +79,7 @@ def _perplexity_table(table: dict[str, Any]) -> str:
         if "failed" not in row:
             figures = [str(len(row["runs"])), _size(row["parameters"])]
             figures += [_size(mean(row["trained_tokens"]))]
-            figures += [_perplexity(row, name, table) for name in names]
+            figures += [cell(row, name, table) for name in names]
         cells.append([row["name"], *figures, row["printed"] or NONE])
     return _without_empty_columns(heads, cells)
 
@@ -89,6 +90,29 @@ def _perplexity(row: dict[str, Any], name: str, table: dict[str, Any]) -> str:
         return NONE
     letter = f" {row['vocabularies'][0]}" if len(table["vocabularies"]) > 1 else ""
     return _mean(values) + letter
+
+
+def _variation(row: dict[str, Any], name: str, table: dict[str, Any]) -> str:
+    return _mean(row["sets"][name]["coefficient_of_variation"], 3)
+
+
+def _rank(row: dict[str, Any], name: str, table: dict[str, Any]) -> str:
+    return _mean(row["sets"][name]["rank"], 0)
+
+
+def _last_word(row: dict[str, Any], name: str, table: dict[str, Any]) -> str:
+    """Accuracy, and the perplexity of the last words."""
+    figures = row["sets"][name]
+    accuracy = _mean([100 * share for share in figures["accuracy"]])
+    return f"{accuracy} %, {_mean(figures['last_word_perplexity'])}"
+
+
+_CELLS = {
+    "perplexity": _perplexity,
+    "variation": _variation,
+    "rank": _rank,
+    "last word": _last_word,
+}
 
 
 def _provenance(table: dict[str, Any]) -> str:
@@ -109,12 +133,12 @@ def _without_empty_columns(heads: Sequence[str], rows: Sequence[Sequence[str]]) 
     return grid(kept_heads, kept_rows)
 
 
-def _mean(values: Sequence[float]) -> str:
+def _mean(values: Sequence[float], digits: int = 2) -> str:
     """The mean and, of several, their standard deviation."""
     if not values:
         return NONE
-    deviation = f" ± {stdev(values):.2f}" if len(values) > 1 else ""
-    return f"{mean(values):.2f}{deviation}"
+    deviation = f" ± {stdev(values):.{digits}f}" if len(values) > 1 else ""
+    return f"{mean(values):.{digits}f}{deviation}"
 
 
 def _size(value: float) -> str:

@@ -12,6 +12,7 @@ from reranker.checkpoints.vocabulary import MOST_CLASSED
 from reranker.commands.arguments import positive, whole_number
 from reranker.commands.progress import loading
 from reranker.errors import InputError
+from reranker.text.running import read_running_text
 from reranker.trees.linearize import linearize
 from reranker.trees.treebank import read_treebank
 
@@ -25,6 +26,8 @@ EXAMPLES = """examples:
       --out ckpt/ptb.pt --device cuda
   rerank train --config models/configs/small.toml --train train.mrg.gz --dev dev.mrg.gz \\
       --out ckpt/mine.pt --budget 60 --vectors glove.6B.100d.txt
+  rerank train --config models/configs/ptb.toml --text --train ptb.train.txt \\
+      --dev ptb.valid.txt --out ckpt/words.pt --device cuda
 
 To resume a stopped run, repeat the same command."""
 
@@ -87,6 +90,13 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="read trees from start to end or from end to start; an ensemble gains from both",
     )
     parser.add_argument(
+        "--text",
+        action="store_const",
+        const=True,
+        help="TREES are plain text, a sentence a line, read on from line to line (recipe paper or "
+        "thesis; default: as in --config)",
+    )
+    parser.add_argument(
         "--fine-tuning",
         action=argparse.BooleanOptionalAction,
         help="with the paper's recipe: train on after averaged SGD has stalled, until that brings "
@@ -135,6 +145,7 @@ def run(arguments: argparse.Namespace) -> int:
         seed=arguments.seed,
         precision=arguments.precision,
         direction=arguments.direction,
+        text=arguments.text,
         fine_tuning=arguments.fine_tuning,
     )
     if arguments.device.startswith("cuda") and not torch.cuda.is_available():
@@ -142,10 +153,13 @@ def run(arguments: argparse.Namespace) -> int:
     if arguments.threads:
         torch.set_num_threads(arguments.threads)
     folder = arguments.log_folder or Path("runs") / arguments.out.stem
-    train_trees = [linearize(tree) for tree in read_treebank(arguments.train)]
-    dev_trees = [linearize(tree) for tree in read_treebank(arguments.dev)]
+    train_trees, dev_trees = (
+        read_running_text(paths) if config.text else [*map(linearize, read_treebank(paths))]
+        for paths in (arguments.train, arguments.dev)
+    )
+    unit = "lines" if config.text else "trees"
     print(
-        f"{len(train_trees)} training trees, {len(dev_trees)} dev trees; logs in {folder}",
+        f"{len(train_trees)} training {unit}, {len(dev_trees)} dev {unit}; logs in {folder}",
         file=sys.stderr,
     )
     vectors = None

@@ -1,4 +1,5 @@
-"""Where training batches come from: whole trees, or one long stream for truncated BPTT.
+"""Where training batches come from: whole trees, or one long stream of trees or lines of text for
+truncated BPTT.
 
 Both can be put back to any batch they have returned, so a killed run resumes exactly.
 """
@@ -13,7 +14,7 @@ from typing import Generic, TypeVar
 import torch
 
 from reranker.errors import ConfigError
-from reranker.models.batch import Batch, grouped_by_length, whole_trees
+from reranker.models.batch import PADDING, Batch, grouped_by_length, whole_trees
 
 _POOL_SIZE = 2_000  # trees
 
@@ -83,33 +84,47 @@ class TreeBatches(Batches[list[int]]):
 
 
 class StreamBatches(Batches[slice]):
-    """All trees as one stream in ``batch_size`` columns, cut at random lengths.
+    """All trees as one stream in ``batch_size`` columns, cut at random lengths, or all at
+    ``length`` if they are not ``varied``.
 
-    The length is drawn around ``length`` (95 %) or half of it (Merity et al. 2018, section 5). The
-    stream starts at ``<eos>``, and each batch continues from the state of the one before it. Raises
-    ConfigError if there are more columns than tokens.
+    A random length is drawn around ``length`` (95 %) or half of it (Merity et al. 2018, section 5).
+    The stream starts at ``<eos>``, and each batch continues from the state of the one before it.
+    The token ``opening`` is given, not predicted. Raises ConfigError if there are more columns than
+    tokens.
     """
 
     def __init__(
-        self, sequences: Sequence[Sequence[int]], eos: int, batch_size: int, length: int, seed: int
+        self,
+        sequences: Sequence[Sequence[int]],
+        eos: int,
+        batch_size: int,
+        length: int,
+        seed: int,
+        varied: bool = True,
+        opening: int = PADDING,
     ) -> None:
         stream = torch.tensor([eos, *(number for ids in sequences for number in ids)])
         rows = (len(stream) - 1) // batch_size
         if rows < 1:
             raise ConfigError(f"batch_size is {batch_size}, but there are {len(stream) - 1} tokens")
         self._inputs = stream[: rows * batch_size].view(batch_size, rows).T.contiguous()
-        self._targets = stream[1 : rows * batch_size + 1].view(batch_size, rows).T.contiguous()
-        self.length = length
+        targets = stream[1 : rows * batch_size + 1].view(batch_size, rows).T.contiguous()
+        self._targets = targets.masked_fill(targets == opening, PADDING)
+        self.length, self.varied, self.opening = length, varied, opening
         super().__init__(seed)
 
     def _planned(self, generator: random.Random) -> list[slice]:
         plan, start = [], 0
         while start < len(self._inputs):
-            center = self.length if generator.random() < 0.95 else self.length / 2
-            end = start + max(5, round(generator.gauss(center, 5)))
+            end = start + (self._drawn(generator) if self.varied else self.length)
             plan.append(slice(start, min(end, len(self._inputs))))
             start = end
         return plan
 
+    def _drawn(self, generator: random.Random) -> int:
+        center = self.length if generator.random() < 0.95 else self.length / 2
+        return max(5, round(generator.gauss(center, 5)))
+
     def _batch(self, part: slice) -> Batch:
-        return Batch(self._inputs[part], self._targets[part], continues=part.start > 0)
+        inputs, targets = self._inputs[part], self._targets[part]
+        return Batch(inputs, targets, continues=part.start > 0, opening=self.opening)

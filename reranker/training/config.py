@@ -15,13 +15,15 @@ from reranker.training.start import Start
 
 @dataclass(frozen=True, slots=True)
 class TrainingConfig:
-    """How to train. ``recipe`` is one of two; each ignores the settings of the other.
+    """How to train. ``recipe`` is one of three; each ignores settings of the others.
 
     ``fast``: AdamW with warm-up and linear decay to zero over the budget, batches of whole trees.
     ``paper``: SGD, then averaged SGD, on one stream with truncated BPTT (docs/training.md).
+    ``thesis``: Adam, its rate always the same, on one stream with truncated BPTT.
     """
 
-    recipe: Literal["fast", "paper"] = "fast"
+    recipe: Literal["fast", "paper", "thesis"] = "fast"
+    text: bool = False  # running text instead of trees
     seed: int = 1
     start: Start = "fast"  # what weights are before training
     minimum_count: int = 10  # rarer words become unknown-word classes
@@ -34,8 +36,8 @@ class TrainingConfig:
     clip: float = 1.0  # the largest norm of the gradient of the mean loss
     batch_tokens: int = 2_560  # fast
     warmup_batches: int = 100  # fast
-    batch_size: int = 12  # paper: columns of the stream
-    sequence_length: int = 70  # paper: mean of the truncated BPTT's length
+    batch_size: int = 12  # paper, thesis: columns of the stream
+    sequence_length: int = 70  # of the truncated BPTT; paper: its mean
     non_monotone_interval: int = 60  # paper: evaluations without improvement that end a phase
     fine_tuning: bool = True  # paper: averaged SGD again and again, until it brings nothing
     activation_regularization: float = 0.0  # alpha, on the dropped h^N
@@ -89,10 +91,11 @@ class TrainingConfig:
             allowed = get_args(kind) if get_origin(kind) is Literal else ()
             if allowed and getattr(self, name) not in allowed:
                 raise ValueError(f"{name} is {getattr(self, name)!r}, not {' or '.join(allowed)}")
-        if self.recipe == "fast" and not (self.budget_minutes or self.epochs):
-            raise ValueError(
-                "the fast recipe needs budget_minutes or epochs, for its learning rate"
-            )
+        if self.recipe != "paper" and not (self.budget_minutes or self.epochs):
+            why = ", for its learning rate" if self.recipe == "fast" else ": nothing else ends it"
+            raise ValueError(f"the {self.recipe} recipe needs budget_minutes or epochs{why}")
+        if self.text:
+            self._check_text()
         for name in ("batch_tokens", "batch_size", "sequence_length", "non_monotone_interval"):
             if getattr(self, name) < 1:
                 raise ValueError(f"{name} is {getattr(self, name)}, not 1 or more")
@@ -100,6 +103,16 @@ class TrainingConfig:
             if getattr(self, name) == 0:
                 raise ValueError(f"{name} is 0: nothing would be learned")
         self.model_config(vocabulary_size=1)
+
+    def _check_text(self) -> None:
+        if self.recipe == "fast":
+            raise ValueError(
+                "text needs recipe paper or thesis: the fast one reads every tree from the start"
+            )
+        if self.direction == "backward":
+            raise ValueError("text is read forward: direction is backward")
+        if self.validation_trees:
+            raise ValueError("validation_trees is for trees: all of the dev text is read")
 
     @property
     def architecture(self) -> str:

@@ -16,7 +16,7 @@ from reranker.checkpoints.memory import keep_freed_memory
 from reranker.errors import ConfigError
 from reranker.training.config import TrainingConfig
 from reranker.training.log import TrainingLog
-from reranker.training.loss import backward, dev_perplexity
+from reranker.training.loss import backward
 from reranker.training.run import Progress, Run
 from reranker.training.word_vectors import WordVectors
 
@@ -37,7 +37,8 @@ def train(
     report: Callable[[Progress, float, float], None] = lambda progress, loss, done: None,
 ) -> float:
     """Train on linearised trees and write the best model to ``out``; returns its perplexity per
-    token on the dev trees, ``<eos>`` included.
+    token on the dev trees, ``<eos>`` included. With ``config.text`` the trees are lines of running
+    text (``reranker.text.running``), and its state is carried through the dev text.
 
     ``start_from`` is a checkpoint whose vocabulary and weights are taken; otherwise ``vectors`` are
     where embeddings start, and they assign rare words to classes. ``report(progress, loss, done)``
@@ -104,7 +105,7 @@ def _evaluate(run: Run, log: TrainingLog) -> None:
     progress = run.progress
     progress.evaluated_at = progress.batches
     with run.recipe.evaluation_weights():
-        perplexity = dev_perplexity(run.model, run.dev, run.vocabulary.eos, run.dtype, run.device)
+        perplexity = run.dev_perplexity()
         improved = perplexity < progress.best_perplexity
         if improved:
             progress.best_perplexity = perplexity

@@ -1,7 +1,8 @@
-"""The two ways to train: which batches come, what a step does, what an evaluation decides.
+"""The ways to train: which batches come, what a step does, what an evaluation decides.
 
 A recipe owns its optimiser and its batches and can save and restore all it remembers (``state``),
-so the loop in ``reranker.training.loop`` is the same for both.
+so the loop in ``reranker.training.loop`` is the same for all. ``trees`` are the ids of each,
+``<eos>`` at the end; those of text are lines.
 """
 
 from __future__ import annotations
@@ -15,7 +16,7 @@ import torch
 from torch import Tensor
 
 from reranker.models import LanguageModel
-from reranker.models.batch import Batch
+from reranker.models.batch import PADDING, Batch
 from reranker.training.batches import Batches, StreamBatches, TreeBatches
 from reranker.training.config import TrainingConfig
 
@@ -56,7 +57,12 @@ class FastRecipe(Recipe):
     """AdamW, linear warm-up, linear decay to zero at the end of the budget."""
 
     def __init__(
-        self, model: LanguageModel, config: TrainingConfig, trees: Sequence[Sequence[int]], eos: int
+        self,
+        model: LanguageModel,
+        config: TrainingConfig,
+        trees: Sequence[Sequence[int]],
+        eos: int,
+        opening: int = PADDING,
     ) -> None:
         self.model, self.config = model, config
         self.batches = TreeBatches(trees, eos, config.batch_tokens, config.seed)
@@ -85,6 +91,47 @@ class FastRecipe(Recipe):
         self.steps = state["steps"]
 
 
+class ThesisRecipe(Recipe):
+    """Adam with one learning rate throughout, on segments of ``sequence_length`` tokens of a stream
+    in ``batch_size`` columns (Daniluk 2016, section 4.2)."""
+
+    def __init__(
+        self,
+        model: LanguageModel,
+        config: TrainingConfig,
+        trees: Sequence[Sequence[int]],
+        eos: int,
+        opening: int = PADDING,
+    ) -> None:
+        self.model, self.rate = model, config.learning_rate
+        self.batches = StreamBatches(
+            trees,
+            eos,
+            config.batch_size,
+            config.sequence_length,
+            config.seed,
+            varied=False,
+            opening=opening,
+        )
+        self.optimizer = torch.optim.Adam(
+            model.parameters(),
+            lr=config.learning_rate,
+            betas=(0.9, 0.999),
+            weight_decay=config.weight_decay,
+            fused=True,
+        )
+
+    def step(self, batch: Batch, done: float) -> float:
+        self.optimizer.step()
+        return self.rate
+
+    def state(self) -> dict[str, Any]:
+        return {"optimizer": self.optimizer.state_dict()}
+
+    def load_state(self, state: dict[str, Any]) -> None:
+        self.optimizer.load_state_dict(state["optimizer"])
+
+
 class PaperRecipe(Recipe):
     """SGD until evaluations stop improving (phase 0), then averaged SGD likewise (phase 1), then
     averaged SGD from the best weights, repeated until a phase brings no improvement: NT-ASGD
@@ -95,11 +142,21 @@ class PaperRecipe(Recipe):
     averages: dict[str, Tensor]
 
     def __init__(
-        self, model: LanguageModel, config: TrainingConfig, trees: Sequence[Sequence[int]], eos: int
+        self,
+        model: LanguageModel,
+        config: TrainingConfig,
+        trees: Sequence[Sequence[int]],
+        eos: int,
+        opening: int = PADDING,
     ) -> None:
         self.model, self.config = model, config
         self.batches = StreamBatches(
-            trees, eos, config.batch_size, config.sequence_length, config.seed
+            trees,
+            eos,
+            config.batch_size,
+            config.sequence_length,
+            config.seed,
+            opening=opening,
         )
         # torch.optim.ASGD would use each rate one step late, and ours differs from step to step.
         self.optimizer = torch.optim.SGD(
@@ -177,7 +234,8 @@ class PaperRecipe(Recipe):
                 self.model.get_parameter(name).copy_(value)
 
 
-RECIPES: dict[str, type[FastRecipe] | type[PaperRecipe]] = {
+RECIPES: dict[str, type[FastRecipe] | type[PaperRecipe] | type[ThesisRecipe]] = {
     "fast": FastRecipe,
     "paper": PaperRecipe,
+    "thesis": ThesisRecipe,
 }

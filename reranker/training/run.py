@@ -20,7 +20,11 @@ from reranker.checkpoints.checkpoint import load_checkpoint, save_checkpoint
 from reranker.checkpoints.vocabulary import Vocabulary, rare_words
 from reranker.errors import ConfigError
 from reranker.models import LanguageModel, State
+from reranker.models.batch import PADDING
+from reranker.text.running import encoded as encoded_text
+from reranker.text.running import opening_id
 from reranker.training.config import TrainingConfig
+from reranker.training.loss import dev_perplexity, text_perplexity
 from reranker.training.recipes import RECIPES, Recipe
 from reranker.training.start import start
 from reranker.training.word_vectors import WordVectors, start_embedding
@@ -60,7 +64,7 @@ class Run:
             self.vocabulary, self.model = _new_model(config, train_trees, vectors)
         else:
             self.vocabulary, self.model = _pretrained_model(config, start_from)
-        encoded = [self.vocabulary.encode(tokens) for tokens in train_trees]
+        encoded = self._encoded(train_trees)
         if start_from is None:
             seen = torch.tensor([number for ids in encoded for number in ids])
             counts = torch.bincount(seen, minlength=len(self.vocabulary))
@@ -69,13 +73,24 @@ class Run:
                 start_embedding(self.model, self.vocabulary, vectors)
         self.model.to(device)
         every = max(1, len(dev_trees) // config.validation_trees) if config.validation_trees else 1
-        self.dev = [self.vocabulary.encode(tokens) for tokens in dev_trees[::every]]
+        self.dev = self._encoded(dev_trees[::every])
+        self.opening = opening_id(self.vocabulary) if config.text else PADDING
         make_recipe = RECIPES[config.recipe]
-        self.recipe: Recipe = make_recipe(self.model, config, encoded, self.vocabulary.eos)
+        self.recipe: Recipe = make_recipe(
+            self.model, config, encoded, self.vocabulary.eos, self.opening
+        )
         self.progress = Progress()
         self.carried: State | None = None  # the state after the last batch
         self.train_trees = len(encoded)
         self.word_vectors = len(vectors.words) if vectors else 0
+
+    def dev_perplexity(self) -> float:
+        """Per token: of trees, each from the start state; of text, the state carried through it."""
+        if self.config.text:
+            return text_perplexity(
+                self.model, self.dev, self.vocabulary.eos, self.opening, self.dtype
+            )
+        return dev_perplexity(self.model, self.dev, self.vocabulary.eos, self.dtype, self.device)
 
     @property
     def share_done(self) -> float:
@@ -83,7 +98,7 @@ class Run:
         shares = [0.0]
         if self.config.budget_minutes:
             shares.append(self.progress.seconds / 60 / self.config.budget_minutes)
-        if self.config.epochs and self.config.recipe == "fast":
+        if self.config.epochs and self.config.recipe != "paper":
             shares.append(self.recipe.batches.progress / self.config.epochs)
         return min(1.0, max(shares))
 
@@ -147,6 +162,12 @@ class Run:
         }
         stored = torch.float16 if self.config.stored_precision == "float16" else torch.float32
         save_checkpoint(path, self.model, self.vocabulary, information, stored)
+
+    def _encoded(self, trees: Sequence[Sequence[str]]) -> list[list[int]]:
+        """The ids of trees, or of lines of text."""
+        if self.config.text:
+            return list(encoded_text(self.vocabulary, trees))
+        return [self.vocabulary.encode(tokens) for tokens in trees]
 
     def _identity(self) -> dict[str, Any]:
         """What a run must share with a saved state to resume from it."""

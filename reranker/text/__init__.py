@@ -1,0 +1,1 @@
+"""Plain text for language models: running text with articles, and passages. No trees."""
