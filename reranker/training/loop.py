@@ -15,8 +15,8 @@ import torch
 from reranker.checkpoints.memory import keep_freed_memory
 from reranker.errors import ConfigError
 from reranker.training.config import TrainingConfig
+from reranker.training.language_model_run import LanguageModelRun
 from reranker.training.log import TrainingLog
-from reranker.training.loss import backward, dev_perplexity
 from reranker.training.run import Progress, Run
 from reranker.training.word_vectors import WordVectors
 
@@ -49,7 +49,14 @@ def train(
     keep_freed_memory()
     torch.set_flush_denormal(True)  # gradients full of denormals run a hundred times slower
     torch.manual_seed(config.seed)
-    run = Run(config, train_trees, dev_trees, device, start_from, vectors)
+    run = LanguageModelRun(config, train_trees, dev_trees, device, start_from, vectors)
+    return _finish(run, out, log_folder, report)
+
+
+def _finish(
+    run: Run, out: Path, log_folder: Path, report: Callable[[Progress, float, float], None]
+) -> float:
+    """Resume or begin the run and train to its end; the best perplexity on the dev data."""
     state_path = log_folder / "state.pt"
     if state_path.exists():
         run.resume(state_path)
@@ -77,8 +84,7 @@ def train(
 def _learn(run: Run, done: float) -> float:
     """Forward, backward and a step of the optimiser for the next batch; the learning rate."""
     batch = run.recipe.batches.next()
-    state = run.carried if batch.continues else None
-    loss, tokens, run.carried = backward(run.model, batch, state, run.config, run.dtype, run.device)
+    loss, tokens = run.backward(batch)
     torch.nn.utils.clip_grad_norm_(run.model.parameters(), run.config.clip)
     rate = run.recipe.step(batch, done)
     run.model.zero_grad(set_to_none=True)
@@ -104,7 +110,7 @@ def _evaluate(run: Run, log: TrainingLog) -> None:
     progress = run.progress
     progress.evaluated_at = progress.batches
     with run.recipe.evaluation_weights():
-        perplexity = dev_perplexity(run.model, run.dev, run.vocabulary.eos, run.dtype, run.device)
+        perplexity = run.dev_perplexity()
         improved = perplexity < progress.best_perplexity
         if improved:
             progress.best_perplexity = perplexity

@@ -1,7 +1,7 @@
-"""The two ways to train: which batches come, what a step does, what an evaluation decides.
+"""The ways to train: which batches come, what a step does, what an evaluation decides.
 
 A recipe owns its optimiser and its batches and can save and restore all it remembers (``state``),
-so the loop in ``reranker.training.loop`` is the same for both.
+so the loop in ``reranker.training.loop`` is the same for all.
 """
 
 from __future__ import annotations
@@ -16,8 +16,10 @@ from torch import Tensor
 
 from reranker.models import LanguageModel
 from reranker.models.batch import Batch
-from reranker.training.batches import Batches, StreamBatches, TreeBatches
+from reranker.models.output import Output
+from reranker.training.batches import Batches, StreamBatches
 from reranker.training.config import TrainingConfig
+from reranker.training.run_config import RunConfig
 
 
 class Recipe(ABC):
@@ -55,11 +57,8 @@ class Recipe(ABC):
 class FastRecipe(Recipe):
     """AdamW, linear warm-up, linear decay to zero at the end of the budget."""
 
-    def __init__(
-        self, model: LanguageModel, config: TrainingConfig, trees: Sequence[Sequence[int]], eos: int
-    ) -> None:
-        self.model, self.config = model, config
-        self.batches = TreeBatches(trees, eos, config.batch_tokens, config.seed)
+    def __init__(self, model: Output, config: RunConfig, batches: Batches[Any]) -> None:
+        self.model, self.config, self.batches = model, config, batches
         self.optimizer = torch.optim.AdamW(
             model.parameters(),
             lr=config.learning_rate,
@@ -175,9 +174,3 @@ class PaperRecipe(Recipe):
         with torch.no_grad():
             for name, value in weights.items():
                 self.model.get_parameter(name).copy_(value)
-
-
-RECIPES: dict[str, type[FastRecipe] | type[PaperRecipe]] = {
-    "fast": FastRecipe,
-    "paper": PaperRecipe,
-}

@@ -43,7 +43,12 @@ DROPOUTS: dict[str, Any] = {
 }
 
 # Of each position the features; sentences have 1 to 4 positions, positions 1 to 3 features.
-SENTENCES = [[(1, 2, 3), (4,)], [(5,)], [(0, 8), (6, 6), (2,), (7, 1, 0)], [(3,), (2, 5), (1,)]]
+SENTENCES: list[list[tuple[int, ...]]] = [
+    [(1, 2, 3), (4,)],
+    [(5,)],
+    [(0, 8), (6, 6), (2,), (7, 1, 0)],
+    [(3,), (2, 5), (1,)],
+]
 
 
 def build(config: EncoderDecoderConfig) -> EncoderDecoder:
@@ -71,7 +76,7 @@ def restated(
     """P of every word after each of ``tokens``, [T, V], and attention, [T, S], for one sentence
     without padding: every equation a line of its own, nothing of the model used but its weights."""
     config = model.config
-    inputs = [sum(model.encoder.embedding[one] for one in features) for features in sentence]
+    inputs = [model.encoder.embedding[list(features)].sum(0) for features in sentence]
     states = []
     for ahead, back in zip(model.encoder.forwards, model.encoder.backwards, strict=True):
         left, left_last = _lstm(ahead, inputs)
@@ -106,13 +111,14 @@ def _mixture(model: EncoderDecoder, outputs: list[Tensor]) -> Tensor:
     if model.projections:
         vectors = []
         for name, projection in model.projections.items():
+            assert isinstance(projection, nn.Linear)
             k = torch.tanh(projection.weight @ outputs[int(name)] + projection.bias)
             vectors += list(k.split(model.config.embedding_size))
     pi = torch.ones(1, dtype=weight.dtype)
     if model.mixture_weights is not None:
         pi = torch.softmax(model.mixture_weights.weight @ outputs[-1], dim=0)
-    softmaxes = [torch.softmax(weight @ k + model.decoder_bias, dim=0) for k in vectors]
-    return sum(p * softmax for p, softmax in zip(pi, softmaxes, strict=True))  # type: ignore[return-value]
+    softmaxes = torch.stack([torch.softmax(weight @ k + model.decoder_bias, 0) for k in vectors])
+    return pi @ softmaxes
 
 
 def _lstm(layer: nn.Module, inputs: list[Tensor]) -> tuple[list[Tensor], tuple[Tensor, Tensor]]:
