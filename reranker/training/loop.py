@@ -1,4 +1,4 @@
-"""The training loop: from treebanks to a checkpoint.
+"""The training loop: from treebanks, or pairs, to a checkpoint.
 
 A run may be killed at any moment: its whole state (weights, optimiser, place in the data, random
 numbers) is saved every ``STATE_INTERVAL`` seconds, and the same command resumes it.
@@ -13,11 +13,15 @@ from pathlib import Path
 import torch
 
 from reranker.checkpoints.memory import keep_freed_memory
+from reranker.checkpoints.pair_vocabulary import Pair
 from reranker.errors import ConfigError
 from reranker.training.config import TrainingConfig
 from reranker.training.language_model_run import LanguageModelRun
 from reranker.training.log import TrainingLog
+from reranker.training.pair_config import PairConfig
+from reranker.training.pair_run import PairRun
 from reranker.training.run import Progress, Run
+from reranker.training.run_config import RunConfig
 from reranker.training.word_vectors import WordVectors
 
 STATE_INTERVAL = 45.0  # seconds
@@ -46,11 +50,30 @@ def train(
     Raises ConfigError if ``log_folder`` holds the state of another run, if the configuration does
     not fit ``start_from`` or the trees, and if training diverges.
     """
+    _prepare(config)
+    run = LanguageModelRun(config, train_trees, dev_trees, device, start_from, vectors)
+    return _finish(run, out, log_folder, report)
+
+
+def train_pairs(
+    config: PairConfig,
+    pairs: Sequence[Pair],
+    dev: Sequence[Pair],
+    out: Path,
+    log_folder: Path,
+    *,
+    device: str = "cpu",
+    report: Callable[[Progress, float, float], None] = lambda progress, loss, done: None,
+) -> float:
+    """The same for an encoder-decoder; the perplexity is per token of the dev targets."""
+    _prepare(config)
+    return _finish(PairRun(config, pairs, dev, device), out, log_folder, report)
+
+
+def _prepare(config: RunConfig) -> None:
     keep_freed_memory()
     torch.set_flush_denormal(True)  # gradients full of denormals run a hundred times slower
     torch.manual_seed(config.seed)
-    run = LanguageModelRun(config, train_trees, dev_trees, device, start_from, vectors)
-    return _finish(run, out, log_folder, report)
 
 
 def _finish(
