@@ -147,7 +147,9 @@ class EncoderDecoder(Output):
         first, *others = self.layers
         assert isinstance(first, LstmLayer)
         size = self.config.embedding_size
-        from_words = product(embedded, first.input_weight[:, :size]) + first.bias
+        # Contiguous, or oneDNN takes minutes instead of milliseconds.
+        word_weight = first.input_weight[:, :size].contiguous()
+        from_words = product(embedded, word_weight) + first.bias
         # A layer's product with its inputs and the one with its past are one.
         weights = [torch.cat([first.input_weight[:, size:], first.dropped_weight()], dim=1)]
         for layer in others:
