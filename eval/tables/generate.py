@@ -2,7 +2,7 @@
 is not done yet:
 
     python eval/tables/generate.py eval/tables/encdec.toml --budget 180
-    python eval/tables/generate.py eval/recipes/encoder-decoder/gigaword.toml --data ~/gigaword --device cuda
+    python eval/tables/generate.py eval/recipes/encoder-decoder/ptb.toml --data ~/ptb --device cuda
 
 docs/tables.md explains the tables and the study's file. Interrupted at any moment, the same
 command resumes.
