@@ -58,9 +58,7 @@ def main(argv: Sequence[str]) -> int:
 
 def _make(arguments: argparse.Namespace) -> int:
     """Plan, run and report."""
-    study = GenerationStudy.read(
-        arguments.study, arguments.only, arguments.shrink, arguments.seeds
-    )
+    study = GenerationStudy.read(arguments.study, arguments.only, arguments.shrink, arguments.seeds)
     rows = [row for table in study.tables.values() for row in table.rows if not row.ensemble_of]
     count = len(rows) * study.seeds
     minutes = TRAINING_SHARE * arguments.budget * arguments.workers / count
@@ -237,9 +235,7 @@ class _Plan:
         arguments += ["--out", str(out), "--log-folder", str(logs), "--seed", str(seed)]
         return Step(run, [*arguments, *self.training_flags], out, scratch=logs / "state.pt")
 
-    def _generating(
-        self, name: str, table: GenerationTable, part: Sequence[str]
-    ) -> Iterator[Step]:
+    def _generating(self, name: str, table: GenerationTable, part: Sequence[str]) -> Iterator[Step]:
         models = [self._checkpoint(run) for run in part]
         is_parser = table.measure == "F1"
         for beam, ending in zip(table.beams, self.columns(name).values(), strict=False):

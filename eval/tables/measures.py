@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from collections.abc import Sequence
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any, TypeVar
@@ -10,8 +11,8 @@ from typing import Any, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 from rouge_score.rouge_scorer import RougeScorer
-from sacrebleu.metrics import BLEU
-from sacrebleu.significance import PairedTest
+from sacrebleu.metrics.bleu import BLEU
+from sacrebleu.significance import PairedTest, Result
 
 from reranker.errors import InputError
 from reranker.evaluation.brackets import corpus_f1, gold_trees
@@ -61,10 +62,15 @@ class Bleu(Measure):
         return [float(self._metric.corpus_score(outputs, [self._references]).score)]
 
     def p(self, path: Path, other: Path) -> float:
-        systems = [(str(each), _outputs(each, len(self._references))) for each in (other, path)]
+        outputs, others = (_outputs(each, len(self._references)) for each in (path, other))
+        if outputs == others:  # sacrebleu counts greater differences only, and there is none
+            return 1.0
+        systems: list[tuple[str, Sequence[str]]] = [("reference", others), ("system", outputs)]
         metric = {"BLEU": BLEU(tokenize="none", force=True, references=[self._references])}
         _, scores = PairedTest(systems, metric, None, "ar", SAMPLES)()
-        return float(scores["BLEU"][1].p_value)
+        result = scores["BLEU"][1]
+        assert isinstance(result, Result) and result.p_value is not None
+        return result.p_value
 
     @property
     def signature(self) -> str:
@@ -131,7 +137,9 @@ class Bracketing(Measure):
     def _counts(self, path: Path) -> NDArray[np.int64]:
         """[S, 3]"""
         trees = self._trees(path)
-        return np.array([g.score(each[0]).counts for g, each in zip(self._gold, trees, strict=True)])
+        return np.array(
+            [g.score(each[0]).counts for g, each in zip(self._gold, trees, strict=True)]
+        )
 
     def _trees(self, path: Path) -> list[list[str]]:
         """Of each sentence, at least one."""
