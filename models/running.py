@@ -11,7 +11,8 @@ import torch
 from torch import Tensor
 
 from reranker.models.batch import PADDING
-from reranker.models.language_model import Features, LanguageModel, State
+from reranker.models.language_model import LanguageModel, State
+from reranker.models.output import Features
 
 _SEGMENT = 1_024  # tokens read at a time; bounds memory
 

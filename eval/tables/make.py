@@ -17,7 +17,7 @@ import shlex
 import shutil
 import signal
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any
@@ -42,7 +42,7 @@ TRAINING_SHARE = 0.6
 
 def main(argv: Sequence[str]) -> int:
     """Make the tables; returns 0, 1 if a row failed, 2 if nothing could be done."""
-    parser = _arguments()
+    parser = arguments_of("make.py", __doc__)
     arguments = parser.parse_args(argv)
     if min(arguments.budget, arguments.epochs) < 0:
         parser.error("--budget and --epochs: not a negative number")
@@ -66,7 +66,7 @@ def _make(arguments: argparse.Namespace) -> int:
     minutes = 0.0
     if to_train:
         minutes = TRAINING_SHARE * arguments.budget * arguments.workers / to_train
-    flags, length = _length(arguments.epochs, minutes)
+    flags, length = training_length(arguments.epochs, minutes)
     settings = _settings(arguments, study, sources, minutes)
     folder = arguments.work or Path("runs", "-".join(["tables", study.path.stem, *arguments.only]))
     with work_folder(folder, settings, arguments.workers, arguments.threads) as work:
@@ -81,12 +81,12 @@ def _make(arguments: argparse.Namespace) -> int:
         for name, table in study.tables.items():
             method = _method(arguments, study, length, table)
             how = {"method": method, "commands": [arguments.command], "settings": settings}
-            _publish(name, {**results.table(table), **how}, folder, arguments.into)
+            publish(name, {**results.table(table), **how}, folder, arguments.into)
         print(f"tables: as Markdown and JSON in {folder}", file=sys.stderr)
         return 1 if work.failures else 0
 
 
-def _length(epochs: float, minutes: float) -> tuple[list[str], str]:
+def training_length(epochs: float, minutes: float) -> tuple[list[str], str]:
     """How long every model is trained: flags of `rerank train`, and in words."""
     if minutes:
         # Nothing else ends training, or the quickest models would get less of the budget.
@@ -112,7 +112,7 @@ def _settings(
         "data": {str(path): file_sha256(path)[:16] for path in sources},
         "text": study.data.text,
         "sets": {name: evaluated.model_dump() for name, evaluated in study.sets.items()},
-        "machine": _machine(),
+        "machine": machine(),
     }
 
 
@@ -134,8 +134,15 @@ def _write_models(study: Study, work: Work, files: Files) -> None:
         shutil.copyfile(ROOT / model.checkpoint, files.checkpoint(name))
 
 
-def _publish(name: str, table: dict[str, Any], folder: Path, into: Path | None) -> None:
-    text = markdown(table)
+def publish(
+    name: str,
+    table: dict[str, Any],
+    folder: Path,
+    into: Path | None,
+    text_of: Callable[[dict[str, Any]], str] = markdown,
+) -> None:
+    """Print the table, and write it as Markdown and JSON."""
+    text = text_of(table)
     print(text)
     content = json.dumps(table, indent=1, ensure_ascii=False) + "\n"
     for ending, written in ((".json", content), (".md", text)):
@@ -162,10 +169,10 @@ def _method(arguments: argparse.Namespace, study: Study, length: str, table: Tab
         count = arguments.sentences
         lists = f"{count} lists, evenly spread" if count else "all lists"
         parts.append(f"{lists}; weights of mixtures are cross-validated in {FOLDS} blocks")
-    return "; ".join(parts) + f". parse-reranker {version('parse-reranker')}, {_machine()}."
+    return "; ".join(parts) + f". parse-reranker {version('parse-reranker')}, {machine()}."
 
 
-def _machine() -> str:
+def machine() -> str:
     """What times depend on."""
     cpus = Path("/proc/cpuinfo")
     lines = cpus.read_text("utf-8").splitlines() if cpus.exists() else []
@@ -173,9 +180,10 @@ def _machine() -> str:
     return f"{next(names, platform.machine())}, {os.cpu_count()} cores, torch {version('torch')}"
 
 
-def _arguments() -> argparse.ArgumentParser:
+def arguments_of(program: str, description: str | None) -> argparse.ArgumentParser:
+    """The flags of a command that makes tables."""
     parser = argparse.ArgumentParser(
-        prog="make.py", description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+        prog=program, description=description, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     add = parser.add_argument
     add("study", type=Path, metavar="STUDY.toml")

@@ -1,12 +1,12 @@
 """The ways to train: which batches come, what a step does, what an evaluation decides.
 
 A recipe owns its optimiser and its batches and can save and restore all it remembers (``state``),
-so the loop in ``reranker.training.loop`` is the same for all. ``trees`` are the ids of each,
-``<eos>`` at the end; those of text are lines.
+so the loop in ``reranker.training.loop`` is the same for all.
 """
 
 from __future__ import annotations
 
+import math
 from abc import ABC, abstractmethod
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
@@ -17,8 +17,11 @@ from torch import Tensor
 
 from reranker.models import LanguageModel
 from reranker.models.batch import PADDING, Batch
-from reranker.training.batches import Batches, StreamBatches, TreeBatches
+from reranker.models.output import Output
+from reranker.training.batches import Batches, StreamBatches
 from reranker.training.config import TrainingConfig
+from reranker.training.pair_config import PairConfig
+from reranker.training.run_config import RunConfig
 
 
 class Recipe(ABC):
@@ -56,16 +59,8 @@ class Recipe(ABC):
 class FastRecipe(Recipe):
     """AdamW, linear warm-up, linear decay to zero at the end of the budget."""
 
-    def __init__(
-        self,
-        model: LanguageModel,
-        config: TrainingConfig,
-        trees: Sequence[Sequence[int]],
-        eos: int,
-        opening: int = PADDING,
-    ) -> None:
-        self.model, self.config = model, config
-        self.batches = TreeBatches(trees, eos, config.batch_tokens, config.seed)
+    def __init__(self, model: Output, config: RunConfig, batches: Batches[Any]) -> None:
+        self.model, self.config, self.batches = model, config, batches
         self.optimizer = torch.optim.AdamW(
             model.parameters(),
             lr=config.learning_rate,
@@ -130,6 +125,27 @@ class ThesisRecipe(Recipe):
 
     def load_state(self, state: dict[str, Any]) -> None:
         self.optimizer.load_state_dict(state["optimizer"])
+
+
+class DecayRecipe(Recipe):
+    """SGD whose rate is multiplied by ``decay`` for every epoch after ``steady_epochs``."""
+
+    def __init__(self, model: Output, config: PairConfig, batches: Batches[Any]) -> None:
+        self.config, self.batches = config, batches
+        self.optimizer = torch.optim.SGD(model.parameters(), lr=config.learning_rate)
+
+    def step(self, batch: Batch, done: float) -> float:
+        late = max(0.0, self.batches.epoch + 1 - self.config.steady_epochs)
+        rate = self.config.learning_rate * math.pow(self.config.decay, late)
+        self.optimizer.param_groups[0]["lr"] = rate
+        self.optimizer.step()
+        return rate
+
+    def state(self) -> dict[str, Any]:
+        return {}
+
+    def load_state(self, state: dict[str, Any]) -> None:
+        return
 
 
 class PaperRecipe(Recipe):
@@ -232,10 +248,3 @@ class PaperRecipe(Recipe):
         with torch.no_grad():
             for name, value in weights.items():
                 self.model.get_parameter(name).copy_(value)
-
-
-RECIPES: dict[str, type[FastRecipe] | type[PaperRecipe] | type[ThesisRecipe]] = {
-    "fast": FastRecipe,
-    "paper": PaperRecipe,
-    "thesis": ThesisRecipe,
-}
