@@ -21,6 +21,7 @@ generation_study = module("generation_study")
 RECIPES = ROOT / "eval" / "recipes" / "encoder-decoder"
 STUDIES = [TABLES / "encdec.toml", *sorted(RECIPES.glob("*.toml"))]
 SMALL = "embedding_size = 16, hidden_sizes = [16, 16], attentional_size = 16, embedding_range = 0.3"
+QUICK = "warmup_batches = 5, batch_tokens = 100, learning_rate = 0.02"
 TEXT = f"""
 seeds = 2
 
@@ -34,7 +35,7 @@ test = ["dev.tsv"]
 beams = [2]
 reference = "EncDec"
 rows = [
-    {{ name = "EncDec", model = {{ {SMALL}, components = [] }} }},
+    {{ name = "EncDec", model = {{ {SMALL}, components = [] }}, training = {{ {QUICK} }} }},
     {{ name = "EncDec+DOC(i3=2)", model = {{ {SMALL}, components = [0, 0, 0, 2] }} }},
     {{ name = "EncDec x 2", ensemble_of = "EncDec" }},
 ]
@@ -51,7 +52,9 @@ dev = ["dev.mrg"]
 test = ["dev.mrg"]
 beams = [1, 3]
 rerank = ["ckpt/rnn-forward.pt"]
-rows = [{{ name = "EncDec", model = {{ {SMALL}, components = [] }} }}]
+rows = [
+    {{ name = "EncDec", model = {{ {SMALL}, components = [] }}, training = {{ {QUICK} }} }},
+]
 """
 
 
