@@ -40,7 +40,8 @@ def read_on(
     opens = tokens == opening
     times = [] if opening == PADDING else opens.any(1).nonzero().flatten().tolist()
     if not times:
-        return model(tokens, state, dtype)  # type: ignore[no-any-return]
+        features, state = model(tokens, state, dtype)
+        return features, state
     parts = []
     for begin, end in pairwise(dict.fromkeys((0, *times, len(tokens)))):
         state = _restarted(model, state, opens[begin])

@@ -12,8 +12,6 @@ from __future__ import annotations
 
 import argparse
 import glob
-import shlex
-import signal
 import sys
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -22,7 +20,7 @@ from pathlib import Path
 from typing import Any
 
 from generation_study import GenerationStudy, GenerationTable, System
-from make import TRAINING_SHARE, arguments_of, machine, publish, training_length
+from make import TRAINING_SHARE, machine, made, publish, training_length
 from measures import MEASURES, Bracketing, Measure
 from prepare import cleaned, spread
 from report import NONE, mean_text, p_text, size_text, without_empty_columns
@@ -30,7 +28,7 @@ from study import ROOT, to_toml
 from work import Step, Work, work_folder
 
 from reranker.checkpoints.encoder_decoder_file import load_generator
-from reranker.errors import InputError, RerankError
+from reranker.errors import InputError
 from reranker.files.digest import file_sha256
 from reranker.files.output import open_whole
 from reranker.files.text import read_lines
@@ -40,20 +38,7 @@ from reranker.trees.treebank import read_treebank
 
 def main(argv: Sequence[str]) -> int:
     """Make the tables; returns 0, 1 if a row failed, 2 if nothing could be done."""
-    parser = arguments_of("generate.py", __doc__)
-    arguments = parser.parse_args(argv)
-    if min(arguments.budget, arguments.epochs) < 0:
-        parser.error("--budget and --epochs: not a negative number")
-    arguments.command = shlex.join(["python", "eval/tables/generate.py", *argv])
-    signal.signal(signal.SIGTERM, signal.default_int_handler)
-    try:
-        return _make(arguments)
-    except RerankError as error:
-        print(f"tables: {error}", file=sys.stderr)
-        return 2
-    except KeyboardInterrupt:
-        print("tables: interrupted; the same command resumes", file=sys.stderr)
-        return 130
+    return made("generate.py", __doc__, argv, _make)
 
 
 def _make(arguments: argparse.Namespace) -> int:

@@ -9,10 +9,9 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
-from pydantic import BaseModel, ConfigDict, Field, PositiveInt, ValidationError
-from study import CONFIGS, ROOT
+from pydantic import BaseModel, ConfigDict, Field, PositiveInt
+from study import CONFIGS, ROOT, input_errors
 
-from reranker.errors import InputError
 from reranker.training.pair_config import PairConfig
 
 _SIZES = ("embedding_size", "attentional_size")
@@ -60,7 +59,7 @@ class GenerationTable(_Settings):
         for row in self.rows:
             if row.name == name:
                 return row
-        raise ValueError(f"there is no row {name!r}")
+        raise ValueError(f"no row is called {name!r}")
 
 
 class GenerationStudy(_Settings):
@@ -77,7 +76,7 @@ class GenerationStudy(_Settings):
     ) -> GenerationStudy:
         """The study, or the tables named ``only``; ``shrink`` and ``seeds``, unless 0, override
         the file. Raises InputError naming file and setting."""
-        try:
+        with input_errors(path):
             content = tomllib.loads(path.read_text("utf-8"))
             study = cls.model_validate({**content, "path": path})
             changes = {"shrink": shrink or study.shrink, "seeds": seeds or study.seeds}
@@ -85,16 +84,6 @@ class GenerationStudy(_Settings):
             study = study.model_copy(update={**changes, "tables": tables})
             for name, table in study.tables.items():
                 study._check(name, table)
-        except OSError as error:
-            raise InputError(f"{path}: cannot be read: {error.strerror}") from error
-        except ValidationError as error:
-            places = [(".".join(map(str, each["loc"])), each["msg"]) for each in error.errors()]
-            problems = "; ".join(f"{place}: {message}" for place, message in places)
-            raise InputError(f"{path}: {problems}") from error
-        except KeyError as error:
-            raise InputError(f"{path}: there is no {error}") from error
-        except (ValueError, TypeError) as error:
-            raise InputError(f"{path}: {error}") from error
         return study
 
     def settings(self, table: GenerationTable, row: System) -> dict[str, dict[str, Any]]:

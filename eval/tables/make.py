@@ -42,14 +42,25 @@ TRAINING_SHARE = 0.6
 
 def main(argv: Sequence[str]) -> int:
     """Make the tables; returns 0, 1 if a row failed, 2 if nothing could be done."""
-    parser = arguments_of("make.py", __doc__)
+    return made("make.py", __doc__, argv, _make)
+
+
+def made(
+    program: str,
+    description: str | None,
+    argv: Sequence[str],
+    make: Callable[[argparse.Namespace], int],
+) -> int:
+    """What ``make`` returns for these flags, or 2 for an error and 130 for an interruption, which
+    are said."""
+    parser = _arguments_of(program, description)
     arguments = parser.parse_args(argv)
     if min(arguments.budget, arguments.epochs) < 0:
         parser.error("--budget and --epochs: not a negative number")
-    arguments.command = shlex.join(["python", "eval/tables/make.py", *argv])
+    arguments.command = shlex.join(["python", f"eval/tables/{program}", *argv])
     signal.signal(signal.SIGTERM, signal.default_int_handler)
     try:
-        return _make(arguments)
+        return make(arguments)
     except RerankError as error:
         print(f"tables: {error}", file=sys.stderr)
         return 2
@@ -180,7 +191,7 @@ def machine() -> str:
     return f"{next(names, platform.machine())}, {os.cpu_count()} cores, torch {version('torch')}"
 
 
-def arguments_of(program: str, description: str | None) -> argparse.ArgumentParser:
+def _arguments_of(program: str, description: str | None) -> argparse.ArgumentParser:
     """The flags of a command that makes tables."""
     parser = argparse.ArgumentParser(
         prog=program, description=description, formatter_class=argparse.RawDescriptionHelpFormatter

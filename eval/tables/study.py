@@ -8,7 +8,8 @@ from __future__ import annotations
 import json
 import tomllib
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
@@ -78,6 +79,23 @@ class Table(_Settings):
     reference: str = ""  # the row whose F1 the other rows are tested against, besides the parser's
 
 
+@contextmanager
+def input_errors(path: Path) -> Iterator[None]:
+    """A context in which whatever is wrong with a study is an InputError that names its file."""
+    try:
+        yield
+    except OSError as error:
+        raise InputError(f"{path}: cannot be read: {error.strerror}") from error
+    except ValidationError as error:
+        places = [(".".join(map(str, each["loc"])), each["msg"]) for each in error.errors()]
+        problems = "; ".join(f"{place}: {message}" for place, message in places)
+        raise InputError(f"{path}: {problems}") from error
+    except KeyError as error:
+        raise InputError(f"{path}: there is no {error}") from error
+    except (ValueError, TypeError) as error:
+        raise InputError(f"{path}: {error}") from error
+
+
 class Study(_Settings):
     """A study's file, with sizes divided by ``shrink``."""
 
@@ -93,20 +111,10 @@ class Study(_Settings):
     def read(cls, path: Path, only: Sequence[str] = (), shrink: int = 0, seeds: int = 0) -> Study:
         """The study, or the part that the tables named ``only`` need; ``shrink`` and ``seeds``,
         unless 0, override the file. Raises InputError naming file and setting."""
-        try:
+        with input_errors(path):
             content = tomllib.loads(path.read_text("utf-8"))
             study = cls.model_validate({**content, "path": path})._restricted(only, shrink, seeds)
             study._check()
-        except OSError as error:
-            raise InputError(f"{path}: cannot be read: {error.strerror}") from error
-        except ValidationError as error:
-            places = [(".".join(map(str, each["loc"])), each["msg"]) for each in error.errors()]
-            problems = "; ".join(f"{place}: {message}" for place, message in places)
-            raise InputError(f"{path}: {problems}") from error
-        except KeyError as error:
-            raise InputError(f"{path}: there is no {error}") from error
-        except (ValueError, TypeError) as error:
-            raise InputError(f"{path}: {error}") from error
         return study
 
     def settings(self, name: str) -> dict[str, dict[str, Any]]:

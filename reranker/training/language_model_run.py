@@ -15,7 +15,7 @@ from reranker.models import LanguageModel
 from reranker.models.batch import PADDING, Batch
 from reranker.text.running import encoded as encoded_text
 from reranker.text.running import opening_id
-from reranker.training.batches import TreeBatches
+from reranker.training.batches import StreamBatches, TreeBatches
 from reranker.training.config import TrainingConfig
 from reranker.training.loss import backward, dev_perplexity, text_perplexity
 from reranker.training.recipes import FastRecipe, PaperRecipe, Recipe, ThesisRecipe
@@ -109,11 +109,19 @@ def _new_recipe(
     eos: int,
     opening: int,
 ) -> Recipe:
-    if config.recipe == "paper":
-        return PaperRecipe(model, config, trees, eos, opening)
-    if config.recipe == "thesis":
-        return ThesisRecipe(model, config, trees, eos, opening)
-    return FastRecipe(model, config, TreeBatches(trees, eos, config.batch_tokens, config.seed))
+    if config.recipe == "fast":
+        return FastRecipe(model, config, TreeBatches(trees, eos, config.batch_tokens, config.seed))
+    is_paper = config.recipe == "paper"
+    stream = StreamBatches(
+        trees,
+        eos,
+        config.batch_size,
+        config.sequence_length,
+        config.seed,
+        varied=is_paper,
+        opening=opening,
+    )
+    return (PaperRecipe if is_paper else ThesisRecipe)(model, config, stream)
 
 
 def _new_model(

@@ -23,10 +23,10 @@ def tree_pairs(trees: Iterable[Tree], tags: bool) -> Iterator[Pair]:
     """Words and the linearised tree, in which ``_DT_`` or, without ``tags``, ``XX`` stands for a
     word, and punctuation for itself (Vinyals et al. 2015, Suzuki et al. 2018).
 
-    >>> (pair,) = tree_pairs([Tree.from_string("(S (NP (DT The) (NN dog)) (VP (VBZ runs)) (. .))")], True)
-    >>> " ".join(pair.target)
+    >>> tree = Tree.from_string("(S (NP (DT The) (NN dog)) (VP (VBZ runs)) (. .))")
+    >>> " ".join(next(tree_pairs([tree], True)).target)
     '(S (NP _DT_ _NN_ )NP (VP _VBZ_ )VP . )S'
-    """  # noqa: E501
+    """
     for tree in trees:
         tokens = linearize(tree)
         words = tuple(filter(is_word, tokens))
@@ -68,7 +68,7 @@ def _sides(source: Path, target: Path | None) -> Iterator[list[str]]:
     for number, (line, other) in enumerate(zip_longest(read_lines(source), read_lines(target)), 1):
         if line is None or other is None:
             short, long = (source, target) if line is None else (target, source)
-            raise InputError(f"{short}: ends after {number - 1} lines, {long} goes on")
+            raise InputError(f"{short}: ends after {number - 1} lines, {long} is longer")
         yield [line, other]
 
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 from abc import ABC, abstractmethod
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
@@ -16,7 +16,7 @@ import torch
 from torch import Tensor
 
 from reranker.models import LanguageModel
-from reranker.models.batch import PADDING, Batch
+from reranker.models.batch import Batch
 from reranker.models.output import Output
 from reranker.training.batches import Batches, StreamBatches
 from reranker.training.config import TrainingConfig
@@ -91,23 +91,9 @@ class ThesisRecipe(Recipe):
     in ``batch_size`` columns (Daniluk 2016, section 4.2)."""
 
     def __init__(
-        self,
-        model: LanguageModel,
-        config: TrainingConfig,
-        trees: Sequence[Sequence[int]],
-        eos: int,
-        opening: int = PADDING,
+        self, model: LanguageModel, config: TrainingConfig, batches: StreamBatches
     ) -> None:
-        self.model, self.rate = model, config.learning_rate
-        self.batches = StreamBatches(
-            trees,
-            eos,
-            config.batch_size,
-            config.sequence_length,
-            config.seed,
-            varied=False,
-            opening=opening,
-        )
+        self.rate, self.batches = config.learning_rate, batches
         self.optimizer = torch.optim.Adam(
             model.parameters(),
             lr=config.learning_rate,
@@ -158,22 +144,9 @@ class PaperRecipe(Recipe):
     averages: dict[str, Tensor]
 
     def __init__(
-        self,
-        model: LanguageModel,
-        config: TrainingConfig,
-        trees: Sequence[Sequence[int]],
-        eos: int,
-        opening: int = PADDING,
+        self, model: LanguageModel, config: TrainingConfig, batches: StreamBatches
     ) -> None:
-        self.model, self.config = model, config
-        self.batches = StreamBatches(
-            trees,
-            eos,
-            config.batch_size,
-            config.sequence_length,
-            config.seed,
-            opening=opening,
-        )
+        self.model, self.config, self.batches = model, config, batches
         # torch.optim.ASGD would use each rate one step late, and ours differs from step to step.
         self.optimizer = torch.optim.SGD(
             model.parameters(), lr=config.learning_rate, weight_decay=config.weight_decay

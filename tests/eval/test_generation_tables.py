@@ -123,7 +123,7 @@ def test_every_study_of_encoder_decoders_can_be_read(path: Path) -> None:
     [
         (('measure = "BLEU"', 'measure = "F1"'), "F1 is of parsers"),
         (('config = "translation.toml"', 'config = "none.toml"'), "no none.toml in"),
-        (('reference = "EncDec"', 'reference = "X"'), "there is no row 'X'"),
+        (('reference = "EncDec"', 'reference = "X"'), "no row is called 'X'"),
         (('ensemble_of = "EncDec"', 'ensemble_of = "EncDec x 2"'), "an ensemble of ensembles"),
         (("components = []", "components = [1]"), "components needs a count"),
         (("beams = [2]", "beam = 2"), "beam: Extra inputs"),

@@ -10,7 +10,7 @@ from torch import Tensor
 
 from reranker.models import AwdLstmDoc, Config, LanguageModel
 from reranker.models.batch import Batch
-from reranker.training.batches import TreeBatches
+from reranker.training.batches import StreamBatches, TreeBatches
 from reranker.training.config import TrainingConfig
 from reranker.training.recipes import FastRecipe, PaperRecipe
 
@@ -29,7 +29,9 @@ TREES = [[1, 2, 3, 4, 0]] * 12
 
 
 def paper_recipe(config: TrainingConfig = PAPER) -> PaperRecipe:
-    return PaperRecipe(AwdLstmDoc(Config(vocabulary_size=5, **SIZES)), config, TREES, eos=0)
+    model = AwdLstmDoc(Config(vocabulary_size=5, **SIZES))
+    stream = StreamBatches(TREES, 0, config.batch_size, config.sequence_length, config.seed)
+    return PaperRecipe(model, config, stream)
 
 
 def weights(model: LanguageModel) -> dict[str, Tensor]:

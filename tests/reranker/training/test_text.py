@@ -17,6 +17,7 @@ from reranker.commands.main import main
 from reranker.models import AwdLstmDoc, Config
 from reranker.models.batch import PADDING, Batch
 from reranker.text.running import CLOSING, OPENING, Line
+from reranker.training.batches import StreamBatches
 from reranker.training.config import TrainingConfig
 from reranker.training.language_model_run import LanguageModelRun
 from reranker.training.loop import train
@@ -98,7 +99,15 @@ def test_dev_perplexity_is_that_of_the_whole_text_at_once() -> None:
 def test_adam_as_the_thesis_prints_it() -> None:
     """The first step of Adam is the learning rate, against the gradient's sign, however late."""
     model = AwdLstmDoc(Config(5, 4, (4,), components=()))
-    recipe = ThesisRecipe(model, THESIS, [[1, 2, 3, 4, 0]] * 12, eos=0)
+    stream = StreamBatches(
+        [[1, 2, 3, 4, 0]] * 12,
+        0,
+        THESIS.batch_size,
+        THESIS.sequence_length,
+        THESIS.seed,
+        varied=False,
+    )
+    recipe = ThesisRecipe(model, THESIS, stream)
     group = recipe.optimizer.param_groups[0]
     assert (group["lr"], group["betas"], group["weight_decay"]) == (0.01, (0.9, 0.999), 0.0)
     batch = recipe.batches.next()
