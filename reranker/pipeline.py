@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import zip_longest
 from typing import TYPE_CHECKING, TypeVar
 
+from reranker.cascade import Cascade
 from reranker.checkpoints.checkpoint import Checkpoint, load_checkpoint
 from reranker.checkpoints.devices import (
     Precision,
@@ -24,6 +25,7 @@ from reranker.ranker import Combination, Ranker
 from reranker.ranking import SCORE_DECIMALS, Criterion, Ranking, Scored, Weighing
 from reranker.scoring import pools
 from reranker.scoring.cancellation import Cancellation
+from reranker.scoring.cascade import CascadeSearch
 from reranker.scoring.cores import available_cores
 from reranker.scoring.ensemble import Ensemble
 from reranker.scoring.lanes import Lanes
@@ -56,11 +58,14 @@ class Reranker(Ranker):
         threads: int | None = None,
         weighing: Weighing = Weighing(),
         calibration: Calibration | None = None,
+        cascade: Cascade | None = None,
     ) -> None:
         """``sum`` adds the members' log-probabilities, each with its own vocabulary; ``average``
         averages their probabilities token by token. ``threads`` are those to compute with, by
         default one for each core. ``weighing`` is used where a call gives none. With a
-        ``calibration`` rankings under its weighing say how sure they are.
+        ``calibration`` rankings under its weighing say how sure they are. With a ``cascade``
+        the ``top`` candidates are found sooner, and now and then missed, where it holds for the
+        weighing.
 
         Raises InputError for invalid arguments, RerankError if there are no members or they
         cannot be averaged.
@@ -72,6 +77,8 @@ class Reranker(Ranker):
         share_freed_memory(self._lanes.count)
         self._ensemble = Ensemble(members, combination, self._lanes)
         self._winner_search = WinnerSearch(self._ensemble)
+        self.cascade = cascade
+        self._cascade_search = CascadeSearch(self._ensemble, cascade) if cascade else None
         self.members, self.combination = self._ensemble.members, combination
         weights = [member.model.embedding for member in self.members]
         self.device = ",".join(dict.fromkeys(str(weight.device) for weight in weights))
@@ -112,7 +119,15 @@ class Reranker(Ranker):
         calibration = calibration or named.calibration
         if calibration is None and combination == "sum":
             calibration = calibration_beside(named.paths, [member.sha256 for member in members])
-        return cls(members, combination, threads, weighing or named.weighing, calibration)
+        chosen = weighing or named.weighing
+        return cls(members, combination, threads, chosen, calibration, named.cascade)
+
+    def signature(self, weighing: Weighing, top: int | None = None) -> str:
+        """Everything a figure depends on, on one line."""
+        signature = super().signature(weighing)
+        if top is not None and self.cascade is not None and self.cascade.holds_for(weighing):
+            signature += f" {self.cascade.signature()}"
+        return signature
 
     def rerank(
         self,
@@ -201,17 +216,23 @@ class Reranker(Ranker):
         self, lists: Iterable[NBest], weighing: Weighing, token_scores: bool, top: int | None
     ) -> Iterator[Ranking]:
         scorer = Scorer(self._ensemble, weighing.criterion, token_scores)
-        search = self._winner_search
-        if top is None or not search.pays_off:
+        search = self._search(weighing) if top is not None else None
+        if search is None:
             for nbest, everything in self._in_order(lists, scorer.score):
                 yield self.rank(nbest, everything, weighing, top)
             return
 
         def best(batch: pools.Batch, cancellation: Cancellation) -> list[list[Scored | None]]:
-            return search.score(batch, cancellation, scorer, weighing, top)
+            return search.score(batch, cancellation, scorer, weighing, top or 1)
 
         for nbest, scores in self._in_order(lists, best, search.batch_tokens):
             yield self.rank(nbest, scores, weighing, top)
+
+    def _search(self, weighing: Weighing) -> CascadeSearch | WinnerSearch | None:
+        """What finds the best few without scoring everything; None if nothing does it sooner."""
+        if self.cascade is not None and self.cascade.holds_for(weighing):
+            return self._cascade_search
+        return self._winner_search if self._winner_search.pays_off else None
 
     def score_lists(
         self,

@@ -1,8 +1,9 @@
 """What names models, and ``ensemble.toml``: checkpoints with the weights ``rerank tune`` found.
 
 ``version``, ``criterion``, ``lm_weight`` and ``token_bonus``, then for each member ``file``
-(relative to the folder of this one), ``sha256`` and ``weight``, and how sure a choice is
-(``[confidence]``, if that could be fitted); docs/tuning.md shows one.
+(relative to the folder of this one), ``sha256`` and ``weight``, how sure a choice is
+(``[confidence]``, if that could be fitted), and in which order members score (``[cascade]``, if one
+was asked for); docs/tuning.md shows one.
 """
 
 from __future__ import annotations
@@ -16,6 +17,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
+from reranker.cascade import Cascade
 from reranker.checkpoints.pins import pinned
 from reranker.confidence import FEATURES, Calibration
 from reranker.errors import InputError, RerankError
@@ -26,9 +28,10 @@ from reranker.ranking import Weighing
 # A checkpoint, a glob, a folder of checkpoints or an ensemble.toml; or several of these.
 ModelNames = str | os.PathLike[str] | Iterable[str | os.PathLike[str]]
 
-_VERSION = 2  # 1 had no [confidence]
+_VERSION = 3  # 1 had no [confidence], 2 no [cascade]
 _KEYS = {"version": int, "criterion": str, "lm_weight": float, "token_bonus": float}
 _MEMBER_KEYS = {"file": str, "sha256": str, "weight": float}
+_CASCADE_KEYS = {"stages": list, "margins": list}
 _CONFIDENCE_KEYS = dict.fromkeys(("intercept", *FEATURES), float)
 
 # Beside checkpoints: an ensemble file whose [confidence] holds when these are named by themselves.
@@ -45,6 +48,8 @@ class WeighedModels:
     """For this weighing; None if it is not known how sure a choice is."""
     sha256: tuple[str, ...] = ()
     """The hash that each file must have when it is loaded; none if any will do."""
+    cascade: Cascade | None = None
+    """For this weighing; None if every member scores every candidate."""
 
 
 def named_models(
@@ -131,6 +136,7 @@ def _parsed(path: Path) -> WeighedModels:
         if type(version) is not int or not 1 <= version <= _VERSION:
             raise ValueError(f"version {version}, this program reads 1 to {_VERSION}")
         members, confidence = data.pop("members", None), data.pop("confidence", None)
+        cascade = data.pop("cascade", None)
         if not isinstance(members, list) or not members:
             raise ValueError("there are no [[members]]")
         _check(data, _KEYS)
@@ -148,13 +154,32 @@ def _parsed(path: Path) -> WeighedModels:
             _check(confidence, _CONFIDENCE_KEYS)
             coefficients = tuple(float(confidence[name]) for name in FEATURES)
             calibration = Calibration(weighing, float(confidence["intercept"]), coefficients)
+        files = [member["file"] for member in members]
+        order = None if cascade is None else _cascade(cascade, files, weighing)
     except OSError as error:
         raise InputError(f"{path}: cannot be read: {error.strerror}") from error
     except (ValueError, RerankError) as error:
         raise InputError(f"{path}: not an ensemble file: {error}") from error
     paths = tuple(path.parent / member["file"] for member in members)
     hashes = tuple(member["sha256"] for member in members)
-    return WeighedModels(paths, weighing, calibration, hashes)
+    return WeighedModels(paths, weighing, calibration, hashes, order)
+
+
+def _cascade(table: Any, files: Sequence[str], weighing: Weighing) -> Cascade:
+    """What ``[cascade]`` says, members by the names of their files. Raises ValueError or
+    RerankError."""
+    _check(table, _CASCADE_KEYS)
+    margins = table["margins"]
+    if not all(isinstance(one, int | float) and not isinstance(one, bool) for one in margins):
+        raise ValueError(f"margins is {margins!r}")
+    stages = []
+    for stage in table["stages"]:
+        if not isinstance(stage, list) or not all(name in files for name in stage):
+            raise ValueError(f"the stage {stage!r} does not name members")
+        stages.append(tuple(files.index(name) for name in stage))
+    if sum(map(len, stages)) != len(files):
+        raise ValueError("the stages do not have every member once")
+    return Cascade(weighing, tuple(stages), tuple(map(float, margins)))
 
 
 def write_ensemble_file(path: Path, models: WeighedModels, comments: Sequence[str] = ()) -> None:
@@ -165,17 +190,22 @@ def write_ensemble_file(path: Path, models: WeighedModels, comments: Sequence[st
     weighing = models.weighing
     lines = [
         *(f"# {comment}" for comment in comments),
-        f"version = {_VERSION}",
+        # Earlier versions of this program read what has no cascade.
+        f"version = {2 if models.cascade is None else _VERSION}",
         f"criterion = {_quoted(weighing.criterion)}",
         f"lm_weight = {float(weighing.lm_weight)}",
         f"token_bonus = {float(weighing.token_bonus)}",
     ]
     weights = weighing.member_weights or (1.0,) * len(models.paths)
-    for checkpoint, weight in zip(models.paths, weights, strict=True):
+    files = [
+        _quoted(os.path.relpath(checkpoint.resolve(), path.parent.resolve()))
+        for checkpoint in models.paths
+    ]
+    for checkpoint, file_name, weight in zip(models.paths, files, weights, strict=True):
         lines += [
             "",
             "[[members]]",
-            f"file = {_quoted(os.path.relpath(checkpoint.resolve(), path.parent.resolve()))}",
+            f"file = {file_name}",
             f"sha256 = {_quoted(file_sha256(checkpoint))}",
             f"weight = {float(weight)}",
         ]
@@ -183,6 +213,10 @@ def write_ensemble_file(path: Path, models: WeighedModels, comments: Sequence[st
         lines += ["", "[confidence]", f"intercept = {known.intercept}"]
         pairs = zip(FEATURES, known.coefficients, strict=True)
         lines += [f"{name} = {coefficient}" for name, coefficient in pairs]
+    if (cascade := models.cascade) is not None:
+        stages = (f"[{', '.join(files[member] for member in stage)}]" for stage in cascade.stages)
+        lines += ["", "[cascade]", f"stages = [{', '.join(stages)}]"]
+        lines += [f"margins = [{', '.join(map(str, cascade.margins))}]"]
     with open_whole(path) as file:
         file.write("\n".join(lines) + "\n")
 

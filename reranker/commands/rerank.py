@@ -168,6 +168,7 @@ def run(arguments: argparse.Namespace) -> int:
             calibration=ensemble.calibration,
         )
     tally = _Tally(lists, table, weighing)
+    top = 1 if arguments.output == "best" else arguments.top
     with _opened(out, arguments, _settings(arguments, reranker, weighing)) as output:
         try:
             if output.kept:
@@ -177,7 +178,7 @@ def run(arguments: argparse.Namespace) -> int:
                 tally,
                 weighing,
                 token_scores=arguments.token_scores,
-                top=1 if arguments.output == "best" else arguments.top,
+                top=top,
             )
             for ranking in rankings:
                 nbest_files.print_rejected(ranking)
@@ -193,7 +194,7 @@ def run(arguments: argparse.Namespace) -> int:
     if table is not None:
         print(table.format(), file=sys.stdout if arguments.out else sys.stderr)
         tags = "gold" if arguments.gold_tags else "parser"
-        signature = f"{reranker.signature(weighing)} evalb=COLLINS tags={tags}"
+        signature = f"{reranker.signature(weighing, top)} evalb=COLLINS tags={tags}"
         print(f"rerank: signature {signature}", file=sys.stderr)
     return 1 if tally.counts["rejected"] or tally.counts["failed"] else 0
 
@@ -333,6 +334,7 @@ def _settings(
 ) -> dict[str, Any]:
     """What the answers depend on: an interrupted run is resumed only with the same."""
     known = reranker.calibration if arguments.output == "ranked" else None
+    cascade = reranker.cascade
     return {
         "models": [member.sha256 for member in reranker.members],
         **nbest_files.settings(arguments),
@@ -342,6 +344,7 @@ def _settings(
         },
         **asdict(weighing),
         "confidence": asdict(known) if known else None,
+        **({"cascade": asdict(cascade)} if cascade else {}),
     }
 
 

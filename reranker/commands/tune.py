@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from functools import partial
 from importlib.metadata import version
 from pathlib import Path
@@ -11,6 +12,7 @@ from typing import TYPE_CHECKING
 
 from reranker.checkpoints.ensemble_file import WeighedModels, named_models, write_ensemble_file
 from reranker.commands.arguments import counted, weight, whole_number
+from reranker.commands.cascade_table import CascadeTable, stages
 from reranker.commands.confidence_table import ConfidenceTable
 from reranker.commands.ranked_file import ranked_lines
 from reranker.errors import InputError
@@ -31,6 +33,8 @@ EXAMPLES = """examples:
   rerank tune dev.jsonl dev.mrg --gold-tags
   rerank tune dev.jsonl dev.mrg --gold-tags --models ckpt/*.pt --save ckpt/ensemble.toml
   rerank --nbest new.txt --models ckpt/ensemble.toml > best.txt
+  rerank tune dev.jsonl dev.mrg --gold-tags --models ckpt/*.pt --save fast.toml \
+      --cascade rnn-forward wide-backward
   rerank tune dev.jsonl dev.mrg --gold-tags --lm-weight 1 --plot-confidence confidence.png
 
 Prints F1 by --lm-weight, with the best weight of one half of the sentences tried on the other;
@@ -74,6 +78,21 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="write the ensemble with the weights found, for `rerank --models FILE.toml`",
     )
     parser.add_argument(
+        "--cascade",
+        nargs="+",
+        metavar="MODEL",
+        help="with --save: models that score all candidates first, one after the other; the others "
+        "then score only those that can still be the best",
+    )
+    parser.add_argument(
+        "--miss",
+        type=weight,
+        default=0.005,
+        metavar="P",
+        help="with --cascade: the share of the best candidates that may be missed "
+        "(default: %(default)s)",
+    )
+    parser.add_argument(
         "--plot",
         type=Path,
         metavar="FILE.png",
@@ -93,8 +112,11 @@ def run(arguments: argparse.Namespace) -> int:
         raise InputError("--save and --models go together")
     if arguments.save is not None and arguments.save.suffix != ".toml":
         raise InputError(f"--save {arguments.save}: the name must end in .toml")
+    if arguments.cascade and arguments.save is None:
+        raise InputError("--cascade needs --save")
     inputs = [arguments.ranked, arguments.gold]
     paths = named_models(arguments.models).paths if arguments.models else ()
+    order = stages(arguments.cascade, paths) if arguments.cascade else None
     save = output_path(arguments.save, [*inputs, *paths])
     pictures = [
         (path, new_figure(path))
@@ -109,6 +131,10 @@ def run(arguments: argparse.Namespace) -> int:
     summary = _print_outcomes(lists, tried, chosen)
     confidence = ConfidenceTable(lists, chosen.weighing, arguments.folds)
     print(f"\n{confidence.format()}")
+    cascade = None
+    if order is not None:
+        cascade = CascadeTable(lists, chosen.weighing, order, arguments.miss, arguments.folds)
+        print(f"\n{cascade.format(paths)}")
     draws: list[Callable[[Figure], None]] = [
         partial(_draw, lists=lists, chosen=chosen.weighing),
         confidence.draw,
@@ -120,8 +146,12 @@ def run(arguments: argparse.Namespace) -> int:
             save_figure(figure, path)
     if save is not None:
         heading = f"rerank tune {version('parse-reranker')}, {len(lists)} sentences"
+        comments = [heading, summary, *confidence.summary()]
         models = WeighedModels(paths, chosen.weighing, confidence.calibration)
-        write_ensemble_file(save, models, [heading, summary, *confidence.summary()])
+        if cascade is not None:
+            comments.append(cascade.summary())
+            models = replace(models, cascade=cascade.cascade)
+        write_ensemble_file(save, models, comments)
     return 0
 
 

@@ -75,6 +75,10 @@ class Ensemble:
         other.lanes = lanes
         return other
 
+    def of(self, members: Sequence[int]) -> Ensemble:
+        """Some of the members, by number, computed in the same lanes."""
+        return Ensemble([self.members[member] for member in members], self.combination, self.lanes)
+
     def log_probabilities(
         self, sequences: Sequence[Sequence[str]], cancellation: Cancellation
     ) -> list[Values]:

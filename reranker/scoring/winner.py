@@ -185,14 +185,15 @@ class Pruner:
     ) -> None:
         """``bounds`` are optimistic scores for every place of ``sentence.sequences``."""
         self._sentence, self._weighing, self._top = sentence, weighing, top
-        self._optimistic = self._scores(bounds.get)
+        self._optimistic = place_scores(sentence, bounds.get, weighing)
         best_first = sorted(self._optimistic, key=lambda place: -self._optimistic[place])
         self.favourites: list[int] = best_first[:top]
         """Places to be scored first."""
 
     def rivals(self, exact: Mapping[int, Scored]) -> list[int]:
         """Other places that may yet be among the best, given the favourites' scores."""
-        reached = sorted(self._scores(exact.get).values(), reverse=True)
+        scores = place_scores(self._sentence, exact.get, self._weighing)
+        reached = sorted(scores.values(), reverse=True)
         if len(reached) < self._top:
             return []
         bar = reached[self._top - 1] - _ROUNDING
@@ -202,21 +203,25 @@ class Pruner:
             if score >= bar and place not in exact
         ]
 
-    def _scores(self, scored: Callable[[int], Scored | None]) -> dict[int, float]:
-        """The mixed score at each place, as ``rank`` has it; without those that have none."""
-        scores: dict[int, float] = {}
-        settled: set[int | None] = set()
-        for candidate, (place, original) in zip(
-            self._sentence.nbest.candidates, self._sentence.candidates, strict=True
-        ):
-            known = scored(place)
-            score = None if known is None else mixed_score(candidate, known, self._weighing)
-            if score is None or original in settled:
-                continue
-            if original is None:  # what repeats it takes its score
-                settled.add(candidate.index)
-            scores[place] = max(score, scores.get(place, score))
-        return scores
+
+def place_scores(
+    sentence: DistinctCandidates, scored: Callable[[int], Scored | None], weighing: Weighing
+) -> dict[int, float]:
+    """The mixed score at each place of ``sentence.sequences``, as ``rank`` has it; without those
+    that have none."""
+    scores: dict[int, float] = {}
+    settled: set[int | None] = set()
+    for candidate, (place, original) in zip(
+        sentence.nbest.candidates, sentence.candidates, strict=True
+    ):
+        known = scored(place)
+        score = None if known is None else mixed_score(candidate, known, weighing)
+        if score is None or original in settled:
+            continue
+        if original is None:  # what repeats it takes its score
+            settled.add(candidate.index)
+        scores[place] = max(score, scores.get(place, score))
+    return scores
 
 
 class TwoPassScorer:

@@ -58,11 +58,11 @@ class ScoredLists:
         return not bool(np.isnan(self.parser).any())
 
     def scores(self, weighing: Weighing) -> Array:
-        """[S, C] nats, the scores of ``ranking.rank``, unrounded, under the criterion
-        ``perplexity``; minus infinity for padding."""
+        """[S, C] nats, the scores of ``ranking.rank`` under the criterion ``perplexity``; minus
+        infinity for padding."""
         weights = weighing.member_weights or (1.0,) * self.number_of_members
         scores = self.mixed(weighing.lm_weight, weighing.token_bonus, weights)
-        return np.where(self.is_candidate, scores, -np.inf)
+        return np.where(self.is_candidate, scores.round(SCORE_DECIMALS), -np.inf)
 
     def mixed(self, lm_weight: float, token_bonus: float, member_weights: Sequence[float]) -> Array:
         """[S, C] nats: the formula of ``ranking.mixed_score`` for all candidates at once, which
@@ -74,7 +74,7 @@ class ScoredLists:
 
     def best(self, weighing: Weighing) -> NDArray[np.int64]:
         """[S] the place of each list's best candidate; ties keep the parser's order."""
-        places: NDArray[np.int64] = self.scores(weighing).round(SCORE_DECIMALS).argmax(1)
+        places: NDArray[np.int64] = self.scores(weighing).argmax(1)
         return places
 
     def chosen(self, weighing: Weighing) -> NDArray[np.int64]:

@@ -1,0 +1,98 @@
+"""The margins of a cascade from scored lists: as small as few missed winners allow.
+
+docs/tuning.md explains the figures.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+from numpy.typing import NDArray
+
+from reranker.cascade import Cascade
+from reranker.evaluation.brackets import corpus_f1
+from reranker.ranking import Weighing
+from reranker.tuning.lists import Array, ScoredLists
+
+Stages = tuple[tuple[int, ...], ...]
+
+_DECIMALS = 2
+
+
+@dataclass(frozen=True, slots=True)
+class Descent:
+    """Lists that went through a cascade."""
+
+    scored: Array  # [stages] share of the candidates that each stage scores
+    missed: NDArray[np.bool_]  # [S] whether the best candidate was left out
+    counts: NDArray[np.int64]  # [S, 3] of each list's best candidate of those that stayed
+
+    @property
+    def f1(self) -> float:
+        """Percent."""
+        return corpus_f1(self.counts)
+
+
+def fit(lists: ScoredLists, weighing: Weighing, stages: Stages, miss: float) -> Cascade:
+    """The margins under which at most the share ``miss`` of the best candidates is left out, each
+    stage but the last with the same part of it."""
+    steps = len(stages) - 1
+    left = int(miss * len(lists))
+    is_missed = np.zeros(len(lists), dtype=np.bool_)
+    rows, best = np.arange(len(lists)), lists.best(weighing)
+    margins = []
+    for step in range(steps):
+        scores = _expected(lists, weighing, stages[: step + 1])
+        behind = np.where(is_missed, 0.0, scores.max(1) - scores[rows, best])
+        allowed = (left - int(is_missed.sum())) // (steps - step)
+        margin = np.sort(behind)[::-1][min(allowed, len(behind) - 1)]
+        margins.append(float(np.ceil(margin * 10**_DECIMALS) / 10**_DECIMALS))
+        is_missed |= behind > margins[-1]
+    return Cascade(weighing, stages, tuple(margins))
+
+
+def descend(lists: ScoredLists, cascade: Cascade) -> Descent:
+    """What becomes of the lists."""
+    stays = lists.is_candidate.copy()
+    shares = []
+    for step in range(len(cascade.stages)):
+        shares.append(stays.sum() / lists.is_candidate.sum())
+        if step < len(cascade.margins):
+            scores = _expected(lists, cascade.weighing, cascade.stages[: step + 1])
+            scores = np.where(stays, scores, -np.inf)
+            stays &= scores >= scores.max(1, keepdims=True) - cascade.margins[step]
+    final = np.where(stays, lists.scores(cascade.weighing), -np.inf).argmax(1)
+    rows = np.arange(len(lists))
+    missed = final != lists.best(cascade.weighing)
+    return Descent(np.array(shares), missed, lists.counts[rows, final])
+
+
+def unseen(
+    lists: ScoredLists, weighing: Weighing, stages: Stages, miss: float, folds: int
+) -> Descent:
+    """What becomes of each block of neighbouring lists under margins fitted to the others; of a
+    single list under its own."""
+    everything = np.arange(len(lists))
+    blocks = np.array_split(everything, min(folds, len(lists)))
+    parts = []
+    for block in blocks:
+        others = np.setdiff1d(everything, block) if len(blocks) > 1 else block
+        parts.append(descend(lists[block], fit(lists[others], weighing, stages, miss)))
+    sizes = [int(lists[block].is_candidate.sum()) for block in blocks]
+    return Descent(
+        np.average([part.scored for part in parts], axis=0, weights=sizes),
+        np.concatenate([part.missed for part in parts]),
+        np.concatenate([part.counts for part in parts]),
+    )
+
+
+def _expected(lists: ScoredLists, weighing: Weighing, stages: Sequence[Sequence[int]]) -> Array:
+    """[S, C] nats: what ``reranker.cascade.expected`` leads to, for all candidates at once; minus
+    infinity for padding. A test compares the two."""
+    known = [member for stage in stages for member in stage]
+    members = np.empty_like(lists.members)
+    members[:] = lists.members[:, :, known].mean(2, keepdims=True)
+    members[:, :, known] = lists.members[:, :, known]
+    return replace(lists, members=members).scores(weighing)
