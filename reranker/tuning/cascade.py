@@ -5,7 +5,7 @@ docs/tuning.md explains the figures.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -19,6 +19,7 @@ from reranker.tuning.lists import Array, ScoredLists
 Stages = tuple[tuple[int, ...], ...]
 
 _DECIMALS = 2
+_DIVISIONS = 6  # that are tried of what the first of several stages may miss
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,21 +37,36 @@ class Descent:
 
 
 def fit(lists: ScoredLists, weighing: Weighing, stages: Stages, miss: float) -> Cascade:
-    """The margins under which at most the share ``miss`` of the best candidates is left out, each
-    stage but the last with the same part of it."""
-    steps = len(stages) - 1
-    left = int(miss * len(lists))
-    is_missed = np.zeros(len(lists), dtype=np.bool_)
+    """The margins under which at most the share ``miss`` of the best candidates is left out, and
+    models score the fewest candidates in all: the stages divide between them what may be missed."""
     rows, best = np.arange(len(lists)), lists.best(weighing)
-    margins = []
-    for step in range(steps):
-        scores = _expected(lists, weighing, stages[: step + 1])
-        behind = np.where(is_missed, 0.0, scores.max(1) - scores[rows, best])
-        allowed = (left - int(is_missed.sum())) // (steps - step)
-        margin = np.sort(behind)[::-1][min(allowed, len(behind) - 1)]
-        margins.append(float(np.ceil(margin * 10**_DECIMALS) / 10**_DECIMALS))
-        is_missed |= behind > margins[-1]
-    return Cascade(weighing, stages, tuple(margins))
+    behind = []  # for each stage but the last [S]: nats from the candidate that leads to the best
+    for step in range(1, len(stages)):
+        scores = _expected(lists, weighing, stages[:step])
+        behind.append(scores.max(1) - scores[rows, best])
+    choices = _margins(behind, np.zeros(len(lists), dtype=np.bool_), int(miss * len(lists)))
+    cascades = [Cascade(weighing, stages, margins) for margins in choices]
+    sizes = [len(stage) for stage in stages]
+    return min(cascades, key=lambda cascade: float(descend(lists, cascade).scored @ sizes))
+
+
+def _margins(
+    behind: Sequence[Array], missed: NDArray[np.bool_], allowed: int
+) -> Iterator[tuple[float, ...]]:
+    """Margins of some stages that miss so many lists between them: a few ways to divide these."""
+    if not behind:
+        yield ()
+        return
+    first, *others = behind
+    descending = np.sort(np.where(missed, 0.0, first))[::-1]
+    parts = np.linspace(0, allowed, _DIVISIONS + 1) if others else [allowed]
+    for part in sorted({int(part) for part in parts}):
+        nats = descending[min(part, len(descending) - 1)]
+        margin = float(np.ceil(nats * 10**_DECIMALS) / 10**_DECIMALS)
+        now = missed | (first > margin)
+        left = allowed - int(now.sum() - missed.sum())
+        for more in _margins(others, now, left):
+            yield margin, *more
 
 
 def descend(lists: ScoredLists, cascade: Cascade) -> Descent:

@@ -49,6 +49,21 @@ def test_no_more_is_missed_than_may_be(miss: float) -> None:
     assert descent.scored[0] == 1 and (np.diff(descent.scored) <= 0).all()
 
 
+def test_what_may_be_missed_is_divided_so_that_the_least_is_scored() -> None:
+    some = random_lists(4, sentences=100, candidates=12, members=3)
+    found = descend(some, fit(some, Weighing(), STAGES, 0.06)).scored.sum()
+    rows, best = np.arange(100), some.best(Weighing())
+    scores = _expected(some, Weighing(), STAGES[:1])
+    behind = np.sort(scores.max(1) - scores[rows, best])[::-1]
+    for first in range(7):  # the first stage misses so many, the second what is left of six
+        margin = float(np.ceil(behind[first] * 100) / 100)
+        tried = [
+            descend(some, Cascade(Weighing(), STAGES, (margin, second)))
+            for second in np.arange(0, 30, 0.25)
+        ]
+        assert min(one.scored.sum() for one in tried if one.missed.sum() <= 6) >= found - 0.02
+
+
 def test_the_expectation_is_that_of_scoring() -> None:
     some = random_lists(5, sentences=20, candidates=6, members=3)
     weighing = Weighing()
