@@ -25,6 +25,8 @@ from reranker.commands import (
     completion,
     convert,
     evaluate,
+    models,
+    parse,
     rerank,
     serve,
     show,
@@ -58,6 +60,8 @@ _SUBCOMMANDS: dict[str, tuple[_Command, str]] = {
     "completion": (completion, "print a script for tab completion in bash, zsh or fish"),
     "convert": (convert, "convert n-best files from one format to another"),
     "eval": (evaluate, "EVALB's figures for two treebank files"),
+    "models": (models, "the language models that are installed"),
+    "parse": (parse, "text in, the best tree of each sentence out: parse and rerank"),
     "serve": (serve, "rerank over HTTP, with a web page"),
     "show": (show, "draw trees: the best beside the parser's first, right or wrong"),
     "train": (train, "train a language model on a treebank"),
@@ -137,6 +141,7 @@ def _run(given: list[str]) -> int:
         name = given.pop(0)
         command, description = _SUBCOMMANDS[name]
         parser = _parser(f"rerank {name}", description, command.EXAMPLES)
+        parser.set_defaults(command_line=(name, *given))
     elif given and not given[0].startswith("-"):
         raise InputError(_no_command(given[0]))
     else:

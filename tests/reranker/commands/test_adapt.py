@@ -21,9 +21,7 @@ from tests.reranker.small_files import write
 
 Capture = pytest.CaptureFixture[str]
 
-PARSER = shlex.join(
-    [sys.executable, str(Path(__file__).parents[1] / "adaptation" / "toy_parser.py")]
-)
+PARSER = shlex.join([sys.executable, str(Path(__file__).parents[1] / "parsers" / "toy_parser.py")])
 CONFIG = """[training]
 epochs = 1
 minimum_count = 1
@@ -92,7 +90,7 @@ def command(trained: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> l
     write(tmp_path / "text.txt", sentences(250))
     flags = ["--out", "adapted", "--margin", "0", "--threads", "1", "--epochs", "1"]
     models = ["--models", "m.pt", "n.pt", "--train", "gold.mrg"]
-    return ["adapt", "--text", "text.txt", "--parser", PARSER, *models, *flags]
+    return ["adapt", "--text", "text.txt", "--parser-command", PARSER, *models, *flags]
 
 
 def test_text_in_models_and_report_out(command: list[str], capsys: Capture) -> None:

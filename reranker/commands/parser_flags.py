@@ -1,0 +1,119 @@
+"""The flags that say which parser proposes the trees, for `rerank parse` and `rerank adapt`."""
+
+from __future__ import annotations
+
+import argparse
+from typing import Any
+
+from reranker.commands.arguments import positive
+from reranker.errors import InputError
+from reranker.nbest import FORMATS, ReadOptions
+from reranker.nbest.dialects.registry import DIALECTS
+from reranker.parsers.parser import Parser, ParserSettings
+from reranker.parsers.registry import create_parser, parser_names
+from reranker.scoring.cores import available_cores
+
+
+def add_arguments(parser: argparse.ArgumentParser, *, longest: int) -> None:
+    """Add the flags; ``longest`` is the default of ``--longest``."""
+    parser.add_argument(
+        "--parser",
+        metavar="NAME",
+        help="bllip, command or another that is installed (default: command with "
+        "--parser-command, else bllip)",
+    )
+    parser.add_argument(
+        "--parser-command",
+        metavar="COMMAND",
+        help="a program that reads sentences, one a line, and prints n-best lists",
+    )
+    parser.add_argument("--parser-model", metavar="PATH", help="of bllip: the folder of its model")
+    parser.add_argument(
+        "--candidates",
+        type=positive,
+        default=50,
+        metavar="N",
+        help="trees that the parser proposes for a sentence; a command has its own flags for that "
+        "(default: %(default)s)",
+    )
+    parser.add_argument(
+        "--overparsing",
+        type=positive,
+        default=10,
+        metavar="N",
+        help="how thoroughly bllip searches; 21 takes three times as long (default: %(default)s)",
+    )
+    parser.add_argument(
+        "--parser-seconds",
+        type=positive,
+        default=20,
+        metavar="S",
+        help="time limit for a sentence; for a command, on average over those that it gets at once "
+        "(default: %(default)s)",
+    )
+    parser.add_argument(
+        "--jobs",
+        type=positive,
+        metavar="N",
+        help="parsers to run at once (default: one for each core)",
+    )
+    parser.add_argument(
+        "--format",
+        choices=("auto", *FORMATS),
+        default="auto",
+        metavar="NAME",
+        help="of a command's lists (default: auto-detected; docs/formats.md)",
+    )
+    parser.add_argument(
+        "--beam", type=positive, metavar="K", help="lines per list, for formats that do not say"
+    )
+    parser.add_argument(
+        "--longest",
+        type=positive,
+        default=longest,
+        metavar="WORDS",
+        help="do not parse longer sentences (default: %(default)s)",
+    )
+
+
+def parser_from(arguments: argparse.Namespace) -> Parser:
+    """The parser that the flags name. Raises InputError."""
+    if arguments.format != "auto" and DIALECTS[arguments.format].needs_beam and not arguments.beam:
+        raise InputError(f"--format {arguments.format} needs --beam K")
+    name = _name(arguments)
+    if name == "command" and arguments.parser_command is None:
+        raise InputError("--parser command needs --parser-command, a program")
+    if arguments.parser is None and name == "bllip" and arguments.parser_model is None:
+        raise InputError(
+            "no parser: name a program after --parser-command, or the folder of a BLLIP model "
+            f"after --parser-model (--parser can be {', '.join(parser_names())})"
+        )
+    settings = ParserSettings(
+        command=arguments.parser_command or "",
+        model=arguments.parser_model or "",
+        candidates=arguments.candidates,
+        seconds=arguments.parser_seconds,
+        options=ReadOptions(arguments.format, beam=arguments.beam),
+        overparsing=arguments.overparsing,
+    )
+    return create_parser(name, settings)
+
+
+def jobs(arguments: argparse.Namespace) -> int:
+    """How many parsers run at once."""
+    number: int = arguments.jobs or available_cores()
+    return number
+
+
+def settings(arguments: argparse.Namespace) -> dict[str, Any]:
+    """What the lists depend on, as plain data."""
+    names = ("parser_command", "parser_model", "candidates", "overparsing", "format", "beam")
+    return {
+        "parser": _name(arguments),
+        **{name: getattr(arguments, name) for name in (*names, "longest")},
+    }
+
+
+def _name(arguments: argparse.Namespace) -> str:
+    name: str | None = arguments.parser
+    return name or ("bllip" if arguments.parser_command is None else "command")

@@ -1,0 +1,1 @@
+"""Raw text -> sentences of words, each with its place in the text."""
