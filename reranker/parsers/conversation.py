@@ -52,7 +52,7 @@ class Conversation:
         try:
             while unsent:
                 unsent = unsent[self._process.stdin.write(unsent) or 0 :]
-        except OSError:
+        except (OSError, ValueError):  # it died, or was ended before
             raise self._ended() from None
         return self.listen(seconds)
 

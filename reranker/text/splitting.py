@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Iterable, Iterator
+from collections.abc import Generator, Iterable, Iterator
 from typing import Literal, NamedTuple
 
 Form = Literal["text", "sentences", "tokens"]
@@ -57,7 +57,7 @@ def stretches(pieces: Iterable[str], form: Form) -> Iterator[Stretch]:
     yield from _sentences(_Block(text, start, line, True), form)
 
 
-def _sentences(block: _Block, form: Form) -> Iterator[Stretch]:
+def _sentences(block: _Block, form: Form) -> Generator[Stretch, None, int]:
     """Returns how many characters of the block are used up."""
     text = block.text
     ends = [*_ends(text), len(text)] if form == "text" else [len(text)]

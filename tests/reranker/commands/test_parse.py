@@ -132,7 +132,8 @@ def test_lines_tokens_packed_files_and_pipes(
         "word " * 10_000,
         "x" * 200_000,
         "It is\x00 a\x1b[31m test. Bell\x07.",
-        "Emoji \U0001f600\u200d\U0001f525 are fine. \u4e2d\u6587\u3002 \u0645\u0631\u062d\u0628\u0627.",
+        "Emoji \U0001f600\u200d\U0001f525 are fine. "
+        "\u4e2d\u6587\u3002 \u0645\u0631\u062d\u0628\u0627.",
         "<html><body><p class='a'>We saw &amp; it.</p></body></html>",
         "Oh",
         "((((]]]]{{{{",
