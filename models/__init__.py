@@ -13,8 +13,9 @@ from reranker.models.attention import (
 )
 from reranker.models.awd_lstm_doc import AwdLstmDoc
 from reranker.models.config import Config
-from reranker.models.language_model import Features, LanguageModel, State
+from reranker.models.language_model import LanguageModel, State
 from reranker.models.lstmn import Lstmn, LstmnConfig
+from reranker.models.output import Features
 from reranker.models.recurrent_memory import RecurrentMemory, RecurrentMemoryConfig
 from reranker.models.rnn_n import RnnN, RnnNConfig
 

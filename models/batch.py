@@ -17,6 +17,8 @@ class Batch(NamedTuple):
     inputs: Tensor  # [T, B]
     targets: Tensor  # [T, B]; PADDING where there is nothing to predict
     continues: bool  # whether it starts from the state after the batch before it
+    opening: int = PADDING  # read from the start state wherever it comes; PADDING: no token is
+    source: Tensor | None = None  # [S, B, F], what an encoder reads; PADDING where nothing is
 
 
 def whole_trees(sequences: Sequence[Sequence[int]], eos: int) -> Batch:
@@ -29,6 +31,16 @@ def whole_trees(sequences: Sequence[Sequence[int]], eos: int) -> Batch:
         targets[: len(ids), column] = row
         inputs[1 : len(ids), column] = row[:-1]
     return Batch(inputs, targets, continues=False)
+
+
+def source_batch(sources: Sequence[Sequence[Sequence[int]]]) -> Tensor:
+    """[S, B, F]: the features of each position of each source, PADDING where there is none."""
+    width = max(len(features) for source in sources for features in source)
+    batch = torch.full((max(map(len, sources)), len(sources), width), PADDING)
+    for column, source in enumerate(sources):
+        rows = [[*features, *[PADDING] * (width - len(features))] for features in source]
+        batch[: len(source), column] = torch.tensor(rows)
+    return batch
 
 
 def grouped_by_length(

@@ -93,20 +93,30 @@ class LstmLayer(Layer):
         return self.bias.new_zeros(batch, size), self.bias.new_zeros(batch, size)
 
     def forward(self, inputs: Tensor, state: LayerState) -> tuple[Tensor, LayerState]:
-        # The dropped weight is a local value passed to the kernel: nothing can silently bypass it.
-        recurrent = functional.dropout(self.recurrent_weight, self.weight_dropout, self.training)
-        bias = self.bias.to(inputs.dtype)
-        weights = [
-            self.input_weight.to(inputs.dtype),
-            recurrent.to(inputs.dtype),
-            bias,
-            torch.zeros_like(bias),
-        ]
         hidden, cell = (part.unsqueeze(0).to(inputs.dtype) for part in state)
         outputs, hidden, cell = torch.lstm(
-            inputs, (hidden, cell), weights, True, 1, 0.0, self.training, False, False
+            inputs,
+            (hidden, cell),
+            self.kernel_weights(inputs.dtype),
+            True,
+            1,
+            0.0,
+            self.training,
+            False,
+            False,
         )
         return outputs, (hidden[0], cell[0])
+
+    def dropped_weight(self) -> Tensor:
+        """The recurrent weight after DropConnect, [4 H, H]: a local value that is passed to the
+        kernel, which nothing can silently bypass."""
+        return functional.dropout(self.recurrent_weight, self.weight_dropout, self.training)
+
+    def kernel_weights(self, dtype: torch.dtype) -> list[Tensor]:
+        """What torch's LSTM takes, in ``dtype``; its second bias is zero."""
+        bias = self.bias.to(dtype)
+        weights = [self.input_weight.to(dtype), self.dropped_weight().to(dtype)]
+        return [*weights, bias, torch.zeros_like(bias)]
 
     def project(self, inputs: Tensor) -> Tensor:
         return linear(inputs, self.input_weight, self.bias)

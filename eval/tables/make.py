@@ -17,7 +17,7 @@ import shlex
 import shutil
 import signal
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any
@@ -42,14 +42,25 @@ TRAINING_SHARE = 0.6
 
 def main(argv: Sequence[str]) -> int:
     """Make the tables; returns 0, 1 if a row failed, 2 if nothing could be done."""
-    parser = _arguments()
+    return made("make.py", __doc__, argv, _make)
+
+
+def made(
+    program: str,
+    description: str | None,
+    argv: Sequence[str],
+    make: Callable[[argparse.Namespace], int],
+) -> int:
+    """What ``make`` returns for these flags, or 2 for an error and 130 for an interruption, which
+    are said."""
+    parser = _arguments_of(program, description)
     arguments = parser.parse_args(argv)
     if min(arguments.budget, arguments.epochs) < 0:
         parser.error("--budget and --epochs: not a negative number")
-    arguments.command = shlex.join(["python", "eval/tables/make.py", *argv])
+    arguments.command = shlex.join(["python", f"eval/tables/{program}", *argv])
     signal.signal(signal.SIGTERM, signal.default_int_handler)
     try:
-        return _make(arguments)
+        return make(arguments)
     except RerankError as error:
         print(f"tables: {error}", file=sys.stderr)
         return 2
@@ -66,27 +77,27 @@ def _make(arguments: argparse.Namespace) -> int:
     minutes = 0.0
     if to_train:
         minutes = TRAINING_SHARE * arguments.budget * arguments.workers / to_train
-    flags, length = _length(arguments.epochs, minutes)
+    flags, length = training_length(arguments.epochs, minutes)
     settings = _settings(arguments, study, sources, minutes)
     folder = arguments.work or Path("runs", "-".join(["tables", study.path.stem, *arguments.only]))
     with work_folder(folder, settings, arguments.workers, arguments.threads) as work:
-        files = Files(folder)
+        files = Files(folder, arguments.data)
         _write_models(study, work, files)
         to_do = f", {to_train} to be trained {length}" if to_train else ""
         print(f"{len(study.all_runs())} models{to_do}", file=sys.stderr)
-        prepare(study, arguments.data, files, arguments.sentences)
+        prepare(study, files, arguments.sentences)
         options = ["--device", arguments.device, "--threads", str(arguments.threads)]
         work.run(plan(study, files, flags, options))
         results = Results(study, work, files)
         for name, table in study.tables.items():
             method = _method(arguments, study, length, table)
             how = {"method": method, "commands": [arguments.command], "settings": settings}
-            _publish(name, {**results.table(table), **how}, folder, arguments.into)
+            publish(name, {**results.table(table), **how}, folder, arguments.into)
         print(f"tables: as Markdown and JSON in {folder}", file=sys.stderr)
         return 1 if work.failures else 0
 
 
-def _length(epochs: float, minutes: float) -> tuple[list[str], str]:
+def training_length(epochs: float, minutes: float) -> tuple[list[str], str]:
     """How long every model is trained: flags of `rerank train`, and in words."""
     if minutes:
         # Nothing else ends training, or the quickest models would get less of the budget.
@@ -110,9 +121,9 @@ def _settings(
         "device": arguments.device,
         "workers and threads": [arguments.workers, arguments.threads],
         "data": {str(path): file_sha256(path)[:16] for path in sources},
-        "text": [study.data.text, study.data.words_per_tree],
+        "text": study.data.text,
         "sets": {name: evaluated.model_dump() for name, evaluated in study.sets.items()},
-        "machine": _machine(),
+        "machine": machine(),
     }
 
 
@@ -134,8 +145,15 @@ def _write_models(study: Study, work: Work, files: Files) -> None:
         shutil.copyfile(ROOT / model.checkpoint, files.checkpoint(name))
 
 
-def _publish(name: str, table: dict[str, Any], folder: Path, into: Path | None) -> None:
-    text = markdown(table)
+def publish(
+    name: str,
+    table: dict[str, Any],
+    folder: Path,
+    into: Path | None,
+    text_of: Callable[[dict[str, Any]], str] = markdown,
+) -> None:
+    """Print the table, and write it as Markdown and JSON."""
+    text = text_of(table)
     print(text)
     content = json.dumps(table, indent=1, ensure_ascii=False) + "\n"
     for ending, written in ((".json", content), (".md", text)):
@@ -152,7 +170,8 @@ def _method(arguments: argparse.Namespace, study: Study, length: str, table: Tab
     parts = []
     if len(ready) < len(shown):
         side = f"{arguments.workers} side by side with {arguments.threads} thread(s) each"
-        parts.append(f"Models were trained {length} on the same trees, {side}")
+        same = "text" if study.data.text else "trees"
+        parts.append(f"Models were trained {length} on the same {same}, {side}")
         if study.shrink > 1:
             parts.append(f"sizes are those of their configurations divided by {study.shrink}")
     if ready:
@@ -161,10 +180,10 @@ def _method(arguments: argparse.Namespace, study: Study, length: str, table: Tab
         count = arguments.sentences
         lists = f"{count} lists, evenly spread" if count else "all lists"
         parts.append(f"{lists}; weights of mixtures are cross-validated in {FOLDS} blocks")
-    return "; ".join(parts) + f". parse-reranker {version('parse-reranker')}, {_machine()}."
+    return "; ".join(parts) + f". parse-reranker {version('parse-reranker')}, {machine()}."
 
 
-def _machine() -> str:
+def machine() -> str:
     """What times depend on."""
     cpus = Path("/proc/cpuinfo")
     lines = cpus.read_text("utf-8").splitlines() if cpus.exists() else []
@@ -172,9 +191,10 @@ def _machine() -> str:
     return f"{next(names, platform.machine())}, {os.cpu_count()} cores, torch {version('torch')}"
 
 
-def _arguments() -> argparse.ArgumentParser:
+def _arguments_of(program: str, description: str | None) -> argparse.ArgumentParser:
+    """The flags of a command that makes tables."""
     parser = argparse.ArgumentParser(
-        prog="make.py", description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+        prog=program, description=description, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     add = parser.add_argument
     add("study", type=Path, metavar="STUDY.toml")

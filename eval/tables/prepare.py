@@ -1,5 +1,5 @@
 """The files of a run in its work folder, and the data written there in the forms `rerank` reads:
-one tree a line, and lists in our own JSON."""
+one tree a line, and lists in our own JSON. Text is read where it is."""
 
 from __future__ import annotations
 
@@ -9,25 +9,23 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from study import Data, EvaluationSet, Study
+from study import EvaluationSet, Study
 
 from reranker.errors import InputError, TreeError
 from reranker.files.output import open_whole
-from reranker.files.text import open_text
 from reranker.nbest import NBest, ReadOptions, read_nbest
 from reranker.nbest.writing import list_text
 from reranker.trees.linearize import delinearize, linearize
 from reranker.trees.tree import TRACE, Tree
 from reranker.trees.treebank import read_treebank
 
-LINE_END = "¶"
-
 
 @dataclass(frozen=True, slots=True)
 class Files:
-    """Where everything is in a work folder."""
+    """Where everything is in a work folder, and in ``root``, the folder of the study's data."""
 
     folder: Path
+    root: Path = Path()
 
     def config(self, model: str) -> Path:
         return self.folder / "configs" / f"{model}.toml"
@@ -41,8 +39,12 @@ class Files:
         return self.folder / "data" / name
 
     def scored(self, run: str, name: str) -> Path:
-        """Scores of ``SET.text`` or ``SET.lists``."""
+        """Scores of ``SET.text`` or ``SET.lists``, and what ``rerank analyse`` says of a set."""
         return self.folder / "scored" / f"{run}.{name}.jsonl"
+
+    def sources(self, patterns: Iterable[str]) -> list[Path]:
+        """The files of the study's data."""
+        return _matching(self.root, patterns)
 
 
 def source_files(study: Study, root: Path) -> list[Path]:
@@ -58,26 +60,32 @@ def source_files(study: Study, root: Path) -> list[Path]:
             "Say where they are with --data FOLDER, or `make tables DATA=FOLDER`; where they come "
             "from: docs/tables.md"
         )
+    for name, evaluated in study.sets.items():
+        if evaluated.passages and len(files := _matching(root, evaluated.trees)) > 1:
+            raise InputError(f"{study.path}: sets.{name}: {len(files)} files of passages, not one")
     return list(dict.fromkeys(path for matching in paths.values() for path in matching))
 
 
-def prepare(study: Study, root: Path, files: Files, sentences: int) -> None:
+def prepare(study: Study, files: Files, sentences: int) -> None:
     """Write what is not there yet; of the lists, ``sentences`` of each set, evenly spread (0: all).
 
     Raises InputError for files that cannot be used.
     """
+    if study.data.text:
+        return
+    root = files.root
     files.data("").mkdir(parents=True, exist_ok=True)
     for name, patterns in (("train.mrg", study.data.train), ("dev.mrg", study.data.dev)):
-        _write(files.data(name), (f"{tree}\n" for tree in _trees(study.data, root, patterns)))
+        _write(files.data(name), (f"{tree}\n" for tree in _trees(root, patterns)))
     for name, evaluated in study.sets.items():
-        trees = enumerate(_trees(study.data, root, evaluated.trees))
+        trees = enumerate(_trees(root, evaluated.trees))
         content = ({"id": str(number), "candidates": [tree]} for number, tree in trees)
         texts = (json.dumps(each, ensure_ascii=False) + "\n" for each in content)
         _write(files.data(f"{name}.text.jsonl"), texts)
         lists = files.data(f"{name}.lists.jsonl")
         if evaluated.nbest and not lists.exists():
             gold_patterns = [evaluated.gold] if evaluated.gold else evaluated.trees
-            gold = list(_trees(study.data, root, gold_patterns))
+            gold = list(_trees(root, gold_patterns))
             kept = _read_lists(root, evaluated, len(gold))
             chosen = spread(len(gold), sentences)
             _write(files.data(f"{name}.gold.mrg"), (f"{gold[place]}\n" for place in chosen))
@@ -96,22 +104,6 @@ def spread(count: int, wanted: int) -> list[int]:
     return [(2 * place + 1) * count // (2 * wanted) for place in range(wanted)]
 
 
-def text_trees(lines: Iterable[str], words_per_tree: int) -> Iterator[str]:
-    """Flat trees of whole lines, each of at least ``words_per_tree`` words but the last.
-
-    Linearised they are the text: a line ends in ``¶``, a tree's last one in ``<eos>``, so there
-    are as many tokens as words and lines, and a model reads on from line to line.
-    """
-    words: list[str] = []
-    for line in lines:
-        words += [*map(_word, line.split()), LINE_END]
-        if len(words) > words_per_tree:
-            yield _flat(words[:-1])
-            words = []
-    if len(words) > 1:
-        yield _flat(words[:-1])
-
-
 def cleaned(tree: Tree) -> str:
     """The tree without traces and function tags, its root called TOP."""
     leaves = zip(tree.leaves(), tree.tags(), strict=True)
@@ -120,15 +112,9 @@ def cleaned(tree: Tree) -> str:
     return delinearize(linearize(tree), words, tags).to_string()
 
 
-def _trees(data: Data, root: Path, patterns: Sequence[str]) -> Iterator[str]:
+def _trees(root: Path, patterns: Sequence[str]) -> Iterator[str]:
     """The trees of the files, without line ends."""
-    paths = _matching(root, patterns)
-    if data.text:
-        for path in paths:
-            with open_text(path) as lines:
-                yield from text_trees(lines, data.words_per_tree)
-        return
-    for tree in read_treebank(paths):
+    for tree in read_treebank(_matching(root, patterns)):
         try:
             yield cleaned(tree)
         except (TreeError, ValueError) as error:
@@ -150,19 +136,6 @@ def _write(path: Path, lines: Iterable[str]) -> None:
         with open_whole(path) as file:
             for line in lines:
                 file.write(line)
-
-
-def _word(text: str) -> str:
-    """A word of plain text as a tree holds it: vocabularies know lower case only, so capitals are
-    marked (``The`` is ``^the``), and no two words become one."""
-    marked = "".join(
-        f"^{letter.lower()}" if letter != letter.lower() else letter for letter in text
-    )
-    return marked.replace("(", "-LRB-").replace(")", "-RRB-")
-
-
-def _flat(words: Sequence[str]) -> str:
-    return f"(TOP {' '.join(f'(W {word})' for word in words)})"
 
 
 def _matching(root: Path, patterns: Iterable[str]) -> list[Path]:

@@ -22,7 +22,7 @@ def markdown(table: dict[str, Any]) -> str:
     if table["kind"] == "F1":
         parts += [_f1_table(table, name) for name in table["sets"]]
     else:
-        parts.append(_perplexity_table(table))
+        parts.append(_figures_table(table))
     failures = [
         f"- {row['name']}: {line}" for row in table["rows"] for line in row.get("failed", ())
     ]
@@ -44,7 +44,7 @@ def _f1_table(table: dict[str, Any], name: str) -> str:
     }
     rows = [_f1_row(row, name, table) for row in table["rows"]]
     cells = [*fixed.get("parser", []), *fixed.get("random", []), *rows, *fixed.get("oracle", [])]
-    return f"{caption}:\n\n{_without_empty_columns(heads, cells)}"
+    return f"{caption}:\n\n{without_empty_columns(heads, cells)}"
 
 
 def _f1_row(row: dict[str, Any], name: str, table: dict[str, Any]) -> list[str]:
@@ -56,10 +56,10 @@ def _f1_row(row: dict[str, Any], name: str, table: dict[str, Any]) -> list[str]:
     return [
         row["name"],
         str(len(row["runs"])),
-        _size(row["parameters"]),
+        size_text(row["parameters"]),
         _perplexity(row, name, table),
-        _mean([each["f1"] for each in figures["alone"]]),
-        _mean([each["f1"] for each in figures["mixed"]]),
+        mean_text([each["f1"] for each in figures["alone"]]),
+        mean_text([each["f1"] for each in figures["mixed"]]),
         NONE if None in gaps else f"{round(mean(gaps))} %",
         _p(figures.get(f"{kind}_against_parser")),
         _p(figures.get(f"{kind}_against_reference")),
@@ -68,19 +68,20 @@ def _f1_row(row: dict[str, Any], name: str, table: dict[str, Any]) -> list[str]:
     ]
 
 
-def _perplexity_table(table: dict[str, Any]) -> str:
-    names = table["sets"]
+def _figures_table(table: dict[str, Any]) -> str:
+    """Of perplexities and what else has one figure for each set."""
+    names, cell = table["sets"], _CELLS[table["kind"]]
     heads = ["model", "seeds", "parameters", "trained tokens"]
     heads += [figures["name"] for figures in names.values()] + ["printed"]
     cells = []
     for row in table["rows"]:
         figures = ["failed"] * (3 + len(names))
         if "failed" not in row:
-            figures = [str(len(row["runs"])), _size(row["parameters"])]
-            figures += [_size(mean(row["trained_tokens"]))]
-            figures += [_perplexity(row, name, table) for name in names]
+            figures = [str(len(row["runs"])), size_text(row["parameters"])]
+            figures += [size_text(mean(row["trained_tokens"]))]
+            figures += [cell(row, name, table) for name in names]
         cells.append([row["name"], *figures, row["printed"] or NONE])
-    return _without_empty_columns(heads, cells)
+    return without_empty_columns(heads, cells)
 
 
 def _perplexity(row: dict[str, Any], name: str, table: dict[str, Any]) -> str:
@@ -88,7 +89,30 @@ def _perplexity(row: dict[str, Any], name: str, table: dict[str, Any]) -> str:
     if None in values:
         return NONE
     letter = f" {row['vocabularies'][0]}" if len(table["vocabularies"]) > 1 else ""
-    return _mean(values) + letter
+    return mean_text(values) + letter
+
+
+def _variation(row: dict[str, Any], name: str, table: dict[str, Any]) -> str:
+    return mean_text(row["sets"][name]["coefficient_of_variation"], 3)
+
+
+def _rank(row: dict[str, Any], name: str, table: dict[str, Any]) -> str:
+    return mean_text(row["sets"][name]["rank"], 0)
+
+
+def _last_word(row: dict[str, Any], name: str, table: dict[str, Any]) -> str:
+    """Accuracy, and the perplexity of the last words."""
+    figures = row["sets"][name]
+    accuracy = mean_text([100 * share for share in figures["accuracy"]])
+    return f"{accuracy} %, {mean_text(figures['last_word_perplexity'])}"
+
+
+_CELLS = {
+    "perplexity": _perplexity,
+    "variation": _variation,
+    "rank": _rank,
+    "last word": _last_word,
+}
 
 
 def _provenance(table: dict[str, Any]) -> str:
@@ -102,27 +126,30 @@ def _provenance(table: dict[str, Any]) -> str:
     return "\n".join([*lines, "", *table["commands"], *commands, "```", "", "</details>"])
 
 
-def _without_empty_columns(heads: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
+def without_empty_columns(heads: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
     columns = zip(heads, *rows, strict=True)
     kept = [column for column in columns if set(column[1:]) - {NONE}]
     kept_heads, *kept_rows = zip(*kept, strict=True)
     return grid(kept_heads, kept_rows)
 
 
-def _mean(values: Sequence[float]) -> str:
+def mean_text(values: Sequence[float], digits: int = 2) -> str:
     """The mean and, of several, their standard deviation."""
     if not values:
         return NONE
-    deviation = f" ± {stdev(values):.2f}" if len(values) > 1 else ""
-    return f"{mean(values):.2f}{deviation}"
+    deviation = f" ± {stdev(values):.{digits}f}" if len(values) > 1 else ""
+    return f"{mean(values):.{digits}f}{deviation}"
 
 
-def _size(value: float) -> str:
+def size_text(value: float) -> str:
     return f"{value / 1e6:.1f} M" if value >= 1e5 else f"{value:,.0f}"
 
 
 def _p(tests: dict[str, float] | None) -> str:
-    if tests is None:
+    return p_text(None if tests is None else tests["randomisation_p"])
+
+
+def p_text(p: float | None) -> str:
+    if p is None:
         return NONE
-    p = tests["randomisation_p"]
     return "< 0.001" if p < 0.001 else f"{p:.3f}"

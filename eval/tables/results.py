@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 from prepare import Files
 from study import Row, Study, Table
-from work import Work
+from work import Work, analysis
 
 from reranker.checkpoints.checkpoint import Checkpoint, load_checkpoint
 from reranker.checkpoints.vocabulary import Vocabulary
@@ -30,18 +30,27 @@ from reranker.tuning.lists import ScoredLists, read_scored
 from reranker.tuning.search import tune
 
 FOLDS = 10
+# The figures of a table that are of the JSON of these kinds of `rerank analyse`.
+ANALYSED = {
+    "variation": ["coefficient_of_variation"],
+    "rank": ["rank", "at_most", "contexts"],
+    "last-word": ["perplexity", "accuracy", "last_word_perplexity"],
+}
 Counts = NDArray[np.int64]  # [S, 3] matched, gold and test brackets of each sentence
 
 
 def token_log_probabilities(path: Path) -> NDArray[np.float64]:
-    """[tokens] in nats, of every tree in the output of ``--output ranked --token-scores``."""
+    """[tokens] in nats, of every tree in the output of ``--output ranked --token-scores``, or of
+    every line of text in that of ``rerank analyse perplexity --token-scores``."""
     values: list[float] = []
     with open_text(path) as lines:
         for number, line in enumerate(lines, 1):
-            ranking = json.loads(line)["ranking"]
-            if not ranking:
-                raise InputError(f"{path}:{number}: the tree was not scored")
-            values += [value for _, value in ranking[0]["token_scores"]]
+            scores = json.loads(line)
+            if isinstance(scores, dict):
+                if not scores["ranking"]:
+                    raise InputError(f"{path}:{number}: the tree was not scored")
+                scores = scores["ranking"][0]["token_scores"]
+            values += [value for _, value in scores]
     return np.array(values)
 
 
@@ -189,7 +198,7 @@ class Results:
         commands = [self.work.record(name)["command"] for name in members]
         sets: dict[str, dict[str, Any]] = {}
         for name in table.sets:
-            sets[name] = {"perplexity": [self._perplexity(name, part) for part in self._parts(row)]}
+            sets[name] = self._figures(row, name, table)
             if table.kind == "F1":
                 sets[name] |= self._f1(row, name, table)
         return {
@@ -203,6 +212,21 @@ class Results:
             "signature": self._signature(row, table),
             "sets": sets,
         }
+
+    def _figures(self, row: Row, name: str, table: Table) -> dict[str, Any]:
+        """By their names, those of each run, or one of an ensemble."""
+        parts, kind = self._parts(row), analysis(self.study, table, name)
+        if kind not in ANALYSED:
+            return {"perplexity": [self._perplexity(name, part) for part in parts]}
+        found = [self._analysed(run, f"{name}.{kind}") for [run] in parts]
+        if kind == "last-word":
+            found = [figures for sets in found for figures in sets["sets"].values()]
+        return {key: [figures[key] for figures in found] for key in ANALYSED[kind]}
+
+    def _analysed(self, run: str, name: str) -> dict[str, Any]:
+        """What ``rerank analyse`` says of the only model."""
+        [figures] = json.loads(self.files.scored(run, name).read_text("utf-8"))
+        return dict(figures)
 
     def _f1(self, row: Row, name: str, table: Table) -> dict[str, Any]:
         lists, parts = self.lists[name].all, self._parts(row)
@@ -241,7 +265,8 @@ class Results:
         """None if the models have not all the same vocabulary and direction."""
         if len({self.runs[run].vocabulary for run in part}) > 1:
             return None
-        paths = [self.files.scored(run, f"{name}.text") for run in part]
+        kind = "perplexity" if self.study.data.text else "text"
+        paths = [self.files.scored(run, f"{name}.{kind}") for run in part]
         return perplexity([token_log_probabilities(path) for path in paths])
 
     def _failed(self, row: Row) -> list[str]:

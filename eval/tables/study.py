@@ -8,7 +8,8 @@ from __future__ import annotations
 import json
 import tomllib
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
@@ -31,15 +32,16 @@ class Data(_Settings):
 
     train: list[str]
     dev: list[str]
-    text: bool = False  # words, one sentence a line, instead of trees
-    words_per_tree: int = 2_000  # of a text: words read from one start state
+    text: bool = False  # running text, a sentence a line, instead of trees
 
 
 class EvaluationSet(_Settings):
-    """What models are judged on: perplexity of ``trees``, F1 of what they choose of ``nbest``."""
+    """What models are judged on: perplexity of ``trees``, or of text, F1 of what they choose of
+    ``nbest``."""
 
     name: str
     trees: list[str]
+    passages: bool = False  # of text: each line is read from the start state, for its last word
     nbest: str = ""
     gold: str = ""  # of the lists, if not ``trees``
     tokens: str = ""  # the sentences, for candidates that hide words
@@ -71,10 +73,27 @@ class Row(_Settings):
 
 class Table(_Settings):
     title: str
-    kind: Literal["F1", "perplexity"]
+    kind: Literal["F1", "perplexity", "variation", "rank", "last word"]
     sets: Annotated[list[str], Field(min_length=1)]
     rows: Annotated[list[Row], Field(min_length=1)]
     reference: str = ""  # the row whose F1 the other rows are tested against, besides the parser's
+
+
+@contextmanager
+def input_errors(path: Path) -> Iterator[None]:
+    """A context in which whatever is wrong with a study is an InputError that names its file."""
+    try:
+        yield
+    except OSError as error:
+        raise InputError(f"{path}: cannot be read: {error.strerror}") from error
+    except ValidationError as error:
+        places = [(".".join(map(str, each["loc"])), each["msg"]) for each in error.errors()]
+        problems = "; ".join(f"{place}: {message}" for place, message in places)
+        raise InputError(f"{path}: {problems}") from error
+    except KeyError as error:
+        raise InputError(f"{path}: there is no {error}") from error
+    except (ValueError, TypeError) as error:
+        raise InputError(f"{path}: {error}") from error
 
 
 class Study(_Settings):
@@ -92,20 +111,10 @@ class Study(_Settings):
     def read(cls, path: Path, only: Sequence[str] = (), shrink: int = 0, seeds: int = 0) -> Study:
         """The study, or the part that the tables named ``only`` need; ``shrink`` and ``seeds``,
         unless 0, override the file. Raises InputError naming file and setting."""
-        try:
+        with input_errors(path):
             content = tomllib.loads(path.read_text("utf-8"))
             study = cls.model_validate({**content, "path": path})._restricted(only, shrink, seeds)
             study._check()
-        except OSError as error:
-            raise InputError(f"{path}: cannot be read: {error.strerror}") from error
-        except ValidationError as error:
-            places = [(".".join(map(str, each["loc"])), each["msg"]) for each in error.errors()]
-            problems = "; ".join(f"{place}: {message}" for place, message in places)
-            raise InputError(f"{path}: {problems}") from error
-        except KeyError as error:
-            raise InputError(f"{path}: there is no {error}") from error
-        except (ValueError, TypeError) as error:
-            raise InputError(f"{path}: {error}") from error
         return study
 
     def settings(self, name: str) -> dict[str, dict[str, Any]]:
@@ -124,6 +133,8 @@ class Study(_Settings):
             sizes = model["hidden_sizes"]
             model["hidden_sizes"] = [self._divided("hidden_sizes", size) for size in sizes]
         training = {**base.get("training", {}), **self.training, **changes.training}
+        if self.data.text:
+            training["text"] = True
         return {"model": model, "training": training}
 
     def runs(self, name: str) -> list[str]:
@@ -175,6 +186,10 @@ class Study(_Settings):
         return lineage
 
     def _check(self) -> None:
+        for name, evaluated in self.sets.items():
+            unfit = "nbest" if self.data.text else "passages"
+            if getattr(evaluated, unfit):
+                raise ValueError(f"sets.{name}: {unfit} and data.text = {self.data.text}")
         for name, model in self.models.items():
             try:
                 self._check_model(name, model)
@@ -189,12 +204,26 @@ class Study(_Settings):
         for name, table in self.tables.items():
             if table.kind == "F1" and not all(self.sets[listed].nbest for listed in table.sets):
                 raise ValueError(f"tables.{name}: F1 needs sets with nbest")
+            self._check_kind(name, table)
             if table.reference and table.reference not in [row.name for row in table.rows]:
                 raise ValueError(f"tables.{name}: there is no row {table.reference!r}")
             for row in table.rows:
                 if not row.ensemble and len(row.models) > 1:
                     place = f"tables.{name}: row {row.name!r}"
                     raise ValueError(f"{place}: several models need ensemble = true")
+
+    def _check_kind(self, name: str, table: Table) -> None:
+        """Whether the sets and rows can have such figures."""
+        sets = [self.sets[listed] for listed in table.sets]
+        ensembles = [row.name for row in table.rows if row.ensemble]
+        if table.kind == "last word" and not all(evaluated.passages for evaluated in sets):
+            raise ValueError(f"tables.{name}: last word needs sets with passages")
+        if table.kind in ("variation", "rank") and any(evaluated.passages for evaluated in sets):
+            raise ValueError(f"tables.{name}: {table.kind} is not of passages")
+        if ensembles and (
+            table.kind not in ("F1", "perplexity") or any(evaluated.passages for evaluated in sets)
+        ):
+            raise ValueError(f"tables.{name}: row {ensembles[0]!r}: no ensemble has such figures")
 
     def _check_model(self, name: str, model: Model) -> None:
         if model.checkpoint:

@@ -21,7 +21,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from prepare import Files
-from study import Study
+from study import Study, Table
 
 from reranker.errors import InputError
 from reranker.files.output import open_whole
@@ -61,16 +61,32 @@ def plan(study: Study, files: Files, length: Sequence[str], options: Sequence[st
     trained.sort(key=lambda run: run[0])
     steps = [_training(study, name, seed, files, [*length, *options]) for seed, name in trained]
     for run in study.all_runs():
-        steps += _scoring(study, run, files, options)
+        if not study.data.text:
+            steps += _scoring(study, run, files, options)
+        steps += _analyses(study, run, files, options)
     return steps
+
+
+def analysis(study: Study, table: Table, name: str) -> str:
+    """The kind of ``rerank analyse`` that has the table's figures for a set; empty for those that
+    come from scored trees and lists."""
+    if table.kind in ("variation", "rank"):
+        return table.kind
+    if not study.data.text:
+        return ""
+    return "last-word" if study.sets[name].passages else "perplexity"
 
 
 def _training(study: Study, name: str, seed: int, files: Files, flags: Sequence[str]) -> Step:
     run, start = f"{name}-{seed}", study.models[name].start_from
     out, logs = files.checkpoint(run), files.folder / "training" / run
-    arguments = ["train", "--config", files.config(name), "--train", files.data("train.mrg")]
-    arguments += ["--dev", files.data("dev.mrg"), "--out", out, "--log-folder", logs]
-    arguments += ["--seed", seed]
+    arguments = ["train", "--config", files.config(name)]
+    if study.data.text:
+        arguments += ["--train", *files.sources(study.data.train)]
+        arguments += ["--dev", *files.sources(study.data.dev)]
+    else:
+        arguments += ["--train", files.data("train.mrg"), "--dev", files.data("dev.mrg")]
+    arguments += ["--out", out, "--log-folder", logs, "--seed", seed]
     needs = [files.checkpoint(f"{start}-{seed}")] if start else []
     if needs:
         arguments += ["--start-from", *needs]
@@ -94,6 +110,30 @@ def _scoring(study: Study, run: str, files: Files, options: Sequence[str]) -> It
             arguments = ["--nbest", files.data(f"{kind}.jsonl"), "--models", checkpoint]
             arguments += ["--output", "ranked", "--out", out, "--resume", *more]
             yield Step(label, [*map(str, arguments), *options], out, [checkpoint])
+
+
+def _analyses(study: Study, run: str, files: Files, options: Sequence[str]) -> Iterator[Step]:
+    """What ``rerank analyse`` has to say of a run for the tables that show it."""
+    tables = study.tables.values()
+    shown = [table for table in tables if any(run in study.members(row) for row in table.rows)]
+    wanted = dict.fromkeys(
+        (name, analysis(study, table, name)) for table in shown for name in table.sets
+    )
+    checkpoint = files.checkpoint(run)
+    for name, kind in wanted:
+        if not kind:
+            continue
+        out, sources = files.scored(run, f"{name}.{kind}"), files.sources(study.sets[name].trees)
+        given = {"last-word": "--passages"}.get(kind, "--text" if study.data.text else "--trees")
+        arguments = ["analyse", kind, "--models", checkpoint, given, *sources]
+        if kind == "perplexity":
+            arguments += ["--token-scores", out]
+        else:
+            arguments += ["--json", "--out", out]
+        if kind == "rank":
+            arguments += ["--tokens", "all"]
+        label = f"{run}:{name}:{kind}"
+        yield Step(label, [*map(str, arguments), *options], out, [checkpoint])
 
 
 class _Running(NamedTuple):

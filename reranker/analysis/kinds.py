@@ -5,9 +5,11 @@ from __future__ import annotations
 import argparse
 import logging
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
 from typing import TypeVar
 
+import torch
 from tqdm import tqdm
 
 from reranker.analysis.attention import (
@@ -21,14 +23,26 @@ from reranker.analysis.attention import (
 from reranker.analysis.classes import ClassPerplexities, broad_class, totals_by_class
 from reranker.analysis.curves import read_curves
 from reranker.analysis.example import Example, predict
+from reranker.analysis.last_word import LastWord, LastWords, last_word, read_set
 from reranker.analysis.mixture import LayerWeights, Variation, mixture_weights
+from reranker.analysis.perplexity import TextPerplexities, Values, averaged, token_score_lines
 from reranker.analysis.rank import MatrixRank, Ranks, matrix_rank
 from reranker.analysis.readings import LinearTree, Tick, ignore, read_trees, token_count
 from reranker.analysis.report import Result, names
+from reranker.analysis.running import (
+    Source,
+    Text,
+    predicted_tokens,
+    read_texts,
+    text_log_probabilities,
+)
 from reranker.analysis.windows import Windows, point
 from reranker.checkpoints.checkpoint import Checkpoint, load_checkpoint
+from reranker.checkpoints.devices import devices
 from reranker.checkpoints.ensemble_file import named_models
+from reranker.checkpoints.vocabulary import Vocabulary
 from reranker.errors import InputError
+from reranker.files.output import open_whole, output_path
 
 logger = logging.getLogger(__name__)
 
@@ -43,14 +57,29 @@ def analysed(arguments: argparse.Namespace) -> Result:
 
 
 class _Job:
-    """The models and trees of the command line, and a progress bar."""
+    """The models and trees or texts of the command line, and a progress bar."""
 
     def __init__(self, arguments: argparse.Namespace) -> None:
         self.arguments = arguments
         self._paths = named_models(arguments.models).paths
+        self._device = devices(getattr(arguments, "device", "cpu"))[0]
+        if getattr(arguments, "threads", None):
+            torch.set_num_threads(arguments.threads)
         sample, seed = getattr(arguments, "sample", None), getattr(arguments, "seed", 0)
-        self.trees = read_trees(arguments.trees, sample, seed)
+        self.trees: list[LinearTree] = []
+        if getattr(arguments, "trees", None):
+            self.trees = read_trees(arguments.trees, sample, seed)
+        self.texts: list[Text] = []
+        if getattr(arguments, "text", None):
+            if sample is not None:
+                raise InputError("--sample draws trees: it cannot be used with --text")
+            self.texts = read_texts(arguments.text)
+        self.total = token_count(self.trees) + predicted_tokens(self.texts)
         self.tick: Tick = ignore
+
+    @property
+    def source(self) -> Source:
+        return self.texts or self.trees
 
     def models(
         self, compares_perplexity: bool = False, compares_tokens: bool = False
@@ -63,7 +92,7 @@ class _Job:
         shown = names(self._paths)
         first = None
         for name, path in zip(shown, self._paths, strict=True):
-            checkpoint = load_checkpoint(path)
+            checkpoint = load_checkpoint(path, str(self._device))
             vocabulary = checkpoint.vocabulary
             first = first or vocabulary
             if compares_tokens and vocabulary.backward != first.backward:
@@ -71,14 +100,18 @@ class _Job:
                     f"{shown[0]} and {name} read in different directions, so they predict a token "
                     "from different contexts: analyse them one by one"
                 )
-            same = vocabulary.symbols == first.symbols and vocabulary.classes == first.classes
-            if compares_perplexity and not same:
+            if compares_perplexity and not _same(vocabulary, first):
                 logger.warning(
                     "%s and %s have different vocabularies: their perplexities are not comparable",
                     *(shown[0], name),
                 )
-            total, hidden = token_count(self.trees), not sys.stderr.isatty()
-            with tqdm(total=total, desc=name, unit=" tokens", leave=False, disable=hidden) as bar:
+            with tqdm(
+                total=self.total,
+                desc=name,
+                unit=" tokens",
+                leave=False,
+                disable=not sys.stderr.isatty(),
+            ) as bar:
                 self.tick = bar.update
                 yield name, checkpoint
 
@@ -91,12 +124,54 @@ class _Job:
         models = self.models(compares_perplexity=compares_perplexity)
         return {name: analysis(model, self.trees, name, self.tick) for name, model in models}
 
+    def read_source(self, analysis: Callable[[Checkpoint, Source, str, Tick], T]) -> dict[str, T]:
+        """The same of the trees or the texts."""
+        return {
+            name: analysis(model, self.source, name, self.tick) for name, model in self.models()
+        }
+
 
 def _rank(job: _Job) -> Ranks:
-    def analysis(model: Checkpoint, trees: list[LinearTree], name: str, tick: Tick) -> MatrixRank:
-        return matrix_rank(model, trees, name, job.arguments.tokens, job.arguments.seed, tick)
+    def analysis(model: Checkpoint, source: Source, name: str, tick: Tick) -> MatrixRank:
+        return matrix_rank(model, source, name, job.arguments.tokens, job.arguments.seed, tick)
 
-    return Ranks(tuple(job.read(analysis).values()))
+    return Ranks(tuple(job.read_source(analysis).values()))
+
+
+def _perplexity(job: _Job) -> TextPerplexities:
+    path = output_path(job.arguments.token_scores, job.arguments.text)
+    values: dict[str, Values] = {}
+    vocabularies: list[Vocabulary] = []
+    for name, model in job.models(compares_perplexity=True):
+        values[name] = [text_log_probabilities(model, text, job.tick) for text in job.texts]
+        vocabularies.append(model.vocabulary)
+    comparable = all(_same(each, vocabularies[0]) for each in vocabularies)
+    average = averaged([*values.values()]) if len(values) > 1 and comparable else None
+    if path is not None:
+        scores = average if average is not None else next(iter(values.values()))
+        if average is None and len(values) > 1:
+            raise InputError("--token-scores needs one model, or several with the same vocabulary")
+        with open_whole(path) as file:
+            for line in token_score_lines(job.texts, scores):
+                file.write(line)
+    return TextPerplexities.from_values(job.texts, values, average)
+
+
+def _last_word(job: _Job) -> LastWords:
+    paths: Sequence[Path] = job.arguments.passages
+    sets = [read_set(path, name) for name, path in zip(names(paths), paths, strict=True)]
+    for refused in (each for one in sets for each in one.refused):
+        logger.warning("%s", refused)
+    job.total = sum(token_count(one.passages) for one in sets)
+    models: dict[str, dict[str, LastWord]] = {}
+    for name, model in job.models(compares_perplexity=True):
+        models[name] = {one.name: last_word(model, one.passages, name, job.tick) for one in sets}
+    return LastWords(models, {one.name: len(one.refused) for one in sets})
+
+
+def _same(one: Vocabulary, other: Vocabulary) -> bool:
+    """Whether two models predict the same symbols."""
+    return one.symbols == other.symbols and one.classes == other.classes
 
 
 def _classes(job: _Job) -> ClassPerplexities:
@@ -134,9 +209,11 @@ def _attention_example(job: _Job) -> Example:
 
 
 _ANALYSES: dict[str, Callable[[_Job], Result]] = {
-    "variation": lambda job: Variation(tuple(job.read(mixture_weights).values())),
-    "layers": lambda job: LayerWeights(tuple(job.read(mixture_weights).values())),
+    "variation": lambda job: Variation(tuple(job.read_source(mixture_weights).values())),
+    "layers": lambda job: LayerWeights(tuple(job.read_source(mixture_weights).values())),
     "rank": _rank,
+    "perplexity": _perplexity,
+    "last-word": _last_word,
     "classes": _classes,
     "windows": lambda job: Windows(tuple(job.read(point, compares_perplexity=True).values())),
     "attention": lambda job: AttentionByPosition(job.read(attention_by_position)),

@@ -5,14 +5,14 @@ from __future__ import annotations
 import math
 import statistics
 from collections import Counter
-from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import torch
 
-from reranker.analysis.readings import LinearTree, Tick, ignore, read_in_batches
+from reranker.analysis.readings import Tick, ignore
 from reranker.analysis.report import legend_beside, panels, percent
+from reranker.analysis.running import Source, read_source
 from reranker.checkpoints.checkpoint import Checkpoint
 from reranker.checkpoints.vocabulary import EOS
 from reranker.errors import InputError
@@ -28,7 +28,7 @@ PREDICTED = ("words", "opening", "closing", "end")  # what the next token is
 
 @dataclass(frozen=True, slots=True)
 class MixtureWeights:
-    """pi of one model, summed over the tokens of some trees."""
+    """pi of one model, summed over the tokens of some trees or texts."""
 
     model: str
     layers: tuple[str, ...]  # where each of the J components comes from
@@ -78,7 +78,7 @@ def component_layers(model: LanguageModel) -> tuple[str, ...]:
 
 
 def mixture_weights(
-    checkpoint: Checkpoint, trees: Sequence[LinearTree], name: str, tick: Tick = ignore
+    checkpoint: Checkpoint, source: Source, name: str, tick: Tick = ignore
 ) -> MixtureWeights:
     """Raises InputError for a model of one softmax."""
     layers = component_layers(checkpoint.model)
@@ -87,10 +87,10 @@ def mixture_weights(
     kinds = torch.tensor([_predicted(symbol) for symbol in checkpoint.vocabulary.symbols])
     sums = torch.zeros(len(PREDICTED), len(layers), dtype=torch.float64)
     counts = torch.zeros(len(PREDICTED), dtype=torch.long)
-    for batch in read_in_batches(checkpoint, trees, tick):
+    for batch in read_source(checkpoint, source, tick):
         is_token = batch.is_token
-        following = kinds[batch.targets[is_token]]
-        sums.index_add_(0, following, batch.features.log_weights[is_token].double().exp())
+        following = kinds[batch.targets[is_token].cpu()]
+        sums.index_add_(0, following, batch.features.log_weights[is_token].cpu().double().exp())
         counts += torch.bincount(following, minlength=len(PREDICTED))
     return MixtureWeights(
         name,
@@ -104,7 +104,7 @@ def mixture_weights(
 class Variation:
     """Table 4 of Takase et al. 2018: the coefficient of variation of pi.
 
-    sqrt(beta) of equation 13, where B sums pi over all tokens of the trees (in training, over those
+    sqrt(beta) of equation 13, where B sums pi over all tokens (in training, over those
     of a mini-batch). 0: all components have the same weight; sqrt(J): one has all the weight.
     """
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import copy
 import random
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
@@ -12,7 +12,8 @@ import torch
 from torch import Tensor
 
 from reranker.analysis.mixture import component_layers
-from reranker.analysis.readings import LinearTree, Tick, ignore, read_in_batches
+from reranker.analysis.readings import LinearTree, ReadBatch, Tick, ignore, read_in_batches
+from reranker.analysis.running import Source, Text, read_source
 from reranker.checkpoints.checkpoint import Checkpoint
 from reranker.files.table import aligned
 
@@ -54,31 +55,53 @@ class MatrixRank:
 
 def matrix_rank(
     checkpoint: Checkpoint,
-    trees: Sequence[LinearTree],
+    source: Source,
     name: str,
-    tokens: int,
+    tokens: int | None,
     seed: int = 0,
     tick: Tick = ignore,
 ) -> MatrixRank:
-    """The rank over ``tokens`` contexts (or all, if fewer) from trees drawn at random.
+    """The rank over ``tokens`` contexts (None, or if fewer: all) from trees drawn at random, or
+    from the beginning of the texts.
 
-    A context is what has been read since a tree's start; each counts once, so no two rows are the
-    same by design. Everything is computed in float64, because rounding alone gives a float32 matrix
-    full rank. Memory: two matrices of ``tokens`` times the vocabulary; time: that times the shorter
-    side.
+    A context is what has been read since a tree's or a text's start; of trees each counts once, so
+    no two rows are the same by design. Everything is computed in float64, because rounding alone
+    gives a float32 matrix full rank. Memory: six matrices of the vocabulary squared, or two of
+    ``tokens`` times the vocabulary if that is less; time: that product times the shorter side.
     """
     exact = replace(checkpoint, model=copy.deepcopy(checkpoint.model).double())
-    chosen, positions = _contexts(checkpoint, trees, tokens, seed)
-    matrix = torch.cat(_rows(exact, chosen, positions, tick))
-    model = checkpoint.model
-    sides = min(matrix.shape)
+    texts = [each for each in source if isinstance(each, Text)]
+    if texts:
+        rows = _text_rows(exact, texts, tokens, tick)
+    else:
+        trees = [each for each in source if isinstance(each, LinearTree)]
+        rows = _tree_rows(exact, *_contexts(checkpoint, trees, tokens, seed), tick)
+    contexts, values = _singular_values(rows)
+    model, symbols = checkpoint.model, len(checkpoint.vocabulary)
+    sides = min(contexts, symbols)
     bound = sides if component_layers(model) else min(sides, model.output_weight.shape[1] + 2)
-    values = torch.linalg.svdvals(matrix)
-    return MatrixRank(name, matrix.shape[0], matrix.shape[1], bound, tuple(values.tolist()))
+    return MatrixRank(name, contexts, symbols, bound, tuple(values.tolist()))
+
+
+def _singular_values(rows: Iterator[Tensor], most: int = 2) -> tuple[int, Tensor]:
+    """How many rows [n, V] there are, and the singular values of the matrix of all.
+
+    That is never held: with a QR decomposition, A = Q R has the singular values of R, which is
+    square, so whenever there are ``most`` times as many rows as columns R takes their place.
+    """
+    parts: list[Tensor] = []
+    count = held = 0
+    for part in rows:
+        parts.append(part)
+        count, held = count + len(part), held + len(part)
+        if held > most * part.shape[1]:
+            parts = [torch.linalg.qr(torch.cat(parts), mode="r").R]
+            held = len(parts[0])
+    return count, torch.linalg.svdvals(torch.cat(parts))
 
 
 def _contexts(
-    checkpoint: Checkpoint, trees: Sequence[LinearTree], tokens: int, seed: int
+    checkpoint: Checkpoint, trees: Sequence[LinearTree], tokens: int | None, seed: int
 ) -> tuple[list[LinearTree], list[list[int]]]:
     """Trees, and of each the positions whose contexts are new: ``tokens`` in all."""
     seen: set[tuple[int, ...]] = set()
@@ -86,7 +109,7 @@ def _contexts(
     for tree in random.Random(seed).sample(trees, len(trees)):
         ids = tuple(checkpoint.vocabulary.encode(tree.tokens))
         fresh = [end for end in range(len(ids)) if ids[:end] not in seen]
-        fresh = fresh[: tokens - len(seen)]
+        fresh = fresh[: None if tokens is None else tokens - len(seen)]
         seen.update(ids[:end] for end in fresh)
         chosen.append(tree)
         positions.append(fresh)
@@ -95,25 +118,42 @@ def _contexts(
     return chosen, positions
 
 
-def _rows(
+def _tree_rows(
     checkpoint: Checkpoint, trees: Sequence[LinearTree], positions: list[list[int]], tick: Tick
-) -> list[Tensor]:
-    """log P of the whole vocabulary at the positions, [n, V] each."""
-    parts = []
+) -> Iterator[Tensor]:
+    """log P of the whole vocabulary at the positions of each tree, [n, V] each."""
     for batch in read_in_batches(checkpoint, trees, tick):
         is_context = torch.zeros_like(batch.is_token)
         for column, number in enumerate(batch.numbers):
             is_context[positions[number], column] = True
-        picked = batch.features_at(is_context)
-        count, mixture = picked.log_weights.shape
-        step = max(1, _BLOCK // (mixture * len(checkpoint.vocabulary)))
-        for start in range(0, count, step):
-            block = picked._replace(
-                components=picked.components[start : start + step],
-                log_weights=picked.log_weights[start : start + step],
-            )
-            parts.append(checkpoint.model.log_probabilities(block))
-    return parts
+        yield from _rows(checkpoint, batch, is_context)
+
+
+def _text_rows(
+    checkpoint: Checkpoint, texts: Sequence[Text], tokens: int | None, tick: Tick
+) -> Iterator[Tensor]:
+    """The same at the first ``tokens`` positions of the texts."""
+    left = tokens
+    for batch in read_source(checkpoint, texts, tick):
+        is_context = batch.is_token
+        if left is not None:
+            is_context = is_context & (is_context.cumsum(0) <= left)
+            left -= int(is_context.sum())
+        yield from _rows(checkpoint, batch, is_context)
+        if left == 0:
+            return
+
+
+def _rows(checkpoint: Checkpoint, batch: ReadBatch, is_context: Tensor) -> Iterator[Tensor]:
+    picked = batch.features_at(is_context)
+    count, mixture = picked.log_weights.shape
+    step = max(1, _BLOCK // (mixture * len(checkpoint.vocabulary)))
+    for start in range(0, count, step):
+        block = picked._replace(
+            components=picked.components[start : start + step],
+            log_weights=picked.log_weights[start : start + step],
+        )
+        yield checkpoint.model.log_probabilities(block)
 
 
 @dataclass(frozen=True, slots=True)

@@ -110,10 +110,11 @@ def read_in_batches(
     lengths = list(map(len, encoded))
     for numbers in grouped_by_length(range(len(trees)), lengths, _BATCH_TOKENS):
         batch = whole_trees([encoded[number] for number in numbers], checkpoint.vocabulary.eos)
+        device = checkpoint.model.embedding.device
         with torch.no_grad():
             start = checkpoint.model.initial_state(len(numbers))
-            features, _ = checkpoint.model(batch.inputs, start)
-        yield ReadBatch(numbers, features, batch.targets)
+            features, _ = checkpoint.model(batch.inputs.to(device), start)
+        yield ReadBatch(numbers, features, batch.targets.to(device))
         tick(sum(lengths[number] for number in numbers))
 
 

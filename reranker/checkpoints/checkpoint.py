@@ -3,25 +3,30 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import torch
+from torch import nn
 
 from reranker.checkpoints.archive import read_archive, write_atomically
 from reranker.checkpoints.content_hash import content_sha256
 from reranker.checkpoints.vocabulary import MOST_CLASSED, Vocabulary
 from reranker.errors import CheckpointError
 from reranker.models import ARCHITECTURES, LanguageModel
+from reranker.models.encoder_decoder import EncoderDecoder
 
 FORMAT = "parse-reranker checkpoint"
 # 1 had no word classes and no backward models. A new number is for what an older program would
 # misread; "sha256", which files written before it lack, it may ignore.
 VERSION = 3  # before 3, classes of unknown words were by rules 1
 # What content that does not fit together can raise.
-_BROKEN = LookupError, ArithmeticError, TypeError, ValueError, AttributeError, RuntimeError
+BROKEN = LookupError, ArithmeticError, TypeError, ValueError, AttributeError, RuntimeError
+
+
+Model = TypeVar("Model", bound=nn.Module)
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,6 +83,8 @@ def load_checkpoint(
     archive = read_archive(path, sha256)
     content = archive.content
     if not isinstance(content, dict) or content.get("format") != FORMAT:
+        if isinstance(content, dict) and content.get("architecture") == EncoderDecoder.architecture:
+            raise CheckpointError(f"{path}: an encoder-decoder, for `rerank generate`")
         raise CheckpointError(f"{path}: not a checkpoint of `rerank train`")
     version = content.get("version")
     if type(version) is not int or not 1 <= version <= VERSION:
@@ -85,7 +92,7 @@ def load_checkpoint(
             f"{path}: checkpoint version {version!s:.40}, this program reads 1 to {VERSION}"
         )
     try:
-        _check_hash(content, archive.size)
+        check_hash(content, archive.size)
         model = _model(content, archive.size, device)
         vocabulary = _vocabulary(content, archive.size)
         if len(vocabulary) != model.config.vocabulary_size:
@@ -93,13 +100,13 @@ def load_checkpoint(
                 f"{len(vocabulary)} symbols for {model.config.vocabulary_size} embedding rows"
             )
         information = dict(content.get("information", {}))
-    except _BROKEN as error:
+    except BROKEN as error:
         reason = str(error).split("\n")[0]
         raise CheckpointError(f"{path}: a broken checkpoint ({reason})") from error
     return Checkpoint(path.name, model, vocabulary, information, archive.sha256)
 
 
-def _check_hash(content: dict[str, Any], most_bytes: int) -> None:
+def check_hash(content: dict[str, Any], most_bytes: int) -> None:
     """Raises ValueError if the content is not the one that was saved."""
     saved = content.pop("sha256", None)
     if saved is None:
@@ -112,14 +119,24 @@ def _check_hash(content: dict[str, Any], most_bytes: int) -> None:
 def _model(content: dict[str, Any], most_bytes: int, device: str) -> LanguageModel:
     """The model of a checkpoint; whatever is wrong with it raises some error."""
     config_class, model_class = ARCHITECTURES[content["architecture"]]
-    settings: dict[str, Any] = {
-        name: tuple(value) if isinstance(value, list) else value
-        for name, value in content["config"].items()
-    }
+    settings = saved_settings(content["config"])
+    return with_weights(
+        lambda: model_class(config_class(**settings)), content["weights"], most_bytes, device
+    )
+
+
+def saved_settings(config: Mapping[str, Any]) -> dict[str, Any]:
+    """A model's settings as they were before they were saved."""
+    return {name: tuple(v) if isinstance(v, list) else v for name, v in config.items()}
+
+
+def with_weights(
+    make: Callable[[], Model], stored: Mapping[str, torch.Tensor], most_bytes: int, device: str
+) -> Model:
+    """A model with these weights, in evaluation mode; whatever is wrong raises some error."""
     # On the meta device any size costs nothing: the weights decide what is allocated.
     with torch.device("meta"):
-        model = model_class(config_class(**settings))
-    stored = content["weights"]
+        model = make()
     if sum(weight.nbytes for weight in stored.values()) > most_bytes:
         raise ValueError("its weights claim to be larger than the file")
     weights = {name: weight.to(device).float() for name, weight in stored.items()}

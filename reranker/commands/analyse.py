@@ -11,11 +11,12 @@ from typing import Any
 from reranker.commands.arguments import positive
 from reranker.commands.progress import loading
 from reranker.files.figure import new_figure, save_figure
-from reranker.files.output import output_path
+from reranker.files.output import open_whole, output_path
 
 EXAMPLES = """examples:
   rerank analyse variation --models ckpt/*.pt --trees dev.mrg.gz
   rerank analyse rank --models lstm.pt mos.pt doc.pt --trees dev.mrg.gz --plot rank.png
+  rerank analyse perplexity --models doc-*.pt --text ptb.valid.txt ptb.test.txt
   rerank analyse curves runs/lstm runs/doc --plot curves.png
   rerank analyse attention-example --models lstm.pt kvp.pt --trees dev.mrg.gz --tree 3 --token 20
 
@@ -30,6 +31,14 @@ _MODELS: _Flags = {
     },
     "--trees": {"nargs": "+", "type": Path, "required": True, "metavar": "TREES"},
 }  # fmt: skip
+_PLACE: _Flags = {
+    "--device": {"default": "cpu", "metavar": "cpu|cuda"},
+    "--threads": {
+        "type": positive, "metavar": "N", "help": "CPU threads (default: all cores)"
+    },
+}  # fmt: skip
+_TEXT = "plain text, a sentence a line, its state carried from line to line"
+_MODEL: _Flags = {"--models": _MODELS["--models"]}
 _SEED: _Flags = {
     "--seed": {"type": int, "default": 0, "metavar": "N", "help": "random seed (default: 0)"}
 }
@@ -40,11 +49,21 @@ _SAMPLE: _Flags = {
     },
     **_SEED,
 }  # fmt: skip
+_TREES_OR_TEXT: _Flags = {  # one of two flags: see add_arguments
+    "--trees": {"nargs": "+", "type": Path, "metavar": "TREES"},
+    "--text": {"nargs": "+", "type": Path, "metavar": "TEXT", "help": f"instead: {_TEXT}"},
+}  # fmt: skip
+_SOURCE: _Flags = {**_SAMPLE, **_PLACE, **_TREES_OR_TEXT}
 
 
 def _tokens(default: int, what: str) -> _Flags:
     text = f"{what} (default: {default})"
     return {"--tokens": {"type": positive, "default": default, "metavar": "N", "help": text}}
+
+
+def _number_or_all(text: str) -> int | None:
+    """The type of a flag that takes a number; None for ``all``."""
+    return None if text == "all" else positive(text)
 
 
 def _by(choices: tuple[str, ...], what: str) -> _Flags:
@@ -54,12 +73,42 @@ def _by(choices: tuple[str, ...], what: str) -> _Flags:
 
 _KINDS: dict[str, tuple[str, _Flags]] = {
     "variation": (
-        "coefficient of variation of the mixture's weights (Takase et al., Table 4)", _SAMPLE
+        "coefficient of variation of the mixture's weights (Takase et al., Table 4)", _SOURCE
     ),
-    "layers": ("weight of each layer in the mixture", _SAMPLE),
+    "layers": ("weight of each layer in the mixture", _SOURCE),
     "rank": (
         "rank of the matrix of log-probabilities (Takase et al., Table 5)",
-        {**_MODELS, **_tokens(1000, "rows of the matrix"), **_SEED},
+        {
+            **_MODEL, **_TREES_OR_TEXT, **_SEED, **_PLACE,
+            "--tokens": {
+                "type": _number_or_all, "default": 1000, "metavar": "N",
+                "help": "rows of the matrix, or `all` (default: 1000)",
+            },
+        },
+    ),
+    "perplexity": (
+        "perplexity of running text, and of the models' average (Daniluk, Tables 4.2 to 4.11)",
+        {
+            **_MODEL, **_PLACE,
+            "--text": {
+                "nargs": "+", "type": Path, "required": True, "metavar": "TEXT",
+                "help": f"{_TEXT}; each file from the start state",
+            },
+            "--token-scores": {
+                "type": Path, "metavar": "FILE.jsonl",
+                "help": "also write log P of every token (of the average, if there is one)",
+            },
+        },
+    ),
+    "last-word": (
+        "the last word of passages such as LAMBADA's (Daniluk, Tables 4.5 to 4.7)",
+        {
+            **_MODEL, **_PLACE,
+            "--passages": {
+                "nargs": "+", "type": Path, "required": True, "metavar": "FILE",
+                "help": "a passage a line; each file is a set of its own",
+            },
+        },
     ),
     "curves": (
         "dev perplexity during training (Takase et al., Figure 2)",
@@ -97,6 +146,7 @@ _KINDS: dict[str, tuple[str, _Flags]] = {
 }  # fmt: skip
 _OUTPUT: _Flags = {
     "--json": {"action": "store_true", "help": "print JSON, not rounded"},
+    "--out": {"type": Path, "metavar": "FILE", "help": "write there instead of printing"},
     "--plot": {
         "type": Path, "metavar": "FILE.png",
         "help": "also draw it (.svg and .pdf too; needs matplotlib)",
@@ -109,27 +159,36 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     kinds = parser.add_subparsers(dest="kind", required=True, metavar="KIND")
     for name, (description, flags) in _KINDS.items():
         kind = kinds.add_parser(name, help=description, description=description, allow_abbrev=False)
+        either = kind.add_mutually_exclusive_group(required=True) if _either(flags) else None
         for flag, settings in {**flags, **_OUTPUT}.items():
-            kind.add_argument(flag, **settings)
+            group = either if either is not None and flag in _TREES_OR_TEXT else kind
+            group.add_argument(flag, **settings)
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """Print an analysis; returns the exit code."""
+    """Print an analysis; returns the exit code: 1 if some input was left out."""
     with loading("PyTorch"):
         from reranker.analysis.kinds import analysed
 
-    given = [getattr(arguments, name, []) for name in ("models", "trees", "runs")]
-    picture = output_path(arguments.plot, [file for files in given for file in files])
+    names = ("models", "trees", "text", "passages", "runs")
+    inputs = [file for name in names for file in getattr(arguments, name, None) or []]
+    picture, out = (output_path(path, inputs) for path in (arguments.plot, arguments.out))
     figure = new_figure(picture) if picture is not None else None
     result = analysed(arguments)
+    text = result.text()
     if arguments.json:
-        print(json.dumps(_finite(result.to_json()), indent=2, allow_nan=False))
-    else:
-        print(result.text())
+        text = json.dumps(_finite(result.to_json()), indent=2, allow_nan=False)
+    with open_whole(out) as file:
+        file.write(text + "\n")
     if figure is not None and picture is not None:
         result.draw(figure)
         save_figure(figure, picture)
-    return 0
+    return 1 if any(getattr(result, "refused", {}).values()) else 0
+
+
+def _either(flags: _Flags) -> bool:
+    """Whether a kind reads trees or text."""
+    return _TREES_OR_TEXT.keys() <= flags.keys()
 
 
 def _finite(value: object) -> object:

@@ -1,4 +1,4 @@
-"""``rerank train``: trains a language model on a treebank."""
+"""``rerank train``: trains a language model on a treebank, or an encoder-decoder on pairs."""
 
 from __future__ import annotations
 
@@ -6,16 +6,19 @@ import argparse
 import sys
 import time
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from reranker.checkpoints.vocabulary import MOST_CLASSED
 from reranker.commands.arguments import positive, whole_number
 from reranker.commands.progress import loading
 from reranker.errors import InputError
+from reranker.text.running import read_running_text
 from reranker.trees.linearize import linearize
 from reranker.trees.treebank import read_treebank
 
 if TYPE_CHECKING:
+    from reranker.checkpoints.pair_vocabulary import Pair
+    from reranker.training.pair_config import PairConfig
     from reranker.training.run import Progress
 
 EXAMPLES = """examples:
@@ -25,6 +28,12 @@ EXAMPLES = """examples:
       --out ckpt/ptb.pt --device cuda
   rerank train --config models/configs/small.toml --train train.mrg.gz --dev dev.mrg.gz \\
       --out ckpt/mine.pt --budget 60 --vectors glove.6B.100d.txt
+  rerank train --config models/configs/ptb.toml --text --train ptb.train.txt \\
+      --dev ptb.valid.txt --out ckpt/words.pt --device cuda
+  rerank train --config models/configs/encoder-decoder/parser.toml --train train.mrg.gz \\
+      --dev dev.mrg.gz --out parser.pt --budget 60
+  rerank train --config models/configs/encoder-decoder/translation.toml --train train.en \\
+      --train-target train.de --dev dev.en --dev-target dev.de --out en-de.pt --budget 60
 
 To resume a stopped run, repeat the same command."""
 
@@ -43,17 +52,26 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         type=Path,
         nargs="+",
         required=True,
-        metavar="TREES",
-        help="treebank files to train on; .gz too",
+        metavar="FILE",
+        help="treebank files to train on, or lines of text; .gz too",
     )
     parser.add_argument(
         "--dev",
         type=Path,
         nargs="+",
         required=True,
-        metavar="TREES",
-        help="treebank files whose perplexity decides which weights are kept",
+        metavar="FILE",
+        help="files like those of --train, whose perplexity decides which weights are kept",
     )
+    for side in ("train", "dev"):
+        parser.add_argument(
+            f"--{side}-target",
+            type=Path,
+            nargs="+",
+            metavar="TEXT",
+            help=f"of an encoder-decoder for text: what should come out of the lines of --{side}; "
+            f"without it, --{side} has both, a tab between them",
+        )
     parser.add_argument(
         "--out", type=Path, required=True, metavar="FILE.pt", help="write the checkpoint to FILE.pt"
     )
@@ -85,6 +103,13 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--direction",
         choices=("forward", "backward"),
         help="read trees from start to end or from end to start; an ensemble gains from both",
+    )
+    parser.add_argument(
+        "--text",
+        action="store_const",
+        const=True,
+        help="TREES are plain text, a sentence a line, read on from line to line (recipe paper or "
+        "thesis; default: as in --config)",
     )
     parser.add_argument(
         "--fine-tuning",
@@ -124,17 +149,23 @@ def run(arguments: argparse.Namespace) -> int:
     with loading("PyTorch"):
         import torch
 
+        from reranker.models.encoder_decoder import EncoderDecoder
         from reranker.training.config import TrainingConfig
-        from reranker.training.loop import train
+        from reranker.training.loop import train, train_pairs
+        from reranker.training.pair_config import PairConfig
+        from reranker.training.run_config import read_tables
         from reranker.training.word_vectors import WordVectors
 
-    config = TrainingConfig.from_file(
+    architecture = read_tables(arguments.config).get("model", {}).get("architecture")
+    is_pairs = architecture == EncoderDecoder.architecture
+    config = (PairConfig if is_pairs else TrainingConfig).from_file(
         arguments.config,
         budget_minutes=arguments.budget,
         epochs=arguments.epochs,
         seed=arguments.seed,
         precision=arguments.precision,
         direction=arguments.direction,
+        text=arguments.text,
         fine_tuning=arguments.fine_tuning,
     )
     if arguments.device.startswith("cuda") and not torch.cuda.is_available():
@@ -142,30 +173,59 @@ def run(arguments: argparse.Namespace) -> int:
     if arguments.threads:
         torch.set_num_threads(arguments.threads)
     folder = arguments.log_folder or Path("runs") / arguments.out.stem
-    train_trees = [linearize(tree) for tree in read_treebank(arguments.train)]
-    dev_trees = [linearize(tree) for tree in read_treebank(arguments.dev)]
-    print(
-        f"{len(train_trees)} training trees, {len(dev_trees)} dev trees; logs in {folder}",
-        file=sys.stderr,
-    )
-    vectors = None
-    if arguments.vectors is not None:
-        vectors = WordVectors.read(arguments.vectors, arguments.vector_words)
     bar = _ProgressBar()
-    perplexity = train(
-        config,
-        train_trees,
-        dev_trees,
-        arguments.out,
-        folder,
-        device=arguments.device,
-        start_from=arguments.start_from,
-        vectors=vectors,
-        report=bar.report,
-    )
+    options: dict[str, Any] = {"device": arguments.device, "report": bar.report}
+    if isinstance(config, PairConfig):
+        _check_flags(arguments, config.task)
+        pairs, dev_pairs = (_pairs(arguments, side, config) for side in ("train", "dev"))
+        _announce(len(pairs), len(dev_pairs), "pairs", folder)
+        perplexity = train_pairs(config, pairs, dev_pairs, arguments.out, folder, **options)
+    else:
+        if arguments.train_target or arguments.dev_target:
+            raise InputError("--train-target and --dev-target are for encoder-decoders")
+        train_trees, dev_trees = (
+            read_running_text(paths) if config.text else [*map(linearize, read_treebank(paths))]
+            for paths in (arguments.train, arguments.dev)
+        )
+        noun = "lines" if config.text else "trees"
+        _announce(len(train_trees), len(dev_trees), noun, folder)
+        vectors = None
+        if arguments.vectors is not None:
+            vectors = WordVectors.read(arguments.vectors, arguments.vector_words)
+        options |= {"start_from": arguments.start_from, "vectors": vectors}
+        perplexity = train(config, train_trees, dev_trees, arguments.out, folder, **options)
     bar.close()
     print(f"{arguments.out}: dev perplexity {perplexity:.3f} per token", file=sys.stderr)
     return 0
+
+
+def _announce(train: int, dev: int, noun: str, folder: Path) -> None:
+    print(f"{train} training {noun}, {dev} dev {noun}; logs in {folder}", file=sys.stderr)
+
+
+def _check_flags(arguments: argparse.Namespace, task: str) -> None:
+    """Raises InputError for flags that an encoder-decoder does not have."""
+    if arguments.start_from or arguments.vectors:
+        raise InputError("--start-from and --vectors are for language models")
+    if task == "parsing" and (arguments.train_target or arguments.dev_target):
+        raise InputError("--train-target and --dev-target are for text; trees are in --train")
+    for side in ("train", "dev"):
+        sources, targets = getattr(arguments, side), getattr(arguments, f"{side}_target")
+        if targets and len(targets) != len(sources):
+            raise InputError(
+                f"--{side}-target: {len(targets)} files for {len(sources)} of --{side}"
+            )
+
+
+def _pairs(arguments: argparse.Namespace, side: str, config: PairConfig) -> list[Pair]:
+    """What an encoder-decoder learns from, or is selected on."""
+    from reranker.training.pairs import text_pairs, tree_pairs
+
+    sources, targets = getattr(arguments, side), getattr(arguments, f"{side}_target")
+    if config.task == "parsing":
+        return list(tree_pairs(read_treebank(sources), config.tags))
+    files = zip(sources, targets or [None] * len(sources), strict=True)
+    return [pair for source, target in files for pair in text_pairs(source, target)]
 
 
 class _ProgressBar:

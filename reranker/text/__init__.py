@@ -1,1 +1,1 @@
-"""Raw text -> sentences of words, each with its place in the text."""
+"""Plain text: its sentences and words for parsers, running text and passages for language models."""

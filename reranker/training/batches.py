@@ -1,6 +1,7 @@
-"""Where training batches come from: whole trees, or one long stream for truncated BPTT.
+"""Where training batches come from: whole trees, pairs, or one long stream of trees or lines of
+text for truncated BPTT.
 
-Both can be put back to any batch they have returned, so a killed run resumes exactly.
+All can be put back to any batch they have returned, so a killed run resumes exactly.
 """
 
 from __future__ import annotations
@@ -8,14 +9,14 @@ from __future__ import annotations
 import random
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
-from typing import Generic, TypeVar
+from typing import Generic, NamedTuple, TypeVar
 
 import torch
 
 from reranker.errors import ConfigError
-from reranker.models.batch import Batch, grouped_by_length, whole_trees
+from reranker.models.batch import PADDING, Batch, grouped_by_length, source_batch, whole_trees
 
-_POOL_SIZE = 2_000  # trees
+_POOL_SIZE = 2_000  # trees or pairs
 
 Part = TypeVar("Part")
 
@@ -65,51 +66,106 @@ class TreeBatches(Batches[list[int]]):
         super().__init__(seed)
 
     def _planned(self, generator: random.Random) -> list[list[int]]:
-        """Sorted by length within large random pools, so that batches need little padding."""
-        order = list(range(len(self.sequences)))
-        generator.shuffle(order)
-        plan = [
-            batch
-            for start in range(0, len(order), _POOL_SIZE)
-            for batch in grouped_by_length(
-                order[start : start + _POOL_SIZE], self._lengths, self.batch_tokens
-            )
-        ]
-        generator.shuffle(plan)
-        return plan
+        return _by_length(self._lengths, self.batch_tokens, generator)
 
     def _batch(self, part: list[int]) -> Batch:
         return whole_trees([self.sequences[number] for number in part], self.eos)
 
 
-class StreamBatches(Batches[slice]):
-    """All trees as one stream in ``batch_size`` columns, cut at random lengths.
+class EncodedPair(NamedTuple):
+    """A source and what should come out, as ids."""
 
-    The length is drawn around ``length`` (95 %) or half of it (Merity et al. 2018, section 5). The
-    stream starts at ``<eos>``, and each batch continues from the state of the one before it. Raises
-    ConfigError if there are more columns than tokens.
+    source: list[tuple[int, ...]]  # the features of each position
+    target: list[int]  # ends in <eos>
+
+    @property
+    def length(self) -> int:
+        """What it costs to learn from it."""
+        return max(len(self.source), len(self.target))
+
+
+class PairBatches(Batches[list[int]]):
+    """Batches of pairs, in a new random order in every epoch.
+
+    Each holds at most ``batch_tokens`` on the longer side, padding included; a longer pair is a
+    batch of its own.
     """
 
     def __init__(
-        self, sequences: Sequence[Sequence[int]], eos: int, batch_size: int, length: int, seed: int
+        self, pairs: Sequence[EncodedPair], eos: int, batch_tokens: int, seed: int
+    ) -> None:
+        self.pairs, self.eos, self.batch_tokens = pairs, eos, batch_tokens
+        self._lengths = [pair.length for pair in pairs]
+        super().__init__(seed)
+
+    def _planned(self, generator: random.Random) -> list[list[int]]:
+        return _by_length(self._lengths, self.batch_tokens, generator)
+
+    def _batch(self, part: list[int]) -> Batch:
+        return pair_batch([self.pairs[number] for number in part], self.eos)
+
+
+def pair_batch(pairs: Sequence[EncodedPair], eos: int) -> Batch:
+    """A batch of these, in their order."""
+    batch = whole_trees([pair.target for pair in pairs], eos)
+    return batch._replace(source=source_batch([pair.source for pair in pairs]))
+
+
+def _by_length(lengths: Sequence[int], most: int, generator: random.Random) -> list[list[int]]:
+    """Sorted by length within large random pools, so that batches need little padding."""
+    order = list(range(len(lengths)))
+    generator.shuffle(order)
+    plan = [
+        batch
+        for start in range(0, len(order), _POOL_SIZE)
+        for batch in grouped_by_length(order[start : start + _POOL_SIZE], lengths, most)
+    ]
+    generator.shuffle(plan)
+    return plan
+
+
+class StreamBatches(Batches[slice]):
+    """All trees as one stream in ``batch_size`` columns, cut at random lengths, or all at
+    ``length`` if they are not ``varied``.
+
+    A random length is drawn around ``length`` (95 %) or half of it (Merity et al. 2018, section 5).
+    The stream starts at ``<eos>``, and each batch continues from the state of the one before it.
+    The token ``opening`` is given, not predicted. Raises ConfigError if there are more columns than
+    tokens.
+    """
+
+    def __init__(
+        self,
+        sequences: Sequence[Sequence[int]],
+        eos: int,
+        batch_size: int,
+        length: int,
+        seed: int,
+        varied: bool = True,
+        opening: int = PADDING,
     ) -> None:
         stream = torch.tensor([eos, *(number for ids in sequences for number in ids)])
         rows = (len(stream) - 1) // batch_size
         if rows < 1:
             raise ConfigError(f"batch_size is {batch_size}, but there are {len(stream) - 1} tokens")
         self._inputs = stream[: rows * batch_size].view(batch_size, rows).T.contiguous()
-        self._targets = stream[1 : rows * batch_size + 1].view(batch_size, rows).T.contiguous()
-        self.length = length
+        targets = stream[1 : rows * batch_size + 1].view(batch_size, rows).T.contiguous()
+        self._targets = targets.masked_fill(targets == opening, PADDING)
+        self.length, self.varied, self.opening = length, varied, opening
         super().__init__(seed)
 
     def _planned(self, generator: random.Random) -> list[slice]:
         plan, start = [], 0
         while start < len(self._inputs):
-            center = self.length if generator.random() < 0.95 else self.length / 2
-            end = start + max(5, round(generator.gauss(center, 5)))
+            end = start + (self._drawn(generator) if self.varied else self.length)
             plan.append(slice(start, min(end, len(self._inputs))))
             start = end
         return plan
 
+    def _drawn(self, generator: random.Random) -> int:
+        center = self.length if generator.random() < 0.95 else self.length / 2
+        return max(5, round(generator.gauss(center, 5)))
+
     def _batch(self, part: slice) -> Batch:
-        return Batch(self._inputs[part], self._targets[part], continues=part.start > 0)
+        inputs, targets = self._inputs[part], self._targets[part]
+        return Batch(inputs, targets, continues=part.start > 0, opening=self.opening)

@@ -1,4 +1,4 @@
-"""The training loop: from treebanks to a checkpoint.
+"""The training loop: from treebanks, or pairs, to a checkpoint.
 
 A run may be killed at any moment: its whole state (weights, optimiser, place in the data, random
 numbers) is saved every ``STATE_INTERVAL`` seconds, and the same command resumes it.
@@ -13,11 +13,15 @@ from pathlib import Path
 import torch
 
 from reranker.checkpoints.memory import keep_freed_memory
+from reranker.checkpoints.pair_vocabulary import Pair
 from reranker.errors import ConfigError
 from reranker.training.config import TrainingConfig
+from reranker.training.language_model_run import LanguageModelRun
 from reranker.training.log import TrainingLog
-from reranker.training.loss import backward, dev_perplexity
+from reranker.training.pair_config import PairConfig
+from reranker.training.pair_run import PairRun
 from reranker.training.run import Progress, Run
+from reranker.training.run_config import RunConfig
 from reranker.training.word_vectors import WordVectors
 
 STATE_INTERVAL = 45.0  # seconds
@@ -37,7 +41,8 @@ def train(
     report: Callable[[Progress, float, float], None] = lambda progress, loss, done: None,
 ) -> float:
     """Train on linearised trees and write the best model to ``out``; returns its perplexity per
-    token on the dev trees, ``<eos>`` included.
+    token on the dev trees, ``<eos>`` included. With ``config.text`` the trees are lines of running
+    text (``reranker.text.running``), and its state is carried through the dev text.
 
     ``start_from`` is a checkpoint whose vocabulary and weights are taken; otherwise ``vectors`` are
     where embeddings start, and they assign rare words to classes. ``report(progress, loss, done)``
@@ -46,10 +51,36 @@ def train(
     Raises ConfigError if ``log_folder`` holds the state of another run, if the configuration does
     not fit ``start_from`` or the trees, and if training diverges.
     """
+    _prepare(config)
+    run = LanguageModelRun(config, train_trees, dev_trees, device, start_from, vectors)
+    return _finish(run, out, log_folder, report)
+
+
+def train_pairs(
+    config: PairConfig,
+    pairs: Sequence[Pair],
+    dev: Sequence[Pair],
+    out: Path,
+    log_folder: Path,
+    *,
+    device: str = "cpu",
+    report: Callable[[Progress, float, float], None] = lambda progress, loss, done: None,
+) -> float:
+    """The same for an encoder-decoder; the perplexity is per token of the dev targets."""
+    _prepare(config)
+    return _finish(PairRun(config, pairs, dev, device), out, log_folder, report)
+
+
+def _prepare(config: RunConfig) -> None:
     keep_freed_memory()
     torch.set_flush_denormal(True)  # gradients full of denormals run a hundred times slower
     torch.manual_seed(config.seed)
-    run = Run(config, train_trees, dev_trees, device, start_from, vectors)
+
+
+def _finish(
+    run: Run, out: Path, log_folder: Path, report: Callable[[Progress, float, float], None]
+) -> float:
+    """Resume or begin the run and train to its end; the best perplexity on the dev data."""
     state_path = log_folder / "state.pt"
     if state_path.exists():
         run.resume(state_path)
@@ -77,8 +108,7 @@ def train(
 def _learn(run: Run, done: float) -> float:
     """Forward, backward and a step of the optimiser for the next batch; the learning rate."""
     batch = run.recipe.batches.next()
-    state = run.carried if batch.continues else None
-    loss, tokens, run.carried = backward(run.model, batch, state, run.config, run.dtype, run.device)
+    loss, tokens = run.backward(batch)
     torch.nn.utils.clip_grad_norm_(run.model.parameters(), run.config.clip)
     rate = run.recipe.step(batch, done)
     run.model.zero_grad(set_to_none=True)
@@ -104,7 +134,7 @@ def _evaluate(run: Run, log: TrainingLog) -> None:
     progress = run.progress
     progress.evaluated_at = progress.batches
     with run.recipe.evaluation_weights():
-        perplexity = dev_perplexity(run.model, run.dev, run.vocabulary.eos, run.dtype, run.device)
+        perplexity = run.dev_perplexity()
         improved = perplexity < progress.best_perplexity
         if improved:
             progress.best_perplexity = perplexity

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
 import torch
 from torch import Tensor
@@ -10,6 +10,7 @@ from torch import Tensor
 from reranker.models import Features, LanguageModel, State
 from reranker.models.batch import PADDING, Batch, grouped_by_length, whole_trees
 from reranker.models.mixture import negative_log_likelihood
+from reranker.models.running import read_on, read_through
 from reranker.perplexity import perplexity
 from reranker.training.config import TrainingConfig
 
@@ -29,7 +30,7 @@ def backward(
     """
     model.train()
     loss, count, features, state = _loss(model, batch, state, dtype, device)
-    mean = loss / count
+    mean = loss / max(1, count)
     objective = mean
     if config.activation_regularization:
         objective = objective + config.activation_regularization * features.output.pow(2).mean()
@@ -84,6 +85,29 @@ def dev_perplexity(
     return perplexity(total, count)
 
 
+def text_perplexity(
+    model: LanguageModel,
+    lines: Iterable[Sequence[int]],
+    eos: int,
+    opening: int,
+    dtype: torch.dtype = torch.float32,
+) -> float:
+    """Perplexity per token, each line's ``<eos>`` included, of running text: the state is carried
+    from line to line, and is the start state again before every token ``opening``, which is given
+    and not counted."""
+    was_training = model.training
+    model.eval()
+    total, count = 0.0, 0
+    ids = [number for line in lines for number in line]
+    with torch.no_grad():
+        for features, targets in read_through(model, ids, eos, opening, dtype=dtype):
+            loss, tokens = _summed(model, features, targets)
+            total += float(loss)
+            count += tokens
+    model.train(was_training)
+    return perplexity(total, count)
+
+
 def _loss(
     model: LanguageModel, batch: Batch, state: State | None, dtype: torch.dtype, device: str
 ) -> tuple[Tensor, int, Features, State]:
@@ -91,7 +115,13 @@ def _loss(
     and the last state."""
     inputs, targets = batch.inputs.to(device), batch.targets.to(device)
     state = state or model.initial_state(inputs.shape[1])
-    features, state = model(inputs, state, dtype)
+    features, state = read_on(model, inputs, state, batch.opening, dtype)
+    loss, count = _summed(model, features, targets)
+    return loss, count, features, state
+
+
+def _summed(model: LanguageModel, features: Features, targets: Tensor) -> tuple[Tensor, int]:
+    """The summed negative log-likelihood in nats of ``targets`` [T, B], and how many there are."""
     is_target = targets != PADDING
     loss = negative_log_likelihood(
         features.components[is_target],
@@ -100,4 +130,4 @@ def _loss(
         model.decoder_bias,
         targets[is_target],
     )
-    return loss, int(is_target.sum()), features, state
+    return loss, int(is_target.sum())

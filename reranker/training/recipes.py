@@ -1,13 +1,14 @@
-"""The two ways to train: which batches come, what a step does, what an evaluation decides.
+"""The ways to train: which batches come, what a step does, what an evaluation decides.
 
 A recipe owns its optimiser and its batches and can save and restore all it remembers (``state``),
-so the loop in ``reranker.training.loop`` is the same for both.
+so the loop in ``reranker.training.loop`` is the same for all.
 """
 
 from __future__ import annotations
 
+import math
 from abc import ABC, abstractmethod
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
@@ -16,8 +17,11 @@ from torch import Tensor
 
 from reranker.models import LanguageModel
 from reranker.models.batch import Batch
-from reranker.training.batches import Batches, StreamBatches, TreeBatches
+from reranker.models.output import Output
+from reranker.training.batches import Batches, StreamBatches
 from reranker.training.config import TrainingConfig
+from reranker.training.pair_config import PairConfig
+from reranker.training.run_config import RunConfig
 
 
 class Recipe(ABC):
@@ -55,11 +59,8 @@ class Recipe(ABC):
 class FastRecipe(Recipe):
     """AdamW, linear warm-up, linear decay to zero at the end of the budget."""
 
-    def __init__(
-        self, model: LanguageModel, config: TrainingConfig, trees: Sequence[Sequence[int]], eos: int
-    ) -> None:
-        self.model, self.config = model, config
-        self.batches = TreeBatches(trees, eos, config.batch_tokens, config.seed)
+    def __init__(self, model: Output, config: RunConfig, batches: Batches[Any]) -> None:
+        self.model, self.config, self.batches = model, config, batches
         self.optimizer = torch.optim.AdamW(
             model.parameters(),
             lr=config.learning_rate,
@@ -85,6 +86,54 @@ class FastRecipe(Recipe):
         self.steps = state["steps"]
 
 
+class ThesisRecipe(Recipe):
+    """Adam with one learning rate throughout, on segments of ``sequence_length`` tokens of a stream
+    in ``batch_size`` columns (Daniluk 2016, section 4.2)."""
+
+    def __init__(
+        self, model: LanguageModel, config: TrainingConfig, batches: StreamBatches
+    ) -> None:
+        self.rate, self.batches = config.learning_rate, batches
+        self.optimizer = torch.optim.Adam(
+            model.parameters(),
+            lr=config.learning_rate,
+            betas=(0.9, 0.999),
+            weight_decay=config.weight_decay,
+            fused=True,
+        )
+
+    def step(self, batch: Batch, done: float) -> float:
+        self.optimizer.step()
+        return self.rate
+
+    def state(self) -> dict[str, Any]:
+        return {"optimizer": self.optimizer.state_dict()}
+
+    def load_state(self, state: dict[str, Any]) -> None:
+        self.optimizer.load_state_dict(state["optimizer"])
+
+
+class DecayRecipe(Recipe):
+    """SGD whose rate is multiplied by ``decay`` for every epoch after ``steady_epochs``."""
+
+    def __init__(self, model: Output, config: PairConfig, batches: Batches[Any]) -> None:
+        self.config, self.batches = config, batches
+        self.optimizer = torch.optim.SGD(model.parameters(), lr=config.learning_rate)
+
+    def step(self, batch: Batch, done: float) -> float:
+        late = max(0.0, self.batches.epoch + 1 - self.config.steady_epochs)
+        rate = self.config.learning_rate * math.pow(self.config.decay, late)
+        self.optimizer.param_groups[0]["lr"] = rate
+        self.optimizer.step()
+        return rate
+
+    def state(self) -> dict[str, Any]:
+        return {}
+
+    def load_state(self, state: dict[str, Any]) -> None:
+        return
+
+
 class PaperRecipe(Recipe):
     """SGD until evaluations stop improving (phase 0), then averaged SGD likewise (phase 1), then
     averaged SGD from the best weights, repeated until a phase brings no improvement: NT-ASGD
@@ -95,12 +144,9 @@ class PaperRecipe(Recipe):
     averages: dict[str, Tensor]
 
     def __init__(
-        self, model: LanguageModel, config: TrainingConfig, trees: Sequence[Sequence[int]], eos: int
+        self, model: LanguageModel, config: TrainingConfig, batches: StreamBatches
     ) -> None:
-        self.model, self.config = model, config
-        self.batches = StreamBatches(
-            trees, eos, config.batch_size, config.sequence_length, config.seed
-        )
+        self.model, self.config, self.batches = model, config, batches
         # torch.optim.ASGD would use each rate one step late, and ours differs from step to step.
         self.optimizer = torch.optim.SGD(
             model.parameters(), lr=config.learning_rate, weight_decay=config.weight_decay
@@ -175,9 +221,3 @@ class PaperRecipe(Recipe):
         with torch.no_grad():
             for name, value in weights.items():
                 self.model.get_parameter(name).copy_(value)
-
-
-RECIPES: dict[str, type[FastRecipe] | type[PaperRecipe]] = {
-    "fast": FastRecipe,
-    "paper": PaperRecipe,
-}

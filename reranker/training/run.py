@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import logging
 import math
-from collections.abc import Sequence
+from abc import ABC, abstractmethod
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -16,14 +16,12 @@ import torch
 from torch import Tensor
 
 from reranker.checkpoints.archive import read_archive, write_atomically
-from reranker.checkpoints.checkpoint import load_checkpoint, save_checkpoint
-from reranker.checkpoints.vocabulary import Vocabulary, rare_words
 from reranker.errors import ConfigError
-from reranker.models import LanguageModel, State
-from reranker.training.config import TrainingConfig
-from reranker.training.recipes import RECIPES, Recipe
-from reranker.training.start import start
-from reranker.training.word_vectors import WordVectors, start_embedding
+from reranker.models import State
+from reranker.models.batch import Batch
+from reranker.models.output import Output
+from reranker.training.recipes import Recipe
+from reranker.training.run_config import RunConfig
 
 logger = logging.getLogger(__name__)
 
@@ -41,49 +39,41 @@ class Progress:
     best_weights: dict[str, Tensor] = field(default_factory=dict)
 
 
-class Run:
+class Run(ABC):
     """One training run from its first batch to its checkpoint."""
 
-    def __init__(
-        self,
-        config: TrainingConfig,
-        train_trees: Sequence[Sequence[str]],
-        dev_trees: Sequence[Sequence[str]],
-        device: str,
-        start_from: Path | None,
-        vectors: WordVectors | None,
-    ) -> None:
-        """Raises ConfigError if the configuration does not fit ``start_from`` or the trees."""
-        self.config, self.device, self.start_from = config, device, start_from
-        self.dtype = torch.bfloat16 if config.precision == "bfloat16" else torch.float32
-        if start_from is None:
-            self.vocabulary, self.model = _new_model(config, train_trees, vectors)
-        else:
-            self.vocabulary, self.model = _pretrained_model(config, start_from)
-        encoded = [self.vocabulary.encode(tokens) for tokens in train_trees]
-        if start_from is None:
-            seen = torch.tensor([number for ids in encoded for number in ids])
-            counts = torch.bincount(seen, minlength=len(self.vocabulary))
-            start(self.model, config.start, counts)
-            if vectors is not None:
-                start_embedding(self.model, self.vocabulary, vectors)
-        self.model.to(device)
-        every = max(1, len(dev_trees) // config.validation_trees) if config.validation_trees else 1
-        self.dev = [self.vocabulary.encode(tokens) for tokens in dev_trees[::every]]
-        make_recipe = RECIPES[config.recipe]
-        self.recipe: Recipe = make_recipe(self.model, config, encoded, self.vocabulary.eos)
+    model: Output
+    recipe: Recipe
+
+    def __init__(self, config: RunConfig, device: str) -> None:
+        self.config, self.device = config, device
         self.progress = Progress()
         self.carried: State | None = None  # the state after the last batch
-        self.train_trees = len(encoded)
-        self.word_vectors = len(vectors.words) if vectors else 0
+
+    @abstractmethod
+    def backward(self, batch: Batch) -> tuple[float, int]:
+        """Add the gradients of the objective to the model's parameters; the loss in nats per token
+        and the number of tokens."""
+
+    @abstractmethod
+    def dev_perplexity(self) -> float:
+        """Per token of the dev data, ``<eos>`` included."""
+
+    @abstractmethod
+    def write_checkpoint(self, path: Path) -> None:
+        """Write the model as it is, and where it comes from."""
+
+    @abstractmethod
+    def identity(self) -> dict[str, Any]:
+        """What a run must share with a saved state to resume from it."""
 
     @property
     def share_done(self) -> float:
-        """How much of the budget is used up, 0 to 1; the fast recipe's learning rate follows it."""
+        """How much of the budget is used up, 0 to 1; learning rates follow it."""
         shares = [0.0]
         if self.config.budget_minutes:
             shares.append(self.progress.seconds / 60 / self.config.budget_minutes)
-        if self.config.epochs and self.config.recipe == "fast":
+        if self.config.epochs and self.config.recipe != "paper":
             shares.append(self.recipe.batches.progress / self.config.epochs)
         return min(1.0, max(shares))
 
@@ -100,7 +90,7 @@ class Run:
         write_atomically(
             path,
             {
-                "run": self._identity(),
+                "run": self.identity(),
                 "weights": dict(self.model.state_dict()),
                 "recipe": self.recipe.state(),
                 "place": (self.recipe.batches.epoch, self.recipe.batches.position),
@@ -115,7 +105,7 @@ class Run:
     def resume(self, path: Path) -> None:
         """Restore what ``save`` wrote; raises ConfigError for the state of another run."""
         saved = read_archive(path).content
-        if not isinstance(saved, dict) or saved.get("run") != self._identity():
+        if not isinstance(saved, dict) or saved.get("run") != self.identity():
             raise ConfigError(
                 f"{path}: the state of a run with other settings or trees; "
                 "delete it, or choose another log folder"
@@ -132,55 +122,28 @@ class Run:
         logger.info("resuming %s after %d batches", path, self.progress.batches)
 
     def save_best(self, path: Path) -> None:
-        """Write the model with the best weights, and where they come from."""
+        """Write the checkpoint with the best weights."""
         self.model.load_state_dict(self.progress.best_weights)
-        information = {
+        self.write_checkpoint(path)
+
+    def settings(self) -> dict[str, Any]:
+        """The configuration without budgets: a run may be given more time."""
+        settings = self.config.to_dict()
+        for budget in ("budget_minutes", "epochs"):
+            del settings[budget]
+        return settings
+
+    def trained(self) -> dict[str, Any]:
+        """What a checkpoint says of its training."""
+        return {
             "training": self.config.to_dict(),
             "dev_perplexity": self.progress.best_perplexity,
-            "dev_trees": len(self.dev),
-            "train_trees": self.train_trees,
             "tokens": self.progress.tokens,
             "epochs": self.recipe.batches.progress,
             "minutes": self.progress.seconds / 60,
-            "start_from": self.start_from.name if self.start_from else "",
-            "word_vectors": self.word_vectors,
-        }
-        stored = torch.float16 if self.config.stored_precision == "float16" else torch.float32
-        save_checkpoint(path, self.model, self.vocabulary, information, stored)
-
-    def _identity(self) -> dict[str, Any]:
-        """What a run must share with a saved state to resume from it."""
-        settings = self.config.to_dict()
-        for budget in ("budget_minutes", "epochs"):  # a run may be given more time
-            del settings[budget]
-        return {
-            "config": settings,
-            "vocabulary": self.vocabulary.digest,
-            "trees": self.train_trees,
-            "word_vectors": self.word_vectors,
         }
 
-
-def _new_model(
-    config: TrainingConfig, trees: Sequence[Sequence[str]], vectors: WordVectors | None
-) -> tuple[Vocabulary, LanguageModel]:
-    classes = None
-    if vectors is not None:
-        rare = rare_words(trees, config.minimum_count)
-        classes = vectors.classes(rare, config.word_classes)
-    is_backward = config.direction == "backward"
-    vocabulary = Vocabulary.build(trees, config.minimum_count, classes, is_backward)
-    return vocabulary, config.new_model(len(vocabulary))
-
-
-def _pretrained_model(config: TrainingConfig, path: Path) -> tuple[Vocabulary, LanguageModel]:
-    checkpoint = load_checkpoint(path)
-    direction = "backward" if checkpoint.vocabulary.backward else "forward"
-    if direction != config.direction:
-        raise ConfigError(f"{path}: a {direction} model, but direction is {config.direction}")
-    model = config.new_model(len(checkpoint.vocabulary))
-    try:
-        model.load_state_dict(checkpoint.model.state_dict())
-    except RuntimeError as error:
-        raise ConfigError(f"{path}: its weights do not fit [model]") from error
-    return checkpoint.vocabulary, model
+    @property
+    def stored(self) -> torch.dtype:
+        """What weights are stored as."""
+        return torch.float16 if self.config.stored_precision == "float16" else torch.float32

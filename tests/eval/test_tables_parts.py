@@ -15,6 +15,36 @@ from reranker.trees.tree import Tree
 from tests.eval.toy_study import STUDY, TABLES, make, module, write_data
 from tests.reranker.tuned_lists import BEST, GOLD, WORSE, WORST, entry, ranked
 
+TEXT_STUDY = """
+[data]
+text = true
+train = ["train.txt"]
+dev = ["dev.txt"]
+[sets.dev]
+name = "dev"
+trees = ["dev.txt"]
+[sets.p]
+name = "passages"
+trees = ["p.txt"]
+passages = true
+[models.doc]
+config = "ptb.toml"
+""" + "".join(
+    f"""
+[tables.{kind.replace(" ", "-")}]
+title = "T"
+kind = "{kind}"
+sets = {sets}
+rows = [{{ name = "DOC", models = ["doc"] }}]
+"""
+    for kind, sets in (
+        ("perplexity", '["dev", "p"]'),
+        ("last word", '["p"]'),
+        ("rank", '["dev"]'),
+        ("variation", '["dev"]'),
+    )
+)
+
 results, prepare = module("results"), module("prepare")
 report, studies = module("report"), module("study")
 work = module("work")
@@ -24,17 +54,6 @@ def test_lists_are_taken_from_everywhere() -> None:
     assert prepare.spread(7, 3) == [1, 3, 5]
     assert prepare.spread(3, 0) == prepare.spread(3, 3) == prepare.spread(3, 9) == [0, 1, 2]
     assert prepare.spread(1575, 300)[:2] == [2, 7]
-
-
-def test_text_becomes_trees_that_linearise_to_it() -> None:
-    lines = [" no it was n't \n", "\n", " The N ( <unk> \n", "end\n"]
-    found = list(prepare.text_trees(iter(lines), words_per_tree=5))
-    assert found == [
-        "(TOP (W no) (W it) (W was) (W n't) (W ¶))",
-        "(TOP (W ^the) (W ^n) (W -LRB-) (W <unk>) (W ¶) (W end))",
-    ]
-    # As many tokens as words and line ends, with <eos> at the end of each tree.
-    assert sum(len(Tree.from_string(one).leaves()) + 1 for one in found) == 9 + 4
 
 
 def test_gold_trees_lose_traces_and_function_tags() -> None:
@@ -57,6 +76,8 @@ def test_log_probabilities_of_tokens(tmp_path: Path) -> None:
     first = {"ranking": [{"token_scores": [["it", -1.5], ["<eos>", -0.5]]}]}
     path.write_text(json.dumps(first) + "\n" + json.dumps(first) + "\n", "utf-8")
     assert results.token_log_probabilities(path).tolist() == [-1.5, -0.5, -1.5, -0.5]
+    path.write_text('[["it", -1.5], ["<eos>", -0.5]]\n[]\n[["<eos>", -2]]\n', "utf-8")
+    assert results.token_log_probabilities(path).tolist() == [-1.5, -0.5, -2]
     path.write_text(json.dumps(first) + "\n" + json.dumps({"ranking": []}) + "\n", "utf-8")
     with pytest.raises(InputError, match="2: the tree was not scored"):
         results.token_log_probabilities(path)
@@ -157,7 +178,11 @@ def test_a_table_is_put_between_its_markers(tmp_path: Path) -> None:
             "",
             "tables.words: row 'both': several models need ensemble = true",
         ),
-        ('kind = "F1"', 'kind = "F2"', "tables.choice.kind: Input should be 'F1' or 'perplexity'"),
+        ('kind = "F1"', 'kind = "F2"', "tables.choice.kind: Input should be 'F1', 'perplexity', "),
+        ('kind = "perplexity"', 'kind = "last word"', "words: last word needs sets with passages"),
+        ('kind = "perplexity"', 'kind = "rank"', "words: row 'both': no ensemble has such figures"),
+        ("[sets.dev]", "[sets.dev]\npassages = true", "sets.dev: passages and data.text = False"),
+        ("[data]", "[data]\ntext = true", "sets.dev: nbest and data.text = True"),
     ],
 )
 def test_a_wrong_study_is_told_before_anything_is_done(
@@ -223,6 +248,47 @@ def test_the_plan_of_a_study(tmp_path: Path, capsys: pytest.CaptureFixture[str])
     with pytest.raises(SystemExit, match="2"):
         module("make").main([str(path), "--epochs", "3", "--budget", "1"])
     assert "not allowed with argument --epochs" in capsys.readouterr().err
+
+
+def test_the_plan_of_text(tmp_path: Path) -> None:
+    for name in ("train.txt", "dev.txt", "p.txt"):
+        (tmp_path / name).write_text("a b\n", "utf-8")
+    path = tmp_path / "study.toml"
+    path.write_text(TEXT_STUDY, "utf-8")
+    study = studies.Study.read(path)
+    files = prepare.Files(Path("work"), tmp_path)
+    steps = {
+        step.name: " ".join(step.arguments) for step in work.plan(study, files, ["--x"], ["--y"])
+    }
+    model = "work/models/doc-1.pt"
+    assert steps == {
+        "doc-1": (
+            f"train --config work/configs/doc.toml --train {tmp_path}/train.txt "
+            f"--dev {tmp_path}/dev.txt --out {model} --log-folder work/training/doc-1 --seed 1 "
+            "--x --y"
+        ),
+        "doc-1:dev:perplexity": (
+            f"analyse perplexity --models {model} --text {tmp_path}/dev.txt "
+            "--token-scores work/scored/doc-1.dev.perplexity.jsonl --y"
+        ),
+        "doc-1:p:last-word": (
+            f"analyse last-word --models {model} --passages {tmp_path}/p.txt "
+            "--json --out work/scored/doc-1.p.last-word.jsonl --y"
+        ),
+        "doc-1:dev:rank": (
+            f"analyse rank --models {model} --text {tmp_path}/dev.txt "
+            "--json --out work/scored/doc-1.dev.rank.jsonl --tokens all --y"
+        ),
+        "doc-1:dev:variation": (
+            f"analyse variation --models {model} --text {tmp_path}/dev.txt "
+            "--json --out work/scored/doc-1.dev.variation.jsonl --y"
+        ),
+    }
+    assert study.settings("doc")["training"]["text"] is True
+    (tmp_path / "q.txt").touch()
+    path.write_text(TEXT_STUDY.replace('"p.txt"', '"[pq].txt"'), "utf-8")
+    with pytest.raises(InputError, match=r"sets\.p: 2 files of passages, not one"):
+        prepare.source_files(studies.Study.read(path), tmp_path)
 
 
 def test_what_training_resumes_from_goes_once_it_is_done(tmp_path: Path) -> None:
@@ -352,8 +418,9 @@ def test_a_step_that_fails_leaves_the_others_alone(tmp_path: Path) -> None:
 
 
 def test_all_studies_and_the_recipes_are_whole() -> None:
-    paths = [*TABLES.glob("*.toml"), *(TABLES.parent / "recipes").glob("*.toml")]
-    assert len(paths) == 8
+    paths = {*TABLES.glob("*.toml"), *(TABLES.parent / "recipes").glob("*.toml")}
+    paths.remove(TABLES / "encdec.toml")  # of generate.py: test_generation_tables.py
+    assert len(paths) == 10
     for path in paths:
         study = studies.Study.read(path)
         shown = {

@@ -74,14 +74,14 @@ def test_a_sentence_comes_as_soon_as_it_is_ready(http: httpx.Client) -> None:
         for _ in answer.iter_lines():
             times.append(time.monotonic() - started)
     assert len(times) == 6
-    assert times[1] < 1.2 < 1.9 < times[4]
+    assert times[4] - times[1] > 0.7  # 1.5, but for pauses of the machine
 
 
 @pytest.mark.parametrize(
     "body, seconds, sentences, code",
     [
-        ([sentence("slow")] * 4, 1.2, 1, "deadline"),
-        ([sentence("slow"), sentence("crash")], 5, 1, "worker-crashed"),
+        ([sentence("slow"), sentence(*["slow"] * 8)], 3, 1, "deadline"),
+        ([sentence("slow"), sentence(*["slow"] * 4), sentence("crash")], 60, 1, "worker-crashed"),
     ],
 )
 def test_what_fails_on_the_way_says_so_at_its_end(
@@ -99,9 +99,9 @@ def test_what_fails_on_the_way_says_so_at_its_end(
 @pytest.mark.parametrize(
     "body, seconds, status",
     [
-        ({"sentences": []}, 5, 422),
+        ({"sentences": []}, 60, 422),
         ({"sentences": [sentence("slow")]}, 0.2, 504),
-        ({"sentences": [sentence("crash")]}, 5, 503),
+        ({"sentences": [sentence("crash")]}, 60, 503),
     ],
 )
 def test_what_fails_before_has_the_usual_answer(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -37,6 +38,8 @@ OF_MODELS = {  # kind -> a model it has something to say about, and more flags
     "attention-sample": ("memory.pt", ["--tokens", "2"]),
     "attention-example": ("memory.pt", ["--token", "3"]),
 }  # fmt: skip
+OF_TEXT = {"variation": "mixture.pt", "layers": "mixture.pt", "rank": "softmax.pt",
+           "perplexity": "softmax.pt", "last-word": "softmax.pt"}  # fmt: skip
 Lines = list[list[str]]
 
 
@@ -59,6 +62,8 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
         path = folder / f"{name}.pt"
         save_checkpoint(path, member.model, member.vocabulary, {}, torch.float32)
     write(folder / "dev.mrg", f"{THE_DOG}\n{THE_DOG_BARKS}\n")
+    write(folder / "a.txt", "the dog\nbarks the\n")
+    write(folder / "b.txt", "the\n")
     (folder / "run").mkdir()
     row = {"batches": 9, "tokens": 1000, "seconds": 90.0, "dev_perplexity": 9.5, "epoch": 0.5}
     write(folder / "run" / "log.jsonl", json.dumps(row) + "\n")
@@ -180,6 +185,88 @@ def test_pictures_and_json(kind: str, folder: Path, tmp_path: Path, capsys: Capt
     assert main([*command, "--json"]) == 0
     # NaN and Infinity, which Python would write and read, are no JSON.
     assert json.loads(capsys.readouterr().out, parse_constant=_no_number)
+
+
+def _of_text(folder: Path, kind: str, model: str, *files: str) -> list[str]:
+    given = "--passages" if kind == "last-word" else "--text"
+    paths = [str(folder / name) for name in files]
+    return ["analyse", kind, "--models", str(folder / model), given, *paths]
+
+
+@pytest.mark.parametrize("kind", OF_TEXT)
+def test_text_as_a_table_json_and_a_picture(kind: str, folder: Path, tmp_path: Path) -> None:
+    command = _of_text(folder, kind, OF_TEXT[kind], "a.txt")
+    picture, table = tmp_path / "picture.png", tmp_path / "table.txt"
+    assert main([*command, "--plot", str(picture), "--out", str(table), "--threads", "1"]) == 0
+    assert picture.read_bytes()[:8] == b"\x89PNG\r\n\x1a\n"
+    assert table.read_text().count("\n") >= 2
+    assert main([*command, "--json", "--out", str(table)]) == 0
+    assert json.loads(table.read_text(), parse_constant=_no_number)
+
+
+def test_perplexity_of_texts(folder: Path, tmp_path: Path, capsys: Capture) -> None:
+    scores = tmp_path / "scores.jsonl"
+    command = _of_text(folder, "perplexity", "softmax.pt", "a.txt", "b.txt")
+    command[4:4] = [str(folder / "memory.pt")]
+    assert main([*command, "--token-scores", str(scores)]) == 0
+    # a: 1/8 1/16 1/8 and 1/16 1/8 1/8, 2^(20/6) = 10.08; b: 1/8 1/8, 8; together 2^(26/8) = 9.51
+    assert _lines(capsys) == [
+        ["model", "a.txt", "b.txt", "all"],
+        ["tokens", "6", "2", "8"],
+        ["softmax.pt", "10.08", "8.00", "9.51"],
+        ["memory.pt", "10.08", "8.00", "9.51"],
+        ["average", "10.08", "8.00", "9.51"],
+    ]
+    lines = [json.loads(line) for line in scores.read_text().splitlines()]
+    assert [[token for token, _ in line] for line in lines] == [
+        ["the", "dog", "<eos>"], ["barks", "the", "<eos>"], ["the", "<eos>"],
+    ]  # fmt: skip
+    assert sum(value for line in lines for _, value in line) == pytest.approx(-26 * math.log(2))
+
+
+def test_models_of_other_vocabularies_are_not_averaged(
+    folder: Path, tmp_path: Path, capsys: Capture, caplog: pytest.LogCaptureFixture
+) -> None:
+    command = _of_text(folder, "perplexity", "softmax.pt", "a.txt")
+    command[4:4] = [str(folder / "other.pt")]
+    assert main(command) == 0
+    assert [line[0] for line in _lines(capsys)] == ["model", "tokens", "softmax.pt", "other.pt"]
+    assert "have different vocabularies" in caplog.text
+    assert main([*command, "--token-scores", str(tmp_path / "s.jsonl")]) == 2
+    assert "needs one model, or several with the same vocabulary" in capsys.readouterr().err
+
+
+def test_last_words(
+    folder: Path, tmp_path: Path, capsys: Capture, caplog: pytest.LogCaptureFixture
+) -> None:
+    write(folder / "p.txt", "the dog\nthe\nthe zebra\n")
+    command = _of_text(folder, "last-word", "softmax.pt", "a.txt", "p.txt")
+    assert main(command) == 1
+    assert caplog.messages == [f"{folder / 'p.txt'}:2: left out: one word, with nothing before it"]
+    # Last words dog 1/16 and the or <unk> 1/8, sqrt(128) = 11.31; all: 2^(20/6) and 2^(19/6).
+    assert _lines(capsys)[1:] == [
+        ["softmax.pt", "a.txt", "2", "0.0", "%", "11.31", "10.08", "0"],
+        ["softmax.pt", "p.txt", "2", "0.0", "%", "11.31", "8.98", "1"],
+    ]
+    assert main([*command, "--json"]) == 1
+    (found,) = json.loads(capsys.readouterr().out)
+    assert found["sets"]["p.txt"]["rejected"] == 1
+    write(folder / "p.txt", "\n")
+    assert main(command) == 2
+    assert "contains no passage of two words or more" in capsys.readouterr().err
+
+
+def test_trees_or_text(folder: Path, capsys: Capture) -> None:
+    command = _of_text(folder, "variation", "mixture.pt", "a.txt")
+    assert main([*command, "--sample", "1"]) == 2
+    assert "--sample draws trees" in capsys.readouterr().err
+    for flags in ([*command, "--trees", str(folder / "dev.mrg")], command[:4]):
+        with pytest.raises(SystemExit, match="2"):
+            main(flags)
+    assert main([*_of_text(folder, "rank", "softmax.pt", "a.txt"), "--tokens", "all"]) == 0
+    capsys.readouterr()
+    assert main(_of_text(folder, "perplexity", "backward.pt", "a.txt")) == 2
+    assert "backward.pt: a backward model, which cannot read" in capsys.readouterr().err
 
 
 def test_an_infinite_perplexity_is_null_in_json(

@@ -163,3 +163,16 @@ def test_more_columns_than_tokens_is_the_configurations_fault() -> None:
     assert StreamBatches(trees, EOS, batch_size=4, length=70, seed=1).next().inputs.shape == (1, 4)
     with pytest.raises(ConfigError, match="batch_size is 5, but there are 4 tokens"):
         StreamBatches(trees, EOS, batch_size=5, length=70, seed=1)
+
+
+def test_segments_of_one_length_and_openings_that_are_given() -> None:
+    # 0 1 2 0 9 3 4 0 9 5 0: ten targets in two columns of five; 9 opens an article.
+    lines = [[1, 2, EOS], [9], [3, 4, EOS], [9], [5, EOS]]
+    batches = StreamBatches(lines, EOS, batch_size=2, length=2, seed=1, varied=False, opening=9)
+    taken = one_epoch(batches)
+    assert [len(batch.inputs) for batch in taken] == [2, 2, 1]
+    assert [batch.opening for batch in taken] == [9, 9, 9]
+    inputs = torch.cat([batch.inputs for batch in taken])
+    targets = torch.cat([batch.targets for batch in taken])
+    assert columns(inputs) == [[0, 1, 2, 0, 9], [3, 4, 0, 9, 5]]
+    assert columns(targets) == [[1, 2, 0, PADDING, 3], [4, 0, PADDING, 5, 0]]

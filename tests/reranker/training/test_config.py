@@ -114,7 +114,7 @@ def test_names_nobody_knows(path: Path, text: str, reason: str) -> None:
         ("clip = false", "clip must be a number, not False"),
         ("recipe = 1", "recipe must be text, not 1"),
         ("weight_decay = [0.1]", "weight_decay must be a number, not [0.1]"),
-        ('recipe = "slow"', "recipe is 'slow', not fast or paper"),
+        ('recipe = "slow"', "recipe is 'slow', not fast or paper or thesis"),
         ('precision = "float16"', "precision is 'float16', not bfloat16 or float32"),
         ('stored_precision = "bfloat16"', "stored_precision is 'bfloat16', not float16 or float32"),
         ("budget_minutes = -1", "budget_minutes is -1, not a finite number, 0 or more"),
@@ -212,3 +212,25 @@ def test_to_dict_tells_two_runs_apart(path: Path) -> None:
     assert one.to_dict() == TrainingConfig.from_file(path).to_dict()
     assert {**one.to_dict(), "seed": 2} == other.to_dict()
     assert one.to_dict()["model"] == {"hidden_sizes": [6, 280], "components": []}
+
+
+@pytest.mark.parametrize(
+    ("settings", "reason"),
+    [
+        (
+            'recipe = "fast"\nepochs = 1',
+            "text needs recipe paper or thesis: the fast one reads every tree from the start",
+        ),
+        ('recipe = "paper"\ndirection = "backward"', "text is read forward: direction is backward"),
+        (
+            'recipe = "paper"\nvalidation_trees = 5',
+            "validation_trees is for trees: all of the dev text is read",
+        ),
+        (
+            'recipe = "thesis"',
+            "the thesis recipe needs budget_minutes or epochs: nothing else ends it",
+        ),
+    ],
+)
+def test_what_text_cannot_have(path: Path, settings: str, reason: str) -> None:
+    assert refusal(path, f"[training]\ntext = true\n{settings}\n") == reason

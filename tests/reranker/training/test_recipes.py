@@ -10,6 +10,7 @@ from torch import Tensor
 
 from reranker.models import AwdLstmDoc, Config, LanguageModel
 from reranker.models.batch import Batch
+from reranker.training.batches import StreamBatches, TreeBatches
 from reranker.training.config import TrainingConfig
 from reranker.training.recipes import FastRecipe, PaperRecipe
 
@@ -28,7 +29,9 @@ TREES = [[1, 2, 3, 4, 0]] * 12
 
 
 def paper_recipe(config: TrainingConfig = PAPER) -> PaperRecipe:
-    return PaperRecipe(AwdLstmDoc(Config(vocabulary_size=5, **SIZES)), config, TREES, eos=0)
+    model = AwdLstmDoc(Config(vocabulary_size=5, **SIZES))
+    stream = StreamBatches(TREES, 0, config.batch_size, config.sequence_length, config.seed)
+    return PaperRecipe(model, config, stream)
 
 
 def weights(model: LanguageModel) -> dict[str, Tensor]:
@@ -229,7 +232,8 @@ def test_the_fast_recipe_warms_up_and_decays_to_nothing() -> None:
     config = TrainingConfig(
         epochs=1, learning_rate=0.4, warmup_batches=4, weight_decay=0.0, model=SIZES
     )
-    recipe = FastRecipe(AwdLstmDoc(Config(vocabulary_size=5, **SIZES)), config, TREES, eos=0)
+    batches = TreeBatches(TREES, 0, config.batch_tokens, config.seed)
+    recipe = FastRecipe(AwdLstmDoc(Config(vocabulary_size=5, **SIZES)), config, batches)
     batch = recipe.batches.next()
     rates = []
     for done in (0.0, 0.0, 0.0, 0.0, 0.5, 1.0):

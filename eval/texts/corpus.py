@@ -1,0 +1,123 @@
+"""A corpus of text files, divided into parts, with the rarer words of its training part hidden.
+
+What eval/texts/wikipedia.py and eval/texts/lambada.py have in common. Files are read line by line,
+several times, so that a corpus need not fit into memory.
+"""
+
+from __future__ import annotations
+
+import random
+import sys
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import NamedTuple
+
+from reranker.errors import InputError
+from reranker.files.output import open_whole, output_path
+from reranker.files.table import aligned
+from reranker.files.text import open_text
+from reranker.nbest.words import split_words
+from reranker.text.running import MARKS, line_fault
+
+UNKNOWN = "<unk>"
+
+
+@dataclass
+class Files:
+    """Text files, a sentence a line; ``word_of`` is what becomes of a word."""
+
+    word_of: Callable[[str], str] = str
+    refused: dict[tuple[Path, int], str] = field(default_factory=dict)  # by file and line
+
+    def lines(self, path: Path) -> Iterator[list[str]]:
+        """The words of every line that has some. A line that cannot be used is left out, and named
+        on standard error, once. Raises InputError for a file that cannot be read to its end."""
+        with open_text(path) as file:
+            number = 0
+            for number, text in enumerate(file, 1):
+                words = split_words(text)
+                reason = line_fault(text)
+                if reason is None and len(words) == 1 and words[0] in MARKS:
+                    reason = f"{words[0]} marks articles in what is written"
+                if reason is not None:
+                    if (path, number) not in self.refused:
+                        print(f"{path}:{number}: left out: {reason}", file=sys.stderr)
+                    self.refused[path, number] = reason
+                elif words:
+                    yield [self.word_of(word) for word in words]
+            if file.damage is not None:
+                raise InputError(f"{path}:{number + 1}: the file is cut short: {file.damage}")
+
+    def count(self, path: Path) -> int:
+        """How many words."""
+        return sum(map(len, self.lines(path)))
+
+
+class Part(NamedTuple):
+    """What became of a part of the corpus."""
+
+    name: str
+    files: int
+    lines: int
+    words: int
+    known: int  # of the words, how many are in the vocabulary
+
+
+def divided(counts: Mapping[Path, int], shares: Sequence[float], seed: int) -> list[list[Path]]:
+    """Files drawn at random until they have each of ``shares`` of the words (and at least one
+    file), then the rest, each part in the given order. Raises InputError if nothing is left."""
+    order = list(counts)
+    random.Random(seed).shuffle(order)
+    total = sum(counts.values())
+    parts: list[list[Path]] = []
+    for share in shares:
+        drawn: list[Path] = []
+        while order and (not drawn or sum(counts[path] for path in drawn) < share * total):
+            drawn.append(order.pop())
+        parts.append(drawn)
+    parts.append(order)
+    if not all(parts):
+        raise InputError(f"{len(counts)} files are too few to be divided into {len(parts)} parts")
+    return [[path for path in counts if path in set(part)] for part in parts]
+
+
+def most_frequent(files: Files, paths: Iterable[Path], words: int) -> set[str]:
+    """Of equally frequent words, the alphabetically first."""
+    counts: Counter[str] = Counter()
+    for path in paths:
+        for line in files.lines(path):
+            counts.update(line)
+    counts.pop(UNKNOWN, None)
+    return set(sorted(counts, key=lambda word: (-counts[word], word))[:words])
+
+
+def write_part(
+    files: Files, paths: Sequence[Path], known: set[str], out: Path, enclosed: bool
+) -> Part:
+    """Write the lines of the files with ``<unk>`` for words that are not ``known``; each file as an
+    article if ``enclosed``."""
+    lines = words = of_known = 0
+    with open_whole(output_path(out)) as file:
+        for path in paths:
+            if enclosed:
+                file.write("<article>\n")
+            for line in files.lines(path):
+                lines, words = lines + 1, words + len(line)
+                kept = [word if word in known else UNKNOWN for word in line]
+                of_known += len(kept) - kept.count(UNKNOWN)
+                file.write(" ".join(kept) + "\n")
+            if enclosed:
+                file.write("</article>\n")
+    return Part(out.name, len(paths), lines, words, of_known)
+
+
+def table(parts: Iterable[Part], vocabulary: int) -> str:
+    """As Table 4.1 of Daniluk (2016)."""
+    rows = [("part", "files", "lines", "words", "in vocabulary")]
+    for part in parts:
+        share = f"{100 * part.known / part.words:.1f} %" if part.words else ""
+        counts = (f"{part.files:,}", f"{part.lines:,}", f"{part.words:,}")
+        rows.append((part.name, *counts, share))
+    return f"{aligned(rows)}\nvocabulary: {vocabulary:,} words"

@@ -1,0 +1,171 @@
+"""How well models predict the last word of passages such as LAMBADA's (Daniluk 2016, Tables 4.5 to
+4.7; Paperno et al. 2016)."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import torch
+
+from reranker.analysis.readings import LinearTree, Tick, ignore, read_in_batches
+from reranker.analysis.report import percent
+from reranker.checkpoints.checkpoint import Checkpoint
+from reranker.checkpoints.vocabulary import EOS
+from reranker.errors import InputError
+from reranker.files.table import aligned
+from reranker.models import Features, LanguageModel
+from reranker.perplexity import perplexity
+from reranker.text.passages import Refused, read_passages
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+_BLOCK = 1 << 24  # elements of [passages, J, V] at a time
+
+
+class PassageSet(NamedTuple):
+    """A file's passages as sequences of tokens, and what was left out of it."""
+
+    name: str
+    passages: list[LinearTree]
+    refused: list[Refused]
+
+
+class LastWord(NamedTuple):
+    """Of one model on one set."""
+
+    passages: int
+    correct: int  # the last word is more probable than any other symbol
+    unknown: int  # last words outside the vocabulary, which count as wrong
+    nll: float  # of the last words, in nats
+    tokens: int  # of whole passages, ``<eos>`` included
+    whole_nll: float  # of all of these
+
+    @property
+    def accuracy(self) -> float:
+        return self.correct / self.passages
+
+    @property
+    def perplexity(self) -> float:
+        """Of the last words; one outside the vocabulary has the probability of ``<unk>``."""
+        return perplexity(self.nll, self.passages)
+
+    @property
+    def whole_perplexity(self) -> float:
+        """Per token of whole passages, each read from the start state."""
+        return perplexity(self.whole_nll, self.tokens)
+
+
+def read_set(path: Path, name: str) -> PassageSet:
+    """Raises InputError for a file that cannot be opened or has no usable passage."""
+    passages, refused = [], []
+    for each in read_passages(path):
+        if isinstance(each, Refused):
+            refused.append(each)
+        else:
+            passages.append(LinearTree(each, (*each, EOS)))
+    if not passages:
+        said = f"; {refused[0]}" if refused else ""
+        raise InputError(f"{path}: contains no passage of two words or more{said}")
+    return PassageSet(name, passages, refused)
+
+
+def last_word(
+    checkpoint: Checkpoint, passages: Sequence[LinearTree], name: str, tick: Tick = ignore
+) -> LastWord:
+    """Read each passage from the start state. Raises InputError for a backward model."""
+    vocabulary = checkpoint.vocabulary
+    if vocabulary.backward:
+        raise InputError(f"{name}: a backward model reads the last word first")
+    is_unknown = [vocabulary.is_unknown(passage.tokens[-1]) for passage in passages]
+    correct = tokens = 0
+    nll = whole_nll = 0.0
+    for batch in read_in_batches(checkpoint, passages, tick):
+        is_token = batch.is_token
+        values = checkpoint.model.target_log_probability(
+            batch.features_at(is_token), batch.targets[is_token]
+        )
+        tokens += len(values)
+        whole_nll -= float(values.double().sum())
+        is_last = torch.zeros_like(is_token)
+        for column, number in enumerate(batch.numbers):
+            is_last[len(passages[number].tokens) - 1, column] = True
+        nll -= float(values[is_last[is_token]].double().sum())
+        guesses = _most_probable(checkpoint.model, batch.features_at(is_last))
+        hits = (guesses == batch.targets[is_last]).tolist()
+        columns = is_last.nonzero()[:, 1].tolist()
+        for hit, column in zip(hits, columns, strict=True):
+            correct += hit and not is_unknown[batch.numbers[column]]
+    return LastWord(len(passages), correct, sum(is_unknown), nll, tokens, whole_nll)
+
+
+@dataclass(frozen=True, slots=True)
+class LastWords:
+    """Several models on several sets."""
+
+    models: dict[str, dict[str, LastWord]]
+    refused: dict[str, int]  # lines left out of each set
+
+    def text(self) -> str:
+        rows: list[tuple[str, ...]] = [
+            ("model", "set", "passages", "accuracy", "perplexity", "of all words", "unknown")
+        ]
+        for model, sets in self.models.items():
+            for name, each in sets.items():
+                figures = (f"{each.perplexity:.2f}", f"{each.whole_perplexity:.2f}")
+                accuracy = percent(each.accuracy)
+                counts = (str(each.passages), accuracy, *figures, str(each.unknown))
+                rows.append((model, name, *counts))
+        return aligned(rows, left=2)
+
+    def to_json(self) -> Any:
+        return [
+            {
+                "model": model,
+                "sets": {
+                    name: {
+                        "passages": each.passages,
+                        "rejected": self.refused[name],
+                        "accuracy": each.accuracy,
+                        "correct": each.correct,
+                        "unknown": each.unknown,
+                        "last_word_perplexity": each.perplexity,
+                        "tokens": each.tokens,
+                        "perplexity": each.whole_perplexity,
+                    }
+                    for name, each in sets.items()
+                },
+            }
+            for model, sets in self.models.items()
+        ]
+
+    def draw(self, figure: Figure) -> None:
+        """A group of bars for each set, a bar for each model's accuracy."""
+        axes = figure.subplots()
+        names = list(self.refused)
+        width = 0.8 / len(self.models)
+        for number, (model, sets) in enumerate(self.models.items()):
+            places = [place + number * width for place in range(len(names))]
+            shares = [100 * sets[name].accuracy for name in names]
+            axes.bar(places, shares, width=width, align="edge", label=model)
+        axes.set(title="Last words predicted", ylabel="accuracy (%)")
+        axes.set_xticks([place + 0.4 for place in range(len(names))], names)
+        axes.grid(alpha=0.3, axis="y")
+        axes.legend()
+
+
+def _most_probable(model: LanguageModel, features: Features) -> torch.Tensor:
+    """The most probable symbol after each position, [N]."""
+    count, mixture = features.log_weights.shape
+    step = max(1, _BLOCK // (mixture * model.config.vocabulary_size))
+    parts = []
+    for start in range(0, count, step):
+        block = features._replace(
+            components=features.components[start : start + step],
+            log_weights=features.log_weights[start : start + step],
+        )
+        parts.append(model.log_probabilities(block).argmax(-1))
+    return torch.cat(parts)

@@ -1,0 +1,157 @@
+"""``rerank generate``: what encoder-decoders make of sentences: trees, translations, headlines."""
+
+from __future__ import annotations
+
+import argparse
+import itertools
+import math
+import sys
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from reranker.checkpoints.ensemble_file import named_models
+from reranker.commands.arguments import number_from, positive
+from reranker.commands.progress import loading
+from reranker.errors import InputError
+from reranker.files.digest import file_sha256
+from reranker.files.journal import Written, open_output
+from reranker.files.output import output_path
+from reranker.files.text import read_lines
+from reranker.nbest.tokens_file import read_sentences
+from reranker.nbest.words import split_words
+
+if TYPE_CHECKING:
+    from reranker.generation.search import Generated
+
+EXAMPLES = """examples:
+  rerank generate --models parser.pt --source sentences.txt --out parses.fairseq
+  rerank generate --models parser-*.pt --source sentences.txt --beam 50 |
+      rerank --nbest - --models ckpt/*.pt
+  rerank generate --models en-de.pt --source test.en.gz --format text --nbest 1 --out test.out.de
+
+exit status: 0 success, 1 a sentence has no words, 2 unusable files or flags, 130 interrupted"""
+
+_NOTHING = Written(None, 0, 0, 0)
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Add the flags of ``rerank generate`` to ``parser``."""
+    parser.add_argument(
+        "--models",
+        required=True,
+        nargs="+",
+        metavar="FILE.pt",
+        help="encoder-decoders of `rerank train`, with one vocabulary; their probabilities are "
+        "averaged",
+    )
+    parser.add_argument(
+        "--source",
+        default="-",
+        metavar="FILE",
+        help="sentences, one a line, words between spaces; .gz and .zst too (default: stdin)",
+    )
+    parser.add_argument(
+        "--out", type=Path, metavar="FILE", help="write to FILE instead of stdout, when complete"
+    )
+    parser.add_argument(
+        "--resume",
+        action="store_true",
+        help="continue from the FILE.part that an interrupted run with --out left, if there is one",
+    )
+    parser.add_argument(
+        "--beam", type=positive, default=10, metavar="K", help="hypotheses (default: %(default)s)"
+    )
+    parser.add_argument(
+        "--nbest",
+        type=positive,
+        metavar="N",
+        help="outputs of each sentence to write (default: as many as --beam)",
+    )
+    parser.add_argument(
+        "--length-power",
+        type=number_from(0),
+        default=1.0,
+        metavar="A",
+        help="order outputs by log P / length ** A: 0 is log P itself, 1 its mean over tokens "
+        "(default: %(default)s)",
+    )
+    parser.add_argument(
+        "--format",
+        choices=("fairseq", "text"),
+        default="fairseq",
+        help="fairseq: S, H and P lines, which `rerank --nbest` reads; text: outputs alone, a line "
+        "each (default: %(default)s)",
+    )
+    parser.add_argument("--device", default="cpu", metavar="cpu|cuda")
+    parser.add_argument(
+        "--threads", type=positive, metavar="N", help="CPU threads (default: all cores)"
+    )
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Generate as the flags say; returns the exit code."""
+    count = arguments.nbest or arguments.beam
+    if count > arguments.beam:
+        raise InputError(f"--nbest {count}: a beam of {arguments.beam} has no more outputs")
+    paths = named_models(arguments.models).paths
+    out = output_path(arguments.out, [arguments.source, *paths])
+    with loading("PyTorch"):
+        import torch
+
+        from reranker.checkpoints.devices import devices
+        from reranker.checkpoints.encoder_decoder_file import load_generators
+        from reranker.generation.beam import Beam
+        from reranker.generation.search import generate
+    if arguments.threads:
+        torch.set_num_threads(arguments.threads)
+    (device, *more) = devices(arguments.device)
+    if more:
+        raise InputError(f"--device {arguments.device}: generating takes one device")
+    members = load_generators(paths, str(device))
+    settings = {
+        "models": [file_sha256(path) for path in paths],
+        "source": arguments.source,
+        "search": [arguments.beam, count, arguments.length_power, arguments.format],
+    }
+    empty = 0
+    with open_output(out, arguments.resume, settings) as output:
+        done = sum(1 for _ in output.resumed())
+        is_parser = members[0].vocabulary.task == "parsing"
+        sentences = itertools.islice(_sentences(arguments.source, is_parser), done, None)
+        given, read = itertools.tee(sentences)
+        beam = Beam(arguments.beam, arguments.length_power)
+        lists = generate(members, read, beam, str(device))
+        for number, found in enumerate(_shown(lists, done), done):
+            words = next(given)
+            empty += not words
+            output.write(_text(number, words, found[:count], arguments.format), _NOTHING)
+    if empty:
+        print(f"rerank: {empty} sentences have no words and no output", file=sys.stderr)
+    return 1 if empty else 0
+
+
+def _sentences(source: str, is_parser: bool) -> Iterator[Sequence[str]]:
+    """A parser's words are written as in trees."""
+    if is_parser:
+        return (sentence.words for sentence in read_sentences(source))
+    return (split_words(line) for line in read_lines(source))
+
+
+def _text(number: int, words: Sequence[str], found: Sequence[Generated], form: str) -> str:
+    """A sentence's outputs, without the last line break."""
+    if form == "text":
+        return "\n".join(" ".join(each.tokens) for each in found)
+    lines = [f"S-{number}\t{' '.join(words)}"]
+    for each in found:
+        lines.append(f"H-{number}\t{each.score / math.log(2):.15g}\t{' '.join(each.tokens)}")
+        lines.append(f"P-{number}\t{each.log_probability / math.log(2):.15g}")
+    return "\n".join(lines)
+
+
+def _shown(lists: Iterator[list[Generated]], done: int) -> Iterator[list[Generated]]:
+    """The same, counted on a terminal."""
+    from tqdm import tqdm
+
+    quiet = not sys.stderr.isatty()
+    yield from tqdm(lists, desc="generating", unit=" sentences", initial=done, disable=quiet)

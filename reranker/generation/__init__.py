@@ -1,0 +1,1 @@
+"""``rerank generate``: the best outputs of encoder-decoders, by beam search."""

@@ -1,0 +1,61 @@
+"""Sentences -> outputs, in the order of the sentences, batched by length."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Iterable, Iterator, Sequence
+from typing import NamedTuple
+
+from reranker.checkpoints.encoder_decoder_file import Generator
+from reranker.generation.beam import Beam, Hypothesis, beam_search
+from reranker.models.batch import source_batch
+
+_AHEAD = 320  # sentences that are read to fill batches
+_ROWS = 320  # hypotheses under way at a time
+_MOST_FOR_ONE = {"parsing": 6, "text": 2}  # tokens for a position; a tree has three for a word
+_MOST_MORE = 20
+
+
+class Generated(NamedTuple):
+    """One output of a sentence."""
+
+    tokens: list[str]
+    """Of a tree, or words."""
+    log_probability: float
+    """In nats; of an ensemble, from the average of its probabilities of each token."""
+    score: float
+    """What outputs are ordered by."""
+
+
+def generate(
+    members: Sequence[Generator],
+    sentences: Iterable[Sequence[str]],
+    beam: Beam = Beam(),
+    device: str = "cpu",
+) -> Iterator[list[Generated]]:
+    """At most ``beam.size`` outputs of each sentence, best first; none of one without words.
+
+    The members share their vocabulary, whose unknown symbol is never put out. Sentences are read a
+    few hundred at a time.
+    """
+    vocabulary = members[0].vocabulary
+    beam = Beam(beam.size, beam.length_power, (*beam.banned, vocabulary.unknown))
+    waiting = iter(sentences)
+    while chunk := list(itertools.islice(waiting, _AHEAD)):
+        found: dict[int, list[Hypothesis]] = {}
+        sources = {number: vocabulary.encode_source(words) for number, words in enumerate(chunk)}
+        order = sorted((n for n in sources if sources[n]), key=lambda n: len(sources[n]))
+        step = max(1, _ROWS // beam.size)
+        for start in range(0, len(order), step):
+            numbers = order[start : start + step]
+            some = [sources[number] for number in numbers]
+            batch = source_batch(some).to(device)
+            longest = [_MOST_FOR_ONE[vocabulary.task] * len(each) + _MOST_MORE for each in some]
+            models = [member.model for member in members]
+            outputs = beam_search(models, batch, longest, vocabulary.eos, beam)
+            found.update(zip(numbers, outputs, strict=True))
+        for number in range(len(chunk)):
+            yield [
+                Generated(vocabulary.decode(each.tokens), each.log_probability, each.score)
+                for each in found.get(number, [])
+            ]

@@ -1,0 +1,43 @@
+"""Passages, one a line, whose last word is to be predicted, as LAMBADA has them (Paperno et al.
+2016, "The LAMBADA dataset")."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from typing import NamedTuple
+
+from reranker.files.text import open_text
+from reranker.nbest.words import split_words
+from reranker.text.running import Line, line_fault, tokens_of
+
+
+class Refused(NamedTuple):
+    """A line that is left out."""
+
+    file: str
+    line: int
+    reason: str
+
+    def __str__(self) -> str:
+        return f"{self.file}:{self.line}: left out: {self.reason}"
+
+
+def read_passages(path: str | os.PathLike[str]) -> Iterator[Line | Refused]:
+    """The tokens of every line that is not empty; refused is what is not UTF-8, too long or a
+    single word, and the rest of a file that is damaged. Raises InputError for a file that cannot be
+    opened."""
+    known: dict[str, str] = {}
+    with open_text(path) as file:
+        number = 0
+        for number, text in enumerate(file, 1):
+            words = split_words(text)
+            reason = line_fault(text)
+            if reason is None and len(words) == 1:
+                reason = "one word, with nothing before it"
+            if reason is not None:
+                yield Refused(file.name, number, reason)
+            elif words:
+                yield tokens_of(words, known)
+        if file.damage is not None:
+            yield Refused(file.name, number + 1, f"the file is cut short: {file.damage}")

@@ -1,0 +1,149 @@
+"""A training run of a language model on linearised trees or on running text."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import torch
+
+from reranker.checkpoints.checkpoint import load_checkpoint, save_checkpoint
+from reranker.checkpoints.vocabulary import Vocabulary, rare_words
+from reranker.errors import ConfigError
+from reranker.models import LanguageModel
+from reranker.models.batch import PADDING, Batch
+from reranker.text.running import encoded as encoded_text
+from reranker.text.running import opening_id
+from reranker.training.batches import StreamBatches, TreeBatches
+from reranker.training.config import TrainingConfig
+from reranker.training.loss import backward, dev_perplexity, text_perplexity
+from reranker.training.recipes import FastRecipe, PaperRecipe, Recipe, ThesisRecipe
+from reranker.training.run import Run
+from reranker.training.start import start
+from reranker.training.word_vectors import WordVectors, start_embedding
+
+
+class LanguageModelRun(Run):
+    """Training on whole trees, on one stream of them, or on running text."""
+
+    config: TrainingConfig
+    model: LanguageModel
+
+    def __init__(
+        self,
+        config: TrainingConfig,
+        train_trees: Sequence[Sequence[str]],
+        dev_trees: Sequence[Sequence[str]],
+        device: str,
+        start_from: Path | None,
+        vectors: WordVectors | None,
+    ) -> None:
+        """Raises ConfigError if the configuration does not fit ``start_from`` or the trees."""
+        super().__init__(config, device)
+        self.start_from = start_from
+        self.dtype = torch.bfloat16 if config.precision == "bfloat16" else torch.float32
+        if start_from is None:
+            self.vocabulary, self.model = _new_model(config, train_trees, vectors)
+        else:
+            self.vocabulary, self.model = _pretrained_model(config, start_from)
+        encoded = self._encoded(train_trees)
+        if start_from is None:
+            seen = torch.tensor([number for ids in encoded for number in ids])
+            counts = torch.bincount(seen, minlength=len(self.vocabulary))
+            start(self.model, config.start, counts)
+            if vectors is not None:
+                start_embedding(self.model, self.vocabulary, vectors)
+        self.model.to(device)
+        every = max(1, len(dev_trees) // config.validation_trees) if config.validation_trees else 1
+        self.dev = self._encoded(dev_trees[::every])
+        self.opening = opening_id(self.vocabulary) if config.text else PADDING
+        self.recipe = _new_recipe(self.model, config, encoded, self.vocabulary.eos, self.opening)
+        self.train_trees = len(encoded)
+        self.word_vectors = len(vectors.words) if vectors else 0
+
+    def backward(self, batch: Batch) -> tuple[float, int]:
+        state = self.carried if batch.continues else None
+        loss, tokens, self.carried = backward(
+            self.model, batch, state, self.config, self.dtype, self.device
+        )
+        return loss, tokens
+
+    def dev_perplexity(self) -> float:
+        """Per token: of trees, each from the start state; of text, the state carried through it."""
+        if self.config.text:
+            return text_perplexity(
+                self.model, self.dev, self.vocabulary.eos, self.opening, self.dtype
+            )
+        return dev_perplexity(self.model, self.dev, self.vocabulary.eos, self.dtype, self.device)
+
+    def write_checkpoint(self, path: Path) -> None:
+        information = {
+            **self.trained(),
+            "dev_trees": len(self.dev),
+            "train_trees": self.train_trees,
+            "start_from": self.start_from.name if self.start_from else "",
+            "word_vectors": self.word_vectors,
+        }
+        save_checkpoint(path, self.model, self.vocabulary, information, self.stored)
+
+    def identity(self) -> dict[str, Any]:
+        return {
+            "config": self.settings(),
+            "vocabulary": self.vocabulary.digest,
+            "trees": self.train_trees,
+            "word_vectors": self.word_vectors,
+        }
+
+    def _encoded(self, trees: Sequence[Sequence[str]]) -> list[list[int]]:
+        """The ids of trees, or of lines of text."""
+        if self.config.text:
+            return list(encoded_text(self.vocabulary, trees))
+        return [self.vocabulary.encode(tokens) for tokens in trees]
+
+
+def _new_recipe(
+    model: LanguageModel,
+    config: TrainingConfig,
+    trees: Sequence[Sequence[int]],
+    eos: int,
+    opening: int,
+) -> Recipe:
+    if config.recipe == "fast":
+        return FastRecipe(model, config, TreeBatches(trees, eos, config.batch_tokens, config.seed))
+    is_paper = config.recipe == "paper"
+    stream = StreamBatches(
+        trees,
+        eos,
+        config.batch_size,
+        config.sequence_length,
+        config.seed,
+        varied=is_paper,
+        opening=opening,
+    )
+    return (PaperRecipe if is_paper else ThesisRecipe)(model, config, stream)
+
+
+def _new_model(
+    config: TrainingConfig, trees: Sequence[Sequence[str]], vectors: WordVectors | None
+) -> tuple[Vocabulary, LanguageModel]:
+    classes = None
+    if vectors is not None:
+        rare = rare_words(trees, config.minimum_count)
+        classes = vectors.classes(rare, config.word_classes)
+    is_backward = config.direction == "backward"
+    vocabulary = Vocabulary.build(trees, config.minimum_count, classes, is_backward)
+    return vocabulary, config.new_model(len(vocabulary))
+
+
+def _pretrained_model(config: TrainingConfig, path: Path) -> tuple[Vocabulary, LanguageModel]:
+    checkpoint = load_checkpoint(path)
+    direction = "backward" if checkpoint.vocabulary.backward else "forward"
+    if direction != config.direction:
+        raise ConfigError(f"{path}: a {direction} model, but direction is {config.direction}")
+    model = config.new_model(len(checkpoint.vocabulary))
+    try:
+        model.load_state_dict(checkpoint.model.state_dict())
+    except RuntimeError as error:
+        raise ConfigError(f"{path}: its weights do not fit [model]") from error
+    return checkpoint.vocabulary, model

@@ -1,0 +1,114 @@
+"""A training run of an encoder-decoder."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+
+from reranker.checkpoints.encoder_decoder_file import save_generator
+from reranker.checkpoints.pair_vocabulary import Pair, PairVocabulary
+from reranker.models.batch import PADDING, Batch, grouped_by_length
+from reranker.models.encoder_decoder import EncoderDecoder
+from reranker.models.mixture import negative_log_likelihood
+from reranker.perplexity import perplexity
+from reranker.training.batches import EncodedPair, PairBatches, pair_batch
+from reranker.training.pair_config import PairConfig
+from reranker.training.recipes import DecayRecipe, FastRecipe
+from reranker.training.run import Run
+
+_DEV_TOKENS = 4_096  # in a batch
+
+
+class PairRun(Run):
+    """Training on pairs of source and target."""
+
+    config: PairConfig
+    model: EncoderDecoder
+
+    def __init__(
+        self, config: PairConfig, pairs: Sequence[Pair], dev: Sequence[Pair], device: str
+    ) -> None:
+        super().__init__(config, device)
+        self.vocabulary = PairVocabulary.build(
+            config.task, pairs, config.merges, config.minimum_count
+        )
+        sizes = len(self.vocabulary.target), self.vocabulary.source_size
+        self.model = EncoderDecoder(config.model_config(*sizes))
+        encoded = [self._encoded(pair) for pair in pairs]
+        self.pairs = len(encoded)
+        self.dev = [self._encoded(pair) for pair in dev]
+        _start(self.model, config, encoded)
+        self.model.to(device)
+        eos = self.vocabulary.eos
+        batches = PairBatches(encoded, eos, config.batch_tokens, config.seed)
+        make = DecayRecipe if config.recipe == "sgd" else FastRecipe
+        self.recipe = make(self.model, config, batches)
+
+    def backward(self, batch: Batch) -> tuple[float, int]:
+        """Of the mean over tokens or, with ``sgd``, over sentences."""
+        self.model.train()
+        loss, tokens = self._loss(batch)
+        parts = batch.targets.shape[1] if self.config.recipe == "sgd" else tokens
+        (loss / parts).backward()  # type: ignore[no-untyped-call]
+        return float(loss.detach()) / tokens, tokens
+
+    def dev_perplexity(self) -> float:
+        self.model.eval()
+        total, count = 0.0, 0
+        lengths = [pair.length for pair in self.dev]
+        with torch.no_grad():
+            for numbers in grouped_by_length(range(len(self.dev)), lengths, _DEV_TOKENS):
+                batch = pair_batch([self.dev[number] for number in numbers], self.vocabulary.eos)
+                loss, tokens = self._loss(batch)
+                total += float(loss)
+                count += tokens
+        return perplexity(total, count)
+
+    def write_checkpoint(self, path: Path) -> None:
+        information = {**self.trained(), "pairs": self.pairs, "dev_pairs": len(self.dev)}
+        save_generator(path, self.model, self.vocabulary, information, self.stored)
+
+    def identity(self) -> dict[str, Any]:
+        return {
+            "config": self.settings(),
+            "vocabulary": self.vocabulary.digest,
+            "pairs": self.pairs,
+        }
+
+    def _loss(self, batch: Batch) -> tuple[Tensor, int]:
+        """The summed negative log-likelihood in nats, and the number of targets."""
+        assert batch.source is not None
+        targets = batch.targets.to(self.device)
+        memory, state = self.model.encode(batch.source.to(self.device))
+        features, _ = self.model(batch.inputs.to(self.device), memory, state)
+        is_target = targets != PADDING
+        loss = negative_log_likelihood(
+            features.components[is_target],
+            features.log_weights[is_target],
+            self.model.output_weight,
+            self.model.decoder_bias,
+            targets[is_target],
+        )
+        return loss, int(is_target.sum())
+
+    def _encoded(self, pair: Pair) -> EncodedPair:
+        vocabulary = self.vocabulary
+        return EncodedPair(
+            vocabulary.encode_source(pair.source), vocabulary.encode_target(pair.target)
+        )
+
+
+def _start(model: EncoderDecoder, config: PairConfig, encoded: Sequence[EncodedPair]) -> None:
+    """``fast`` is what language models start with (docs/training.md); ``uniform`` is the authors':
+    everything, biases included, as far from zero as ``embedding_range`` at most."""
+    if config.start == "uniform":
+        most = model.config.embedding_range
+        for parameter in model.parameters():
+            nn.init.uniform_(parameter, -most, most)
+        return
+    seen = torch.tensor([number for pair in encoded for number in pair.target])
+    model.start_from_frequencies(torch.bincount(seen, minlength=model.config.vocabulary_size))

@@ -1,0 +1,117 @@
+"""eval/texts: corpora of a user's own files."""
+
+from __future__ import annotations
+
+import importlib
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from reranker.errors import InputError
+from reranker.text.running import read_running_text
+from tests.reranker.small_files import write
+
+TEXTS = Path(__file__).resolve().parents[2] / "eval" / "texts"
+Capture = pytest.CaptureFixture[str]
+
+
+def module(name: str) -> Any:
+    """A module of eval/texts, which is a folder of scripts and no package."""
+    if str(TEXTS) not in sys.path:
+        sys.path.insert(0, str(TEXTS))
+    return importlib.import_module(name)
+
+
+corpus, wikipedia, lambada, size = map(module, ("corpus", "wikipedia", "lambada", "size"))
+
+
+def files(folder: Path, *contents: str) -> list[str]:
+    return [write(folder / f"{place}.txt", text) for place, text in enumerate(contents)]
+
+
+def test_an_article_becomes_text(tmp_path: Path, capsys: Capture) -> None:
+    # Ten articles, of which one each is held out.
+    names = files(tmp_path, *["The cat , 1,984.5 of them\n\nThe cat ran\n"] * 10)
+    out = tmp_path / "out"
+    assert wikipedia.main([*names, "--out", str(out), "--words", "6", "--held-out", "0.1"]) == 0
+    assert (out / "wiki.train.txt").read_text().count("<article>") == 8
+    for name in ("dev", "test"):
+        lines = (out / f"wiki.{name}.txt").read_text().splitlines()
+        # Five of seven words are as rare as `them`, which is the last of these.
+        assert lines == ["<article>", "The cat , N of <unk>", "The cat ran", "</article>"]
+        assert read_running_text([out / f"wiki.{name}.txt"])
+    head, *rows, vocabulary = capsys.readouterr().out.splitlines()
+    assert head.split() == ["part", "files", "lines", "words", "in", "vocabulary"]
+    assert [row.split()[:4] for row in rows] == [
+        ["wiki.train.txt", "8", "16", "72"],
+        ["wiki.dev.txt", "1", "2", "9"],
+        ["wiki.test.txt", "1", "2", "9"],
+    ]
+    assert vocabulary == "vocabulary: 6 words"
+
+
+def test_the_same_seed_divides_alike() -> None:
+    counts = {Path(str(number)): 10 for number in range(100)}
+    one, two, rest = corpus.divided(counts, (0.05, 0.201), 1)
+    assert (len(one), len(two), len(rest)) == (5, 21, 74)
+    assert sorted([*one, *two, *rest]) == sorted(counts)
+    assert corpus.divided(counts, (0.05, 0.201), 1) == [one, two, rest]
+    assert corpus.divided(counts, (0.05, 0.201), 2) != [one, two, rest]
+    with pytest.raises(InputError, match="2 files are too few to be divided into 3 parts"):
+        corpus.divided(dict(list(counts.items())[:2]), (0.1, 0.1), 1)
+
+
+def test_lines_that_cannot_be_used_are_named_once(tmp_path: Path, capsys: Capture) -> None:
+    names = files(tmp_path, "a b\n<article>\nc\n", "a\n", "b\n")
+    bad = Path(write(tmp_path / "bad.txt", b"a\nb\xff c\n"))
+    assert lambada.main([*names, str(bad), "--out", str(tmp_path / "out")]) == 1
+    printed = capsys.readouterr()
+    assert printed.err.splitlines() == [
+        f"{names[0]}:2: left out: <article> marks articles in what is written",
+        f"{bad}:2: left out: byte 0xff is not UTF-8",
+    ]
+    assert "lambada.train.txt" in printed.out
+    texts = [(tmp_path / "out" / f"lambada.{name}.txt").read_text() for name in ("train", "dev")]
+    assert sum(text.count("\n") for text in texts) == 5
+    assert "article" not in "".join(texts)
+
+
+@pytest.mark.parametrize(
+    ("contents", "message"),
+    [
+        (("a\n", "\n", "b\n"), "1.txt: an article without words"),
+        (("a\n", "b\n"), "2 files are too few to be divided into 3 parts"),
+    ],
+)
+def test_files_that_cannot_be_used(
+    contents: tuple[str, ...], message: str, tmp_path: Path, capsys: Capture
+) -> None:
+    names = files(tmp_path, *contents)
+    assert wikipedia.main([*names, "--out", str(tmp_path / "out")]) == 2
+    assert message in capsys.readouterr().err
+    assert not (tmp_path / "out").exists()
+    assert lambada.main([str(tmp_path / "no.txt"), "--out", str(tmp_path / "out")]) == 2
+    assert "no.txt: cannot be read" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("word", "becomes"),
+    [("7", "N"), ("1,000.5", "N"), ("-3", "N"), ("1980s", "1980s"), (".", "."), ("N", "N")],
+)
+def test_numbers(word: str, becomes: str) -> None:
+    assert wikipedia.without_number(word) == becomes
+
+
+def test_the_size_of_a_text(tmp_path: Path, capsys: Capture) -> None:
+    one = write(tmp_path / "a.txt", "<article>\na b\n\na\n</article>\n")
+    two = write(tmp_path / "b.txt", "a b c\n")
+    assert size.main([one, two]) == 0
+    assert [line.split() for line in capsys.readouterr().out.splitlines()[1:]] == [
+        [one, "3", "3", "6", "3"],
+        [two, "1", "3", "4"],
+    ]
+    assert size.main([str(tmp_path / "no.txt")]) == 2
+    assert "no.txt: cannot be read" in capsys.readouterr().err
+    assert size.main([]) == 2
