@@ -1,1 +1,1 @@
-"""Plain text: its sentences and words for parsers, running text and passages for language models."""
+"""Plain text: sentences and words for parsers; running text and passages for language models."""
