@@ -145,7 +145,7 @@ def test_strange_text_is_answered_and_nothing_is_lost(
 ) -> None:
     file = write(tmp_path / "t.txt", content)
     assert main(["parse", file, *flags, "--output", "ranked"]) in (0, 1)
-    rows = [json.loads(line) for line in capsys.readouterr().out.splitlines()]
+    rows = [json.loads(line) for line in capsys.readouterr().out.split("\n")[:-1]]
     covered = "".join(
         content[start:end] if content[0] != "\ufeff" else content[start + 1 : end + 1]
         for row in rows
