@@ -38,7 +38,7 @@ lock: install
 		--extra traces pyproject.toml -o docker/requirements/rerank.txt
 	echo torch==2.13.0 | $(LOCK) --python-platform linux - -o docker/requirements/torch-cuda.txt
 
-# dist/: the program, and the checkpoints of ckpt/ that it uses by default.
+# dist/: the program, and the models of ckpt/ that it uses by default.
 wheels: install
 	$(BIN)/pip wheel --quiet --no-deps --wheel-dir dist . packages/models
 
