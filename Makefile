@@ -40,6 +40,7 @@ lock: install
 
 # dist/: the program, and the models of ckpt/ that it uses by default.
 wheels: install
+	rm -rf build packages/models/build  # or modules that are gone would be in it
 	$(BIN)/pip wheel --quiet --no-deps --wheel-dir dist . packages/models
 
 # F1 of parser, reranked and oracle, then what reranking changed and whether for the better.
