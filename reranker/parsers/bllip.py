@@ -61,15 +61,14 @@ class BllipParser:
                 self._idle.pop().end()
 
     def _parse(self, sentence: Sentence) -> NBest | str:
-        given = given_lines([sentence])
         worker = self._worker()
         try:
-            printed = worker.ask(given, self._seconds)
+            printed = worker.ask(given_lines([sentence]), self._seconds)
         except Ended as ended:
             self._drop(worker)
             return str(ended)
         self._release(worker)
-        found = printed_lists(printed, given, _LISTS)
+        found = printed_lists(printed, [sentence], _LISTS)
         return found if isinstance(found, str) else found[0]
 
     def _worker(self) -> Conversation:

@@ -49,7 +49,7 @@ class Printer:
             options = ReadOptions("jsonl")
             printed = "".join(map(two_trees, sentences)).encode()
         assert given.count(b"\n") == len(sentences)
-        found = printed_lists(printed, given, options)
+        found = printed_lists(printed, sentences, options)
         if isinstance(found, str):
             assert found and self._printed
             return [found] * len(sentences)
