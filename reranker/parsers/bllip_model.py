@@ -79,6 +79,8 @@ def cache_folder() -> Path:
 
 def _unpacked(packed: Path, sha256: str) -> Path:
     folder = cache_folder() / f"bllip-{sha256[:16]}"
+    if not folder.is_absolute():  # without a home it would be in the working directory
+        return _unpacked_for_now(packed)
     if _is_whole(folder):
         return folder
     try:

@@ -67,14 +67,17 @@ def test_another_file_of_the_same_name_is_another_model(tmp_path: Path) -> None:
     assert bllip_model(str(path)).folder() != first
 
 
+@pytest.mark.parametrize("cache", ["file", "relative"])
 def test_where_nothing_can_be_kept_a_temporary_folder_will_do(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    cache: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    monkeypatch.chdir(tmp_path)
     (tmp_path / "file").write_text("")  # even root cannot make a folder in it
-    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "file"))
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / cache) if cache == "file" else cache)
     path = packed(tmp_path / "m.tar.gz", FILES)
     folder = bllip_model(str(path)).folder()
     assert folder.parent == tmp_path / "temporary" and content(folder) == FILES
+    assert not (tmp_path / "relative").exists()
 
 
 def test_a_folder_is_used_as_it_is(tmp_path: Path) -> None:
