@@ -2,7 +2,7 @@ PYTHON ?= python3
 BIN := .venv/bin
 INSTALLED := .venv/.installed
 
-.PHONY: install check test lock demo serve bench bench-latency tables clean
+.PHONY: install check test lock wheels demo serve bench bench-latency tables clean
 
 install: $(INSTALLED)
 
@@ -37,6 +37,11 @@ lock: install
 	MACOSX_DEPLOYMENT_TARGET=14.0 $(LOCK) --python-platform macos --no-emit-package torch \
 		--extra traces pyproject.toml -o docker/requirements/rerank.txt
 	echo torch==2.13.0 | $(LOCK) --python-platform linux - -o docker/requirements/torch-cuda.txt
+
+# dist/: the program, and the models of ckpt/ that it uses by default.
+wheels: install
+	rm -rf build packages/models/build  # or modules that are gone would be in it
+	$(BIN)/pip wheel --quiet --no-deps --wheel-dir dist . packages/models
 
 # F1 of parser, reranked and oracle, then what reranking changed and whether for the better.
 # The trees drawn: .venv/bin/rerank show demo.tmp --gold examples/gold.mrg --gold-tags

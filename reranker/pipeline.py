@@ -19,8 +19,11 @@ from reranker.checkpoints.ensemble_file import ModelNames, calibration_beside, n
 from reranker.checkpoints.memory import return_freed_memory, share_freed_memory
 from reranker.confidence import Calibration
 from reranker.errors import InputError
+from reranker.files.text import TextInMemory
 from reranker.nbest import NBest, ReadOptions, Rejected, from_candidates, read_nbest
 from reranker.nbest.candidates import listed
+from reranker.parsers.parser import Parser
+from reranker.parsers.running import Parsing
 from reranker.ranker import Combination, Ranker
 from reranker.ranking import SCORE_DECIMALS, Criterion, Ranking, Scored, Weighing
 from reranker.scoring import pools
@@ -31,6 +34,9 @@ from reranker.scoring.ensemble import Ensemble
 from reranker.scoring.lanes import Lanes
 from reranker.scoring.scorer import Scorer
 from reranker.scoring.winner import WinnerSearch
+from reranker.text.reading import Text
+from reranker.text.splitting import Form
+from reranker.text.words import Convention
 from reranker.trees.tree import Tree
 
 if TYPE_CHECKING:
@@ -87,7 +93,7 @@ class Reranker(Ranker):
     @classmethod
     def load(
         cls,
-        models: ModelNames,
+        models: ModelNames | None = None,
         combination: Combination = "sum",
         device: str = "auto",
         threads: int | None = None,
@@ -97,7 +103,8 @@ class Reranker(Ranker):
         sha256: Iterable[str] = (),
     ) -> Reranker:
         """Load an ensemble: a checkpoint, a folder of checkpoints, a pattern such as
-        ``"ckpt/*.pt"``, an ``ensemble.toml``, or several of the first three.
+        ``"ckpt/*.pt"``, an ``ensemble.toml``, or several of the first three; or an installed one by
+        its name, by default the one that `rerank models` says (reranker.checkpoints.installed).
 
         The members are put on ``device`` (``auto``, ``cpu``, ``cuda`` or ``cuda:0,cuda:1``) in
         turn. The weighing is by default the ensemble file's, and so is the calibration; checkpoints
@@ -176,6 +183,38 @@ class Reranker(Ranker):
         chosen = self._chosen(weighing, lm_weight, top)
         lists = read_nbest(path, *more, options=options)
         return self._rankings(lists, chosen, False, top)
+
+    def parse(
+        self,
+        text: str,
+        parser: Parser,
+        form: Form = "text",
+        weighing: Weighing | None = None,
+        *,
+        lm_weight: float | None = None,
+        top: int | None = None,
+        words: Convention = "gum",
+        longest: int = 200,
+        jobs: int = 1,
+    ) -> Iterator[Ranking]:
+        """A ranking for each sentence of a text, in order, while the next ones are parsed; its
+        ``origin`` says where the sentence and its words are.
+
+        ``parser``, of reranker.parsers.registry.create_parser, proposes the trees, ``jobs`` at
+        once, for words split as in GUM or in the Wall Street Journal's treebank (``words``). A
+        sentence of more than ``longest`` words, and one that cannot be parsed, has a ranking
+        without candidates: its ``tree`` is a flat one, and ``rejected`` says why.
+
+        Raises InputError for a parser that does not work.
+        """
+        if not isinstance(text, str):
+            raise InputError(f"a text is a string, not {text!r:.60}")
+        self._chosen(weighing, lm_weight, top)
+        # A byte order mark would be left out, and every offset be one too small.
+        content = text.replace("\ufeff", " ", 1) if text.startswith("\ufeff") else text
+        file = TextInMemory(content.encode(errors="surrogateescape"), "text")
+        lists = Parsing(parser, Text([file], form, words, longest), jobs)
+        return self.rerank_lists(lists, weighing, top=top, lm_weight=lm_weight)
 
     def score(self, trees: Candidates) -> list[float | None]:
         """The log-probability of each tree in nats, summed over the members; None for what is not a

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, Literal, get_args, overload
 
 from reranker.errors import RerankError
 from reranker.nbest import Candidate, NBest, Rejected
+from reranker.nbest.data import Origin
 from reranker.perplexity import perplexity as perplexity_per
 from reranker.trees.tree import Tree
 
@@ -152,6 +153,8 @@ class Ranking:
     confidence: float | None = None
     """The probability that the best tree has a better F1 than the parser's first; None if it is the
     parser's first, or if nothing is known of the models (reranker.confidence)."""
+    origin: Origin | None = None
+    """Where the sentence is in the text that was parsed."""
 
     def __len__(self) -> int:
         """How many candidates are ranked."""
@@ -200,6 +203,7 @@ class Ranking:
     def to_dict(self) -> dict[str, Any]:
         """Plain data for JSON; docs/output.md describes every field."""
         best = self.best
+        origin = {} if self.origin is None else {"origin": self.origin._asdict()}
         return {
             "version": OUTPUT_VERSION,
             "id": self.id,
@@ -219,6 +223,7 @@ class Ranking:
                 }
                 for entry in self.rejected
             ],
+            **origin,
         }
 
 
@@ -256,7 +261,7 @@ def rank(
         del ranked[different[top] :]
     rejected.sort(key=lambda entry: (entry.index, entry.line))
     fallback = "" if ranked else replace(nbest, rejected=tuple(rejected)).fallback
-    return Ranking(nbest.id, tuple(ranked), tuple(rejected), fallback, beaten)
+    return Ranking(nbest.id, tuple(ranked), tuple(rejected), fallback, beaten, origin=nbest.origin)
 
 
 def _ranked(candidate: Candidate, scored: Scored, mixed: Mapping[int, float]) -> Ranked:

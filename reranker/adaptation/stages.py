@@ -10,9 +10,10 @@ from typing import NamedTuple, TypeVar
 
 from reranker.adaptation.choosing import Choice, choices
 from reranker.adaptation.folder import Folder
-from reranker.adaptation.parsing import Parser
-from reranker.adaptation.text import Plain, Refused
+from reranker.adaptation.text import Refused
+from reranker.parsers.parser import Parser
 from reranker.pipeline import Reranker
+from reranker.text.reading import TextSentence
 from reranker.trees.linearize import is_word, linearize_text
 
 T = TypeVar("T")
@@ -25,7 +26,7 @@ HELD_OUT = 20
 
 
 def parse(
-    sentences: Iterable[Plain | Refused],
+    sentences: Iterable[TextSentence],
     parser: Parser,
     jobs: int,
     folder: Folder,
@@ -34,16 +35,19 @@ def parse(
     """Parse what is not parsed yet, ``jobs`` shards at once; ``done`` is told the number of
     sentences of each finished one. Returns how many shards there are."""
 
-    def finish(shard: tuple[int, list[Plain | Refused]]) -> int:
+    def finish(shard: tuple[int, list[TextSentence]]) -> int:
         number, lines = shard
         if not folder.is_parsed(number):
-            plain = [line for line in lines if isinstance(line, Plain)]
-            refused = [line for line in lines if isinstance(line, Refused)]
-            parsed = parser.parse([line.text for line in plain]) if plain else []
-            pairs = list(zip(plain, parsed, strict=True))
-            refused += [line.refused(why) for line, why in pairs if isinstance(why, str)]
-            lists = [nbest for _, nbest in pairs if not isinstance(nbest, str)]
-            folder.put_lists(number, lists, sorted(refused, key=lambda one: one.line))
+            whole = [line for line in lines if not (line.fault or line.problem)]
+            parsed = iter(parser.parse([line.sentence for line in whole]) if whole else ())
+            lists, refused = [], []
+            for line in lines:
+                answer = line.fault or line.problem or next(parsed)
+                if isinstance(answer, str):
+                    refused.append(Refused.of(line, answer))
+                else:
+                    lists.append(answer)
+            folder.put_lists(number, lists, refused)
         return len(lines)
 
     count = 0

@@ -18,6 +18,12 @@ from pathlib import Path
 from typing import Any
 
 from reranker.cascade import Cascade
+from reranker.checkpoints.installed import (
+    Installed,
+    default_models,
+    installed_models,
+    models_in_environment,
+)
 from reranker.checkpoints.pins import pinned
 from reranker.confidence import FEATURES, Calibration
 from reranker.errors import InputError, RerankError
@@ -53,19 +59,35 @@ class WeighedModels:
 
 
 def named_models(
-    names: ModelNames, combination: str = "sum", pins: Iterable[str] = ()
+    names: ModelNames | None, combination: str = "sum", pins: Iterable[str] = ()
 ) -> WeighedModels:
     """The checkpoints of one or several names, globs expanded and a folder standing for every
-    ``*.pt`` in it, sorted; or one ensemble file with its weights. ``pins``, if there are any, are
-    the SHA-256 of the checkpoints (reranker.checkpoints.pins).
+    ``*.pt`` in it, sorted; or one ensemble file with its weights; or an installed ensemble by its
+    name, or for None the default one (reranker.checkpoints.installed). ``pins``, if there are any,
+    are the SHA-256 of the checkpoints (reranker.checkpoints.pins).
 
     Raises InputError for what is not a path, for a name that matches nothing, for checkpoints that
     are not the pinned ones, and for an ensemble file that is invalid, whose checkpoints have
     changed or that was tuned for another combination.
     """
-    named = _named(names, combination)
     pins = [pins] if isinstance(pins, str) else [*pins]
+    if names is None:
+        names = models_in_environment() or None
+    installed = default_models() if names is None else _installed(names)
+    if installed is not None:
+        names, pins = installed.folder, pins or [*installed.sha256]
+    assert names is not None
+    named = _named(names, combination)
     return replace(named, sha256=pinned(named.paths, pins)) if pins else named
+
+
+def _installed(names: ModelNames) -> Installed | None:
+    """The installed ensemble that a name stands for, where nothing else is of that name."""
+    if isinstance(names, Sequence) and not isinstance(names, str | bytes) and len(names) == 1:
+        names = names[0]
+    if not isinstance(names, str) or os.path.exists(names) or os.path.dirname(names):
+        return None
+    return next((each for each in installed_models() if each.name == names), None)
 
 
 def _named(names: ModelNames, combination: str) -> WeighedModels:

@@ -11,14 +11,14 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from reranker.checkpoints.ensemble_file import WeighedModels, named_models
+from reranker.commands import parser_flags
 from reranker.commands.arguments import counted, number_from, positive, weight, whole_number
 from reranker.commands.progress import Bar, loading
 from reranker.errors import InputError
 from reranker.files.digest import file_sha256
 from reranker.files.output import open_whole
-from reranker.nbest import FORMATS, ReadOptions
-from reranker.nbest.dialects.registry import DIALECTS
 from reranker.ranking import Weighing
+from reranker.text.reading import Text
 
 if TYPE_CHECKING:
     from reranker.adaptation.folder import Folder
@@ -29,12 +29,13 @@ if TYPE_CHECKING:
 FEWEST = 50  # sentences to learn from
 
 EXAMPLES = """examples:
-  rerank adapt --text mine.txt --parser './parse-nbest --model english' --models ckpt/ \\
+  rerank adapt --text mine.txt --parser-command './parse-nbest english' --models ckpt/ \\
       --train gum/train.mrg.gz craft/train.mrg.gz --out adapted/
   rerank --nbest parses.txt --models adapted/ > best.txt
 
-The parser is a program that reads sentences, one a line with a space between words, and prints the
-n-best list of each in a format that `rerank` reads. To resume a stopped run, repeat the command.
+The parser is `bllip` or a program that reads sentences, one a line with a space between words, and
+prints the n-best list of each in a format that `rerank` reads. To resume a stopped run, repeat the
+command.
 
 exit status: 0 success, 1 sentences were left out, 2 unusable files or flags, 130 interrupted"""
 
@@ -48,9 +49,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         metavar="FILE",
         help="sentences, one a line, a space between Penn Treebank tokens; .gz and .zst too",
     )
-    parser.add_argument(
-        "--parser", required=True, metavar="COMMAND", help="a program that prints n-best lists"
-    )
+    parser_flags.add_arguments(parser, longest=60)
     parser.add_argument(
         "--models",
         required=True,
@@ -72,38 +71,6 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         required=True,
         metavar="FOLDER",
         help="for the checkpoints, report.md, and in FOLDER/work what a stopped run resumes from",
-    )
-    parser.add_argument(
-        "--format",
-        choices=("auto", *FORMATS),
-        default="auto",
-        metavar="NAME",
-        help="of the parser's lists (default: auto-detected; docs/formats.md)",
-    )
-    parser.add_argument(
-        "--beam", type=positive, metavar="K", help="lines per list, for formats that do not say"
-    )
-    parser.add_argument(
-        "--jobs",
-        type=positive,
-        default=1,
-        metavar="N",
-        help="parsers to run at once (default: %(default)s)",
-    )
-    parser.add_argument(
-        "--parser-seconds",
-        type=positive,
-        default=20,
-        metavar="S",
-        help="time limit for a sentence, on average over those that the parser gets at once "
-        "(default: %(default)s)",
-    )
-    parser.add_argument(
-        "--longest",
-        type=positive,
-        default=60,
-        metavar="WORDS",
-        help="leave out longer sentences (default: %(default)s)",
     )
     parser.add_argument(
         "--margin",
@@ -155,21 +122,19 @@ def run(arguments: argparse.Namespace) -> int:
         from reranker.adaptation import stages
         from reranker.adaptation.choosing import choices
         from reranker.adaptation.folder import Folder
-        from reranker.adaptation.parsing import Parser
         from reranker.adaptation.report import report
-        from reranker.adaptation.text import read_text
 
     def load() -> Reranker:
         with loading(counted(len(named.paths), "model")):
             return _reranker(named.paths, named.weighing, arguments)
 
     gold = _gold(arguments, named.paths)
-    options = ReadOptions(arguments.format, beam=arguments.beam)
-    parser = Parser(arguments.parser, arguments.parser_seconds, options)
+    parser = parser_flags.parser_from(arguments)
     folder = Folder(arguments.out / "work", _settings(arguments, named))
-    text = read_text(arguments.text, arguments.longest)
+    text = Text(arguments.text, "tokens", longest=arguments.longest)
     with Bar("parsing", " sentences") as bar:
-        shards = stages.parse(text, parser, arguments.jobs, folder, bar.add)
+        jobs = parser_flags.jobs(arguments)
+        shards = stages.parse(text, parser, jobs, folder, bar.add)
     refused = [one for shard in range(shards) for one in folder.refused(shard)]
     for one in refused:
         print(f"rerank: {one}", file=sys.stderr)
@@ -205,17 +170,14 @@ def _check(arguments: argparse.Namespace, models: Sequence[Path]) -> None:
     stems = [path.stem for path in models]
     if len(set(stems)) < len(stems):
         raise InputError("two of --models have one name; rename one")
-    if arguments.format != "auto" and DIALECTS[arguments.format].needs_beam and not arguments.beam:
-        raise InputError(f"--format {arguments.format} needs --beam K")
     if arguments.gold_share == 1:
         raise InputError("--gold-share 1 leaves nothing to learn from the text")
 
 
 def _settings(arguments: argparse.Namespace, named: WeighedModels) -> dict[str, Any]:
     """What lists and choices depend on: a stopped run is resumed only with the same."""
-    names = ("parser", "format", "beam", "longest")
     return {
-        **{name: getattr(arguments, name) for name in names},
+        **parser_flags.settings(arguments),
         "text": [file_sha256(name) for name in arguments.text],
         "models": {path.stem: file_sha256(path) for path in named.paths},
         "weighing": named.weighing.signature(),

@@ -26,6 +26,8 @@ from reranker.commands import (
     convert,
     evaluate,
     generate,
+    models,
+    parse,
     rerank,
     serve,
     show,
@@ -60,6 +62,8 @@ _SUBCOMMANDS: dict[str, tuple[_Command, str]] = {
     "convert": (convert, "convert n-best files from one format to another"),
     "eval": (evaluate, "EVALB's figures for two treebank files"),
     "generate": (generate, "trees, translations or headlines by beam search"),
+    "models": (models, "the language models that are installed"),
+    "parse": (parse, "text in, the best tree of each sentence out: parse and rerank"),
     "serve": (serve, "rerank over HTTP, with a web page"),
     "show": (show, "draw trees: the best beside the parser's first, right or wrong"),
     "train": (train, "train a language model on a treebank, or an encoder-decoder"),
@@ -139,6 +143,7 @@ def _run(given: list[str]) -> int:
         name = given.pop(0)
         command, description = _SUBCOMMANDS[name]
         parser = _parser(f"rerank {name}", description, command.EXAMPLES)
+        parser.set_defaults(command_line=(name, *given))
     elif given and not given[0].startswith("-"):
         raise InputError(_no_command(given[0]))
     else:

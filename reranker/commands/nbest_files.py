@@ -97,6 +97,10 @@ class Lists:
     def __next__(self) -> NBest:
         return next(self._lists)
 
+    def skip(self) -> NBest | None:
+        """Pass over the next list; None if there is none left."""
+        return next(self._lists, None)
+
 
 def open_lists(
     arguments: argparse.Namespace,
@@ -165,14 +169,14 @@ def inputs(arguments: argparse.Namespace) -> list[str]:
 def settings(arguments: argparse.Namespace) -> dict[str, Any]:
     """What the lists depend on, as plain data; the content of standard input is not known."""
     return {
-        "nbest": [_digest(path) for path in expanded(arguments.nbest)],
+        "nbest": [digest(path) for path in expanded(arguments.nbest)],
         "format": arguments.format,
-        "tokens": _digest(arguments.tokens) if arguments.tokens else None,
+        "tokens": digest(arguments.tokens) if arguments.tokens else None,
         "repair": arguments.repair,
         "beam": arguments.beam,
     }
 
 
-def _digest(path: str) -> str:
+def digest(path: str) -> str:
     # Reading standard input or a pipe would use it up.
     return file_sha256(path) if os.path.isfile(path) else path

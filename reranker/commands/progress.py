@@ -8,14 +8,12 @@ import sys
 from collections import deque
 from collections.abc import Iterator
 from contextlib import AbstractContextManager
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Any, Protocol, Self
 
 from reranker.commands.interruptions import deferred
 
 if TYPE_CHECKING:
     from tqdm import tqdm
-
-    from reranker.commands.nbest_files import Lists
 
 _TO_LINE_START_AND_CLEAR = "\r\x1b[K"
 
@@ -58,11 +56,23 @@ def loading(what: str) -> Iterator[None]:
         yield
 
 
-class Progress:
-    """How much of n-best files is finished: a bar, sentences, their rate and the remaining time; of
-    pipes, whose end is not known, without the bar."""
+class Positioned(Protocol):
+    """Files that are read from their beginning to their end."""
 
-    def __init__(self, lists: Lists) -> None:
+    @property
+    def size(self) -> int | None:
+        """Bytes of all files, compressed ones as they are; None if one is a pipe."""
+
+    @property
+    def position(self) -> int:
+        """About how many of these bytes what was read so far takes up."""
+
+
+class Progress:
+    """How much of n-best files or texts is finished: a bar, sentences, their rate and the remaining
+    time; of pipes, whose end is not known, without the bar."""
+
+    def __init__(self, lists: Positioned) -> None:
         self._lists = lists
         self._ends: deque[int | None] = deque()  # of the lists that were read but not finished
         self._position = self._sentences = self._first = 0

@@ -62,11 +62,24 @@ class TextFile:
         # As if every byte were packed equally well: exact for plain text, and at the end.
         return self._binary.tell() * min(read, self._source.unpacked) // self._source.unpacked
 
-    def __iter__(self) -> Iterator[str]:
+    def pieces(self, longest: int) -> Iterator[str]:
+        """The whole text, nothing cut off: lines with their breaks, those of more than ``longest``
+        characters in pieces. A byte order mark at the start is no part of the text."""
+        source, text = self._opened()
+        piece = text.readline(longest).removeprefix("\ufeff") or text.readline(longest)
+        while piece:
+            yield piece
+            piece = text.readline(longest)
+        self.damage = source.damage
+
+    def _opened(self) -> tuple[_UntilDamage, io.TextIOWrapper]:
         source = self._source = _UntilDamage(self._binary, self._unpacks)
-        text = io.TextIOWrapper(
+        return source, io.TextIOWrapper(
             io.BufferedReader(source, _BUFFER), "utf-8", errors="surrogateescape", newline="\n"
         )
+
+    def __iter__(self) -> Iterator[str]:
+        source, text = self._opened()
         line = text.readline(MAX_LINE + 1).removeprefix("\ufeff")
         while line:
             if len(line) > MAX_LINE and line[0] == "{" and not line.endswith("\n"):

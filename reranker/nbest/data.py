@@ -56,6 +56,19 @@ def _symbols(symbols: Sequence[str], name: str) -> tuple[str, ...]:
     return tuple(map(escaped, symbols))
 
 
+class Origin(NamedTuple):
+    """Where a sentence is in a text."""
+
+    file: str
+    line: int
+    """Of its first word, from 1."""
+    text: str
+    """From its first word to its last."""
+    offsets: tuple[tuple[int, int], ...]
+    """Of each word its first character and the one after its last, counted from 0 at the start of
+    the file's text."""
+
+
 class RawCandidate(NamedTuple):
     """Text that should be a tree.
 
@@ -125,8 +138,8 @@ class Rejected:
 
     ``code`` is one of TreeError's, or ``encoding`` (bytes that are not UTF-8), ``surplus`` (beyond
     the number in the header), ``truncated`` (the list is missing from here on),
-    ``missing`` (one of several pooled files has no such list), ``no-id``, ``not-json``, or, when
-    candidates are weighed, ``no-score``.
+    ``missing`` (one of several pooled files has no such list), ``no-id``, ``not-json``,
+    ``unparsed`` (a parser found no tree), or, when candidates are weighed, ``no-score``.
     """
 
     index: int
@@ -158,6 +171,8 @@ class NBest:
     line: int
     sentence: Sentence | None = None
     order: Order = "given"
+    origin: Origin | None = None
+    """Known of the sentences of a text that was parsed."""
 
     @property
     def fallback(self) -> str:

@@ -1,1 +1,1 @@
-"""Plain text for language models: running text with articles, and passages. No trees."""
+"""Plain text: sentences and words for parsers; running text and passages for language models."""

@@ -21,9 +21,7 @@ from tests.reranker.small_files import write
 
 Capture = pytest.CaptureFixture[str]
 
-PARSER = shlex.join(
-    [sys.executable, str(Path(__file__).parents[1] / "adaptation" / "toy_parser.py")]
-)
+PARSER = shlex.join([sys.executable, str(Path(__file__).parents[1] / "parsers" / "toy_parser.py")])
 CONFIG = """[training]
 epochs = 1
 minimum_count = 1
@@ -92,7 +90,7 @@ def command(trained: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> l
     write(tmp_path / "text.txt", sentences(250))
     flags = ["--out", "adapted", "--margin", "0", "--threads", "1", "--epochs", "1"]
     models = ["--models", "m.pt", "n.pt", "--train", "gold.mrg"]
-    return ["adapt", "--text", "text.txt", "--parser", PARSER, *models, *flags]
+    return ["adapt", "--text", "text.txt", "--parser-command", PARSER, *models, *flags]
 
 
 def test_text_in_models_and_report_out(command: list[str], capsys: Capture) -> None:
@@ -151,9 +149,9 @@ def test_a_killed_run_ends_as_one_that_was_not(command: list[str], capsys: Captu
         (["--models", "untold.pt"], "does not say how it was trained"),
         (["--models", "m.pt", "sub/m.pt"], "two of --models have one name"),
         (["--gold-share", "1"], "nothing to learn"),
-        (["--parser", "/no/such/parser"], "--parser /no/such/parser: No such file"),
+        (["--parser-command", "/no/such/parser"], "--parser-command /no/such/parser: No such file"),
         (["--margin", "1e9"], "0 sentences to learn from, of 250"),
-        (["--parser", "false"], "could not be parsed: the parser ended with status 1"),
+        (["--parser-command", "false"], "could not be parsed: the parser ended with status 1"),
     ],
 )
 def test_what_cannot_work(

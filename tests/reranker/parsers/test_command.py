@@ -11,13 +11,23 @@ from pathlib import Path
 
 import pytest
 
-from reranker.adaptation import parsing
-from reranker.adaptation.parsing import Parser
 from reranker.errors import InputError
 from reranker.nbest import NBest, ReadOptions
+from reranker.nbest.data import Sentence
+from reranker.parsers import command
+from reranker.parsers.command import CommandParser
+from reranker.parsers.parser import ParserSettings
 from reranker.scoring.cancellation import Stopped
 
 COMMAND = shlex.join([sys.executable, str(Path(__file__).with_name("toy_parser.py"))])
+
+
+def parser_of(program: str, seconds: float, options: ReadOptions = ReadOptions()) -> CommandParser:
+    return CommandParser(ParserSettings(command=program, seconds=seconds, options=options))
+
+
+def sentences(*texts: str) -> list[Sentence]:
+    return [Sentence.of(text.split()) for text in texts]
 
 
 def words(found: Sequence[NBest | str]) -> list[list[str] | str]:
@@ -25,14 +35,21 @@ def words(found: Sequence[NBest | str]) -> list[list[str] | str]:
 
 
 def test_a_list_for_each_sentence() -> None:
-    found = Parser(COMMAND, 10).parse(["the cat runs", "it runs"])
+    found = parser_of(COMMAND, 10).parse(sentences("the cat runs", "it runs"))
     assert words(found) == [["the", "cat", "runs"], ["it", "runs"]]
 
 
+def test_words_with_slashes_are_not_taken_for_words_with_tags() -> None:
+    found = parser_of(COMMAND, 10).parse(sentences("and/or 1/2"))
+    assert words(found) == [["and/or", "1/2"]]
+
+
 def test_only_what_cannot_be_parsed_is_lost(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(parsing, "_STARTING_SECONDS", 1)
+    monkeypatch.setattr(command, "_STARTING_SECONDS", 1)
     firsts = ["one", "crash", "two", "lose", "other", "three", "hang", "four"]
-    found = words(Parser(COMMAND, 0.5).parse([f"{first} more words" for first in firsts]))
+    found = words(
+        parser_of(COMMAND, 0.5).parse(sentences(*(f"{first} more words" for first in firsts)))
+    )
     assert [each[0] for each in found if not isinstance(each, str)] == [
         *("one", "two", "three", "four")
     ]
@@ -45,15 +62,15 @@ def test_only_what_cannot_be_parsed_is_lost(monkeypatch: pytest.MonkeyPatch) -> 
 @pytest.mark.parametrize("form", ["rnng", "opennmt"])
 def test_formats_that_number_or_count_lists_survive_halving(form: str) -> None:
     """And trees without tags, or without words, are whole trees of the sentence."""
-    parser = Parser(f"{COMMAND} {form}", 10, ReadOptions(form, beam=2))
-    found = parser.parse(["the cat runs", "crash it", "it runs far"])
+    parser = parser_of(f"{COMMAND} {form}", 10, ReadOptions(form, beam=2))
+    found = parser.parse(sentences("the cat runs", "crash it", "it runs far"))
     assert words(found)[::2] == [["the", "cat", "runs"], ["it", "runs", "far"]]
     assert isinstance(found[0], NBest) and isinstance(found[1], str)
     assert found[0].candidates[1].text == "(S (NP (XX the) (XX cat)) (XX runs))"
 
 
 @pytest.mark.parametrize(
-    "command, message",
+    "program, message",
     [
         ("", "is empty"),
         ("'", "quotation"),
@@ -61,17 +78,17 @@ def test_formats_that_number_or_count_lists_survive_halving(form: str) -> None:
         ("false", "20 sentences in a row could not be parsed: the parser ended with status 1"),
     ],
 )
-def test_what_is_no_parser(command: str, message: str) -> None:
-    with pytest.raises(InputError, match=f"--parser.*{message}"):
-        Parser(command, 10).parse(["a b"] * 30)
+def test_what_is_no_parser(program: str, message: str) -> None:
+    with pytest.raises(InputError, match=f"--parser-command.*{message}"):
+        parser_of(program, 10).parse(sentences(*["a b"] * 30))
 
 
 def test_a_parser_can_be_stopped() -> None:
-    parser, ended = Parser(COMMAND, 60), threading.Event()
+    parser, ended = parser_of(COMMAND, 60), threading.Event()
 
     def parse() -> None:
         with pytest.raises(Stopped):
-            parser.parse(["hang here", "and here"])
+            parser.parse(sentences("hang here", "and here"))
         ended.set()
 
     threading.Thread(target=parse).start()

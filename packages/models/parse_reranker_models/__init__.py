@@ -1,0 +1,1 @@
+"""Checkpoints for parse-reranker, in ``ckpt/``; the package itself has no code."""

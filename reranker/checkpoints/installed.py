@@ -1,0 +1,142 @@
+"""Models that need not be named by a path: installed ones, and those of the user's own folder.
+
+An ensemble is a folder of checkpoints; ``about.toml`` in it, if there is one, has its name, what is
+known of it and the SHA-256 of its files. A model of a parser is one packed file, described by a
+``[[parser_models]]`` of the same ``about.toml``, or a folder of the user's with a BLLIP model.
+Where folders are looked for, first found first used:
+
+1. what ``RERANK_MODELS`` names: paths or names with commas between them; language models only
+2. ``ckpt/`` of the checkout that this package is run from
+3. the distribution ``parse-reranker-models``
+4. the user's folders ``~/.local/share/parse-reranker/models/NAME`` (or in ``XDG_DATA_HOME``)
+"""
+
+from __future__ import annotations
+
+import importlib.util
+import os
+import tomllib
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from reranker.errors import InputError
+
+VARIABLE = "RERANK_MODELS"
+_PACKAGE = "parse_reranker_models"
+_ABOUT = "about.toml"
+BLLIP_FILE = "terms.txt"
+"""By this file a folder is known to be a BLLIP model."""
+
+
+@dataclass(frozen=True, slots=True)
+class Installed:
+    """An ensemble in a folder."""
+
+    name: str
+    folder: Path
+    about: Mapping[str, Any] = field(default_factory=dict)
+    """What ``about.toml`` says."""
+
+    @property
+    def sha256(self) -> tuple[str, ...]:
+        """The hashes of its files, if they are known."""
+        return tuple(self.about.get("sha256", {}).values())
+
+
+@dataclass(frozen=True, slots=True)
+class ParserModel:
+    """A model of the BLLIP parser: a packed file, or a folder."""
+
+    name: str
+    path: Path
+    about: Mapping[str, Any] = field(default_factory=dict)
+    """What ``[[parser_models]]`` says."""
+
+    @property
+    def sha256(self) -> str | None:
+        """The hash of the packed file, if it is known."""
+        return self.about.get("sha256")
+
+
+def installed_parser_models() -> list[ParserModel]:
+    """Every model of a parser that is found, the first of a name only. Raises InputError for an
+    ``about.toml`` that is not one."""
+    found: dict[str, ParserModel] = {}
+    for folder in _folders():
+        for about in _about(folder / _ABOUT).get("parser_models", ()):
+            path = folder / about["file"]
+            if path.is_file():
+                found.setdefault(about["name"], ParserModel(about["name"], path, about))
+        if (folder / BLLIP_FILE).is_file():
+            found.setdefault(folder.name, ParserModel(folder.name, folder))
+    return list(found.values())
+
+
+def installed_models() -> list[Installed]:
+    """Every ensemble that is found, the first of a name only. Raises InputError for an
+    ``about.toml`` that is not one."""
+    found: dict[str, Installed] = {}
+    for folder in _folders():
+        if any(folder.glob("*.pt")):
+            about = _about(folder / _ABOUT)
+            name = str(about.get("name", folder.name))
+            found.setdefault(name, Installed(name, folder, about))
+    return list(found.values())
+
+
+def default_models() -> Installed:
+    """Those to use where none are named and ``RERANK_MODELS`` is not set. Raises InputError if
+    there are none, or several of which none is ours."""
+    found = installed_models()
+    if not found:
+        raise InputError(
+            "no language models: pip install parse-reranker-models, or name checkpoints after "
+            f"--models or in {VARIABLE}"
+        )
+    if len(found) > 1 and not found[0].sha256:
+        names = ", ".join(each.name for each in found)
+        raise InputError(f"several ensembles are installed; name one after --models: {names}")
+    return found[0]
+
+
+def models_in_environment() -> list[str]:
+    """The names in ``RERANK_MODELS``."""
+    return [name for part in os.environ.get(VARIABLE, "").split(",") if (name := part.strip())]
+
+
+def user_folder() -> Path:
+    """Where users put ensembles of their own."""
+    data = os.environ.get("XDG_DATA_HOME") or os.path.join(os.path.expanduser("~"), ".local/share")
+    return Path(data) / "parse-reranker" / "models"
+
+
+def _folders() -> Iterator[Path]:
+    checkout = Path(__file__).resolve().parents[2]
+    if (checkout / "pyproject.toml").is_file():  # not site-packages
+        yield checkout / "ckpt"
+    specification = importlib.util.find_spec(_PACKAGE)
+    if specification is not None and specification.origin is not None:
+        yield Path(specification.origin).parent / "ckpt"
+    if user_folder().is_dir():
+        yield from sorted(filter(Path.is_dir, user_folder().iterdir()))
+
+
+def _about(path: Path) -> Mapping[str, Any]:
+    if not path.is_file():
+        return {}
+    try:
+        about = tomllib.loads(path.read_text(encoding="utf-8"))
+        hashes = about.get("sha256", {})
+        if not isinstance(hashes, dict) or not all(isinstance(one, str) for one in hashes.values()):
+            raise ValueError("sha256 is not a table of hashes")
+        for model in about.get("parser_models", ()):
+            for key in ("name", "file", "sha256"):
+                if not isinstance(model[key], str):
+                    raise ValueError(f"{key} of a parser model is not text")
+    except (OSError, ValueError) as error:
+        raise InputError(f"{path}: cannot be used: {error}") from error
+    except (KeyError, TypeError) as error:
+        raise InputError(f"{path}: a parser model needs name, file and sha256") from error
+    return about

@@ -1,0 +1,361 @@
+"""Lists -> answers, for `rerank` and `rerank parse`: models are loaded, lists ranked, answers
+written, resumed and counted."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import shlex
+import shutil
+import sys
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager, nullcontext
+from dataclasses import asdict
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Protocol
+
+from reranker.checkpoints.ensemble_file import named_models
+from reranker.commands.arguments import counted, positive, weight
+from reranker.commands.gold_table import GoldTable
+from reranker.commands.progress import Positioned, Progress, loading, message, status
+from reranker.errors import InputError
+from reranker.files.journal import Output, Written, open_output
+from reranker.files.output import output_path
+from reranker.nbest import NBest
+from reranker.ranking import Ranking, Weighing
+
+if TYPE_CHECKING:
+    from reranker.pipeline import Reranker
+
+_LONGEST_ADVICE = 300  # characters of a command
+
+
+class Lists(Positioned, Protocol):
+    """The lists to be ranked, in order."""
+
+    def __next__(self) -> NBest: ...
+
+    def skip(self) -> NBest | None:
+        """Pass over the next list, as little of it as is needed; None if there is none left."""
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Add the flags that name the models and say what to write."""
+    parser.add_argument(
+        "--models",
+        nargs="+",
+        metavar="FILE",
+        help="checkpoints of the ensemble, a folder of them, the ensemble.toml of `rerank tune`, "
+        "or the name of an installed ensemble (default: the one that `rerank models` says)",
+    )
+    parser.add_argument(
+        "--sha256",
+        nargs="+",
+        default=(),
+        metavar="HASH",
+        help="use no other checkpoints: their SHA-256, or the first 8 digits or more, in any order",
+    )
+    parser.add_argument(
+        "--out",
+        type=Path,
+        metavar="FILE",
+        help="write to FILE instead of stdout; it appears when complete",
+    )
+    parser.add_argument(
+        "--resume",
+        action="store_true",
+        help="continue from the FILE.part that an interrupted run with --out left, if there is one",
+    )
+    parser.add_argument(
+        "--output",
+        choices=("best", "ranked"),
+        default="best",
+        help="one tree per line, or one JSON object per line with every candidate (docs/output.md)",
+    )
+    parser.add_argument(
+        "--token-scores",
+        action="store_true",
+        help="with --output ranked: add every token's log-probability",
+    )
+    parser.add_argument(
+        "--lm-weight",
+        type=weight,
+        metavar="W",
+        help="score = W * language models + (1 - W) * parser, in nats (default: the one in "
+        "ensemble.toml, else 1)",
+    )
+    parser.add_argument(
+        "--criterion",
+        choices=("perplexity", "token-perplexity"),
+        help="perplexity per word of the sentence, which orders by total log-probability, "
+        "or per token of the candidate (default: the one in ensemble.toml, else perplexity)",
+    )
+    parser.add_argument(
+        "--combine",
+        choices=("sum", "average"),
+        default="sum",
+        help="sum the members' log-probabilities, or average their probabilities token by token, "
+        "if they have one vocabulary and direction (default: sum)",
+    )
+    parser.add_argument(
+        "--top",
+        type=positive,
+        metavar="K",
+        help="with --output ranked: write only the best K different candidates",
+    )
+    parser.add_argument(
+        "--device",
+        default="auto",
+        metavar="NAMES",
+        help="cpu, cuda or cuda:0,cuda:1; the ensemble's members take them in turn "
+        "(default: auto, every GPU there is, else the CPU)",
+    )
+    parser.add_argument(
+        "--threads", type=positive, metavar="N", help="CPU threads (default: one for each core)"
+    )
+    parser.add_argument(
+        "--precision",
+        choices=("exact", "fast"),
+        default="exact",
+        help="float32, or bfloat16, which may choose another tree where candidates are "
+        "less than half a nat apart (default: exact)",
+    )
+
+
+def check(arguments: argparse.Namespace) -> None:
+    """Raises InputError for a flag given without the one that it needs."""
+    if arguments.output != "ranked":
+        if arguments.token_scores:
+            raise InputError("--token-scores needs --output ranked")
+        if arguments.top is not None:
+            raise InputError("--top needs --output ranked; --output best writes only the best tree")
+
+
+def write(
+    arguments: argparse.Namespace,
+    inputs: Sequence[str],
+    open_lists: Callable[[], Lists],
+    settings: Callable[[], Mapping[str, Any]],
+    say_rejected: Callable[[Ranking], None],
+    table: GoldTable | None = None,
+    parsers: Sequence[str] = (),
+) -> int:
+    """Rank the lists and write an answer for each; returns the exit code.
+
+    ``inputs`` are the files that are read, checkpoints apart; ``settings`` what the lists depend
+    on, as plain data; ``parsers`` those whose candidates are pooled. Lists are opened before models
+    are loaded, so that a wrong file is reported at once. Raises RerankError.
+    """
+    ensemble = named_models(arguments.models, arguments.combine, arguments.sha256)
+    weighing = ensemble.weighing.replaced(arguments.lm_weight, arguments.criterion)
+    out = output_path(arguments.out, [*inputs, *(arguments.models or ()), *ensemble.paths])
+    lists = open_lists()
+    if weighing.lm_weight < 1 and len(parsers) > 1:
+        message(
+            f"rerank: scores of {' and '.join(parsers)} are mixed in (--lm-weight "
+            f"{weighing.lm_weight:g}); that makes sense only if all of them are log-probabilities "
+            "of sentence and tree"
+        )
+
+    with loading(counted(len(ensemble.paths), "model")):
+        from reranker.pipeline import Reranker
+
+        reranker = Reranker.load(
+            arguments.models,
+            arguments.combine,
+            arguments.device,
+            arguments.threads,
+            arguments.precision,
+            sha256=arguments.sha256,
+            calibration=ensemble.calibration,
+        )
+    tally = _Tally(lists, table, weighing)
+    top = 1 if arguments.output == "best" else arguments.top
+    known = _settings(arguments, reranker, weighing, settings())
+    with _opened(out, arguments, inputs, known) as output:
+        try:
+            if output.kept:
+                _skip(tally, output.resumed())
+            tally.progress.start()
+            rankings = reranker.rerank_lists(
+                tally,
+                weighing,
+                token_scores=arguments.token_scores,
+                top=top,
+            )
+            for ranking in rankings:
+                say_rejected(ranking)
+                written = _written(ranking)
+                with nullcontext() if out else tally.progress.hidden():
+                    output.write(_line(ranking, arguments.output), written)
+                tally.add(written)
+            tally.check_complete()
+            tally.progress.finish()
+        finally:
+            tally.progress.close()
+    print(tally.summary(), file=sys.stderr)
+    if table is not None:
+        print(table.format(), file=sys.stdout if arguments.out else sys.stderr)
+        tags = "gold" if arguments.gold_tags else "parser"
+        signature = f"{reranker.signature(weighing, top)} evalb=COLLINS tags={tags}"
+        print(f"rerank: signature {signature}", file=sys.stderr)
+    return 1 if tally.counts["rejected"] or tally.counts["failed"] else 0
+
+
+class _Tally:
+    """Iterates over the lists still to be ranked, and counts what became of them: for the progress
+    bar, the gold table and the summary."""
+
+    def __init__(self, lists: Lists, table: GoldTable | None, weighing: Weighing) -> None:
+        self._lists, self._table = lists, table
+        self._weight = weighing.lm_weight
+        self._is_warned = False
+        self.progress = Progress(lists)
+        self.counts: Counter[str] = Counter()
+
+    def __iter__(self) -> Iterator[NBest]:
+        return self
+
+    def __next__(self) -> NBest:
+        return self._counted(next(self._lists))
+
+    def skip(self) -> bool:
+        """Pass over a list that was answered before, if there is one."""
+        nbest = self._lists.skip()
+        if nbest is not None:
+            self._counted(nbest)
+        return nbest is not None
+
+    def _counted(self, nbest: NBest) -> NBest:
+        self.progress.add_list()
+        if nbest.order == "score" and self._weight < 1 and not self._is_warned:
+            self._is_warned = True
+            message(
+                f"rerank: scores of samples are mixed in (--lm-weight {self._weight:g}); if they "
+                "were drawn with --alpha, these are not the parser's log-probabilities"
+            )
+        if self._table is not None:
+            self._table.add_list(nbest)
+        return nbest
+
+    def add(self, written: Written) -> None:
+        """Count the sentence whose list was read first of those not yet counted."""
+        self.counts.update(
+            sentences=1,
+            candidates=written.ranked,
+            rejected=written.rejected,
+            repaired=written.repaired,
+            changed=int(written.best_index not in (None, 0)),
+            failed=int(written.best_index is None),
+        )
+        if self._table is not None:
+            self._table.add_choice(written.best_index)
+        self.progress.finish_list()
+
+    def check_complete(self) -> None:
+        """Raises InputError if gold trees are left over."""
+        if self._table is not None:
+            self._table.check_complete()
+
+    def summary(self) -> str:
+        counts = self.counts
+        changed = counted(counts["changed"], "sentence")
+        repaired = f"{counts['repaired']} of them repaired, " if counts["repaired"] else ""
+        return (
+            f"rerank: {counted(counts['sentences'], 'sentence')}, "
+            f"{counted(counts['candidates'], 'candidate')} ranked, "
+            f"{repaired}{counts['rejected']} rejected; {changed} with another tree than "
+            f"the parser's first, {counts['failed']} without a usable candidate"
+        )
+
+
+def _skip(tally: _Tally, resumed: Iterable[Written]) -> None:
+    """Skip and count the sentences that an interrupted run has written. Raises InputError if there
+    are fewer lists."""
+    with status("skipping what the interrupted run has written"):
+        for written in resumed:
+            if not tally.skip():
+                raise InputError("there are fewer sentences than the interrupted run has written")
+            tally.add(written)
+    print(f"rerank: resuming after sentence {tally.counts['sentences']}", file=sys.stderr)
+
+
+@contextmanager
+def _opened(
+    path: Path | None,
+    arguments: argparse.Namespace,
+    inputs: Sequence[str],
+    settings: Mapping[str, Any],
+) -> Iterator[Output]:
+    """What ``open_output`` opens; an interruption or an unusable input says what is kept of it."""
+    output = Output()
+    try:
+        with open_output(path, arguments.resume, settings) as output:
+            yield output
+    except KeyboardInterrupt:
+        raise KeyboardInterrupt(_kept(output.kept, _resuming(arguments, inputs))) from None
+    except InputError as error:
+        advice = ": correct this and run the same command with --resume to continue"
+        raise InputError(f"{error}{_kept(output.kept, advice)}") from error
+
+
+def _kept(sentences: int, advice: str) -> str:
+    """What an interrupted run says of the sentences that it has written to ``--out``."""
+    if not sentences:
+        return ""
+    are_kept = f"{counted(sentences, 'sentence')} {'is' if sentences == 1 else 'are'} kept"
+    return f"; {are_kept}{advice}"
+
+
+def _resuming(arguments: argparse.Namespace, inputs: Sequence[str]) -> str:
+    """How to resume: the command itself, if it is short and can be repeated."""
+    program = sys.argv[0]
+    if Path(program).name != "rerank" or shutil.which("rerank") == program:
+        program = "rerank"
+    command = shlex.join([program, *arguments.command_line])
+    if not arguments.resume:
+        command += " --resume"
+    are_files = all(map(os.path.isfile, inputs))
+    if len(command) > _LONGEST_ADVICE or not are_files:
+        return ": run the same command with --resume to continue"
+    return f"; to continue: {command}"
+
+
+def _written(ranking: Ranking) -> Written:
+    best = ranking.best
+    return Written(
+        best.index if best else None,
+        len(ranking.ranking) + ranking.beaten,
+        len(ranking.rejected),
+        sum(candidate.repaired for candidate in ranking.ranking),
+    )
+
+
+def _settings(
+    arguments: argparse.Namespace,
+    reranker: Reranker,
+    weighing: Weighing,
+    lists: Mapping[str, Any],
+) -> dict[str, Any]:
+    """What the answers depend on: an interrupted run is resumed only with the same."""
+    known = reranker.calibration if arguments.output == "ranked" else None
+    cascade = reranker.cascade
+    return {
+        "models": [member.sha256 for member in reranker.members],
+        **lists,
+        **{
+            name: getattr(arguments, name)
+            for name in ("output", "top", "token_scores", "combine", "precision")
+        },
+        **asdict(weighing),
+        "confidence": asdict(known) if known else None,
+        **({"cascade": asdict(cascade)} if cascade else {}),
+    }
+
+
+def _line(ranking: Ranking, output: str) -> str:
+    if output == "best":
+        return ranking.tree
+    return json.dumps(ranking.to_dict(), ensure_ascii=False, allow_nan=False)

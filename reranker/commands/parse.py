@@ -1,0 +1,147 @@
+"""``rerank parse``: text in, the best tree of each sentence out."""
+
+from __future__ import annotations
+
+import argparse
+import contextlib
+import itertools
+import os
+from collections.abc import Iterator
+from typing import Any
+
+from reranker.commands import answers, parser_flags
+from reranker.commands.nbest_files import digest, expanded, print_rejected
+from reranker.commands.progress import message
+from reranker.errors import InputError
+from reranker.nbest import NBest
+from reranker.parsers.running import Parsing
+from reranker.ranking import Ranking
+from reranker.text.reading import Text, TextSentence
+
+EXAMPLES = """examples:
+  echo "When the last guests left the hotel closed its kitchen." | rerank parse -
+  rerank parse book.txt.gz --output ranked --out book.jsonl
+  rerank parse notes.txt --parser-command './my-parser --nbest 50' > trees.txt
+  rerank parse notes.txt --parser bllip --parser command --parser-command ./my-parser
+  rerank parse one-a-line.txt --sentences --parser-model bllip-model/ --out trees.txt --resume
+
+A sentence that cannot be parsed gets a flat tree and is named on standard error.
+
+exit status: 0 success, 1 a sentence was not parsed or not read as it is written, or candidates were
+rejected, 2 unusable files or flags, 130 interrupted, 141 the reader of standard output closed it"""
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Add the flags of ``rerank parse`` to ``parser``."""
+    parser.add_argument(
+        "text", nargs="+", metavar="FILE", help="text, plain, .gz or .zst; - reads standard input"
+    )
+    form = parser.add_mutually_exclusive_group()
+    form.add_argument(
+        "--sentences",
+        dest="form",
+        action="store_const",
+        const="sentences",
+        default="text",
+        help="one sentence a line (default: running text)",
+    )
+    form.add_argument(
+        "--tokens",
+        dest="form",
+        action="store_const",
+        const="tokens",
+        help="one sentence a line, a space between words",
+    )
+    parser.add_argument(
+        "--words",
+        choices=("gum", "wsj"),
+        default="gum",
+        help="split words as GUM, CRAFT and OntoNotes 5 do (hyphens and slashes are words), "
+        "or as the Wall Street Journal's treebank does (they are not, and quotes become `` and '')",
+    )
+    parser_flags.add_arguments(parser, longest=200)
+    answers.add_arguments(parser)
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Parse and rerank as the flags say; returns the exit code."""
+    answers.check(arguments)
+    paths = expanded(arguments.text)
+    if paths.count("-") > 1:
+        raise InputError("standard input (-) can be read only once")
+    for path in paths:
+        if os.path.isdir(path):
+            raise InputError(f"{path}: cannot be read: it is a directory")
+    with contextlib.ExitStack() as opened:
+        lists: list[_Lists] = []
+
+        def open_lists() -> _Lists:
+            lists.append(_Lists(arguments, paths))
+            opened.callback(lists[0].close)
+            return lists[0]
+
+        def settings() -> dict[str, Any]:
+            names = ("form", "words")
+            return {
+                "text": [digest(path) for path in paths],
+                **{name: getattr(arguments, name) for name in names},
+                **parser_flags.settings(arguments),
+            }
+
+        parsers = parser_flags.names(arguments)
+        code = answers.write(arguments, paths, open_lists, settings, _say_rejected, parsers=parsers)
+        return 1 if lists[0].faults else code
+
+
+class _Lists:
+    """The lists of a text's sentences, which are being parsed."""
+
+    def __init__(self, arguments: argparse.Namespace, paths: list[str]) -> None:
+        """Raises InputError for a wrong file, parser or flag, and for a text without words."""
+        parser = parser_flags.parser_from(arguments)
+        self.faults = 0
+        """Sentences of which something was replaced."""
+        self._text = Text(paths, arguments.form, arguments.words, arguments.longest)
+        sentences = self._named(self._text)
+        first = next(sentences, None)
+        if first is None:
+            raise InputError(f"{', '.join(paths)}: no text")
+        sentences = itertools.chain([first], sentences)
+        self._parsing = Parsing(parser, sentences, parser_flags.jobs(arguments))
+        if not arguments.resume:  # which sentences to begin with is not known yet
+            self._parsing.start()
+
+    @property
+    def size(self) -> int | None:
+        return self._text.size
+
+    @property
+    def position(self) -> int:
+        return self._parsing.position
+
+    def __next__(self) -> NBest:
+        return next(self._parsing)
+
+    def skip(self) -> NBest | None:
+        """Pass over a sentence without parsing it."""
+        return self._parsing.skip()
+
+    def close(self) -> None:
+        """End the parser, and close the files."""
+        self._parsing.close()
+        self._text.close()
+
+    def _named(self, text: Text) -> Iterator[TextSentence]:
+        for sentence in text:
+            if sentence.fault:
+                self.faults += 1
+                message(f"rerank: {sentence.place}: {sentence.fault}; U+FFFD is in its place")
+            yield sentence
+
+
+def _say_rejected(ranking: Ranking) -> None:
+    for rejected in ranking.rejected:
+        if rejected.code == "unparsed":
+            message(f"rerank: {rejected.file}:{rejected.line}: a flat tree: {rejected.message}")
+            return
+    print_rejected(ranking)

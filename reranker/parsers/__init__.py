@@ -1,0 +1,1 @@
+"""Sentences -> n-best lists: parsers, each in a file of its own behind one protocol (parser.py)."""

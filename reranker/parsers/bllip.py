@@ -1,0 +1,104 @@
+"""The BLLIP parser (Charniak 2000; Charniak and Johnson 2005), by its Python package, in processes
+of its own: one that crashes or hangs costs the sentence that it was given, and no other."""
+
+from __future__ import annotations
+
+import importlib.util
+import sys
+import threading
+from collections.abc import Sequence
+from pathlib import Path
+
+from reranker.errors import InputError
+from reranker.nbest import NBest, ReadOptions
+from reranker.nbest.data import Sentence
+from reranker.parsers.answers import given_lines, printed_lists
+from reranker.parsers.bllip_model import bllip_model
+from reranker.parsers.conversation import Conversation, Ended
+from reranker.parsers.parser import ParserSettings
+from reranker.scoring.cancellation import Stopped
+
+_STARTING_SECONDS = 120.0  # to load its model, beside others that do
+_LISTS = ReadOptions("jsonl")
+_WORKER = Path(__file__).with_name("bllip_worker.py")
+
+
+class BllipParser:
+    """As many processes, each with the model, as threads ask at once."""
+
+    batch_sizes = (1,)
+
+    def __init__(self, settings: ParserSettings) -> None:
+        """Raises InputError without bllipparser or a model."""
+        if importlib.util.find_spec("bllipparser") is None:
+            raise InputError(
+                "the parser bllip needs the package bllipparser: pip install "
+                "'parse-reranker[bllip]' (it is compiled then: that takes a C++ compiler); or "
+                "name another parser, with --parser-command or --parser"
+            )
+        model = bllip_model(settings.model).folder()
+        numbers = (settings.candidates, settings.overparsing)
+        # -P: nothing is imported from the working directory.
+        program = [sys.executable, "-P", str(_WORKER)]
+        self._command = [*program, str(model), *map(str, numbers)]
+        self._seconds = settings.seconds
+        self._lock = threading.Lock()
+        self._idle: list[Conversation] = []
+        self._busy: set[Conversation] = set()
+        self._is_stopped = False
+
+    def parse(self, sentences: Sequence[Sentence]) -> list[NBest | str]:
+        """For each sentence its list or why there is none. Raises InputError if the parser cannot
+        load its model, Stopped after ``stop``."""
+        return [self._parse(sentence) for sentence in sentences]
+
+    def stop(self) -> None:
+        with self._lock:
+            self._is_stopped = True
+            for worker in self._busy:
+                worker.kill()
+            while self._idle:
+                self._idle.pop().end()
+
+    def _parse(self, sentence: Sentence) -> NBest | str:
+        worker = self._worker()
+        try:
+            printed = worker.ask(given_lines([sentence]), self._seconds)
+        except Ended as ended:
+            self._drop(worker)
+            return str(ended)
+        self._release(worker)
+        found = printed_lists(printed, [sentence], _LISTS)
+        return found if isinstance(found, str) else found[0]
+
+    def _worker(self) -> Conversation:
+        """One that is idle, or a new one."""
+        with self._lock:
+            if self._is_stopped:
+                raise Stopped
+            worker = self._idle.pop() if self._idle else Conversation(self._command)
+            self._busy.add(worker)
+        if worker.is_ready:
+            return worker
+        try:
+            worker.listen(_STARTING_SECONDS)
+        except Ended as ended:
+            self._drop(worker)
+            raise InputError(f"the parser bllip: {ended}") from None
+        return worker
+
+    def _release(self, worker: Conversation) -> None:
+        with self._lock:
+            self._busy.discard(worker)
+            if not self._is_stopped:
+                self._idle.append(worker)
+                return
+        worker.end()
+        raise Stopped
+
+    def _drop(self, worker: Conversation) -> None:
+        """Of one that ended. Raises Stopped if that is why."""
+        with self._lock:
+            self._busy.discard(worker)
+            if self._is_stopped:
+                raise Stopped

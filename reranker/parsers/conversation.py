@@ -1,0 +1,105 @@
+"""A program that answers every line it reads with a line: one sentence at a time, so that it is
+known which one it dies of, and each with a time limit of its own."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import select
+import subprocess
+import threading
+import time
+from collections.abc import Sequence
+
+from reranker.errors import InputError
+from reranker.parsers.command import kill_group
+
+_KEPT_MESSAGES = 2_000  # bytes
+_LONGEST_REASON = 200  # characters
+_BUFFER = 1 << 16
+
+
+class Ended(Exception):
+    """The program died, or was ended since it took too long; the text says which."""
+
+
+class Conversation:
+    """A process that prints a line when it is ready, then one for each line that it is given."""
+
+    def __init__(self, command: Sequence[str]) -> None:
+        """Start it; ``listen`` waits until it is ready. Raises InputError if it cannot be."""
+        try:
+            self._process = subprocess.Popen(
+                command,
+                stdin=subprocess.PIPE,
+                stdout=subprocess.PIPE,
+                stderr=subprocess.PIPE,
+                start_new_session=True,
+                bufsize=0,
+            )
+        except OSError as error:
+            raise InputError(f"{command[0]}: {error.strerror}") from error
+        self.is_ready = False
+        self._read = b""
+        self._messages = b""
+        self._listener = threading.Thread(target=self._keep_messages, daemon=True)
+        self._listener.start()
+
+    def ask(self, line: bytes, seconds: float) -> bytes:
+        """Its answer to a line. Raises Ended."""
+        assert self._process.stdin is not None
+        unsent = memoryview(line)
+        try:
+            while unsent:
+                unsent = unsent[self._process.stdin.write(unsent) or 0 :]
+        except (OSError, ValueError):  # it died, or was ended before
+            raise self._ended() from None
+        return self.listen(seconds)
+
+    def listen(self, seconds: float) -> bytes:
+        """The next line that it prints. Raises Ended."""
+        assert self._process.stdout is not None
+        until = time.monotonic() + seconds
+        parts = [self._read]
+        while b"\n" not in parts[-1]:
+            remaining = until - time.monotonic()
+            if not select.select([self._process.stdout], [], [], max(0.0, remaining))[0]:
+                self.end()
+                raise Ended(f"the parser took more than {seconds:g} s")
+            part = os.read(self._process.stdout.fileno(), _BUFFER)
+            if not part:
+                raise self._ended()
+            parts.append(part)
+        line, _, self._read = b"".join(parts).partition(b"\n")
+        self.is_ready = True
+        return line
+
+    def end(self) -> None:
+        """Kill it, and wait until it is gone."""
+        kill_group(self._process.pid)
+        self._process.wait()
+        self._listener.join(1)
+        for stream in (self._process.stdin, self._process.stdout):
+            if stream is not None:
+                with contextlib.suppress(OSError):
+                    stream.close()
+
+    def kill(self) -> None:
+        """Kill it; whoever waits for its answer is told that it ended."""
+        kill_group(self._process.pid)
+
+    def _ended(self) -> Ended:
+        self.end()
+        status = self._process.returncode
+        ended = f"the parser was killed by signal {-status}"
+        if status >= 0:
+            ended = f"the parser ended with status {status}"
+        last = self._messages.decode(errors="replace").strip().rpartition("\n")[2]
+        return Ended(f"{ended}: {last}"[:_LONGEST_REASON] if last else ended)
+
+    def _keep_messages(self) -> None:
+        """Read what it prints to standard error, or it would wait; only the end is kept."""
+        assert self._process.stderr is not None
+        with self._process.stderr as messages, contextlib.suppress(OSError, ValueError):
+            while part := messages.read(_BUFFER):
+                self._messages = (self._messages + part)[-_KEPT_MESSAGES:]

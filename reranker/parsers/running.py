@@ -1,0 +1,99 @@
+"""Sentences of a text -> their lists, in order, with several batches under way."""
+
+from __future__ import annotations
+
+import itertools
+from collections import deque
+from collections.abc import Iterable, Iterator, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
+from dataclasses import replace
+
+from reranker.nbest import NBest, Rejected
+from reranker.parsers.parser import Parser
+from reranker.text.reading import TextSentence
+
+_WAITING = 2  # batches for each thread, finished ones that wait for their turn included
+
+
+_Parsed = tuple[int, NBest]
+"""With the sentence's position."""
+
+
+class Parsing:
+    """Iterates over the list of every sentence. Those that cannot be parsed have no candidate, and
+    one entry in ``rejected`` that says why (``unparsed``). Lists are numbered from 0."""
+
+    def __init__(self, parser: Parser, sentences: Iterable[TextSentence], jobs: int) -> None:
+        self._parser, self._jobs = parser, jobs
+        self._sentences = iter(sentences)
+        self._number = 0
+        self.position = 0
+        """Of the last sentence whose list was given (``TextSentence.position``)."""
+        self._sizes = self._batch_sizes()
+        self._threads = ThreadPoolExecutor(jobs, "parsing")
+        self._under_way: deque[Future[list[_Parsed]]] = deque()
+        self._finished: deque[_Parsed] = deque()
+
+    def skip(self) -> NBest | None:
+        """Leave out a sentence: its list without any candidate; None if there is none left. Not
+        once the parser has begun."""
+        sentence = next(self._sentences, None)
+        if sentence is None:
+            return None
+        self._number += 1
+        self.position = sentence.position
+        return _list(sentence, "")
+
+    def start(self) -> None:
+        """Let the parser begin, before the first list is asked for."""
+        while len(self._under_way) < _WAITING * self._jobs:
+            batch = list(itertools.islice(self._sentences, next(self._sizes)))
+            if not batch:
+                return
+            self._under_way.append(self._threads.submit(self._parse, batch))
+
+    def close(self) -> None:
+        """End the parser."""
+        self._parser.stop()
+        self._threads.shutdown(cancel_futures=True)
+
+    def __iter__(self) -> Iterator[NBest]:
+        return self
+
+    def __next__(self) -> NBest:
+        while not self._finished:
+            self.start()
+            if not self._under_way:
+                raise StopIteration
+            self._finished.extend(self._under_way.popleft().result())
+        self._number += 1
+        self.position, nbest = self._finished.popleft()
+        return replace(nbest, id=str(self._number - 1))
+
+    def _batch_sizes(self) -> Iterator[int]:
+        sizes = self._parser.batch_sizes
+        # Threads share the small first ones.
+        growing = itertools.chain.from_iterable([size] * self._jobs for size in sizes)
+        return itertools.chain(growing, itertools.repeat(sizes[-1]))
+
+    def _parse(self, batch: Sequence[TextSentence]) -> list[_Parsed]:
+        given = [each.sentence for each in batch if each.problem is None]
+        answers = iter(self._parser.parse(given) if given else ())
+        lists = [_list(each, each.problem or next(answers)) for each in batch]
+        return [(each.position, nbest) for each, nbest in zip(batch, lists, strict=True)]
+
+
+def _list(each: TextSentence, answer: NBest | str) -> NBest:
+    """What the parser made of a sentence, or why it made nothing, with its place in the text."""
+    file, line, *_ = each.origin
+    if isinstance(answer, str):
+        unparsed = Rejected(0, line, "unparsed", answer, "", file)
+        return NBest("", (), (unparsed,), line, each.sentence, origin=each.origin)
+    return replace(
+        answer,
+        candidates=tuple(replace(one, file=file, line=line) for one in answer.candidates),
+        rejected=tuple(replace(one, file=file, line=line) for one in answer.rejected),
+        line=line,
+        sentence=each.sentence,
+        origin=each.origin,
+    )

@@ -1,0 +1,105 @@
+"""Files of text -> sentences for a parser."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from functools import partial
+from typing import NamedTuple
+
+from reranker.files.text import TextFile, open_text
+from reranker.nbest.data import Origin, Sentence
+from reranker.nbest.words import printable
+from reranker.text.splitting import LONGEST, Form, Stretch, stretches
+from reranker.text.words import Convention, Word, fault, given_words, split_into_words
+
+_PIECE = 1 << 13  # characters
+
+
+class TextSentence(NamedTuple):
+    """A sentence of a text."""
+
+    sentence: Sentence
+    origin: Origin
+    problem: str | None = None
+    """Why no parser can be given it; None if one can."""
+    fault: str | None = None
+    """What is replaced in it by U+FFFD, the replacement character; None if nothing is."""
+    position: int = 0
+    """About how many bytes of all files it and those before it take up."""
+
+    @property
+    def place(self) -> str:
+        return f"{self.origin.file}:{self.origin.line}"
+
+
+class Text:
+    """Iterates over the sentences of one or several texts, in order."""
+
+    def __init__(
+        self,
+        paths: Iterable[str | os.PathLike[str] | TextFile],
+        form: Form = "text",
+        convention: Convention = "gum",
+        longest: int = 200,
+    ) -> None:
+        """Sentences of more than ``longest`` words have a ``problem``. Raises InputError for a
+        file that cannot be opened."""
+        self._form, self._longest = form, longest
+        self._split: Callable[[str], Sequence[Word]] = (
+            given_words if form == "tokens" else partial(split_into_words, convention=convention)
+        )
+        self._files: list[TextFile] = []
+        try:
+            for path in paths:
+                self._files.append(open_text(path))
+        except BaseException:
+            self.close()
+            raise
+        self._bytes = 0  # of the open file's text that was read
+        self._read = 0  # bytes of the files before it
+
+    @property
+    def size(self) -> int | None:
+        """Bytes of all files, compressed ones as they are; None if one is a pipe."""
+        sizes = [file.size for file in self._files]
+        return None if None in sizes else sum(filter(None, sizes))
+
+    def close(self) -> None:
+        for file in self._files:
+            file.close()
+
+    def __iter__(self) -> Iterator[TextSentence]:
+        for file in self._files:
+            self._bytes = 0
+            line = 0
+            with file:
+                for stretch in stretches(self._counted(file), self._form):
+                    line = stretch.line
+                    sentence = self._sentence(file.name, stretch)
+                    yield sentence._replace(position=self._read + file.position(self._bytes))
+            self._read += file.size or 0
+            self._bytes = 0
+            if file.damage:
+                origin = Origin(printable(file.name), line + 1, "", ())
+                problem = f"the file is cut short: {file.damage}"
+                yield TextSentence(Sentence(()), origin, problem, position=self._read)
+
+    def _counted(self, file: TextFile) -> Iterator[str]:
+        for piece in file.pieces(_PIECE):
+            self._bytes += (
+                len(piece) if piece.isascii() else len(piece.encode("utf-8", "surrogateescape"))
+            )
+            yield piece
+
+    def _sentence(self, name: str, stretch: Stretch) -> TextSentence:
+        words = self._split(stretch.text)
+        problem = None
+        if stretch.is_cut:
+            problem = f"a part of more than {LONGEST:,} characters without an end of a sentence"
+        elif len(words) > self._longest:
+            problem = f"{len(words)} words, more than {self._longest}"
+        offsets = tuple((stretch.start + word.start, stretch.start + word.end) for word in words)
+        origin = Origin(printable(name), stretch.line, printable(stretch.text), offsets)
+        sentence = Sentence(tuple(word.text for word in words))
+        return TextSentence(sentence, origin, problem, fault(stretch.text))

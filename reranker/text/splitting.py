@@ -1,0 +1,99 @@
+"""Lines of a text -> its sentences, whatever comes: nothing is lost, and memory is bounded."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Generator, Iterable, Iterator
+from typing import Literal, NamedTuple
+
+Form = Literal["text", "sentences", "tokens"]
+"""Running text; one sentence a line; the same with a space between words."""
+
+LONGEST = 1 << 15
+"""Characters of a sentence; a longer one is cut."""
+
+
+class Stretch(NamedTuple):
+    """The characters of a text that are a sentence."""
+
+    text: str
+    start: int
+    """Characters before it."""
+    line: int
+    is_cut: bool = False
+    """Whether it is a part of something too long to be a sentence."""
+
+
+class _Block(NamedTuple):
+    """Characters in which sentences are looked for; none goes on behind it if it ``is_whole``."""
+
+    text: str
+    start: int
+    line: int
+    is_whole: bool
+
+    def part(self, start: int, end: int, is_cut: bool = False) -> Stretch:
+        text = self.text[start:end]
+        start += len(text) - len(text.lstrip())
+        line = self.line + self.text.count("\n", 0, start)
+        return Stretch(text.strip(), self.start + start, line, is_cut)
+
+
+def stretches(pieces: Iterable[str], form: Form) -> Iterator[Stretch]:
+    """The sentences of a text that comes in lines, long ones in pieces (``TextFile.pieces``).
+
+    Running text is split by syntok; a blank line ends a sentence, too. Of a paragraph so long that
+    it does not fit in memory, all but the last sentence are given, then the rest is read.
+    """
+    text, start, line = "", 0, 1
+    for piece in pieces:
+        text += piece
+        is_whole = piece.endswith("\n") if form != "text" else not piece.strip()
+        if is_whole or len(text) >= LONGEST:
+            block = _Block(text, start, line, is_whole)
+            taken = yield from _sentences(block, form)
+            text, start = text[taken:], start + taken
+            line += block.text.count("\n", 0, taken)
+    yield from _sentences(_Block(text, start, line, True), form)
+
+
+def _sentences(block: _Block, form: Form) -> Generator[Stretch, None, int]:
+    """Returns how many characters of the block are used up."""
+    text = block.text
+    ends = [*_ends(text), len(text)] if form == "text" else [len(text)]
+    begin = 0
+    for end in ends if block.is_whole else ends[:-1]:
+        if text[begin:end].strip():
+            yield block.part(begin, end, is_cut=end - begin > LONGEST)
+        begin = end
+    while not block.is_whole and len(text) - begin >= LONGEST:
+        end = _last_break(text, begin, begin + LONGEST)
+        if text[begin:end].strip():
+            yield block.part(begin, end, is_cut=True)
+        begin = end
+    return begin
+
+
+def _last_break(text: str, begin: int, end: int) -> int:
+    """Behind the last white space before ``end``, or ``end`` itself."""
+    place = end
+    while place > begin and not text[place - 1].isspace():
+        place -= 1
+    return place if place > begin else end
+
+
+def _ends(text: str) -> Iterator[int]:
+    """Where sentences end within a text: at the first word of the next one, so that what syntok
+    leaves out belongs to a sentence all the same."""
+    from syntok import segmenter
+
+    logging.getLogger("syntok").setLevel(logging.WARNING)
+    last = 0
+    is_first = True
+    for paragraph in segmenter.process(text):
+        for sentence in paragraph:
+            begin = sentence[0].offset if sentence else last
+            if not is_first and last < begin < len(text):
+                yield begin
+                last = begin
+            is_first = False

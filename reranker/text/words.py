@@ -1,0 +1,180 @@
+"""A sentence's text -> its words, as treebanks write them, and where each of them is."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator
+from functools import cache
+from typing import TYPE_CHECKING, Literal, NamedTuple
+
+from reranker.nbest.words import encoding_fault, escaped
+
+if TYPE_CHECKING:
+    from nltk.tokenize import NLTKWordTokenizer
+
+Convention = Literal["gum", "wsj"]
+"""Whose words: those of GUM, CRAFT and OntoNotes 5, where hyphens and slashes are words and quotes
+stay as they are, or those of the Wall Street Journal's treebank, which has ``state-of-the-art`` and
+writes quotes as two backquotes or apostrophes."""
+
+REPLACEMENT = "\N{REPLACEMENT CHARACTER}"
+
+# Of equal length, so that offsets stay; the tokeniser knows the straight ones best.
+_STRAIGHT = str.maketrans(
+    dict.fromkeys("\N{LEFT DOUBLE QUOTATION MARK}\N{RIGHT DOUBLE QUOTATION MARK}", '"')
+    | dict.fromkeys("\N{LEFT SINGLE QUOTATION MARK}\N{RIGHT SINGLE QUOTATION MARK}", "'")
+)
+_PENN_QUOTES = {
+    "\N{LEFT DOUBLE QUOTATION MARK}": "``",
+    "\N{RIGHT DOUBLE QUOTATION MARK}": "''",
+    "\N{LEFT SINGLE QUOTATION MARK}": "`",
+    "\N{RIGHT SINGLE QUOTATION MARK}": "'",
+}
+_BRACKETS = {"[": "-LSB-", "]": "-RSB-", "{": "-LCB-", "}": "-RCB-"}
+
+# What cannot stand in a tree, or upsets a terminal: bytes that are not UTF-8, control characters.
+_UNUSABLE = re.compile("[\ud800-\udfff\x00-\x08\x0e-\x1f\x7f-\x9f]")
+_WORD = re.compile(r"\S+", re.ASCII)
+
+# Of web pages and mail: one word, without the punctuation behind it.
+_ADDRESS = re.compile(
+    r"(?:\b(?:https?|ftp)://|\bwww\.)[^\s<>\"]*[\w/]|\b[\w.+-]+@\w[\w-]*(?:\.\w[\w-]*)+",
+    re.IGNORECASE,
+)
+_JOINTS = re.compile("(?<=\\w)[-/\N{HYPHEN}\N{EN DASH}](?=\\w)")
+# Those that GUM and CRAFT leave joined with a hyphen more often than not.
+_PREFIXES = frozenset(
+    [
+        "anti",
+        "auto",
+        "co",
+        "counter",
+        "cross",
+        "e",
+        "hetero",
+        "inter",
+        "intra",
+        "micro",
+        "mid",
+        "mini",
+        "multi",
+        "non",
+        "over",
+        "pan",
+        "post",
+        "pre",
+        "pro",
+        "pseudo",
+        "re",
+        "semi",
+        "sub",
+        "uh",
+        "um",
+    ]
+)
+
+
+class Word(NamedTuple):
+    """``text`` as in trees, brackets escaped, of the characters from ``start`` up to ``end``."""
+
+    text: str
+    start: int
+    end: int
+
+
+def given_words(text: str) -> list[Word]:
+    """The words of tokenised text: what is between ASCII white space."""
+    return [
+        Word(escaped(_usable(match[0])), match.start(), match.end())
+        for match in _WORD.finditer(text)
+    ]
+
+
+def split_into_words(text: str, convention: Convention = "gum") -> list[Word]:
+    """The words of a sentence: nltk's, which follow the Penn Treebank, and for ``gum`` without
+    hyphens and slashes inside. Addresses of web pages and mail are one word.
+
+    >>> [word.text for word in split_into_words("He didn't (see) a well-known re-run.")]
+    ['He', 'did', "n't", '-LRB-', 'see', '-RRB-', 'a', 'well', '-', 'known', 're-run', '.']
+    """
+    straight = _usable(text).translate(_STRAIGHT)
+    straight = _ADDRESS.sub(lambda address: "x" * len(address[0]), straight)
+    spans: Iterable[Word] = _aligned(_tokenizer().tokenize(straight), straight)
+    if convention == "gum":
+        spans = (part for span in spans for part in _parts(span, text))
+    return [Word(_spelled(word, text, convention), word.start, word.end) for word in spans]
+
+
+def fault(text: str) -> str | None:
+    """What is wrong with the first character that cannot stand in a tree."""
+    unusable = _UNUSABLE.search(text)
+    if unusable is None:
+        return None
+    return encoding_fault(unusable[0]) or f"control character U+{ord(unusable[0]):04X}"
+
+
+@cache
+def _tokenizer() -> NLTKWordTokenizer:
+    from nltk.tokenize import NLTKWordTokenizer  # a second to import
+
+    return NLTKWordTokenizer()
+
+
+def _usable(text: str) -> str:
+    return _UNUSABLE.sub(REPLACEMENT, text)
+
+
+def _aligned(tokens: Iterable[str], text: str) -> Iterator[Word]:
+    """The tokens with their places. A tokeniser changes nothing but double quotes; should one
+    change more, the rest of the text is split at white space."""
+    place = 0
+    for token in tokens:
+        place = _next_word(text, place)
+        length = len(token)
+        if not text.startswith(token, place):
+            is_quote = token in ("``", "''") and text.startswith(('"', "``", "''"), place)
+            if not is_quote:
+                break
+            length = 1 if text[place] == '"' else 2
+        yield Word(token, place, place + length)
+        place += length
+    while (place := _next_word(text, place)) < len(text):
+        start = place
+        while place < len(text) and not text[place].isspace():
+            place += 1
+        yield Word(text[start:place], start, place)
+
+
+def _next_word(text: str, place: int) -> int:
+    while place < len(text) and text[place].isspace():
+        place += 1
+    return place
+
+
+def _parts(word: Word, text: str) -> Iterator[Word]:
+    """The word cut at hyphens and slashes, which are words themselves."""
+    if _ADDRESS.fullmatch(text, word.start, word.end):
+        yield word
+        return
+    start = word.start
+    for joint in _JOINTS.finditer(text, word.start, word.end):
+        place = joint.start()
+        before, sign, after = text[start:place], text[place], text[place + 1]
+        is_number = text[place - 1].isdigit() and after.isdigit()
+        if (sign == "/" and is_number) or (sign == "-" and before.lower() in _PREFIXES):
+            continue
+        yield Word(before, start, place)
+        yield Word(sign, place, place + 1)
+        start = place + 1
+    yield word if start == word.start else Word(text[start : word.end], start, word.end)
+
+
+def _spelled(word: Word, text: str, convention: Convention) -> str:
+    """The word as a tree has it."""
+    original = _usable(text[word.start : word.end])
+    if convention == "wsj":
+        quote = word.text if original == '"' else _PENN_QUOTES.get(original)
+        if quote:
+            return quote
+        original = original.translate(_STRAIGHT)
+    return _BRACKETS.get(original) or escaped(original)

@@ -1,0 +1,313 @@
+"""``rerank parse`` as a user meets it: text in, a real parser process, trees and messages out."""
+
+from __future__ import annotations
+
+import gzip
+import json
+import random
+import shlex
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import jsonschema
+import pytest
+
+from reranker.commands.main import main
+from reranker.parsers.command import CommandParser
+from reranker.parsers.parser import ParserSettings
+from reranker.pipeline import Reranker
+from reranker.trees.tree import Tree
+from tests.reranker.killed_runs import forked_runs, killed_run
+from tests.reranker.small_files import write
+
+Capture = pytest.CaptureFixture[str]
+
+SCHEMA = json.loads((Path(__file__).parents[3] / "docs" / "ranked.schema.json").read_text())
+PROGRAM = shlex.join([sys.executable, str(Path(__file__).parents[1] / "parsers" / "toy_parser.py")])
+TEXT = """We saw it. The man (with eyes) isn't
+well-known!
+
+We crash here. We saw the man."""
+
+
+@pytest.fixture
+def flags(models: list[str]) -> list[str]:
+    return ["--parser-command", PROGRAM, "--models", *models, "--threads", "1", "--jobs", "1"]
+
+
+def words(lines: str) -> list[str]:
+    return [" ".join(Tree.from_string(line).leaves()) for line in lines.splitlines()]
+
+
+def test_a_tree_for_each_sentence(tmp_path: Path, flags: list[str], capsys: Capture) -> None:
+    file = write(tmp_path / "t.txt", TEXT)
+    assert main(["parse", file, *flags]) == 1
+    printed = capsys.readouterr()
+    assert words(printed.out) == [
+        "We saw it .",
+        "The man -LRB- with eyes -RRB- is n't well - known !",
+        "We crash here .",
+        "We saw the man .",
+    ]
+    assert printed.out.splitlines()[2] == "(TOP (S (XX We) (XX crash) (XX here) (XX .)))"
+    assert f"rerank: {file}:4: a flat tree: the parser ended with status 1" in printed.err
+    assert "4 sentences, 6 candidates ranked" in printed.err
+
+
+def test_ranked_output_says_where_words_are(tmp_path: Path, flags: list[str]) -> None:
+    file, out = write(tmp_path / "t.txt", TEXT), tmp_path / "out"
+    arguments = ["parse", file, *flags, "--output", "ranked", "--lm-weight", "0.5"]
+    assert main([*arguments, "--out", str(out)]) == 1
+    rows = [json.loads(line) for line in out.read_text().splitlines()]
+    for number, row in enumerate(rows):
+        jsonschema.validate(row, SCHEMA)
+        assert row["id"] == str(number) and row["origin"]["file"] == file
+        offsets = row["origin"]["offsets"]
+        assert TEXT[offsets[0][0] : offsets[-1][1]] == row["origin"]["text"]
+        tree = row["ranking"][0]["tree"] if row["ranking"] else row["fallback"]
+        assert len(Tree.from_string(tree).leaves()) == len(offsets)
+    spelled = [TEXT[start:end] for start, end in rows[1]["origin"]["offsets"]]
+    assert spelled == [
+        "The",
+        "man",
+        "(",
+        "with",
+        "eyes",
+        ")",
+        "is",
+        "n't",
+        "well",
+        "-",
+        "known",
+        "!",
+    ]
+    assert [row["origin"]["line"] for row in rows] == [1, 1, 4, 4]
+    assert rows[2]["rejected"][0]["code"] == "unparsed"
+
+
+def test_the_same_from_python(tmp_path: Path, models: list[str], flags: list[str]) -> None:
+    file, out = write(tmp_path / "t.txt", TEXT), tmp_path / "out"
+    main(["parse", file, *flags, "--output", "ranked", "--out", str(out)])
+    parser = CommandParser(ParserSettings(command=PROGRAM))
+    for ranking, line in zip(
+        Reranker.load(models).parse(TEXT, parser), out.read_text().splitlines(), strict=True
+    ):
+        row, expected = ranking.to_dict(), json.loads(line)
+        for each in (row, expected):
+            del each["origin"]["file"]
+            for rejected in each["rejected"]:
+                del rejected["file"]
+        assert json.loads(json.dumps(row)) == expected
+
+
+def test_lines_tokens_packed_files_and_pipes(
+    tmp_path: Path, flags: list[str], capsys: Capture, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    one = tmp_path / "one.gz"
+    one.write_bytes(gzip.compress(b"We saw. It is\n\nThe man (isn't)\n"))
+    two = write(tmp_path / "two", "It is")
+    assert main(["parse", str(one), two, "--sentences", *flags]) == 0
+    assert words(capsys.readouterr().out) == [
+        "We saw. It is",
+        "The man -LRB- is n't -RRB-",
+        "It is",
+    ]
+    assert main(["parse", str(one), "--tokens", *flags]) == 0
+    assert words(capsys.readouterr().out) == ["We saw. It is", "The man -LRB-isn't-RRB-"]
+    done = subprocess.run(
+        [sys.executable, "-m", "reranker.commands.main", "parse", "-", *flags],
+        input=TEXT.encode(),
+        capture_output=True,
+    )
+    assert done.returncode == 1
+    assert main(["parse", write(tmp_path / "t.txt", TEXT), *flags]) == 1
+    assert done.stdout.decode() == capsys.readouterr().out
+
+
+@pytest.mark.parametrize(
+    "content",
+    [
+        "word " * 10_000,
+        "x" * 200_000,
+        "It is\x00 a\x1b[31m test. Bell\x07.",
+        "Emoji \U0001f600\u200d\U0001f525 are fine. "
+        "\u4e2d\u6587\u3002 \u0645\u0631\u062d\u0628\u0627.",
+        "<html><body><p class='a'>We saw &amp; it.</p></body></html>",
+        "Oh",
+        "((((]]]]{{{{",
+        "\ufeffWe saw\u2028the man.\u00a0It is\x85here.",
+    ],
+)
+def test_strange_text_is_answered_and_nothing_is_lost(
+    content: str, tmp_path: Path, flags: list[str], capsys: Capture
+) -> None:
+    file = write(tmp_path / "t.txt", content)
+    assert main(["parse", file, *flags, "--output", "ranked"]) in (0, 1)
+    rows = [json.loads(line) for line in capsys.readouterr().out.split("\n")[:-1]]
+    covered = "".join(
+        content[start:end] if content[0] != "\ufeff" else content[start + 1 : end + 1]
+        for row in rows
+        for start, end in row["origin"]["offsets"]
+    )
+    assert "".join(content.removeprefix("\ufeff").split()) == "".join(covered.split())
+    for row in rows:
+        jsonschema.validate(row, SCHEMA)
+        tree = row["ranking"][0]["tree"] if row["ranking"] else row["fallback"]
+        assert len(Tree.from_string(tree).leaves()) == len(row["origin"]["offsets"])
+        assert "\x00" not in tree and "\x1b" not in tree
+
+
+def test_bytes_that_are_not_utf8_are_replaced_and_named(
+    tmp_path: Path, flags: list[str], capsys: Capture
+) -> None:
+    file = tmp_path / "t.txt"
+    file.write_bytes(b"We saw \xff it.\n\nWe saw the man.")
+    assert main(["parse", str(file), *flags]) == 1
+    printed = capsys.readouterr()
+    assert words(printed.out) == ["We saw \ufffd it .", "We saw the man ."]
+    assert f"{file}:1: byte 0xff is not UTF-8; U+FFFD is in its place" in printed.err
+
+
+@pytest.mark.parametrize(
+    "change, message",
+    [
+        (["--parser", "none"], "there is no parser 'none'; there are bllip, command"),
+        (["--parser-command", "false"], "sentences in a row could not be parsed"),
+        (["--parser-command", "/no/such"], "No such file"),
+        (["--top", "2"], "--top needs --output ranked"),
+        (["--resume"], "standard output cannot be resumed"),
+        (["--format", "opennmt"], "--format opennmt needs --beam K"),
+        (["--models", "none.pt"], "none.pt: no such file"),
+    ],
+)
+def test_wrong_flags(
+    tmp_path: Path, flags: list[str], capsys: Capture, change: list[str], message: str
+) -> None:
+    file = write(tmp_path / "t.txt", "We saw it. " * 30)
+    assert main(["parse", file, *flags, *change]) == 2
+    assert message in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    "content, message", [("", "no text"), (" \n\n\t ", "no text"), (None, "cannot be read")]
+)
+def test_no_text(
+    tmp_path: Path, flags: list[str], capsys: Capture, content: str | None, message: str
+) -> None:
+    file = tmp_path / "t.txt"
+    if content is not None:
+        file.write_text(content)
+    assert main(["parse", str(file), *flags]) == 2
+    assert message in capsys.readouterr().err
+
+
+def test_two_parsers_together(
+    tmp_path: Path, flags: list[str], capsys: Capture, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """One of them is another package's: an entry point."""
+    package = tmp_path / "another-1.0.dist-info"
+    package.mkdir()
+    write(package / "METADATA", "Name: another\nVersion: 1.0\n")
+    write(package / "entry_points.txt", "[reranker.parsers]\nmine = another:Mine\n")
+    write(tmp_path / "another.py", ANOTHER)
+    monkeypatch.syspath_prepend(tmp_path)
+    file, out = write(tmp_path / "t.txt", "We saw it. We crash it."), tmp_path / "out"
+    both = ["--parser", "command", "--parser", "mine", "--parser-model", "mine=here"]
+    arguments = ["parse", file, *flags, *both, "--output", "ranked", "--out", str(out)]
+    assert main(arguments) == 1
+    first, second = [json.loads(line) for line in out.read_text().splitlines()]
+    trees = {entry["index"]: entry["tree"] for entry in first["ranking"]}
+    assert trees == {
+        0: "(S1 (S (NN We) (NN saw) (NN it) (NN .)))",
+        1: "(S1 (S (NP (NN We) (NN saw)) (NN it) (NN .)))",
+        2: "(here (XX We) (XX saw) (XX it) (XX .))",
+    }
+    assert [entry["index"] for entry in second["ranking"]] == [1]
+    (missing,) = second["rejected"]
+    assert missing["code"] == "missing" and missing["message"].startswith("command: the parser")
+    assert (
+        f"{file}:1: candidate 1 of list 1 rejected, missing: command: " in capsys.readouterr().err
+    )
+
+    assert main([*arguments, "--lm-weight", "0.5"]) == 1
+    printed = capsys.readouterr().err
+    assert "scores of command and mine are mixed in (--lm-weight 0.5)" in printed
+    assert "no parser score to mix with" in printed
+    assert main([*arguments, "--parser-model", "x"]) == 2
+    assert "--parser-model x: say whose it is, for instance command=x" in capsys.readouterr().err
+    assert main([*arguments, "--parser", "mine"]) == 2
+    assert "--parser mine is named twice" in capsys.readouterr().err
+
+
+ANOTHER = """
+from reranker.nbest import from_candidates
+
+class Mine:
+    batch_sizes = (4,)
+
+    def __init__(self, settings):
+        self.label = settings.model
+
+    def parse(self, sentences):
+        trees = (each.flat_tree.replace("(TOP (S", f"({self.label}")[:-1] for each in sentences)
+        return [from_candidates([tree], sentence=each) for tree, each in zip(trees, sentences)]
+
+    def stop(self):
+        pass
+"""
+
+
+def long_text(sentences: int) -> str:
+    chance = random.Random(3)
+    choices = ["we", "saw", "the", "man", "with", "eyes", "it", "is", "crash"]
+    weights = [4, 4, 4, 4, 4, 4, 4, 4, 0.02]
+    return "".join(
+        " ".join(chance.choices(choices, weights, k=9)).capitalize() + ".\n\n"
+        for _ in range(sentences)
+    )
+
+
+@pytest.mark.slow
+def test_a_run_that_is_killed_twenty_times_ends_in_the_same_bytes(
+    tmp_path: Path, flags: list[str]
+) -> None:
+    file, whole, out = write(tmp_path / "t.txt", long_text(1_000)), tmp_path / "w", tmp_path / "o"
+    arguments = ["parse", file, *flags, "--output", "ranked", "--top", "1"]
+    assert main([*arguments, "--out", str(whole)]) == 1
+    chance = random.Random(5)
+    kept = []
+    with forked_runs() as starter:
+        for _ in range(20):
+            seconds = chance.choice([0, 0.05, 0.3])
+            kill = (signal.SIGKILL, seconds, seconds < 0.3)
+            left = killed_run(starter, arguments, out, *kill)
+            assert left.status == -signal.SIGKILL
+            part = out.with_name("o.part")
+            content = part.read_bytes() if part.exists() else b""
+            assert whole.read_bytes().startswith(content[: content.rfind(b"\n") + 1])
+            kept.append(left.kept)
+    assert kept == sorted(kept) and len(set(kept)) > 5 and kept[-1] < 1_000
+    assert main([*arguments, "--resume", "--out", str(out)]) == 1
+    assert out.read_bytes() == whole.read_bytes()
+
+
+def test_a_run_continues_after_what_is_written(tmp_path: Path, flags: list[str]) -> None:
+    file, whole, out = write(tmp_path / "t.txt", long_text(30)), tmp_path / "w", tmp_path / "o"
+    arguments = ["parse", file, *flags, "--output", "ranked"]
+    run = [*arguments, "--resume", "--out"]
+    main([*run, str(whole)])
+    # What a kill leaves: the settings and the first sentences in both files, and half a line.
+    command = [sys.executable, "-m", "reranker.commands.main", *run, str(out)]
+    process = subprocess.Popen(command, stderr=subprocess.DEVNULL)
+    journal = tmp_path / "o.journal"
+    while process.poll() is None and not (
+        journal.exists() and journal.read_bytes().count(b"\n") > 1
+    ):
+        time.sleep(0.005)
+    process.kill()
+    process.wait()
+    main([*run, str(out)])
+    assert out.read_bytes() == whole.read_bytes()

@@ -1,0 +1,85 @@
+"""Sentences in order, each with its own list or the reason why it has none."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from reranker.errors import InputError
+from reranker.nbest.data import Origin, Sentence
+from reranker.parsers.command import CommandParser
+from reranker.parsers.parser import ParserSettings
+from reranker.parsers.registry import create_parser, parser_names
+from reranker.parsers.running import Parsing
+from reranker.text.reading import TextSentence
+from tests.reranker.parsers.test_command import COMMAND
+
+
+def text_sentence(number: int, words: str, problem: str | None = None) -> TextSentence:
+    origin = Origin("t", number, words, ())
+    return TextSentence(Sentence.of(words.split()), origin, problem, position=10 * number)
+
+
+def sentences(count: int) -> Iterator[TextSentence]:
+    for number in range(count):
+        if number == 5:
+            yield text_sentence(number, "crash in here")
+        elif number == 30:
+            yield text_sentence(number, "crash if parsed", "too long")
+        else:
+            yield text_sentence(number, f"word{number} runs here")
+
+
+def parser() -> CommandParser:
+    return CommandParser(ParserSettings(command=COMMAND))
+
+
+@pytest.mark.parametrize("jobs", [1, 3])
+def test_lists_in_order_with_their_places(jobs: int) -> None:
+    parsing = Parsing(parser(), sentences(40), jobs)
+    found = list(parsing)
+    parsing.close()
+    assert [nbest.id for nbest in found] == [str(number) for number in range(40)]
+    assert [nbest.line for nbest in found] == list(range(40))
+    assert [number for number, nbest in enumerate(found) if not nbest.candidates] == [5, 30]
+    for number, nbest in enumerate(found):
+        assert nbest.origin and nbest.origin.line == number
+        if nbest.candidates:
+            assert nbest.words[0] == f"word{number}"
+            assert {(one.file, one.line) for one in nbest.candidates} == {("t", number)}
+    assert found[5].fallback == "(TOP (S (XX crash) (XX in) (XX here)))"
+    assert [found[number].rejected[0].message for number in (5, 30)] == [
+        "the parser ended with status 1: cannot parse: crash",
+        "too long",
+    ]
+    assert parsing.position == 390
+
+
+def test_lists_do_not_depend_on_where_a_run_begins() -> None:
+    whole = Parsing(parser(), sentences(20), 1)
+    rest = Parsing(parser(), sentences(20), 2)
+    skipped = [rest.skip() for _ in range(7)]
+    assert all(nbest and not nbest.candidates for nbest in skipped) and rest.position == 60
+    assert list(rest) == list(whole)[7:]
+    assert rest.skip() is None
+
+
+def test_only_so_much_is_read_ahead() -> None:
+    read = itertools.count()
+    endless = (text_sentence(number, "it runs far") for number in read)
+    parsing = Parsing(parser(), endless, 1)
+    next(parsing)
+    parsing.close()
+    assert next(read) <= 8 + 16 + 32 + 1
+
+
+def test_names_of_parsers(tmp_path: Path) -> None:
+    assert parser_names() == ["bllip", "command"]
+    with pytest.raises(InputError, match="no parser 'none'; there are bllip, command"):
+        create_parser("none", ParserSettings())
+    # Of the parser or its model, whichever is missing.
+    with pytest.raises(InputError, match=r"bllipparser|not the folder of a BLLIP model"):
+        create_parser("bllip", ParserSettings(model=str(tmp_path)))

@@ -1,0 +1,66 @@
+"""What is read of a text, and what cannot be given to a parser."""
+
+from __future__ import annotations
+
+import gzip
+from pathlib import Path
+
+import pytest
+
+from reranker.errors import InputError
+from reranker.text.reading import Text
+
+
+def test_lines_that_cannot_be_parsed_are_named(tmp_path: Path) -> None:
+    path = tmp_path / "t.txt"
+    path.write_bytes(b"One (two) three\n\n  \nbad \xff byte\none two three four\nNa\xc3\xafve .")
+    found = [
+        (" ".join(one.sentence.words), one.place, one.problem, one.fault)
+        for one in Text([path], "tokens", longest=3)
+    ]
+    assert found == [
+        ("One -LRB-two-RRB- three", f"{path}:1", None, None),
+        ("bad \ufffd byte", f"{path}:4", None, "byte 0xff is not UTF-8"),
+        ("one two three four", f"{path}:5", "4 words, more than 3", None),
+        ("Na\N{LATIN SMALL LETTER I WITH DIAERESIS}ve .", f"{path}:6", None, None),
+    ]
+
+
+@pytest.mark.parametrize("mark", ["", "\ufeff"])
+def test_words_know_where_they_are_in_the_file(tmp_path: Path, mark: str) -> None:
+    text = "\r\n Caf\xe9 \U0001f600 isn't open.\r\nIt's shut. \r\n\r\nBye"
+    path = tmp_path / "t.txt"
+    path.write_bytes((mark + text).encode())
+    found = list(Text([path]))
+    spelled = [[text[start:end] for start, end in one.origin.offsets] for one in found]
+    assert spelled == [list(one.sentence.words) for one in found]
+    assert [len(one) for one in spelled] == [6, 4, 1]
+    assert [one.origin.line for one in found] == [2, 3, 5]
+    assert found[1].origin.text == "It's shut."
+
+
+def test_several_files_and_how_much_of_them_is_read(tmp_path: Path) -> None:
+    one, two = tmp_path / "one", tmp_path / "two"
+    one.write_text("A b.\n\nC d.")
+    two.write_bytes(gzip.compress(b"E f.\n" * 10_000))
+    text = Text([one, two], "sentences")
+    assert text.size == 10 + two.stat().st_size
+    found = list(text)
+    places, positions = [one.place for one in found], [one.position for one in found]
+    assert places[:3] == [f"{one}:1", f"{one}:3", f"{two}:1"]
+    assert positions[:2] == [5, 10]
+    assert positions[2] < text.size / 2 < positions[-2000]  # of packed files, about
+    assert positions[-1] == pytest.approx(text.size, abs=5)
+
+
+def test_a_damaged_file_is_read_as_far_as_it_goes(tmp_path: Path) -> None:
+    path = tmp_path / "t.txt.gz"
+    path.write_bytes(gzip.compress(b"a b\n" * 50_000, 1)[:-30])
+    *lines, last = Text([path], "tokens")
+    assert len(lines) > 1000
+    assert last.problem and "cut short" in last.problem
+
+
+def test_a_file_that_is_not_there(tmp_path: Path) -> None:
+    with pytest.raises(InputError, match=r"none\.txt"):
+        Text([tmp_path / "none.txt"])

@@ -1,0 +1,70 @@
+"""Sentences of running text, of lines, and of what never ends."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Iterator
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from reranker.text.splitting import LONGEST, Form, stretches
+
+TEXT = """A Title
+
+Dr. Smith went to
+Washington. He didn't like it
+(much). "Why?" she asked.
+
+The end"""
+
+
+def test_sentences_of_running_text_and_where_they_are() -> None:
+    found = list(stretches(TEXT.splitlines(keepends=True), "text"))
+    assert [(each.text, each.line) for each in found] == [
+        ("A Title", 1),
+        ("Dr. Smith went to\nWashington.", 3),
+        ("He didn't like it\n(much).", 4),
+        ('"Why?" she asked.', 5),
+        ("The end", 7),
+    ]
+    for each in found:
+        assert TEXT[each.start :].startswith(each.text)
+
+
+def test_a_sentence_a_line() -> None:
+    found = list(stretches(["One. Two.\n", " \n", "Three\r\n"], "sentences"))
+    assert found == [("One. Two.", 0, 1, False), ("Three", 12, 3, False)]
+
+
+@pytest.mark.parametrize("form", ["text", "sentences"])
+def test_what_never_ends_is_cut_at_white_space_and_nothing_is_lost(form: Form) -> None:
+    text = "word " * 30_000 + "x" * 2 * LONGEST
+    found = list(stretches((text[at : at + 8192] for at in range(0, len(text), 8192)), form))
+    assert all(each.is_cut for each in found[:-1])
+    assert all(len(each.text) <= LONGEST for each in found)
+    assert "".join("".join(each.text for each in found).split()) == text.replace(" ", "")
+    assert {word for each in found[:3] for word in each.text.split()} == {"word"}
+
+
+def test_a_long_paragraph_is_split_as_it_is_read() -> None:
+    text = "This is sentence one. " * 10_000
+
+    def pieces() -> Iterator[str]:
+        for at in itertools.count(0, 8192):
+            assert at < 5 * LONGEST
+            yield text[at : at + 8192]
+
+    found = list(itertools.islice(stretches(pieces(), "text"), 2_000))
+    assert {each.text for each in found} == {"This is sentence one."}
+
+
+@given(st.text(alphabet="ab. \n!\"'\t(\x1c\u2028é?", max_size=80))
+def test_no_character_is_lost(text: str) -> None:
+    end = 0
+    for each in stretches(text.splitlines(keepends=True), "text"):
+        assert text[end : each.start].strip() == ""
+        assert text[each.start :].startswith(each.text) and each.text
+        end = each.start + len(each.text)
+    assert text[end:].strip() == ""

@@ -1,0 +1,74 @@
+"""Words as the treebanks have them, each where it is in the text."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from reranker.text.words import Convention, fault, given_words, split_into_words
+
+
+def words(text: str, convention: Convention = "gum") -> str:
+    return " ".join(word.text for word in split_into_words(text, convention))
+
+
+@pytest.mark.parametrize(
+    "text, gum, wsj",
+    [
+        ("He didn't go.", "He did n't go .", None),
+        ("He didn\u2019t go.", "He did n\u2019t go .", "He did n't go ."),
+        ('"Why?" she asked.', '" Why ? " she asked .', "`` Why ? '' she asked ."),
+        ("\u201cWhy?\u201d she said.", "\u201c Why ? \u201d she said .", "`` Why ? '' she said ."),
+        ("the well-known man", "the well - known man", "the well-known man"),
+        ("a state-of-the-art thing", "a state - of - the - art thing", "a state-of-the-art thing"),
+        ("non-profit re-use", "non-profit re-use", None),
+        ("and/or 1/2", "and / or 1/2", "and/or 1/2"),
+        ("See http://a.org/b-c/d?e=f.", "See http://a.org/b-c/d?e=f .", None),
+        ("(www.b-c.org/x)", "-LRB- www.b-c.org/x -RRB-", None),
+        ("me@b-c.org, not @me", "me@b-c.org , not @ me", None),
+        ("(a [b] {c})", "-LRB- a -LSB- b -RSB- -LCB- c -RCB- -RRB-", None),
+        ("1990\u20131995", "1990 \u2013 1995", None),
+        ("I cannot, at 5 p.m.", "I can not , at 5 p.m .", None),
+        ("U+1F600: \U0001f600!", "U+1F600 : \U0001f600 !", None),
+        ("''odd'' ``quotes``", None, "'' odd '' `` quotes ``"),
+    ],
+)
+def test_words_are_those_of_the_treebanks(text: str, gum: str | None, wsj: str | None) -> None:
+    if gum is not None:
+        assert words(text) == gum
+    assert words(text, "wsj") == (wsj or gum)
+
+
+@given(st.text(max_size=60), st.sampled_from(["gum", "wsj"]))
+def test_every_character_but_white_space_is_in_one_word(text: str, convention: Convention) -> None:
+    found = split_into_words(text, convention)
+    ends = [0]
+    for word in found:
+        assert text[ends[-1] : word.start].strip() == ""
+        assert word.start < word.end and word.text and not set(word.text) & set("() \n")
+        ends.append(word.end)
+    assert text[ends[-1] :].strip() == ""
+
+
+@given(st.text(alphabet="\"'`(.-/ab \u2019\u201d\u201c", max_size=30))
+def test_words_of_quotes_and_joints_keep_their_characters(text: str) -> None:
+    for word in split_into_words(text, "gum"):
+        if word.text[0] != "-":
+            assert word.text == text[word.start : word.end]
+
+
+def test_given_words_are_kept() -> None:
+    assert given_words(" a (b) well-known\t`` ") == [
+        ("a", 1, 2),
+        ("-LRB-b-RRB-", 3, 6),
+        ("well-known", 7, 17),
+        ("``", 18, 20),
+    ]
+
+
+def test_what_cannot_stand_in_a_tree_is_replaced_and_named() -> None:
+    assert words("a\x1bb \udcff c") == "a\ufffdb \ufffd c"
+    assert fault("a\x1bb") == "control character U+001B"
+    assert fault("a \udcff") == "byte 0xff is not UTF-8"
+    assert fault("fine\tas it\x0bis\n") is None
