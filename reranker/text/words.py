@@ -35,7 +35,7 @@ _BRACKETS = {"[": "-LSB-", "]": "-RSB-", "{": "-LCB-", "}": "-RCB-"}
 # What cannot stand in a tree, or upsets a terminal: bytes that are not UTF-8, control characters.
 _UNUSABLE = re.compile("[\ud800-\udfff\x00-\x08\x0e-\x1f\x7f-\x9f]")
 _WORD = re.compile(r"\S+", re.ASCII)
-_SPACE = re.compile(r"\s", re.ASCII)
+_SPACE = re.compile(r"\s")
 
 _ADDRESS = re.compile(r"://|^www\.|@", re.IGNORECASE)
 _JOINTS = re.compile("(?<=\\w)[-/\N{HYPHEN}\N{EN DASH}](?=\\w)")
@@ -102,12 +102,13 @@ def split_into_words(text: str, convention: Convention = "gum") -> list[Word]:
 
 
 def tree_word(token: str) -> str:
-    """A token of another program as a tree has it: brackets escaped, one word, printable.
+    """A token of another program as a tree has it: brackets escaped, printable, one word for every
+    parser.
 
     >>> [tree_word(token) for token in ("(", "isn't", "]", "New York")]
-    ['-LRB-', "isn't", '-RSB-', 'New\\xa0York']
+    ['-LRB-', "isn't", '-RSB-', 'New_York']
     """
-    word = _SPACE.sub("\N{NO-BREAK SPACE}", _usable(token))
+    word = _SPACE.sub("_", _usable(token))
     return _BRACKETS.get(word) or escaped(word)
 
 
