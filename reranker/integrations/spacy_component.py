@@ -35,6 +35,7 @@ from reranker.parsers.parser import Parser, ParserSettings
 from reranker.parsers.registry import create_parser
 from reranker.pipeline import Reranker
 from reranker.ranking import Ranking
+from reranker.scoring.cores import available_cores
 from reranker.trees.tree import ROOT_LABELS, Tree
 
 T = TypeVar("T")
@@ -60,7 +61,7 @@ class NonConstituentError(InputError):
         "candidates": 50,
         "lm_weight": None,
         "longest": LONGEST,
-        "jobs": 1,
+        "jobs": None,
         "threads": None,
         "device": "auto",
     },
@@ -77,7 +78,7 @@ def create_component(
     candidates: int,
     lm_weight: float | None,
     longest: int,
-    jobs: int,
+    jobs: int | None,
     threads: int | None,
     device: str,
 ) -> ParseReranker:
@@ -89,7 +90,7 @@ def create_component(
         create_parser(parser or ("command" if parser_command else "bllip"), settings),
         lm_weight=lm_weight,
         longest=longest,
-        jobs=jobs,
+        jobs=jobs or available_cores(),
     )
 
 

@@ -32,9 +32,10 @@ class Parser(Protocol):
     """Proposes trees for sentences. ``parse`` is called by several threads at once, each with
     sentences of its own."""
 
-    batch_sizes: Sequence[int]
-    """How many sentences to give it at once: the first time, the second time ..., then always as
-    many as last."""
+    @property
+    def batch_sizes(self) -> Sequence[int]:
+        """How many sentences to give it at once: the first time, the second time ..., then always
+        as many as last."""
 
     def parse(self, sentences: Sequence[Sentence]) -> Sequence[NBest | str]:
         """For each sentence its list, with at least one candidate, or why there is none.

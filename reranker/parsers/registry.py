@@ -20,6 +20,7 @@ _GROUP = "reranker.parsers"
 
 # Imported when they are used.
 _OURS = {
+    "benepar": "reranker.parsers.benepar:BeneparParser",
     "bllip": "reranker.parsers.bllip:BllipParser",
     "command": "reranker.parsers.command:CommandParser",
 }

@@ -33,7 +33,7 @@ TEXTS = [
 def nlp(models: list[str]) -> Iterator[Any]:
     pipeline = spacy.blank("en")
     pipeline.add_pipe("sentencizer")
-    config = {"models": models, "parser_command": COMMAND, "threads": 1}
+    config = {"models": models, "parser_command": COMMAND, "threads": 1, "jobs": 1}
     pipeline.add_pipe("parse_reranker", config=config)
     yield pipeline
     pipeline.get_pipe("parse_reranker").close()

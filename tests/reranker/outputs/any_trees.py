@@ -3,6 +3,7 @@ without a part of speech."""
 
 from __future__ import annotations
 
+from hypothesis import assume
 from hypothesis import strategies as st
 
 from reranker.errors import TreeError
@@ -10,7 +11,7 @@ from reranker.outputs.sentence import with_words_only
 from reranker.trees.linearize import is_word, linearize
 from reranker.trees.tree import Tree
 
-_LETTERS = st.characters(exclude_characters=" \t\n\r\f\v()\\", exclude_categories=("Cs",))
+_LETTERS = st.characters(exclude_characters=" \t\n\r\f\v()\\", exclude_categories=["Cs"])
 _SYMBOLS = st.sampled_from(
     ["NP", "S|<NP-VP>", "_", "a=b", "*", "**", "\\(", "-LRB-", "``", "|", "\\u007c;", "x\u2028y"]
 ) | st.text(_LETTERS, min_size=1, max_size=4)
@@ -43,8 +44,12 @@ def _tree(text: str) -> Tree | None:
     return tree if is_readable else None
 
 
-TREES: st.SearchStrategy[Tree] = (
-    _constituent(st.recursive(_WORDS, _constituent, max_leaves=12))
-    .map(_tree)
-    .filter(lambda tree: tree is not None)
-)  # type: ignore[assignment]
+@st.composite
+def _trees(draw: st.DrawFn) -> Tree:
+    tree = _tree(draw(_constituent(st.recursive(_WORDS, _constituent, max_leaves=12))))
+    assume(tree is not None)
+    assert tree is not None
+    return tree
+
+
+TREES = _trees()
