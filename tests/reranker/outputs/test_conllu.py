@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import re
+from pathlib import Path
+
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -68,6 +71,15 @@ def test_a_sentence_of_which_nothing_is_known() -> None:
         written == "# sent_id = 0\n# text = _\n1	_	_	_	_	_	_	_	_	_\n\n"
     )
     assert list(from_conllu(written.split("\n"))) == [None]
+
+
+def test_the_example_of_the_documentation() -> None:
+    page = (Path(__file__).parents[3] / "docs" / "output.md").read_text("utf-8")
+    (example,) = re.findall(r"^```\n(# sent_id.*?)^```$", page, re.MULTILINE | re.DOTALL)
+    (tree,) = from_conllu(example.splitlines())
+    offsets = ((0, 2), (3, 6), (7, 8), (8, 10), (10, 11), (11, 12))
+    origin = Origin("text.txt", 1, "We saw (it).", offsets)
+    assert to_conllu(ParsedSentence("0", tree, -52.1034, origin)) == f"{example}\n"
 
 
 @settings(deadline=None, max_examples=50)

@@ -1,15 +1,15 @@
-"""The examples of docs/pipelines.md, run with the models of ckpt/ and a parser of the tests."""
+"""The examples of docs/pipelines.md, run with the models and the parser of the tests."""
 
 from __future__ import annotations
 
 import re
 import shlex
-import sys
 from pathlib import Path
 
 import pytest
 
-from tests.shell import ROOT, newcomers_directory, shell
+from tests.reranker.integrations.parsing import COMMAND
+from tests.shell import ROOT, shell
 
 PAGE = (ROOT / "docs" / "pipelines.md").read_text(encoding="utf-8")
 PARSER = shlex.join(
@@ -27,13 +27,18 @@ PRINTED = (
 )
 
 
+@pytest.fixture(autouse=True)
+def _small_models(models: list[str], monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("RERANK_MODELS", ",".join(models))
+
+
 @pytest.mark.parametrize("place", range(len(PRINTED)))
 def test_python(place: int, tmp_path: Path) -> None:
     if "import spacy" in PYTHON[place]:
         pytest.importorskip("spacy")
     example = tmp_path / "example.py"
-    example.write_text(f"PARSER = {PARSER!r}\n{PYTHON[place]}", "utf-8")
-    done = shell(f"python {shlex.quote(str(example))}", newcomers_directory(tmp_path))
+    example.write_text(f"PARSER = {COMMAND!r}\n{PYTHON[place]}", "utf-8")
+    done = shell(f"python {shlex.quote(str(example))}", tmp_path)
     assert done.returncode == 0, done.stderr
     assert re.search(PRINTED[place], done.stdout), done.stdout
 
@@ -43,10 +48,9 @@ def test_every_example_runs_here() -> None:
 
 
 def test_commands(tmp_path: Path) -> None:
-    place = newcomers_directory(tmp_path)
-    (place / "text.txt").write_text("We saw the man (again). It is here.", "utf-8")
-    done = shell(f"PARSER={shlex.quote(PARSER)}\n{SHELL[0]}", place)
+    (tmp_path / "text.txt").write_text("We saw the man (again). It is here.", "utf-8")
+    done = shell(f"PARSER={shlex.quote(COMMAND)}\n{SHELL[0]}", tmp_path)
     assert done.returncode == 0, done.stderr
-    assert (place / "text.conllu").read_text("utf-8").count("Constituency=") == 12
-    drawings = sorted(path.name for path in (place / "drawings").iterdir())
+    assert (tmp_path / "text.conllu").read_text("utf-8").count("Constituency=") == 12
+    drawings = sorted(path.name for path in (tmp_path / "drawings").iterdir())
     assert drawings == ["0.svg", "1.svg"]
