@@ -4,7 +4,6 @@ written, resumed and counted."""
 from __future__ import annotations
 
 import argparse
-import json
 import os
 import shlex
 import shutil
@@ -24,6 +23,7 @@ from reranker.errors import InputError
 from reranker.files.journal import Output, Written, open_output
 from reranker.files.output import output_path
 from reranker.nbest import NBest
+from reranker.outputs.registry import OUTPUTS, format_ranking
 from reranker.ranking import Ranking, Weighing
 
 if TYPE_CHECKING:
@@ -70,9 +70,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument(
         "--output",
-        choices=("best", "ranked"),
+        choices=tuple(name for name in OUTPUTS if name != "svg"),  # `rerank show --svg`
         default="best",
-        help="one tree per line, or one JSON object per line with every candidate (docs/output.md)",
+        help="best: one tree per line; ranked: one JSON object per line with every candidate; "
+        "of the best tree alone, pretty: over several lines, conllu: CoNLL-U, json: words and "
+        "constituents with their places in the text (docs/output.md; default: best)",
     )
     parser.add_argument(
         "--token-scores",
@@ -130,7 +132,8 @@ def check(arguments: argparse.Namespace) -> None:
         if arguments.token_scores:
             raise InputError("--token-scores needs --output ranked")
         if arguments.top is not None:
-            raise InputError("--top needs --output ranked; --output best writes only the best tree")
+            only = f"--output {arguments.output} writes only the best tree"
+            raise InputError(f"--top needs --output ranked; {only}")
 
 
 def write(
@@ -172,7 +175,7 @@ def write(
             calibration=ensemble.calibration,
         )
     tally = _Tally(lists, table, weighing)
-    top = 1 if arguments.output == "best" else arguments.top
+    top = arguments.top if arguments.output == "ranked" else 1
     known = _settings(arguments, reranker, weighing, settings())
     with _opened(out, arguments, inputs, known) as output:
         try:
@@ -189,7 +192,7 @@ def write(
                 say_rejected(ranking)
                 written = _written(ranking)
                 with nullcontext() if out else tally.progress.hidden():
-                    output.write(_line(ranking, arguments.output), written)
+                    output.write(format_ranking(ranking, arguments.output), written)
                 tally.add(written)
             tally.check_complete()
             tally.progress.finish()
@@ -353,9 +356,3 @@ def _settings(
         "confidence": asdict(known) if known else None,
         **({"cascade": asdict(cascade)} if cascade else {}),
     }
-
-
-def _line(ranking: Ranking, output: str) -> str:
-    if output == "best":
-        return ranking.tree
-    return json.dumps(ranking.to_dict(), ensure_ascii=False, allow_nan=False)

@@ -7,6 +7,7 @@ import argparse
 from reranker.commands import answers, nbest_files
 from reranker.commands.gold_table import GoldTable
 from reranker.errors import InputError
+from reranker.outputs.registry import needs_brackets
 
 EXAMPLES = """examples:
   rerank --nbest parses.txt --models ckpt/*.pt > best.txt
@@ -49,11 +50,12 @@ def run(arguments: argparse.Namespace) -> int:
     if arguments.gold_tags and not arguments.gold:
         raise InputError("--gold-tags needs --gold")
     answers.check(arguments)
+    restore = arguments.restore or needs_brackets(arguments.output)
     return answers.write(
         arguments,
         nbest_files.inputs(arguments),
-        lambda: nbest_files.open_lists(arguments, restore=arguments.restore),
-        lambda: {**nbest_files.settings(arguments), "restore": arguments.restore},
+        lambda: nbest_files.open_lists(arguments, restore=restore),
+        lambda: {**nbest_files.settings(arguments), "restore": restore},
         nbest_files.print_rejected,
         GoldTable(arguments.gold, arguments.gold_tags) if arguments.gold else None,
     )

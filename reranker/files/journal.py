@@ -40,11 +40,11 @@ class Output:
         """The sentences that an interrupted run had already written, in order."""
         return iter(())
 
-    def write(self, line: str, written: Written) -> None:
-        """Add a sentence's answer; ``line`` has no line break. Raises RerankError if that fails,
+    def write(self, answer: str, written: Written) -> None:
+        """Add a sentence's answer and a line break. Raises RerankError if that fails,
         for instance because the disk is full."""
         with write_errors("standard output"):
-            sys.stdout.write(line + "\n")
+            sys.stdout.write(answer + "\n")
             sys.stdout.flush()  # a pipe's reader gets it at once
 
 
@@ -111,8 +111,8 @@ class _JournaledFile(Output):
                 for _ in range(self.kept):
                     yield Written(*json.loads(next(journal))[1:])
 
-    def write(self, line: str, written: Written) -> None:
-        data = (line + "\n").encode("utf-8", "surrogateescape")
+    def write(self, answer: str, written: Written) -> None:
+        data = (answer + "\n").encode("utf-8", "surrogateescape")
         record = (json.dumps([self._size + len(data), *written]) + "\n").encode()
         with write_errors(self._part_path, "; what is written so far can be resumed"):
             # In this order: a record is proof that its answer is there.

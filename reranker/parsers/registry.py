@@ -20,8 +20,10 @@ _GROUP = "reranker.parsers"
 
 # Imported when they are used.
 _OURS = {
+    "benepar": "reranker.parsers.benepar:BeneparParser",
     "bllip": "reranker.parsers.bllip:BllipParser",
     "command": "reranker.parsers.command:CommandParser",
+    "stanza": "reranker.parsers.stanza:StanzaParser",
 }
 
 

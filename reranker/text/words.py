@@ -35,6 +35,7 @@ _BRACKETS = {"[": "-LSB-", "]": "-RSB-", "{": "-LCB-", "}": "-RCB-"}
 # What cannot stand in a tree, or upsets a terminal: bytes that are not UTF-8, control characters.
 _UNUSABLE = re.compile("[\ud800-\udfff\x00-\x08\x0e-\x1f\x7f-\x9f]")
 _WORD = re.compile(r"\S+", re.ASCII)
+_SPACE = re.compile(r"\s")
 
 # Of web pages and mail: one word, without the punctuation behind it.
 _ADDRESS = re.compile(
@@ -103,6 +104,17 @@ def split_into_words(text: str, convention: Convention = "gum") -> list[Word]:
     if convention == "gum":
         spans = (part for span in spans for part in _parts(span, text))
     return [Word(_spelled(word, text, convention), word.start, word.end) for word in spans]
+
+
+def tree_word(token: str) -> str:
+    """A token of another program as a tree has it: brackets escaped, printable, one word for every
+    parser.
+
+    >>> [tree_word(token) for token in ("(", "isn't", "]", "New York")]
+    ['-LRB-', "isn't", '-RSB-', 'New_York']
+    """
+    word = _SPACE.sub("_", _usable(token))
+    return _BRACKETS.get(word) or escaped(word)
 
 
 def fault(text: str) -> str | None:

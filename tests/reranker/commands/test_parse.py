@@ -16,6 +16,9 @@ import jsonschema
 import pytest
 
 from reranker.commands.main import main
+from reranker.files.text import TextInMemory
+from reranker.nbest import read_nbest
+from reranker.outputs.conllu import from_conllu
 from reranker.parsers.command import CommandParser
 from reranker.parsers.parser import ParserSettings
 from reranker.pipeline import Reranker
@@ -86,6 +89,29 @@ def test_ranked_output_says_where_words_are(tmp_path: Path, flags: list[str]) ->
     ]
     assert [row["origin"]["line"] for row in rows] == [1, 1, 4, 4]
     assert rows[2]["rejected"][0]["code"] == "unparsed"
+
+
+@pytest.mark.parametrize("output", ["pretty", "conllu", "json"])
+def test_other_outputs_have_the_same_trees(
+    output: str, tmp_path: Path, flags: list[str], capsys: Capture
+) -> None:
+    file, out = write(tmp_path / "t.txt", TEXT), tmp_path / "out"
+    main(["parse", file, *flags])
+    best = [Tree.from_string(line) for line in capsys.readouterr().out.splitlines()]
+    arguments = ["parse", file, *flags, "--output", output]
+    assert main(arguments) == 1
+    printed = capsys.readouterr().out
+    if output == "pretty":
+        trees = [
+            nbest.candidates[0].tree for nbest in read_nbest(TextInMemory(printed.encode(), ""))
+        ]
+    elif output == "conllu":
+        trees = list(filter(None, from_conllu(printed.split("\n"))))
+    else:
+        trees = [Tree.from_string(json.loads(line)["tree"]) for line in printed.splitlines()]
+    assert trees == best
+
+    assert main([*arguments, "--out", str(out)]) == 1 and out.read_text() == printed
 
 
 def test_the_same_from_python(tmp_path: Path, models: list[str], flags: list[str]) -> None:
@@ -271,11 +297,12 @@ def long_text(sentences: int) -> str:
 
 
 @pytest.mark.slow
+@pytest.mark.parametrize("output", [["ranked", "--top", "1"], ["conllu"]], ids=" ".join)
 def test_a_run_that_is_killed_twenty_times_ends_in_the_same_bytes(
-    tmp_path: Path, flags: list[str]
+    tmp_path: Path, flags: list[str], output: list[str]
 ) -> None:
     file, whole, out = write(tmp_path / "t.txt", long_text(1_000)), tmp_path / "w", tmp_path / "o"
-    arguments = ["parse", file, *flags, "--output", "ranked", "--top", "1"]
+    arguments = ["parse", file, *flags, "--output", *output]
     assert main([*arguments, "--out", str(whole)]) == 1
     chance = random.Random(5)
     kept = []
@@ -294,9 +321,15 @@ def test_a_run_that_is_killed_twenty_times_ends_in_the_same_bytes(
     assert out.read_bytes() == whole.read_bytes()
 
 
-def test_a_run_continues_after_what_is_written(tmp_path: Path, flags: list[str]) -> None:
+@pytest.mark.parametrize(
+    "output",
+    ["ranked", *(pytest.param(o, marks=pytest.mark.slow) for o in ("pretty", "conllu", "json"))],
+)
+def test_a_run_continues_after_what_is_written(
+    tmp_path: Path, flags: list[str], output: str
+) -> None:
     file, whole, out = write(tmp_path / "t.txt", long_text(30)), tmp_path / "w", tmp_path / "o"
-    arguments = ["parse", file, *flags, "--output", "ranked"]
+    arguments = ["parse", file, *flags, "--output", output]
     run = [*arguments, "--resume", "--out"]
     main([*run, str(whole)])
     # What a kill leaves: the settings and the first sentences in both files, and half a line.

@@ -1,0 +1,1 @@
+"""Parsing and reranking within other libraries' pipelines, one file for each."""

@@ -1,0 +1,63 @@
+"""An nltk parser: words in, ``nltk.Tree`` out, best first."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Iterator, Sequence
+
+from nltk.parse.api import ParserI
+from nltk.tree import ProbabilisticTree
+
+from reranker.integrations.tokens import LONGEST, rank_sentences
+from reranker.parsers.parser import Parser
+from reranker.pipeline import Reranker
+from reranker.ranking import Ranked
+from reranker.trees.tree import Tree
+
+
+class RerankingParser(ParserI):  # type: ignore[misc]  # nltk has no types
+    """``parse``, ``parse_one``, ``parse_sents`` and what else an ``nltk.parse.ParserI`` has.
+
+    >>> parser = RerankingParser(reranker, create_parser("bllip", settings))  # doctest: +SKIP
+    >>> parser.parse_one("She met the man on Monday .".split())  # doctest: +SKIP
+    """
+
+    def __init__(
+        self,
+        reranker: Reranker,
+        parser: Parser,
+        *,
+        lm_weight: float | None = None,
+        top: int | None = None,
+        longest: int = LONGEST,
+        jobs: int = 1,
+    ) -> None:
+        """``parser`` proposes the trees, ``jobs`` sentences at once; the ``top`` best are given."""
+        self._reranker, self._parser = reranker, parser
+        self._lm_weight, self._top, self._longest, self._jobs = lm_weight, top, longest, jobs
+
+    def parse(self, sent: Sequence[str]) -> Iterator[ProbabilisticTree]:
+        """The trees of a sentence, best first; none if it cannot be parsed.
+
+        ``logprob()`` of a tree is its score, to the base 2 as everywhere in nltk. Words are spelled
+        as in treebanks: ``-LRB-``. Raises InputError for a parser that does not work.
+        """
+        return next(self.parse_sents([sent]))
+
+    def parse_sents(self, sents: Iterable[Sequence[str]]) -> Iterator[Iterator[ProbabilisticTree]]:
+        """``parse`` for each of the sentences, the next ones while one is looked at."""
+        rankings = rank_sentences(
+            self._reranker,
+            self._parser,
+            sents,
+            lm_weight=self._lm_weight,
+            top=self._top,
+            longest=self._longest,
+            jobs=self._jobs,
+        )
+        return (map(_probabilistic, ranking) for ranking in rankings)
+
+
+def _probabilistic(candidate: Ranked) -> ProbabilisticTree:
+    tree = Tree.from_string(candidate.tree).to_nltk()
+    return ProbabilisticTree(tree.label(), list(tree), logprob=candidate.score / math.log(2))

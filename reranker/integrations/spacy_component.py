@@ -1,0 +1,317 @@
+"""A component of spaCy pipelines that parses a document's sentences, with benepar's attributes::
+
+    nlp = spacy.blank("en")
+    nlp.add_pipe("sentencizer")
+    nlp.add_pipe("parse_reranker", config={"parser_model": "bllip-model/"})
+    for sentence in nlp("She met the man on Monday.").sents:
+        print(sentence._.parse_string)
+
+Sentences and tokens are spaCy's. Leaves of trees are the tokens as treebanks spell them, such as
+``-LRB-``; tokens of white space are in no tree.
+
+On spans, and on tokens, as spans of one: ``labels`` (of all constituents that cover exactly this
+span, outermost first; without parts of speech), ``parse_string``, ``parent``; on spans only:
+``constituents`` (this one and those within, parents first), ``children``, ``tree`` (``nltk.Tree``);
+of the sentence that a span is in: ``parse_score`` (of its tree, in nats) and ``parse_problem`` (why
+its tree is flat, or None).
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass, field
+from functools import lru_cache
+from typing import NamedTuple, TypeVar
+
+from spacy.language import Language
+from spacy.tokens import Doc, Span, Token
+
+from reranker.drawing.changes import brackets
+from reranker.errors import InputError
+from reranker.integrations.tokens import LONGEST, rank_sentences
+from reranker.outputs.sentence import ParsedSentence
+from reranker.parsers.parser import Parser, ParserSettings
+from reranker.parsers.registry import create_parser
+from reranker.pipeline import Reranker
+from reranker.ranking import Ranking
+from reranker.scoring.cores import available_cores
+from reranker.trees.tree import ROOT_LABELS, Tree
+
+T = TypeVar("T")
+
+_ATTRIBUTE = "parse_reranker"
+"""Of a document: its parses as plain data, so that they are kept when it is written to a file."""
+
+_Parse = tuple[int, int, str, float | None, str | None]
+"""A sentence's first token and the one behind its last, its tree, its score and its problem."""
+
+
+class NonConstituentError(InputError):
+    """A span is not a constituent, or its sentence has not been parsed."""
+
+
+@Language.factory(
+    "parse_reranker",
+    default_config={
+        "models": None,
+        "parser": None,
+        "parser_model": "",
+        "parser_command": "",
+        "candidates": 50,
+        "lm_weight": None,
+        "longest": LONGEST,
+        "jobs": None,
+        "threads": None,
+        "device": "auto",
+    },
+    requires=["doc.sents"],
+    assigns=[f"doc._.{_ATTRIBUTE}"],
+)
+def create_component(
+    nlp: Language,
+    name: str,
+    models: str | list[str] | None,
+    parser: str | None,
+    parser_model: str,
+    parser_command: str,
+    candidates: int,
+    lm_weight: float | None,
+    longest: int,
+    jobs: int | None,
+    threads: int | None,
+    device: str,
+) -> ParseReranker:
+    """The component as the config says, whose names are those of the flags of `rerank parse`.
+    Raises InputError."""
+    settings = ParserSettings(command=parser_command, model=parser_model, candidates=candidates)
+    return ParseReranker(
+        Reranker.load(models, device=device, threads=threads),
+        create_parser(parser or ("command" if parser_command else "bllip"), settings),
+        lm_weight=lm_weight,
+        longest=longest,
+        jobs=jobs or available_cores(),
+    )
+
+
+@dataclass(slots=True)
+class _Unfinished:
+    """A document some of whose sentences are still being parsed."""
+
+    doc: Doc
+    sentences: list[tuple[int, int]]
+    parses: list[_Parse] = field(default_factory=list)
+
+    def add(self, ranking: Ranking) -> None:
+        """Take the ranking of the next sentence."""
+        start, end = self.sentences[len(self.parses)]
+        parsed = ParsedSentence.from_ranking(ranking)
+        problem = None if ranking.best else ranking.rejected[0].message
+        tree = parsed.tree.to_string() if parsed.tree else ""
+        self.parses.append((start, end, tree, parsed.score, problem))
+
+    @property
+    def is_complete(self) -> bool:
+        return len(self.parses) == len(self.sentences)
+
+
+class ParseReranker:
+    """The component itself, of a reranker and a parser that are there already."""
+
+    def __init__(
+        self,
+        reranker: Reranker,
+        parser: Parser,
+        *,
+        lm_weight: float | None = None,
+        longest: int = LONGEST,
+        jobs: int = 1,
+    ) -> None:
+        self._reranker, self._parser = reranker, parser
+        self._lm_weight, self._longest, self._jobs = lm_weight, longest, jobs
+
+    def __call__(self, doc: Doc) -> Doc:
+        """Parse the sentences of a document. Raises ValueError if spaCy does not know them."""
+        return next(self.pipe([doc]))
+
+    def pipe(self, stream: Iterable[Doc], *, batch_size: int = 128) -> Iterator[Doc]:
+        """The documents, in order, while sentences of the next ones are parsed. How many at once is
+        the parser's choice, not that of ``batch_size``."""
+        unfinished: deque[_Unfinished] = deque()
+        rankings = rank_sentences(
+            self._reranker,
+            self._parser,
+            _sentences(stream, unfinished),
+            lm_weight=self._lm_weight,
+            top=1,
+            longest=self._longest,
+            jobs=self._jobs,
+        )
+        for ranking in rankings:
+            yield from _completed(unfinished)
+            unfinished[0].add(ranking)
+        yield from _completed(unfinished)
+
+    def close(self) -> None:
+        """End what runs for the parser."""
+        self._parser.stop()
+
+
+def _sentences(stream: Iterable[Doc], unfinished: deque[_Unfinished]) -> Iterator[list[str]]:
+    """The words of every sentence that has any; each document is put into ``unfinished`` first."""
+    for doc in stream:
+        words = {
+            (sentence.start, sentence.end): [token.text for token in sentence if not token.is_space]
+            for sentence in doc.sents
+        }
+        sentences = [place for place, tokens in words.items() if tokens]
+        unfinished.append(_Unfinished(doc, sentences))
+        for place in sentences:
+            yield words[place]
+
+
+def _completed(unfinished: deque[_Unfinished]) -> Iterator[Doc]:
+    while unfinished and unfinished[0].is_complete:
+        done = unfinished.popleft()
+        done.doc._.set(_ATTRIBUTE, done.parses)
+        yield done.doc
+
+
+class _Node(NamedTuple):
+    """Words of a sentence, half-open, that are a constituent or a word."""
+
+    start: int
+    end: int
+    labels: tuple[str, ...]
+    tree: Tree
+    """The outermost constituent of these words, or the word with its part of speech."""
+
+
+class _Constituent(NamedTuple):
+    """A node in its document."""
+
+    doc: Doc
+    tokens: list[int]
+    """Of each word of the sentence its token."""
+    nodes: tuple[_Node, ...]
+    """Of the sentence, parents first."""
+    place: int
+    """Of this one among the nodes."""
+
+    @property
+    def node(self) -> _Node:
+        return self.nodes[self.place]
+
+    def span(self, node: _Node) -> Span:
+        return self.doc[self.tokens[node.start] : self.tokens[node.end - 1] + 1]
+
+    def inner(self) -> Iterator[_Node]:
+        """This node and those within it."""
+        for node in self.nodes[self.place :]:
+            if node.start >= self.node.end:
+                return
+            yield node
+
+
+@lru_cache(maxsize=1024)
+def _nodes(text: str) -> tuple[_Node, ...]:
+    """Those of a tree, with one for each span."""
+    tree = Tree.from_string(text)
+    if tree.label in ROOT_LABELS and len(tree.children) == 1 and isinstance(tree.children[0], Tree):
+        tree = tree.children[0]
+    words: list[Tree] = []
+    stack: list[Tree | str] = [tree]
+    while stack:
+        child = stack.pop()
+        if isinstance(child, str):
+            words.append(Tree("", (child,)))
+        elif child.is_preterminal:
+            words.append(child)
+        else:
+            stack.extend(reversed(child.children))
+    nodes = {
+        (place, place + 1): _Node(place, place + 1, (), each) for place, each in enumerate(words)
+    }
+    for inner, start, end in reversed(brackets(tree)):
+        below = nodes.get((start, end))
+        nodes[start, end] = _Node(
+            start, end, (inner.label, *(below.labels if below else ())), inner
+        )
+    return tuple(sorted(nodes.values(), key=lambda node: (node.start, -node.end)))
+
+
+def _parse_of(span: Span) -> _Parse:
+    """Of the sentence that the span is in."""
+    parses: list[_Parse] | None = span.doc._.get(_ATTRIBUTE)
+    if parses is None:
+        raise NonConstituentError("the document has not been parsed: add_pipe('parse_reranker')")
+    for parse in parses:
+        if parse[0] <= span.start and span.end <= parse[1]:
+            return parse
+    raise NonConstituentError(f"not within a sentence that has words: {span.text!r:.60}")
+
+
+def _constituent(span: Span) -> _Constituent:
+    start, end, tree, *_ = _parse_of(span)
+    tokens = [token.i for token in span.doc[start:end] if not token.is_space]
+    nodes = _nodes(tree)
+    if nodes[0].end != len(tokens):
+        raise NonConstituentError("the document was split into other tokens after it was parsed")
+    words = [place for place, token in enumerate(tokens) if span.start <= token < span.end]
+    wanted = (words[0], words[-1] + 1) if words else None
+    for place, node in enumerate(nodes):
+        if (node.start, node.end) == wanted:
+            return _Constituent(span.doc, tokens, nodes, place)
+    raise NonConstituentError(f"not a constituent: {span.text!r:.60}")
+
+
+def _constituents(span: Span) -> Iterator[Span]:
+    found = _constituent(span)
+    return map(found.span, found.inner())
+
+
+def _children(span: Span) -> Iterator[Span]:
+    found = _constituent(span)
+    start = found.node.start
+    for node in list(found.inner())[1:]:
+        if node.start == start:
+            yield found.span(node)
+            start = node.end
+
+
+def _parent(span: Span) -> Span | None:
+    found = _constituent(span)
+    for node in reversed(found.nodes[: found.place]):
+        if node.end >= found.node.end:
+            return found.span(node)
+    return None
+
+
+def _of_token(getter: Callable[[Span], T]) -> Callable[[Token], T]:
+    """The same of the span that is only this token."""
+    return lambda token: getter(token.doc[token.i : token.i + 1])
+
+
+def _register() -> None:
+    """Raises ValueError if another component, such as benepar's, has taken one of the names."""
+    Doc.set_extension(_ATTRIBUTE, default=None)
+    of_both: dict[str, Callable[[Span], object]] = {
+        "labels": lambda span: _constituent(span).node.labels,
+        "parse_string": lambda span: _constituent(span).node.tree.to_string(),
+        "parent": _parent,
+    }
+    for name, getter in of_both.items():
+        Span.set_extension(name, getter=getter)
+        Token.set_extension(name, getter=_of_token(getter))
+    of_spans: dict[str, Callable[[Span], object]] = {
+        "constituents": _constituents,
+        "children": _children,
+        "tree": lambda span: _constituent(span).node.tree.to_nltk(),
+        "parse_score": lambda span: _parse_of(span)[3],
+        "parse_problem": lambda span: _parse_of(span)[4],
+    }
+    for name, getter in of_spans.items():
+        Span.set_extension(name, getter=getter)
+
+
+_register()

@@ -1,0 +1,81 @@
+"""Rankings as a document of Stanza's (Qi et al. 2020): the same names, and without Stanza."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Any
+
+from reranker.outputs.sentence import ParsedSentence
+from reranker.ranking import Ranking
+from reranker.trees.tree import Tree
+
+
+@dataclass(frozen=True, slots=True)
+class Word:
+    """``id`` counts from 1; ``xpos`` is the part of speech in the tree."""
+
+    id: int
+    text: str
+    xpos: str | None
+    start_char: int | None
+    end_char: int | None
+
+    def to_dict(self) -> dict[str, Any]:
+        """What is known of it."""
+        fields = {name: getattr(self, name) for name in self.__slots__}
+        return {name: value for name, value in fields.items() if value is not None}
+
+
+@dataclass(frozen=True, slots=True)
+class Sentence:
+    sent_id: str
+    text: str
+    words: tuple[Word, ...]
+    constituency: Tree | None
+
+    @property
+    def tokens(self) -> tuple[Word, ...]:
+        """The same as ``words``: none is written together with another."""
+        return self.words
+
+    @property
+    def comments(self) -> list[str]:
+        """As in CoNLL-U, from which Stanza takes id, text and tree."""
+        comments = [f"# sent_id = {self.sent_id}", f"# text = {' '.join(self.text.split())}"]
+        if self.constituency is not None:
+            comments.append(f"# constituency = {self.constituency.to_string()}")
+        return comments
+
+
+@dataclass(frozen=True, slots=True)
+class Document:
+    """``stanza.Document(document.to_dict(), document.text, document.comments)`` is Stanza's own,
+    with a ``constituency`` in each sentence."""
+
+    text: str
+    """From which ``start_char`` and ``end_char`` count."""
+    sentences: tuple[Sentence, ...]
+
+    @classmethod
+    def from_rankings(cls, rankings: Iterable[Ranking], text: str) -> Document:
+        """The best trees of a text's sentences, from ``Reranker.parse``."""
+        return cls(text, tuple(map(_sentence, rankings)))
+
+    @property
+    def comments(self) -> list[list[str]]:
+        """Of each sentence."""
+        return [sentence.comments for sentence in self.sentences]
+
+    def to_dict(self) -> list[list[dict[str, Any]]]:
+        """Stanza's JSON: for each sentence its words."""
+        return [[word.to_dict() for word in sentence.words] for sentence in self.sentences]
+
+
+def _sentence(ranking: Ranking) -> Sentence:
+    parsed = ParsedSentence.from_ranking(ranking)
+    words = tuple(
+        Word(number, word.form, word.tag, word.start, word.end)
+        for number, word in enumerate(parsed.words, 1)
+    )
+    return Sentence(parsed.id, parsed.text, words, parsed.tree)

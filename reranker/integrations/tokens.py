@@ -1,0 +1,49 @@
+"""Sentences that another program has split into words -> their rankings."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+
+from reranker.nbest.data import Origin, Sentence
+from reranker.parsers.parser import Parser
+from reranker.parsers.running import Parsing
+from reranker.pipeline import Reranker
+from reranker.ranking import Ranking
+from reranker.text.reading import TextSentence
+from reranker.text.words import tree_word
+
+LONGEST = 200
+"""Words of a sentence that a parser is given, unless another number is asked for."""
+
+
+def rank_sentences(
+    reranker: Reranker,
+    parser: Parser,
+    sentences: Iterable[Sequence[str]],
+    *,
+    lm_weight: float | None = None,
+    top: int | None = None,
+    longest: int = LONGEST,
+    jobs: int = 1,
+) -> Iterator[Ranking]:
+    """A ranking for each sentence, in order, while the next ones are parsed, ``jobs`` at once.
+
+    Trees have the words as treebanks write them (``-LRB-``). A sentence without words, of more than
+    ``longest``, or that cannot be parsed, has a ranking without candidates, whose ``rejected`` says
+    why. Raises InputError for a parser that does not work.
+    """
+    read = (_text_sentence(words, longest) for words in sentences)
+    return reranker.rerank_lists(Parsing(parser, read, jobs), top=top, lm_weight=lm_weight)
+
+
+def _text_sentence(tokens: Sequence[str], longest: int) -> TextSentence:
+    words = tuple(map(tree_word, tokens))
+    problem = None
+    if not all(words):
+        problem = "a token is an empty string"
+        words = tuple(filter(None, words))
+    elif not words:
+        problem = "no words"
+    elif len(words) > longest:
+        problem = f"{len(words)} words, more than {longest}"
+    return TextSentence(Sentence(words), Origin("", 0, "", ()), problem)

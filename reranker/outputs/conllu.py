@@ -1,0 +1,155 @@
+r"""Trees in CoNLL-U: a word a line, and in its MISC column the brackets before and behind it.
+
+``Constituency=(S(NP*)`` is the parse bit of the CoNLL-2012 shared task (Pradhan et al. 2012): the
+brackets that open before the word, ``*`` for the word with its part of speech, which is in the XPOS
+column, and those that close behind it. Beside it:
+
+- ``Leaf=-LRB-``: the word in the tree, where FORM, the word in the text, is another
+- ``start_char`` and ``end_char``: characters from the start of the file, as Stanza writes them
+- ``SpaceAfter=No``: no space follows in the text
+
+In labels and leaves ``|``, backslashes, brackets and what is not printable are written ``\uXXXX;``.
+A word without a part-of-speech node has XPOS ``_``. The comment ``# constituency`` has the tree
+as well: that is where Stanza and `rerank --nbest` look for it.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator
+
+from reranker.errors import InputError
+from reranker.outputs.sentence import ParsedSentence
+from reranker.trees.tree import Tree
+
+_COLUMNS = 10
+_UNSAFE = re.compile(r"[\\|()]")
+_ESCAPED = re.compile(r"\\u([0-9a-f]{4,6});")
+_BIT = re.compile(r"(?P<opened>(?:\([^()]*)*)\*(?P<closed>\)*)", re.DOTALL)
+
+
+def to_conllu(sentence: ParsedSentence) -> str:
+    """The lines of a sentence, with the blank one that ends it. One of which nothing is known has
+    the word ``_``."""
+    comments = [f"# sent_id = {_line(sentence.id)}"]
+    if sentence.origin is not None:
+        comments.append(f"# source = {_line(sentence.origin.file)}:{sentence.origin.line}")
+    if sentence.score is not None:
+        comments.append(f"# score = {sentence.score:g}")
+    rows, text = _rows(sentence)
+    comments.append(f"# text = {text}")
+    if sentence.tree is not None:
+        comments.append(f"# constituency = {sentence.tree.to_string()}")
+    return "\n".join([*comments, *rows, "", ""])
+
+
+def from_conllu(lines: Iterable[str], name: str = "CoNLL-U") -> Iterator[Tree | None]:
+    """The tree of each sentence; None where no word has ``Constituency``.
+
+    Raises InputError, naming file and line, for brackets that are not a tree.
+    """
+    words: list[list[str]] = []
+    start = number = 0
+    for number, line in enumerate(lines, 1):
+        line = line.rstrip("\n")
+        if line and not line.startswith("#"):
+            columns = line.split("\t")
+            if len(columns) != _COLUMNS:
+                raise InputError(f"{name}:{number}: {len(columns)} columns, not {_COLUMNS}")
+            if columns[0].isdigit():  # else a range of words, or one that is not in the text
+                start = start or number
+                words.append(columns)
+        elif not line and words:
+            yield _tree(words, f"{name}:{start}")
+            words, start = [], 0
+    if words:
+        yield _tree(words, f"{name}:{start}")
+
+
+def _rows(sentence: ParsedSentence) -> tuple[list[str], str]:
+    """A row for each word, and the text that these rows spell."""
+    words = sentence.words
+    bits = [] if sentence.tree is None else _bits(sentence.tree)
+    rows, text = [], ""
+    for place, (word, bit) in enumerate(zip(words, bits, strict=True)):
+        is_last = place + 1 == len(words)
+        is_joined = not is_last and word.end is not None and words[place + 1].start == word.end
+        text += word.form + ("" if is_joined or is_last else " ")
+        misc = [f"Constituency={bit}"]
+        if word.form != word.leaf:
+            misc.append(f"Leaf={_escaped(word.leaf)}")
+        if is_joined:
+            misc.append("SpaceAfter=No")
+        if word.start is not None:
+            misc += [f"start_char={word.start}", f"end_char={word.end}"]
+        rows.append(_row(place + 1, word.form, word.tag or "_", "|".join(misc)))
+    return rows or [_row(1, "_", "_", "_")], text or "_"
+
+
+def _row(place: int, form: str, tag: str, misc: str) -> str:
+    return "\t".join([str(place), form, "_", "_", tag, "_", "_", "_", "_", misc])
+
+
+def _bits(tree: Tree) -> list[str]:
+    """For each word the brackets around it."""
+    bits: list[str] = []
+    opened = ""
+    stack: list[Tree | str | None] = [tree]
+    while stack:
+        node = stack.pop()
+        if node is None:
+            bits[-1] += ")"
+        elif isinstance(node, str) or (node.is_preterminal and node.label not in ("", "_")):
+            bits.append(f"{opened}*")
+            opened = ""
+        else:
+            opened += f"({_escaped(node.label)}"
+            stack.append(None)
+            stack.extend(reversed(node.children))
+    return bits
+
+
+def _tree(words: list[list[str]], place: str) -> Tree | None:
+    """The tree of a sentence's rows."""
+    bits = [_misc(columns[-1]) for columns in words]
+    if not any("Constituency" in bit for bit in bits):
+        return None
+    open_nodes: list[tuple[str, list[Tree | str]]] = [("", [])]
+    for columns, misc in zip(words, bits, strict=True):
+        bit = _BIT.fullmatch(misc.get("Constituency", ""))
+        if bit is None:
+            raise InputError(f"{place}: word {columns[0]} has no brackets: {columns[-1]!r:.60}")
+        labels = bit["opened"].split("(")[1:]
+        open_nodes += [(_unescaped(label), []) for label in labels]
+        leaf = _unescaped(misc["Leaf"]) if "Leaf" in misc else columns[1]
+        tag = columns[4]
+        open_nodes[-1][1].append(leaf if tag == "_" else Tree(tag, (leaf,)))
+        for _ in bit["closed"]:
+            if len(open_nodes) == 1:
+                raise InputError(f"{place}: word {columns[0]} closes more than is open")
+            label, children = open_nodes.pop()
+            open_nodes[-1][1].append(Tree(label, tuple(children)))
+    roots = open_nodes[0][1]
+    if len(open_nodes) > 1 or len(roots) > 1 or isinstance(roots[0], str):
+        raise InputError(f"{place}: the brackets of the sentence are not one tree")
+    return roots[0]
+
+
+def _misc(column: str) -> dict[str, str]:
+    return {name: value for part in column.split("|") for name, _, value in [part.partition("=")]}
+
+
+def _escaped(text: str) -> str:
+    return "".join(
+        f"\\u{ord(letter):04x};" if _UNSAFE.match(letter) or not letter.isprintable() else letter
+        for letter in text
+    )
+
+
+def _unescaped(text: str) -> str:
+    return _ESCAPED.sub(lambda code: chr(int(code[1], 16)), text)
+
+
+def _line(text: str) -> str:
+    """Without line breaks, which end a comment."""
+    return " ".join(text.split())

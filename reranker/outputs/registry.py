@@ -1,0 +1,70 @@
+"""Outputs by name."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+
+from reranker.errors import InputError
+from reranker.outputs import conllu, penn
+from reranker.outputs.sentence import ParsedSentence
+from reranker.ranking import Ranking
+
+
+def format_ranking(ranking: Ranking, output: str) -> str:
+    """What ``--output`` of that name writes for a sentence, without the line break at its end.
+
+    Raises InputError for another name, TreeError if the output needs a bracketed tree and the best
+    one is not (``ReadOptions.restore`` makes it one).
+    """
+    if output not in OUTPUTS:
+        raise InputError(f"there is no output {output!r}; there are {', '.join(OUTPUTS)}")
+    return OUTPUTS[output](ranking)
+
+
+def needs_brackets(output: str) -> bool:
+    """Whether the output can be made of bracketed trees only."""
+    return output not in ("best", "ranked")
+
+
+def _best(ranking: Ranking) -> str:
+    return ranking.tree
+
+
+def _ranked(ranking: Ranking) -> str:
+    return json.dumps(ranking.to_dict(), ensure_ascii=False, allow_nan=False)
+
+
+def _pretty(ranking: Ranking) -> str:
+    tree = ParsedSentence.from_ranking(ranking).tree
+    return penn.pretty(tree) if tree else ranking.fallback
+
+
+def _conllu(ranking: Ranking) -> str:
+    return conllu.to_conllu(ParsedSentence.from_ranking(ranking)).removesuffix("\n")
+
+
+def _json(ranking: Ranking) -> str:
+    from reranker.outputs import spans
+
+    sentence = spans.to_dict(ParsedSentence.from_ranking(ranking))
+    return json.dumps(sentence, ensure_ascii=False, allow_nan=False)
+
+
+def _svg(ranking: Ranking) -> str:
+    """A drawing; as text of several lines it is for a file of its own."""
+    from reranker.drawing.changes import MarkedTree
+    from reranker.drawing.svg import svg
+
+    tree = ParsedSentence.from_ranking(ranking).tree
+    return svg([("", MarkedTree(tree))] if tree else []).removesuffix("\n")
+
+
+OUTPUTS: dict[str, Callable[[Ranking], str]] = {
+    "best": _best,
+    "ranked": _ranked,
+    "pretty": _pretty,
+    "conllu": _conllu,
+    "json": _json,
+    "svg": _svg,
+}

@@ -1,0 +1,114 @@
+"""``ParsedSentence``: the best tree of a ranking, laid over the text that it is of."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+
+from reranker.errors import TreeError
+from reranker.nbest.data import Origin
+from reranker.nbest.words import same_word
+from reranker.ranking import Ranking
+from reranker.trees.tree import TRACE, Tree
+
+
+@dataclass(frozen=True, slots=True)
+class ParsedWord:
+    """A leaf of the tree, and the characters that it stands for."""
+
+    leaf: str
+    """As in the tree: ``-LRB-``."""
+    form: str
+    """As in the text, ``(``; the leaf where no text is known, or where it cannot be written."""
+    tag: str | None
+    """None if the leaf has no part-of-speech node."""
+    start: int | None = None
+    """Characters of the file before it; None if no text is known."""
+    end: int | None = None
+    """Behind its last character."""
+
+
+@dataclass(frozen=True)
+class ParsedSentence:
+    """A sentence with its best tree, in which traces and empty constituents are left out."""
+
+    id: str
+    tree: Tree | None
+    """None if nothing is known of the sentence, not even its words."""
+    score: float | None = None
+    """Of the tree, as in ``Ranked``; None if it is a fallback."""
+    origin: Origin | None = None
+
+    @classmethod
+    def from_ranking(cls, ranking: Ranking) -> ParsedSentence:
+        """The best tree, or the fallback, which must be bracketed: candidates that are not are read
+        with ``ReadOptions.restore``. Raises TreeError if it is not."""
+        tree = None
+        try:
+            tree = with_words_only(Tree.from_string(ranking.tree))
+        except TreeError as error:
+            if error.code != "empty":  # (TOP )
+                raise
+        score = ranking.best.score if ranking.best else None
+        return cls(ranking.id, tree, score, ranking.origin)
+
+    @cached_property
+    def words(self) -> tuple[ParsedWord, ...]:
+        """The words of the tree, left to right."""
+        if self.tree is None:
+            return ()
+        leaves = _leaves(self.tree)
+        origin = self.origin
+        if origin is None or len(origin.offsets) != len(leaves):
+            return tuple(ParsedWord(leaf, leaf, tag) for leaf, tag in leaves)
+        first = origin.offsets[0][0]
+        words = []
+        for (leaf, tag), (start, end) in zip(leaves, origin.offsets, strict=True):
+            written = origin.text[start - first : end - first]
+            form = written if same_word(written, leaf) else leaf
+            words.append(ParsedWord(leaf, form, tag, start, end))
+        return tuple(words)
+
+    @property
+    def text(self) -> str:
+        """The sentence as it is written, else its words with a space between them."""
+        if self.origin is not None and self.origin.text:
+            return self.origin.text
+        return " ".join(word.form for word in self.words)
+
+
+def with_words_only(tree: Tree) -> Tree:
+    """The tree without traces and constituents that hold no word. Raises TreeError (``empty``) if
+    nothing is left.
+
+    >>> with_words_only(Tree.from_string("(S (NP (-NONE- *)) (VP (VB Run)) (X ))"))
+    Tree.from_string('(S (VP (VB Run)))')
+    """
+    nodes = list(tree.preorder())
+    if all(node.children and node.label != TRACE for node in nodes):
+        return tree
+    kept: dict[int, Tree | None] = {}
+    for node in reversed(nodes):  # children before their parents
+        children = (child if isinstance(child, str) else kept[id(child)] for child in node.children)
+        words = tuple(child for child in children if child is not None)
+        is_trace = node.is_preterminal and node.label == TRACE
+        kept[id(node)] = Tree(node.label, words) if words and not is_trace else None
+    pruned = kept[id(tree)]
+    if pruned is None:
+        raise TreeError("empty", "the tree has no words but traces")
+    return pruned
+
+
+def _leaves(tree: Tree) -> list[tuple[str, str | None]]:
+    """Each word with its tag, left to right."""
+    leaves: list[tuple[str, str | None]] = []
+    stack: list[Tree | str] = [tree]
+    while stack:
+        node = stack.pop()
+        if isinstance(node, str):
+            leaves.append((node, None))
+        elif node.is_preterminal:
+            leaves.append((str(node.children[0]), node.label))
+        else:
+            stack.extend(reversed(node.children))
+    return leaves

@@ -1,0 +1,56 @@
+"""A tree as plain data: its words and constituents, with the characters that they cover."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from reranker.drawing.changes import brackets
+from reranker.outputs.sentence import ParsedSentence
+
+VERSION = 1
+"""Raised when a field changes its meaning or goes."""
+
+
+def to_dict(sentence: ParsedSentence) -> dict[str, Any]:
+    """Plain data for JSON; docs/sentence.schema.json describes every field."""
+    words = sentence.words
+    origin = sentence.origin
+    return {
+        "version": VERSION,
+        "id": sentence.id,
+        "file": origin.file if origin else None,
+        "line": origin.line if origin else None,
+        "text": sentence.text,
+        "score": sentence.score,
+        "tree": sentence.tree.to_string() if sentence.tree else None,
+        "words": [
+            {"text": word.form, "leaf": word.leaf, "tag": word.tag}
+            | {"start": word.start, "end": word.end}
+            for word in words
+        ],
+        "constituents": _constituents(sentence),
+    }
+
+
+def _constituents(sentence: ParsedSentence) -> list[dict[str, Any]]:
+    """Parents before children, left to right."""
+    if sentence.tree is None:
+        return []
+    words = sentence.words
+    found: list[dict[str, Any]] = []
+    enclosing: list[tuple[int, int]] = []  # place in ``found`` and end of those that are open
+    for node, start, end in brackets(sentence.tree):
+        # A constituent of the same words as the one before is its child.
+        while enclosing and enclosing[-1][1] <= start:
+            enclosing.pop()
+        found.append(
+            {
+                "label": node.label,
+                "parent": enclosing[-1][0] if enclosing else None,
+                "words": [start, end],
+                "start": words[start].start,
+                "end": words[end - 1].end,
+            }
+        )
+        enclosing.append((len(found) - 1, end))
+    return found

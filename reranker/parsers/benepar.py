@@ -1,0 +1,34 @@
+"""The Berkeley Neural Parser (Kitaev and Klein 2018; Kitaev et al. 2019), by its Python package."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from reranker.errors import InputError
+from reranker.nbest.data import Sentence
+from reranker.parsers.in_process import InProcessParser, cannot_load, check_installed
+from reranker.parsers.parser import ParserSettings
+from reranker.trees.tree import Tree
+
+
+class BeneparParser(InProcessParser):
+    """``settings.model`` is a checkpoint of benepar's, a folder of one, or the name of one that
+    ``benepar.download`` has put into nltk's data folder, such as ``benepar_en3``."""
+
+    def __init__(self, settings: ParserSettings) -> None:
+        """Raises InputError without benepar or a model that it can load."""
+        if not settings.model:
+            raise InputError("the parser benepar needs --parser-model, for instance benepar_en3")
+        check_installed("benepar")
+        import benepar
+
+        try:
+            self._model = benepar.Parser(settings.model)
+        except Exception as error:  # of nltk, torch, transformers
+            raise cannot_load("benepar", settings.model, error) from error
+        self._sentence = benepar.InputSentence
+        super().__init__("benepar", self._bracketed)
+
+    def _bracketed(self, sentences: Sequence[Sentence]) -> list[str]:
+        given = [self._sentence(escaped_words=list(sentence.words)) for sentence in sentences]
+        return [Tree.from_nltk(tree).to_string() for tree in self._model.parse_sents(given)]

@@ -1,0 +1,80 @@
+"""Parsers that are Python packages and propose one tree a sentence: what is common to them."""
+
+from __future__ import annotations
+
+import importlib.util
+import json
+import threading
+from collections.abc import Callable, Sequence
+
+from reranker.errors import InputError
+from reranker.nbest import NBest, ReadOptions
+from reranker.nbest.data import Sentence
+from reranker.parsers.answers import printed_lists
+from reranker.scoring.cancellation import Stopped
+
+_LISTS = ReadOptions("jsonl")
+_LONGEST_REASON = 200  # characters
+_HOPELESS = 20
+"""After so many sentences in a row that it cannot parse, something else is wrong."""
+
+
+class InProcessParser:
+    """Calls ``trees``, which makes a bracketed tree of each sentence, from one thread at a time:
+    the library uses several cores by itself, and need not allow more. A sentence has no time limit,
+    and its tree no score: it can be ranked by the language models alone."""
+
+    batch_sizes = (4, 8, 16, 32)
+
+    def __init__(self, name: str, trees: Callable[[Sequence[Sentence]], Sequence[str]]) -> None:
+        self._name, self._trees = name, trees
+        self._lock = threading.Lock()
+        self._failed_in_a_row = 0
+        self._is_stopped = False
+
+    def parse(self, sentences: Sequence[Sentence]) -> list[NBest | str]:
+        """For each sentence its list or why there is none. Raises InputError if nothing at all can
+        be parsed, Stopped after ``stop``."""
+        found = self._parse(sentences)
+        if isinstance(found, str):
+            if len(sentences) > 1:
+                return [self.parse([sentence])[0] for sentence in sentences]
+            self._failed_in_a_row += 1
+            if self._failed_in_a_row == _HOPELESS:
+                raise InputError(
+                    f"the parser {self._name}: {_HOPELESS} sentences in a row could not be parsed: "
+                    f"{found}"
+                )
+            return [found]
+        self._failed_in_a_row = 0
+        return found
+
+    def stop(self) -> None:
+        """Parse nothing more; what is being parsed is finished."""
+        self._is_stopped = True
+
+    def _parse(self, sentences: Sequence[Sentence]) -> list[NBest | str] | str:
+        with self._lock:
+            if self._is_stopped:
+                raise Stopped
+            try:
+                trees = self._trees(sentences)
+            except Exception as error:  # whatever a library raises costs one sentence
+                return f"{type(error).__name__}: {error}"[:_LONGEST_REASON]
+        lines = "".join(json.dumps({"candidates": [{"tree": tree}]}) + "\n" for tree in trees)
+        return printed_lists(lines.encode(), sentences, _LISTS)
+
+
+def check_installed(name: str) -> None:
+    """Raises InputError unless the package of that name, which is also that of the extra and of the
+    parser, is there."""
+    if importlib.util.find_spec(name) is None:
+        raise InputError(
+            f"the parser {name} needs the package {name}: pip install 'parse-reranker[{name}]'"
+        )
+
+
+def cannot_load(name: str, model: str, error: Exception) -> InputError:
+    """The error for a model that the library does not take, for whatever reason."""
+    reason = f"{type(error).__name__}: {error}".strip().partition("\n")[0]
+    return InputError(f"{model}: the parser {name} cannot load it: {reason[:_LONGEST_REASON]}")

@@ -1,0 +1,47 @@
+"""Stanza's constituency parser (Bauer et al. 2023), by its Python package."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+
+from reranker.errors import InputError
+from reranker.nbest.data import Sentence
+from reranker.parsers.in_process import InProcessParser, cannot_load, check_installed
+from reranker.parsers.parser import ParserSettings
+
+# Its models learned from words, not from their spelling in trees.
+_WRITTEN = {
+    **{"-LRB-": "(", "-RRB-": ")", "-LSB-": "[", "-RSB-": "]", "-LCB-": "{", "-RCB-": "}"},
+    **{"``": '"', "''": '"'},
+}
+
+
+class StanzaParser(InProcessParser):
+    """``settings.model`` is the code of a language whose models ``stanza.download`` has fetched,
+    such as ``en``, or the folder of a language, ``stanza_resources/en``."""
+
+    def __init__(self, settings: ParserSettings) -> None:
+        """Raises InputError without Stanza or models that it can load; nothing is downloaded."""
+        if not settings.model:
+            raise InputError("the parser stanza needs --parser-model, a language such as en")
+        check_installed("stanza")
+        import stanza
+
+        resources, language = os.path.split(os.path.normpath(settings.model))
+        try:
+            self._pipeline = stanza.Pipeline(
+                language,
+                processors="tokenize,pos,constituency",
+                tokenize_pretokenized=True,
+                download_method=None,
+                logging_level="ERROR",
+                **({"dir": resources} if resources else {}),
+            )
+        except Exception as error:  # its own, and those of torch
+            raise cannot_load("stanza", settings.model, error) from error
+        super().__init__("stanza", self._bracketed)
+
+    def _bracketed(self, sentences: Sequence[Sentence]) -> list[str]:
+        given = [[_WRITTEN.get(word, word) for word in sentence.words] for sentence in sentences]
+        return [str(sentence.constituency) for sentence in self._pipeline(given).sentences]

@@ -1,0 +1,24 @@
+"""A parser of the tests, and what it makes of words."""
+
+from __future__ import annotations
+
+import shlex
+import sys
+from pathlib import Path
+
+from reranker.parsers.command import CommandParser
+from reranker.parsers.parser import ParserSettings
+
+COMMAND = shlex.join([sys.executable, str(Path(__file__).parents[1] / "parsers" / "toy_parser.py")])
+
+
+def toy_parser() -> CommandParser:
+    """Two trees for each sentence, none for one with the word ``crash``."""
+    return CommandParser(ParserSettings(command=COMMAND))
+
+
+def its_trees(*words: str) -> set[str]:
+    """What it proposes for a sentence."""
+    nodes = [f"(NN {word})" for word in words]
+    first, rest = " ".join(nodes[:2]), "".join(f" {node}" for node in nodes[2:])
+    return {f"(S1 (S {' '.join(nodes)}))", f"(S1 (S (NP {first}){rest}))"}

@@ -1,0 +1,155 @@
+"""benepar itself, with untrained models of both kinds: of characters, and of a transformer."""
+
+from __future__ import annotations
+
+import json
+import threading
+from collections.abc import Sequence
+from pathlib import Path
+
+import pytest
+
+from reranker.errors import InputError
+from reranker.nbest import NBest
+from reranker.nbest.data import Sentence
+from reranker.parsers.parser import Parser, ParserSettings
+from reranker.parsers.registry import create_parser
+from reranker.scoring.cancellation import Stopped
+from reranker.trees.tree import Tree
+
+benepar = pytest.importorskip("benepar", reason="the package benepar is not installed")
+pytestmark = [
+    pytest.mark.slow,
+    pytest.mark.filterwarnings("default"),  # its own, of torch and transformers
+]
+
+WORDS = ["We", "saw", "the", "man", "-LRB-", "with", "eyes", "-RRB-", "``", "it", "''", "."]
+LONGEST = 30  # words
+
+
+def hparams(**others: object) -> dict[str, object]:
+    sizes = ("d_model", "d_kv", "d_ff", "d_label_hidden", "d_tag_hidden", "d_char_emb")
+    return {
+        **dict.fromkeys(sizes, 16),
+        **{"num_heads": 2, "num_layers": 1, "encoder_max_len": LONGEST + 2, "use_encoder": True},
+        **{"predict_tags": True, "tag_loss_scale": 1.0, "force_root_constituent": True},
+        **dict.fromkeys(
+            [
+                *("morpho_emb_dropout", "relu_dropout", "residual_dropout"),
+                *("attention_dropout", "char_lstm_input_dropout"),
+            ],
+            0.0,
+        ),
+        **others,
+    }
+
+
+def untrained(settings: dict[str, object], transformer: str | None = None) -> object:
+    import torch
+    from benepar.char_lstm import RetokenizerForCharLSTM
+    from benepar.nkutil import HParams
+    from benepar.parse_chart import ChartParser
+
+    torch.manual_seed(1)
+    labels = ["", "S", "NP", "VP", "S::VP"]
+    tags = ["UNK", "NN", "VB", "."]
+    return ChartParser(
+        {tag: place for place, tag in enumerate(tags)},
+        {label: place for place, label in enumerate(labels)},
+        RetokenizerForCharLSTM.build_vocab([WORDS]),
+        HParams(**settings),
+        transformer,
+    )
+
+
+@pytest.fixture(scope="module")
+def checkpoint(tmp_path_factory: pytest.TempPathFactory) -> str:
+    """As benepar's training saves them."""
+    import torch
+
+    path = tmp_path_factory.mktemp("benepar") / "characters.pt"
+    model: torch.nn.Module = untrained(hparams(use_chars_lstm=True, use_pretrained=False))  # type: ignore[assignment]
+    torch.save({"config": model.config, "state_dict": model.state_dict()}, path)
+    return str(path)
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> str:
+    """As benepar's models are published: BERT, and what is behind it."""
+    import torch
+    from transformers import BertConfig, BertModel, BertTokenizerFast
+
+    path = tmp_path_factory.mktemp("benepar_bert")
+    letters = [chr(place) for place in range(33, 127)]
+    pieces = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]", *letters, *(f"##{x}" for x in letters)]
+    (path / "vocab.txt").write_text("\n".join(pieces), "utf-8")
+    BertTokenizerFast(str(path / "vocab.txt"), model_max_length=512).save_pretrained(path)
+    sizes = {"hidden_size": 16, "intermediate_size": 16, "num_attention_heads": 2}
+    bert = BertConfig(vocab_size=len(pieces), num_hidden_layers=1, **sizes)
+    BertModel(bert).save_pretrained(path)
+    settings = hparams(use_chars_lstm=False, use_pretrained=True, pretrained_model=str(path))
+    model: torch.nn.Module = untrained(settings, str(path))  # type: ignore[assignment]
+    torch.save(model.state_dict(), path / "benepar_model.bin")
+    bert.benepar = {**model.config, "hparams": settings}
+    bert.save_pretrained(path)
+    return str(path)
+
+
+@pytest.fixture(params=["checkpoint", "folder"])
+def parser(request: pytest.FixtureRequest) -> Parser:
+    return create_parser("benepar", ParserSettings(model=request.getfixturevalue(request.param)))
+
+
+def trees(found: Sequence[NBest | str]) -> list[str]:
+    return [each if isinstance(each, str) else each.candidates[0].text for each in found]
+
+
+def test_the_tree_of_each_sentence_is_benepars_own(parser: Parser, checkpoint: str) -> None:
+    sentences = [Sentence.of(WORDS), Sentence.of(["We"]), Sentence.of(WORDS[:4])]
+    found = trees(parser.parse(sentences))
+    for tree, sentence in zip(map(Tree.from_string, found), sentences, strict=True):
+        assert tree.leaves() == list(sentence.words)
+        assert set(tree.tags()) <= {"UNK", "NN", "VB", "."}
+    assert found == [trees(parser.parse([sentence]))[0] for sentence in sentences]
+    own = benepar.Parser(checkpoint).parse(benepar.InputSentence(escaped_words=WORDS))
+    ours = create_parser("benepar", ParserSettings(model=checkpoint)).parse(sentences[:1])
+    assert trees(ours) == [Tree.from_nltk(own).to_string()]
+
+
+def test_a_sentence_that_it_cannot_parse_costs_itself_alone(checkpoint: str) -> None:
+    parser = create_parser("benepar", ParserSettings(model=checkpoint))
+    sentences = [Sentence.of(WORDS), Sentence.of(["it"] * (LONGEST + 1)), Sentence.of(["it"])]
+    found = parser.parse(sentences)
+    assert [isinstance(each, NBest) for each in found] == [True, False, True]
+    assert "exceeds the maximum supported length" in str(found[1])
+    with pytest.raises(InputError, match="benepar: 20 sentences in a row could not be parsed"):
+        parser.parse([sentences[1]] * 20)
+
+
+def test_threads_and_an_end(checkpoint: str) -> None:
+    parser = create_parser("benepar", ParserSettings(model=checkpoint))
+    expected = trees(parser.parse([Sentence.of(WORDS)]))
+    answers: list[list[str]] = []
+
+    def parse() -> None:
+        answers.append(trees(parser.parse([Sentence.of(WORDS)])))
+
+    threads = [threading.Thread(target=parse) for _ in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert answers == [expected] * 4
+    parser.stop()
+    with pytest.raises(Stopped):
+        parser.parse([Sentence.of(WORDS)])
+
+
+def test_what_is_no_model(tmp_path: Path) -> None:
+    with pytest.raises(InputError, match="needs --parser-model"):
+        create_parser("benepar", ParserSettings())
+    wrong = tmp_path / "wrong.pt"
+    wrong.write_bytes(json.dumps({"a": 1}).encode())
+    for model in (str(wrong), "no_such_model", str(tmp_path)):
+        with pytest.raises(InputError, match="the parser benepar cannot load it"):
+            create_parser("benepar", ParserSettings(model=model))
