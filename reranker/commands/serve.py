@@ -32,4 +32,5 @@ def run(arguments: argparse.Namespace) -> int:
     """Serve until stopped by a signal; returns the exit code."""
     from reranker.service.server import run
 
+    del arguments.command_line  # not a setting
     return run(arguments)
