@@ -30,6 +30,7 @@ from reranker.service.keys import Keys
 from reranker.service.lines import resident_memory
 from reranker.service.logs import described
 from reranker.service.metrics import Metrics
+from reranker.service.parsing_process import ParsingProcess
 from reranker.service.reading import ReadingThreads
 from reranker.service.reading_process import ReadingProcess
 from reranker.service.readings import Order, Piece, Reading, read
@@ -103,6 +104,7 @@ class Service:
         self._freeing: asyncio.Task[None] | None = None
         self._returning: asyncio.Task[None] | None = None
         self._reading = ReadingProcess(settings, _LONG_THREADS)
+        self.parsing = ParsingProcess(settings, self.metrics)
         self._counting = ThreadPoolExecutor(1, "counting")
         self._numbers = itertools.count()
         self._tokens_per_byte = 0.1  # of long bodies, learned
@@ -112,6 +114,7 @@ class Service:
         self.metrics.device_memory.set_function(lambda: self._worker.device_memory)
         self.metrics.memory.labels("answering").set_function(resident_memory)
         self.metrics.memory.labels("reading").set_function(lambda: self._reading.memory)
+        self.metrics.memory.labels("parsing").set_function(lambda: self.parsing.memory)
         if (process := self._worker.process) is not None:
             self.metrics.memory.labels("scoring").set_function(lambda: process.memory)
         for name, value in settings.limits.items():
@@ -128,9 +131,7 @@ class Service:
             self.failure = RerankError(f"the service cannot start: {error}")
 
     async def _start(self) -> None:
-        given = self._given
-        if given is None:
-            given = self._given = await asyncio.to_thread(self._load)
+        given, _ = await asyncio.gather(self._loaded(), self.parsing.start())
         self._worker.start(self._first_list)
         while not self._worker.is_ready and self.is_alive:
             await asyncio.sleep(0.01)
@@ -144,6 +145,11 @@ class Service:
         else:
             await self.supervisor.join(loaded)
         _LOGGER.info("ready", models=[member.name for member in given.members])
+
+    async def _loaded(self) -> Served:
+        if self._given is None:
+            self._given = await asyncio.to_thread(self._load)
+        return self._given
 
     def _load(self) -> Served:
         """The models that the settings name; raises RerankError."""
@@ -167,7 +173,9 @@ class Service:
         self._pool.shutdown(wait=False, cancel_futures=True)
         self._long_pool.shutdown(wait=False, cancel_futures=True)
         self._counting.shutdown(wait=False, cancel_futures=True)
-        await asyncio.to_thread(self._reading.close)
+        await asyncio.gather(
+            asyncio.to_thread(self._reading.close), asyncio.to_thread(self.parsing.close)
+        )
 
     async def drain(self) -> None:
         """Refuse new requests and wait for those accepted, no longer than the settings say."""
@@ -273,12 +281,15 @@ class Service:
         client: str,
         token_scores: bool,
         size: int,
+        is_admitted: bool = False,
     ) -> Work:
         """What there is to score, for ``scores``; ``size`` is the body's."""
-        most_tokens = self._worker.queue.piece_tokens
+        most = self._worker.queue.piece_tokens
 
         def make(_: Cancellation) -> Work:
-            return Work(reranker, lists, deadline, client, token_scores, most_tokens)
+            return Work(
+                reranker, lists, deadline, client, token_scores, most, is_admitted=is_admitted
+            )
 
         work = await self.in_thread(make, size)
         if size >= _LONG_BODY:
