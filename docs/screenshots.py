@@ -91,6 +91,7 @@ def main() -> None:
         page.wait_for_selector("#sentence-4", state="attached")
         page.wait_for_selector("#progress", state="hidden")
         for name, colours, width, height, view in PICTURES:
+            arguments.out.mkdir(parents=True, exist_ok=True)
             path = arguments.out / f"page-{name}.png"
             small(take(page, colours, width, height, view)).save(path, optimize=True)
             print(path, path.stat().st_size)

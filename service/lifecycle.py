@@ -26,9 +26,9 @@ from reranker.scoring.cancellation import Cancellation
 from reranker.service.bodies import BodyBytes
 from reranker.service.clients import Rate, Shares
 from reranker.service.errors import ServiceError, draining, overloaded, too_often, unavailable
+from reranker.service.faults import described
 from reranker.service.keys import Keys
 from reranker.service.lines import resident_memory
-from reranker.service.logs import described
 from reranker.service.metrics import Metrics
 from reranker.service.parsing_process import ParsingProcess
 from reranker.service.reading import ReadingThreads

@@ -5,12 +5,12 @@ from __future__ import annotations
 
 import logging
 import sys
-import traceback
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import structlog
 
-from reranker.service.settings import Settings
+if TYPE_CHECKING:
+    from reranker.service.settings import Settings
 
 
 def configure(settings: Settings, **fields: object) -> None:
@@ -51,14 +51,3 @@ def configure(settings: Settings, **fields: object) -> None:
     logging.getLogger("uvicorn.error").setLevel(logging.WARNING)
     # A reader's warning quotes what a user sent; it is part of the answer instead.
     logging.getLogger("reranker").setLevel(logging.ERROR)
-
-
-def described(error: BaseException, with_text: bool = False) -> dict[str, str]:
-    """An error as fields of the log. ``with_text`` adds its message, which may quote a user. An
-    error in another process comes with a ``description`` made there."""
-    if (given := getattr(error, "description", None)) is not None:
-        return {name: value for name, value in given.items() if with_text or name != "message"}
-    frames = traceback.extract_tb(error.__traceback__)
-    where = " < ".join(f"{frame.name}:{frame.lineno}" for frame in reversed(frames[-4:]))
-    fields = {"error": type(error).__name__, "where": where}
-    return {**fields, "message": str(error)} if with_text else fields

@@ -13,9 +13,9 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from reranker.service import clients
 from reranker.service.errors import ServiceError, envelope
+from reranker.service.faults import described
 from reranker.service.keys import NO_KEY
 from reranker.service.lifecycle import Service
-from reranker.service.logs import described
 
 _LOGGER = structlog.get_logger("rerank.request")
 _REQUEST_ID = re.compile(r"[\w.-]{1,64}", re.ASCII)

@@ -13,8 +13,8 @@ from reranker.scoring.cancellation import Cancellation, Stopped
 from reranker.service import counting
 from reranker.service.counting import Count
 from reranker.service.errors import ServiceError
+from reranker.service.faults import described
 from reranker.service.lines import MORE, answer_all, answer_in_thread, lines_to_service
-from reranker.service.logs import described
 from reranker.service.readings import Order, Piece, read
 from reranker.service.settings import Settings
 

@@ -16,8 +16,8 @@ from reranker.checkpoints.memory import now_and_then, return_freed_memory
 from reranker.errors import RerankError
 from reranker.scoring.cancellation import Cancellation, Stopped
 from reranker.scoring.lanes import Lanes
+from reranker.service.faults import described
 from reranker.service.lines import answer_all, answer_in_thread, lines_to_service, resident_memory
-from reranker.service.logs import described
 from reranker.service.parts import lacks_memory
 from reranker.service.scoring_process import Description, Member
 

@@ -18,6 +18,7 @@ import structlog
 from reranker.errors import RerankError
 from reranker.service import logs
 from reranker.service.errors import ServiceError
+from reranker.service.faults import described
 from reranker.service.server import BACKLOG, Ending, serve_until, web_server
 from reranker.service.settings import Settings
 
@@ -149,7 +150,7 @@ class Parent:
         except ServiceError as error:
             self._tell("failed", error.message)
         except Exception as error:
-            _LOGGER.error("models not reloaded", **logs.described(error, with_text=True))
+            _LOGGER.error("models not reloaded", **described(error, with_text=True))
             self._tell("failed", "the models could not be loaded; the log says why")
         else:
             self._tell("loaded", self._loaded.fingerprint)

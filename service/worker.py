@@ -16,8 +16,8 @@ import structlog
 from reranker.ranking import Scored
 from reranker.scoring.cancellation import Stopped
 from reranker.service.errors import ServiceError, draining, unavailable
+from reranker.service.faults import described
 from reranker.service.lines import resident_memory
-from reranker.service.logs import described
 from reranker.service.metrics import Metrics
 from reranker.service.parts import score_in_parts
 from reranker.service.queue import Queue, Slot
