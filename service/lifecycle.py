@@ -185,6 +185,7 @@ class Service:
         while self.in_flight and time.monotonic() < until:
             await asyncio.sleep(0.02)
         _LOGGER.info("drained", unfinished=self.in_flight)
+        self.parsing.drop_all()
         await asyncio.to_thread(self._worker.stop)
 
     @property

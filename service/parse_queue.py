@@ -20,7 +20,7 @@ from reranker.parsers.parser import Parser
 from reranker.parsers.running import parsed, parsed_list
 from reranker.scoring.cancellation import Cancellation, Stopped
 from reranker.service.errors import ServiceError
-from reranker.service.logs import described
+from reranker.service.faults import described
 from reranker.service.settings import Settings
 from reranker.service.texts import TextOrder, TextReading, read_text
 from reranker.service.turns import Turns

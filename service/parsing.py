@@ -23,7 +23,7 @@ from reranker.service.scoring_process import Served
 from reranker.service.texts import TextOrder
 from reranker.service.work import Work
 
-_LOGGED_TEXT = 2000  # bytes
+_LOGGED = 2000  # bytes of a text
 
 
 class _Given(NamedTuple):
@@ -49,7 +49,7 @@ class Parsing:
         """The answer; in lines, if they are wanted."""
         order = TextOrder(body, bodies.media_type(self._request), self._query)
         if self._service.settings.log_text:
-            self._request.state.details["text"] = body[:_LOGGED_TEXT].decode("utf-8", "replace")
+            self._request.state.details["text"] = body[:_LOGGED].decode("utf-8", "replace")
         if streams.are_wanted(self._request):
             lines = self._lines(order, reranker, deadline)
             return streams.Lines(await anext(lines), lines)

@@ -189,6 +189,11 @@ class ParsingProcess:
         if words * each > _WAITING_SHARE * seconds:
             raise overloaded(min(600, 1 + int(before * each)))
 
+    def drop_all(self) -> None:
+        """Requests that are being parsed are answered 503."""
+        for parse in self._active.values():
+            parse.fail(draining())
+
     async def send(self, *order: object) -> None:
         """Raises ServiceError 503 if the process has ended."""
         try:
