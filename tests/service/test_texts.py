@@ -88,8 +88,8 @@ def test_words_stay_as_they_are() -> None:
     "body, settings, code, param, message",
     [
         ({"text": "It runs. " * 4}, {"max_sentences": 3}, "over-limit", "text", "3 sentences"),
-        ({"sentences": ["a"] * 4}, {"max_sentences": 3}, "over-limit", "sentences", "max_sentences"),
-        ({"tokens": [["a"]] * 4}, {"max_sentences": 3}, "over-limit", "tokens", "max_sentences"),
+        ({"sentences": ["a"] * 4}, {"max_sentences": 3}, "over-limit", "sentences", "3 sent"),
+        ({"tokens": [["a"]] * 4}, {"max_sentences": 3}, "over-limit", "tokens", "3 sent"),
         ({"text": "a b"}, {"max_characters": 2}, "over-limit", "text", "3 characters"),
         ({"tokens": [["a"] * 30]}, {"max_values": 20}, "over-limit", "tokens", "max_values = 20"),
         ({"text": " \n\t"}, {}, "unreadable", "text", "no words"),
