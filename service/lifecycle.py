@@ -297,6 +297,10 @@ class Service:
             self._tokens_per_byte += 0.3 * (work.tokens / size - self._tokens_per_byte)
         return work
 
+    def has_room(self, work: Work) -> bool:
+        """Whether the queue has room for it now."""
+        return self._worker.queue.has_room(work.client, work.tokens)
+
     def expect(self, size: int, client: str, deadline: float) -> None:
         """Raises ServiceError 429 for a long body that would probably be refused after all: reading
         it takes time from others."""

@@ -87,6 +87,7 @@ class _Slot:
     """A parser, and what it is working on."""
 
     parser: Parser | None = None
+    is_asked: bool = False
     work: ParseWork | None = None
 
 
@@ -162,7 +163,9 @@ class ParseQueue:
     def _stop(self, slot: _Slot, work: ParseWork) -> None:
         """End the parser if it still works on what nobody waits for."""
         with self._changed:
-            parser = slot.parser if slot.work is work else None
+            if slot.work is not work or not slot.is_asked:
+                return
+            parser, slot.parser = slot.parser, None
         if parser is not None:
             parser.stop()
 
@@ -175,7 +178,7 @@ class ParseQueue:
             else:
                 self._parse(slot, work)
             with self._changed:
-                slot.work = None
+                slot.work, slot.is_asked = None, False
 
     def _next(self, slot: _Slot) -> ParseWork | None:
         """Wait for something to do; None once the queue is closed."""
@@ -237,6 +240,7 @@ class ParseQueue:
             batch = work.sentences[begin : begin + size]
             work.given += len(batch)
             self._charge(work, sum(1 + len(each.sentence.words) for each in batch))
+            slot.is_asked = True
         started = time.monotonic()
         lists = self._lists(slot, parser, work, batch)
         if lists is not None:
@@ -253,7 +257,7 @@ class ParseQueue:
         except BaseException as error:
             slot.parser = None
             parser.stop()
-            if isinstance(error, Stopped) or work.cancellation.is_cancelled:
+            if work.cancellation.is_cancelled or self._is_closed:
                 return None
             if isinstance(error, InputError) and not self._has_parsed:
                 self._fail(work, error)

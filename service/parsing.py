@@ -3,6 +3,7 @@ same way as the lists of other requests."""
 
 from __future__ import annotations
 
+import asyncio
 import contextlib
 import time
 from collections import Counter
@@ -22,6 +23,9 @@ from reranker.service.parsing_process import Parse
 from reranker.service.scoring_process import Served
 from reranker.service.texts import TextOrder
 from reranker.service.work import Work
+
+# How often to look whether there is room among what waits to be scored.
+_LOOKING_SECONDS = 0.05
 
 _LOGGED = 2000  # bytes of a text
 
@@ -111,6 +115,8 @@ class Parsing:
                 is_admitted=True,
             )
             self._count(work)
+            while not service.has_room(work):
+                await asyncio.sleep(_LOOKING_SECONDS)
             async with contextlib.aclosing(service.scores(work)) as scores:
                 for nbest in lists:
                     job = partial(self._ranked, given, nbest, await anext(scores), write)

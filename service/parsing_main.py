@@ -14,7 +14,7 @@ from functools import partial
 from multiprocessing.connection import Connection
 from typing import Any
 
-from reranker.checkpoints.memory import share_freed_memory
+from reranker.checkpoints.memory import now_and_then, share_freed_memory
 from reranker.errors import InputError
 from reranker.nbest.data import Sentence
 from reranker.nbest.dialects.registry import DIALECTS
@@ -28,6 +28,8 @@ from reranker.text.words import split_into_words
 
 # Parsing comes after what answers, and beside scoring.
 _NICENESS = 9
+
+_RETURNING_SECONDS = 10.0
 
 _FIRST = Sentence.of(("It", "runs", "."))
 
@@ -43,9 +45,12 @@ def main() -> None:
         settings: Settings = line.recv()
         queue = ParseQueue(settings, partial(parser_of, settings), send)
         threading.Thread(target=_begin, args=(queue, settings, send), daemon=True).start()
+        tidy = now_and_then(_RETURNING_SECONDS)
         while True:
             order, *values = line.recv()
             _obey(queue, order, values)
+            del values
+            tidy()
     except (EOFError, ConnectionError):
         status = 0  # the service has ended, or ends us
     finally:

@@ -151,6 +151,11 @@ class Queue:
             self._waiting.append(work)
             self._changed.notify_all()
 
+    def has_room(self, client: str, tokens: int) -> bool:
+        """Whether so many tokens may wait besides those that the client has waiting."""
+        with self._changed:
+            return self._shares.has_room(client, tokens)
+
     def check_room(self, client: str, tokens: int, deadline: float) -> None:
         """Raises ServiceError 429 unless a request for so many tokens would be admitted."""
         with self._changed:

@@ -42,7 +42,7 @@ class Work:
     """Of a piece."""
     is_warm_up: bool = False
     is_admitted: bool = False
-    """Whether it is scored whatever else waits: sentences of a text that is being parsed."""
+    """Whether it has waited for room already: sentences of a text that is being parsed."""
     changed: Callable[[], object] = lambda: None
     """Called by the scoring thread when there is something new: scores or an error."""
     pieces: list[Piece] = field(init=False)

@@ -32,10 +32,15 @@ BODY = {"sentences": [{"candidates": ["(S1 (S (NP (PRP It)) (VP (VBZ runs)) (. .
 
 def main(seconds: int, *paths: str) -> int:
     authorization = {"Authorization": f"Bearer {KEY}"}
-    # Reloading takes another key: it would take all the time.
-    keys = {"RERANK_API_KEYS": KEY, "RERANK_ADMIN_KEYS": "another"}
     with (
-        serving(["ckpt/*.pt"], "--parser-command", PARSER, **keys) as server,
+        # Reloading takes another key: it would take all the time.
+        serving(
+            ["ckpt/*.pt"],
+            "--parser-command",
+            PARSER,
+            RERANK_API_KEYS=KEY,
+            RERANK_ADMIN_KEYS="another",
+        ) as server,
         server.client(headers=authorization) as client,
     ):
         before = ranked(client)

@@ -5,9 +5,11 @@ from __future__ import annotations
 import contextlib
 import json
 import os
+import re
 import shlex
 import signal
 import socket
+import subprocess
 import sys
 import time
 from collections.abc import Iterator
@@ -22,12 +24,12 @@ import pytest
 from reranker.client import Client, ServiceError
 from reranker.commands.main import main
 from reranker.errors import InputError
-from reranker.parsers.command import CommandParser
 from reranker.parsers.parser import ParserSettings
+from reranker.parsers.registry import create_parser
 from reranker.pipeline import Reranker
 from reranker.service import schemas
 from reranker.service.parsing_main import parser_of
-from reranker.service.settings import Settings
+from reranker.service.settings import load_settings
 from reranker.service.streams import LINES
 from reranker.trees.tree import Tree
 from tests.reranker.small_files import write
@@ -35,6 +37,7 @@ from tests.service.servers import Server, serving
 from tests.service.test_limits import error_of
 from tests.service.test_rerank import comparable, metric
 
+ROOT = Path(__file__).parents[2]
 TOY = Path(__file__).parents[1] / "reranker" / "parsers" / "toy_parser.py"
 PARSER = shlex.join([sys.executable, str(TOY)])
 TEXT = """We saw it. The man (with eyes) isn't
@@ -142,7 +145,7 @@ def test_many_at_once_are_answered_as_one_by_one(http: httpx.Client) -> None:
 
 def test_the_client_parses_as_in_the_process(parsing: Server, models: list[str]) -> None:
     reranker = Reranker.load(models)
-    parser = CommandParser(ParserSettings(command=PARSER))
+    parser = create_parser("command", ParserSettings(command=PARSER))
     with Client(parsing.url) as client:
         for here, there in zip(
             reranker.parse(TEXT, parser, lm_weight=0.25), client.parse(TEXT, lm_weight=0.25),
@@ -196,6 +199,16 @@ def test_examples_are_answered_as_described(http: httpx.Client) -> None:
     for answer in answers:
         jsonschema.validate(answer.json(), schema)
     assert [len(answer.json()["sentences"]) for answer in answers] == [2, 2, 2, 1]
+
+
+def test_the_curl_line_of_the_docs(parsing: Server) -> None:
+    docs = (ROOT / "docs" / "service.md").read_text(encoding="utf-8")
+    (command,) = re.findall(r"^curl [^\n]*/parse(?:.*\\\n)?.*$", docs, re.MULTILINE)
+    done = subprocess.run(
+        ["bash", "-euc", command.replace("http://localhost:8000", parsing.url)],
+        capture_output=True, text=True,
+    )  # fmt: skip
+    assert [len(one["ranking"]) for one in json.loads(done.stdout)["sentences"]] == [1, 1]
 
 
 def test_information_and_metrics(http: httpx.Client) -> None:
@@ -332,7 +345,7 @@ def test_a_parser_that_is_named_has_to_work(models: list[str]) -> None:
 )
 def test_what_is_no_parser(settings: dict[str, str], message: str) -> None:
     with pytest.raises(InputError, match=message):
-        parser_of(Settings(**settings))
+        parser_of(load_settings(settings))
 
 
 def test_without_a_parser_it_says_what_to_do(models: list[str], tmp_path: Path) -> None:

@@ -18,12 +18,12 @@ from reranker.nbest import NBest, ReadOptions
 from reranker.nbest.data import Sentence
 from reranker.parsers import command
 from reranker.parsers.answers import printed_lists
-from reranker.parsers.command import CommandParser
 from reranker.parsers.parser import Parser, ParserSettings
+from reranker.parsers.registry import create_parser
 from reranker.scoring.cancellation import Stopped
 from reranker.service.parse_queue import AHEAD, BROKEN, NOBODY, ParseQueue, ParseWork, Reply
 from reranker.service.schemas import ParseQuery
-from reranker.service.settings import Settings
+from reranker.service.settings import load_settings
 from reranker.service.texts import TextOrder
 
 TOY = Path(__file__).parents[1] / "reranker" / "parsers" / "toy_parser.py"
@@ -33,7 +33,7 @@ PROGRAM = shlex.join([sys.executable, str(TOY)])
 class Flat:
     """A parser in this process, with a flat tree for each sentence; ``gate`` lets it go on."""
 
-    batch_sizes = (2,)
+    batch_sizes: Sequence[int] = (2,)
 
     def __init__(self) -> None:
         self.gate = threading.Event()
@@ -87,7 +87,7 @@ class Replies:
 
 
 def work(number: int, text: str, client: str = "a") -> ParseWork:
-    order = TextOrder(text.encode(), "text/plain", ParseQuery())
+    order = TextOrder(text.encode(), "text/plain", ParseQuery.model_validate({}))
     return ParseWork(number, client, order)
 
 
@@ -106,7 +106,7 @@ def made() -> Iterator[Made]:
         parser: Callable[[], Parser], jobs: int = 1, **settings: Any
     ) -> tuple[ParseQueue, Replies]:
         replies = Replies()
-        queue = ParseQueue(Settings(parser_jobs=jobs, **settings), parser, replies)
+        queue = ParseQueue(load_settings({"parser_jobs": jobs, **settings}), parser, replies)
         queues.append(queue)
         return queue, replies
 
@@ -201,7 +201,7 @@ def test_one_that_hangs_or_dies_costs_a_sentence(
     """A real program: ``hang`` sleeps for a minute, ``crash`` ends it."""
     monkeypatch.setattr(command, "_STARTING_SECONDS", 3)
     settings = ParserSettings(command=PROGRAM, seconds=0.1)
-    queue, replies = made(lambda: CommandParser(settings))
+    queue, replies = made(lambda: create_parser("command", settings))
     queue.add(work(1, "We hang here.\n\nIt is.\n\nWe crash here.\n\nIt was."))
     found = replies.lists(1, 4)
     assert [bool(nbest.candidates) for nbest in found] == [False, True, False, True]

@@ -10,14 +10,14 @@ import pytest
 from reranker.scoring.cancellation import Cancellation, Stopped
 from reranker.service.errors import ServiceError
 from reranker.service.schemas import ParseQuery
-from reranker.service.settings import Settings
+from reranker.service.settings import load_settings
 from reranker.service.texts import TextOrder, TextReading, read_text
 
 
 def read(body: Any, media: str = "application/json", **settings: Any) -> TextReading:
     content = body if isinstance(body, bytes) else json.dumps(body).encode()
-    order = TextOrder(content, media, ParseQuery(lm_weight=0.25, top_n=3))
-    return read_text(order, Settings(**settings), Cancellation())
+    order = TextOrder(content, media, ParseQuery.model_validate({"lm_weight": 0.25, "top_n": 3}))
+    return read_text(order, load_settings(settings), Cancellation())
 
 
 def spelled(reading: TextReading, texts: list[str]) -> list[list[str]]:
@@ -126,6 +126,6 @@ def test_long_sentences_are_not_for_parsers_and_warnings_are_counted() -> None:
 def test_reading_stops_when_nobody_waits() -> None:
     cancellation = Cancellation()
     cancellation.cancel()
-    order = TextOrder(b"It runs.", "text/plain", ParseQuery())
+    order = TextOrder(b"It runs.", "text/plain", ParseQuery.model_validate({}))
     with pytest.raises(Stopped):
-        read_text(order, Settings(), cancellation)
+        read_text(order, load_settings({}), cancellation)

@@ -12,8 +12,8 @@ import jsonschema
 import pytest
 
 from reranker import Reranker
-from reranker.parsers.command import CommandParser
 from reranker.parsers.parser import ParserSettings
+from reranker.parsers.registry import create_parser
 from tests.reranker.ensembles import CANDIDATES
 from tests.service.page.browsing import (
     MARKUP,
@@ -61,7 +61,7 @@ def leaves(page: Page, side: str = "chosen", which: str = "") -> list[str]:
 def test_words_are_where_they_were_written(page: Page, checkpoints: list[str]) -> None:
     parse(page, TEXT)
     reranker = Reranker.load(checkpoints)
-    expected = list(reranker.parse(TEXT, CommandParser(ParserSettings(command=PARSER))))
+    expected = list(reranker.parse(TEXT, create_parser("command", ParserSettings(command=PARSER))))
     assert page.locator("#sentences > li").count() == len(expected) >= 4
     for place, ranking in enumerate(expected):
         page.click(f"#sentence-{place}")
@@ -127,13 +127,12 @@ def test_the_address_keeps_a_text(page: Page) -> None:
     parse(page, "We saw it. The man is here.")
     page.click("#sentence-1")
     page.click("#candidate-1")
-    shown = [text_of(page, part) for part in ("#summary", "#sentence", "#verdict", "#other-caption")]
+    parts = ("#summary", "#sentence", "#verdict", "#other-caption")
+    shown = [text_of(page, part) for part in parts]
     page.reload()
     wait_for_all(page)
     page.locator("#sentence", has_text="The man").wait_for(timeout=PATIENCE)
-    assert [
-        text_of(page, part) for part in ("#summary", "#sentence", "#verdict", "#other-caption")
-    ] == shown
+    assert [text_of(page, part) for part in parts] == shown
     assert page.input_value("#text") == "We saw it. The man is here."
     page.go_back()  # the sentence before
     page.locator("#sentence", has_text="We saw it.").wait_for(timeout=PATIENCE)
