@@ -1,5 +1,7 @@
 """Rerank a parser's n-best constituency trees with language models.
 
+>>> import reranker
+>>> reranker.parse("She met the man on Monday.")[0].tree  # doctest: +SKIP
 >>> from reranker import Reranker
 >>> Reranker.load("ckpt/").rerank(candidates).tree  # doctest: +SKIP
 """
@@ -12,13 +14,24 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from reranker import client, trees
     from reranker.client import Client
+    from reranker.defaults import parse
     from reranker.pipeline import Reranker
     from reranker.ranking import Ranking, Weighing
     from reranker.trees import Tree
 
     __version__: str
 
-__all__ = ["Client", "Ranking", "Reranker", "Tree", "Weighing", "__version__", "client", "trees"]
+__all__ = [
+    "Client",
+    "Ranking",
+    "Reranker",
+    "Tree",
+    "Weighing",
+    "__version__",
+    "client",
+    "parse",
+    "trees",
+]
 
 _MODULES = {
     "Client": "client",
@@ -26,6 +39,7 @@ _MODULES = {
     "Reranker": "pipeline",
     "Tree": "trees",
     "Weighing": "ranking",
+    "parse": "defaults",
 }
 
 

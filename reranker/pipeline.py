@@ -34,6 +34,7 @@ from reranker.scoring.scorer import Scorer
 from reranker.scoring.winner import WinnerSearch
 from reranker.text.reading import Text
 from reranker.text.splitting import Form
+from reranker.text.words import Convention
 from reranker.trees.tree import Tree
 
 if TYPE_CHECKING:
@@ -177,6 +178,7 @@ class Reranker(Ranker):
         *,
         lm_weight: float | None = None,
         top: int | None = None,
+        words: Convention = "gum",
         longest: int = 200,
         jobs: int = 1,
     ) -> Iterator[Ranking]:
@@ -184,8 +186,9 @@ class Reranker(Ranker):
         ``origin`` says where the sentence and its words are.
 
         ``parser``, of reranker.parsers.registry.create_parser, proposes the trees, ``jobs`` at
-        once. A sentence of more than ``longest`` words, and one that cannot be parsed, has a
-        ranking without candidates: its ``tree`` is a flat one, and ``rejected`` says why.
+        once, for words split as in GUM or in the Wall Street Journal's treebank (``words``). A
+        sentence of more than ``longest`` words, and one that cannot be parsed, has a ranking
+        without candidates: its ``tree`` is a flat one, and ``rejected`` says why.
 
         Raises InputError for a parser that does not work.
         """
@@ -195,7 +198,7 @@ class Reranker(Ranker):
         # A byte order mark would be left out, and every offset be one too small.
         content = text.replace("\ufeff", " ", 1) if text.startswith("\ufeff") else text
         file = TextInMemory(content.encode(errors="surrogateescape"), "text")
-        lists = Parsing(parser, Text([file], form, longest=longest), jobs)
+        lists = Parsing(parser, Text([file], form, words, longest), jobs)
         return self.rerank_lists(lists, weighing, top=top, lm_weight=lm_weight)
 
     def score(self, trees: Candidates) -> list[float | None]:

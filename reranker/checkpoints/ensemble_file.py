@@ -79,7 +79,7 @@ def named_models(
 def _installed(names: ModelNames) -> Installed | None:
     """The installed ensemble that a name stands for, where nothing else is of that name."""
     if isinstance(names, Sequence) and not isinstance(names, str | bytes) and len(names) == 1:
-        (names,) = names
+        names = names[0]
     if not isinstance(names, str) or os.path.exists(names) or os.path.dirname(names):
         return None
     return next((each for each in installed_models() if each.name == names), None)

@@ -1,9 +1,11 @@
 """Models that need not be named by a path: installed ones, and those of the user's own folder.
 
 An ensemble is a folder of checkpoints; ``about.toml`` in it, if there is one, has its name, what is
-known of it and the SHA-256 of its files. Where folders are looked for, first found first used:
+known of it and the SHA-256 of its files. A model of a parser is one packed file, described by a
+``[[parser_models]]`` of the same ``about.toml``, or a folder of the user's with a BLLIP model.
+Where folders are looked for, first found first used:
 
-1. ``models`` in ``RERANK_MODELS``: paths or names with commas between them
+1. what ``RERANK_MODELS`` names: paths or names with commas between them; language models only
 2. ``ckpt/`` of the checkout that this package is run from
 3. the distribution ``parse-reranker-models``
 4. the user's folders ``~/.local/share/parse-reranker/models/NAME`` (or in ``XDG_DATA_HOME``)
@@ -24,6 +26,8 @@ from reranker.errors import InputError
 VARIABLE = "RERANK_MODELS"
 _PACKAGE = "parse_reranker_models"
 _ABOUT = "about.toml"
+BLLIP_FILE = "terms.txt"
+"""By this file a folder is known to be a BLLIP model."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,6 +43,35 @@ class Installed:
     def sha256(self) -> tuple[str, ...]:
         """The hashes of its files, if they are known."""
         return tuple(self.about.get("sha256", {}).values())
+
+
+@dataclass(frozen=True, slots=True)
+class ParserModel:
+    """A model of the BLLIP parser: a packed file, or a folder."""
+
+    name: str
+    path: Path
+    about: Mapping[str, Any] = field(default_factory=dict)
+    """What ``[[parser_models]]`` says."""
+
+    @property
+    def sha256(self) -> str | None:
+        """The hash of the packed file, if it is known."""
+        return self.about.get("sha256")
+
+
+def installed_parser_models() -> list[ParserModel]:
+    """Every model of a parser that is found, the first of a name only. Raises InputError for an
+    ``about.toml`` that is not one."""
+    found: dict[str, ParserModel] = {}
+    for folder in _folders():
+        for about in _about(folder / _ABOUT).get("parser_models", ()):
+            path = folder / about["file"]
+            if path.is_file():
+                found.setdefault(about["name"], ParserModel(about["name"], path, about))
+        if (folder / BLLIP_FILE).is_file():
+            found.setdefault(folder.name, ParserModel(folder.name, folder))
+    return list(found.values())
 
 
 def installed_models() -> list[Installed]:
@@ -98,6 +131,12 @@ def _about(path: Path) -> Mapping[str, Any]:
         hashes = about.get("sha256", {})
         if not isinstance(hashes, dict) or not all(isinstance(one, str) for one in hashes.values()):
             raise ValueError("sha256 is not a table of hashes")
+        for model in about.get("parser_models", ()):
+            for key in ("name", "file", "sha256"):
+                if not isinstance(model[key], str):
+                    raise ValueError(f"{key} of a parser model is not text")
     except (OSError, ValueError) as error:
         raise InputError(f"{path}: cannot be used: {error}") from error
+    except (KeyError, TypeError) as error:
+        raise InputError(f"{path}: a parser model needs name, file and sha256") from error
     return about

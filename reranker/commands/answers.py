@@ -140,17 +140,24 @@ def write(
     settings: Callable[[], Mapping[str, Any]],
     say_rejected: Callable[[Ranking], None],
     table: GoldTable | None = None,
+    parsers: Sequence[str] = (),
 ) -> int:
     """Rank the lists and write an answer for each; returns the exit code.
 
     ``inputs`` are the files that are read, checkpoints apart; ``settings`` what the lists depend
-    on, as plain data. Lists are opened before models are loaded, so that a wrong file is reported
-    at once. Raises RerankError.
+    on, as plain data; ``parsers`` those whose candidates are pooled. Lists are opened before models
+    are loaded, so that a wrong file is reported at once. Raises RerankError.
     """
     ensemble = named_models(arguments.models, arguments.combine, arguments.sha256)
     weighing = ensemble.weighing.replaced(arguments.lm_weight, arguments.criterion)
     out = output_path(arguments.out, [*inputs, *(arguments.models or ()), *ensemble.paths])
     lists = open_lists()
+    if weighing.lm_weight < 1 and len(parsers) > 1:
+        message(
+            f"rerank: scores of {' and '.join(parsers)} are mixed in (--lm-weight "
+            f"{weighing.lm_weight:g}); that makes sense only if all of them are log-probabilities "
+            "of sentence and tree"
+        )
 
     with loading(counted(len(ensemble.paths), "model")):
         from reranker.pipeline import Reranker

@@ -1,15 +1,18 @@
-"""``rerank models``: the language models that need no path, and what is known of them."""
+"""``rerank models``: the models that need no path, and what is known of them."""
 
 from __future__ import annotations
 
 import argparse
 import os
+from collections.abc import Iterable
 
 from reranker.checkpoints.installed import (
     VARIABLE,
     Installed,
+    ParserModel,
     default_models,
     installed_models,
+    installed_parser_models,
     models_in_environment,
     user_folder,
 )
@@ -41,6 +44,8 @@ def run(arguments: argparse.Namespace) -> int:
         print(f"{VARIABLE} names the models to use: {', '.join(named)}")
     for each in found:
         print(_described(each, each.folder == default))
+    for place, model in enumerate(installed_parser_models()):
+        print(_described_parser(model, place == 0))
     print(f"your own: a folder of checkpoints in {user_folder()}")
     return 0
 
@@ -48,7 +53,6 @@ def run(arguments: argparse.Namespace) -> int:
 def _described(installed: Installed, is_default: bool) -> str:
     about = installed.about
     files = sorted(installed.folder.glob("*.pt"))
-    lines = [f"{installed.name}{' (used unless others are named)' if is_default else ''}"]
     rows = [
         ("folder", str(installed.folder)),
         ("files", f"{len(files)}, {sum(map(os.path.getsize, files)) / 1e6:.0f} MB"),
@@ -60,5 +64,25 @@ def _described(installed: Installed, is_default: bool) -> str:
         rows.append(("F1", f"{score.get('set')}: parser {parser:.2f}, reranked {reranked:.2f}"))
     if cost := about.get("milliseconds"):
         rows.append(("cost", f"{cost:g} ms on one core for 50 candidates of 20 words"))
-    lines += [f"  {name:8}{text}" for name, text in rows if text]
+    return _table(installed.name, is_default, rows)
+
+
+def _described_parser(model: ParserModel, is_default: bool) -> str:
+    about = model.about
+    rows = [
+        ("path", str(model.path)),
+        ("parser", f"bllip; {about['description']}" if "description" in about else "bllip"),
+        ("terms", about.get("terms", "not known")),
+    ]
+    rows += [
+        ("F1", f"{score.get('set')}: {score.get('f1', 0.0):.2f}") for score in about.get("f1", ())
+    ]
+    if cost := about.get("milliseconds"):
+        rows.append(("cost", f"{cost:g} ms on one core for a sentence of 20 words"))
+    return _table(model.name, is_default, rows)
+
+
+def _table(name: str, is_default: bool, rows: Iterable[tuple[str, str | None]]) -> str:
+    lines = [f"{name}{' (used unless others are named)' if is_default else ''}"]
+    lines += [f"  {key:8}{text}" for key, text in rows if text]
     return "\n".join(lines)

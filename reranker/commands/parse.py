@@ -19,10 +19,10 @@ from reranker.ranking import Ranking
 from reranker.text.reading import Text, TextSentence
 
 EXAMPLES = """examples:
-  echo "When the last guests left the hotel closed its kitchen." |
-      rerank parse - --parser-model bllip-model/
-  rerank parse book.txt.gz --parser-model bllip-model/ --output ranked --out book.jsonl
+  echo "When the last guests left the hotel closed its kitchen." | rerank parse -
+  rerank parse book.txt.gz --output ranked --out book.jsonl
   rerank parse notes.txt --parser-command './my-parser --nbest 50' > trees.txt
+  rerank parse notes.txt --parser bllip --parser command --parser-command ./my-parser
   rerank parse one-a-line.txt --sentences --parser-model bllip-model/ --out trees.txt --resume
 
 A sentence that cannot be parsed gets a flat tree and is named on standard error.
@@ -88,7 +88,8 @@ def run(arguments: argparse.Namespace) -> int:
                 **parser_flags.settings(arguments),
             }
 
-        code = answers.write(arguments, paths, open_lists, settings, _say_rejected)
+        parsers = parser_flags.names(arguments)
+        code = answers.write(arguments, paths, open_lists, settings, _say_rejected, parsers=parsers)
         return 1 if lists[0].faults else code
 
 

@@ -9,8 +9,10 @@ from reranker.commands.arguments import positive
 from reranker.errors import InputError
 from reranker.nbest import FORMATS, ReadOptions
 from reranker.nbest.dialects.registry import DIALECTS
+from reranker.parsers.bllip_model import bllip_model
 from reranker.parsers.parser import Parser, ParserSettings
-from reranker.parsers.registry import create_parser, parser_names
+from reranker.parsers.pool import PooledParsers
+from reranker.parsers.registry import create_parser
 from reranker.scoring.cores import available_cores
 
 
@@ -18,16 +20,23 @@ def add_arguments(parser: argparse.ArgumentParser, *, longest: int) -> None:
     """Add the flags; ``longest`` is the default of ``--longest``."""
     parser.add_argument(
         "--parser",
+        action="append",
         metavar="NAME",
         help="bllip, command or another that is installed (default: command with "
-        "--parser-command, else bllip)",
+        "--parser-command, else bllip); several times: their candidates together",
     )
     parser.add_argument(
         "--parser-command",
         metavar="COMMAND",
         help="a program that reads sentences, one a line, and prints n-best lists",
     )
-    parser.add_argument("--parser-model", metavar="PATH", help="of bllip: the folder of its model")
+    parser.add_argument(
+        "--parser-model",
+        action="append",
+        metavar="MODEL",
+        help="of bllip: a folder, a .tar.gz or the name of an installed one (default: the first "
+        "that `rerank models` lists); NAME=MODEL says whose it is if there are several parsers",
+    )
     parser.add_argument(
         "--candidates",
         type=positive,
@@ -80,23 +89,23 @@ def parser_from(arguments: argparse.Namespace) -> Parser:
     """The parser that the flags name. Raises InputError."""
     if arguments.format != "auto" and DIALECTS[arguments.format].needs_beam and not arguments.beam:
         raise InputError(f"--format {arguments.format} needs --beam K")
-    name = _name(arguments)
-    if name == "command" and arguments.parser_command is None:
-        raise InputError("--parser command needs --parser-command, a program")
-    if arguments.parser is None and name == "bllip" and arguments.parser_model is None:
-        raise InputError(
-            "no parser: name a program after --parser-command, or the folder of a BLLIP model "
-            f"after --parser-model (--parser can be {', '.join(parser_names())})"
+    models = _models(arguments)
+    parsers = {}
+    for name in names(arguments):
+        if name in parsers:
+            raise InputError(f"--parser {name} is named twice")
+        if name == "command" and arguments.parser_command is None:
+            raise InputError("--parser command needs --parser-command, a program")
+        settings = ParserSettings(
+            command=arguments.parser_command or "",
+            model=models.get(name, ""),
+            candidates=arguments.candidates,
+            seconds=arguments.parser_seconds,
+            options=ReadOptions(arguments.format, beam=arguments.beam),
+            overparsing=arguments.overparsing,
         )
-    settings = ParserSettings(
-        command=arguments.parser_command or "",
-        model=arguments.parser_model or "",
-        candidates=arguments.candidates,
-        seconds=arguments.parser_seconds,
-        options=ReadOptions(arguments.format, beam=arguments.beam),
-        overparsing=arguments.overparsing,
-    )
-    return create_parser(name, settings)
+        parsers[name] = create_parser(name, settings)
+    return PooledParsers(parsers) if len(parsers) > 1 else parsers[name]
 
 
 def jobs(arguments: argparse.Namespace) -> int:
@@ -107,13 +116,39 @@ def jobs(arguments: argparse.Namespace) -> int:
 
 def settings(arguments: argparse.Namespace) -> dict[str, Any]:
     """What the lists depend on, as plain data."""
-    names = ("parser_command", "parser_model", "candidates", "overparsing", "format", "beam")
+    chosen, models = names(arguments), _models(arguments)
+    if "bllip" in chosen:
+        path, sha256 = bllip_model(models.get("bllip", ""))
+        models["bllip"] = sha256 or str(path)
+    flags = ("parser_command", "candidates", "overparsing", "format", "beam", "longest")
     return {
-        "parser": _name(arguments),
-        **{name: getattr(arguments, name) for name in (*names, "longest")},
+        "parser": chosen,
+        "parser_model": models,
+        **{name: getattr(arguments, name) for name in flags},
     }
 
 
-def _name(arguments: argparse.Namespace) -> str:
-    name: str | None = arguments.parser
-    return name or ("bllip" if arguments.parser_command is None else "command")
+def names(arguments: argparse.Namespace) -> list[str]:
+    """The parsers that the flags name."""
+    chosen: list[str] | None = arguments.parser
+    return chosen or ["bllip" if arguments.parser_command is None else "command"]
+
+
+def _models(arguments: argparse.Namespace) -> dict[str, str]:
+    """The model of each parser that --parser-model names one for."""
+    chosen = names(arguments)
+    models: dict[str, str] = {}
+    for given in arguments.parser_model or ():
+        name, sign, model = given.partition("=")
+        if not sign or name not in chosen:
+            if len(chosen) > 1:
+                raise InputError(
+                    f"--parser-model {given}: say whose it is, for instance {chosen[0]}={given}"
+                )
+            name, model = chosen[0], given
+        if name in models:
+            raise InputError(
+                f"--parser-model: {name} has one model, not {models[name]} and {model}"
+            )
+        models[name] = model
+    return models

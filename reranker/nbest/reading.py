@@ -32,8 +32,8 @@ class ReadOptions:
 
     format: str = "auto"
     """``auto`` or the name of a dialect in ``reranker.nbest.FORMATS``."""
-    tokens: Path | None = None
-    """A file with the sentences, see ``reranker.nbest.tokens_file``."""
+    tokens: Path | tuple[Sentence, ...] | None = None
+    """A file with the sentences, see ``reranker.nbest.tokens_file``; or the sentences."""
     repair: Repair | None = None
     """Repair broken candidates, or those of seq2seq parsers as their ``"authors"`` do; None: those
     of seq2seq parsers only."""
@@ -111,7 +111,7 @@ class NBestFile:
 class NBestFiles:
     """The lists of one file, or of several pooled sentence by sentence, one NBest at a time."""
 
-    def __init__(self, files: list[NBestFile], tokens: Path | None) -> None:
+    def __init__(self, files: list[NBestFile], tokens: Path | tuple[Sentence, ...] | None) -> None:
         self.files = files
         self._lists = _lists(files, tokens)
 
@@ -139,9 +139,13 @@ class NBestFiles:
         return next(self._lists)
 
 
-def _lists(files: list[NBestFile], tokens: Path | None) -> Generator[NBest, None, None]:
+def _lists(
+    files: list[NBestFile], tokens: Path | tuple[Sentence, ...] | None
+) -> Generator[NBest, None, None]:
     raw_lists = itertools.zip_longest(*(file.raw_lists() for file in files))
-    sentences = read_sentences(tokens) if tokens is not None else None
+    sentences: Iterator[Sentence] | None = None
+    if tokens is not None:
+        sentences = iter(tokens) if isinstance(tokens, tuple) else read_sentences(tokens)
     position = -1
     try:
         for position, raws in enumerate(raw_lists):
@@ -150,8 +154,9 @@ def _lists(files: list[NBestFile], tokens: Path | None) -> Generator[NBest, None
                 sentence = next(sentences, None)
                 if sentence is None:
                     names = ", ".join(file.name for file in files)
+                    where = "the text" if isinstance(tokens, tuple) else tokens
                     raise InputError(
-                        f"{tokens} holds {position} sentences, but {names} has more lists"
+                        f"{where} holds {position} sentences, but {names} has more lists"
                     )
             yield _pooled(files, raws, sentence, position)
         for place, sentence in enumerate(sentences or (), position + 1):

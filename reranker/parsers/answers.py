@@ -16,11 +16,13 @@ def given_lines(sentences: Sequence[Sentence]) -> bytes:
     return "".join(" ".join(sentence.words) + "\n" for sentence in sentences).encode()
 
 
-def printed_lists(printed: bytes, given: bytes, options: ReadOptions) -> list[NBest | str] | str:
-    """For each sentence of ``given_lines`` its list or why it has no candidate; or why the output
-    as a whole is not lists for them."""
+def printed_lists(
+    printed: bytes, sentences: Sequence[Sentence], options: ReadOptions
+) -> list[NBest | str] | str:
+    """For each sentence its list or why it has no candidate; or why the output as a whole is not
+    lists for them."""
     lists = TextInMemory(printed, "the parser's output")
-    options = replace(options, tokens=TextInMemory(given, "the text"), restore=True)
+    options = replace(options, tokens=tuple(sentences), restore=True)
     try:
         found = list(read_nbest(lists, options=options, warn=lambda _: None))
     except InputError as error:

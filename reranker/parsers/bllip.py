@@ -13,6 +13,7 @@ from reranker.errors import InputError
 from reranker.nbest import NBest, ReadOptions
 from reranker.nbest.data import Sentence
 from reranker.parsers.answers import given_lines, printed_lists
+from reranker.parsers.bllip_model import bllip_model
 from reranker.parsers.conversation import Conversation, Ended
 from reranker.parsers.parser import ParserSettings
 from reranker.scoring.cancellation import Stopped
@@ -29,19 +30,17 @@ class BllipParser:
 
     def __init__(self, settings: ParserSettings) -> None:
         """Raises InputError without bllipparser or a model."""
-        if not settings.model:
-            raise InputError("--parser bllip needs --parser-model, the folder of a BLLIP model")
-        if not (Path(settings.model) / "terms.txt").is_file():
-            raise InputError(f"{settings.model}: not the folder of a BLLIP model: no terms.txt")
         if importlib.util.find_spec("bllipparser") is None:
             raise InputError(
-                "--parser bllip needs the package bllipparser: pip install "
-                "'parse-reranker[bllip]' (it is compiled then: that takes a C++ compiler)"
+                "the parser bllip needs the package bllipparser: pip install "
+                "'parse-reranker[bllip]' (it is compiled then: that takes a C++ compiler); or "
+                "name another parser, with --parser-command or --parser"
             )
+        model = bllip_model(settings.model).folder()
         numbers = (settings.candidates, settings.overparsing)
         # -P: nothing is imported from the working directory.
         program = [sys.executable, "-P", str(_WORKER)]
-        self._command = [*program, settings.model, *map(str, numbers)]
+        self._command = [*program, str(model), *map(str, numbers)]
         self._seconds = settings.seconds
         self._lock = threading.Lock()
         self._idle: list[Conversation] = []
@@ -62,15 +61,14 @@ class BllipParser:
                 self._idle.pop().end()
 
     def _parse(self, sentence: Sentence) -> NBest | str:
-        given = given_lines([sentence])
         worker = self._worker()
         try:
-            printed = worker.ask(given, self._seconds)
+            printed = worker.ask(given_lines([sentence]), self._seconds)
         except Ended as ended:
             self._drop(worker)
             return str(ended)
         self._release(worker)
-        found = printed_lists(printed, given, _LISTS)
+        found = printed_lists(printed, [sentence], _LISTS)
         return found if isinstance(found, str) else found[0]
 
     def _worker(self) -> Conversation:
@@ -86,7 +84,7 @@ class BllipParser:
             worker.listen(_STARTING_SECONDS)
         except Ended as ended:
             self._drop(worker)
-            raise InputError(f"--parser bllip: {ended}") from None
+            raise InputError(f"the parser bllip: {ended}") from None
         return worker
 
     def _release(self, worker: Conversation) -> None:

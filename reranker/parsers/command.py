@@ -106,7 +106,7 @@ class CommandParser:
             last = messages.decode(errors="replace").strip().rpartition("\n")[2]
             ended = f"the parser ended with status {process.returncode}"
             return f"{ended}: {last}"[:_LONGEST_REASON] if last else ended
-        return printed_lists(printed, given, self._options)
+        return printed_lists(printed, sentences, self._options)
 
 
 def kill_group(group: int) -> None:

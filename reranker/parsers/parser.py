@@ -17,7 +17,7 @@ class ParserSettings:
     command: str = ""
     """A program and its arguments, as for a shell."""
     model: str = ""
-    """A folder or file."""
+    """A name, a folder or a file; empty: the parser's default."""
     candidates: int = 50
     """Trees for each sentence, at most."""
     seconds: float = 20.0
@@ -32,9 +32,10 @@ class Parser(Protocol):
     """Proposes trees for sentences. ``parse`` is called by several threads at once, each with
     sentences of its own."""
 
-    batch_sizes: Sequence[int]
-    """How many sentences to give it at once: the first time, the second time ..., then always as
-    many as last."""
+    @property
+    def batch_sizes(self) -> Sequence[int]:
+        """How many sentences to give it at once: the first time, the second time ..., then always
+        as many as last."""
 
     def parse(self, sentences: Sequence[Sentence]) -> Sequence[NBest | str]:
         """For each sentence its list, with at least one candidate, or why there is none.

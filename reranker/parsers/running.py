@@ -91,15 +91,15 @@ def parsed(parser: Parser, batch: Sequence[TextSentence]) -> list[NBest]:
 
 def parsed_list(each: TextSentence, answer: NBest | str) -> NBest:
     """What the parser made of a sentence, or why it made nothing, with its place in the text."""
-    place = {"line": each.origin.line, "file": each.origin.file}
+    file, line, *_ = each.origin
     if isinstance(answer, str):
-        unparsed = Rejected(0, code="unparsed", message=answer, text="", **place)
-        return NBest("", (), (unparsed,), each.origin.line, each.sentence, origin=each.origin)
+        unparsed = Rejected(0, line, "unparsed", answer, "", file)
+        return NBest("", (), (unparsed,), line, each.sentence, origin=each.origin)
     return replace(
         answer,
-        candidates=tuple(replace(candidate, **place) for candidate in answer.candidates),
-        rejected=tuple(replace(rejected, **place) for rejected in answer.rejected),
-        line=each.origin.line,
+        candidates=tuple(replace(one, file=file, line=line) for one in answer.candidates),
+        rejected=tuple(replace(one, file=file, line=line) for one in answer.rejected),
+        line=line,
         sentence=each.sentence,
         origin=each.origin,
     )

@@ -36,7 +36,11 @@ _BRACKETS = {"[": "-LSB-", "]": "-RSB-", "{": "-LCB-", "}": "-RCB-"}
 _UNUSABLE = re.compile("[\ud800-\udfff\x00-\x08\x0e-\x1f\x7f-\x9f]")
 _WORD = re.compile(r"\S+", re.ASCII)
 
-_ADDRESS = re.compile(r"://|^www\.|@", re.IGNORECASE)
+# Of web pages and mail: one word, without the punctuation behind it.
+_ADDRESS = re.compile(
+    r"(?:\b(?:https?|ftp)://|\bwww\.)[^\s<>\"]*[\w/]|\b[\w.+-]+@\w[\w-]*(?:\.\w[\w-]*)+",
+    re.IGNORECASE,
+)
 _JOINTS = re.compile("(?<=\\w)[-/\N{HYPHEN}\N{EN DASH}](?=\\w)")
 # Those that GUM and CRAFT leave joined with a hyphen more often than not.
 _PREFIXES = frozenset(
@@ -88,12 +92,13 @@ def given_words(text: str) -> list[Word]:
 
 def split_into_words(text: str, convention: Convention = "gum") -> list[Word]:
     """The words of a sentence: nltk's, which follow the Penn Treebank, and for ``gum`` without
-    hyphens and slashes inside.
+    hyphens and slashes inside. Addresses of web pages and mail are one word.
 
     >>> [word.text for word in split_into_words("He didn't (see) a well-known re-run.")]
     ['He', 'did', "n't", '-LRB-', 'see', '-RRB-', 'a', 'well', '-', 'known', 're-run', '.']
     """
     straight = _usable(text).translate(_STRAIGHT)
+    straight = _ADDRESS.sub(lambda address: "x" * len(address[0]), straight)
     spans: Iterable[Word] = _aligned(_tokenizer().tokenize(straight), straight)
     if convention == "gum":
         spans = (part for span in spans for part in _parts(span, text))
@@ -148,7 +153,7 @@ def _next_word(text: str, place: int) -> int:
 
 def _parts(word: Word, text: str) -> Iterator[Word]:
     """The word cut at hyphens and slashes, which are words themselves."""
-    if _ADDRESS.search(word.text):
+    if _ADDRESS.fullmatch(text, word.start, word.end):
         yield word
         return
     start = word.start

@@ -149,9 +149,9 @@ def test_a_killed_run_ends_as_one_that_was_not(command: list[str], capsys: Captu
         (["--models", "untold.pt"], "does not say how it was trained"),
         (["--models", "m.pt", "sub/m.pt"], "two of --models have one name"),
         (["--gold-share", "1"], "nothing to learn"),
-        (["--parser", "/no/such/parser"], "--parser /no/such/parser: No such file"),
+        (["--parser-command", "/no/such/parser"], "--parser-command /no/such/parser: No such file"),
         (["--margin", "1e9"], "0 sentences to learn from, of 250"),
-        (["--parser", "false"], "could not be parsed: the parser ended with status 1"),
+        (["--parser-command", "false"], "could not be parsed: the parser ended with status 1"),
     ],
 )
 def test_what_cannot_work(

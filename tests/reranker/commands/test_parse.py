@@ -20,6 +20,7 @@ from reranker.parsers.command import CommandParser
 from reranker.parsers.parser import ParserSettings
 from reranker.pipeline import Reranker
 from reranker.trees.tree import Tree
+from tests.reranker.killed_runs import forked_runs, killed_run
 from tests.reranker.small_files import write
 
 Capture = pytest.CaptureFixture[str]
@@ -145,7 +146,7 @@ def test_strange_text_is_answered_and_nothing_is_lost(
 ) -> None:
     file = write(tmp_path / "t.txt", content)
     assert main(["parse", file, *flags, "--output", "ranked"]) in (0, 1)
-    rows = [json.loads(line) for line in capsys.readouterr().out.splitlines()]
+    rows = [json.loads(line) for line in capsys.readouterr().out.split("\n")[:-1]]
     covered = "".join(
         content[start:end] if content[0] != "\ufeff" else content[start + 1 : end + 1]
         for row in rows
@@ -203,10 +204,66 @@ def test_no_text(
     assert message in capsys.readouterr().err
 
 
+def test_two_parsers_together(
+    tmp_path: Path, flags: list[str], capsys: Capture, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """One of them is another package's: an entry point."""
+    package = tmp_path / "another-1.0.dist-info"
+    package.mkdir()
+    write(package / "METADATA", "Name: another\nVersion: 1.0\n")
+    write(package / "entry_points.txt", "[reranker.parsers]\nmine = another:Mine\n")
+    write(tmp_path / "another.py", ANOTHER)
+    monkeypatch.syspath_prepend(tmp_path)
+    file, out = write(tmp_path / "t.txt", "We saw it. We crash it."), tmp_path / "out"
+    both = ["--parser", "command", "--parser", "mine", "--parser-model", "mine=here"]
+    arguments = ["parse", file, *flags, *both, "--output", "ranked", "--out", str(out)]
+    assert main(arguments) == 1
+    first, second = [json.loads(line) for line in out.read_text().splitlines()]
+    trees = {entry["index"]: entry["tree"] for entry in first["ranking"]}
+    assert trees == {
+        0: "(S1 (S (NN We) (NN saw) (NN it) (NN .)))",
+        1: "(S1 (S (NP (NN We) (NN saw)) (NN it) (NN .)))",
+        2: "(here (XX We) (XX saw) (XX it) (XX .))",
+    }
+    assert [entry["index"] for entry in second["ranking"]] == [1]
+    (missing,) = second["rejected"]
+    assert missing["code"] == "missing" and missing["message"].startswith("command: the parser")
+    assert (
+        f"{file}:1: candidate 1 of list 1 rejected, missing: command: " in capsys.readouterr().err
+    )
+
+    assert main([*arguments, "--lm-weight", "0.5"]) == 1
+    printed = capsys.readouterr().err
+    assert "scores of command and mine are mixed in (--lm-weight 0.5)" in printed
+    assert "no parser score to mix with" in printed
+    assert main([*arguments, "--parser-model", "x"]) == 2
+    assert "--parser-model x: say whose it is, for instance command=x" in capsys.readouterr().err
+    assert main([*arguments, "--parser", "mine"]) == 2
+    assert "--parser mine is named twice" in capsys.readouterr().err
+
+
+ANOTHER = """
+from reranker.nbest import from_candidates
+
+class Mine:
+    batch_sizes = (4,)
+
+    def __init__(self, settings):
+        self.label = settings.model
+
+    def parse(self, sentences):
+        trees = (each.flat_tree.replace("(TOP (S", f"({self.label}")[:-1] for each in sentences)
+        return [from_candidates([tree], sentence=each) for tree, each in zip(trees, sentences)]
+
+    def stop(self):
+        pass
+"""
+
+
 def long_text(sentences: int) -> str:
     chance = random.Random(3)
     choices = ["we", "saw", "the", "man", "with", "eyes", "it", "is", "crash"]
-    weights = [4, 4, 4, 4, 4, 4, 4, 4, 0.1]
+    weights = [4, 4, 4, 4, 4, 4, 4, 4, 0.02]
     return "".join(
         " ".join(chance.choices(choices, weights, k=9)).capitalize() + ".\n\n"
         for _ in range(sentences)
@@ -214,29 +271,26 @@ def long_text(sentences: int) -> str:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("kills", [20])
-def test_a_killed_run_resumes_to_the_same_bytes(
-    tmp_path: Path, flags: list[str], kills: int
+def test_a_run_that_is_killed_twenty_times_ends_in_the_same_bytes(
+    tmp_path: Path, flags: list[str]
 ) -> None:
-    file, whole, out = write(tmp_path / "t.txt", long_text(400)), tmp_path / "w", tmp_path / "o"
-    arguments = ["parse", file, *flags, "--output", "ranked"]
+    file, whole, out = write(tmp_path / "t.txt", long_text(1_000)), tmp_path / "w", tmp_path / "o"
+    arguments = ["parse", file, *flags, "--output", "ranked", "--top", "1"]
     assert main([*arguments, "--out", str(whole)]) == 1
-    part, kept = tmp_path / "o.part", 0
-    for _ in range(kills):
-        command = [sys.executable, "-m", "reranker.commands.main", *arguments]
-        run = subprocess.Popen([*command, "--out", str(out), "--resume"], stderr=subprocess.DEVNULL)
-        before = part.stat().st_size if part.exists() else 0
-        while run.poll() is None and (not part.exists() or part.stat().st_size == before):
-            time.sleep(0.01)
-        run.send_signal(signal.SIGKILL)
-        run.wait()
-        if out.exists():
-            break
-        content = part.read_bytes()
-        assert whole.read_bytes().startswith(content[: content.rfind(b"\n") + 1])
-        kept += 1
-    assert kept >= 3
-    assert main([*arguments, "--out", str(out), "--resume"]) == 1
+    chance = random.Random(5)
+    kept = []
+    with forked_runs() as starter:
+        for _ in range(20):
+            seconds = chance.choice([0, 0.05, 0.3])
+            kill = (signal.SIGKILL, seconds, seconds < 0.3)
+            left = killed_run(starter, arguments, out, *kill)
+            assert left.status == -signal.SIGKILL
+            part = out.with_name("o.part")
+            content = part.read_bytes() if part.exists() else b""
+            assert whole.read_bytes().startswith(content[: content.rfind(b"\n") + 1])
+            kept.append(left.kept)
+    assert kept == sorted(kept) and len(set(kept)) > 5 and kept[-1] < 1_000
+    assert main([*arguments, "--resume", "--out", str(out)]) == 1
     assert out.read_bytes() == whole.read_bytes()
 
 

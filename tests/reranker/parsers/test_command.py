@@ -39,6 +39,11 @@ def test_a_list_for_each_sentence() -> None:
     assert words(found) == [["the", "cat", "runs"], ["it", "runs"]]
 
 
+def test_words_with_slashes_are_not_taken_for_words_with_tags() -> None:
+    found = parser_of(COMMAND, 10).parse(sentences("and/or 1/2"))
+    assert words(found) == [["and/or", "1/2"]]
+
+
 def test_only_what_cannot_be_parsed_is_lost(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(command, "_STARTING_SECONDS", 1)
     firsts = ["one", "crash", "two", "lose", "other", "three", "hang", "four"]

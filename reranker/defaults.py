@@ -1,0 +1,79 @@
+"""``reranker.parse``: text in, trees out, with what is installed."""
+
+from __future__ import annotations
+
+import atexit
+import os
+import threading
+from collections.abc import Callable
+from typing import Any, TypeVar
+
+from reranker.checkpoints.ensemble_file import ModelNames
+from reranker.checkpoints.installed import models_in_environment
+from reranker.parsers.parser import Parser, ParserSettings
+from reranker.parsers.registry import create_parser
+from reranker.pipeline import Reranker
+from reranker.ranking import Ranking
+from reranker.scoring.cores import available_cores
+from reranker.text.splitting import Form
+from reranker.text.words import Convention
+
+T = TypeVar("T")
+
+
+def parse(
+    text: str,
+    *,
+    form: Form = "text",
+    words: Convention = "gum",
+    models: ModelNames | None = None,
+    parser: str = "bllip",
+    parser_model: str = "",
+    lm_weight: float | None = None,
+    top: int | None = None,
+) -> list[Ranking]:
+    """A ranking for each sentence of a text: ``.tree`` is the best tree, ``.origin`` says where the
+    sentence and its words are. Models and parsers are loaded once and kept for the next call, which
+    may come from another thread.
+
+    ``form`` is ``text``, ``sentences`` (one a line) or ``tokens`` (the same, with a space between
+    words), ``words`` how words are split (``gum`` or ``wsj``); ``models`` are those of
+    ``Reranker.load``, ``parser`` and ``parser_model`` what `rerank parse` calls ``--parser`` and
+    ``--parser-model``. For all other settings, and for a text too long for a list of rankings, use
+    ``Reranker.parse``.
+
+    >>> reranker.parse("She met the man.")[0].tree  # doctest: +SKIP
+    '(S1 (S (NP (PRP She)) (VP (VBD met) (NP (DT the) (NN man))) (. .)))'
+
+    Raises InputError, which says what to install, without language models, or if the parser or its
+    model is missing.
+    """
+    chosen = _once((parser, parser_model), lambda: _parser(parser, parser_model))
+    if models is None:
+        models = tuple(models_in_environment()) or None
+    elif not isinstance(models, str | os.PathLike):
+        models = tuple(models)
+    loaded = _once(("models", models), lambda: Reranker.load(models))
+    rankings = loaded.parse(
+        text, chosen, form, words=words, lm_weight=lm_weight, top=top, jobs=available_cores()
+    )
+    return list(rankings)
+
+
+_lock = threading.Lock()
+_loaded: dict[object, Any] = {}
+
+
+def _once(key: object, make: Callable[[], T]) -> T:
+    """What ``make`` returned when it was first called for this key, by whichever thread."""
+    with _lock:
+        if key not in _loaded:
+            _loaded[key] = make()
+        loaded: T = _loaded[key]
+        return loaded
+
+
+def _parser(name: str, model: str) -> Parser:
+    parser = create_parser(name, ParserSettings(model=model))
+    atexit.register(parser.stop)
+    return parser

@@ -1,0 +1,149 @@
+"""The BLLIP parser's model: a folder, or a packed one that is unpacked for the parser to read.
+
+It is unpacked once, into the user's cache (``~/.cache/parse-reranker``, or in ``XDG_CACHE_HOME``),
+in a folder named by the hash of the packed file; where nothing can be written there, into a
+temporary folder that goes when the program ends.
+"""
+
+from __future__ import annotations
+
+import atexit
+import gzip
+import json
+import os
+import shutil
+import tarfile
+import tempfile
+import zlib
+from pathlib import Path, PurePosixPath
+from typing import NamedTuple
+
+from reranker.checkpoints.installed import BLLIP_FILE, installed_parser_models
+from reranker.errors import InputError
+from reranker.files.digest import file_sha256
+
+_LISTING = ".files.json"
+_MOST_FILES, _MOST_BYTES = 200, 1 << 30
+_BUFFER = 1 << 16
+
+
+class BllipModel(NamedTuple):
+    """Where a model is."""
+
+    path: Path
+    sha256: str | None
+    """Of a packed one."""
+
+    def folder(self) -> Path:
+        """The folder of its files, unpacked if need be. Raises InputError for what is not one."""
+        return self.path if self.sha256 is None else _unpacked(self.path, self.sha256)
+
+
+def bllip_model(name: str = "") -> BllipModel:
+    """A folder, a packed file or an installed model by its name; the first that is installed where
+    none is named. Raises InputError if there is none, or if its hash is not what it should be."""
+    if os.path.isdir(name):
+        if not (Path(name) / BLLIP_FILE).is_file():
+            raise InputError(f"{name}: not the folder of a BLLIP model: no {BLLIP_FILE}")
+        return BllipModel(Path(name), None)
+    if os.path.exists(name):
+        return BllipModel(Path(name), file_sha256(name))
+    installed = installed_parser_models()
+    if not installed and not name:
+        raise InputError(
+            "no model for the BLLIP parser: pip install parse-reranker-models, or name one after "
+            "--parser-model"
+        )
+    for model in installed:
+        if name in ("", model.name):
+            if model.path.is_dir():
+                return BllipModel(model.path, None)
+            digest = file_sha256(model.path)
+            if digest != model.sha256:
+                raise InputError(
+                    f"{model.path}: its SHA-256 is {digest:.8}..., not {model.sha256:.8}...: not "
+                    "the file that was published"
+                )
+            return BllipModel(model.path, digest)
+    names = ", ".join(model.name for model in installed) or "none"
+    raise InputError(
+        f"{name}: no such folder or file, and no model of that name (there is {names})"
+    )
+
+
+def cache_folder() -> Path:
+    """Where packed models are unpacked."""
+    cache = os.environ.get("XDG_CACHE_HOME") or os.path.join(os.path.expanduser("~"), ".cache")
+    return Path(cache) / "parse-reranker"
+
+
+def _unpacked(packed: Path, sha256: str) -> Path:
+    folder = cache_folder() / f"bllip-{sha256[:16]}"
+    if _is_whole(folder):
+        return folder
+    try:
+        folder.parent.mkdir(parents=True, exist_ok=True)
+        new = Path(tempfile.mkdtemp(prefix=f"{folder.name}-", dir=folder.parent))
+    except OSError:  # a home that is read-only, or that is not there
+        return _unpacked_for_now(packed)
+    try:
+        _unpack(packed, new)
+        if folder.exists() and not _is_whole(folder):  # something has tidied up in it
+            shutil.rmtree(folder)
+        new.rename(folder)
+    except OSError:
+        if not _is_whole(folder):  # where another process has not been faster
+            return _unpacked_for_now(packed)
+    finally:
+        shutil.rmtree(new, ignore_errors=True)
+    return folder
+
+
+def _unpacked_for_now(packed: Path) -> Path:
+    try:
+        folder = Path(tempfile.mkdtemp(prefix="parse-reranker-"))
+        atexit.register(shutil.rmtree, folder, ignore_errors=True)
+        _unpack(packed, folder)
+    except OSError as error:
+        raise InputError(
+            f"{packed}: there is no folder to unpack it into, neither {cache_folder()} nor a "
+            f"temporary one: {error.strerror}"
+        ) from error
+    return folder
+
+
+def _unpack(packed: Path, folder: Path) -> None:
+    """The files of an archive, all in one folder there, into ``folder``. Raises InputError for what
+    is not such an archive, OSError if they cannot be written."""
+    sizes: dict[str, int] = {}
+    try:
+        with gzip.open(packed) as stream, tarfile.open(fileobj=stream, mode="r:") as archive:
+            for member in archive:
+                if member.isdir():
+                    continue
+                name = PurePosixPath(member.name).name
+                sizes[name] = member.size
+                if len(sizes) > _MOST_FILES or sum(sizes.values()) > _MOST_BYTES:
+                    raise InputError(f"{packed}: too large for a BLLIP model")
+                content = archive.extractfile(member) if member.isfile() else None
+                if content is None or name.startswith("."):
+                    raise InputError(f"{packed}: not a BLLIP model: {member.name!r} is in it")
+                with (folder / name).open("xb") as file:
+                    shutil.copyfileobj(content, file)
+            stream.read(_BUFFER)  # to the end, where the check sum is
+    except FileExistsError as error:
+        raise InputError(f"{packed}: not a BLLIP model: two files are called {name}") from error
+    except (tarfile.TarError, EOFError, gzip.BadGzipFile, zlib.error) as error:
+        raise InputError(f"{packed}: not a packed BLLIP model (.tar.gz): {error}") from error
+    if BLLIP_FILE not in sizes:
+        raise InputError(f"{packed}: not a BLLIP model: no {BLLIP_FILE}")
+    (folder / _LISTING).write_text(json.dumps(sizes), "utf-8")
+
+
+def _is_whole(folder: Path) -> bool:
+    """Whether every file is there that was unpacked, as long as it was."""
+    try:
+        sizes = json.loads((folder / _LISTING).read_text("utf-8"))
+        return all((folder / name).stat().st_size == size for name, size in sizes.items())
+    except (OSError, ValueError):
+        return False

@@ -1,0 +1,146 @@
+"""The real BLLIP parser with the model that we ship, in processes that are killed and run late."""
+
+from __future__ import annotations
+
+import os
+import signal
+import threading
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from reranker.errors import InputError
+from reranker.nbest import NBest
+from reranker.nbest.data import Sentence
+from reranker.parsers.bllip import BllipParser
+from reranker.parsers.parser import ParserSettings
+from reranker.parsers.registry import create_parser
+from reranker.scoring.cancellation import Stopped
+
+pytest.importorskip(
+    "bllipparser", reason="bllipparser is not installed: pip install 'parse-reranker[bllip]'"
+)
+
+WORDS = ["When", "the", "last", "guests", "left", "the", "hotel", "closed", "its", "kitchen", "."]
+LONG = Sentence(tuple(("the old man saw " * 30).split()))
+
+
+def processes() -> list[int]:
+    """Of ours, those that are not waited for yet left out."""
+    children = Path(f"/proc/{os.getpid()}/task/{os.getpid()}/children").read_text().split()
+    return [int(child) for child in children if b"bllip_worker" in _command(child)]
+
+
+def _command(process: str) -> bytes:
+    try:
+        return Path(f"/proc/{process}/cmdline").read_bytes()
+    except OSError:
+        return b""
+
+
+@pytest.fixture(scope="module")
+def parser() -> Iterator[BllipParser]:
+    made = BllipParser(ParserSettings(seconds=60))
+    yield made
+    made.stop()
+
+
+def test_a_list_for_each_sentence(parser: BllipParser) -> None:
+    sentences = [Sentence(tuple(WORDS)), Sentence(("-LRB-", "Why", "?", "-RRB-")), Sentence(("x",))]
+    found = parser.parse(sentences)
+    for nbest, sentence in zip(found, sentences, strict=True):
+        assert isinstance(nbest, NBest) and nbest.candidates
+        assert all(candidate.words == list(sentence.words) for candidate in nbest.candidates)
+        scores = [candidate.parser_score for candidate in nbest.candidates]
+        assert all(score is not None and score < 0 for score in scores)
+    first = found[0]
+    assert isinstance(first, NBest) and not first.rejected and len(first.candidates) == 50
+    assert scores_fall(first)
+
+
+def scores_fall(nbest: NBest) -> bool:
+    scores = [candidate.parser_score or 0 for candidate in nbest.candidates]
+    return scores == sorted(scores, reverse=True)
+
+
+def test_a_list_does_not_depend_on_what_was_parsed_before(parser: BllipParser) -> None:
+    alone = parser.parse([Sentence(tuple(WORDS))])
+    parser.parse([Sentence(("Why", "?")), LONG])
+    assert parser.parse([Sentence(tuple(WORDS))]) == alone
+
+
+def test_odd_words_are_answered(parser: BllipParser) -> None:
+    odd = [
+        "\N{GRINNING FACE}",
+        "\ufffd",
+        "a|b",
+        "\\",
+        '"',
+        "-",
+        "''",
+        "S1",
+        "(".replace("(", "-LRB-"),
+    ]
+    sentences = [Sentence((word, "is", "here", ".")) for word in odd]
+    for nbest, sentence in zip(parser.parse(sentences), sentences, strict=True):
+        assert isinstance(nbest, NBest), nbest
+        assert nbest.candidates[0].words == list(sentence.words)
+
+
+def test_a_process_that_is_killed_costs_its_sentence(parser: BllipParser) -> None:
+    parser.parse([Sentence(("Why", "?"))])
+    (process,) = processes()
+    sentences = [Sentence(tuple(WORDS)), LONG, Sentence(tuple(WORDS))]
+
+    def kill() -> None:
+        ticks = _ticks(process)
+        while _ticks(process) < ticks + 20:  # well within LONG: WORDS takes a few only
+            time.sleep(0.005)
+        os.kill(process, signal.SIGKILL)
+
+    killer = threading.Thread(target=kill)
+    killer.start()
+    found = parser.parse([LONG, *sentences[2:]])
+    killer.join()
+    assert isinstance(found[0], str) and "the parser was killed by signal 9" in found[0]
+    assert isinstance(found[1], NBest) and found[1].candidates
+    assert processes() != [process]
+
+
+def _ticks(process: int) -> int:
+    fields = Path(f"/proc/{process}/stat").read_text().rpartition(")")[2].split()
+    return int(fields[11]) + int(fields[12])
+
+
+def test_a_sentence_that_takes_too_long_costs_no_other() -> None:
+    parser = BllipParser(ParserSettings(seconds=0.05))
+    found = parser.parse([LONG])
+    assert found == ["the parser took more than 0.05 s"]
+    parser.stop()
+
+
+def test_it_can_be_stopped_while_it_parses() -> None:
+    parser, ended = BllipParser(ParserSettings(seconds=60)), threading.Event()
+
+    def parse() -> None:
+        with pytest.raises(Stopped):
+            parser.parse([LONG] * 50)
+        ended.set()
+
+    threading.Thread(target=parse).start()
+    time.sleep(0.5)
+    parser.stop()
+    assert ended.wait(30)
+    with pytest.raises(Stopped):
+        parser.parse([Sentence(("Why", "?"))])
+
+
+def test_a_model_that_cannot_be_loaded(tmp_path: Path) -> None:
+    (tmp_path / "terms.txt").write_text("NN 2\n")
+    parser = create_parser("bllip", ParserSettings(model=str(tmp_path)))
+    with pytest.raises(
+        InputError, match=r"the parser bllip: .*(ended with status|killed by signal)"
+    ):
+        parser.parse([Sentence(("Why", "?"))])

@@ -1,0 +1,163 @@
+"""Where a BLLIP model is looked for, and how it is unpacked."""
+
+from __future__ import annotations
+
+import gzip
+import io
+import os
+import tarfile
+from pathlib import Path
+
+import pytest
+
+from reranker.checkpoints.installed import user_folder
+from reranker.errors import InputError
+from reranker.files.digest import file_sha256
+from reranker.parsers.bllip_model import bllip_model, cache_folder
+
+FILES = {"terms.txt": b"NN 2\n", "r.g": b"0 1 2\n" * 1000}
+
+
+def packed(path: Path, files: dict[str, bytes], folder: str = "") -> Path:
+    with tarfile.open(path, "w:gz") as archive:
+        for name, content in files.items():
+            entry = tarfile.TarInfo(folder + name)
+            entry.size = len(content)
+            archive.addfile(entry, io.BytesIO(content))
+    return path
+
+
+@pytest.fixture(autouse=True)
+def _home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+    monkeypatch.setenv("XDG_DATA_HOME", str(tmp_path / "data"))
+    monkeypatch.setenv("TMPDIR", str(tmp_path / "temporary"))
+    monkeypatch.setattr("tempfile.tempdir", None)
+    (tmp_path / "temporary").mkdir()
+
+
+def content(folder: Path) -> dict[str, bytes]:
+    return {path.name: path.read_bytes() for path in folder.iterdir() if path.name[0] != "."}
+
+
+@pytest.mark.parametrize("inside", ["", "model/"])
+def test_a_packed_model_is_unpacked_once(tmp_path: Path, inside: str) -> None:
+    path = packed(tmp_path / "m.tar.gz", FILES, inside)
+    folder = bllip_model(str(path)).folder()
+    assert folder.parent == cache_folder() and content(folder) == FILES
+    assert os.listdir(cache_folder()) == [folder.name]
+    before = (folder / "r.g").stat()
+    assert bllip_model(str(path)).folder() == folder
+    assert (folder / "r.g").stat().st_mtime_ns == before.st_mtime_ns
+
+
+def test_what_has_been_tidied_up_is_unpacked_again(tmp_path: Path) -> None:
+    path = packed(tmp_path / "m.tar.gz", FILES)
+    folder = bllip_model(str(path)).folder()
+    (folder / "r.g").unlink()
+    assert content(bllip_model(str(path)).folder()) == FILES
+    (folder / "r.g").write_bytes(b"")
+    assert content(bllip_model(str(path)).folder()) == FILES
+
+
+def test_another_file_of_the_same_name_is_another_model(tmp_path: Path) -> None:
+    path = packed(tmp_path / "m.tar.gz", FILES)
+    first = bllip_model(str(path)).folder()
+    packed(path, {**FILES, "r.g": b"other"})
+    assert bllip_model(str(path)).folder() != first
+
+
+def test_where_nothing_can_be_kept_a_temporary_folder_will_do(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "file").write_text("")  # even root cannot make a folder in it
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "file"))
+    path = packed(tmp_path / "m.tar.gz", FILES)
+    folder = bllip_model(str(path)).folder()
+    assert folder.parent == tmp_path / "temporary" and content(folder) == FILES
+
+
+def test_a_folder_is_used_as_it_is(tmp_path: Path) -> None:
+    with pytest.raises(InputError, match=r"not the folder of a BLLIP model: no terms\.txt"):
+        bllip_model(str(tmp_path))
+    (tmp_path / "terms.txt").write_text("")
+    assert bllip_model(str(tmp_path)).folder() == tmp_path
+
+
+@pytest.mark.parametrize(
+    "files, message",
+    [
+        ({"r.g": b""}, r"not a BLLIP model: no terms\.txt"),
+        ({"a/terms.txt": b"", "b/terms.txt": b""}, r"two files are called terms\.txt"),
+        ({".files.json": b"", "terms.txt": b""}, r"'\.files\.json' is in it"),
+        ({f"{number}": b"" for number in range(300)}, "too large"),
+    ],
+)
+def test_what_is_not_a_model(tmp_path: Path, files: dict[str, bytes], message: str) -> None:
+    with pytest.raises(InputError, match=message):
+        bllip_model(str(packed(tmp_path / "m.tar.gz", files))).folder()
+    assert os.listdir(cache_folder()) == []
+
+
+def test_nothing_is_written_elsewhere(tmp_path: Path) -> None:
+    path = packed(tmp_path / "m.tar.gz", {"../../../escaped": b"x", **FILES})
+    assert content(bllip_model(str(path)).folder()) == {"escaped": b"x", **FILES}
+    assert not list(tmp_path.glob("escaped"))
+
+
+def test_links_are_refused(tmp_path: Path) -> None:
+    path = tmp_path / "m.tar.gz"
+    with tarfile.open(path, "w:gz") as archive:
+        entry = tarfile.TarInfo("terms.txt")
+        entry.type, entry.linkname = tarfile.SYMTYPE, "/etc/passwd"
+        archive.addfile(entry)
+    with pytest.raises(InputError, match=r"'terms\.txt' is in it"):
+        bllip_model(str(path)).folder()
+
+
+@pytest.mark.parametrize("damage", ["cut", "no gzip", "no tar", "flipped"])
+def test_damaged_files(tmp_path: Path, damage: str) -> None:
+    path = packed(tmp_path / "m.tar.gz", FILES)
+    whole = path.read_bytes()
+    flipped = bytearray(whole)
+    flipped[-6] ^= 1  # of the check sum
+    path.write_bytes(
+        {
+            "cut": whole[: len(whole) // 2],
+            "no gzip": b"words",
+            "no tar": gzip.compress(b"words" * 1000),
+            "flipped": bytes(flipped),
+        }[damage]
+    )
+    with pytest.raises(InputError, match=r"m\.tar\.gz: not a packed BLLIP model"):
+        bllip_model(str(path)).folder()
+
+
+def test_a_bomb_is_not_unpacked(tmp_path: Path) -> None:
+    entry = tarfile.TarInfo("terms.txt")
+    entry.size = 1 << 40
+    path = tmp_path / "m.tar.gz"
+    path.write_bytes(gzip.compress(entry.tobuf() + bytes(10_000)))
+    with pytest.raises(InputError, match="too large"):
+        bllip_model(str(path)).folder()
+
+
+def test_models_of_the_user_by_name(tmp_path: Path) -> None:
+    own = user_folder() / "mine"
+    own.mkdir(parents=True)
+    (own / "terms.txt").write_text("")
+    assert bllip_model("mine").folder() == own
+    with pytest.raises(InputError, match=r"none: no such folder or file, .*mine"):
+        bllip_model("none")
+
+
+def test_a_file_that_was_not_published_is_refused(tmp_path: Path) -> None:
+    own = user_folder() / "mine"
+    own.mkdir(parents=True)
+    path = packed(own / "m.tar.gz", FILES)
+    about = '[[parser_models]]\nname = "packed"\nfile = "m.tar.gz"\nsha256 = "{}"\n'
+    (own / "about.toml").write_text(about.format(file_sha256(path)))
+    assert content(bllip_model("packed").folder()) == FILES
+    packed(path, {**FILES, "r.g": b"other"})
+    with pytest.raises(InputError, match=r"m\.tar\.gz: its SHA-256 is .* not the file that was"):
+        bllip_model("packed")

@@ -1,0 +1,90 @@
+"""``reranker.parse``: defaults that are loaded once, and what is said without them."""
+
+from __future__ import annotations
+
+import threading
+from pathlib import Path
+
+import pytest
+
+import reranker
+from reranker import defaults
+from reranker.checkpoints import installed
+from reranker.errors import InputError
+
+TEXT = "She met the man on Monday. He waved."
+
+
+@pytest.fixture
+def _bllip() -> None:
+    pytest.importorskip(
+        "bllipparser", reason="bllipparser is not installed: pip install 'parse-reranker[bllip]'"
+    )
+
+
+@pytest.mark.usefixtures("_bllip")
+def test_the_obvious_call(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("RERANK_MODELS", raising=False)
+    first, second = reranker.parse(TEXT)
+    assert first.tree == (
+        "(S1 (S (NP (PRP She)) (VP (VBD met) (NP (DT the) (NN man)) (PP (IN on) (NP (NNP Monday))))"
+        " (. .)))"
+    )
+    assert first.origin is not None and second.origin is not None
+    assert [TEXT[begin:end] for begin, end in second.origin.offsets] == ["He", "waved", "."]
+    assert (len(first) > 1 and first.confidence is None) or first.confidence
+    (best,) = reranker.parse("She met the man on Monday .", form="tokens", top=1)
+    assert best.tree == first.tree and best[0].score == first[0].score
+    assert {each.duplicate_of for each in best[1:]} <= {best[0].index}
+
+
+@pytest.mark.usefixtures("_bllip")
+def test_what_is_loaded_is_kept_and_shared(
+    models: list[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    loaded: dict[object, object] = {}
+    monkeypatch.setattr(defaults, "_loaded", loaded)
+    found: list[str] = []
+
+    def parse() -> None:
+        found.append(reranker.parse("It runs.", models=models)[0].tree)
+
+    threads = [threading.Thread(target=parse) for _ in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert len(found) == 4 and len(set(found)) == 1
+    assert set(loaded) == {("bllip", ""), ("models", tuple(models))}
+
+
+@pytest.mark.usefixtures("_bllip")
+def test_models_named_by_the_environment(
+    models: list[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    named = reranker.parse("It runs.", models=models)
+    monkeypatch.setenv("RERANK_MODELS", ",".join(models))
+    assert reranker.parse("It runs.") == named
+    assert reranker.parse("It runs.", models=map(Path, models)) == named
+
+
+@pytest.mark.usefixtures("_bllip")
+def test_no_text_and_what_is_no_text() -> None:
+    assert reranker.parse("") == reranker.parse(" \n ") == []
+    with pytest.raises(InputError, match="a text is a string, not b'It runs"):
+        reranker.parse(b"It runs.")  # type: ignore[arg-type]
+
+
+def test_an_unknown_parser() -> None:
+    with pytest.raises(InputError, match="there is no parser 'none'; there are bllip"):
+        reranker.parse("It runs.", parser="none")
+
+
+def test_where_nothing_is_installed_it_is_said_what_to_install(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(defaults, "_loaded", {})
+    monkeypatch.setattr(installed, "__file__", str(tmp_path / "a" / "b" / "c.py"))
+    monkeypatch.setenv("XDG_DATA_HOME", str(tmp_path))
+    with pytest.raises(InputError, match=r"pip install .*parse-reranker"):
+        reranker.parse("It runs.")

@@ -1,0 +1,106 @@
+"""What `make wheels` builds works installed into an empty environment, from any folder."""
+
+from __future__ import annotations
+
+import importlib.util
+import os
+import site
+import subprocess
+import sys
+import venv
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[1]
+SENTENCE = "When the last guests left the hotel closed its kitchen."
+
+pytestmark = pytest.mark.slow
+
+
+@pytest.fixture(scope="module")
+def installed(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """An environment with both wheels; other packages are those of this environment, but not the
+    checkout that it may refer to."""
+    folder = tmp_path_factory.mktemp("wheels")
+    pip = [sys.executable, "-m", "pip", "--quiet", "--disable-pip-version-check"]
+    build = ["wheel", "--no-deps", "--no-build-isolation", "--wheel-dir", str(folder)]
+    subprocess.run([*pip, *build, ".", "packages/models"], cwd=ROOT, check=True)
+    wheels = sorted(folder.glob("*.whl"))
+    assert [wheel.name.split("-")[0] for wheel in wheels] == [
+        "parse_reranker",
+        "parse_reranker_models",
+    ]
+    assert wheels[1].stat().st_size < 64e6
+    venv.create(folder / "env", with_pip=False, symlinks=True)
+    packages = next((folder / "env").glob("lib/python*/site-packages"))
+    python = str(folder / "env" / "bin" / "python")
+    install = ["install", "--no-deps", "--no-index", *map(str, wheels)]
+    # Where no other version of ours can be met.
+    clean = {name: value for name, value in os.environ.items() if name != "PYTHONPATH"}
+    subprocess.run([*pip, "--python", python, *install], cwd=folder, env=clean, check=True)
+    (packages / "others.pth").write_text("\n".join(site.getsitepackages()))
+    return folder / "env" / "bin"
+
+
+def run(
+    installed: Path, home: Path, *arguments: str, text: str = ""
+) -> subprocess.CompletedProcess[str]:
+    environment = {"HOME": str(home), "PATH": os.defpath, "LC_ALL": "C.UTF-8"}
+    return subprocess.run(
+        [installed / "rerank", *arguments],
+        cwd=home,
+        env=environment,
+        input=text,
+        capture_output=True,
+        text=True,
+    )
+
+
+def test_models_are_found(installed: Path, tmp_path: Path) -> None:
+    done = run(installed, tmp_path, "models")
+    assert done.returncode == 0, done.stderr
+    folder = next(installed.parent.glob("lib/python*/site-packages/parse_reranker_models/ckpt"))
+    assert done.stdout.startswith(f"gum-craft (used unless others are named)\n  folder  {folder}\n")
+    assert f"path    {folder / 'bllip-gum-craft.tar.gz'}\n" in done.stdout
+    assert (folder / "README.md").is_file()  # the card, with the terms
+
+
+def test_lists_are_ranked(installed: Path, tmp_path: Path) -> None:
+    lists = ROOT / "examples" / "short.txt"
+    done = run(installed, tmp_path, "--nbest", str(lists))
+    assert done.returncode == 0, done.stderr
+    assert len(done.stdout.splitlines()) == 4
+
+
+@pytest.mark.skipif(
+    importlib.util.find_spec("bllipparser") is None,
+    reason="bllipparser is not installed: pip install 'parse-reranker[bllip]'",
+)
+def test_a_sentence_is_parsed(installed: Path, tmp_path: Path) -> None:
+    done = run(installed, tmp_path, "parse", "-", text=SENTENCE)
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.startswith("(S1 (S (SBAR (WHADVP (WRB When)) (S (NP (DT the) ")
+    assert done.stdout.count("\n") == 1
+    assert list((tmp_path / ".cache" / "parse-reranker").iterdir())
+    again = run(installed, tmp_path, "parse", "-", text=SENTENCE)
+    assert again.stdout == done.stdout
+
+
+def test_without_the_parser_it_is_said_what_to_install(installed: Path, tmp_path: Path) -> None:
+    others = next(installed.parent.glob("lib/python*/site-packages/others.pth"))
+    content = others.read_text()
+    # No package named bllipparser: a folder with links to all others.
+    links = tmp_path / "links"
+    links.mkdir()
+    for package in (each for line in content.splitlines() for each in Path(line).iterdir()):
+        if not package.name.startswith("bllipparser"):
+            (links / package.name).symlink_to(package)
+    others.write_text(str(links))
+    try:
+        done = run(installed, tmp_path, "parse", "-", text=SENTENCE)
+    finally:
+        others.write_text(content)
+    assert done.returncode == 2
+    assert "pip install 'parse-reranker[bllip]'" in done.stderr
+    assert "Traceback" not in done.stderr
