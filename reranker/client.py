@@ -142,8 +142,8 @@ class Client:
         parser: of running text, of a list of sentences, or of a list of lists of words.
 
         Offsets in ``origin`` count from the start of the text, of the sentence's own string, or of
-        its words with a space between them. Raises ServiceError; its ``code`` is ``no-parser`` where
-        the service has none.
+        its words with a space between them. Raises ServiceError; its ``code`` is ``no-parser``
+        where the service has none.
         """
         if lm_weight is not None:
             weighing = (weighing or Weighing()).replaced(lm_weight)

@@ -8,6 +8,7 @@ a time.
 from __future__ import annotations
 
 import itertools
+import re
 import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
@@ -41,8 +42,8 @@ _CHARACTERS_PER_WORD = 500
 
 BROKEN = "the parser does not work; the log of the service says why"
 
-# How the reasons begin that end with what a program has said.
-_ENDINGS = ("the parser ended with", "the parser was killed")
+# A reason that ends with what a program has said.
+_ENDING = re.compile(r"(the parser (?:ended with status|was killed by signal) \d+): .*", re.DOTALL)
 
 NOBODY = 0
 """The number of no request."""
@@ -272,12 +273,7 @@ class ParseQueue:
         short = [one for one in nbest.candidates if len(one.tokens) < most]  # <eos> is one more
         long = [one for one in nbest.candidates if len(one.tokens) >= most]
         message = f"more tokens than max_tree_tokens = {most}"
-        rejected = [
-            replace(one, message=one.message.partition(": ")[0])
-            if one.code == "unparsed" and one.message.startswith(_ENDINGS)
-            else one
-            for one in nbest.rejected
-        ]
+        rejected = [replace(one, message=_ENDING.sub(r"\1", one.message)) for one in nbest.rejected]
         rejected += [one.rejected("too-long", message) for one in long]
         return replace(nbest, candidates=tuple(short), rejected=tuple(rejected))
 

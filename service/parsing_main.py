@@ -19,7 +19,6 @@ from reranker.errors import InputError
 from reranker.nbest.data import Sentence
 from reranker.nbest.dialects.registry import DIALECTS
 from reranker.parsers.parser import Parser
-from reranker.parsers.registry import create_parser
 from reranker.service.lines import lines_to_service
 from reranker.service.parse_queue import NOBODY, ParseQueue, ParseWork, Reply
 from reranker.service.settings import Settings
@@ -71,17 +70,15 @@ def _begin(queue: ParseQueue, settings: Settings, send: Callable[[Reply], None])
     except BaseException as error:
         send((NOBODY, "no parser", f"{type(error).__name__}: {error}"))
     else:
-        send((NOBODY, "parser", settings.parser_name))
+        send((NOBODY, "parser", ""))
 
 
 def parser_of(settings: Settings) -> Parser:
     """The parser that the settings name. Raises InputError."""
     form = settings.parser_format
     if form in DIALECTS and DIALECTS[form].needs_beam and not settings.parser_beam:
-        raise InputError(f"the format {form} of the parser's lists needs parser_beam")
-    if settings.parser_name == "command" and not settings.parser_command:
-        raise InputError("the parser command needs parser_command, a program")
-    return create_parser(settings.parser_name, settings.parser_settings)
+        raise InputError(f"--parser-format {form} needs --parser-beam K")
+    return settings.parser_choice.create()
 
 
 def _obey(queue: ParseQueue, order: str, values: list[Any]) -> None:

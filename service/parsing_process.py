@@ -34,9 +34,9 @@ _WAITING_SHARE = 0.8
 _ENDING_SECONDS = 0.5
 
 _NO_PARSER = (
-    "this service has no parser: start `rerank serve` with --parser-command and a program that "
-    "prints n-best lists, or install the BLLIP parser (pip install 'parse-reranker[bllip]') and "
-    "name a model of it with --parser-model"
+    "this service has no parser: install the BLLIP parser and its model (pip install "
+    "'parse-reranker[bllip]' parse-reranker-models), or start `rerank serve` with --parser-command "
+    "and a program that prints n-best lists"
 )
 
 
@@ -285,7 +285,7 @@ class ParsingProcess:
 
 def _missing(settings: Settings) -> str | None:
     """Why there cannot be a parser, if that is known without asking for it."""
-    if settings.parser_name == "bllip" and importlib.util.find_spec("bllipparser") is None:
+    if "bllip" in settings.parser_choice.names and importlib.util.find_spec("bllipparser") is None:
         return "bllipparser is not installed"
     return None
 

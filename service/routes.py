@@ -133,7 +133,7 @@ async def info(service: Running) -> Any:
         "precision": reranker.precision,
         "formats": FORMATS,
         "parser": {
-            "name": settings.parser_name,
+            "names": settings.parser_choice.names,
             "jobs": settings.parsers,
             "words": settings.words,
         }

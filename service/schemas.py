@@ -412,7 +412,7 @@ class ModelsAnswer(BaseModel):
 
 
 class ParserInformation(BaseModel):
-    name: str
+    names: list[str] = Field(description="several: their candidates are pooled")
     jobs: int = Field(description="parsers that run at once")
     words: Literal["gum", "wsj"] = Field(description="how text is split into words")
 

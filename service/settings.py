@@ -25,6 +25,7 @@ from pydantic_settings import (
 
 from reranker.errors import InputError
 from reranker.nbest import FORMATS, ReadOptions
+from reranker.parsers.choice import ParserChoice
 from reranker.parsers.parser import ParserSettings
 from reranker.scoring.cores import available_cores
 from reranker.text.words import Convention
@@ -99,15 +100,20 @@ class Settings(BaseSettings):
     host: str = Field("127.0.0.1", description="address to listen on; 0.0.0.0: all")
     port: int = Field(8000, ge=0, le=65_535, description="port to listen on; 0: any free port")
 
-    parser: str | None = Field(
-        None,
+    parser: _Words = Field(
+        [],
         description="what proposes the trees for /parse: bllip, command or another that is "
-        "installed; by default command with parser_command, else bllip",
+        "installed, or several, for their candidates together; by default command with "
+        "parser_command, else bllip",
     )
     parser_command: str | None = Field(
         None, description="a program that reads sentences, one a line, and prints n-best lists"
     )
-    parser_model: str | None = Field(None, description="the parser's model: a folder or file")
+    parser_model: _Words = Field(
+        [],
+        description="of bllip: a folder, a .tar.gz or the name of an installed one; NAME=MODEL "
+        "says whose it is if there are several parsers; by default the first of `rerank models`",
+    )
     parser_jobs: _Count | None = Field(
         None,
         description="parsers that run at once, of each worker; by default one per core, shared out "
@@ -245,20 +251,15 @@ class Settings(BaseSettings):
         return any((self.parser, self.parser_command, self.parser_model))
 
     @property
-    def parser_name(self) -> str:
-        return self.parser or ("bllip" if self.parser_command is None else "command")
-
-    @property
-    def parser_settings(self) -> ParserSettings:
-        """What ``create_parser`` takes."""
-        return ParserSettings(
-            command=self.parser_command or "",
-            model=self.parser_model or "",
+    def parser_choice(self) -> ParserChoice:
+        """What proposes trees."""
+        settings = ParserSettings(
             candidates=self.candidates,
             seconds=self.parser_seconds,
             options=ReadOptions(self.parser_format, beam=self.parser_beam),
             overparsing=self.overparsing,
         )
+        return ParserChoice(self.parser, self.parser_command, self.parser_model, settings)
 
     @property
     def parsers(self) -> int:

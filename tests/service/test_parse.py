@@ -214,7 +214,7 @@ def test_the_curl_line_of_the_docs(parsing: Server) -> None:
 def test_information_and_metrics(http: httpx.Client) -> None:
     information = http.get("/info").json()
     schemas.InfoAnswer.model_validate(information)
-    assert information["parser"] == {"name": "command", "jobs": 2, "words": "gum"}
+    assert information["parser"] == {"names": ["command"], "jobs": 2, "words": "gum"}
     assert (information["limits"]["longest"], information["limits"]["max_characters"]) == (20, 5000)
     names = [
         'rerank_rejected_total{code="unparsed"}',
@@ -337,13 +337,13 @@ def test_a_parser_that_is_named_has_to_work(models: list[str]) -> None:
     "settings, message",
     [
         ({"parser_command": "'"}, "quotation"),
-        ({"parser": "none"}, "there is no parser 'none'"),
-        ({"parser": "command"}, "needs parser_command"),
-        ({"parser_command": "cat", "parser_format": "opennmt"}, "needs parser_beam"),
-        ({"parser_model": "/no/such"}, "/no/such"),
+        ({"parser": ["none"]}, "there is no parser 'none'"),
+        ({"parser": ["command"]}, "needs --parser-command"),
+        ({"parser_command": "cat", "parser_format": "opennmt"}, "needs --parser-beam"),
+        ({"parser_model": ["/no/such"]}, "/no/such"),
     ],
 )
-def test_what_is_no_parser(settings: dict[str, str], message: str) -> None:
+def test_what_is_no_parser(settings: dict[str, Any], message: str) -> None:
     with pytest.raises(InputError, match=message):
         parser_of(load_settings(settings))
 

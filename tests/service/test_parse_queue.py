@@ -51,8 +51,7 @@ class Flat:
         if "broken" in sentences[0].words:
             raise InputError("does not work")
         lists = "".join(f"-1 {sentence.flat_tree}\n\n" for sentence in sentences).encode()
-        given = "".join(" ".join(each.words) + "\n" for each in sentences).encode()
-        found = printed_lists(lists, given, ReadOptions("berkeley"))
+        found = printed_lists(lists, sentences, ReadOptions("berkeley"))
         assert not isinstance(found, str)
         return found
 
