@@ -21,9 +21,11 @@ import httpx
 import jsonschema
 import pytest
 
+from reranker.checkpoints.installed import installed_parser_models
 from reranker.client import Client, ServiceError
 from reranker.commands.main import main
 from reranker.errors import InputError
+from reranker.parsers import bllip
 from reranker.parsers.parser import ParserSettings
 from reranker.parsers.registry import create_parser
 from reranker.pipeline import Reranker
@@ -237,6 +239,12 @@ def test_the_log_has_counts_and_no_words(parsing: Server, http: httpx.Client) ->
     assert "Aardvark" not in str(parsing.log)
 
 
+def needs_bllip() -> None:
+    pytest.importorskip("bllipparser", reason="needs pip install 'parse-reranker[bllip]'")
+    if not installed_parser_models():
+        pytest.skip("needs a model of the BLLIP parser, of `rerank models`")
+
+
 def running(*program: str) -> list[int]:
     """The processes of a Python program, wherever they were started."""
     found = []
@@ -253,11 +261,15 @@ def parsers() -> int:
     return len(running(str(TOY)))
 
 
+def is_of(process: int, parent: int) -> bool:
+    return f"\nPPid:\t{parent}\n" in Path(f"/proc/{process}/status").read_text()
+
+
 def parsing_process_of(server: Server) -> int:
     (process,) = (
         process
         for process in running("-P", "-m", "reranker.service.parsing_main")
-        if f"\nPPid:\t{server.process.pid}\n" in Path(f"/proc/{process}/status").read_text()
+        if is_of(process, server.process.pid)
     )
     return process
 
@@ -358,3 +370,32 @@ def test_without_a_parser_it_says_what_to_do(models: list[str], tmp_path: Path) 
         assert (answer.status_code, error_of(answer)["code"]) == (501, "no-parser")
         assert "--parser-command" in error_of(answer)["message"]
         assert client.post("/rerank", json={"texts": ["(S (NN a))"]}).status_code == 200
+
+
+@pytest.mark.slow
+def test_bllip_is_there_where_it_is_installed(models: list[str]) -> None:
+    """With the model that is shipped; a parser that is killed costs one sentence."""
+    needs_bllip()
+    text = "When the last guests left the hotel closed its kitchen. She met him (on Monday)."
+    parser = create_parser("bllip", ParserSettings())
+    with serving(models, "--parser-jobs", "1") as server, Client(server.url, timeout=300) as client:
+        assert client.info()["parser"]["names"] == ["bllip"]
+        expected = list(Reranker.load(models).parse(text, parser))
+        parser.stop()
+        found = client.parse(text)
+        assert [one.ranking for one in found] == [one.ranking for one in expected]
+        assert all(len(one) > 10 for one in found)
+        long = " ".join(["the old man saw"] * 12)
+        with ThreadPoolExecutor(1) as threads:
+            asked = threads.submit(client.parse, [long] * 6)
+            worker = str(Path(bllip.__file__).with_name("bllip_worker.py"))
+            with server.client() as http:
+                until(lambda: metric(http, "rerank_parsing_sentences") == 4)
+            for process in running("-P", worker):
+                if is_of(process, parsing_process_of(server)):
+                    os.kill(process, signal.SIGKILL)
+            answers = asked.result()
+        assert [one.status for one in answers].count("failed") == 1
+        (failed,) = (one for one in answers if one.status == "failed")
+        assert failed.rejected[0].message == "the parser was killed by signal 9"
+        assert len({one.ranking for one in answers if one.status == "ok"}) == 1

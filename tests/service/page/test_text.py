@@ -24,10 +24,10 @@ from tests.service.page.browsing import (
     wait_for_all,
 )
 from tests.service.servers import serving
-from tests.service.test_parse import PARSER, parsers, until
+from tests.service.test_parse import PARSER, needs_bllip, parsers, until
 
 if TYPE_CHECKING:
-    from playwright.sync_api import Browser, Page, Route
+    from playwright.sync_api import Browser, BrowserContext, Page, Route
 
 pytestmark = pytest.mark.slow
 
@@ -183,6 +183,20 @@ def test_without_a_parser_there_is_no_box(page: Page, address: str) -> None:
     page.goto("about:blank")
     open_page(page, address)
     assert page.locator("#text").is_hidden() and page.locator("#nbest").is_visible()
+
+
+def test_bllip_parses_where_it_is_installed(
+    context: BrowserContext, checkpoints: list[str]
+) -> None:
+    needs_bllip()
+    with serving(checkpoints, "--parser-jobs", "1") as server:
+        page = context.new_page()
+        open_page(page, server.url)
+        parse(page, "When the last guests left the hotel closed its kitchen.")
+        assert spans(page)[-2:] == ["kitchen", "."]
+        assert page.locator("#candidates > li").count() == 50
+        assert page.locator("#candidates > li").first.locator(".place").is_visible()
+        assert not page.locator("#weight").is_disabled()  # it has scores of its own
 
 
 def test_on_a_phone(browser: Browser, address: str) -> None:
