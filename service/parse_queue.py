@@ -69,8 +69,10 @@ class ParseWork:
     """Sentences that a parser has been given."""
     scored: int = 0
     """Sentences that the service is done with."""
+    size: int = 1
+    """Of the next batch."""
     sizes: Iterator[int] = field(default_factory=lambda: iter(()))
-    """Of the batches to come."""
+    """Of those after it."""
     finished: dict[int, tuple[NBest, float]] = field(default_factory=dict)
     """Lists and how long they took, until those before them are finished."""
     sent: int = 0
@@ -80,7 +82,10 @@ class ParseWork:
         """Whether there is something to do for it."""
         if self.cancellation.is_cancelled or self.is_being_read:
             return False
-        return not self.is_read or self.given < min(len(self.sentences), self.scored + AHEAD)
+        rest = len(self.sentences) - self.given
+        # Not in driblets, since a program may take long to start.
+        is_room = self.given + min(self.size, rest) <= self.scored + AHEAD
+        return not self.is_read or (rest > 0 and is_room)
 
 
 @dataclass(eq=False)
@@ -226,7 +231,7 @@ class ParseQueue:
     def _parse(self, slot: _Slot, work: ParseWork) -> None:
         try:
             parser = slot.parser = slot.parser or self._make_parser()
-        except InputError as error:
+        except BaseException as error:
             return self._fail(work, error)
         with self._changed:
             if self._is_closed or not work.waits:  # another slot has just taken the rest
@@ -236,10 +241,11 @@ class ParseQueue:
                 sizes = [min(_MOST_AT_ONCE, size) for size in parser.batch_sizes]
                 each = itertools.chain.from_iterable([size] * len(self._slots) for size in sizes)
                 work.sizes = itertools.chain(each, itertools.repeat(sizes[-1]))
+                work.size = next(work.sizes)
             begin = work.given
-            size = min(next(work.sizes), work.scored + AHEAD - begin)
-            batch = work.sentences[begin : begin + size]
+            batch = work.sentences[begin : begin + work.size]
             work.given += len(batch)
+            work.size = next(work.sizes)
             self._charge(work, sum(1 + len(each.sentence.words) for each in batch))
             slot.is_asked = True
         started = time.monotonic()

@@ -16,7 +16,8 @@ from typing import Any, NamedTuple
 
 import structlog
 
-from reranker.errors import RerankError
+from reranker.checkpoints.installed import installed_parser_models
+from reranker.errors import InputError, RerankError
 from reranker.nbest import NBest
 from reranker.service.errors import ServiceError, draining, overloaded, unavailable
 from reranker.service.lines import Beside, Lost, Running
@@ -252,7 +253,7 @@ class ParsingProcess:
                     reply = running.lines[0].recv()
                     loop.call_soon_threadsafe(self._take, *reply)
             except (EOFError, OSError):
-                loop.call_soon_threadsafe(self._lost, running)
+                loop.call_soon_threadsafe(self._lost, running, running.lost())
 
     def _take(self, number: int, kind: str, value: Any) -> None:
         if number != NOBODY:
@@ -272,7 +273,7 @@ class ParsingProcess:
         self._metrics.parser_seconds.observe(seconds)
         self._seconds_a_word += 0.1 * (seconds / max(1, words) - self._seconds_a_word)
 
-    def _lost(self, running: Running) -> None:
+    def _lost(self, running: Running, why: Lost) -> None:
         if self._answer is not None and not self._answer.done():
             self._answer.set_exception(_crashed())
         if self._running is running:
@@ -280,13 +281,19 @@ class ParsingProcess:
             for parse in self._active.values():
                 parse.fail(_crashed())
             if self._active:
-                _LOGGER.error("parsing crashed", **running.lost().description)
+                _LOGGER.error("parsing crashed", **why.description)
 
 
 def _missing(settings: Settings) -> str | None:
     """Why there cannot be a parser, if that is known without asking for it."""
-    if "bllip" in settings.parser_choice.names and importlib.util.find_spec("bllipparser") is None:
+    names = settings.parser_choice.names
+    if "bllip" in names and importlib.util.find_spec("bllipparser") is None:
         return "bllipparser is not installed"
+    try:
+        if not settings.has_parser and not installed_parser_models():
+            return "no model of the BLLIP parser is installed"
+    except InputError as error:
+        return str(error)
     return None
 
 
