@@ -19,7 +19,7 @@ import httpx
 from reranker.errors import InputError, RerankError
 from reranker.nbest import Rejected
 from reranker.nbest.candidates import raw_list
-from reranker.nbest.data import RawCandidate
+from reranker.nbest.data import Origin, RawCandidate
 from reranker.ranking import Ranked, Ranking, Weighing
 from reranker.trees import Tree
 
@@ -130,6 +130,28 @@ class Client:
             "POST", "/rerank", _rankings, content=content, params=query, headers=headers
         )
 
+    def parse(
+        self,
+        text: str | Sequence[str] | Sequence[Sequence[str]],
+        weighing: Weighing | None = None,
+        *,
+        lm_weight: float | None = None,
+        top: int | None = None,
+    ) -> list[Ranking]:
+        """A ranking for each sentence of a text, as ``Reranker.parse`` gives them, by the service's
+        parser: of running text, of a list of sentences, or of a list of lists of words.
+
+        Offsets in ``origin`` count from the start of the text, of the sentence's own string, or of
+        its words with a space between them. Raises ServiceError; its ``code`` is ``no-parser``
+        where the service has none.
+        """
+        if lm_weight is not None:
+            weighing = (weighing or Weighing()).replaced(lm_weight)
+        body = {**_text(text), **_weights(weighing)}
+        if top is not None:
+            body["top_n"] = top
+        return self._ask("POST", "/parse", _rankings, json=body)
+
     def score(self, trees: Iterable[str | Tree | nltk.Tree]) -> list[float | None]:
         """The log-probability of each tree in nats; None for what is not a tree. Raises
         ServiceError."""
@@ -185,6 +207,18 @@ def _weights(weighing: Weighing | None) -> dict[str, Any]:
     return {"lm_weight": weighing.lm_weight, "criterion": weighing.criterion}
 
 
+def _text(text: str | Sequence[str] | Sequence[Sequence[str]]) -> dict[str, Any]:
+    """The field of a body. Raises InputError for what is not a text."""
+    if isinstance(text, str):
+        return {"text": text}
+    given = [each if isinstance(each, str) else list(each) for each in text]
+    if all(isinstance(each, str) for each in given):
+        return {"sentences": given}
+    if any(isinstance(each, str) for each in given):
+        raise InputError("a text is a string, a list of strings or a list of lists of words")
+    return {"tokens": given}
+
+
 def _pause(attempt: int, asked: str | None) -> float:
     """Seconds; never less than asked for, and spread, so that clients do not come back at once."""
     least = float(asked) if asked is not None and asked.isdigit() else 0.1 * 2**attempt
@@ -216,9 +250,16 @@ def _rankings(answer: Any) -> list[Ranking]:
             ),
             sentence["fallback"] or "",
             confidence=sentence["confidence"],
+            origin=_origin(sentence.get("origin")),
         )
         for sentence in answer["sentences"]
     ]
+
+
+def _origin(given: dict[str, Any] | None) -> Origin | None:
+    if given is None:
+        return None
+    return Origin("", given["line"], given["text"], tuple(map(tuple, given["offsets"])))
 
 
 def _ranked(entry: dict[str, Any]) -> Ranked:

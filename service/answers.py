@@ -3,17 +3,25 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from importlib.metadata import version
 from typing import Any
 
 from reranker import Ranking, Weighing
 from reranker.nbest import NBest
+from reranker.nbest.data import Origin
 from reranker.ranker import Ranker
 from reranker.ranking import Criterion, Scored, perplexity
 from reranker.service.errors import ServiceError, content
-from reranker.service.schemas import AnyRequest, Options, Rejected, ScoreRequest, TextsRequest
+from reranker.service.schemas import (
+    AnswerOptions,
+    AnyRequest,
+    Options,
+    Rejected,
+    ScoreRequest,
+    TextsRequest,
+)
 from reranker.service.work import Work
 
 VERSION = version("parse-reranker")
@@ -44,7 +52,7 @@ def rerank_answer(
     warnings: Sequence[str],
 ) -> bytes:
     """The answer in the form of the request."""
-    head = _head(request_id, work, weighing)
+    head = _head(request_id, work.reranker, weighing) | {"usage": usage(work)}
     if isinstance(body, Options):
         sentences = [_sentence(ranking, body) for ranking in ranked]
         return _json({**head, "sentences": sentences, "warnings": warnings})
@@ -68,15 +76,45 @@ def rerank_answer(
 
 def start_line(request_id: str, work: Work, weighing: Weighing) -> bytes:
     """The first line of an answer in lines: what the whole one has before its sentences."""
-    return _json({"start": _head(request_id, work, weighing)})
+    return _json({"start": _head(request_id, work.reranker, weighing) | {"usage": usage(work)}})
 
 
-def sentence_line(ranking: Ranking, body: Options) -> bytes:
+def sentence_line(ranking: Ranking, body: AnswerOptions) -> bytes:
     return _json({"sentence": _sentence(ranking, body)})
 
 
 def end_line(warnings: Sequence[str]) -> bytes:
     return _json({"end": {"warnings": warnings}})
+
+
+def parse_start_line(
+    request_id: str, reranker: Ranker, weighing: Weighing, sentences: int
+) -> bytes:
+    """The first line for ``/parse``: how much there is to score is not known yet."""
+    return _json({"start": _head(request_id, reranker, weighing) | {"sentences": sentences}})
+
+
+def parse_end_line(usage: Mapping[str, int], warnings: Sequence[str]) -> bytes:
+    return _json({"end": {"usage": usage, "warnings": warnings}})
+
+
+def parsed_sentence(ranking: Ranking, body: AnswerOptions) -> bytes:
+    """A sentence of the answer to ``/parse``, written at once: it takes less memory."""
+    return _json(_sentence(ranking, body))
+
+
+def parse_answer(
+    request_id: str,
+    reranker: Ranker,
+    weighing: Weighing,
+    usage: Mapping[str, int],
+    sentences: Sequence[bytes],
+    warnings: Sequence[str],
+) -> bytes:
+    """The whole answer to ``/parse``, with sentences of ``parsed_sentence``."""
+    known = _head(request_id, reranker, weighing) | {"usage": usage, "warnings": warnings}
+    head = _json(known)
+    return b"".join((head[: -len(b"}\n")], b', "sentences": [', b", ".join(sentences), b"]}\n"))
 
 
 def error_line(error: ServiceError, request_id: str) -> bytes:
@@ -91,7 +129,8 @@ def score_answer(
     weighing = Weighing(criterion=body.criterion)
     ranked = rankings(work.reranker, work.lists, scores, weighing)
     results = [_tree_score(place, ranking) for place, ranking in enumerate(ranked)]
-    return _json({**_head(request_id, work, weighing), "results": results})
+    head = _head(request_id, work.reranker, weighing) | {"usage": usage(work)}
+    return _json({**head, "results": results})
 
 
 def models(reranker: Ranker) -> list[dict[str, Any]]:
@@ -99,18 +138,22 @@ def models(reranker: Ranker) -> list[dict[str, Any]]:
     return [{"name": member.name, "sha256": member.sha256} for member in reranker.members]
 
 
-def _head(request_id: str, work: Work, weighing: Weighing) -> dict[str, Any]:
+def usage(work: Work) -> dict[str, int]:
+    """What there is in a request, or in a part of it."""
+    return {
+        "sentences": len(work.lists),
+        "candidates": sum(len(nbest.candidates) for nbest in work.lists),
+        "rejected": sum(len(nbest.rejected) for nbest in work.lists),
+        "tokens": work.tokens,
+        "total_tokens": work.tokens,
+    }
+
+
+def _head(request_id: str, reranker: Ranker, weighing: Weighing) -> dict[str, Any]:
     return {
         "id": request_id,
-        "models": models(work.reranker),
-        "signature": work.reranker.signature(weighing),
-        "usage": {
-            "sentences": len(work.lists),
-            "candidates": sum(len(nbest.candidates) for nbest in work.lists),
-            "rejected": sum(len(nbest.rejected) for nbest in work.lists),
-            "tokens": work.tokens,
-            "total_tokens": work.tokens,
-        },
+        "models": models(reranker),
+        "signature": reranker.signature(weighing),
     }
 
 
@@ -128,7 +171,7 @@ def _by_criterion(
     ]
 
 
-def _sentence(ranking: Ranking, body: Options) -> dict[str, Any]:
+def _sentence(ranking: Ranking, body: AnswerOptions) -> dict[str, Any]:
     data = ranking.to_dict()
     fields = [*_RANKED_FIELDS]
     if body.return_trees:
@@ -143,7 +186,12 @@ def _sentence(ranking: Ranking, body: Options) -> dict[str, Any]:
             for entry in data["ranking"][: body.top_n]
         ],
         "rejected": _rejected(ranking),
+        **({} if ranking.origin is None else {"origin": _origin(ranking.origin)}),
     }
+
+
+def _origin(origin: Origin) -> dict[str, Any]:
+    return {"line": origin.line, "text": origin.text, "offsets": origin.offsets}
 
 
 def _tree_score(place: int, ranking: Ranking) -> dict[str, Any]:

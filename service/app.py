@@ -82,6 +82,7 @@ def create_app(
 def _add_paths(app: FastAPI) -> None:
     app.post("/rerank", **openapi.RERANK)(routes.rerank)
     app.post("/v1/rerank", include_in_schema=False)(routes.rerank)
+    app.post("/parse", **openapi.PARSE)(routes.parse)
     app.post("/score", **openapi.SCORE)(routes.score)
     app.post("/validate", **openapi.VALIDATE)(routes.validate)
     app.post("/models/reload", **openapi.RELOAD)(routes.reload)

@@ -17,6 +17,7 @@ from reranker.scoring.cancellation import Cancellation
 from reranker.service.clients import Shares
 from reranker.service.errors import ServiceError, overloaded, too_late
 from reranker.service.schemas import (
+    PARSE_BODY,
     RERANK_BODY,
     AnyRequest,
     CandidateList,
@@ -199,7 +200,7 @@ def parse(adapter: TypeAdapter[T], body: bytes, cancellation: Cancellation) -> T
         first = error.errors(include_url=False, include_context=False, include_input=False)[0]
         # pydantic adds the form of the request and the kind of candidate that it took.
         names = [*place, *first["loc"]]
-        if adapter is RERANK_BODY:
+        if adapter in (RERANK_BODY, PARSE_BODY):
             del names[0]
         raise invalid([name for name in names if name not in _KINDS], first["msg"]) from error
 

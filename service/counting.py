@@ -74,6 +74,7 @@ class OutlineCount:
         self._limits = {
             (b"sentences",): sentences,
             (b"trees",): sentences,
+            (b"tokens",): sentences,
             (b"documents",): candidates,
             (b"texts",): candidates,
             (b"sentences", b"candidates"): candidates,

@@ -30,6 +30,7 @@ from reranker.service.faults import described
 from reranker.service.keys import Keys
 from reranker.service.lines import resident_memory
 from reranker.service.metrics import Metrics
+from reranker.service.parsing_process import ParsingProcess
 from reranker.service.reading import ReadingThreads
 from reranker.service.reading_process import ReadingProcess
 from reranker.service.readings import Order, Piece, Reading, read
@@ -103,6 +104,7 @@ class Service:
         self._freeing: asyncio.Task[None] | None = None
         self._returning: asyncio.Task[None] | None = None
         self._reading = ReadingProcess(settings, _LONG_THREADS)
+        self.parsing = ParsingProcess(settings, self.metrics)
         self._counting = ThreadPoolExecutor(1, "counting")
         self._numbers = itertools.count()
         self._tokens_per_byte = 0.1  # of long bodies, learned
@@ -112,6 +114,7 @@ class Service:
         self.metrics.device_memory.set_function(lambda: self._worker.device_memory)
         self.metrics.memory.labels("answering").set_function(resident_memory)
         self.metrics.memory.labels("reading").set_function(lambda: self._reading.memory)
+        self.metrics.memory.labels("parsing").set_function(lambda: self.parsing.memory)
         if (process := self._worker.process) is not None:
             self.metrics.memory.labels("scoring").set_function(lambda: process.memory)
         for name, value in settings.limits.items():
@@ -128,9 +131,7 @@ class Service:
             self.failure = RerankError(f"the service cannot start: {error}")
 
     async def _start(self) -> None:
-        given = self._given
-        if given is None:
-            given = self._given = await asyncio.to_thread(self._load)
+        given, _ = await asyncio.gather(self._loaded(), self.parsing.start())
         self._worker.start(self._first_list)
         while not self._worker.is_ready and self.is_alive:
             await asyncio.sleep(0.01)
@@ -144,6 +145,11 @@ class Service:
         else:
             await self.supervisor.join(loaded)
         _LOGGER.info("ready", models=[member.name for member in given.members])
+
+    async def _loaded(self) -> Served:
+        if self._given is None:
+            self._given = await asyncio.to_thread(self._load)
+        return self._given
 
     def _load(self) -> Served:
         """The models that the settings name; raises RerankError."""
@@ -167,7 +173,9 @@ class Service:
         self._pool.shutdown(wait=False, cancel_futures=True)
         self._long_pool.shutdown(wait=False, cancel_futures=True)
         self._counting.shutdown(wait=False, cancel_futures=True)
-        await asyncio.to_thread(self._reading.close)
+        await asyncio.gather(
+            asyncio.to_thread(self._reading.close), asyncio.to_thread(self.parsing.close)
+        )
 
     async def drain(self) -> None:
         """Refuse new requests and wait for those accepted, no longer than the settings say."""
@@ -177,6 +185,7 @@ class Service:
         while self.in_flight and time.monotonic() < until:
             await asyncio.sleep(0.02)
         _LOGGER.info("drained", unfinished=self.in_flight)
+        self.parsing.drop_all()
         await asyncio.to_thread(self._worker.stop)
 
     @property
@@ -273,17 +282,24 @@ class Service:
         client: str,
         token_scores: bool,
         size: int,
+        is_admitted: bool = False,
     ) -> Work:
         """What there is to score, for ``scores``; ``size`` is the body's."""
-        most_tokens = self._worker.queue.piece_tokens
+        most = self._worker.queue.piece_tokens
 
         def make(_: Cancellation) -> Work:
-            return Work(reranker, lists, deadline, client, token_scores, most_tokens)
+            return Work(
+                reranker, lists, deadline, client, token_scores, most, is_admitted=is_admitted
+            )
 
         work = await self.in_thread(make, size)
         if size >= _LONG_BODY:
             self._tokens_per_byte += 0.3 * (work.tokens / size - self._tokens_per_byte)
         return work
+
+    def has_room(self, work: Work) -> bool:
+        """Whether the queue has room for it now."""
+        return self._worker.queue.has_room(work.client, work.tokens)
 
     def expect(self, size: int, client: str, deadline: float) -> None:
         """Raises ServiceError 429 for a long body that would probably be refused after all: reading

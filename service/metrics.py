@@ -84,6 +84,8 @@ class Metrics:
         self.reading_busy = gauge("reading_busy", "Threads reading or writing", ("pool",))
         self.reading_waiting = gauge("reading_waiting", "Requests waiting for these", ("pool",))
         self.unread = counter("cancelled_readings", "Readings and writings that were cancelled")
+        self.parsing_sentences = gauge("parsing_sentences", "Sentences waiting for a parser")
+        self.parser_seconds = histogram("parser_seconds", "Time of a parser for one sentence")
         self.queue_requests = gauge("queue_requests", "Requests waiting for the device")
         self.queue_tokens = gauge("queue_tokens", "Tokens waiting for the device")
         self.limit = gauge(

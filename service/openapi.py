@@ -21,6 +21,7 @@ _FORMS = (
     schemas.DocumentsRequest,
     schemas.TextsRequest,
 )
+_TEXTS = (schemas.TextToParse, schemas.SentencesToParse, schemas.TokensToParse)
 _ERRORS = {
     400: "invalid JSON",
     401: "missing or invalid key",
@@ -31,6 +32,7 @@ _ERRORS = {
     415: "neither JSON nor plain text, or compressed",
     422: "a field is invalid or exceeds a limit; `param` names it",
     429: "too many requests are waiting; see Retry-After",
+    501: "the service has no parser",
     503: "loading, shutting down, or scoring crashed and is restarted; see Retry-After",
     504: "the deadline has passed",
 }
@@ -64,7 +66,7 @@ _LISTS["content"]["text/plain"] = {
 }
 _RANKED = schemas.RerankAnswer | schemas.DocumentsAnswer | list[schemas.TextResult]
 RERANK = _route(_RANKED, _BODY_ERRORS, requestBody=_LISTS)
-RERANK["responses"][200]["content"] = {
+_LINES = {
     "application/x-ndjson": {
         "schema": {
             "type": "string",
@@ -73,6 +75,14 @@ RERANK["responses"][200]["content"] = {
         }
     }
 }
+RERANK["responses"][200]["content"] = _LINES
+_TEXT = _body(*_TEXTS)
+_TEXT["content"]["text/plain"] = {
+    "schema": {"type": "string", "minLength": 1},
+    "example": schemas.TextToParse.model_json_schema()["examples"][0]["text"],
+}
+PARSE = _route(schemas.ParseAnswer, (*_BODY_ERRORS, 501), requestBody=_TEXT)
+PARSE["responses"][200]["content"] = _LINES
 VALIDATE = _route(schemas.ValidateAnswer, _BODY_ERRORS, requestBody=_LISTS)
 SCORE = _route(schemas.ScoreAnswer, _BODY_ERRORS, requestBody=_body(schemas.ScoreRequest))
 RELOAD = _route(schemas.ReloadAnswer, (401, 403, 409, 503))
@@ -89,7 +99,7 @@ def describe(app: FastAPI, has_keys: bool) -> dict[str, Any]:
         title=app.title, version=app.version, description=app.description, routes=app.routes
     )
     components = document["components"]
-    models = [(model, "validation") for model in (*_FORMS, schemas.ScoreRequest)]
+    models = [(model, "validation") for model in (*_FORMS, *_TEXTS, schemas.ScoreRequest)]
     _, definitions = models_json_schema(models, ref_template=_REFERENCE)  # type: ignore[arg-type]
     components["schemas"] |= definitions["$defs"]
     if has_keys:

@@ -138,11 +138,11 @@ class Queue:
 
     def add(self, work: Work) -> None:
         """Raises ServiceError 429 if full, or too long for the deadline, and 503 if closed. A list
-        that tries out new models is always admitted."""
+        that tries out new models is always admitted, and so is what was admitted before."""
         with self._changed:
             if self.is_closed:
                 raise draining()
-            if not work.is_warm_up:
+            if not (work.is_warm_up or work.is_admitted):
                 self.check_room(work.client, work.tokens, work.deadline)
             work.is_small = work.tokens <= self._tokens_in(_SMALL_SECONDS)
             self._shares.take(work.client, work.tokens)
@@ -150,6 +150,11 @@ class Queue:
             self._requests.join(work)
             self._waiting.append(work)
             self._changed.notify_all()
+
+    def has_room(self, client: str, tokens: int) -> bool:
+        """Whether so many tokens may wait besides those that the client has waiting."""
+        with self._changed:
+            return self._shares.has_room(client, tokens)
 
     def check_room(self, client: str, tokens: int, deadline: float) -> None:
         """Raises ServiceError 429 unless a request for so many tokens would be admitted."""

@@ -1,5 +1,5 @@
-"""What each path does. ``/rerank``, ``/score`` and ``/validate`` read a body; ``/models``,
-``/info``, ``/health`` and ``/metrics`` say what runs here and how it is."""
+"""What each path does. ``/rerank``, ``/parse``, ``/score`` and ``/validate`` read a body;
+``/models``, ``/info``, ``/health`` and ``/metrics`` say what runs here and how it is."""
 
 from __future__ import annotations
 
@@ -23,6 +23,7 @@ from reranker.scoring.cancellation import Cancellation
 from reranker.service import answers, bodies, schemas, streams
 from reranker.service.errors import JSONLine, ServiceError
 from reranker.service.lifecycle import Running, Service
+from reranker.service.parsing import Parsing
 from reranker.service.readings import Order, Path, Reading
 from reranker.service.schemas import AnyRequest, Options
 from reranker.service.scoring_process import Served
@@ -37,6 +38,7 @@ Timeout = Annotated[
     ),
 ]
 Asking = Annotated[schemas.QueryOptions, Query()]
+AskingToParse = Annotated[schemas.ParseQuery, Query()]
 
 Job = Callable[[bytes, Served, float], Coroutine[None, None, bytes | streams.Lines]]
 Scores = Sequence[list[Scored]]  # for each list, what the language models say of each candidate
@@ -54,6 +56,19 @@ async def rerank(
     bodies.check_media_type(request, "application/json", "text/plain")
     job = _scoring(request, service, _Reranking(request, service), query)
     return await _answer(request, service, timeout, job)
+
+
+async def parse(
+    request: Request, service: Running, query: AskingToParse, timeout: Timeout = None
+) -> Response:
+    """Parse text and rerank the trees of each sentence.
+
+    The body is JSON with a `text`, with `sentences` or with the `tokens` of each, or text as
+    `text/plain`, with the options in the query. A sentence that the parser cannot parse gets a flat
+    tree (`fallback`), and `rejected` says why.
+    """
+    bodies.check_media_type(request, "application/json", "text/plain")
+    return await _answer(request, service, timeout, Parsing(request, service, query).job)
 
 
 async def score(request: Request, service: Running, timeout: Timeout = None) -> Response:
@@ -117,6 +132,13 @@ async def info(service: Running) -> Any:
         "device": reranker.device,
         "precision": reranker.precision,
         "formats": FORMATS,
+        "parser": {
+            "names": settings.parser_choice.names,
+            "jobs": settings.parsers,
+            "words": settings.words,
+        }
+        if service.parsing.is_there
+        else None,
         "limits": settings.limits,
         "batching": {
             "batch_tokens": settings.batch_tokens,
@@ -153,6 +175,7 @@ async def _answer(request: Request, service: Service, timeout: float | None, job
         try:
             reranker = held.enter_context(service.visit(client))
             hold = held.enter_context(service.body_bytes.held(client))
+            request.state.hold = hold  # for answers that are much longer than their bodies
             count = held.enter_context(service.counting(bodies.media_type(request)))
             body = await bodies.read_body(request, settings, deadline, hold, count)
             content = await bodies.while_awaited(request, job(body, reranker, deadline), deadline)

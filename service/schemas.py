@@ -71,8 +71,17 @@ class _RankOptions(_Strict):
     )
 
 
-class Options(_RankOptions):
-    """How to read and rank: fields of the body or, where it has none, of the query."""
+class AnswerOptions(_RankOptions):
+    """How to rank, and what to answer: fields of the body or, where it has none, of the query."""
+
+    return_trees: bool = Field(True, description="return the tree of each ranked candidate")
+    return_token_scores: bool = Field(
+        False, description="return the log-probability of each token, in nats"
+    )
+
+
+class Options(AnswerOptions):
+    """The same, and how to read n-best lists."""
 
     format: Format = Field(
         "auto",
@@ -85,14 +94,14 @@ class Options(_RankOptions):
     beam: Annotated[int, Field(ge=1, le=10_000), _WHOLE] | None = Field(
         None, description="lines of each list, for texts that do not mark lists"
     )
-    return_trees: bool = Field(True, description="return the tree of each ranked candidate")
-    return_token_scores: bool = Field(
-        False, description="return the log-probability of each token, in nats"
-    )
 
 
 class QueryOptions(Options):
     # Everything in a query is a string.
+    model_config = ConfigDict(strict=False)
+
+
+class ParseQuery(AnswerOptions):
     model_config = ConfigDict(strict=False)
 
 
@@ -210,6 +219,47 @@ class ScoreRequest(_Strict):
     return_token_scores: bool = False
 
 
+_SENTENCES = ["We saw the man.", "It runs."]
+
+
+class TextToParse(AnswerOptions):
+    """Running text, which is split into sentences and words."""
+
+    model_config = _with_example({"text": " ".join(_SENTENCES), "top_n": 1}, "Text")
+    text: str = Field(min_length=1)
+
+
+class SentencesToParse(AnswerOptions):
+    """One sentence in each string, which is split into words."""
+
+    model_config = _with_example({"sentences": _SENTENCES}, "Sentences to parse")
+    sentences: list[str] = Field(min_length=1)
+
+
+class TokensToParse(AnswerOptions):
+    """The words of each sentence."""
+
+    model_config = _with_example({"tokens": [["It", "runs", "."]]}, "Words to parse")
+    tokens: list[list[str]] = Field(min_length=1)
+
+
+def parse_form_of(body: Any) -> str:
+    """Which of the requests for ``/parse`` a body is."""
+    fields = body if isinstance(body, dict) else ()
+    return next((name for name in ("sentences", "tokens") if name in fields), "text")
+
+
+AnyToParse = TextToParse | SentencesToParse | TokensToParse
+PARSE_BODY: TypeAdapter[AnyToParse] = TypeAdapter(
+    Annotated[
+        Annotated[TextToParse, Tag("text")]
+        | Annotated[SentencesToParse, Tag("sentences")]
+        | Annotated[TokensToParse, Tag("tokens")],
+        Discriminator(parse_form_of),
+    ]
+)
+
+
 class Model(BaseModel):
     name: str
     sha256: str
@@ -282,6 +332,27 @@ class RerankAnswer(_Answer):
     warnings: list[str] = Field(description="from reading, for example about unusable scores")
 
 
+class Origin(BaseModel):
+    """Where a sentence is: of `text`, in the text; else in its own string, or in its words with a
+    space between them."""
+
+    line: int = Field(description="of its first word, from 1; else its number, from 1")
+    text: str
+    offsets: list[tuple[int, int]] = Field(
+        description="of each word, the k-th leaf of the trees: its first character and the one "
+        "after its last, counted from 0"
+    )
+
+
+class ParsedSentence(RankedSentence):
+    origin: Origin
+
+
+class ParseAnswer(_Answer):
+    sentences: list[ParsedSentence]
+    warnings: list[str] = Field(description="characters that were replaced")
+
+
 class ResultDocument(BaseModel):
     text: str
 
@@ -340,6 +411,12 @@ class ModelsAnswer(BaseModel):
     combine: Literal["sum", "average"]
 
 
+class ParserInformation(BaseModel):
+    names: list[str] = Field(description="several: their candidates are pooled")
+    jobs: int = Field(description="parsers that run at once")
+    words: Literal["gum", "wsj"] = Field(description="how text is split into words")
+
+
 class InfoAnswer(BaseModel):
     version: str
     models: list[Model]
@@ -347,6 +424,7 @@ class InfoAnswer(BaseModel):
     device: str
     precision: str
     formats: dict[str, str]
+    parser: ParserInformation | None = Field(description="of `/parse`; null: there is none")
     limits: dict[str, float]
     batching: dict[str, float]
     workers: int

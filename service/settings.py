@@ -12,7 +12,7 @@ import os
 import re
 import tomllib
 from pathlib import Path
-from typing import Annotated, Any, Literal, get_args, get_origin
+from typing import TYPE_CHECKING, Annotated, Any, Literal, get_args, get_origin
 
 from pydantic import AfterValidator, BeforeValidator, Field, SecretStr, ValidationError
 from pydantic_settings import (
@@ -24,7 +24,17 @@ from pydantic_settings import (
 )
 
 from reranker.errors import InputError
+from reranker.nbest import FORMATS, ReadOptions
+from reranker.parsers.choice import ParserChoice
+from reranker.parsers.parser import ParserSettings
+from reranker.scoring.cores import available_cores
+from reranker.text.words import Convention
 from reranker.trees.tree import MAX_DEPTH
+
+if TYPE_CHECKING:
+    Format = str
+else:
+    Format = Literal[("auto", *FORMATS)]
 
 
 def _split(value: Any) -> Any:
@@ -90,6 +100,44 @@ class Settings(BaseSettings):
     host: str = Field("127.0.0.1", description="address to listen on; 0.0.0.0: all")
     port: int = Field(8000, ge=0, le=65_535, description="port to listen on; 0: any free port")
 
+    parser: _Words = Field(
+        [],
+        description="what proposes the trees for /parse: bllip, command or another that is "
+        "installed, or several, for their candidates together; by default command with "
+        "parser_command, else bllip",
+    )
+    parser_command: str | None = Field(
+        None, description="a program that reads sentences, one a line, and prints n-best lists"
+    )
+    parser_model: _Words = Field(
+        [],
+        description="of bllip: a folder, a .tar.gz or the name of an installed one; NAME=MODEL "
+        "says whose it is if there are several parsers; by default the first of `rerank models`",
+    )
+    parser_jobs: _Count | None = Field(
+        None,
+        description="parsers that run at once, of each worker; by default one per core, shared out "
+        "among the workers",
+    )
+    parser_seconds: _Seconds = Field(
+        20.0,
+        description="time limit for a sentence; for a command, on average over those that it gets "
+        "at once",
+    )
+    parser_format: Format = Field("auto", description="format of a command's lists")
+    parser_beam: _Count | None = Field(
+        None, description="lines per list, for formats that do not say"
+    )
+    candidates: _Count = Field(50, description="trees that the parser proposes for a sentence")
+    overparsing: _Count = Field(
+        10, description="how thoroughly bllip searches; 21 takes three times as long"
+    )
+    words: Convention = Field(
+        "gum",
+        description="split text into words as GUM, CRAFT and OntoNotes 5 do, or as the Wall Street "
+        "Journal's treebank does",
+    )
+
     batch_tokens: _Count = Field(
         100_000,
         description="most tokens scored in one call, which takes half a second, or two for a long "
@@ -132,6 +180,10 @@ class Settings(BaseSettings):
     )
     max_depth: int = Field(
         500, ge=1, le=MAX_DEPTH, description="deepest nesting of brackets in a tree, else 422"
+    )
+    max_characters: _Count = Field(200_000, description="longest text to parse, else 422")
+    longest: _Count = Field(
+        200, description="most words of a sentence that is parsed; a longer one gets a flat tree"
     )
     request_seconds: _Seconds = Field(
         60.0, description="deadline of requests without X-Request-Timeout, else 504"
@@ -194,12 +246,33 @@ class Settings(BaseSettings):
         }
 
     @property
+    def has_parser(self) -> bool:
+        """Whether a parser is named, so that the service should not start without it."""
+        return any((self.parser, self.parser_command, self.parser_model))
+
+    @property
+    def parser_choice(self) -> ParserChoice:
+        """What proposes trees."""
+        settings = ParserSettings(
+            candidates=self.candidates,
+            seconds=self.parser_seconds,
+            options=ReadOptions(self.parser_format, beam=self.parser_beam),
+            overparsing=self.overparsing,
+        )
+        return ParserChoice(self.parser, self.parser_command, self.parser_model, settings)
+
+    @property
+    def parsers(self) -> int:
+        """How many run at once."""
+        return self.parser_jobs or max(1, available_cores() // self.workers)
+
+    @property
     def limits(self) -> dict[str, int | float]:
         """What ``/info`` shows: every limit on a request."""
         names = (
             "max_body_bytes max_values max_tree_bytes max_sentences max_candidates "
-            "max_tree_tokens max_depth queue_requests queue_tokens queue_bytes request_seconds "
-            "max_request_seconds body_seconds"
+            "max_tree_tokens max_depth max_characters longest queue_requests queue_tokens "
+            "queue_bytes request_seconds max_request_seconds body_seconds"
         )
         return {name: getattr(self, name) for name in names.split()}
 

@@ -41,6 +41,8 @@ class Work:
     most_tokens: int = 10**9
     """Of a piece."""
     is_warm_up: bool = False
+    is_admitted: bool = False
+    """Whether it has waited for room already: sentences of a text that is being parsed."""
     changed: Callable[[], object] = lambda: None
     """Called by the scoring thread when there is something new: scores or an error."""
     pieces: list[Piece] = field(init=False)

@@ -10,9 +10,8 @@ from reranker.errors import InputError
 from reranker.nbest import FORMATS, ReadOptions
 from reranker.nbest.dialects.registry import DIALECTS
 from reranker.parsers.bllip_model import bllip_model
+from reranker.parsers.choice import ParserChoice
 from reranker.parsers.parser import Parser, ParserSettings
-from reranker.parsers.pool import PooledParsers
-from reranker.parsers.registry import create_parser
 from reranker.scoring.cores import available_cores
 
 
@@ -89,23 +88,7 @@ def parser_from(arguments: argparse.Namespace) -> Parser:
     """The parser that the flags name. Raises InputError."""
     if arguments.format != "auto" and DIALECTS[arguments.format].needs_beam and not arguments.beam:
         raise InputError(f"--format {arguments.format} needs --beam K")
-    models = _models(arguments)
-    parsers = {}
-    for name in names(arguments):
-        if name in parsers:
-            raise InputError(f"--parser {name} is named twice")
-        if name == "command" and arguments.parser_command is None:
-            raise InputError("--parser command needs --parser-command, a program")
-        settings = ParserSettings(
-            command=arguments.parser_command or "",
-            model=models.get(name, ""),
-            candidates=arguments.candidates,
-            seconds=arguments.parser_seconds,
-            options=ReadOptions(arguments.format, beam=arguments.beam),
-            overparsing=arguments.overparsing,
-        )
-        parsers[name] = create_parser(name, settings)
-    return PooledParsers(parsers) if len(parsers) > 1 else parsers[name]
+    return _choice(arguments).create()
 
 
 def jobs(arguments: argparse.Namespace) -> int:
@@ -116,13 +99,14 @@ def jobs(arguments: argparse.Namespace) -> int:
 
 def settings(arguments: argparse.Namespace) -> dict[str, Any]:
     """What the lists depend on, as plain data."""
-    chosen, models = names(arguments), _models(arguments)
-    if "bllip" in chosen:
+    choice = _choice(arguments)
+    models = choice.models
+    if "bllip" in choice.names:
         path, sha256 = bllip_model(models.get("bllip", ""))
         models["bllip"] = sha256 or str(path)
     flags = ("parser_command", "candidates", "overparsing", "format", "beam", "longest")
     return {
-        "parser": chosen,
+        "parser": choice.names,
         "parser_model": models,
         **{name: getattr(arguments, name) for name in flags},
     }
@@ -130,25 +114,16 @@ def settings(arguments: argparse.Namespace) -> dict[str, Any]:
 
 def names(arguments: argparse.Namespace) -> list[str]:
     """The parsers that the flags name."""
-    chosen: list[str] | None = arguments.parser
-    return chosen or ["bllip" if arguments.parser_command is None else "command"]
+    return _choice(arguments).names
 
 
-def _models(arguments: argparse.Namespace) -> dict[str, str]:
-    """The model of each parser that --parser-model names one for."""
-    chosen = names(arguments)
-    models: dict[str, str] = {}
-    for given in arguments.parser_model or ():
-        name, sign, model = given.partition("=")
-        if not sign or name not in chosen:
-            if len(chosen) > 1:
-                raise InputError(
-                    f"--parser-model {given}: say whose it is, for instance {chosen[0]}={given}"
-                )
-            name, model = chosen[0], given
-        if name in models:
-            raise InputError(
-                f"--parser-model: {name} has one model, not {models[name]} and {model}"
-            )
-        models[name] = model
-    return models
+def _choice(arguments: argparse.Namespace) -> ParserChoice:
+    settings = ParserSettings(
+        candidates=arguments.candidates,
+        seconds=arguments.parser_seconds,
+        options=ReadOptions(arguments.format, beam=arguments.beam),
+        overparsing=arguments.overparsing,
+    )
+    return ParserChoice(
+        arguments.parser or (), arguments.parser_command, arguments.parser_model or (), settings
+    )

@@ -10,6 +10,7 @@ EXAMPLES = """examples:
   rerank serve --models ckpt/*.pt
   rerank serve --models ckpt/*.pt --host 0.0.0.0 --port 8080 --log-format json
   rerank serve --models ckpt/doc-forward.pt --sha256 1bfc7263
+  rerank serve --models ckpt/*.pt --parser-command './my-parser --nbest 50'
   RERANK_API_KEYS=secret rerank serve --config service.toml
 
 exit status: 0 stopped by a signal, 2 could not start"""
@@ -32,4 +33,5 @@ def run(arguments: argparse.Namespace) -> int:
     """Serve until stopped by a signal; returns the exit code."""
     from reranker.service.server import run
 
+    del arguments.command_line  # not a setting
     return run(arguments)

@@ -42,7 +42,7 @@ class Parsing:
             return None
         self._number += 1
         self.position = sentence.position
-        return _list(sentence, "")
+        return parsed_list(sentence, "")
 
     def start(self) -> None:
         """Let the parser begin, before the first list is asked for."""
@@ -77,13 +77,19 @@ class Parsing:
         return itertools.chain(growing, itertools.repeat(sizes[-1]))
 
     def _parse(self, batch: Sequence[TextSentence]) -> list[_Parsed]:
-        given = [each.sentence for each in batch if each.problem is None]
-        answers = iter(self._parser.parse(given) if given else ())
-        lists = [_list(each, each.problem or next(answers)) for each in batch]
+        lists = parsed(self._parser, batch)
         return [(each.position, nbest) for each, nbest in zip(batch, lists, strict=True)]
 
 
-def _list(each: TextSentence, answer: NBest | str) -> NBest:
+def parsed(parser: Parser, batch: Sequence[TextSentence]) -> list[NBest]:
+    """The list of each sentence, as ``Parsing`` gives it, but for its number. Raises what
+    ``Parser.parse`` does."""
+    given = [each.sentence for each in batch if each.problem is None]
+    answers = iter(parser.parse(given) if given else ())
+    return [parsed_list(each, each.problem or next(answers)) for each in batch]
+
+
+def parsed_list(each: TextSentence, answer: NBest | str) -> NBest:
     """What the parser made of a sentence, or why it made nothing, with its place in the text."""
     file, line, *_ = each.origin
     if isinstance(answer, str):

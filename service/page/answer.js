@@ -3,11 +3,16 @@
 import { rank } from "./ranking.js";
 import { isWord } from "./trees.js";
 
-/** A sentence with its `candidates` in the parser's order and its `words`. */
+/** A sentence with its `candidates` in the parser's order and its `words`, as they were written. */
 export function prepared(sentence) {
   const candidates = [...sentence.ranking].sort((a, b) => a.index - b.index);
-  return { ...sentence, candidates, words: wordsOf(candidates, sentence.fallback) };
+  const words = sentence.origin?.text || wordsOf(candidates, sentence.fallback);
+  return { ...sentence, candidates, words };
 }
+
+/** Why a sentence could not be parsed, or null. */
+export const unparsed = ({ rejected }) =>
+  rejected.find(({ code }) => code === "unparsed")?.message ?? null;
 
 /** rank() at a weight, and `confidence`, which the server gives for the order at weight 1. */
 export function orderOf(sentence, weight) {

@@ -5,9 +5,11 @@ import { byId, element } from "./elements.js";
 import { keepList, keptList } from "./kept.js";
 import { countSentence, expect, hideProgress, showProgress, startProgress } from "./progress.js";
 import { getExample, getExampleGold, getInfo, rerank } from "./server.js";
+import { countOf } from "./stream.js";
 
 const RETRY_INFO_AFTER = 2_000; // milliseconds, while the server loads its models
 const PASTED = "Pasted list";
+const TYPED = "Your text";
 
 let key = "";
 let limits = {}; // as GET /info gives them
@@ -27,9 +29,13 @@ export function startAsking(showing) {
     event.preventDefault();
     askFor(PASTED, byId("nbest").value);
   });
-  byId("nbest").addEventListener("keydown", (event) => {
-    if (event.key === "Enter" && (event.ctrlKey || event.metaKey)) byId("input").requestSubmit();
-  });
+  byId("parse").addEventListener("click", askToParse);
+  const onSend = (id, send) =>
+    byId(id).addEventListener("keydown", (event) => {
+      if (event.key === "Enter" && (event.ctrlKey || event.metaKey)) send();
+    });
+  onSend("nbest", () => byId("input").requestSubmit());
+  onSend("text", askToParse);
   byId("example").addEventListener("click", () => openList("example"));
   byId("format").addEventListener("change", showBeam);
   startProgress(cancel);
@@ -60,7 +66,8 @@ export async function openList(id) {
   }
   const list = keptList(id);
   if (!list) return say("Pasted lists stay in the tab they were pasted in: give this one again.");
-  for (const name of ["tokens", "format", "beam"]) byId(name).value = list[name];
+  const fields = list.text === undefined ? ["tokens", "format", "beam"] : ["text"];
+  for (const name of fields) byId(name).value = list[name];
   showBeam();
   if (list.name === PASTED) byId("nbest").value = list.nbest;
   await ask({ ...list, id });
@@ -73,6 +80,12 @@ export const exampleGold = () => getExampleGold(key);
 export function askFor(name, nbest, format = byId("format").value) {
   if (!nbest.trim()) return say("There is nothing to rerank yet: paste a list, or choose a file.");
   return ask({ name, nbest, tokens: byId("tokens").value, format, beam: Number(byId("beam").value) });
+}
+
+function askToParse() {
+  const text = byId("text").value;
+  if (!text.trim()) return say("There is nothing to parse yet: type a sentence.");
+  return ask({ name: TYPED, text });
 }
 
 /** Stop waiting for an answer; sentences that are there stay. */
@@ -113,8 +126,8 @@ async function ask(list) {
   request?.abort();
   const mine = (request = new AbortController());
   say("");
-  showProgress();
-  byId("submit").disabled = true;
+  showProgress(list.text === undefined ? "Scoring" : "Parsing");
+  setBusy(true);
   try {
     await receive(list, mine);
   } catch (error) {
@@ -123,9 +136,13 @@ async function ask(list) {
     if (request === mine) {
       request = null;
       hideProgress();
-      byId("submit").disabled = false;
+      setBusy(false);
     }
   }
+}
+
+function setBusy(isBusy) {
+  for (const id of ["submit", "parse"]) byId(id).disabled = isBusy;
 }
 
 async function receive(list, mine) {
@@ -137,7 +154,7 @@ async function receive(list, mine) {
       if (request !== mine) return; // a newer request has replaced it
       if (event.start) {
         ({ start } = event);
-        expect(start.usage.sentences);
+        expect(countOf(start));
       } else if (event.sentence) {
         if (!hasBegun) begin(list, start);
         hasBegun = true;
@@ -158,7 +175,7 @@ async function receive(list, mine) {
 function begin(list, start) {
   const { id = keepList(list), name } = list;
   const models = start.models.map((model) => model.name.replace(/\.pt$/, ""));
-  show.begin({ id, name, models, isSum, total: start.usage.sentences });
+  show.begin({ id, name, models, isSum, total: countOf(start) });
 }
 
 async function useKey() {
@@ -179,6 +196,7 @@ async function learnAboutServer() {
   }
   limits = info.limits;
   isSum = info.combine === "sum";
+  byId("text-part").hidden = !info.parser;
   const models = info.models.map((model) => model.name.replace(/\.pt$/, "")).join(", ");
   byId("about").textContent = `${models} · ${info.device} · version ${info.version}`;
   const [auto] = byId("format").options;

@@ -83,6 +83,7 @@ function fill(entry, { candidate, score, duplicateOf }, place, ranking) {
 }
 
 function showRejected(rejected) {
+  rejected = rejected.filter(({ code }) => code !== "unparsed"); // no candidate: the verdict says it
   byId("rejected").hidden = rejected.length === 0;
   const noun = rejected.length === 1 ? "candidate" : "candidates";
   byId("rejected-title").textContent = `${rejected.length} ${noun} could not be used`;

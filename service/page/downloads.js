@@ -33,6 +33,7 @@ export function rankedLine(sentence, order, sourceName) {
       code,
       message,
     })),
+    ...(sentence.origin ? { origin: { file: sourceName, ...sentence.origin } } : {}),
   });
 }
 

@@ -11,6 +11,7 @@ import { showEdges } from "./edges.js";
 import { byId } from "./elements.js";
 import { Gold } from "./goldpanel.js";
 import { keepVerdictFirst } from "./narrow.js";
+import { showOriginal } from "./original.js";
 import { Reading } from "./reading.js";
 import { Sentences } from "./sentences.js";
 import { certainty, described, isAlone, summary, verdict } from "./verdict.js";
@@ -31,6 +32,7 @@ const NOTHING = {
   compared: null, // index of the candidate compared with the best; null: the parser's first
 };
 const state = { ...NOTHING, weight: 1 };
+let written = { sentence: null, words: [] }; // what is above the trees
 let wanted = readAddress(); // what to show once it is there; null: what the user has chosen since
 
 const reading = new Reading(() => remember(false));
@@ -123,7 +125,8 @@ function end({ warnings, isComplete }) {
   byId("weight-none").hidden = hasScores;
   byId("warnings").textContent = warnings.join(" ");
   byId("warnings").hidden = !warnings.length;
-  byId("alternatives").hidden = !(isComplete && looksLikeAlternatives(state.sentences));
+  const isText = state.sentences.some(({ origin }) => origin);
+  byId("alternatives").hidden = isText || !(isComplete && looksLikeAlternatives(state.sentences));
   byId("summary").textContent = summary(state);
   showGold();
   settle();
@@ -169,7 +172,9 @@ function showReading() {
   const { sentences, orders, current, models, isSum, weight } = state;
   const [sentence, order] = [sentences[current], orders[current]];
   const { best, runnerUp } = order;
-  byId("sentence").textContent = sentence.words;
+  if (written.sentence !== sentence) {
+    written = { sentence, words: showOriginal(byId("sentence"), sentence) };
+  }
   byId("sentence").classList.toggle("long", sentence.words.length > LONG);
   const [statement, more] = verdict(sentence, order);
   const joint = /^[,;]/.test(more) ? "" : " ";
@@ -187,6 +192,7 @@ function showReading() {
     other: shown(compared),
     models: isSum ? models.length : 1,
     id: sentence.id,
+    words: written.words,
   });
   const votes = isSum && order.ranking.length > 1 ? votesOf(sentence.candidates, models, best.candidate) : [];
   showVotes(byId("votes"), votes, [best?.index, compared?.index], compare);
@@ -235,8 +241,9 @@ for (const [id, step] of [["previous", -1], ["next", 1]]) {
 }
 byId("again").addEventListener("click", () => {
   writeAddress({ ...readAddress(), list: "", sentence: 0, weight: 1, tree: null, gold: "", stacked: null }, true);
+  const isText = state.sentences.some(({ origin }) => origin);
   showForm();
-  byId("nbest").focus();
+  byId(isText ? "text" : "nbest").focus();
 });
 byId("join").addEventListener("click", () => askFor(state.name, joined(state.sentences), "jsonl"));
 copyOnClick(byId("share"), () => location.href);

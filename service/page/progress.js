@@ -7,12 +7,14 @@ let clock = null;
 let begun = 0;
 let total = 0;
 let done = 0;
+let activity = ""; // before it is known how many sentences there are
 
 /** `cancel()` is called when the user presses the button. */
 export const startProgress = (cancel) => byId("cancel").addEventListener("click", cancel);
 
-/** Show that a request is under way. */
-export function showProgress() {
+/** Show that a request is under way, and what is done: "Scoring". */
+export function showProgress(what) {
+  activity = what;
   [begun, total, done] = [performance.now(), 0, 0];
   clearInterval(clock);
   clock = setInterval(tick, 250);
@@ -36,7 +38,7 @@ export function hideProgress() {
 
 function tick() {
   const seconds = Math.floor((performance.now() - begun) / 1000);
-  const count = total ? `${done} of ${counted(total, "sentence")}` : "Scoring";
+  const count = total ? `${done} of ${counted(total, "sentence")}` : activity;
   byId("progress-text").textContent = seconds < 2 ? `${count} …` : `${count} … ${seconds} s`;
   const bar = byId("progress-bar");
   if (total > 1) [bar.max, bar.value] = [total, done];

@@ -21,6 +21,7 @@ export class Reading {
   #rows = []; // of the strip, in the same order
   #models = 1;
   #pointed = [];
+  #words = []; // of the text above
   #fileName = "";
   isStacked = null; // the user's choice; null: as the trees fit
 
@@ -47,6 +48,10 @@ export class Reading {
     this.#addActions();
     byId("strip").addEventListener("keydown", onStripKey);
     byId("strip").addEventListener("pointerleave", () => this.#point(null));
+    byId("sentence").addEventListener("pointerover", (event) => this.#pointAtWord(event.target));
+    byId("sentence").addEventListener("pointerleave", (event) => {
+      if (event.pointerType !== "touch") this.#point(null); // a finger leaves when it has pointed
+    });
     byId("scale").replaceChildren(...scaleEntries());
   }
 
@@ -64,14 +69,16 @@ export class Reading {
 
   /**
    * `best` and `other` are {candidate, name, title, details, judged} or null, where `judged` is what
-   * gold.js says, or null; `id` is the sentence's, `models` how many surprisals are summed.
+   * gold.js says, or null; `id` is the sentence's, `models` how many surprisals are summed, `words`
+   * are the elements of original.js.
    */
-  show({ best, other, models, id }) {
+  show({ best, other, models, id, words }) {
+    this.#words = words;
     byId("comparison").hidden = !best;
     byId("other").hidden = !other;
     byId("reading").classList.toggle("single", !other);
     if (!best) {
-      this.#shown = [];
+      [this.#shown, this.#rows] = [[], []];
       return;
     }
     this.#fileName = `${id.replace(/[^\w.-]+/g, "_")}-tree`;
@@ -175,9 +182,20 @@ export class Reading {
     this.#point(row, scores.map(([token]) => token).join(" … "), cost, [node, ...within]);
   }
 
+  // Show what a word of the text costs, and where it is in both trees.
+  #pointAtWord(target) {
+    const place = this.#words.indexOf(target);
+    const leaves = this.#rows.map((row) => row.tree.leaves[place]).filter(Boolean);
+    if (place < 0 || !leaves.length) return;
+    const [row] = this.#rows;
+    const [text, logProbability] = row.candidate.token_scores[leaves[0].opening];
+    this.#point(row, text, -logProbability, leaves);
+  }
+
   #point(row, text, surprisal, nodes = []) {
     for (const drawn of this.#pointed) drawn.classList.remove("pointed");
-    this.#pointed = nodes.map((node) => node.drawn).filter(Boolean);
+    const words = nodes.filter((node) => !node.children).map((leaf) => this.#words[leaf.start]);
+    this.#pointed = [...nodes.map((node) => node.drawn), ...words].filter(Boolean);
     for (const drawn of this.#pointed) drawn.classList.add("pointed");
     const readout = byId("readout");
     if (!row) {

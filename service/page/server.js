@@ -20,24 +20,27 @@ export const getExample = async (key) => (await call("page/example.txt", key)).t
 /** The gold trees of the same sentences. */
 export const getExampleGold = async (key) => (await call("page/example-gold.txt", key)).text();
 
+const WANTED = { criterion: "perplexity", lm_weight: 1, return_trees: true, return_token_scores: true };
+
 /**
- * Scores for an n-best text in any dialect, with trees and token scores, at weight 1: the events of
- * stream.js, up to `end`.
+ * Scores for an n-best text in any dialect, or for the trees of a text that is to be parsed, with
+ * trees and token scores, at weight 1: the events of stream.js, up to `end`.
  *
- * `tokens` are the sentences, one per line, or ""; `beam` is for OpenNMT's format. `limits` are
- * those of getInfo. Raises ServerError.
+ * `list` has a `text`, or `nbest` with `tokens`, the sentences, one per line, or "", `format`, and
+ * `beam` for OpenNMT's. `limits` are those of getInfo. Raises ServerError.
  */
-export async function* rerank({ nbest, tokens, format, beam }, limits, key, signal) {
-  const body = JSON.stringify({
-    nbest,
-    ...(tokens.trim() ? { tokens } : {}),
-    format,
-    ...(format === "opennmt" ? { beam } : {}),
-    criterion: "perplexity",
-    lm_weight: 1,
-    return_trees: true,
-    return_token_scores: true,
-  });
+export async function* rerank(list, limits, key, signal) {
+  const { text, nbest, tokens, format, beam } = list;
+  const isText = text !== undefined;
+  const given = isText
+    ? { text }
+    : {
+        nbest,
+        ...(tokens.trim() ? { tokens } : {}),
+        format,
+        ...(format === "opennmt" ? { beam } : {}),
+      };
+  const body = JSON.stringify({ ...given, ...WANTED });
   const bytes = new Blob([body]).size;
   if (bytes > limits.max_body_bytes) {
     // A server that refuses a body may close the connection before we can read why.
@@ -46,7 +49,7 @@ export async function* rerank({ nbest, tokens, format, beam }, limits, key, sign
   }
   const headers = { "Content-Type": "application/json", Accept: ACCEPT };
   if (limits.max_request_seconds) headers["X-Request-Timeout"] = limits.max_request_seconds;
-  const response = await call("rerank", key, { method: "POST", body, headers, signal });
+  const response = await call(isText ? "parse" : "rerank", key, { method: "POST", body, headers, signal });
   let isComplete = false;
   try {
     for await (const event of eventsOf(response)) {
@@ -94,6 +97,7 @@ function sentence(error, status) {
     401: "This server requires an API key",
     413: "The text is too large for this server",
     422: "The server cannot use this text",
+    501: "This server cannot parse",
     429: "The server is busy; try again in a moment",
     503: "The server is not ready; try again in a moment",
     504: "The server could not answer in time; try fewer sentences",

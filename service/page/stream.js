@@ -1,11 +1,14 @@
 // An answer, sentence by sentence. A server may send it as a line for each sentence as soon as that
 // is scored, or whole; both are read as the same events, each an object with one key:
-// {start: {models, usage, ...}}, {sentence}, ..., {end: {warnings}} or, if it goes wrong, {error}.
+// {start: {models, ...}}, {sentence}, ..., {end: {warnings}} or, if it goes wrong, {error}.
 
 const LINES = "application/x-ndjson";
 
 /** The Accept header that asks for lines and takes a whole answer too. */
 export const ACCEPT = `${LINES}, application/json`;
+
+/** How many sentences an answer will have, by its start. */
+export const countOf = ({ usage, sentences }) => usage?.sentences ?? sentences;
 
 /** The events of an answer. */
 export async function* eventsOf(response) {

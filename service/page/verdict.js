@@ -1,5 +1,6 @@
 // What the page says of a sentence and of a list, in words.
 
+import { unparsed } from "./answer.js";
 import { bestTree } from "./downloads.js";
 import { modelsScore } from "./ranking.js";
 import { counted, minus, nats, parsers, shortNumber, signed } from "./wording.js";
@@ -7,6 +8,8 @@ import { counted, minus, nats, parsers, shortNumber, signed } from "./wording.js
 /** Which tree is on top and by how much: the statement itself, and what goes with it. */
 export function verdict(sentence, order) {
   const { best } = order;
+  const reason = unparsed(sentence);
+  if (reason !== null) return ["This sentence could not be parsed:", `${reason}.`];
   if (!best) {
     const instead = bestTree(sentence, order);
     return ["No candidate of this sentence can be used.", `The output has ${instead} instead.`];
@@ -25,7 +28,8 @@ export function verdict(sentence, order) {
 }
 
 /** Whether a sentence has a single candidate, usable or not. */
-export const isAlone = ({ candidates, rejected }) => candidates.length + rejected.length === 1;
+export const isAlone = (sentence) =>
+  sentence.candidates.length + sentence.rejected.length === 1 && unparsed(sentence) === null;
 
 function lead({ margin, runnerUp, ranking }) {
   if (!runnerUp) {

@@ -2,6 +2,7 @@
 
     pip install -c constraints.txt schemathesis==4.32.5
     python -m tests.fuzz.fuzz_service 600    # seconds
+    python -m tests.fuzz.fuzz_service 600 /parse    # one path only
 
 The exit status is 0 if nothing was violated, and the service then still gives the answer it gave
 before. Requests and answers of violations are printed, with a command that repeats them.
@@ -10,9 +11,11 @@ before. Requests and answers of violations are printed, with a command that repe
 from __future__ import annotations
 
 import os
+import shlex
 import subprocess
 import sys
 import tempfile
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -22,18 +25,26 @@ from tests.service.servers import serving
 
 FOLDER = Path(__file__).resolve().parent
 KEY = "fuzz"
+PARSER = shlex.join([sys.executable, "tests/reranker/parsers/toy_parser.py"])
+TEXT = {"text": "We saw it. It runs."}
 BODY = {"sentences": [{"candidates": ["(S1 (S (NP (PRP It)) (VP (VBZ runs)) (. .)))"]}]}
 
 
-def main(seconds: int) -> int:
+def main(seconds: int, *paths: str) -> int:
     authorization = {"Authorization": f"Bearer {KEY}"}
     with (
         # Reloading takes another key: it would take all the time.
-        serving(["ckpt/*.pt"], RERANK_API_KEYS=KEY, RERANK_ADMIN_KEYS="another") as server,
+        serving(
+            ["ckpt/*.pt"],
+            "--parser-command",
+            PARSER,
+            RERANK_API_KEYS=KEY,
+            RERANK_ADMIN_KEYS="another",
+        ) as server,
         server.client(headers=authorization) as client,
     ):
         before = ranked(client)
-        returncode = schemathesis(server.url, seconds)
+        returncode = schemathesis(server.url, seconds, paths)
         internal = [line for line in server.log if line["event"] == "internal error"]
         print(f"internal errors in the log: {len(internal)}", *internal, sep="\n")
         is_as_before = ranked(client) == before
@@ -41,7 +52,7 @@ def main(seconds: int) -> int:
     return returncode or int(bool(internal) or not is_as_before)
 
 
-def schemathesis(url: str, seconds: int) -> int:
+def schemathesis(url: str, seconds: int, paths: Sequence[str]) -> int:
     """Its exit status. It prints what it finds, and writes no files that outlive it."""
     command = [str(Path(sys.executable).with_name("st"))]
     command += ["--config-file", str(FOLDER / "schemathesis.toml"), "run", f"{url}/openapi.json"]
@@ -49,14 +60,17 @@ def schemathesis(url: str, seconds: int) -> int:
     # No schema says which text is an n-best list; service_hooks.py has a closer look.
     command += ["--exclude-checks", "positive_data_acceptance"]
     command += ["--max-time", str(seconds)]
+    command += [part for path in paths for part in ("--include-path", path)]
     hooks = {**os.environ, "SCHEMATHESIS_HOOKS": str(FOLDER / "service_hooks.py")}
     with tempfile.TemporaryDirectory() as folder:
         return subprocess.run(command, cwd=folder, env=hooks).returncode
 
 
 def ranked(client: httpx.Client) -> Any:
-    return client.post("/rerank", json=BODY).raise_for_status().json()["sentences"]
+    asked = {"/rerank": BODY, "/parse": TEXT}
+    answers = [client.post(path, json=body).raise_for_status() for path, body in asked.items()]
+    return [answer.json()["sentences"] for answer in answers]
 
 
 if __name__ == "__main__":
-    sys.exit(main(int(sys.argv[1])))
+    sys.exit(main(int(sys.argv[1]), *sys.argv[2:]))

@@ -45,6 +45,7 @@ def test_only_health_is_open(outside: httpx.Client) -> None:
         assert answer.json()["error"]["code"] == "unauthorized"
         assert answer.headers["www-authenticate"].startswith("Bearer")
     assert outside.post("/rerank", json=BODY).status_code == 401
+    assert outside.post("/parse", json={"text": "It runs."}).status_code == 401
     assert outside.post("/models/reload").status_code == 401
 
 

@@ -24,6 +24,8 @@ LIMITS = {
     "max_candidates": 4,
     "max_tree_tokens": 30,
     "max_depth": 10,
+    "max_characters": 100,
+    "longest": 50,
     "queue_requests": 4,
     "queue_tokens": 50,
     "queue_bytes": 40_000,

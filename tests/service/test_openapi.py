@@ -18,6 +18,7 @@ def document(http: httpx.Client) -> dict[str, Any]:
 def test_every_path_is_described(document: dict[str, Any]) -> None:
     assert set(document["paths"]) == {
         "/rerank",
+        "/parse",
         "/score",
         "/validate",
         "/models",
@@ -69,4 +70,5 @@ def test_docs_need_nothing_from_elsewhere(http: httpx.Client, document: dict[str
     for path in document["paths"]:
         assert f"{path}</h2>" in page
     assert page.count("curl -s http://localhost:8000/rerank") == 5
+    assert page.count("curl -s http://localhost:8000/parse") == 4
     assert "src=" not in page and "style" not in page and "//cdn" not in page

@@ -1,0 +1,300 @@
+"""Where sentences wait for a parser, in the parsing process.
+
+Clients take turns, and so do the requests of each, by words; a request's sentences go to as many
+parsers as are free. So that one can be stopped without the others, each is asked for one request at
+a time.
+"""
+
+from __future__ import annotations
+
+import itertools
+import re
+import threading
+import time
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field, replace
+
+from reranker.errors import InputError
+from reranker.nbest import NBest
+from reranker.nbest.data import Sentence
+from reranker.parsers.parser import Parser
+from reranker.parsers.running import parsed, parsed_list
+from reranker.scoring.cancellation import Cancellation, Stopped
+from reranker.service.errors import ServiceError
+from reranker.service.faults import described
+from reranker.service.settings import Settings
+from reranker.service.texts import TextOrder, TextReading, read_text
+from reranker.service.turns import Turns
+from reranker.text.reading import TextSentence
+
+AHEAD = 32
+"""How many sentences of a request are parsed before those before them are scored."""
+
+# A parser that takes no longer for what nobody waits for any more is not killed: it would have to
+# load its model again.
+_FINISHING_SECONDS = 1.0
+
+# Whoever comes next waits for a batch, however many sentences a parser would take at once.
+_MOST_AT_ONCE = 16
+
+# Reading so many characters takes about as long as parsing a word.
+_CHARACTERS_PER_WORD = 500
+
+BROKEN = "the parser does not work; the log of the service says why"
+
+# A reason that ends with what a program has said.
+_ENDING = re.compile(r"(the parser (?:ended with status|was killed by signal) \d+): .*", re.DOTALL)
+
+NOBODY = 0
+"""The number of no request."""
+
+Reply = tuple[int, str, object]
+"""Of which request, of what kind, and a value: ``read`` (a ``TextReading`` without its sentences,
+and how many sentences and words there are), ``list`` (a list, and the seconds it took), ``refused``
+(a ServiceError's arguments), ``failed`` and ``log`` (for the log)."""
+
+
+@dataclass(eq=False)
+class ParseWork:
+    """The sentences of one request."""
+
+    number: int
+    client: str
+    order: TextOrder
+    cancellation: Cancellation = field(default_factory=Cancellation)
+    sentences: Sequence[TextSentence] = ()
+    is_read: bool = False
+    is_being_read: bool = False
+    given: int = 0
+    """Sentences that a parser has been given."""
+    scored: int = 0
+    """Sentences that the service is done with."""
+    size: int = 1
+    """Of the next batch."""
+    sizes: Iterator[int] = field(default_factory=lambda: iter(()))
+    """Of those after it."""
+    finished: dict[int, tuple[NBest, float]] = field(default_factory=dict)
+    """Lists and how long they took, until those before them are finished."""
+    sent: int = 0
+
+    @property
+    def waits(self) -> bool:
+        """Whether there is something to do for it."""
+        if self.cancellation.is_cancelled or self.is_being_read:
+            return False
+        rest = len(self.sentences) - self.given
+        # Not in driblets, since a program may take long to start.
+        is_room = self.given + min(self.size, rest) <= self.scored + AHEAD
+        return not self.is_read or (rest > 0 and is_room)
+
+
+@dataclass(eq=False)
+class _Slot:
+    """A parser, and what it is working on."""
+
+    parser: Parser | None = None
+    is_asked: bool = False
+    work: ParseWork | None = None
+
+
+class ParseQueue:
+    """``parsers`` threads, each with a parser of its own."""
+
+    def __init__(
+        self, settings: Settings, make_parser: Callable[[], Parser], send: Callable[[Reply], None]
+    ) -> None:
+        """``send`` is called by several threads, one after the other."""
+        self._settings, self._make_parser, self._send = settings, make_parser, send
+        self._changed = threading.Condition()
+        self._works: dict[int, ParseWork] = {}
+        self._clients: Turns[str] = Turns()
+        self._requests: Turns[ParseWork] = Turns()
+        self._is_closed = False
+        self._has_parsed = False  # anything at all
+        self._slots = [_Slot() for _ in range(settings.parsers)]
+        for slot in self._slots:
+            threading.Thread(target=self._run, args=(slot,), name="parsing", daemon=True).start()
+
+    def try_parser(self, sentence: Sentence | None) -> None:
+        """Make a first parser, before there are requests, and let it parse a sentence of ours, if
+        one is given. Raises what making it and ``Parser.parse`` raise."""
+        parser = self._slots[0].parser = self._make_parser()
+        if sentence is None:
+            return
+        (answer,) = parser.parse([sentence])
+        if isinstance(answer, str):
+            self._send((NOBODY, "log", {"error": "unparsed", "message": answer}))
+        else:
+            self._has_parsed = True
+
+    def add(self, work: ParseWork) -> None:
+        with self._changed:
+            self._works[work.number] = work
+            self._clients.join(work.client)
+            self._requests.join(work)
+            self._changed.notify()
+
+    def scored(self, number: int, sentences: int) -> None:
+        """The service is done with so many sentences of a request in all."""
+        with self._changed:
+            if work := self._works.get(number):
+                work.scored = sentences
+                self._changed.notify_all()
+
+    def cancel(self, number: int) -> None:
+        """Nobody waits for a request any more, or it is done."""
+        with self._changed:
+            work = self._works.pop(number, None)
+            if work is None:
+                return
+            work.cancellation.cancel()
+            self._requests.leave(work)
+            if all(other.client != work.client for other in self._works.values()):
+                self._clients.leave(work.client, will_be_back=True)
+            for slot in self._slots:
+                if slot.work is work:
+                    later = threading.Timer(_FINISHING_SECONDS, self._stop, (slot, work))
+                    later.daemon = True
+                    later.start()
+
+    def close(self) -> None:
+        """End all parsers, at once."""
+        with self._changed:
+            self._is_closed = True
+            self._changed.notify_all()
+            parsers = [slot.parser for slot in self._slots if slot.parser is not None]
+        for parser in parsers:
+            parser.stop()
+
+    def _stop(self, slot: _Slot, work: ParseWork) -> None:
+        """End the parser if it still works on what nobody waits for."""
+        with self._changed:
+            if slot.work is not work or not slot.is_asked:
+                return
+            parser, slot.parser = slot.parser, None
+        if parser is not None:
+            parser.stop()
+
+    # What follows runs in the threads.
+
+    def _run(self, slot: _Slot) -> None:
+        while (work := self._next(slot)) is not None:
+            if not work.is_read:
+                self._read(work)
+            else:
+                self._parse(slot, work)
+            with self._changed:
+                slot.work, slot.is_asked = None, False
+
+    def _next(self, slot: _Slot) -> ParseWork | None:
+        """Wait for something to do; None once the queue is closed."""
+        with self._changed:
+            while not self._is_closed:
+                waiting = [work for work in self._works.values() if work.waits]
+                if waiting:
+                    work = slot.work = min(waiting, key=self._turn)
+                    work.is_being_read = not work.is_read
+                    return work
+                self._changed.wait()
+            return None
+
+    def _turn(self, work: ParseWork) -> tuple[float, float]:
+        return self._clients.given(work.client), self._requests.given(work)
+
+    def _charge(self, work: ParseWork, words: float) -> None:
+        if work.number in self._works:
+            self._clients.give(work.client, words)
+            self._requests.give(work, words)
+
+    def _read(self, work: ParseWork) -> None:
+        reply: Reply
+        reading: TextReading | None = None
+        try:
+            reading = read_text(work.order, self._settings, work.cancellation)
+            words = sum(len(each.sentence.words) for each in reading.sentences)
+            counts = len(reading.sentences), words
+            reply = work.number, "read", (reading._replace(sentences=[]), *counts)
+        except Stopped:
+            return
+        except ServiceError as error:
+            arguments = error.status, error.code, error.message, error.param
+            reply = work.number, "refused", arguments
+        except BaseException as error:
+            reply = work.number, "failed", described(error, with_text=True)
+        self._send(reply)
+        with self._changed:
+            self._charge(work, 1 + len(work.order.body) / _CHARACTERS_PER_WORD)
+            if reading is not None:
+                work.sentences, work.is_read, work.is_being_read = reading.sentences, True, False
+                self._changed.notify_all()
+
+    def _parse(self, slot: _Slot, work: ParseWork) -> None:
+        try:
+            parser = slot.parser = slot.parser or self._make_parser()
+        except BaseException as error:
+            return self._fail(work, error)
+        with self._changed:
+            if self._is_closed or not work.waits:  # another slot has just taken the rest
+                return
+            if work.given == 0:
+                # Parsers share the small first batches.
+                sizes = [min(_MOST_AT_ONCE, size) for size in parser.batch_sizes]
+                each = itertools.chain.from_iterable([size] * len(self._slots) for size in sizes)
+                work.sizes = itertools.chain(each, itertools.repeat(sizes[-1]))
+                work.size = next(work.sizes)
+            begin = work.given
+            batch = work.sentences[begin : begin + work.size]
+            work.given += len(batch)
+            work.size = next(work.sizes)
+            self._charge(work, sum(1 + len(each.sentence.words) for each in batch))
+            slot.is_asked = True
+        started = time.monotonic()
+        lists = self._lists(slot, parser, work, batch)
+        if lists is not None:
+            self._finish(work, begin, lists, (time.monotonic() - started) / len(lists))
+
+    def _lists(
+        self, slot: _Slot, parser: Parser, work: ParseWork, batch: Sequence[TextSentence]
+    ) -> list[NBest] | None:
+        """None if the request is over."""
+        try:
+            lists = parsed(parser, batch)
+            self._has_parsed = self._has_parsed or any(nbest.candidates for nbest in lists)
+            return [self._presentable(nbest) for nbest in lists]
+        except BaseException as error:
+            slot.parser = None
+            parser.stop()
+            if work.cancellation.is_cancelled or self._is_closed:
+                return None
+            if isinstance(error, InputError) and not self._has_parsed:
+                self._fail(work, error)
+                return None
+            self._log(error)
+            return [parsed_list(each, each.problem or BROKEN) for each in batch]
+
+    def _presentable(self, nbest: NBest) -> NBest:
+        """Without trees beyond the limits, and without what a program said when it died: that is
+        for the operator, and may name files."""
+        most = self._settings.max_tree_tokens
+        short = [one for one in nbest.candidates if len(one.tokens) < most]  # <eos> is one more
+        long = [one for one in nbest.candidates if len(one.tokens) >= most]
+        message = f"more tokens than max_tree_tokens = {most}"
+        rejected = [replace(one, message=_ENDING.sub(r"\1", one.message)) for one in nbest.rejected]
+        rejected += [one.rejected("too-long", message) for one in long]
+        return replace(nbest, candidates=tuple(short), rejected=tuple(rejected))
+
+    def _finish(self, work: ParseWork, begin: int, lists: Sequence[NBest], seconds: float) -> None:
+        with self._changed:
+            for place, nbest in enumerate(lists, begin):
+                work.finished[place] = replace(nbest, id=str(place)), seconds
+            while found := work.finished.pop(work.sent, None):
+                self._send((work.number, "list", found))
+                work.sent += 1
+
+    def _fail(self, work: ParseWork, error: BaseException) -> None:
+        self._log(error)
+        self._send((work.number, "refused", (503, "parser-failed", BROKEN, None)))
+        self.cancel(work.number)
+
+    def _log(self, error: BaseException) -> None:
+        self._send((NOBODY, "log", described(error, with_text=self._settings.log_text)))

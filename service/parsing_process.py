@@ -1,0 +1,302 @@
+"""The process in which texts are parsed, as the service sees it. ``parsing_main`` is what runs
+there, with parsers in processes of their own."""
+
+from __future__ import annotations
+
+import asyncio
+import importlib.util
+import itertools
+import threading
+from collections import deque
+from collections.abc import AsyncIterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import asynccontextmanager, suppress
+from subprocess import TimeoutExpired
+from typing import Any, NamedTuple
+
+import structlog
+
+from reranker.checkpoints.installed import installed_parser_models
+from reranker.errors import InputError, RerankError
+from reranker.nbest import NBest
+from reranker.service.errors import ServiceError, draining, overloaded, unavailable
+from reranker.service.lines import Beside, Lost, Running
+from reranker.service.metrics import Metrics
+from reranker.service.parse_queue import NOBODY
+from reranker.service.settings import Settings
+from reranker.service.texts import TextOrder, TextReading
+
+_LOGGER = structlog.get_logger("rerank.parsing")
+
+# Largest expected time, as a share of that to the deadline, beside others: it is only an estimate.
+_WAITING_SHARE = 0.8
+
+# How long the process has to end its parsers.
+_ENDING_SECONDS = 0.5
+
+_NO_PARSER = (
+    "this service has no parser: install the BLLIP parser and its model (pip install "
+    "'parse-reranker[bllip]' parse-reranker-models), or start `rerank serve` with --parser-command "
+    "and a program that prints n-best lists"
+)
+
+
+class ToParse(NamedTuple):
+    """What is to be parsed of a request."""
+
+    reading: TextReading
+    """Without the sentences themselves."""
+    sentences: int
+    words: int
+
+
+class Parse:
+    """A request's way through the parsing process; for the event loop."""
+
+    def __init__(self, process: ParsingProcess, number: int, client: str) -> None:
+        self.client = client
+        self.words = 0
+        """Those that have not been parsed yet."""
+        self.sentences = 0
+        """The same of sentences."""
+        self._process, self._number = process, number
+        self._read: ToParse | None = None
+        self._lists: deque[NBest] = deque()
+        self._error: ServiceError | None = None
+        self._changed = asyncio.Event()
+        self._taken = 0
+
+    async def read(self, seconds: float) -> ToParse:
+        """What is in the body. Raises ServiceError, also 429 if it can probably not be parsed
+        within ``seconds`` seconds beside others."""
+        while self._read is None:
+            await self._next_change()
+        self.words, self.sentences = self._read.words, self._read.sentences
+        self._process.check_room(self, seconds)
+        return self._read
+
+    async def lists(self) -> list[NBest]:
+        """The lists that are there now, in order, at least one; none after the last. Raises
+        ServiceError."""
+        assert self._read is not None
+        if self._taken == self._read.sentences:
+            return []
+        await self._process.send("scored", self._number, self._taken)
+        while not self._lists:
+            await self._next_change()
+        lists = list(self._lists)
+        self._lists.clear()
+        self._taken += len(lists)
+        return lists
+
+    async def _next_change(self) -> None:
+        if self._error is not None:
+            raise self._error
+        await self._changed.wait()
+        self._changed.clear()
+
+    def receive(self, kind: str, value: Any) -> None:
+        """A reply of the process."""
+        if kind == "read":
+            self._read = ToParse(*value)
+        elif kind == "list":
+            nbest, _ = value
+            self.words -= len(nbest.words)
+            self.sentences -= 1
+            self._lists.append(nbest)
+        elif kind == "refused":
+            status, code, message, param = value
+            after = 5 if status == 503 else None
+            self._error = ServiceError(status, code, message, param, after)
+        else:
+            _LOGGER.error("reading a text failed", **value)
+            self._error = ServiceError(500, "internal", "internal error; see the service's log")
+        self._changed.set()
+
+    def fail(self, error: ServiceError) -> None:
+        self._error = error
+        self._changed.set()
+
+
+class ParsingProcess:
+    """Starts the process when it is first needed, and again after it has ended."""
+
+    def __init__(self, settings: Settings, metrics: Metrics) -> None:
+        self._settings, self._metrics = settings, metrics
+        self._beside = Beside("reranker.service.parsing_main", 1)
+        self._numbers = itertools.count(NOBODY + 1)
+        self._active: dict[int, Parse] = {}
+        self._starting = asyncio.Lock()
+        self._running: Running | None = None
+        self._answer: asyncio.Future[str] | None = None
+        self._loop: asyncio.AbstractEventLoop | None = None
+        # Orders in their order; a long body takes as long as the process takes to read it.
+        self._sender = ThreadPoolExecutor(1, "orders to parsers")
+        self._seconds_a_word = 0.0  # of one parser, learned
+        self._lacks = _missing(settings)
+        metrics.parsing_sentences.set_function(lambda: self.sentences)
+
+    @property
+    def is_there(self) -> bool:
+        """Whether there is a parser, as far as is known."""
+        return self._lacks is None
+
+    @property
+    def memory(self) -> float:
+        """Bytes that the process holds, parsers not counted."""
+        return self._beside.memory
+
+    @property
+    def sentences(self) -> int:
+        """Those that wait for a parser or are being parsed."""
+        return sum(parse.sentences for parse in self._active.values())
+
+    async def start(self) -> None:
+        """See whether the parser that the settings name works; raises RerankError."""
+        if self._settings.has_parser:
+            await self._started()
+            if self._lacks is not None:
+                raise RerankError(self._lacks)
+
+    @asynccontextmanager
+    async def parse(self, order: TextOrder, client: str) -> AsyncIterator[Parse]:
+        """Have a text parsed; what is under way of it when this ends is cancelled. Raises
+        ServiceError 501 without a parser."""
+        if self._lacks is None:
+            await self._started()
+        if self._lacks is not None:
+            raise ServiceError(501, "no-parser", _NO_PARSER)
+        number = next(self._numbers)
+        parse = self._active[number] = Parse(self, number, client)
+        try:
+            await self.send("parse", number, client, order)
+            yield parse
+        finally:
+            del self._active[number]
+            self._sender_submit("cancel", number)
+
+    def check_room(self, parse: Parse, seconds: float) -> None:
+        """Raises ServiceError 429 if it will probably take longer than so many seconds, given that
+        clients take turns, and so do a client's requests."""
+        others = [other for other in self._active.values() if other is not parse]
+        before = sum(other.words for other in others)
+        if not before:
+            return
+        clients = {other.client for other in others} | {parse.client}
+        own = [other.words for other in others if other.client == parse.client]
+        of_client = parse.words + min(sum(own), len(own) * parse.words)
+        words = parse.words + min(before, len(clients) * of_client - parse.words)
+        each = self._seconds_a_word / self._settings.parsers
+        if words * each > _WAITING_SHARE * seconds:
+            raise overloaded(min(600, 1 + int(before * each)))
+
+    def drop_all(self) -> None:
+        """Requests that are being parsed are answered 503."""
+        for parse in self._active.values():
+            parse.fail(draining())
+
+    async def send(self, *order: object) -> None:
+        """Raises ServiceError 503 if the process has ended."""
+        try:
+            await asyncio.wrap_future(self._sender.submit(self._send, order))
+        except (OSError, RuntimeError):
+            raise _crashed() from None
+
+    def close(self) -> None:
+        """End the process and its parsers for good."""
+        self._sender_submit("end")
+        self._sender.shutdown(wait=False)
+        if (running := self._beside.running) is not None:
+            with suppress(TimeoutExpired):
+                running.process.wait(_ENDING_SECONDS)
+        self._beside.close()
+
+    def _sender_submit(self, *order: object) -> None:
+        with suppress(RuntimeError):  # the service has stopped
+            self._sender.submit(self._quietly, order)
+
+    def _quietly(self, order: tuple[object, ...]) -> None:
+        with suppress(OSError):
+            self._send(order)
+
+    def _send(self, order: tuple[object, ...]) -> None:
+        if self._running is None:
+            raise OSError("not running")
+        self._running.lines[0].send(order)
+
+    async def _started(self) -> None:
+        """Start the process unless it runs; ``_lacks`` then says whether it has a parser."""
+        async with self._starting:
+            if self._running is not None and self._running.is_alive:
+                return
+            self._loop = asyncio.get_running_loop()
+            self._answer = self._loop.create_future()
+            try:
+                running = await asyncio.to_thread(self._beside.start)
+            except Lost as error:
+                raise draining() from error
+            self._running = running
+            threading.Thread(
+                target=self._receive, args=(running, self._loop), daemon=True, name="parsed lists"
+            ).start()
+            await asyncio.to_thread(running.lines[0].send, self._settings)
+            await self._answer
+            if self._lacks is not None:
+                _LOGGER.warning("no parser", reason=self._lacks)
+                await asyncio.to_thread(self._beside.end)
+
+    def _receive(self, running: Running, loop: asyncio.AbstractEventLoop) -> None:
+        """In a thread: what the process sends, until it ends."""
+        with suppress(RuntimeError):  # the event loop has been closed
+            try:
+                while True:
+                    reply = running.lines[0].recv()
+                    loop.call_soon_threadsafe(self._take, *reply)
+            except (EOFError, OSError):
+                loop.call_soon_threadsafe(self._lost, running, running.lost())
+
+    def _take(self, number: int, kind: str, value: Any) -> None:
+        if number != NOBODY:
+            if kind == "list":
+                nbest, seconds = value
+                self._learn(seconds, len(nbest.words))
+            if parse := self._active.get(number):
+                parse.receive(kind, value)
+        elif kind == "log":
+            _LOGGER.error("the parser failed", **value)
+        else:
+            self._lacks = value if kind == "no parser" else None
+            if self._answer is not None and not self._answer.done():
+                self._answer.set_result(kind)
+
+    def _learn(self, seconds: float, words: int) -> None:
+        self._metrics.parser_seconds.observe(seconds)
+        self._seconds_a_word += 0.1 * (seconds / max(1, words) - self._seconds_a_word)
+
+    def _lost(self, running: Running, why: Lost) -> None:
+        if self._answer is not None and not self._answer.done():
+            self._answer.set_exception(_crashed())
+        if self._running is running:
+            self._running = None
+            for parse in self._active.values():
+                parse.fail(_crashed())
+            if self._active:
+                _LOGGER.error("parsing crashed", **why.description)
+
+
+def _missing(settings: Settings) -> str | None:
+    """Why there cannot be a parser, if that is known without asking for it."""
+    names = settings.parser_choice.names
+    if "bllip" in names and importlib.util.find_spec("bllipparser") is None:
+        return "bllipparser is not installed"
+    try:
+        if not settings.has_parser and not installed_parser_models():
+            return "no model of the BLLIP parser is installed"
+    except InputError as error:
+        return str(error)
+    return None
+
+
+def _crashed() -> ServiceError:
+    message = "the process that parses texts died; it is restarted"
+    return unavailable("parser-crashed", message)

@@ -1,0 +1,219 @@
+"""Typing a sentence or a text: its trees, with its words as they were written. The parser is a real
+program (tests/reranker/parsers/toy_parser.py)."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import jsonschema
+import pytest
+
+from reranker import Reranker
+from reranker.parsers.parser import ParserSettings
+from reranker.parsers.registry import create_parser
+from tests.reranker.ensembles import CANDIDATES
+from tests.service.page.browsing import (
+    MARKUP,
+    PATIENCE,
+    open_page,
+    paste,
+    text_of,
+    wait_for_all,
+)
+from tests.service.servers import serving
+from tests.service.test_parse import PARSER, needs_bllip, parsers, until
+
+if TYPE_CHECKING:
+    from playwright.sync_api import Browser, BrowserContext, Page, Route
+
+pytestmark = pytest.mark.slow
+
+SCHEMA = json.loads(
+    (Path(__file__).parents[3] / "docs" / "ranked.schema.json").read_text(encoding="utf-8")
+)
+TEXT = f"\U0001f600 We saw (the)\tman.\n\nIt {MARKUP} is. We crash here. We saw the man."
+
+
+@pytest.fixture(scope="module")
+def address(checkpoints: list[str]) -> Iterator[str]:
+    with serving(checkpoints, "--parser-command", PARSER, "--parser-jobs", "1") as server:
+        yield server.url
+
+
+def parse(page: Page, text: str) -> None:
+    page.fill("#text", text)
+    page.click("#parse")
+    wait_for_all(page)
+
+
+def spans(page: Page, which: str = "") -> list[str]:
+    """The words of the text above the trees."""
+    return page.locator(f"#sentence span{which}").all_text_contents()
+
+
+def leaves(page: Page, side: str = "chosen", which: str = "") -> list[str]:
+    return page.locator(f"#{side}-canvas .leaf{which} .word").all_text_contents()
+
+
+def test_words_are_where_they_were_written(page: Page, checkpoints: list[str]) -> None:
+    parse(page, TEXT)
+    reranker = Reranker.load(checkpoints)
+    expected = list(reranker.parse(TEXT, create_parser("command", ParserSettings(command=PARSER))))
+    assert page.locator("#sentences > li").count() == len(expected) >= 4
+    for place, ranking in enumerate(expected):
+        page.click(f"#sentence-{place}")
+        assert ranking.origin is not None
+        assert page.locator("#sentence").text_content() == ranking.origin.text
+        assert spans(page) == [TEXT[start:end] for start, end in ranking.origin.offsets]
+        if ranking.best is None:
+            assert page.locator("#comparison").is_hidden()
+            continue
+        assert len(leaves(page)) == len(ranking.origin.offsets)
+        shown = page.locator("#candidates > li").evaluate_all("all => all.map(x => x.dataset.key)")
+        assert list(map(int, shown)) == [entry.index for entry in ranking]
+    assert page.locator("img").count() == 0 and page.title() == "Parse reranker"
+
+
+def test_text_and_trees_point_at_each_other(page: Page) -> None:
+    parse(page, "We saw (the) man.")
+    page.locator("#sentence span").nth(3).hover()
+    for side in ("chosen", "other"):
+        assert leaves(page, side, ".pointed") == ["the"]
+    assert spans(page, ".pointed") == ["the"]
+    assert text_of(page, "#readout").startswith("the in the best tree: ")
+    page.locator("#chosen-canvas .leaf").nth(2).hover()
+    assert spans(page, ".pointed") == ["("] and leaves(page, "chosen", ".pointed") == ["-LRB-"]
+    nodes = page.locator("#chosen-canvas .node, #other-canvas .node")
+    nodes.filter(has_text="NP").first.hover()
+    assert spans(page, ".pointed") == ["We", "saw"]
+    page.hover("h1")
+    assert spans(page, ".pointed") == []
+
+
+def test_a_sentence_that_cannot_be_parsed_is_said_to_be_one(page: Page) -> None:
+    parse(page, "We crash here.")
+    assert text_of(page, "#sentence") == "We crash here."
+    expected = "This sentence could not be parsed: the parser ended with status 1."
+    assert text_of(page, "#verdict") == expected
+    summary = "1 sentence, none with a new best tree, 1 without a usable tree."
+    assert text_of(page, "#summary").endswith(summary)
+    assert page.locator("#rejected").is_hidden() and page.locator("#comparison").is_hidden()
+    assert text_of(page, "#sentence-0 .mark") == "none"
+
+
+def test_what_is_saved_is_what_the_command_writes(page: Page) -> None:
+    parse(page, TEXT)
+    with page.expect_download() as download:
+        page.click("#save-ranked")
+    lines = download.value.path().read_text(encoding="utf-8").splitlines()
+    for line in lines:
+        row = json.loads(line)
+        jsonschema.validate(row, SCHEMA)
+        offsets = row["origin"]["offsets"]
+        assert TEXT[offsets[0][0] : offsets[-1][1]] == row["origin"]["text"]
+    with page.expect_download() as download:
+        page.click("#save-trees")
+    trees = download.value.path().read_text(encoding="utf-8").splitlines()
+    assert len(trees) == len(lines)
+    assert "(TOP (S (XX We) (XX crash) (XX here) (XX .)))" in trees
+
+
+def test_the_address_keeps_a_text(page: Page) -> None:
+    fetched: list[str] = []
+    page.on("request", lambda request: fetched.append(request.url))
+    parse(page, "We saw it. The man is here.")
+    page.click("#sentence-1")
+    page.click("#candidate-1")
+    parts = ("#summary", "#sentence", "#verdict", "#other-caption")
+    shown = [text_of(page, part) for part in parts]
+    page.reload()
+    wait_for_all(page)
+    page.locator("#sentence", has_text="The man").wait_for(timeout=PATIENCE)
+    assert [text_of(page, part) for part in parts] == shown
+    assert page.input_value("#text") == "We saw it. The man is here."
+    page.go_back()  # the sentence before
+    page.locator("#sentence", has_text="We saw it.").wait_for(timeout=PATIENCE)
+    assert not [url for url in [*fetched, page.url] if "man" in url]
+    page.click("#again")
+    assert page.evaluate("document.activeElement.id") == "text"
+
+
+def test_lists_are_ranked_as_ever(page: Page) -> None:
+    parse(page, "It is. It is.")
+    assert page.locator("#alternatives").is_hidden()
+    page.click("#again")
+    paste(page, "2\ts\n" + "".join(f"-9\n{tree}\n" for tree in CANDIDATES[:2]))
+    assert page.locator("#sentences > li").count() == 1
+    assert page.locator("#sentence").text_content() == "We saw the man with eyes ."
+    assert spans(page) == []
+
+
+def test_parsing_can_be_cancelled(page: Page) -> None:
+    page.fill("#text", "We saw it. We hang here.")
+    page.press("#text", "Control+Enter")
+    page.locator("#progress").wait_for()
+    until(lambda: parsers() > 0)
+    page.click("#cancel")
+    page.wait_for_selector("#progress", state="hidden")
+    until(lambda: parsers() == 0)
+    parse(page, "We saw it.")
+    assert text_of(page, "#sentence") == "We saw it."
+
+
+def test_what_cannot_be_parsed_is_refused_in_words(page: Page) -> None:
+    page.click("#parse")
+    assert "nothing to parse" in text_of(page, "#message")
+    page.fill("#text", "a " * 200_001)
+    page.click("#parse")
+    page.locator("#message", has_text="max_characters").wait_for(timeout=PATIENCE)
+    assert page.locator("#results").is_hidden()
+
+
+def test_without_a_parser_there_is_no_box(page: Page, address: str) -> None:
+    assert page.locator("#text").is_visible()
+
+    def without(route: Route) -> None:
+        information = route.fetch().json()
+        route.fulfill(json={**information, "parser": None})
+
+    page.route("**/info", without)
+    page.goto("about:blank")
+    open_page(page, address)
+    assert page.locator("#text").is_hidden() and page.locator("#nbest").is_visible()
+
+
+def test_bllip_parses_where_it_is_installed(
+    context: BrowserContext, checkpoints: list[str]
+) -> None:
+    needs_bllip()
+    with serving(checkpoints, "--parser-jobs", "1") as server:
+        page = context.new_page()
+        open_page(page, server.url)
+        parse(page, "When the last guests left the hotel closed its kitchen.")
+        assert spans(page)[-2:] == ["kitchen", "."]
+        assert page.locator("#candidates > li").count() == 50
+        assert page.locator("#candidates > li").first.locator(".place").is_visible()
+        assert not page.locator("#weight").is_disabled()  # it has scores of its own
+
+
+def test_on_a_phone(browser: Browser, address: str) -> None:
+    context = browser.new_context(
+        viewport={"width": 390, "height": 844}, has_touch=True, is_mobile=True
+    )
+    page = context.new_page()
+    open_page(page, address)
+    page.fill("#text", "We saw the man. It is here.")
+    for part in ("#parse", "#submit"):
+        box: Any = page.locator(part).bounding_box()
+        assert box["height"] >= 44
+    page.tap("#parse")
+    wait_for_all(page)
+    page.tap("#next")
+    assert text_of(page, "#sentence") == "It is here."
+    page.locator("#sentence span").nth(1).tap()
+    assert leaves(page, "chosen", ".pointed") == ["is"]
+    assert page.evaluate("document.documentElement.scrollWidth") == 390
+    context.close()
