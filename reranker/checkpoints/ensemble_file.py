@@ -75,7 +75,7 @@ def named_models(
         names = models_in_environment() or None
     installed = default_models() if names is None else _installed(names)
     if installed is not None:
-        names, pins = installed.folder, pins or [*installed.sha256]
+        names, pins = installed.path, pins or [*installed.sha256]
     assert names is not None
     named = _named(names, combination)
     return replace(named, sha256=pinned(named.paths, pins)) if pins else named

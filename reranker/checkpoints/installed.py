@@ -1,8 +1,9 @@
 """Models that need not be named by a path: installed ones, and those of the user's own folder.
 
 An ensemble is a folder of checkpoints; ``about.toml`` in it, if there is one, has its name, what is
-known of it and the SHA-256 of its files. A model of a parser is one packed file, described by a
-``[[parser_models]]`` of the same ``about.toml``, or a folder of the user's with a BLLIP model.
+known of it, the SHA-256 of its files, and in ``[[ensembles]]`` the names of ensemble files in it.
+A model of a parser is one packed file, described by ``[[parser_models]]`` of the same file, or a
+folder of the user's with a BLLIP model.
 Where folders are looked for, first found first used:
 
 1. what ``RERANK_MODELS`` names: paths or names with commas between them; language models only
@@ -26,6 +27,7 @@ from reranker.errors import InputError
 VARIABLE = "RERANK_MODELS"
 _PACKAGE = "parse_reranker_models"
 _ABOUT = "about.toml"
+_LISTED = {"ensembles": ("name", "file"), "parser_models": ("name", "file", "sha256")}
 BLLIP_FILE = "terms.txt"
 """By this file a folder is known to be a BLLIP model."""
 
@@ -38,11 +40,18 @@ class Installed:
     folder: Path
     about: Mapping[str, Any] = field(default_factory=dict)
     """What ``about.toml`` says."""
+    file: Path | None = None
+    """Its ensemble file; None for all checkpoints of the folder."""
+
+    @property
+    def path(self) -> Path:
+        """What ``--models`` would name."""
+        return self.file or self.folder
 
     @property
     def sha256(self) -> tuple[str, ...]:
-        """The hashes of its files, if they are known."""
-        return tuple(self.about.get("sha256", {}).values())
+        """The hashes of its files, if they are known; an ensemble file has its own."""
+        return () if self.file else tuple(self.about.get("sha256", {}).values())
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,6 +92,9 @@ def installed_models() -> list[Installed]:
             about = _about(folder / _ABOUT)
             name = str(about.get("name", folder.name))
             found.setdefault(name, Installed(name, folder, about))
+            for more in about.get("ensembles", ()):
+                file = folder / more["file"]
+                found.setdefault(more["name"], Installed(more["name"], folder, more, file))
     return list(found.values())
 
 
@@ -131,10 +143,11 @@ def _about(path: Path) -> Mapping[str, Any]:
         hashes = about.get("sha256", {})
         if not isinstance(hashes, dict) or not all(isinstance(one, str) for one in hashes.values()):
             raise ValueError("sha256 is not a table of hashes")
-        for model in about.get("parser_models", ()):
-            for key in ("name", "file", "sha256"):
-                if not isinstance(model[key], str):
-                    raise ValueError(f"{key} of a parser model is not text")
+        for kind, keys in _LISTED.items():
+            for each in about.get(kind, ()):
+                for key in keys:
+                    if not isinstance(each[key], str):
+                        raise ValueError(f"{key} in {kind} is not text")
     except (OSError, ValueError) as error:
         raise InputError(f"{path}: cannot be used: {error}") from error
     except (KeyError, TypeError) as error:

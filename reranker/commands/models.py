@@ -37,13 +37,13 @@ def run(arguments: argparse.Namespace) -> int:
         default_models()  # says what to do
     is_first_default = not named
     try:
-        default = default_models().folder if is_first_default else None
+        default = default_models().path if is_first_default else None
     except InputError:
         default = None
     if named:
         print(f"{VARIABLE} names the models to use: {', '.join(named)}")
     for each in found:
-        print(_described(each, each.folder == default))
+        print(_described(each, each.path == default))
     for place, model in enumerate(installed_parser_models()):
         print(_described_parser(model, place == 0))
     print(f"your own: a folder of checkpoints in {user_folder()}")
@@ -53,11 +53,13 @@ def run(arguments: argparse.Namespace) -> int:
 def _described(installed: Installed, is_default: bool) -> str:
     about = installed.about
     files = sorted(installed.folder.glob("*.pt"))
+    sizes = f"{len(files)}, {sum(map(os.path.getsize, files)) / 1e6:.0f} MB"
+    is_folder = installed.file is None
     rows = [
-        ("folder", str(installed.folder)),
-        ("files", f"{len(files)}, {sum(map(os.path.getsize, files)) / 1e6:.0f} MB"),
+        ("folder" if is_folder else "file", str(installed.path)),
+        ("files", sizes if is_folder else None),
         ("models", about.get("description")),
-        ("terms", about.get("terms", "not known")),
+        ("terms", about.get("terms", "not known" if is_folder else None)),
     ]
     for score in about.get("f1", ()):
         parser, reranked = score.get("parser", 0.0), score.get("reranked", 0.0)
