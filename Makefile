@@ -38,9 +38,10 @@ lock: install
 		--extra traces pyproject.toml -o docker/requirements/rerank.txt
 	echo torch==2.13.0 | $(LOCK) --python-platform linux - -o docker/requirements/torch-cuda.txt
 
-# dist/: the program, and the models of ckpt/ that it uses by default.
+# dist/: the program, and the models of ckpt/ that it uses by default. Modules that are gone would be in
+# it if build/ were kept.
 wheels: install
-	rm -rf build packages/models/build  # or modules that are gone would be in it
+	rm -rf build packages/models/build
 	$(BIN)/pip wheel --quiet --no-deps --wheel-dir dist . packages/models
 
 # F1 of parser, reranked and oracle, then what reranking changed and whether for the better.

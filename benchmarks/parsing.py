@@ -88,14 +88,23 @@ def _processor() -> float:
     return sum(one.ru_utime + one.ru_stime for one in used)
 
 
+def split(sentences: Sequence[Sequence[str]]) -> list[tuple[str, ...]]:
+    """The words of the sentences as `rerank parse` splits them."""
+    text = "\n".join(map(joined, sentences)).encode()
+    return [one.sentence.words for one in Text([TextInMemory(text, "text")], "sentences")]
+
+
+def agreement(sentences: Sequence[Sequence[str]], found: Sequence[Sequence[str]]) -> str:
+    """How many sentences are split as in the treebank."""
+    same = sum(tuple(words) == tuple(again) for words, again in zip(sentences, found, strict=True))
+    count = len(sentences)
+    return f"split into the treebank's words: {same} of {count}, {100 * same / count:.1f} %"
+
+
 def measure(trees: Sequence[str], settings: ParserSettings, jobs: int, reranker: Reranker) -> str:
     """A report for one treebank's sentences."""
     sentences = [Tree.from_string(tree).leaves() for tree in trees]
     count = len(trees)
-
-    def split() -> list[tuple[str, ...]]:
-        text = "\n".join(map(joined, sentences)).encode()
-        return [one.sentence.words for one in Text([TextInMemory(text, "text")], "sentences")]
 
     def parse() -> list[NBest]:
         tokens = "".join(" ".join(words) + "\n" for words in sentences).encode()
@@ -106,8 +115,8 @@ def measure(trees: Sequence[str], settings: ParserSettings, jobs: int, reranker:
         finally:
             parsing.close()
 
-    split()  # loads the tokeniser
-    found, splitting = timed("words", count, split)
+    split(sentences)  # loads the tokeniser
+    found, splitting = timed("words", count, lambda: split(sentences))
     lists, parsing = timed("parsing", count, parse)
     rankings, reranking = timed(
         "reranking", count, lambda: list(reranker.rerank_lists(lists, top=1))
@@ -123,12 +132,11 @@ def measure(trees: Sequence[str], settings: ParserSettings, jobs: int, reranker:
             table.add_list(nbest)
             table.add_choice(ranking.best.index if ranking.best else None)
         table.check_complete()
-    same = sum(tuple(words) == again for words, again in zip(sentences, found, strict=True))
     flat = sum(not nbest.candidates for nbest in lists)
     return "\n".join(
         [
             f"{count} sentences, {sum(map(len, sentences))} words, {flat} not parsed",
-            f"split into the treebank's words: {same}, {100 * same / count:.1f} %",
+            agreement(sentences, found),
             table.format(),
             aligned(
                 [
@@ -140,22 +148,34 @@ def measure(trees: Sequence[str], settings: ParserSettings, jobs: int, reranker:
     )
 
 
+def trees_of(path: str, every: int) -> list[str]:
+    return [line for line in read_lines(path) if line.strip()][::every]
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n\n")[0])
     parser.add_argument("trees", nargs="+")
     parser.add_argument("--every", type=int, default=1, help="take every n-th tree")
+    parser.add_argument("--words-only", action="store_true", help="only how words are split")
     parser.add_argument("--parser-model", default="")
     parser.add_argument("--overparsing", type=int, default=10)
     parser.add_argument("--models", nargs="+")
     parser.add_argument("--jobs", type=int, default=1)
     arguments = parser.parse_args()
+    if arguments.words_only:
+        for path in arguments.trees:
+            sentences = [
+                Tree.from_string(tree).leaves() for tree in trees_of(path, arguments.every)
+            ]
+            print(f"{path}: {agreement(sentences, split(sentences))}")
+        return
     reranker = Reranker.load(arguments.models, threads=arguments.jobs)
     print(reranker.signature(reranker.weighing))
     settings = ParserSettings(
         model=arguments.parser_model, overparsing=arguments.overparsing, seconds=120
     )
     for path in arguments.trees:
-        trees = [line for line in read_lines(path) if line.strip()][:: arguments.every]
+        trees = trees_of(path, arguments.every)
         print(f"\n{path}\n{measure(trees, settings, arguments.jobs, reranker)}", flush=True)
 
 

@@ -39,7 +39,7 @@ def test_figures_of_a_treebank() -> None:
     report = measure(trees, ParserSettings(seconds=120), 1, reranker)
     first, second, *rest = report.splitlines()
     assert first.startswith("4 sentences, ") and first.endswith(" 0 not parsed")
-    assert second == "split into the treebank's words: 4, 100.0 %"
+    assert second == "split into the treebank's words: 4 of 4, 100.0 %"
     assert [line.split()[0] for line in rest if not line.startswith(" ")] == [
         *("parser", "reranked", "oracle", "words", "parsing", "reranking", "together")
     ]
