@@ -6,6 +6,7 @@ import sys
 from collections.abc import Sequence
 from importlib import import_module
 from types import ModuleType
+from typing import Any
 
 from reranker.errors import InputError
 from reranker.nbest.data import Sentence
@@ -43,12 +44,12 @@ def import_benepar() -> ModuleType:
         return import_module("benepar")
     from spacy.tokens import Span, Token
 
-    attributes = {Span: ("labels", "parse_string", "constituents", "parent", "children")}
-    attributes[Token] = ("labels", "parse_string", "parent")
+    both = ("labels", "parse_string", "parent")
+    names = [(Span, name) for name in (*both, "constituents", "children")]
+    attributes: list[tuple[Any, str]] = [*names, *((Token, name) for name in both)]
     taken = [
         (owner, name, owner.remove_extension(name))
-        for owner, names in attributes.items()
-        for name in names
+        for owner, name in attributes
         if owner.has_extension(name)
     ]
     try:

@@ -9,6 +9,7 @@ from collections.abc import Sequence
 from importlib import import_module
 from importlib.util import find_spec
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -50,7 +51,7 @@ def hparams(**others: object) -> dict[str, object]:
     }
 
 
-def untrained(settings: dict[str, object], transformer: str | None = None) -> object:
+def untrained(settings: dict[str, object], transformer: str | None = None) -> Any:
     import torch
 
     import_benepar()
@@ -76,7 +77,7 @@ def checkpoint(tmp_path_factory: pytest.TempPathFactory) -> str:
     import torch
 
     path = tmp_path_factory.mktemp("benepar") / "characters.pt"
-    model: torch.nn.Module = untrained(hparams(use_chars_lstm=True, use_pretrained=False))  # type: ignore[assignment]
+    model = untrained(hparams(use_chars_lstm=True, use_pretrained=False))
     torch.save({"config": model.config, "state_dict": model.state_dict()}, path)
     return str(path)
 
@@ -96,7 +97,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> str:
     bert = BertConfig(vocab_size=len(pieces), num_hidden_layers=1, **sizes)
     BertModel(bert).save_pretrained(path)
     settings = hparams(use_chars_lstm=False, use_pretrained=True, pretrained_model=str(path))
-    model: torch.nn.Module = untrained(settings, str(path))  # type: ignore[assignment]
+    model = untrained(settings, str(path))
     torch.save(model.state_dict(), path / "benepar_model.bin")
     bert.benepar = {**model.config, "hparams": settings}
     bert.save_pretrained(path)
@@ -191,9 +192,8 @@ def test_attributes_of_spans_mean_what_benepars_mean(checkpoint: str) -> None:
     component = import_benepar().BeneparComponent(checkpoint)
     theirs = import_module("benepar.integrations.spacy_extensions")
     words = ["We", "saw", "(", "it", ")", "with", "eyes", "."]
-    doc = component(
-        spacy.tokens.Doc(spacy.blank("en").vocab, words, sent_starts=[True] + [False] * 7)
-    )
+    vocabulary = spacy.blank("en").vocab
+    doc = component(spacy.tokens.Doc(vocabulary, words, sent_starts=[True, *[False] * 7]))
     doc._.parse_reranker = [(0, len(doc), theirs.parse_string(doc[:]), None, None)]
     constituents = 0
     for start, end in itertools.combinations(range(len(doc) + 1), 2):
