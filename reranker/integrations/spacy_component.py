@@ -293,16 +293,16 @@ def _of_token(getter: Callable[[Span], T]) -> Callable[[Token], T]:
 
 
 def _register() -> None:
-    """Raises ValueError if another component, such as benepar's, has taken one of the names."""
-    Doc.set_extension(_ATTRIBUTE, default=None)
+    """Set the attributes, in place of benepar's if that was imported before."""
+    Doc.set_extension(_ATTRIBUTE, default=None, force=True)
     of_both: dict[str, Callable[[Span], object]] = {
         "labels": lambda span: _constituent(span).node.labels,
         "parse_string": lambda span: _constituent(span).node.tree.to_string(),
         "parent": _parent,
     }
     for name, getter in of_both.items():
-        Span.set_extension(name, getter=getter)
-        Token.set_extension(name, getter=_of_token(getter))
+        Span.set_extension(name, getter=getter, force=True)
+        Token.set_extension(name, getter=_of_token(getter), force=True)
     of_spans: dict[str, Callable[[Span], object]] = {
         "constituents": _constituents,
         "children": _children,
@@ -311,7 +311,7 @@ def _register() -> None:
         "parse_problem": lambda span: _parse_of(span)[4],
     }
     for name, getter in of_spans.items():
-        Span.set_extension(name, getter=getter)
+        Span.set_extension(name, getter=getter, force=True)
 
 
 _register()

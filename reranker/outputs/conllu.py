@@ -35,7 +35,7 @@ def to_conllu(sentence: ParsedSentence) -> str:
     if sentence.origin is not None:
         comments.append(f"# source = {_line(sentence.origin.file)}:{sentence.origin.line}")
     if sentence.score is not None:
-        comments.append(f"# score = {sentence.score:g}")
+        comments.append(f"# score = {sentence.score}")
     rows, text = _rows(sentence)
     comments.append(f"# text = {text}")
     if sentence.tree is not None:

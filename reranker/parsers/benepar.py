@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Sequence
+from importlib import import_module
+from types import ModuleType
+from typing import Any
 
 from reranker.errors import InputError
 from reranker.nbest.data import Sentence
@@ -20,9 +24,8 @@ class BeneparParser(InProcessParser):
         if not settings.model:
             raise InputError("the parser benepar needs --parser-model, for instance benepar_en3")
         check_installed("benepar")
-        import benepar
-
         try:
+            benepar = import_benepar()
             self._model = benepar.Parser(settings.model)
         except Exception as error:  # of nltk, torch, transformers
             raise cannot_load("benepar", settings.model, error) from error
@@ -32,3 +35,28 @@ class BeneparParser(InProcessParser):
     def _bracketed(self, sentences: Sequence[Sentence]) -> list[str]:
         given = [self._sentence(escaped_words=list(sentence.words)) for sentence in sentences]
         return [Tree.from_nltk(tree).to_string() for tree in self._model.parse_sents(given)]
+
+
+def import_benepar() -> ModuleType:
+    """The package. When it is imported it sets attributes of spaCy's spans and tokens, and fails if
+    there are some of these names already, as those of our own component; these are kept."""
+    if "benepar" in sys.modules or "spacy" not in sys.modules:
+        return import_module("benepar")
+    from spacy.tokens import Span, Token
+
+    both = ("labels", "parse_string", "parent")
+    names = [(Span, name) for name in (*both, "constituents", "children")]
+    attributes: list[tuple[Any, str]] = [*names, *((Token, name) for name in both)]
+    taken = [
+        (owner, name, owner.remove_extension(name))
+        for owner, name in attributes
+        if owner.has_extension(name)
+    ]
+    try:
+        return import_module("benepar")
+    finally:
+        for owner, name, (default, method, getter, setter) in taken:
+            if getter is None and setter is None and method is None:
+                owner.set_extension(name, default=default, force=True)
+            else:
+                owner.set_extension(name, method=method, getter=getter, setter=setter, force=True)

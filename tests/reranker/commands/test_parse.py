@@ -200,7 +200,10 @@ def test_bytes_that_are_not_utf8_are_replaced_and_named(
 @pytest.mark.parametrize(
     "change, message",
     [
-        (["--parser", "none"], "there is no parser 'none'; there are bllip, command"),
+        (
+            ["--parser", "none"],
+            "there is no parser 'none'; there are benepar, bllip, command, stanza",
+        ),
         (["--parser-command", "false"], "sentences in a row could not be parsed"),
         (["--parser-command", "/no/such"], "No such file"),
         (["--top", "2"], "--top needs --output ranked"),

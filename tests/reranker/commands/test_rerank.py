@@ -17,6 +17,8 @@ import pytest
 import torch
 
 from reranker.commands.main import _SUBCOMMANDS, main
+from reranker.files.text import TextInMemory
+from reranker.nbest import read_nbest
 from reranker.pipeline import Reranker
 from reranker.trees.linearize import linearize
 from reranker.trees.tree import Tree
@@ -38,6 +40,26 @@ def test_best_trees_in_input_order(tmp_path: Path, models: list[str], capsys: Ca
     expected = [reranker.rerank(trees).tree for trees in (CANDIDATES, (FLAT,), CANDIDATES[1:4])]
     assert printed.out.splitlines() == expected
     assert "3 sentences, 10 candidates ranked, 0 rejected" in printed.err
+
+
+@pytest.mark.parametrize("output", ["pretty", "conllu", "json"])
+def test_other_outputs_have_words_whatever_the_notation(
+    output: str, tmp_path: Path, models: list[str], capsys: Capture
+) -> None:
+    file = write(tmp_path / "n.txt", "0 ||| -1 ||| (S (NP UNK) (VP saw (NP it)) .)\n")
+    tokens = write(tmp_path / "t.txt", "We/PRP saw/VBD it/PRP ./.\n")
+    arguments = ["--nbest", file, "--tokens", tokens, "--models", *models, "--output", output]
+    assert main(arguments) == 0
+    printed = capsys.readouterr().out
+    tree = "(S (NP (PRP We)) (VP (VBD saw) (NP (PRP it))) (. .))"
+    if output == "json":
+        row = json.loads(printed)
+        assert row["tree"] == tree and row["words"][0]["start"] is None
+        assert row["text"] == "We saw it ."
+    else:
+        # Both forms are n-best files, too.
+        (nbest,) = read_nbest(TextInMemory(printed.encode(), "printed"))
+        assert [candidate.text for candidate in nbest.candidates] == [tree]
 
 
 def test_ranked_output(tmp_path: Path, models: list[str]) -> None:

@@ -12,9 +12,6 @@ from tests.reranker.integrations.parsing import COMMAND
 from tests.shell import ROOT, shell
 
 PAGE = (ROOT / "docs" / "pipelines.md").read_text(encoding="utf-8")
-PARSER = shlex.join(
-    [sys.executable, str(ROOT / "tests" / "reranker" / "parsers" / "toy_parser.py")]
-)
 PYTHON = re.findall(r"^```python\n(.*?)^```$", PAGE, re.MULTILINE | re.DOTALL)
 SHELL = re.findall(r"^```sh\n(.*?)^```$", PAGE, re.MULTILINE | re.DOTALL)
 

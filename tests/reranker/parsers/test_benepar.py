@@ -2,24 +2,31 @@
 
 from __future__ import annotations
 
+import itertools
 import json
 import threading
 from collections.abc import Sequence
+from importlib import import_module
+from importlib.util import find_spec
 from pathlib import Path
+from typing import Any
 
 import pytest
 
+from reranker.commands.main import main
 from reranker.errors import InputError
 from reranker.nbest import NBest
 from reranker.nbest.data import Sentence
+from reranker.parsers.benepar import import_benepar
 from reranker.parsers.parser import Parser, ParserSettings
 from reranker.parsers.registry import create_parser
 from reranker.scoring.cancellation import Stopped
 from reranker.trees.tree import Tree
+from tests.reranker.small_files import write
 
-benepar = pytest.importorskip("benepar", reason="the package benepar is not installed")
 pytestmark = [
     pytest.mark.slow,
+    pytest.mark.skipif(find_spec("benepar") is None, reason="the package benepar is not installed"),
     pytest.mark.filterwarnings("default"),  # its own, of torch and transformers
 ]
 
@@ -44,8 +51,10 @@ def hparams(**others: object) -> dict[str, object]:
     }
 
 
-def untrained(settings: dict[str, object], transformer: str | None = None) -> object:
+def untrained(settings: dict[str, object], transformer: str | None = None) -> Any:
     import torch
+
+    import_benepar()
     from benepar.char_lstm import RetokenizerForCharLSTM
     from benepar.nkutil import HParams
     from benepar.parse_chart import ChartParser
@@ -68,7 +77,7 @@ def checkpoint(tmp_path_factory: pytest.TempPathFactory) -> str:
     import torch
 
     path = tmp_path_factory.mktemp("benepar") / "characters.pt"
-    model: torch.nn.Module = untrained(hparams(use_chars_lstm=True, use_pretrained=False))  # type: ignore[assignment]
+    model = untrained(hparams(use_chars_lstm=True, use_pretrained=False))
     torch.save({"config": model.config, "state_dict": model.state_dict()}, path)
     return str(path)
 
@@ -88,7 +97,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> str:
     bert = BertConfig(vocab_size=len(pieces), num_hidden_layers=1, **sizes)
     BertModel(bert).save_pretrained(path)
     settings = hparams(use_chars_lstm=False, use_pretrained=True, pretrained_model=str(path))
-    model: torch.nn.Module = untrained(settings, str(path))  # type: ignore[assignment]
+    model = untrained(settings, str(path))
     torch.save(model.state_dict(), path / "benepar_model.bin")
     bert.benepar = {**model.config, "hparams": settings}
     bert.save_pretrained(path)
@@ -111,6 +120,7 @@ def test_the_tree_of_each_sentence_is_benepars_own(parser: Parser, checkpoint: s
         assert tree.leaves() == list(sentence.words)
         assert set(tree.tags()) <= {"UNK", "NN", "VB", "."}
     assert found == [trees(parser.parse([sentence]))[0] for sentence in sentences]
+    benepar = import_benepar()
     own = benepar.Parser(checkpoint).parse(benepar.InputSentence(escaped_words=WORDS))
     ours = create_parser("benepar", ParserSettings(model=checkpoint)).parse(sentences[:1])
     assert trees(ours) == [Tree.from_nltk(own).to_string()]
@@ -143,6 +153,64 @@ def test_threads_and_an_end(checkpoint: str) -> None:
     parser.stop()
     with pytest.raises(Stopped):
         parser.parse([Sentence.of(WORDS)])
+
+
+def test_from_the_command_line(
+    tmp_path: Path, checkpoint: str, models: list[str], capsys: pytest.CaptureFixture[str]
+) -> None:
+    text = write(tmp_path / "t.txt", "We saw it (again). The man met it.")
+    flags = ["--parser", "benepar", "--parser-model", checkpoint, "--models", *models]
+    assert main(["parse", text, *flags, "--threads", "1", "--jobs", "2"]) == 0
+    leaves = [Tree.from_string(line).leaves() for line in capsys.readouterr().out.splitlines()]
+    assert leaves == [
+        ["We", "saw", "it", "-LRB-", "again", "-RRB-", "."],
+        ["The", "man", "met", "it", "."],
+    ]
+
+
+def test_within_spacy_whose_attributes_stay_ours(checkpoint: str, models: list[str]) -> None:
+    import spacy  # benepar needs it
+
+    from reranker.integrations import spacy_component
+
+    pipeline = spacy.blank("en")
+    pipeline.add_pipe("sentencizer")
+    config = {"parser": "benepar", "parser_model": checkpoint, "models": models, "threads": 1}
+    pipeline.add_pipe("parse_reranker", config=config)
+    (sentence,) = pipeline("We saw (it).").sents
+    assert sentence._.parse_problem is None
+    assert Tree.from_string(sentence._.parse_string).leaves()[2] == "-LRB-"
+    with pytest.raises(spacy_component.NonConstituentError):
+        spacy.blank("en")("a")[:]._.labels  # noqa: B018
+
+
+def test_attributes_of_spans_mean_what_benepars_mean(checkpoint: str) -> None:
+    import spacy
+
+    from reranker.integrations import spacy_component
+
+    component = import_benepar().BeneparComponent(checkpoint)
+    theirs = import_module("benepar.integrations.spacy_extensions")
+    words = ["We", "saw", "(", "it", ")", "with", "eyes", "."]
+    vocabulary = spacy.blank("en").vocab
+    doc = component(spacy.tokens.Doc(vocabulary, words, sent_starts=[True, *[False] * 7]))
+    doc._.parse_reranker = [(0, len(doc), theirs.parse_string(doc[:]), None, None)]
+    constituents = 0
+    for start, end in itertools.combinations(range(len(doc) + 1), 2):
+        span = doc[start:end]
+        try:
+            labels = theirs.get_labels(span)
+        except theirs.NonConstituentException:
+            with pytest.raises(spacy_component.NonConstituentError):
+                span._.labels  # noqa: B018
+            continue
+        constituents += 1
+        assert span._.labels == labels
+        assert span._.parse_string == theirs.parse_string(span)
+        assert list(span._.constituents) == list(theirs.get_subconstituents(span))
+        assert list(span._.children) == list(theirs.get_child_spans(span))
+        assert span._.parent == theirs.get_parent_span(span)
+    assert constituents > len(doc)
 
 
 def test_what_is_no_model(tmp_path: Path) -> None:

@@ -77,8 +77,10 @@ def test_only_so_much_is_read_ahead() -> None:
 
 
 def test_names_of_parsers(tmp_path: Path) -> None:
-    assert parser_names() == ["bllip", "command"]
-    with pytest.raises(InputError, match="no parser 'none'; there are bllip, command"):
+    assert parser_names() == ["benepar", "bllip", "command", "stanza"]
+    with pytest.raises(
+        InputError, match="no parser 'none'; there are benepar, bllip, command, stanza"
+    ):
         create_parser("none", ParserSettings())
     # Of the parser or its model, whichever is missing.
     with pytest.raises(InputError, match=r"bllipparser|not the folder of a BLLIP model"):

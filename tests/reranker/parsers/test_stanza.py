@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from reranker.commands.main import main
 from reranker.errors import InputError
 from reranker.nbest import NBest
 from reranker.nbest.data import Sentence
@@ -14,6 +15,7 @@ from reranker.parsers.parser import ParserSettings
 from reranker.parsers.registry import create_parser
 from reranker.trees.tree import Tree
 from tests.reranker.parsers.tiny_stanza import LANGUAGE, build
+from tests.reranker.small_files import write
 
 pytest.importorskip("stanza", reason="the package stanza is not installed")
 pytestmark = [
@@ -54,6 +56,19 @@ def test_the_tree_of_each_sentence_is_stanzas_own(folder: str) -> None:
     words = ["We", "saw", "the", "man", "(", "with", "[", '"', "it", '"', "."]
     own = Tree.from_string(str(pipeline([words]).sentences[0].constituency))
     assert Tree.from_string(found[0]) == own.with_words(WORDS)
+
+
+def test_from_the_command_line(
+    tmp_path: Path, folder: str, models: list[str], capsys: pytest.CaptureFixture[str]
+) -> None:
+    text = write(tmp_path / "t.txt", "We saw it (again). The man met it.")
+    flags = ["--parser", "stanza", "--parser-model", folder, "--models", *models]
+    assert main(["parse", text, *flags, "--threads", "1", "--jobs", "2"]) == 0
+    leaves = [Tree.from_string(line).leaves() for line in capsys.readouterr().out.splitlines()]
+    assert leaves == [
+        ["We", "saw", "it", "-LRB-", "again", "-RRB-", "."],
+        ["The", "man", "met", "it", "."],
+    ]
 
 
 def test_what_is_no_model(tmp_path: Path) -> None:
