@@ -90,6 +90,12 @@ def test_the_checkout_comes_first(models: list[str]) -> None:
         assert digest(str(ROOT / "ckpt" / model["file"])) == model["sha256"]
 
 
+def test_an_ensemble_file_by_its_name() -> None:
+    fast, whole = named_models("fast"), named_models("gum-craft")
+    assert fast.cascade is not None and whole.cascade is None
+    assert fast.paths == whole.paths and sorted(fast.sha256) == sorted(whole.sha256)
+
+
 def test_the_environment_comes_before_all(
     outside: Path, models: list[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -14,7 +14,7 @@ from pathlib import Path
 
 import pytest
 
-from reranker.commands import nbest_files, rerank
+from reranker.commands import answers, nbest_files
 from reranker.commands.main import main
 from reranker.nbest import NBest
 from reranker.pipeline import Reranker
@@ -83,7 +83,7 @@ def test_a_signal_leaves_a_run_that_says_how_to_continue(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setattr(pools, "BATCH_TOKENS", 1)  # one list at a time
-    monkeypatch.setattr(rerank, "_LONGEST_ADVICE", 1000)  # temporary folders may have long names
+    monkeypatch.setattr(answers, "_LONGEST_ADVICE", 1000)  # temporary folders may have long names
     file = write(tmp_path / "n.txt", bllip(*(CANDIDATES[start % 4 :] for start in range(9))))
     out = tmp_path / "out"
     to_file = ["--nbest", file, "--models", *models, "--out", str(out)]
@@ -240,7 +240,7 @@ def test_input_shorter_than_what_was_written_is_refused(tmp_path: Path, models: 
     assert done.returncode == 2  # one gold tree is missing
     done = subprocess.run([*command, "--resume"], input=one, capture_output=True)
     assert done.returncode == 2
-    assert b"--nbest has fewer lists than the interrupted run has written" in done.stderr
+    assert b"there are fewer sentences than the interrupted run has written" in done.stderr
     done = subprocess.run([*command, "--resume"], input=five, capture_output=True)
     assert done.returncode == 0
     assert len(Path(out).read_text().splitlines()) == 5
