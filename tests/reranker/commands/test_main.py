@@ -23,7 +23,7 @@ FLAT = "(S1 (NP (DT The) (NN end)))"
         (
             "xyz",
             "unknown command: xyz; there are adapt, analyse, compare, completion, convert, eval, "
-            "generate, serve, show, train, tune, validate (see rerank --help)",
+            "generate, models, parse, serve, show, train, tune, validate (see rerank --help)",
         ),
         (
             "foo.txt",
