@@ -28,7 +28,9 @@ def test_ours_are_listed_with_terms_figures_and_cost(capsys: Capture) -> None:
         assert "\n  F1      GUM dev" in printed
         assert "ms on one core for" in printed
     assert "4, 31 MB" in ensemble
-    assert "\nfast\n  file    " in ensemble and "ckpt/fast.toml\n  models  the same four" in ensemble
+    assert (
+        "\nfast\n  file    " in ensemble and "ckpt/fast.toml\n  models  the same four" in ensemble
+    )
 
 
 def test_ones_own_and_the_environments(
