@@ -8,8 +8,8 @@ It needs the training programs that come with BLLIP's source, and a folder with 
 do not make; eval/lists/jackknife.py, which needs both too, says where they are from. Trees have
 `TOP` at their root. Tags that GENIA and MASC spell in their own way are respelled; a tree with a
 label that the model's terms.txt does not list, which would end the programs, is left out and
-counted. Training takes one to three minutes. The file depends on the model alone: no names, times or
-owners are in it.
+counted. Training takes one to three minutes. The file depends on the model alone: no names, times
+or owners are in it.
 """
 
 from __future__ import annotations
