@@ -168,6 +168,7 @@ def test_scoring_stops_when_the_client_is_gone() -> None:
             assert "rerank_stopped_batches_total 1.0" in client.get("/metrics").text
 
 
+@pytest.mark.slow
 def test_sigterm_while_scoring_for_nobody() -> None:
     """The client of a long request is gone: the process ends in drain_seconds + 2 s at most."""
     with serving([CHECKPOINTS], "--drain-seconds", "1") as server:

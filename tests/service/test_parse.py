@@ -322,6 +322,7 @@ def test_a_parsing_process_that_dies_is_replaced(parsing: Server, http: httpx.Cl
     assert http.get("/health/ready").status_code == 200
 
 
+@pytest.mark.slow
 def test_a_service_that_ends_takes_its_parsers_along(models: list[str]) -> None:
     flags = ("--parser-command", PARSER, "--drain-seconds", "0.5")
     with (

@@ -319,7 +319,8 @@ def test_a_run_that_is_killed_twenty_times_ends_in_the_same_bytes(
             content = part.read_bytes() if part.exists() else b""
             assert whole.read_bytes().startswith(content[: content.rfind(b"\n") + 1])
             kept.append(left.kept)
-    assert kept == sorted(kept) and len(set(kept)) > 5 and kept[-1] < 1_000
+    lines = whole.read_bytes().count(b"\n")
+    assert kept == sorted(kept) and len(set(kept)) > 5 and kept[-1] < lines
     assert main([*arguments, "--resume", "--out", str(out)]) == 1
     assert out.read_bytes() == whole.read_bytes()
 
