@@ -38,11 +38,12 @@ lock: install
 		--extra traces pyproject.toml -o docker/requirements/rerank.txt
 	echo torch==2.13.0 | $(LOCK) --python-platform linux - -o docker/requirements/torch-cuda.txt
 
-# dist/: the program, and the models of ckpt/ that it uses by default. Modules that are gone would be in
-# it if build/ were kept.
+# dist/: the program, the models of ckpt/ that it uses by default, and the BLLIP parser, compiled here:
+# on like machines it is installed without a compiler.
 wheels: install
 	rm -rf build packages/models/build
 	$(BIN)/pip wheel --quiet --no-deps --wheel-dir dist . packages/models
+	$(BIN)/pip wheel --quiet --no-deps --wheel-dir dist -c constraints.txt bllipparser
 
 # F1 of parser, reranked and oracle, then what reranking changed and whether for the better.
 # The trees drawn: .venv/bin/rerank show demo.tmp --gold examples/gold.mrg --gold-tags
