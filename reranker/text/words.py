@@ -42,8 +42,8 @@ _ADDRESS = re.compile(
     r"(?:\b(?:https?|ftp)://|\bwww\.)[^\s<>\"]*[\w/]|\b[\w.+-]+@\w[\w-]*(?:\.\w[\w-]*)+",
     re.IGNORECASE,
 )
-# The second part is what could be a name in front of an @ but is not, up to the next web page. It is
-# passed over at once, or the search would begin anew at every hyphen of `a-a-a-...`.
+# The second part is what could be a name in front of an @ but is not, up to the next web page. It
+# is passed over at once, or the search would begin anew at every hyphen of `a-a-a-...`.
 _ADDRESS_OR_NONE = re.compile(
     rf"({_ADDRESS.pattern})|\b(?:\w+|[.+-])(?:(?!https?://|ftp://|www\.)\w+|[.+-])*",
     re.IGNORECASE,
