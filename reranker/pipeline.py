@@ -22,6 +22,7 @@ from reranker.errors import InputError
 from reranker.files.text import TextInMemory
 from reranker.nbest import NBest, ReadOptions, Rejected, from_candidates, read_nbest
 from reranker.nbest.candidates import listed
+from reranker.nbest.words import printable
 from reranker.parsers.parser import Parser
 from reranker.parsers.running import Parsing
 from reranker.ranker import Combination, Ranker
@@ -212,7 +213,8 @@ class Reranker(Ranker):
         self._chosen(weighing, lm_weight, top)
         # A byte order mark would be left out, and every offset be one too small.
         content = text.replace("\ufeff", " ", 1) if text.startswith("\ufeff") else text
-        file = TextInMemory(content.encode(errors="surrogateescape"), "text")
+        # Half a surrogate pair, as JSON can have it, is replaced: it is no byte of a file.
+        file = TextInMemory(printable(content).encode(), "text")
         lists = Parsing(parser, Text([file], form, words, longest), jobs)
         return self.rerank_lists(lists, weighing, top=top, lm_weight=lm_weight)
 

@@ -28,6 +28,8 @@ VARIABLE = "RERANK_MODELS"
 _PACKAGE = "parse_reranker_models"
 _ABOUT = "about.toml"
 _LISTED = {"ensembles": ("name", "file"), "parser_models": ("name", "file", "sha256")}
+_TEXTS = ("name", "description", "terms")
+_F1 = {"set": str, "parser": int | float, "reranked": int | float, "f1": int | float}
 BLLIP_FILE = "terms.txt"
 """By this file a folder is known to be a BLLIP model."""
 
@@ -143,13 +145,33 @@ def _about(path: Path) -> Mapping[str, Any]:
         hashes = about.get("sha256", {})
         if not isinstance(hashes, dict) or not all(isinstance(one, str) for one in hashes.values()):
             raise ValueError("sha256 is not a table of hashes")
-        for kind, keys in _LISTED.items():
-            for each in about.get(kind, ()):
-                for key in keys:
-                    if not isinstance(each[key], str):
-                        raise ValueError(f"{key} in {kind} is not text")
+        _check(about)
+        for kind, needed in _LISTED.items():
+            for each in _tables(about, kind):
+                for key in needed:
+                    if not isinstance(each.get(key), str):
+                        raise ValueError(f"one of {kind} has no {key}, or one that is not text")
+                _check(each)
     except (OSError, ValueError) as error:
         raise InputError(f"{path}: cannot be used: {error}") from error
-    except (KeyError, TypeError) as error:
-        raise InputError(f"{path}: a parser model needs name, file and sha256") from error
     return about
+
+
+def _check(about: Mapping[str, Any]) -> None:
+    """Raises ValueError for what is known of a model, unless `rerank models` can print it."""
+    for key in _TEXTS:
+        if not isinstance(about.get(key, ""), str):
+            raise ValueError(f"{key} is not text")
+    if not isinstance(about.get("milliseconds", 0), int | float):
+        raise ValueError("milliseconds is not a number")
+    for score in _tables(about, "f1"):
+        for key, kind in _F1.items():
+            if key in score and not isinstance(score[key], kind):
+                raise ValueError(f"{key} of f1 is not {'text' if kind is str else 'a number'}")
+
+
+def _tables(about: Mapping[str, Any], key: str) -> list[dict[str, Any]]:
+    tables = about.get(key, [])
+    if not isinstance(tables, list) or not all(isinstance(each, dict) for each in tables):
+        raise ValueError(f"{key} is not a list of tables")
+    return tables

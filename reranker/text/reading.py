@@ -44,15 +44,23 @@ class Text:
         longest: int = 200,
     ) -> None:
         """Sentences of more than ``longest`` words have a ``problem``. Raises InputError for a
-        file that cannot be opened."""
+        file that cannot be opened, here or, if it has gone since, when its turn comes."""
         self._form, self._longest = form, longest
         self._split: Callable[[str], Sequence[Word]] = (
             given_words if form == "tokens" else partial(split_into_words, convention=convention)
         )
-        self._files: list[TextFile] = []
+        self._files: list[str | os.PathLike[str] | TextFile] = []
+        self._sizes: list[int | None] = []
+        self._open: TextFile | None = None
         try:
             for path in paths:
-                self._files.append(open_text(path))
+                file = open_text(path)
+                self._sizes.append(file.size)
+                # A system lets a program have some hundred files open; a pipe opens only once.
+                is_later = file.size is not None and file is not path
+                self._files.append(path if is_later else file)
+                if is_later:
+                    file.close()
         except BaseException:
             self.close()
             raise
@@ -62,18 +70,19 @@ class Text:
     @property
     def size(self) -> int | None:
         """Bytes of all files, compressed ones as they are; None if one is a pipe."""
-        sizes = [file.size for file in self._files]
-        return None if None in sizes else sum(filter(None, sizes))
+        return None if None in self._sizes else sum(filter(None, self._sizes))
 
     def close(self) -> None:
-        for file in self._files:
-            file.close()
+        for file in (self._open, *self._files):
+            if isinstance(file, TextFile):
+                file.close()
 
     def __iter__(self) -> Iterator[TextSentence]:
-        for file in self._files:
+        for path in self._files:
             self._bytes = 0
             line = 0
-            with file:
+            with open_text(path) as file:
+                self._open = file
                 for stretch in stretches(self._counted(file), self._form):
                     line = stretch.line
                     sentence = self._sentence(file.name, stretch)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import string
 from collections.abc import Generator, Iterable, Iterator
 from typing import Literal, NamedTuple
 
@@ -11,6 +12,11 @@ Form = Literal["text", "sentences", "tokens"]
 
 LONGEST = 1 << 15
 """Characters of a sentence; a longer one is cut."""
+
+# Control characters that Python counts as white space are words, since they are named and replaced.
+_SPACES = string.whitespace + "".join(
+    each for each in map(chr, range(0xA0, 0x3001)) if each.isspace()
+)
 
 
 class Stretch(NamedTuple):
@@ -31,12 +37,16 @@ class _Block(NamedTuple):
     start: int
     line: int
     is_whole: bool
+    spaces: str
+    """Characters that are no part of a word."""
 
-    def part(self, start: int, end: int, is_cut: bool = False) -> Stretch:
+    def part(self, start: int, end: int, is_cut: bool) -> Iterator[Stretch]:
+        """Nothing if there is only white space."""
         text = self.text[start:end]
-        start += len(text) - len(text.lstrip())
-        line = self.line + self.text.count("\n", 0, start)
-        return Stretch(text.strip(), self.start + start, line, is_cut)
+        start += len(text) - len(text.lstrip(self.spaces))
+        if start < end:
+            line = self.line + self.text.count("\n", 0, start)
+            yield Stretch(text.strip(self.spaces), self.start + start, line, is_cut)
 
 
 def stretches(pieces: Iterable[str], form: Form) -> Iterator[Stretch]:
@@ -45,33 +55,36 @@ def stretches(pieces: Iterable[str], form: Form) -> Iterator[Stretch]:
     Running text is split by syntok; a blank line ends a sentence, too. Of a paragraph so long that
     it does not fit in memory, all but the last sentence are given, then the rest is read.
     """
-    text, start, line = "", 0, 1
+    # A no-break space between given words is one of them.
+    spaces = string.whitespace if form == "tokens" else _SPACES
+    text, start, line, is_cut = "", 0, 1, False
     for piece in pieces:
         text += piece
-        is_whole = piece.endswith("\n") if form != "text" else not piece.strip()
+        is_whole = piece.endswith("\n") if form != "text" else not piece.strip(spaces)
         if is_whole or len(text) >= LONGEST:
-            block = _Block(text, start, line, is_whole)
-            taken = yield from _sentences(block, form)
+            block = _Block(text, start, line, is_whole, spaces)
+            taken, is_cut = yield from _sentences(block, form, is_cut)
             text, start = text[taken:], start + taken
             line += block.text.count("\n", 0, taken)
-    yield from _sentences(_Block(text, start, line, True), form)
+    yield from _sentences(_Block(text, start, line, True, spaces), form, is_cut)
 
 
-def _sentences(block: _Block, form: Form) -> Generator[Stretch, None, int]:
-    """Returns how many characters of the block are used up."""
+def _sentences(
+    block: _Block, form: Form, is_cut: bool
+) -> Generator[Stretch, None, tuple[int, bool]]:
+    """``is_cut`` says that the block begins within a sentence that is cut. Returns how many
+    characters are used up, and the same of those behind them."""
     text = block.text
     ends = [*_ends(text), len(text)] if form == "text" else [len(text)]
     begin = 0
     for end in ends if block.is_whole else ends[:-1]:
-        if text[begin:end].strip():
-            yield block.part(begin, end, is_cut=end - begin > LONGEST)
-        begin = end
+        yield from block.part(begin, end, is_cut or end - begin > LONGEST)
+        begin, is_cut = end, False
     while not block.is_whole and len(text) - begin >= LONGEST:
         end = _last_break(text, begin, begin + LONGEST)
-        if text[begin:end].strip():
-            yield block.part(begin, end, is_cut=True)
-        begin = end
-    return begin
+        yield from block.part(begin, end, is_cut=True)
+        begin, is_cut = end, True
+    return begin, is_cut
 
 
 def _last_break(text: str, begin: int, end: int) -> int:

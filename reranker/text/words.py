@@ -42,6 +42,12 @@ _ADDRESS = re.compile(
     r"(?:\b(?:https?|ftp)://|\bwww\.)[^\s<>\"]*[\w/]|\b[\w.+-]+@\w[\w-]*(?:\.\w[\w-]*)+",
     re.IGNORECASE,
 )
+# The second part is what could be a name in front of an @ but is not, up to the next web page. It
+# is passed over at once, or the search would begin anew at every hyphen of `a-a-a-...`.
+_ADDRESS_OR_NONE = re.compile(
+    rf"({_ADDRESS.pattern})|\b(?:\w+|[.+-])(?:(?!https?://|ftp://|www\.)\w+|[.+-])*",
+    re.IGNORECASE,
+)
 _JOINTS = re.compile("(?<=\\w)[-/\N{HYPHEN}\N{EN DASH}](?=\\w)")
 # Those that GUM and CRAFT leave joined with a hyphen more often than not.
 _PREFIXES = frozenset(
@@ -99,7 +105,9 @@ def split_into_words(text: str, convention: Convention = "gum") -> list[Word]:
     ['He', 'did', "n't", '-LRB-', 'see', '-RRB-', 'a', 'well', '-', 'known', 're-run', '.']
     """
     straight = _usable(text).translate(_STRAIGHT)
-    straight = _ADDRESS.sub(lambda address: "x" * len(address[0]), straight)
+    straight = _ADDRESS_OR_NONE.sub(
+        lambda found: "x" * len(found[0]) if found[1] else found[0], straight
+    )
     spans: Iterable[Word] = _aligned(_tokenizer().tokenize(straight), straight)
     if convention == "gum":
         spans = (part for span in spans for part in _parts(span, text))

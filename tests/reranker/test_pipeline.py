@@ -1,7 +1,7 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any
@@ -12,7 +12,8 @@ import pytest
 
 import reranker
 from reranker.errors import RerankError
-from reranker.nbest import Candidate, NBest, read_nbest
+from reranker.nbest import Candidate, NBest, from_candidates, read_nbest
+from reranker.nbest.data import Sentence
 from reranker.pipeline import Reranker
 from reranker.ranking import Ranking, Weighing
 from reranker.scoring import pools
@@ -227,3 +228,26 @@ def test_arguments_that_make_no_sense_say_what_is_wanted(tmp_path: Path) -> None
 
 def test_lists_of_candidates_are_ranked_as_lists_that_were_read() -> None:
     assert list(RERANKER.rerank_lists([CANDIDATES])) == [RERANKER.rerank(CANDIDATES)]
+
+
+class FlatParser:
+    """Proposes one flat tree for each sentence."""
+
+    batch_sizes = (1,)
+
+    def parse(self, sentences: Sequence[Sentence]) -> list[NBest | str]:
+        return [
+            from_candidates([f"(S {' '.join(f'(XX {word})' for word in each.words)})"])
+            for each in sentences
+        ]
+
+    def stop(self) -> None:
+        pass
+
+
+def test_half_a_surrogate_pair_and_bytes_that_are_not_utf8_are_one_character_each() -> None:
+    text = "\ud83d \udcc3\udca9 It\udcff runs"
+    (ranking,) = RERANKER.parse(text, FlatParser(), "tokens")
+    assert ranking.tree == "(S (XX \ufffd) (XX \ufffd\ufffd) (XX It\ufffd) (XX runs))"
+    assert ranking.origin is not None
+    assert ranking.origin.offsets == ((0, 1), (2, 4), (5, 8), (9, 13))

@@ -143,7 +143,20 @@ def test_a_file_that_is_not_the_published_one_is_refused(outside: Path, models: 
 
 @pytest.mark.parametrize(
     "about",
-    ["name = ", 'sha256 = "x"', "[sha256]\nx = 1", "parser_models = 1", "[[parser_models]]"],
+    [
+        "name = ",
+        'sha256 = "x"',
+        "[sha256]\nx = 1",
+        "parser_models = 1",
+        "[[parser_models]]",
+        'ensembles = ["a"]',
+        "f1 = 3",
+        'f1 = ["a"]',
+        '[[f1]]\nparser = "high"',
+        'milliseconds = "fast"',
+        "terms = [1]",
+        '[[ensembles]]\nname = "a"\nfile = "b"\nf1 = 3',
+    ],
 )
 def test_a_description_that_is_none(outside: Path, models: list[str], about: str) -> None:
     path = ensemble(user_folder() / "mine", models, about) / "about.toml"

@@ -49,10 +49,11 @@ def test_ones_own_and_the_environments(
     assert f"\nparser\n  path    {user_folder() / 'parser'}\n  parser  bllip\n" in printed
 
 
-def test_a_wrong_description_is_named(capsys: Capture) -> None:
+@pytest.mark.parametrize("about", ["name = ", "f1 = 3", 'f1 = ["a"]', 'milliseconds = "fast"'])
+def test_a_wrong_description_is_named(capsys: Capture, about: str) -> None:
     folder = user_folder() / "mine"
     folder.mkdir(parents=True)
-    (folder / "about.toml").write_text("name = ")
+    (folder / "about.toml").write_text(about)
     (folder / "x.pt").write_text("")
     assert main(["models"]) == 2
     assert f"{folder / 'about.toml'}: cannot be used" in capsys.readouterr().err

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import gzip
+import os
+import threading
 from pathlib import Path
 
 import pytest
@@ -51,6 +53,36 @@ def test_several_files_and_how_much_of_them_is_read(tmp_path: Path) -> None:
     assert positions[:2] == [5, 10]
     assert positions[2] < text.size / 2 < positions[-2000]  # of packed files, about
     assert positions[-1] == pytest.approx(text.size, abs=5)
+
+
+def test_any_number_of_files_is_read_with_one_open_at_a_time(tmp_path: Path) -> None:
+    paths = [tmp_path / str(number) for number in range(40)]
+    for path in paths:
+        path.write_text("It is.\n")
+    before = len(os.listdir("/dev/fd"))
+    text = Text(paths, "tokens")
+    assert len(os.listdir("/dev/fd")) < before + 20
+    assert [one.place for one in text] == [f"{path}:1" for path in paths]
+
+
+def test_a_pipe_is_opened_once(tmp_path: Path) -> None:
+    pipe = tmp_path / "pipe"
+    os.mkfifo(pipe)
+    writer = threading.Thread(target=pipe.write_text, args=("It is.\nYes.\n",))
+    writer.start()
+    text = Text([pipe], "tokens")
+    assert text.size is None
+    assert [one.origin.text for one in text] == ["It is.", "Yes."]
+    writer.join()
+
+
+def test_a_file_that_has_gone_when_its_turn_comes(tmp_path: Path) -> None:
+    path = tmp_path / "t.txt"
+    path.write_text("It is.\n")
+    text = Text([path])
+    path.unlink()
+    with pytest.raises(InputError, match=r"t\.txt: cannot be read"):
+        list(text)
 
 
 def test_a_damaged_file_is_read_as_far_as_it_goes(tmp_path: Path) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import itertools
 from collections.abc import Iterator
 
@@ -42,10 +43,34 @@ def test_a_sentence_a_line() -> None:
 def test_what_never_ends_is_cut_at_white_space_and_nothing_is_lost(form: Form) -> None:
     text = "word " * 30_000 + "x" * 2 * LONGEST
     found = list(stretches((text[at : at + 8192] for at in range(0, len(text), 8192)), form))
-    assert all(each.is_cut for each in found[:-1])
+    assert all(each.is_cut for each in found)
     assert all(len(each.text) <= LONGEST for each in found)
     assert "".join("".join(each.text for each in found).split()) == text.replace(" ", "")
     assert {word for each in found[:3] for word in each.text.split()} == {"word"}
+
+
+@pytest.mark.parametrize("form", ["text", "sentences", "tokens"])
+def test_the_rest_of_what_is_cut_is_no_sentence_but_the_next_one_is(form: Form) -> None:
+    long, end = "a " * (LONGEST // 2), "b c d.\n"
+    lines = [long, end, "\n", "It is.\n"] if form == "text" else [long, end, "It is.\n"]
+    found = [(each.text[-6:], each.is_cut) for each in stretches(lines, form)]
+    assert found == [(" a a a", True), ("b c d.", True), ("It is.", False)]
+
+
+@pytest.mark.parametrize(
+    "form, text, expected",
+    [
+        ("tokens", " \xa0 \n", ["\xa0"]),
+        ("tokens", "It \xa0\n\u2003It\n \n", ["It \xa0", "\u2003It"]),
+        ("sentences", " \xa0 \n\xa0It is.\u2028 \n", ["It is."]),
+        ("sentences", "\x1cab\x85\n\x1f\n", ["\x1cab\x85", "\x1f"]),
+        ("text", "\x1cab.\n\xa0\nIt is.\x1d\n\n \u3000", ["\x1cab.", "It is.\x1d"]),
+    ],
+)
+def test_white_space_that_is_a_word_is_kept(form: Form, text: str, expected: list[str]) -> None:
+    found = list(stretches(io.StringIO(text, newline="\n"), form))
+    assert [each.text for each in found] == expected
+    assert all(text.startswith(each.text, each.start) for each in found)
 
 
 def test_a_long_paragraph_is_split_as_it_is_read() -> None:
@@ -63,8 +88,8 @@ def test_a_long_paragraph_is_split_as_it_is_read() -> None:
 @given(st.text(alphabet="ab. \n!\"'\t(\x1c\u2028é?", max_size=80))
 def test_no_character_is_lost(text: str) -> None:
     end = 0
-    for each in stretches(text.splitlines(keepends=True), "text"):
-        assert text[end : each.start].strip() == ""
+    for each in stretches(io.StringIO(text, newline="\n"), "text"):
+        assert text[end : each.start].strip(" \t\n\u2028") == ""
         assert text[each.start :].startswith(each.text) and each.text
         end = each.start + len(each.text)
-    assert text[end:].strip() == ""
+    assert text[end:].strip(" \t\n\u2028") == ""

@@ -2,11 +2,21 @@
 
 from __future__ import annotations
 
+import time
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from reranker.text.words import Convention, fault, given_words, split_into_words
+from reranker.text.splitting import LONGEST
+from reranker.text.words import (
+    _ADDRESS,
+    _ADDRESS_OR_NONE,
+    Convention,
+    fault,
+    given_words,
+    split_into_words,
+)
 
 
 def words(text: str, convention: Convention = "gum") -> str:
@@ -56,6 +66,39 @@ def test_words_of_quotes_and_joints_keep_their_characters(text: str) -> None:
     for word in split_into_words(text, "gum"):
         if word.text[0] != "-":
             assert word.text == text[word.start : word.end]
+
+
+ADDRESSES = [
+    "a",
+    "-",
+    ".",
+    "+",
+    "@",
+    "www.",
+    "http://",
+    "ftp://",
+    "<",
+    "!",
+    "/",
+    "b",
+    "-www.",
+    "é",
+    "\n",
+]
+
+
+@given(st.lists(st.sampled_from(ADDRESSES), max_size=15).map("".join))
+def test_what_is_passed_over_is_no_address(text: str) -> None:
+    plain = [each.span() for each in _ADDRESS.finditer(text)]
+    assert plain == [each.span() for each in _ADDRESS_OR_NONE.finditer(text) if each[1]]
+
+
+@pytest.mark.parametrize("repeated", ["a-", "www.!", "a@b-"])
+def test_the_longest_sentence_takes_no_longer_by_the_character(repeated: str) -> None:
+    text = repeated * (LONGEST // len(repeated)) + "@b"
+    began = time.process_time()
+    split_into_words(text)
+    assert time.process_time() - began < 2  # 6 s if it grows with the square, else 0.1
 
 
 def test_given_words_are_kept() -> None:
