@@ -19,11 +19,14 @@ from reranker.errors import InputError
 from reranker.nbest import NBest
 from reranker.nbest.data import Sentence
 from reranker.parsers.answers import given_lines, printed_lists
+from reranker.parsers.exchange import Exceeded, exchange
 from reranker.parsers.parser import ParserSettings
 from reranker.scoring.cancellation import Stopped
 
 _STARTING_SECONDS = 60.0  # to load its model
 _LONGEST_REASON = 200  # characters
+# 50 trees of a sentence of 100 words have 200 kB. Bytes, of which some are for the program as such.
+_MOST_PRINTED, _MOST_FOR_A_SENTENCE = 32 << 20, 2 << 20
 _HOPELESS = 20
 """After so many sentences in a row that it cannot parse, something else is wrong."""
 
@@ -85,6 +88,7 @@ class CommandParser:
                 stdout=subprocess.PIPE,
                 stderr=subprocess.PIPE,
                 start_new_session=True,
+                bufsize=0,
             )
         except OSError as error:
             raise InputError(f"--parser-command {self._command[0]}: {error.strerror}") from error
@@ -92,14 +96,16 @@ class CommandParser:
         if self._is_stopped:
             kill_group(process.pid)
         limit = _STARTING_SECONDS + self._seconds * len(sentences)
+        most = _MOST_PRINTED + _MOST_FOR_A_SENTENCE * len(sentences)
         try:
-            printed, messages = process.communicate(given, timeout=limit)
-        except subprocess.TimeoutExpired:
-            return f"the parser took more than {limit:g} s"
+            printed, messages = exchange(process, given, limit, most)
+        except Exceeded as exceeded:
+            return str(exceeded)
         finally:
             self._running.discard(process)
             kill_group(process.pid)
-            process.communicate()
+            with process:  # closes the pipes, and waits
+                pass
         if self._is_stopped:
             raise Stopped
         if process.returncode:
