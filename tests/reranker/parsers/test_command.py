@@ -97,7 +97,7 @@ def test_formats_that_number_or_count_lists_survive_halving(form: str) -> None:
         ("", "is empty"),
         ("'", "quotation"),
         ("/no/such", "No such file"),
-        ("false", "20 sentences in a row could not be parsed: the parser ended with status 1"),
+        ("false", "30 sentences in a row could not be parsed: the parser ended with status 1"),
     ],
 )
 def test_what_is_no_parser(program: str, message: str) -> None:
