@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import contextlib
 import os
-import select
+import selectors
 import subprocess
 import threading
 import time
@@ -61,15 +61,16 @@ class Conversation:
         assert self._process.stdout is not None
         until = time.monotonic() + seconds
         parts = [self._read]
-        while b"\n" not in parts[-1]:
-            remaining = until - time.monotonic()
-            if not select.select([self._process.stdout], [], [], max(0.0, remaining))[0]:
-                self.end()
-                raise Ended(f"the parser took more than {seconds:g} s")
-            part = os.read(self._process.stdout.fileno(), _BUFFER)
-            if not part:
-                raise self._ended()
-            parts.append(part)
+        with selectors.DefaultSelector() as selector:  # select.select takes no file above 1023
+            selector.register(self._process.stdout, selectors.EVENT_READ)
+            while b"\n" not in parts[-1]:
+                if not selector.select(max(0.0, until - time.monotonic())):
+                    self.end()
+                    raise Ended(f"the parser took more than {seconds:g} s")
+                part = os.read(self._process.stdout.fileno(), _BUFFER)
+                if not part:
+                    raise self._ended()
+                parts.append(part)
         line, _, self._read = b"".join(parts).partition(b"\n")
         self.is_ready = True
         return line

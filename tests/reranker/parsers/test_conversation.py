@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import resource
 import sys
 import threading
 import time
@@ -51,6 +53,26 @@ def test_who_waits_is_told_of_a_kill(conversation: Conversation) -> None:
     with pytest.raises(Ended, match="signal 9"):
         conversation.ask(b"hang\n", 60)
     assert time.monotonic() - started < 50
+
+
+@pytest.fixture
+def many_files() -> Iterator[None]:
+    """So many files are open that new ones have numbers that ``select`` does not take."""
+    limits = resource.getrlimit(resource.RLIMIT_NOFILE)
+    if limits[1] != resource.RLIM_INFINITY and limits[1] < 1200:
+        pytest.skip("only so many files may be open")
+    resource.setrlimit(resource.RLIMIT_NOFILE, (max(1200, limits[0]), limits[1]))
+    opened = [os.open(os.devnull, os.O_RDONLY) for _ in range(1100)]
+    yield
+    for file in opened:
+        os.close(file)
+    resource.setrlimit(resource.RLIMIT_NOFILE, limits)
+
+
+def test_beside_many_open_files(many_files: None, conversation: Conversation) -> None:
+    assert conversation.ask(b"long\n", 60) == b"gnol" * 100_000
+    with pytest.raises(Ended, match="more than 0.1 s"):
+        conversation.ask(b"hang\n", 0.1)
 
 
 def test_no_such_program() -> None:
