@@ -25,6 +25,7 @@ from reranker.files.digest import file_sha256
 
 _LISTING = ".files.json"
 _MOST_FILES, _MOST_BYTES = 200, 1 << 30
+_LONGEST_NAME = 255  # bytes, on all common file systems
 _BUFFER = 1 << 16
 
 _temporary: dict[str, Path] = {}
@@ -156,18 +157,24 @@ def _unpack(packed: Path, folder: Path) -> None:
                 if len(sizes) > _MOST_FILES or sum(sizes.values()) > _MOST_BYTES:
                     raise InputError(f"{packed}: too large for a BLLIP model")
                 content = archive.extractfile(member) if member.isfile() else None
-                if content is None or name.startswith("."):
-                    raise InputError(f"{packed}: not a BLLIP model: {member.name!r} is in it")
+                if content is None or not _can_be_a_file(name):
+                    raise InputError(f"{packed}: not a BLLIP model: {member.name!r:.60} is in it")
                 with (folder / name).open("xb") as file:
                     shutil.copyfileobj(content, file)
             stream.read(_BUFFER)  # to the end, where the check sum is
     except FileExistsError as error:
         raise InputError(f"{packed}: not a BLLIP model: two files are called {name}") from error
-    except (tarfile.TarError, EOFError, gzip.BadGzipFile, zlib.error) as error:
+    except (tarfile.TarError, EOFError, ValueError, gzip.BadGzipFile, zlib.error) as error:
         raise InputError(f"{packed}: not a packed BLLIP model (.tar.gz): {error}") from error
     if BLLIP_FILE not in sizes:
         raise InputError(f"{packed}: not a BLLIP model: no {BLLIP_FILE}")
     (folder / _LISTING).write_text(json.dumps(sizes), "utf-8")
+
+
+def _can_be_a_file(name: str) -> bool:
+    """Whether it names a file of a model, on any system."""
+    length = len(name.encode(errors="surrogateescape"))
+    return 0 < length <= _LONGEST_NAME and name[0] != "." and "\0" not in name
 
 
 def _is_whole(folder: Path) -> bool:

@@ -175,6 +175,28 @@ def test_links_are_refused(tmp_path: Path) -> None:
         bllip_model(str(path)).folder()
 
 
+@pytest.mark.parametrize(
+    "name",
+    ["\N{EURO SIGN}\0.txt", "n" * 300, "\N{EURO SIGN}" * 100, ".."],
+    ids=["nul", "letters", "bytes", "parent"],
+)
+def test_names_that_no_file_can_have(tmp_path: Path, name: str) -> None:
+    path = packed(tmp_path / "m.tar.gz", {name: b"", **FILES})
+    with pytest.raises(InputError, match=r"m\.tar\.gz: not a BLLIP model: '.*is in it") as refused:
+        bllip_model(str(path)).folder()
+    assert len(str(refused.value)) < len(str(path)) + 100
+
+
+def test_headers_that_make_no_sense(tmp_path: Path) -> None:
+    path = tmp_path / "m.tar.gz"
+    with tarfile.open(path, "w:gz") as archive:
+        entry = tarfile.TarInfo("terms.txt")
+        entry.pax_headers = {"GNU.sparse.map": "a,b"}
+        archive.addfile(entry)
+    with pytest.raises(InputError, match=r"m\.tar\.gz: not a packed BLLIP model"):
+        bllip_model(str(path)).folder()
+
+
 @pytest.mark.parametrize("damage", ["cut", "no gzip", "no tar", "flipped"])
 def test_damaged_files(tmp_path: Path, damage: str) -> None:
     path = packed(tmp_path / "m.tar.gz", FILES)
