@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 from reranker.errors import InputError
-from reranker.parsers.conversation import Conversation, Ended
+from reranker.parsers.conversation import Conversation, Ended, Unread
 
 PROGRAM = [sys.executable, str(Path(__file__).with_name("talkative.py"))]
 
@@ -47,6 +47,19 @@ def test_why_it_ended(conversation: Conversation, line: bytes, reason: str) -> N
         conversation.ask(b"more\n", 60)
 
 
+def test_what_could_not_be_read_is_told_from_what_was() -> None:
+    """Of more than a pipe holds, too: the rest of it."""
+    for first, more in ((b"die\n", b"more\n"), (b"", b"die\n" + b"x" * 300_000 + b"\n")):
+        program = Conversation(PROGRAM)
+        program.listen(60)
+        if first:
+            with pytest.raises(Ended) as ended:
+                program.ask(first, 60)
+            assert not isinstance(ended.value, Unread)
+        with pytest.raises(Unread, match="the parser ended with status 1: cannot go on"):
+            program.ask(more, 60)
+
+
 def test_who_waits_is_told_of_a_kill(conversation: Conversation) -> None:
     threading.Timer(0.3, conversation.kill).start()
     started = time.monotonic()
@@ -71,7 +84,7 @@ def many_files() -> Iterator[None]:
 
 def test_beside_many_open_files(many_files: None, conversation: Conversation) -> None:
     assert conversation.ask(b"long\n", 60) == b"gnol" * 100_000
-    with pytest.raises(Ended, match="more than 0.1 s"):
+    with pytest.raises(Ended, match=r"more than 0\.1 s"):
         conversation.ask(b"hang\n", 0.1)
 
 

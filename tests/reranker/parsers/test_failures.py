@@ -47,7 +47,7 @@ def test_failures_of_others_cost_no_sentence_its_list(make: Callable[[], Parser]
 def test_one_that_parses_nothing_is_given_up() -> None:
     parser = in_process()
     parser.parse(sentences(*[BAD] * 18))
-    with pytest.raises(InputError, match="21 sentences in a row could not be parsed: .*crash"):
+    with pytest.raises(InputError, match=r"21 sentences in a row could not be parsed: .*crash"):
         parser.parse(sentences(BAD, BAD, BAD))
     with pytest.raises(InputError, match="22 sentences"):  # and whoever else asks is told, too
         parser.parse(sentences(BAD))
