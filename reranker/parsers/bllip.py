@@ -14,7 +14,7 @@ from reranker.nbest import NBest, ReadOptions
 from reranker.nbest.data import Sentence
 from reranker.parsers.answers import given_lines, printed_lists
 from reranker.parsers.bllip_model import bllip_model
-from reranker.parsers.conversation import Conversation, Ended
+from reranker.parsers.conversation import Conversation, Ended, Unread
 from reranker.parsers.parser import ParserSettings
 from reranker.scoring.cancellation import Stopped
 
@@ -61,9 +61,14 @@ class BllipParser:
                 self._idle.pop().end()
 
     def _parse(self, sentence: Sentence) -> NBest | str:
-        worker = self._worker()
+        line, worker = given_lines([sentence]), self._worker()
         try:
-            printed = worker.ask(given_lines([sentence]), self._seconds)
+            try:
+                printed = worker.ask(line, self._seconds)
+            except Unread:  # killed while it was idle, say
+                self._drop(worker)
+                worker = self._worker(is_new=True)
+                printed = worker.ask(line, self._seconds)
         except Ended as ended:
             self._drop(worker)
             return str(ended)
@@ -71,12 +76,13 @@ class BllipParser:
         found = printed_lists(printed, [sentence], _LISTS)
         return found if isinstance(found, str) else found[0]
 
-    def _worker(self) -> Conversation:
-        """One that is idle, or a new one."""
+    def _worker(self, is_new: bool = False) -> Conversation:
+        """One that is idle, or a new one if there is none, or if it has to be."""
         with self._lock:
             if self._is_stopped:
                 raise Stopped
-            worker = self._idle.pop() if self._idle else Conversation(self._command)
+            is_new = is_new or not self._idle
+            worker = Conversation(self._command) if is_new else self._idle.pop()
             self._busy.add(worker)
         if worker.is_ready:
             return worker

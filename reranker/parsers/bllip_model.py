@@ -2,7 +2,7 @@
 
 It is unpacked once, into the user's cache (``~/.cache/parse-reranker``, or in ``XDG_CACHE_HOME``),
 in a folder named by the hash of the packed file; where nothing can be written there, into a
-temporary folder that goes when the program ends.
+temporary folder, once in each process, that goes when the program ends.
 """
 
 from __future__ import annotations
@@ -14,6 +14,7 @@ import os
 import shutil
 import tarfile
 import tempfile
+import threading
 import zlib
 from pathlib import Path, PurePosixPath
 from typing import NamedTuple
@@ -24,7 +25,12 @@ from reranker.files.digest import file_sha256
 
 _LISTING = ".files.json"
 _MOST_FILES, _MOST_BYTES = 200, 1 << 30
+_LONGEST_NAME = 255  # bytes, on all common file systems
 _BUFFER = 1 << 16
+
+_temporary: dict[str, Path] = {}
+"""The temporary folders of this process, by the hash of the packed file."""
+_unpacking = threading.Lock()
 
 
 class BllipModel(NamedTuple):
@@ -80,14 +86,14 @@ def cache_folder() -> Path:
 def _unpacked(packed: Path, sha256: str) -> Path:
     folder = cache_folder() / f"bllip-{sha256[:16]}"
     if not folder.is_absolute():  # without a home it would be in the working directory
-        return _unpacked_for_now(packed)
+        return _unpacked_for_now(packed, sha256)
     if _is_whole(folder):
         return folder
     try:
         folder.parent.mkdir(parents=True, exist_ok=True)
         new = Path(tempfile.mkdtemp(prefix=f"{folder.name}-", dir=folder.parent))
     except OSError:  # a home that is read-only, or that is not there
-        return _unpacked_for_now(packed)
+        return _unpacked_for_now(packed, sha256)
     try:
         _unpack(packed, new)
         if folder.exists() and not _is_whole(folder):  # something has tidied up in it
@@ -95,23 +101,46 @@ def _unpacked(packed: Path, sha256: str) -> Path:
         new.rename(folder)
     except OSError:
         if not _is_whole(folder):  # where another process has not been faster
-            return _unpacked_for_now(packed)
+            return _unpacked_for_now(packed, sha256)
     finally:
         shutil.rmtree(new, ignore_errors=True)
     return folder
 
 
-def _unpacked_for_now(packed: Path) -> Path:
+def _unpacked_for_now(packed: Path, sha256: str) -> Path:
+    with _unpacking:
+        folder = _temporary.get(sha256)
+        if folder is not None and _is_whole(folder):
+            return folder
+        if folder is not None:  # something has tidied up in it
+            shutil.rmtree(folder, ignore_errors=True)
+        folder = _temporary[sha256] = _new_temporary(packed)
+        return folder
+
+
+def _new_temporary(packed: Path) -> Path:
     try:
         folder = Path(tempfile.mkdtemp(prefix="parse-reranker-"))
-        atexit.register(shutil.rmtree, folder, ignore_errors=True)
-        _unpack(packed, folder)
+        try:
+            _unpack(packed, folder)
+        except BaseException:
+            shutil.rmtree(folder, ignore_errors=True)
+            raise
     except OSError as error:
         raise InputError(
             f"{packed}: there is no folder to unpack it into, neither {cache_folder()} nor a "
             f"temporary one: {error.strerror}"
         ) from error
     return folder
+
+
+@atexit.register
+def remove_temporary_models() -> None:
+    """For a process that ends by ``os._exit``, too, which leaves out what is to be done at the
+    end."""
+    with _unpacking:
+        while _temporary:
+            shutil.rmtree(_temporary.popitem()[1], ignore_errors=True)
 
 
 def _unpack(packed: Path, folder: Path) -> None:
@@ -128,18 +157,24 @@ def _unpack(packed: Path, folder: Path) -> None:
                 if len(sizes) > _MOST_FILES or sum(sizes.values()) > _MOST_BYTES:
                     raise InputError(f"{packed}: too large for a BLLIP model")
                 content = archive.extractfile(member) if member.isfile() else None
-                if content is None or name.startswith("."):
-                    raise InputError(f"{packed}: not a BLLIP model: {member.name!r} is in it")
+                if content is None or not _can_be_a_file(name):
+                    raise InputError(f"{packed}: not a BLLIP model: {member.name!r:.60} is in it")
                 with (folder / name).open("xb") as file:
                     shutil.copyfileobj(content, file)
             stream.read(_BUFFER)  # to the end, where the check sum is
     except FileExistsError as error:
         raise InputError(f"{packed}: not a BLLIP model: two files are called {name}") from error
-    except (tarfile.TarError, EOFError, gzip.BadGzipFile, zlib.error) as error:
+    except (tarfile.TarError, EOFError, ValueError, gzip.BadGzipFile, zlib.error) as error:
         raise InputError(f"{packed}: not a packed BLLIP model (.tar.gz): {error}") from error
     if BLLIP_FILE not in sizes:
         raise InputError(f"{packed}: not a BLLIP model: no {BLLIP_FILE}")
     (folder / _LISTING).write_text(json.dumps(sizes), "utf-8")
+
+
+def _can_be_a_file(name: str) -> bool:
+    """Whether it names a file of a model, on any system."""
+    length = len(name.encode(errors="surrogateescape"))
+    return 0 < length <= _LONGEST_NAME and name[0] != "." and "\0" not in name
 
 
 def _is_whole(folder: Path) -> bool:

@@ -19,13 +19,15 @@ from reranker.errors import InputError
 from reranker.nbest import NBest
 from reranker.nbest.data import Sentence
 from reranker.parsers.answers import given_lines, printed_lists
+from reranker.parsers.exchange import Exceeded, exchange
+from reranker.parsers.failures import Failures
 from reranker.parsers.parser import ParserSettings
 from reranker.scoring.cancellation import Stopped
 
 _STARTING_SECONDS = 60.0  # to load its model
 _LONGEST_REASON = 200  # characters
-_HOPELESS = 20
-"""After so many sentences in a row that it cannot parse, something else is wrong."""
+# 50 trees of a sentence of 100 words have 200 kB. Bytes, of which some are for the program as such.
+_MOST_PRINTED, _MOST_FOR_A_SENTENCE = 32 << 20, 2 << 20
 
 
 class CommandParser:
@@ -44,27 +46,17 @@ class CommandParser:
             raise InputError("--parser-command is empty; it needs a program")
         self._seconds, self._options = settings.seconds, settings.options
         self._running: set[subprocess.Popen[bytes]] = set()
-        self._failed_in_a_row = 0
+        self._failures = Failures("--parser-command")
         self._is_stopped = False
 
     def parse(self, sentences: Sequence[Sentence]) -> list[NBest | str]:
         """For each sentence its list or why there is none.
 
-        Raises InputError if the program cannot be started, or seems to parse nothing at all, and
-        Stopped after ``stop``.
+        Raises InputError if the program cannot be started, or parses nothing at all, and Stopped
+        after ``stop``.
         """
-        found = self._run(sentences)
-        if isinstance(found, str):
-            if len(sentences) > 1:
-                middle = len(sentences) // 2
-                return self.parse(sentences[:middle]) + self.parse(sentences[middle:])
-            found = [found]
-        for each in found:
-            self._failed_in_a_row = self._failed_in_a_row + 1 if isinstance(each, str) else 0
-            if self._failed_in_a_row == _HOPELESS:
-                raise InputError(
-                    f"--parser-command: {_HOPELESS} sentences in a row could not be parsed: {each}"
-                )
+        found = self._parse(sentences)
+        self._failures.count(found)
         return found
 
     def stop(self) -> None:
@@ -72,6 +64,15 @@ class CommandParser:
         self._is_stopped = True
         for process in tuple(self._running):
             kill_group(process.pid)
+
+    def _parse(self, sentences: Sequence[Sentence]) -> list[NBest | str]:
+        found = self._run(sentences)
+        if not isinstance(found, str):
+            return found
+        if len(sentences) > 1:
+            middle = len(sentences) // 2
+            return self._parse(sentences[:middle]) + self._parse(sentences[middle:])
+        return [found]
 
     def _run(self, sentences: Sequence[Sentence]) -> list[NBest | str] | str:
         """What the program makes of the sentences, or why it does not get through them."""
@@ -85,6 +86,7 @@ class CommandParser:
                 stdout=subprocess.PIPE,
                 stderr=subprocess.PIPE,
                 start_new_session=True,
+                bufsize=0,
             )
         except OSError as error:
             raise InputError(f"--parser-command {self._command[0]}: {error.strerror}") from error
@@ -92,14 +94,16 @@ class CommandParser:
         if self._is_stopped:
             kill_group(process.pid)
         limit = _STARTING_SECONDS + self._seconds * len(sentences)
+        most = _MOST_PRINTED + _MOST_FOR_A_SENTENCE * len(sentences)
         try:
-            printed, messages = process.communicate(given, timeout=limit)
-        except subprocess.TimeoutExpired:
-            return f"the parser took more than {limit:g} s"
+            printed, messages = exchange(process, given, limit, most)
+        except Exceeded as exceeded:
+            return str(exceeded)
         finally:
             self._running.discard(process)
             kill_group(process.pid)
-            process.communicate()
+            with process:  # closes the pipes, and waits
+                pass
         if self._is_stopped:
             raise Stopped
         if process.returncode:

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import contextlib
 import os
-import select
+import selectors
 import subprocess
 import threading
 import time
@@ -21,6 +21,10 @@ _BUFFER = 1 << 16
 
 class Ended(Exception):
     """The program died, or was ended since it took too long; the text says which."""
+
+
+class Unread(Ended):
+    """It ended before it had read the line: not because of the line."""
 
 
 class Conversation:
@@ -46,14 +50,14 @@ class Conversation:
         self._listener.start()
 
     def ask(self, line: bytes, seconds: float) -> bytes:
-        """Its answer to a line. Raises Ended."""
+        """Its answer to a line. Raises Unread or another Ended."""
         assert self._process.stdin is not None
         unsent = memoryview(line)
         try:
             while unsent:
                 unsent = unsent[self._process.stdin.write(unsent) or 0 :]
         except (OSError, ValueError):  # it died, or was ended before
-            raise self._ended() from None
+            raise Unread(self._reason()) from None
         return self.listen(seconds)
 
     def listen(self, seconds: float) -> bytes:
@@ -61,15 +65,16 @@ class Conversation:
         assert self._process.stdout is not None
         until = time.monotonic() + seconds
         parts = [self._read]
-        while b"\n" not in parts[-1]:
-            remaining = until - time.monotonic()
-            if not select.select([self._process.stdout], [], [], max(0.0, remaining))[0]:
-                self.end()
-                raise Ended(f"the parser took more than {seconds:g} s")
-            part = os.read(self._process.stdout.fileno(), _BUFFER)
-            if not part:
-                raise self._ended()
-            parts.append(part)
+        with selectors.DefaultSelector() as selector:  # select.select takes no file above 1023
+            selector.register(self._process.stdout, selectors.EVENT_READ)
+            while b"\n" not in parts[-1]:
+                if not selector.select(max(0.0, until - time.monotonic())):
+                    self.end()
+                    raise Ended(f"the parser took more than {seconds:g} s")
+                part = os.read(self._process.stdout.fileno(), _BUFFER)
+                if not part:
+                    raise Ended(self._reason())
+                parts.append(part)
         line, _, self._read = b"".join(parts).partition(b"\n")
         self.is_ready = True
         return line
@@ -88,14 +93,15 @@ class Conversation:
         """Kill it; whoever waits for its answer is told that it ended."""
         kill_group(self._process.pid)
 
-    def _ended(self) -> Ended:
+    def _reason(self) -> str:
+        """Why it ended."""
         self.end()
         status = self._process.returncode
         ended = f"the parser was killed by signal {-status}"
         if status >= 0:
             ended = f"the parser ended with status {status}"
         last = self._messages.decode(errors="replace").strip().rpartition("\n")[2]
-        return Ended(f"{ended}: {last}"[:_LONGEST_REASON] if last else ended)
+        return f"{ended}: {last}"[:_LONGEST_REASON] if last else ended
 
     def _keep_messages(self) -> None:
         """Read what it prints to standard error, or it would wait; only the end is kept."""

@@ -11,12 +11,11 @@ from reranker.errors import InputError
 from reranker.nbest import NBest, ReadOptions
 from reranker.nbest.data import Sentence
 from reranker.parsers.answers import printed_lists
+from reranker.parsers.failures import Failures
 from reranker.scoring.cancellation import Stopped
 
 _LISTS = ReadOptions("jsonl")
 _LONGEST_REASON = 200  # characters
-_HOPELESS = 20
-"""After so many sentences in a row that it cannot parse, something else is wrong."""
 
 
 class InProcessParser:
@@ -27,33 +26,32 @@ class InProcessParser:
     batch_sizes = (4, 8, 16, 32)
 
     def __init__(self, name: str, trees: Callable[[Sequence[Sentence]], Sequence[str]]) -> None:
-        self._name, self._trees = name, trees
+        self._trees = trees
         self._lock = threading.Lock()
-        self._failed_in_a_row = 0
+        self._failures = Failures(f"the parser {name}")
         self._is_stopped = False
 
     def parse(self, sentences: Sequence[Sentence]) -> list[NBest | str]:
         """For each sentence its list or why there is none. Raises InputError if nothing at all can
         be parsed, Stopped after ``stop``."""
         found = self._parse(sentences)
-        if isinstance(found, str):
-            if len(sentences) > 1:
-                return [self.parse([sentence])[0] for sentence in sentences]
-            self._failed_in_a_row += 1
-            if self._failed_in_a_row == _HOPELESS:
-                raise InputError(
-                    f"the parser {self._name}: {_HOPELESS} sentences in a row could not be parsed: "
-                    f"{found}"
-                )
-            return [found]
-        self._failed_in_a_row = 0
+        self._failures.count(found)
         return found
 
     def stop(self) -> None:
         """Parse nothing more; what is being parsed is finished."""
         self._is_stopped = True
 
-    def _parse(self, sentences: Sequence[Sentence]) -> list[NBest | str] | str:
+    def _parse(self, sentences: Sequence[Sentence]) -> list[NBest | str]:
+        found = self._run(sentences)
+        if not isinstance(found, str):
+            return found
+        if len(sentences) > 1:
+            return [self._parse([sentence])[0] for sentence in sentences]
+        return [found]
+
+    def _run(self, sentences: Sequence[Sentence]) -> list[NBest | str] | str:
+        """What the library makes of the sentences, or why it does not get through them."""
         with self._lock:
             if self._is_stopped:
                 raise Stopped

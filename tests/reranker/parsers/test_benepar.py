@@ -133,7 +133,7 @@ def test_a_sentence_that_it_cannot_parse_costs_itself_alone(checkpoint: str) -> 
     assert [isinstance(each, NBest) for each in found] == [True, False, True]
     assert "exceeds the maximum supported length" in str(found[1])
     with pytest.raises(InputError, match="benepar: 20 sentences in a row could not be parsed"):
-        parser.parse([sentences[1]] * 20)
+        create_parser("benepar", ParserSettings(model=checkpoint)).parse([sentences[1]] * 20)
 
 
 def test_threads_and_an_end(checkpoint: str) -> None:

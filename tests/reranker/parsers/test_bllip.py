@@ -109,8 +109,24 @@ def test_a_process_that_is_killed_costs_its_sentence(parser: BllipParser) -> Non
     assert processes() != [process]
 
 
+def test_one_that_is_killed_while_it_is_idle_costs_nothing(parser: BllipParser) -> None:
+    sentences = [Sentence(("Why", "?"))]
+    expected = parser.parse(sentences)
+    (process,) = processes()
+    os.kill(process, signal.SIGKILL)
+    while _status(process)[0] != "Z":  # until its pipes are closed, too
+        time.sleep(0.005)
+    assert parser.parse(sentences) == expected
+    assert len(processes()) == 1
+
+
+def _status(process: int) -> list[str]:
+    """From its state on."""
+    return Path(f"/proc/{process}/stat").read_text().rpartition(")")[2].split()
+
+
 def _ticks(process: int) -> int:
-    fields = Path(f"/proc/{process}/stat").read_text().rpartition(")")[2].split()
+    fields = _status(process)
     return int(fields[11]) + int(fields[12])
 
 

@@ -5,7 +5,11 @@ from __future__ import annotations
 import gzip
 import io
 import os
+import subprocess
+import sys
 import tarfile
+import threading
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -13,7 +17,7 @@ import pytest
 from reranker.checkpoints.installed import user_folder
 from reranker.errors import InputError
 from reranker.files.digest import file_sha256
-from reranker.parsers.bllip_model import bllip_model, cache_folder
+from reranker.parsers.bllip_model import bllip_model, cache_folder, remove_temporary_models
 
 FILES = {"terms.txt": b"NN 2\n", "r.g": b"0 1 2\n" * 1000}
 
@@ -28,12 +32,14 @@ def packed(path: Path, files: dict[str, bytes], folder: str = "") -> Path:
 
 
 @pytest.fixture(autouse=True)
-def _home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def _home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
     monkeypatch.setenv("XDG_DATA_HOME", str(tmp_path / "data"))
     monkeypatch.setenv("TMPDIR", str(tmp_path / "temporary"))
     monkeypatch.setattr("tempfile.tempdir", None)
     (tmp_path / "temporary").mkdir()
+    yield
+    remove_temporary_models()
 
 
 def content(folder: Path) -> dict[str, bytes]:
@@ -80,6 +86,57 @@ def test_where_nothing_can_be_kept_a_temporary_folder_will_do(
     assert not (tmp_path / "relative").exists()
 
 
+@pytest.fixture
+def temporary(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Where models are unpacked since there is no cache."""
+    (tmp_path / "file").write_text("")
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "file"))
+    return tmp_path / "temporary"
+
+
+def test_a_temporary_folder_is_filled_once_until_it_is_removed(
+    tmp_path: Path, temporary: Path
+) -> None:
+    path = packed(tmp_path / "m.tar.gz", FILES)
+    folders: set[Path] = set()
+    threads = [
+        threading.Thread(target=lambda: folders.add(bllip_model(str(path)).folder()))
+        for _ in range(4)
+    ]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    (folder,) = folders
+    assert list(temporary.iterdir()) == [folder]
+    other = bllip_model(str(packed(tmp_path / "other.tar.gz", {"terms.txt": b""}))).folder()
+    assert other != folder
+    (folder / "r.g").unlink()  # as what tidies up does
+    again = bllip_model(str(path)).folder()
+    assert content(again) == FILES and {*temporary.iterdir()} == {again, other}
+    remove_temporary_models()
+    assert not list(temporary.iterdir())
+    assert content(bllip_model(str(path)).folder()) == FILES
+
+
+def test_nothing_is_left_of_what_is_not_a_model(tmp_path: Path, temporary: Path) -> None:
+    with pytest.raises(InputError, match=r"no terms\.txt"):
+        bllip_model(str(packed(tmp_path / "m.tar.gz", {"r.g": b""}))).folder()
+    assert not list(temporary.iterdir())
+
+
+def test_a_program_that_ends_leaves_no_temporary_folder(tmp_path: Path, temporary: Path) -> None:
+    path = packed(tmp_path / "m.tar.gz", FILES)
+    program = (
+        "import sys; from reranker.parsers.bllip_model import bllip_model; "
+        "print(bllip_model(sys.argv[1]).folder())"
+    )
+    command = [sys.executable, "-c", program, str(path)]
+    ended = subprocess.run(command, capture_output=True, text=True, check=True)
+    assert Path(ended.stdout.strip()).parent == temporary
+    assert not list(temporary.iterdir())
+
+
 def test_a_folder_is_used_as_it_is(tmp_path: Path) -> None:
     with pytest.raises(InputError, match=r"not the folder of a BLLIP model: no terms\.txt"):
         bllip_model(str(tmp_path))
@@ -115,6 +172,28 @@ def test_links_are_refused(tmp_path: Path) -> None:
         entry.type, entry.linkname = tarfile.SYMTYPE, "/etc/passwd"
         archive.addfile(entry)
     with pytest.raises(InputError, match=r"'terms\.txt' is in it"):
+        bllip_model(str(path)).folder()
+
+
+@pytest.mark.parametrize(
+    "name",
+    ["\N{EURO SIGN}\0.txt", "n" * 300, "\N{EURO SIGN}" * 100, ".."],
+    ids=["nul", "letters", "bytes", "parent"],
+)
+def test_names_that_no_file_can_have(tmp_path: Path, name: str) -> None:
+    path = packed(tmp_path / "m.tar.gz", {name: b"", **FILES})
+    with pytest.raises(InputError, match=r"m\.tar\.gz: not a BLLIP model: '.*is in it") as refused:
+        bllip_model(str(path)).folder()
+    assert len(str(refused.value)) < len(str(path)) + 100
+
+
+def test_headers_that_make_no_sense(tmp_path: Path) -> None:
+    path = tmp_path / "m.tar.gz"
+    with tarfile.open(path, "w:gz") as archive:
+        entry = tarfile.TarInfo("terms.txt")
+        entry.pax_headers = {"GNU.sparse.map": "a,b"}
+        archive.addfile(entry)
+    with pytest.raises(InputError, match=r"m\.tar\.gz: not a packed BLLIP model"):
         bllip_model(str(path)).folder()
 
 

@@ -59,6 +59,28 @@ def test_only_what_cannot_be_parsed_is_lost(monkeypatch: pytest.MonkeyPatch) -> 
     assert found[6] == "the parser took more than 1.5 s"
 
 
+def test_a_program_that_prints_without_end_is_killed(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(command, "_MOST_PRINTED", 1 << 20)
+    monkeypatch.setattr(command, "_MOST_FOR_A_SENTENCE", 1 << 20)
+    for program in ("yes", "sh -c 'yes & exec sleep 60'"):
+        parser = parser_of(program, 60)
+        assert parser.parse(sentences("a b")) == ["the parser printed more than 2 MB"]
+
+
+def test_messages_without_end_are_not_kept() -> None:
+    """And may come before anything is read, which is more than a pipe holds."""
+    program = "import sys; sys.stderr.write('x' * 3_000_000 + '\\nat last\\n'); sys.stdin.read()"
+    parser = parser_of(shlex.join([sys.executable, "-c", f"{program}; sys.exit(3)"]), 60)
+    found = parser.parse([Sentence.of(["word"] * 50_000)])
+    assert found == ["the parser ended with status 3: at last"]
+
+
+def test_what_is_printed_while_it_reads_is_all_there() -> None:
+    many = [Sentence.of([f"word{number}"] * 200) for number in range(100)]
+    found = parser_of(COMMAND, 60).parse(many)
+    assert words(found) == [list(sentence.words) for sentence in many]
+
+
 @pytest.mark.parametrize("form", ["rnng", "opennmt"])
 def test_formats_that_number_or_count_lists_survive_halving(form: str) -> None:
     """And trees without tags, or without words, are whole trees of the sentence."""
@@ -75,7 +97,7 @@ def test_formats_that_number_or_count_lists_survive_halving(form: str) -> None:
         ("", "is empty"),
         ("'", "quotation"),
         ("/no/such", "No such file"),
-        ("false", "20 sentences in a row could not be parsed: the parser ended with status 1"),
+        ("false", "30 sentences in a row could not be parsed: the parser ended with status 1"),
     ],
 )
 def test_what_is_no_parser(program: str, message: str) -> None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import resource
 import sys
 import threading
 import time
@@ -11,7 +13,7 @@ from pathlib import Path
 import pytest
 
 from reranker.errors import InputError
-from reranker.parsers.conversation import Conversation, Ended
+from reranker.parsers.conversation import Conversation, Ended, Unread
 
 PROGRAM = [sys.executable, str(Path(__file__).with_name("talkative.py"))]
 
@@ -45,12 +47,45 @@ def test_why_it_ended(conversation: Conversation, line: bytes, reason: str) -> N
         conversation.ask(b"more\n", 60)
 
 
+def test_what_could_not_be_read_is_told_from_what_was() -> None:
+    """Of more than a pipe holds, too: the rest of it."""
+    for first, more in ((b"die\n", b"more\n"), (b"", b"die\n" + b"x" * 300_000 + b"\n")):
+        program = Conversation(PROGRAM)
+        program.listen(60)
+        if first:
+            with pytest.raises(Ended) as ended:
+                program.ask(first, 60)
+            assert not isinstance(ended.value, Unread)
+        with pytest.raises(Unread, match="the parser ended with status 1: cannot go on"):
+            program.ask(more, 60)
+
+
 def test_who_waits_is_told_of_a_kill(conversation: Conversation) -> None:
     threading.Timer(0.3, conversation.kill).start()
     started = time.monotonic()
     with pytest.raises(Ended, match="signal 9"):
         conversation.ask(b"hang\n", 60)
     assert time.monotonic() - started < 50
+
+
+@pytest.fixture
+def many_files() -> Iterator[None]:
+    """So many files are open that new ones have numbers that ``select`` does not take."""
+    limits = resource.getrlimit(resource.RLIMIT_NOFILE)
+    if limits[1] != resource.RLIM_INFINITY and limits[1] < 1200:
+        pytest.skip("only so many files may be open")
+    resource.setrlimit(resource.RLIMIT_NOFILE, (max(1200, limits[0]), limits[1]))
+    opened = [os.open(os.devnull, os.O_RDONLY) for _ in range(1100)]
+    yield
+    for file in opened:
+        os.close(file)
+    resource.setrlimit(resource.RLIMIT_NOFILE, limits)
+
+
+def test_beside_many_open_files(many_files: None, conversation: Conversation) -> None:
+    assert conversation.ask(b"long\n", 60) == b"gnol" * 100_000
+    with pytest.raises(Ended, match=r"more than 0\.1 s"):
+        conversation.ask(b"hang\n", 0.1)
 
 
 def test_no_such_program() -> None:

@@ -1,0 +1,36 @@
+"""Whether a parser can parse anything at all."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Sequence
+
+from reranker.errors import InputError
+from reranker.nbest import NBest
+
+_HOPELESS = 20
+"""After so many sentences, the first ones, that it cannot parse, something else is wrong."""
+
+
+class Failures:
+    """Counts the sentences that a parser cannot parse, until it has parsed one. Threads may share
+    it."""
+
+    def __init__(self, name: str) -> None:
+        """``name``: for the error."""
+        self._name = name
+        self._lock = threading.Lock()
+        self._failed = 0
+        self._has_parsed = False
+
+    def count(self, found: Sequence[NBest | str]) -> None:
+        """What became of a batch. Raises InputError if there have been many, and not one list."""
+        reasons = [each for each in found if isinstance(each, str)]
+        with self._lock:
+            self._has_parsed = self._has_parsed or len(reasons) < len(found)
+            self._failed += len(reasons)
+            if reasons and not self._has_parsed and self._failed >= _HOPELESS:
+                raise InputError(
+                    f"{self._name}: {self._failed} sentences in a row could not be parsed: "
+                    f"{reasons[-1]}"
+                )

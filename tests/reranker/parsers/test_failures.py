@@ -1,0 +1,72 @@
+"""A parser is given up only if it has never parsed anything."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Sequence
+
+import pytest
+
+from reranker.errors import InputError
+from reranker.nbest import NBest
+from reranker.nbest.data import Sentence
+from reranker.parsers.command import CommandParser
+from reranker.parsers.failures import Failures
+from reranker.parsers.in_process import InProcessParser
+from reranker.parsers.parser import Parser, ParserSettings
+from tests.reranker.parsers.test_command import COMMAND, sentences
+
+
+def flat_trees(given: Sequence[Sentence]) -> list[str]:
+    if any("crash" in sentence.words for sentence in given):
+        raise ValueError("cannot parse: crash")
+    return [f"(S {' '.join(f'(NN {word})' for word in each.words)})" for each in given]
+
+
+def in_process() -> Parser:
+    return InProcessParser("flat", flat_trees)
+
+
+def program() -> Parser:
+    return CommandParser(ParserSettings(command=COMMAND))
+
+
+BAD, GOOD = "crash it", "it runs"
+
+
+@pytest.mark.parametrize("make", [in_process, program])
+def test_failures_of_others_cost_no_sentence_its_list(make: Callable[[], Parser]) -> None:
+    parser = make()
+    parser.parse(sentences(*[BAD] * 19))
+    found = parser.parse(sentences(BAD, GOOD, GOOD, GOOD))
+    assert [isinstance(each, NBest) for each in found] == [False, True, True, True]
+    later = parser.parse(sentences(*[BAD] * 3, GOOD))
+    assert [isinstance(each, NBest) for each in later] == [False, False, False, True]
+
+
+def test_one_that_parses_nothing_is_given_up() -> None:
+    parser = in_process()
+    parser.parse(sentences(*[BAD] * 18))
+    with pytest.raises(InputError, match=r"21 sentences in a row could not be parsed: .*crash"):
+        parser.parse(sentences(BAD, BAD, BAD))
+    with pytest.raises(InputError, match="22 sentences"):  # and whoever else asks is told, too
+        parser.parse(sentences(BAD))
+
+
+def test_no_failure_of_any_thread_is_missed() -> None:
+    failures, refused = Failures("it"), []
+
+    def count() -> None:
+        try:
+            failures.count(["too long"] * 2)
+        except InputError as error:
+            refused.append(str(error))
+
+    threads = [threading.Thread(target=count) for _ in range(12)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert sorted(refused) == [
+        f"it: {number} sentences in a row could not be parsed: too long" for number in (20, 22, 24)
+    ]
