@@ -8,20 +8,21 @@ a time.
 from __future__ import annotations
 
 import itertools
-import re
 import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 
 from reranker.errors import InputError
-from reranker.nbest import NBest
+from reranker.nbest import NBest, Rejected
 from reranker.nbest.data import Sentence
+from reranker.parsers.in_process import InProcessParser
 from reranker.parsers.parser import Parser
 from reranker.parsers.running import parsed, parsed_list
 from reranker.scoring.cancellation import Cancellation, Stopped
 from reranker.service.errors import ServiceError
 from reranker.service.faults import described
+from reranker.service.reasons import for_log, presentable
 from reranker.service.settings import Settings
 from reranker.service.texts import TextOrder, TextReading, read_text
 from reranker.service.turns import Turns
@@ -41,9 +42,6 @@ _MOST_AT_ONCE = 16
 _CHARACTERS_PER_WORD = 500
 
 BROKEN = "the parser does not work; the log of the service says why"
-
-# A reason that ends with what a program has said.
-_ENDING = re.compile(r"(the parser (?:ended with status|was killed by signal) \d+): .*", re.DOTALL)
 
 NOBODY = 0
 """The number of no request."""
@@ -117,15 +115,15 @@ class ParseQueue:
 
     def try_parser(self, sentence: Sentence | None) -> None:
         """Make a first parser, before there are requests, and let it parse a sentence of ours, if
-        one is given. Raises what making it and ``Parser.parse`` raise."""
+        one is given. Raises what making it and ``Parser.parse`` raise, and InputError if it has no
+        tree for that sentence."""
         parser = self._slots[0].parser = self._make_parser()
         if sentence is None:
             return
         (answer,) = parser.parse([sentence])
         if isinstance(answer, str):
-            self._send((NOBODY, "log", {"error": "unparsed", "message": answer}))
-        else:
-            self._has_parsed = True
+            raise InputError(f"the parser cannot parse {' '.join(sentence.words)!r}: {answer}")
+        self._has_parsed = True
 
     def add(self, work: ParseWork) -> None:
         with self._changed:
@@ -167,9 +165,11 @@ class ParseQueue:
             parser.stop()
 
     def _stop(self, slot: _Slot, work: ParseWork) -> None:
-        """End the parser if it still works on what nobody waits for."""
+        """End the parser if it still works on what nobody waits for. One within this process cannot
+        be: it goes on in any case, and a new one would only load the model once more."""
         with self._changed:
-            if slot.work is not work or not slot.is_asked:
+            is_here = isinstance(slot.parser, InProcessParser)
+            if slot.work is not work or not slot.is_asked or is_here:
                 return
             parser, slot.parser = slot.parser, None
         if parser is not None:
@@ -232,7 +232,8 @@ class ParseQueue:
         try:
             parser = slot.parser = slot.parser or self._make_parser()
         except BaseException as error:
-            return self._fail(work, error)
+            self._log(error)
+            return self._fail(work)
         with self._changed:
             if self._is_closed or not work.waits:  # another slot has just taken the rest
                 return
@@ -256,32 +257,77 @@ class ParseQueue:
     def _lists(
         self, slot: _Slot, parser: Parser, work: ParseWork, batch: Sequence[TextSentence]
     ) -> list[NBest] | None:
-        """None if the request is over."""
+        """None if the request is over.
+
+        After an error each sentence is given to a new parser by itself: what was wrong may be one
+        of them, or what others had sent to the old parser before.
+        """
+        lists = self._asked(slot, parser, work, batch)
+        if not isinstance(lists, BaseException):
+            return lists
+        error = lists
+        found: list[NBest] = []
+        for each in batch if len(batch) > 1 else ():
+            if (alone := self._alone(slot, work, each)) is None:
+                return None
+            found += alone
+        if isinstance(error, InputError) and not self._has_parsed:
+            self._fail(work)
+            return None
+        return found or [parsed_list(each, each.problem or BROKEN) for each in batch]
+
+    def _alone(self, slot: _Slot, work: ParseWork, each: TextSentence) -> list[NBest] | None:
+        """The list of one sentence; None if the request is over."""
+        try:
+            parser = slot.parser or self._make_parser()
+        except BaseException as error:
+            self._log(error)
+            return [parsed_list(each, each.problem or BROKEN)]
+        with self._changed:
+            slot.parser = parser
+            if self._is_over(work):
+                return None
+        lists = self._asked(slot, parser, work, [each])
+        if isinstance(lists, BaseException):
+            return [parsed_list(each, each.problem or BROKEN)]
+        return lists
+
+    def _asked(
+        self, slot: _Slot, parser: Parser, work: ParseWork, batch: Sequence[TextSentence]
+    ) -> list[NBest] | BaseException | None:
+        """The lists, or what was raised, which is logged; None if the request is over."""
         try:
             lists = parsed(parser, batch)
-            self._has_parsed = self._has_parsed or any(nbest.candidates for nbest in lists)
-            return [self._presentable(nbest) for nbest in lists]
         except BaseException as error:
             slot.parser = None
             parser.stop()
-            if work.cancellation.is_cancelled or self._is_closed:
-                return None
-            if isinstance(error, InputError) and not self._has_parsed:
-                self._fail(work, error)
+            if self._is_over(work):
                 return None
             self._log(error)
-            return [parsed_list(each, each.problem or BROKEN) for each in batch]
+            return error
+        self._has_parsed = self._has_parsed or any(nbest.candidates for nbest in lists)
+        return list(map(self._presentable, batch, lists))
 
-    def _presentable(self, nbest: NBest) -> NBest:
-        """Without trees beyond the limits, and without what a program said when it died: that is
-        for the operator, and may name files."""
+    def _is_over(self, work: ParseWork) -> bool:
+        return work.cancellation.is_cancelled or self._is_closed
+
+    def _presentable(self, each: TextSentence, nbest: NBest) -> NBest:
+        """Without trees beyond the limits, and without what is for the operator alone."""
         most = self._settings.max_tree_tokens
         short = [one for one in nbest.candidates if len(one.tokens) < most]  # <eos> is one more
         long = [one for one in nbest.candidates if len(one.tokens) >= most]
         message = f"more tokens than max_tree_tokens = {most}"
-        rejected = [replace(one, message=_ENDING.sub(r"\1", one.message)) for one in nbest.rejected]
+        rejected = list(nbest.rejected)
+        if each.problem is None:  # else it is we who say so
+            rejected = [self._told(entry) for entry in rejected]
         rejected += [one.rejected("too-long", message) for one in long]
         return replace(nbest, candidates=tuple(short), rejected=tuple(rejected))
+
+    def _told(self, entry: Rejected) -> Rejected:
+        told = presentable(entry, self._settings.parser_choice.names)
+        if told != entry:
+            self._send((NOBODY, "log", for_log(entry, self._settings.log_text)))
+        return told
 
     def _finish(self, work: ParseWork, begin: int, lists: Sequence[NBest], seconds: float) -> None:
         with self._changed:
@@ -291,8 +337,7 @@ class ParseQueue:
                 self._send((work.number, "list", found))
                 work.sent += 1
 
-    def _fail(self, work: ParseWork, error: BaseException) -> None:
-        self._log(error)
+    def _fail(self, work: ParseWork) -> None:
         self._send((work.number, "refused", (503, "parser-failed", BROKEN, None)))
         self.cancel(work.number)
 

@@ -8,6 +8,8 @@ from __future__ import annotations
 
 import contextlib
 import os
+import shutil
+import tempfile
 import threading
 from collections.abc import Callable
 from functools import partial
@@ -39,6 +41,7 @@ def main() -> None:
     share_freed_memory(1)  # threads take turns in Python anyway
     send = partial(_send, line, threading.Lock())
     status = 1
+    folder = _temporary_folder()
     queue: ParseQueue | None = None
     try:
         settings: Settings = line.recv()
@@ -55,7 +58,20 @@ def main() -> None:
     finally:
         if queue is not None:
             queue.close()
+        # What is to be done at the end of a program is not done by _exit.
+        if folder is not None:
+            shutil.rmtree(folder, ignore_errors=True)
         os._exit(status)  # without a traceback, which could quote what users sent
+
+
+def _temporary_folder() -> str | None:
+    """A folder for all that is temporary in this process, such as a model that is unpacked; None if
+    there can be none, which only some parsers mind."""
+    try:
+        tempfile.tempdir = tempfile.mkdtemp(prefix="parse-reranker-")
+    except OSError:
+        return None
+    return tempfile.tempdir
 
 
 def _begin(queue: ParseQueue, settings: Settings, send: Callable[[Reply], None]) -> None:

@@ -6,7 +6,9 @@ from __future__ import annotations
 import asyncio
 import importlib.util
 import itertools
+import math
 import threading
+import time
 from collections import deque
 from collections.abc import AsyncIterator
 from concurrent.futures import ThreadPoolExecutor
@@ -22,7 +24,7 @@ from reranker.nbest import NBest
 from reranker.service.errors import ServiceError, draining, overloaded, unavailable
 from reranker.service.lines import Beside, Lost, Running
 from reranker.service.metrics import Metrics
-from reranker.service.parse_queue import NOBODY
+from reranker.service.parse_queue import BROKEN, NOBODY
 from reranker.service.settings import Settings
 from reranker.service.texts import TextOrder, TextReading
 
@@ -33,6 +35,9 @@ _WAITING_SHARE = 0.8
 
 # How long the process has to end its parsers.
 _ENDING_SECONDS = 0.5
+
+# After a parser could not be started, whoever asks sooner is told so at once.
+_AGAIN_SECONDS = 5.0
 
 _NO_PARSER = (
     "this service has no parser: install the BLLIP parser and its model (pip install "
@@ -129,6 +134,9 @@ class ParsingProcess:
         self._starting = asyncio.Lock()
         self._running: Running | None = None
         self._answer: asyncio.Future[str] | None = None
+        """Why what was started last has no parser that works; empty if it has."""
+        self._not_before = 0.0
+        """When to start it again, by time.monotonic()."""
         self._loop: asyncio.AbstractEventLoop | None = None
         # Orders in their order; a long body takes as long as the process takes to read it.
         self._sender = ThreadPoolExecutor(1, "orders to parsers")
@@ -138,7 +146,7 @@ class ParsingProcess:
 
     @property
     def is_there(self) -> bool:
-        """Whether there is a parser, as far as is known."""
+        """Whether there is a parser, though it may not work."""
         return self._lacks is None
 
     @property
@@ -153,19 +161,17 @@ class ParsingProcess:
 
     async def start(self) -> None:
         """See whether the parser that the settings name works; raises RerankError."""
-        if self._settings.has_parser:
-            await self._started()
-            if self._lacks is not None:
-                raise RerankError(self._lacks)
+        if self._settings.has_parser and (reason := await self._started()):
+            raise RerankError(reason)
 
     @asynccontextmanager
     async def parse(self, order: TextOrder, client: str) -> AsyncIterator[Parse]:
         """Have a text parsed; what is under way of it when this ends is cancelled. Raises
-        ServiceError 501 without a parser."""
-        if self._lacks is None:
-            await self._started()
+        ServiceError 501 without a parser, 503 if it cannot be started now."""
         if self._lacks is not None:
             raise ServiceError(501, "no-parser", _NO_PARSER)
+        if await self._started():
+            raise unavailable("parser-failed", BROKEN, math.ceil(_AGAIN_SECONDS))
         number = next(self._numbers)
         parse = self._active[number] = Parse(self, number, client)
         try:
@@ -204,12 +210,17 @@ class ParsingProcess:
 
     def close(self) -> None:
         """End the process and its parsers for good."""
-        self._sender_submit("end")
+        self._end()
         self._sender.shutdown(wait=False)
+        self._beside.close()
+
+    def _end(self) -> None:
+        """Let the process end its parsers and tidy up, then end it."""
+        self._sender_submit("end")
         if (running := self._beside.running) is not None:
             with suppress(TimeoutExpired):
                 running.process.wait(_ENDING_SECONDS)
-        self._beside.close()
+        self._beside.end()
 
     def _sender_submit(self, *order: object) -> None:
         with suppress(RuntimeError):  # the service has stopped
@@ -224,26 +235,36 @@ class ParsingProcess:
             raise OSError("not running")
         self._running.lines[0].send(order)
 
-    async def _started(self) -> None:
-        """Start the process unless it runs; ``_lacks`` then says whether it has a parser."""
+    async def _started(self) -> str:
+        """Start the process unless it runs. Why there is no parser that works now, or nothing."""
         async with self._starting:
-            if self._running is not None and self._running.is_alive:
-                return
-            self._loop = asyncio.get_running_loop()
-            self._answer = self._loop.create_future()
-            try:
-                running = await asyncio.to_thread(self._beside.start)
-            except Lost as error:
-                raise draining() from error
-            self._running = running
-            threading.Thread(
-                target=self._receive, args=(running, self._loop), daemon=True, name="parsed lists"
-            ).start()
+            if self._running is None or not self._running.is_alive:
+                if time.monotonic() < self._not_before:
+                    return BROKEN
+                await self._start_process()
+            assert self._answer is not None
+            # Whoever comes next waits for it, too, if this request is cancelled.
+            reason = await asyncio.shield(self._answer)
+            if reason:
+                _LOGGER.warning("no parser", reason=reason)
+                await asyncio.to_thread(self._end)
+                self._not_before = time.monotonic() + _AGAIN_SECONDS
+            return reason
+
+    async def _start_process(self) -> None:
+        self._loop = asyncio.get_running_loop()
+        self._running = None  # the end of the one before is not that of this one
+        self._answer = self._loop.create_future()
+        try:
+            running = await asyncio.to_thread(self._beside.start)
+        except Lost as error:
+            raise draining() from error
+        self._running = running
+        threading.Thread(
+            target=self._receive, args=(running, self._loop), daemon=True, name="parsed lists"
+        ).start()
+        with suppress(OSError):  # it has ended, which _receive sees
             await asyncio.to_thread(running.lines[0].send, self._settings)
-            await self._answer
-            if self._lacks is not None:
-                _LOGGER.warning("no parser", reason=self._lacks)
-                await asyncio.to_thread(self._beside.end)
 
     def _receive(self, running: Running, loop: asyncio.AbstractEventLoop) -> None:
         """In a thread: what the process sends, until it ends."""
@@ -264,24 +285,23 @@ class ParsingProcess:
                 parse.receive(kind, value)
         elif kind == "log":
             _LOGGER.error("the parser failed", **value)
-        else:
-            self._lacks = value if kind == "no parser" else None
-            if self._answer is not None and not self._answer.done():
-                self._answer.set_result(kind)
+        elif self._answer is not None and not self._answer.done():
+            self._answer.set_result(value)
 
     def _learn(self, seconds: float, words: int) -> None:
         self._metrics.parser_seconds.observe(seconds)
         self._seconds_a_word += 0.1 * (seconds / max(1, words) - self._seconds_a_word)
 
     def _lost(self, running: Running, why: Lost) -> None:
+        if self._running is not running:  # another has been started since
+            return
+        self._running = None
         if self._answer is not None and not self._answer.done():
-            self._answer.set_exception(_crashed())
-        if self._running is running:
-            self._running = None
-            for parse in self._active.values():
-                parse.fail(_crashed())
-            if self._active:
-                _LOGGER.error("parsing crashed", **why.description)
+            self._answer.set_result(str(why))
+        for parse in self._active.values():
+            parse.fail(_crashed())
+        if self._active:
+            _LOGGER.error("parsing crashed", **why.description)
 
 
 def _missing(settings: Settings) -> str | None:

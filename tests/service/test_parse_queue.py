@@ -18,16 +18,28 @@ from reranker.nbest import NBest, ReadOptions
 from reranker.nbest.data import Sentence
 from reranker.parsers import command
 from reranker.parsers.answers import printed_lists
+from reranker.parsers.in_process import InProcessParser
 from reranker.parsers.parser import Parser, ParserSettings
 from reranker.parsers.registry import create_parser
 from reranker.scoring.cancellation import Stopped
 from reranker.service.parse_queue import AHEAD, BROKEN, NOBODY, ParseQueue, ParseWork, Reply
+from reranker.service.reasons import UNSAID
 from reranker.service.schemas import ParseQuery
 from reranker.service.settings import load_settings
 from reranker.service.texts import TextOrder
 
 TOY = Path(__file__).parents[1] / "reranker" / "parsers" / "toy_parser.py"
 PROGRAM = shlex.join([sys.executable, str(TOY)])
+
+# Starts at once; some words end it.
+QUICK = shlex.join(
+    [
+        "sh",
+        "-c",
+        "while read -r line; do case $line in *crash*) exit 1;; esac; set -- $line; "
+        "printf '%s' '-1 (S1 (S'; printf ' (NN %s)' \"$@\"; printf '))\\n\\n'; done",
+    ]
+)
 
 
 class Flat:
@@ -102,7 +114,7 @@ def made() -> Iterator[Made]:
     queues = []
 
     def make(
-        parser: Callable[[], Parser], jobs: int = 1, **settings: Any
+        parser: Callable[[], Parser], jobs: int = 1, /, **settings: Any
     ) -> tuple[ParseQueue, Replies]:
         replies = Replies()
         queue = ParseQueue(load_settings({"parser_jobs": jobs, **settings}), parser, replies)
@@ -217,10 +229,10 @@ def test_a_parser_that_has_never_worked_fails_the_request(made: Made) -> None:
     assert replies.of(1, 2)[1] == ("refused", (503, "parser-failed", BROKEN, None))
     ((kind, value),) = replies.of(NOBODY, 1)
     assert kind == "log" and value["error"] == "InputError" and "message" not in value
-    # Once it has, such a sentence is one that cannot be parsed.
+    # Once it has, such a sentence is one that cannot be parsed, and the other in its batch can be.
     queue.add(work(2, "it is\n\nit was\n\nbroken it is\n\nit was"))
     found = replies.lists(2, 4)
-    assert [bool(nbest.candidates) for nbest in found] == [True, True, False, False]
+    assert [bool(nbest.candidates) for nbest in found] == [True, True, False, True]
     assert found[2].rejected[0].message == BROKEN
 
 
@@ -234,8 +246,8 @@ def test_a_parser_that_raises_is_made_anew(made: Made) -> None:
     queue, replies = made(make, log_text=True)
     queue.add(work(1, "raise it\n\nit is\n\nit was"))
     found = replies.lists(1, 3)
-    assert [bool(nbest.candidates) for nbest in found] == [False, False, True]
-    assert len(parsers) == 2 and parsers[0].is_stopped
+    assert [bool(nbest.candidates) for nbest in found] == [False, True, True]
+    assert len(parsers) == 3 and parsers[0].is_stopped and parsers[1].is_stopped
     assert replies.of(NOBODY, 1)[0][1]["message"] == "odd"
 
 
@@ -248,6 +260,81 @@ def test_a_parser_that_cannot_be_made(made: Made) -> None:
         queue.try_parser(None)
     queue.add(work(1, "it is"))
     assert replies.of(1, 2)[1][0] == "refused"
+
+
+def test_one_that_parses_nothing_does_not_count_as_one_that_works(made: Made) -> None:
+    queue, _ = made(lambda: create_parser("command", ParserSettings(command="false")))
+    with pytest.raises(InputError, match=r"'It runs \.': the parser ended with status 1"):
+        queue.try_parser(Sentence.of(("It", "runs", ".")))
+
+
+@pytest.mark.parametrize("has_parsed", [True, False])
+def test_bad_sentences_of_one_client_cost_another_none(made: Made, has_parsed: bool) -> None:
+    """A parser gives up after twenty in a row, whoever sent them."""
+    queue, replies = made(lambda: create_parser("command", ParserSettings(command=QUICK)))
+    if has_parsed:
+        queue.try_parser(Sentence.of(("It", "runs", ".")))
+    queue.add(work(1, sentences("crash", 19), "bad"))
+    replies.lists(1, 19)
+    queue.add(work(2, "we crash\n\nit is\n\nit was\n\nwe saw", "good"))
+    found = replies.lists(2, 4)
+    assert [bool(nbest.candidates) for nbest in found] == [False, True, True, True]
+    assert found[0].rejected[0].message == "the parser ended with status 1"
+
+
+class Library(InProcessParser):
+    """A parser like benepar's: a flat tree, once the gate is open; some words make it raise."""
+
+    def __init__(self) -> None:
+        self.gate = threading.Event()
+        self.asked = threading.Event()
+        super().__init__("benepar", self._flat)
+
+    def _flat(self, given: Sequence[Sentence]) -> list[str]:
+        self.asked.set()
+        assert self.gate.wait(60)
+        if any("raise" in sentence.words for sentence in given):
+            raise OSError("[Errno 2] No such file or directory: '/models/secret'")
+        return [sentence.flat_tree for sentence in given]
+
+
+def test_a_parser_in_this_process_is_not_loaded_again(made: Made) -> None:
+    parsers: list[Library] = []
+
+    def make() -> Library:
+        parsers.append(Library())
+        if len(parsers) > 1:
+            parsers[1].gate.set()
+        return parsers[-1]
+
+    queue, replies = made(make, parser=["benepar"])
+    queue.add(work(1, "it is"))
+    give_up = time.monotonic() + 60
+    while not (parsers and parsers[0].asked.is_set()):
+        assert time.monotonic() < give_up
+        time.sleep(0.01)
+    queue.cancel(1)
+    time.sleep(1.5)  # the time after which another would be ended
+    parsers[0].gate.set()
+    queue.add(work(2, "it was"))
+    assert replies.lists(2, 1)[0].candidates
+    assert len(parsers) == 1
+
+
+@pytest.mark.parametrize("log_text", [False, True])
+def test_clients_are_not_told_what_a_library_raised(made: Made, log_text: bool) -> None:
+    def make() -> Library:
+        parser = Library()
+        parser.gate.set()
+        return parser
+
+    queue, replies = made(make, parser=["benepar"], log_text=log_text)
+    queue.add(work(1, "it is\n\nwe raise\n\n" + "a " * 300))
+    _, raised, long = replies.lists(1, 3)
+    assert raised.rejected[0].message == UNSAID
+    assert "300 words, more than" in long.rejected[0].message  # it is we who say so
+    ((_, line),) = replies.of(NOBODY, 1)
+    assert line["error"] == "OSError" and ("/models/secret" in str(line)) is log_text
 
 
 def test_trees_of_too_many_tokens_are_rejected(made: Made) -> None:

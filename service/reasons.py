@@ -1,0 +1,43 @@
+"""What a client is told of why a sentence could not be parsed: nothing that a library or a program
+has said, which may name files. That is for the operator, in the log."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import replace
+
+from reranker.nbest import Rejected
+
+# Parsers whose reasons are of our own wording, but for how their programs end. What a package
+# raises, or another's parser says, is not.
+_OURS = ("bllip", "command")
+
+# A reason that ends with what a program has said.
+_ENDING = re.compile(r"(the parser (?:ended with status|was killed by signal) \d+): .*", re.DOTALL)
+
+# The name of what was raised, with which such a reason begins.
+_RAISED = re.compile(r"(?:^|: )(\w+(?:Error|Exception))(?=:|$)")
+
+UNSAID = "the parser failed; the log of the service says why"
+
+
+def presentable(entry: Rejected, names: Sequence[str]) -> Rejected:
+    """What is rejected, as clients are told. ``names`` are those of the parsers: of all of them if
+    the sentence is unparsed; of several, one can be missing, and its name is before the reason."""
+    prefix = ""
+    if entry.code == "missing":
+        names = [name for name in names if entry.message.startswith(f"{name}: ")]
+        prefix = "".join(f"{name}: " for name in names[:1])
+    elif entry.code != "unparsed":
+        return entry
+    if names and all(name in _OURS for name in names):
+        return replace(entry, message=_ENDING.sub(r"\1", entry.message))
+    return replace(entry, message=prefix + UNSAID)
+
+
+def for_log(entry: Rejected, with_text: bool) -> dict[str, str]:
+    """What clients are not told, as fields of the log; the message may quote a user."""
+    raised = _RAISED.search(entry.message)
+    fields = {"error": entry.code if raised is None else raised[1]}
+    return {**fields, "message": entry.message} if with_text else fields
