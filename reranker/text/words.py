@@ -172,12 +172,10 @@ def _next_word(text: str, place: int) -> int:
 
 
 def _parts(word: Word, text: str) -> Iterator[Word]:
-    """The word cut at hyphens and slashes, which are words themselves."""
-    if _ADDRESS.fullmatch(text, word.start, word.end):
-        yield word
-        return
+    """The word cut at hyphens and slashes, which are words themselves; not within an address."""
+    address = _ADDRESS.match(text, word.start, word.end)
     start = word.start
-    for joint in _JOINTS.finditer(text, word.start, word.end):
+    for joint in _JOINTS.finditer(text, address.end() if address else start, word.end):
         place = joint.start()
         before, sign, after = text[start:place], text[place], text[place + 1]
         is_number = text[place - 1].isdigit() and after.isdigit()

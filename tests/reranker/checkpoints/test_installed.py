@@ -64,7 +64,7 @@ def names(paths: tuple[Path, ...]) -> list[str]:
 
 def test_without_any_it_is_said_what_to_install(outside: Path) -> None:
     assert installed_models() == [] and installed_parser_models() == []
-    with pytest.raises(InputError, match=r"pip install parse-reranker-models.*--models"):
+    with pytest.raises(InputError, match=r"install parse-reranker-models.*--models"):
         Reranker.load()
 
 

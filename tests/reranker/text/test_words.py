@@ -35,6 +35,7 @@ def words(text: str, convention: Convention = "gum") -> str:
         ("non-profit re-use", "non-profit re-use", None),
         ("and/or 1/2", "and / or 1/2", "and/or 1/2"),
         ("See http://a.org/b-c/d?e=f.", "See http://a.org/b-c/d?e=f .", None),
+        ("At http://a.org/b-c. It is.", "At http://a.org/b-c. It is .", None),
         ("(www.b-c.org/x)", "-LRB- www.b-c.org/x -RRB-", None),
         ("me@b-c.org, not @me", "me@b-c.org , not @ me", None),
         ("(a [b] {c})", "-LRB- a -LSB- b -RSB- -LCB- c -RCB- -RRB-", None),
