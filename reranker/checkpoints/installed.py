@@ -106,8 +106,8 @@ def default_models() -> Installed:
     found = installed_models()
     if not found:
         raise InputError(
-            "no language models: install parse-reranker-models (`make wheels` in a clone builds it), "
-            f"or name checkpoints after --models or in {VARIABLE}"
+            "no language models: install parse-reranker-models (`make wheels` in a clone builds "
+            f"it), or name checkpoints after --models or in {VARIABLE}"
         )
     if len(found) > 1 and not found[0].sha256:
         names = ", ".join(each.name for each in found)

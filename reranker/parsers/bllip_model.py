@@ -57,9 +57,8 @@ def bllip_model(name: str = "") -> BllipModel:
     installed = installed_parser_models()
     if not installed and not name:
         raise InputError(
-            "no model for the BLLIP parser: install parse-reranker-models (`make wheels` in a clone "
-            "builds it), or name one after "
-            "--parser-model"
+            "no model for the BLLIP parser: install parse-reranker-models (`make wheels` in a "
+            "clone builds it), or name one after --parser-model"
         )
     for model in installed:
         if name in ("", model.name):
