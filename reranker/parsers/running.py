@@ -12,6 +12,7 @@ from reranker.nbest import NBest, Rejected
 from reranker.parsers.parser import Parser
 from reranker.text.reading import TextSentence
 
+_BATCH_WORDS = 10_000  # what is too long to be parsed takes memory, too
 _WAITING = 2  # batches for each thread, finished ones that wait for their turn included
 
 
@@ -47,7 +48,7 @@ class Parsing:
     def start(self) -> None:
         """Let the parser begin, before the first list is asked for."""
         while len(self._under_way) < _WAITING * self._jobs:
-            batch = list(itertools.islice(self._sentences, next(self._sizes)))
+            batch = self._batch()
             if not batch:
                 return
             self._under_way.append(self._threads.submit(self._parse, batch))
@@ -69,6 +70,17 @@ class Parsing:
         self._number += 1
         self.position, nbest = self._finished.popleft()
         return replace(nbest, id=str(self._number - 1))
+
+    def _batch(self) -> list[TextSentence]:
+        """The next sentences, fewer if they are very long."""
+        batch: list[TextSentence] = []
+        words = 0
+        for sentence in itertools.islice(self._sentences, next(self._sizes)):
+            batch.append(sentence)
+            words += len(sentence.sentence.words)
+            if words > _BATCH_WORDS:
+                break
+        return batch
 
     def _batch_sizes(self) -> Iterator[int]:
         sizes = self._parser.batch_sizes
