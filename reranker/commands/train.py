@@ -150,15 +150,20 @@ def run(arguments: argparse.Namespace) -> int:
         import torch
 
         from reranker.models.encoder_decoder import EncoderDecoder
+        from reranker.models.span_model import SpanModel
         from reranker.training.config import TrainingConfig
-        from reranker.training.loop import train, train_pairs
+        from reranker.training.loop import train, train_pairs, train_spans
         from reranker.training.pair_config import PairConfig
-        from reranker.training.run_config import read_tables
+        from reranker.training.run_config import RunConfig, read_tables
+        from reranker.training.span_config import SpanTrainingConfig
         from reranker.training.word_vectors import WordVectors
 
     architecture = read_tables(arguments.config).get("model", {}).get("architecture")
-    is_pairs = architecture == EncoderDecoder.architecture
-    config = (PairConfig if is_pairs else TrainingConfig).from_file(
+    kinds: dict[Any, type[RunConfig]] = {
+        EncoderDecoder.architecture: PairConfig,
+        SpanModel.architecture: SpanTrainingConfig,
+    }
+    config = kinds.get(architecture, TrainingConfig).from_file(
         arguments.config,
         budget_minutes=arguments.budget,
         epochs=arguments.epochs,
@@ -173,7 +178,7 @@ def run(arguments: argparse.Namespace) -> int:
     if arguments.threads:
         torch.set_num_threads(arguments.threads)
     folder = arguments.log_folder or Path("runs") / arguments.out.stem
-    bar = _ProgressBar()
+    bar, unit = _ProgressBar(), "token"
     options: dict[str, Any] = {"device": arguments.device, "report": bar.report}
     if isinstance(config, PairConfig):
         _check_flags(arguments, config.task)
@@ -183,19 +188,27 @@ def run(arguments: argparse.Namespace) -> int:
     else:
         if arguments.train_target or arguments.dev_target:
             raise InputError("--train-target and --dev-target are for encoder-decoders")
+        is_text = isinstance(config, TrainingConfig) and config.text
         train_trees, dev_trees = (
-            read_running_text(paths) if config.text else [*map(linearize, read_treebank(paths))]
+            read_running_text(paths) if is_text else [*map(linearize, read_treebank(paths))]
             for paths in (arguments.train, arguments.dev)
         )
-        noun = "lines" if config.text else "trees"
+        noun = "lines" if is_text else "trees"
         _announce(len(train_trees), len(dev_trees), noun, folder)
         vectors = None
         if arguments.vectors is not None:
             vectors = WordVectors.read(arguments.vectors, arguments.vector_words)
-        options |= {"start_from": arguments.start_from, "vectors": vectors}
-        perplexity = train(config, train_trees, dev_trees, arguments.out, folder, **options)
+        options["vectors"] = vectors
+        data = train_trees, dev_trees, arguments.out, folder
+        if isinstance(config, SpanTrainingConfig):
+            if arguments.start_from:
+                raise InputError("--start-from is for language models")
+            perplexity, unit = train_spans(config, *data, **options), "word"
+        else:
+            assert isinstance(config, TrainingConfig)
+            perplexity = train(config, *data, start_from=arguments.start_from, **options)
     bar.close()
-    print(f"{arguments.out}: dev perplexity {perplexity:.3f} per token", file=sys.stderr)
+    print(f"{arguments.out}: dev perplexity {perplexity:.3f} per {unit}", file=sys.stderr)
     return 0
 
 

@@ -22,6 +22,8 @@ from reranker.training.pair_config import PairConfig
 from reranker.training.pair_run import PairRun
 from reranker.training.run import Progress, Run
 from reranker.training.run_config import RunConfig
+from reranker.training.span_config import SpanTrainingConfig
+from reranker.training.span_run import SpanRun
 from reranker.training.word_vectors import WordVectors
 
 STATE_INTERVAL = 45.0  # seconds
@@ -69,6 +71,24 @@ def train_pairs(
     """The same for an encoder-decoder; the perplexity is per token of the dev targets."""
     _prepare(config)
     return _finish(PairRun(config, pairs, dev, device), out, log_folder, report)
+
+
+def train_spans(
+    config: SpanTrainingConfig,
+    train_trees: Sequence[Sequence[str]],
+    dev_trees: Sequence[Sequence[str]],
+    out: Path,
+    log_folder: Path,
+    *,
+    device: str = "cpu",
+    vectors: WordVectors | None = None,
+    report: Callable[[Progress, float, float], None] = lambda progress, loss, done: None,
+) -> float:
+    """The same for a span model; losses and the perplexity are per word, of all spans' labels."""
+    _prepare(config)
+    return _finish(
+        SpanRun(config, train_trees, dev_trees, device, vectors), out, log_folder, report
+    )
 
 
 def _prepare(config: RunConfig) -> None:

@@ -13,11 +13,10 @@ from contextlib import contextmanager
 from typing import Any
 
 import torch
-from torch import Tensor
+from torch import Tensor, nn
 
 from reranker.models import LanguageModel
 from reranker.models.batch import Batch
-from reranker.models.output import Output
 from reranker.training.batches import Batches, StreamBatches
 from reranker.training.config import TrainingConfig
 from reranker.training.pair_config import PairConfig
@@ -59,7 +58,7 @@ class Recipe(ABC):
 class FastRecipe(Recipe):
     """AdamW, linear warm-up, linear decay to zero at the end of the budget."""
 
-    def __init__(self, model: Output, config: RunConfig, batches: Batches[Any]) -> None:
+    def __init__(self, model: nn.Module, config: RunConfig, batches: Batches[Any]) -> None:
         self.model, self.config, self.batches = model, config, batches
         self.optimizer = torch.optim.AdamW(
             model.parameters(),
@@ -116,7 +115,7 @@ class ThesisRecipe(Recipe):
 class DecayRecipe(Recipe):
     """SGD whose rate is multiplied by ``decay`` for every epoch after ``steady_epochs``."""
 
-    def __init__(self, model: Output, config: PairConfig, batches: Batches[Any]) -> None:
+    def __init__(self, model: nn.Module, config: PairConfig, batches: Batches[Any]) -> None:
         self.config, self.batches = config, batches
         self.optimizer = torch.optim.SGD(model.parameters(), lr=config.learning_rate)
 

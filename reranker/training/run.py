@@ -13,13 +13,12 @@ from pathlib import Path
 from typing import Any
 
 import torch
-from torch import Tensor
+from torch import Tensor, nn
 
 from reranker.checkpoints.archive import read_archive, write_atomically
 from reranker.errors import ConfigError
 from reranker.models import State
 from reranker.models.batch import Batch
-from reranker.models.output import Output
 from reranker.training.recipes import Recipe
 from reranker.training.run_config import RunConfig
 
@@ -42,7 +41,7 @@ class Progress:
 class Run(ABC):
     """One training run from its first batch to its checkpoint."""
 
-    model: Output
+    model: nn.Module
     recipe: Recipe
 
     def __init__(self, config: RunConfig, device: str) -> None:

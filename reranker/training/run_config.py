@@ -10,7 +10,6 @@ from pathlib import Path
 from typing import Any, Literal, Self, get_args, get_origin, get_type_hints
 
 from reranker.errors import ConfigError
-from reranker.models.config import Config
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,7 +79,7 @@ class RunConfig(ABC):
     def architecture(self) -> str:
         """The name of the model's architecture."""
 
-    def model_settings(self, config_class: type[Config]) -> dict[str, Any]:
+    def model_settings(self, config_class: type[Any]) -> dict[str, Any]:
         """The settings in [model]; raises TypeError or ValueError for a wrong one."""
         settings: dict[str, Any] = {
             name: tuple(value) if isinstance(value, list) else value

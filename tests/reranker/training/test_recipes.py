@@ -233,16 +233,17 @@ def test_the_fast_recipe_warms_up_and_decays_to_nothing() -> None:
         epochs=1, learning_rate=0.4, warmup_batches=4, weight_decay=0.0, model=SIZES
     )
     batches = TreeBatches(TREES, 0, config.batch_tokens, config.seed)
-    recipe = FastRecipe(AwdLstmDoc(Config(vocabulary_size=5, **SIZES)), config, batches)
+    model = AwdLstmDoc(Config(vocabulary_size=5, **SIZES))
+    recipe = FastRecipe(model, config, batches)
     batch = recipe.batches.next()
     rates = []
     for done in (0.0, 0.0, 0.0, 0.0, 0.5, 1.0):
-        before = recipe.model.embedding.detach().clone()
-        for parameter in recipe.model.parameters():
+        before = model.embedding.detach().clone()
+        for parameter in model.parameters():
             parameter.grad = torch.ones_like(parameter)
         rates.append(recipe.step(batch, done))
         # Adam moves every weight by the rate while its gradient stays the same.
-        moved = (before - recipe.model.embedding).abs().max().item()
+        moved = (before - model.embedding).abs().max().item()
         assert moved == pytest.approx(rates[-1], rel=1e-3, abs=1e-6)
     assert rates == pytest.approx([0.1, 0.2, 0.3, 0.4, 0.2, 0.0])
     assert not recipe.finished, "only the budget ends a fast run"

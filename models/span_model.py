@@ -1,0 +1,164 @@
+"""A model of constituents given the words: P(label of every span | words), each span for itself.
+
+A bidirectional LSTM reads the sentence; a span is what it has read up to each of its two ends
+(Stern et al. 2017, section 3), and a softmax over labels, one of which is "no constituent", follows
+(the local models of Teng & Zhang 2018). All candidates of a sentence share one reading of it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, fields
+
+import torch
+from torch import Tensor, nn
+from torch.nn import functional
+
+from reranker.models.batch import PADDING
+from reranker.models.dropout import locked_dropout
+from reranker.models.layer import LstmLayer, matrix
+
+NO_CONSTITUENT = 0
+"""The label of a span that is no constituent."""
+_SPANS_AT_ONCE = 32_768
+
+
+@dataclass(frozen=True, slots=True)
+class SpanConfig:
+    """Sizes and dropout rates. A word's input is its embedding, its word vector, which is not
+    trained, and the mean of the embeddings of its letter n-grams."""
+
+    word_count: int
+    vector_count: int
+    label_count: int
+    embedding_size: int = 100
+    vector_size: int = 100
+    spelling_rows: int = 8_192
+    spelling_size: int = 64
+    hidden_sizes: tuple[int, ...] = (256, 256)
+    span_size: int = 256
+    input_dropout: float = 0.3
+    hidden_dropout: float = 0.3
+    span_dropout: float = 0.1
+    recurrent_weight_dropout: float = 0.1
+
+    def __post_init__(self) -> None:
+        for each in fields(self):
+            value = getattr(self, each.name)
+            if each.name.endswith("_dropout"):
+                if not 0 <= value < 1:
+                    raise ValueError(f"{each.name} is {value}, not in [0, 1)")
+            elif each.name != "hidden_sizes" and not (type(value) is int and value >= 1):
+                raise ValueError(f"{each.name} is {value}, not a whole number from 1 up")
+        if not self.hidden_sizes or min(self.hidden_sizes) < 1:
+            raise ValueError("hidden_sizes must have a size for each layer, at least one")
+
+
+class SpanModel(nn.Module):
+    """Words in, the log-probability of every label of every span out."""
+
+    architecture = "spans"
+
+    def __init__(self, config: SpanConfig) -> None:
+        super().__init__()
+        self.config = config
+        self.embedding = nn.Parameter(torch.empty(config.word_count, config.embedding_size))
+        self.vectors = nn.Parameter(
+            torch.zeros(config.vector_count, config.vector_size), requires_grad=False
+        )
+        self.spelling = nn.Parameter(torch.empty(config.spelling_rows, config.spelling_size))
+        for weight in (self.embedding, self.spelling):
+            nn.init.normal_(weight, std=0.1)
+        self.forwards, self.backwards = nn.ModuleList(), nn.ModuleList()
+        before = config.embedding_size + config.vector_size + config.spelling_size
+        for size in config.hidden_sizes:
+            self.forwards.append(LstmLayer(before, size, config.recurrent_weight_dropout))
+            self.backwards.append(LstmLayer(before, size, config.recurrent_weight_dropout))
+            before = 2 * size
+        self.left, self.right = matrix(config.span_size, before), matrix(config.span_size, before)
+        self.span_bias = nn.Parameter(torch.zeros(config.span_size))
+        self.output = matrix(config.label_count, config.span_size)
+        self.output_bias = nn.Parameter(torch.zeros(config.label_count))
+
+    def boundaries(
+        self, words: Tensor, features: Tensor, dtype: torch.dtype = torch.float32
+    ) -> tuple[Tensor, Tensor]:
+        """What is read up to each of the n + 1 boundaries between words, as the left and as the
+        right end of a span, [n + 1, B, span_size] each.
+
+        ``words`` [n + 2, B] and ``features`` [n + 2, B, F] have a row for the sentence's start and
+        one for its end; of the features, the first is the word vector's row, the others are those
+        of letter n-grams or PADDING. ``dtype`` is that of matrix products.
+        """
+        config = self.config
+        inputs = locked_dropout(self._inputs(words, features), config.input_dropout, self.training)
+        data = inputs.to(dtype)
+        for number, (ahead, back) in enumerate(zip(self.forwards, self.backwards, strict=True)):
+            assert isinstance(ahead, LstmLayer) and isinstance(back, LstmLayer)
+            if number:
+                data = locked_dropout(data, config.hidden_dropout, self.training)
+            data = _both_directions(data, ahead, back)
+        # After the word before the boundary, and back from the word behind it.
+        ahead_read, back_read = data.chunk(2, dim=2)
+        read = torch.cat([ahead_read[:-1], back_read[1:]], dim=2)
+        read = locked_dropout(read, config.hidden_dropout, self.training)
+        left, right = (functional.linear(read, w.to(dtype)) for w in (self.left, self.right))
+        return left, right + self.span_bias.to(dtype)
+
+    def logits(self, spans: Tensor) -> Tensor:
+        """Of each label, [..., L], for the sum of a span's left and right end [..., span_size]."""
+        hidden = locked_dropout(spans.relu(), self.config.span_dropout, self.training)
+        weight, bias = self.output.to(hidden.dtype), self.output_bias.to(hidden.dtype)
+        return functional.linear(hidden, weight, bias)
+
+    def loss(
+        self, words: Tensor, features: Tensor, labels: Tensor, dtype: torch.dtype = torch.float32
+    ) -> Tensor:
+        """The summed negative log-likelihood, in nats, of ``labels`` [S, B], in the order of
+        ``span_ends``; all B sentences have the same number of words."""
+        left, right = self.boundaries(words, features, dtype)
+        starts, ends = span_ends(len(words) - 2)
+        logits = self.logits(left.index_select(0, starts) + right.index_select(0, ends))
+        return functional.cross_entropy(
+            logits.float().flatten(0, 1), labels.flatten(), reduction="sum"
+        )
+
+    def log_probabilities(self, words: Tensor, features: Tensor) -> Iterator[tuple[int, Tensor]]:
+        """Of one sentence: for some starts at a time, the first of them and [starts, n, L], where a
+        column is a span's last word; what ends before it starts has no meaning. In pieces because a
+        long sentence has many spans."""
+        left, right = self.boundaries(words.unsqueeze(1), features.unsqueeze(1))
+        left, right = left[:-1, 0], right[1:, 0]
+        step = max(1, _SPANS_AT_ONCE // len(right))
+        for first in range(0, len(left), step):
+            logits = self.logits(left[first : first + step, None] + right[None])
+            yield first, logits.log_softmax(2)
+
+    def _inputs(self, words: Tensor, features: Tensor) -> Tensor:
+        """[n + 2, B, E]."""
+        vector_rows, rows = features[..., 0], features[..., 1:]
+        is_row = (rows != PADDING).unsqueeze(-1)
+        spelling = functional.embedding(rows.clamp(min=0), self.spelling) * is_row
+        mean = spelling.sum(2) / is_row.sum(2).clamp(min=1)
+        parts = functional.embedding(words, self.embedding), self.vectors[vector_rows], mean
+        return torch.cat(parts, dim=2)
+
+
+def span_ends(words: int) -> tuple[Tensor, Tensor]:
+    """The left and right boundaries of all spans of a sentence, by the left one, then the right.
+
+    >>> [pair.tolist() for pair in span_ends(2)]
+    [[0, 0, 1], [1, 2, 2]]
+    """
+    starts, ends = torch.triu_indices(words + 1, words + 1, 1)
+    return starts, ends
+
+
+def _both_directions(data: Tensor, ahead: LstmLayer, back: LstmLayer) -> Tensor:
+    """The outputs of both, one behind the other, [T, B, 2 H]."""
+    weights = [*ahead.kernel_weights(data.dtype), *back.kernel_weights(data.dtype)]
+    zeros = data.new_zeros(2, data.shape[1], ahead.recurrent_weight.shape[1])
+    outputs, _, _ = torch.lstm(
+        data, (zeros, zeros), weights, True, 1, 0.0, ahead.training, True, False
+    )
+    return outputs

@@ -1,0 +1,126 @@
+"""What a span model knows of words and of constituents' labels."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from zlib import crc32
+
+from reranker.trees.constituents import constituents
+from reranker.trees.linearize import is_word
+
+UNKNOWN, START, END = 0, 1, 2
+"""Rows of the embedding that are no word's; of the vectors, 0 is that of a word without one."""
+NO_LABEL, RARE_LABEL = 0, 1
+_SPECIAL = 3
+_LENGTHS = (3, 4, 5)
+_MOST_LETTERS = 40
+
+
+class SpanVocabulary:
+    """Rows of a span model's tables."""
+
+    def __init__(
+        self,
+        words: Sequence[str],
+        vector_words: Sequence[str],
+        labels: Sequence[str],
+        spelling_rows: int,
+    ) -> None:
+        """Raises ValueError for a word or label that is there twice."""
+        self.words, self.vector_words, self.labels = (
+            tuple(words),
+            tuple(vector_words),
+            tuple(labels),
+        )
+        self.spelling_rows = spelling_rows
+        self._words = _numbered(self.words, _SPECIAL)
+        self._vectors = _numbered(self.vector_words, 1)
+        self._labels = _numbered(self.labels, RARE_LABEL + 1)
+        self._known: dict[str, tuple[int, tuple[int, ...]]] = {}
+
+    @classmethod
+    def build(
+        cls,
+        trees: Iterable[Sequence[str]],
+        minimum_count: int,
+        vector_words: Sequence[str],
+        spelling_rows: int,
+    ) -> SpanVocabulary:
+        """Of linearised trees; rarer words, and labels, are not told apart."""
+        words: Counter[str] = Counter()
+        labels: Counter[str] = Counter()
+        for tokens in trees:
+            words.update(filter(is_word, tokens))
+            labels.update(each.label for each in constituents(tokens))
+        kept, kept_labels = (
+            [text for text, count in counts.most_common() if count >= minimum_count]
+            for counts in (words, labels)
+        )
+        return cls(kept, vector_words, kept_labels, spelling_rows)
+
+    @property
+    def word_count(self) -> int:
+        return len(self.words) + _SPECIAL
+
+    @property
+    def vector_count(self) -> int:
+        return len(self.vector_words) + 1
+
+    @property
+    def label_count(self) -> int:
+        return len(self.labels) + RARE_LABEL + 1
+
+    def is_unknown(self, word: str) -> bool:
+        """Whether only its spelling is known."""
+        row, features = self._entry(word)
+        return row == UNKNOWN and features[0] == 0
+
+    def label(self, label: str) -> int:
+        """The number of a constituent's label."""
+        return self._labels.get(label, RARE_LABEL)
+
+    def encode(self, words: Sequence[str]) -> tuple[list[int], list[list[int]]]:
+        """The rows of the words and of their features, the sentence's start and end around them;
+        every word has as many features, the last of them PADDING (-1)."""
+        entries = [(START, (0,)), *map(self._entry, words), (END, (0,))]
+        width = max(len(features) for _, features in entries)
+        padded = [[*features, *[-1] * (width - len(features))] for _, features in entries]
+        return [row for row, _ in entries], padded
+
+    def _entry(self, word: str) -> tuple[int, tuple[int, ...]]:
+        if word not in self._known:
+            if len(self._known) >= 100_000:
+                self._known.clear()
+            vector = self._vectors.get(word.lower(), 0)
+            row = self._words.get(word, UNKNOWN)
+            self._known[word] = row, (vector, *spelling(word, self.spelling_rows))
+        return self._known[word]
+
+
+def spelling(word: str, rows: int) -> list[int]:
+    """The rows of a word's letter n-grams, each once, and of its shape: ``AaAa-0`` of McCoy-3."""
+    text = f"<{word[:_MOST_LETTERS]}>"
+    parts = {
+        text[start : start + length]
+        for length in _LENGTHS
+        for start in range(max(1, len(text) - length + 1))
+    }
+    return sorted({crc32(part.encode(errors="replace")) % rows for part in {*parts, _shape(word)}})
+
+
+def _shape(word: str) -> str:
+    shape = " "  # no n-gram starts with a space
+    for letter in word[:_MOST_LETTERS]:
+        kind = "0" if letter.isdigit() else "A" if letter.isupper() else "a"
+        kind = kind if letter.isalnum() else letter
+        if shape[-1] != kind:
+            shape += kind
+    return shape
+
+
+def _numbered(texts: Sequence[str], first: int) -> dict[str, int]:
+    numbers = {text: number for number, text in enumerate(texts, first)}
+    if len(numbers) != len(texts):
+        raise ValueError("a word or label is there twice")
+    return numbers

@@ -1,0 +1,48 @@
+"""The settings of training a span model."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+from reranker.models.span_model import SpanConfig, SpanModel
+from reranker.training.run_config import RunConfig
+
+
+@dataclass(frozen=True, slots=True)
+class SpanTrainingConfig(RunConfig):
+    """How to train: AdamW with warm-up and linear decay to zero over the budget, batches of
+    sentences with the same number of words."""
+
+    recipe: Literal["fast"] = "fast"
+    minimum_count: int = 2  # rarer words and labels are not told apart
+    batch_tokens: int = 1_500  # words
+    batch_spans: int = 40_000  # at most; long sentences have many
+    known_vectors: int = 40_000  # kept in the checkpoint: the training trees' and the most frequent
+    unknown_share: float = 0.8375  # a word seen n times is unknown once in 1 + n / this
+    precision: Literal["bfloat16", "float32"] = "float32"  # of matrix products; weights are float32
+
+    def check(self) -> None:
+        RunConfig.check(self)
+        self.at_least_one("batch_spans", "minimum_count")
+        self.model_config(1, 1, 1)
+
+    @property
+    def architecture(self) -> str:
+        return SpanModel.architecture
+
+    @property
+    def spelling_rows(self) -> int:
+        """The number of rows for letter n-grams."""
+        return self.model_config(1, 1, 1).spelling_rows
+
+    def model_config(
+        self, word_count: int, vector_count: int, label_count: int, vector_size: int = 1
+    ) -> SpanConfig:
+        """The model's configuration; raises TypeError or ValueError for a wrong setting."""
+        settings = self.model_settings(SpanConfig)
+        if "vector_size" in settings:
+            raise ValueError("vector_size is that of the word vectors: it cannot be set")
+        return SpanConfig(
+            word_count, vector_count, label_count, vector_size=vector_size, **settings
+        )

@@ -1,0 +1,147 @@
+"""A training run of a span model."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from itertools import chain
+from pathlib import Path
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from reranker.checkpoints.content_hash import content_sha256
+from reranker.checkpoints.span_file import save_span_model
+from reranker.checkpoints.span_vocabulary import END, UNKNOWN, SpanVocabulary
+from reranker.errors import ConfigError
+from reranker.models.batch import Batch
+from reranker.models.span_model import SpanModel
+from reranker.perplexity import perplexity
+from reranker.training.recipes import FastRecipe
+from reranker.training.run import Run
+from reranker.training.span_config import SpanTrainingConfig
+from reranker.training.spans import (
+    LabelledSentence,
+    SpanBatches,
+    labelled,
+    same_length,
+    span_batch,
+)
+from reranker.training.word_vectors import WordVectors
+from reranker.trees.linearize import is_word
+
+
+class SpanRun(Run):
+    """Training on the spans of trees."""
+
+    config: SpanTrainingConfig
+    model: SpanModel
+
+    def __init__(
+        self,
+        config: SpanTrainingConfig,
+        train_trees: Sequence[Sequence[str]],
+        dev_trees: Sequence[Sequence[str]],
+        device: str,
+        vectors: WordVectors | None,
+    ) -> None:
+        """Raises ConfigError if there is nothing to learn from."""
+        super().__init__(config, device)
+        self.dtype = torch.bfloat16 if config.precision == "bfloat16" else torch.float32
+        known, values = _known_vectors(config, train_trees, vectors)
+        vocabulary = SpanVocabulary.build(
+            train_trees, config.minimum_count, known, config.spelling_rows
+        )
+        sizes = vocabulary.word_count, vocabulary.vector_count, vocabulary.label_count
+        self.vocabulary = vocabulary
+        self.model = SpanModel(config.model_config(*sizes, values.shape[1]))
+        with torch.no_grad():
+            self.model.vectors[1:] = values
+        train = [labelled(self.vocabulary, tokens) for tokens in train_trees]
+        self.dev = [labelled(self.vocabulary, tokens) for tokens in dev_trees]
+        for name, sentences in (("training", train), ("dev", self.dev)):
+            if not any(sentence.length for sentence in sentences):
+                raise ConfigError(f"the {name} trees have no words")
+        self.unknown_rates = _unknown_rates(train, self.vocabulary, config.unknown_share)
+        self.model.to(device)
+        self.train_trees, self.word_vectors = len(train), len(known)
+        limits = config.batch_tokens, config.batch_spans
+        self.recipe = FastRecipe(self.model, config, SpanBatches(train, *limits, config.seed))
+
+    def backward(self, batch: Batch) -> tuple[float, int]:
+        """Of the mean over words; the loss is per word, of all spans."""
+        self.model.train()
+        is_unknown = torch.rand(batch.inputs.shape) < self.unknown_rates[batch.inputs]
+        loss, words = self._loss(batch, batch.inputs.masked_fill(is_unknown, UNKNOWN))
+        (loss / words).backward()  # type: ignore[no-untyped-call]
+        return float(loss.detach()) / words, words
+
+    def dev_perplexity(self) -> float:
+        """Per word, of the labels of all spans."""
+        self.model.eval()
+        total, count = 0.0, 0
+        limits = self.config.batch_tokens, self.config.batch_spans
+        with torch.no_grad():
+            for numbers in same_length(range(len(self.dev)), self.dev, *limits):
+                batch = span_batch([self.dev[number] for number in numbers])
+                loss, words = self._loss(batch, batch.inputs)
+                total += float(loss)
+                count += words
+        return perplexity(total, count)
+
+    def write_checkpoint(self, path: Path) -> None:
+        information = {
+            **self.trained(),
+            "dev_trees": len(self.dev),
+            "train_trees": self.train_trees,
+            "word_vectors": self.word_vectors,
+        }
+        save_span_model(path, self.model, self.vocabulary, information, self.stored)
+
+    def identity(self) -> dict[str, Any]:
+        vocabulary = self.vocabulary
+        lists = {name: getattr(vocabulary, name) for name in ("words", "vector_words", "labels")}
+        return {
+            "config": self.settings(),
+            "vocabulary": content_sha256({name: list(each) for name, each in lists.items()}),
+            "trees": self.train_trees,
+        }
+
+    def _loss(self, batch: Batch, words: Tensor) -> tuple[Tensor, int]:
+        """The summed negative log-likelihood in nats, and the number of words."""
+        assert batch.source is not None
+        loss = self.model.loss(
+            words.to(self.device),
+            batch.source.to(self.device),
+            batch.targets.to(self.device),
+            self.dtype,
+        )
+        return loss, (len(words) - 2) * words.shape[1]
+
+
+def _known_vectors(
+    config: SpanTrainingConfig, trees: Sequence[Sequence[str]], vectors: WordVectors | None
+) -> tuple[list[str], Tensor]:
+    """The words whose vectors the checkpoint keeps, and the vectors [N, D], of unit variance:
+    those of the training trees, and the most frequent of the others."""
+    if vectors is None:
+        return [], torch.zeros(0, 1)
+    seen = {token.lower() for token in chain.from_iterable(trees) if is_word(token)}
+    rows = range(len(vectors.words))
+    first = sorted(rows, key=lambda row: (vectors.words[row] not in seen, row))
+    kept = sorted(first[: config.known_vectors])
+    values = vectors.vectors[kept].float()
+    return [vectors.words[row] for row in kept], values / values.std().clamp(min=1e-6)
+
+
+def _unknown_rates(
+    sentences: Sequence[LabelledSentence], vocabulary: SpanVocabulary, share: float
+) -> Tensor:
+    """How often each word is made unknown in training, so that what is made of unknown words is
+    learned: rare ones often (Stern et al. 2017, section 5)."""
+    counts = Counter(row for sentence in sentences for row in sentence.words)
+    rates = torch.zeros(vocabulary.word_count)
+    for row in range(END + 1, vocabulary.word_count):
+        rates[row] = share / (share + counts[row]) if share else 0.0
+    return rates

@@ -1,0 +1,96 @@
+"""What span models learn from: sentences with a label for every span."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import torch
+from torch import Tensor
+
+from reranker.checkpoints.span_vocabulary import NO_LABEL, SpanVocabulary
+from reranker.models.batch import Batch, source_batch
+from reranker.training.batches import Batches
+from reranker.trees.constituents import constituents
+from reranker.trees.linearize import is_word
+
+
+class LabelledSentence(NamedTuple):
+    """A sentence of n words as ids; see ``SpanVocabulary.encode``."""
+
+    words: list[int]  # n + 2
+    features: list[list[int]]  # n + 2
+    constituents: list[tuple[int, int, int]]  # start, end, label
+
+    @property
+    def length(self) -> int:
+        """The number of words."""
+        return len(self.words) - 2
+
+    def labels(self) -> Tensor:
+        """Of every span, in the order of ``span_ends``: n (n + 1) / 2."""
+        size = self.length + 1
+        labels = torch.full((size, size), NO_LABEL)
+        for start, end, label in self.constituents:
+            labels[start, end] = label
+        return labels[tuple(torch.triu_indices(size, size, 1))]
+
+
+def labelled(vocabulary: SpanVocabulary, tokens: Sequence[str]) -> LabelledSentence:
+    """A linearised tree."""
+    rows, features = vocabulary.encode([token for token in tokens if is_word(token)])
+    found = [(each.start, each.end, vocabulary.label(each.label)) for each in constituents(tokens)]
+    return LabelledSentence(rows, features, found)
+
+
+class SpanBatches(Batches[list[int]]):
+    """Batches of sentences with the same number of words, in a new random order in every epoch.
+
+    Each holds at most ``most_words`` and ``most_spans``; a longer sentence is a batch of its own.
+    """
+
+    def __init__(
+        self, sentences: Sequence[LabelledSentence], most_words: int, most_spans: int, seed: int
+    ) -> None:
+        self.sentences, self.most_words, self.most_spans = sentences, most_words, most_spans
+        super().__init__(seed)
+
+    def _planned(self, generator: random.Random) -> list[list[int]]:
+        order = list(range(len(self.sentences)))
+        generator.shuffle(order)
+        plan = same_length(order, self.sentences, self.most_words, self.most_spans)
+        generator.shuffle(plan)
+        return plan
+
+    def _batch(self, part: list[int]) -> Batch:
+        return span_batch([self.sentences[number] for number in part])
+
+
+def same_length(
+    numbers: Sequence[int],
+    sentences: Sequence[LabelledSentence],
+    most_words: int,
+    most_spans: int,
+) -> list[list[int]]:
+    """``numbers`` of sentences, those of one length together, in batches."""
+    by_length: dict[int, list[int]] = {}
+    for number in numbers:
+        by_length.setdefault(sentences[number].length, []).append(number)
+    plan = []
+    for length, same in by_length.items():
+        spans = length * (length + 1) // 2
+        size = max(1, min(most_words // length, most_spans // spans))
+        plan += [same[start : start + size] for start in range(0, len(same), size)]
+    return plan
+
+
+def span_batch(sentences: Sequence[LabelledSentence]) -> Batch:
+    """Sentences with the same number of words: their words, every span's label and, as the source,
+    their features."""
+    return Batch(
+        inputs=torch.tensor([sentence.words for sentence in sentences]).T.contiguous(),
+        targets=torch.stack([sentence.labels() for sentence in sentences], dim=1),
+        continues=False,
+        source=source_batch([sentence.features for sentence in sentences]),
+    )

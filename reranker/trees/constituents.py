@@ -1,0 +1,48 @@
+"""The constituents of a linearised tree."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+
+class Constituent(NamedTuple):
+    """All brackets around one span of words."""
+
+    start: int
+    end: int
+    """The number of the first word behind it."""
+    label: str
+    """The labels of the brackets, from the outermost in, with spaces between them."""
+    place: int
+    """Of its first bracket among the tokens."""
+
+
+def constituents(tokens: Sequence[str]) -> list[Constituent]:
+    """Those of a tree's tokens, in the order of their first brackets; brackets around no words are
+    left out.
+
+    >>> for each in constituents("(S (NP It )NP (VP runs )VP . )S".split()):
+    ...     print(*each)
+    0 3 S 0
+    0 1 NP 1
+    1 2 VP 4
+    """
+    spans: dict[tuple[int, int], list[tuple[int, str]]] = {}
+    opened: list[tuple[int, int]] = []  # place, first word
+    words = 0
+    for place, token in enumerate(tokens):
+        if token[0] == "(":
+            opened.append((place, words))
+        elif token[0] == ")":
+            first, start = opened.pop()
+            if start < words:
+                spans.setdefault((start, words), []).append((first, tokens[first][1:]))
+        else:
+            words += 1
+    found = []
+    for (start, end), brackets in spans.items():
+        brackets.sort()
+        label = " ".join(name for _, name in brackets)
+        found.append(Constituent(start, end, label, brackets[0][0]))
+    return sorted(found, key=lambda each: each.place)
