@@ -129,7 +129,7 @@ class SpanModel(nn.Module):
         long sentence has many spans."""
         left, right = self.boundaries(words.unsqueeze(1), features.unsqueeze(1))
         left, right = left[:-1, 0], right[1:, 0]
-        step = max(1, _SPANS_AT_ONCE // len(right))
+        step = max(1, _SPANS_AT_ONCE // max(1, len(right)))
         for first in range(0, len(left), step):
             logits = self.logits(left[first : first + step, None] + right[None])
             yield first, logits.log_softmax(2)

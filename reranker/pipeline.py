@@ -9,13 +9,13 @@ from itertools import zip_longest
 from typing import TYPE_CHECKING, TypeVar
 
 from reranker.cascade import Cascade
-from reranker.checkpoints.checkpoint import Checkpoint, load_checkpoint
 from reranker.checkpoints.devices import (
     Precision,
     devices,
     placed,
 )
 from reranker.checkpoints.ensemble_file import ModelNames, calibration_beside, named_models
+from reranker.checkpoints.members import LoadedMember, load_member
 from reranker.checkpoints.memory import return_freed_memory, share_freed_memory
 from reranker.confidence import Calibration
 from reranker.errors import InputError
@@ -56,11 +56,11 @@ class Reranker(Ranker):
     '(S (NP (PRP It)) (VP (VBZ runs)))'
     """
 
-    members: tuple[Checkpoint, ...]
+    members: tuple[LoadedMember, ...]
 
     def __init__(
         self,
-        members: Sequence[Checkpoint],
+        members: Sequence[LoadedMember],
         combination: Combination = "sum",
         threads: int | None = None,
         weighing: Weighing = Weighing(),
@@ -119,7 +119,7 @@ class Reranker(Ranker):
         named = named_models(models, combination, sha256)
         where = devices(device)
         files = zip_longest(named.paths, named.sha256, fillvalue="")
-        loaded = [load_checkpoint(path, sha256=expected) for path, expected in files]
+        loaded = [load_member(path, sha256=expected) for path, expected in files]
         members = placed(loaded, where, precision)
         if all(place.type != "cpu" for place in where):
             threads = len(where)

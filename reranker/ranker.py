@@ -12,6 +12,7 @@ from reranker.nbest import NBest
 from reranker.ranking import Ranking, Scored, Weighing, rank
 
 if TYPE_CHECKING:
+    from reranker.checkpoints.span_vocabulary import SpanVocabulary
     from reranker.checkpoints.vocabulary import Vocabulary
 
 _VERSION = version("parse-reranker")
@@ -19,14 +20,14 @@ Combination = Literal["sum", "average"]
 
 
 class Member(Protocol):
-    """What is known of a language model without its weights."""
+    """What is known of a model without its weights."""
 
     @property
     def name(self) -> str: ...
     @property
     def sha256(self) -> str: ...
     @property
-    def vocabulary(self) -> Vocabulary: ...
+    def vocabulary(self) -> Vocabulary | SpanVocabulary: ...
     @property
     def parameters(self) -> int: ...
 

@@ -22,6 +22,7 @@ from reranker.service.lines import Beside, Lost, Running, replies
 
 if TYPE_CHECKING:
     from reranker import Reranker
+    from reranker.checkpoints.span_vocabulary import SpanVocabulary
     from reranker.checkpoints.vocabulary import Vocabulary
     from reranker.confidence import Calibration
     from reranker.service.settings import Settings
@@ -32,11 +33,11 @@ Served: TypeAlias = "Reranker | Models"
 
 @dataclass(frozen=True)
 class Member:
-    """A language model in the other process."""
+    """A model in the other process."""
 
     name: str
     sha256: str
-    vocabulary: Vocabulary
+    vocabulary: Vocabulary | SpanVocabulary
     parameters: int
 
 

@@ -11,12 +11,13 @@ from typing import Any, TypeVar
 import torch
 from torch import nn
 
-from reranker.checkpoints.archive import read_archive, write_atomically
+from reranker.checkpoints.archive import Archive, read_archive, write_atomically
 from reranker.checkpoints.content_hash import content_sha256
 from reranker.checkpoints.vocabulary import MOST_CLASSED, Vocabulary
 from reranker.errors import CheckpointError
 from reranker.models import ARCHITECTURES, LanguageModel
 from reranker.models.encoder_decoder import EncoderDecoder
+from reranker.models.span_model import SpanModel
 
 FORMAT = "parse-reranker checkpoint"
 # 1 had no word classes and no backward models. A new number is for what an older program would
@@ -80,11 +81,17 @@ def load_checkpoint(
     if not isinstance(path, str | os.PathLike):
         raise CheckpointError(f"a checkpoint is named by its path, not by {path!r:.40}")
     path = Path(path)
-    archive = read_archive(path, sha256)
+    return opened_checkpoint(path, read_archive(path, sha256), device)
+
+
+def opened_checkpoint(path: Path, archive: Archive, device: str = "cpu") -> Checkpoint:
+    """The checkpoint in a file that was read; raises CheckpointError as ``load_checkpoint``."""
     content = archive.content
     if not isinstance(content, dict) or content.get("format") != FORMAT:
         if isinstance(content, dict) and content.get("architecture") == EncoderDecoder.architecture:
             raise CheckpointError(f"{path}: an encoder-decoder, for `rerank generate`")
+        if isinstance(content, dict) and content.get("architecture") == SpanModel.architecture:
+            raise CheckpointError(f"{path}: a span model, where a language model is needed")
         raise CheckpointError(f"{path}: not a checkpoint of `rerank train`")
     version = content.get("version")
     if type(version) is not int or not 1 <= version <= VERSION:

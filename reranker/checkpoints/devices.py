@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
 from typing import Literal, get_args
 
 import torch
 
-from reranker.checkpoints.checkpoint import Checkpoint
+from reranker.checkpoints.members import LoadedMember
 from reranker.errors import InputError
 
 Precision = Literal["exact", "fast"]
@@ -40,17 +39,16 @@ def _device(name: str) -> torch.device:
 
 
 def placed(
-    members: Sequence[Checkpoint], where: Sequence[torch.device], precision: Precision
-) -> list[Checkpoint]:
+    members: Sequence[LoadedMember], where: Sequence[torch.device], precision: Precision
+) -> list[LoadedMember]:
     """The members on the devices in turn, with weights in float32 (``exact``) or bfloat16
     (``fast``; sums stay in float32), which moves a tree's log-probability by up to half a nat."""
     if precision not in get_args(Precision):
         raise InputError(f"precision is 'exact' or 'fast', not {precision!r}")
     dtype = torch.bfloat16 if precision == "fast" else torch.float32
-    return [
-        replace(member, model=member.model.to(where[number % len(where)], dtype))
-        for number, member in enumerate(members)
-    ]
+    for number, member in enumerate(members):
+        member.model.to(where[number % len(where)], dtype)
+    return list(members)
 
 
 def gpu_memory() -> float:

@@ -76,7 +76,7 @@ def is_span_model(content: Any) -> bool:
     return isinstance(content, dict) and content.get("format") == FORMAT
 
 
-def opened_span_model(path: Path, archive: Archive, device: str) -> SpanCheckpoint:
+def opened_span_model(path: Path, archive: Archive, device: str = "cpu") -> SpanCheckpoint:
     """The span model in a file that was read; raises CheckpointError as ``load_span_model``."""
     content: Mapping[str, Any] = archive.content
     if content.get("version") != VERSION:

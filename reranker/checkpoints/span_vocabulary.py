@@ -20,6 +20,8 @@ _MOST_LETTERS = 40
 class SpanVocabulary:
     """Rows of a span model's tables."""
 
+    backward = False  # its log-probabilities are in the tree's order
+
     def __init__(
         self,
         words: Sequence[str],
@@ -70,6 +72,11 @@ class SpanVocabulary:
     @property
     def label_count(self) -> int:
         return len(self.labels) + RARE_LABEL + 1
+
+    def __len__(self) -> int:
+        """How many words it knows by more than their spelling, as a language model's says how many
+        symbols."""
+        return len({word.lower() for word in self.words} | set(self.vector_words))
 
     def is_unknown(self, word: str) -> bool:
         """Whether only its spelling is known."""

@@ -41,9 +41,9 @@ def run(arguments: argparse.Namespace) -> int:
     if arguments.models:
         paths = named_models(arguments.models).paths
         with loading(counted(len(paths), "model")):
-            from reranker.checkpoints.checkpoint import load_checkpoint
+            from reranker.checkpoints.members import load_member
 
-            members = map(load_checkpoint, paths)
+            members = map(load_member, paths)
             is_unknown = {member.name: member.vocabulary.is_unknown for member in members}
     report = Report()
     report.count(nbest_files.open_lists(arguments, describe=report.files.append), is_unknown)

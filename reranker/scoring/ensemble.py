@@ -12,12 +12,16 @@ import numpy as np
 from numpy.typing import NDArray
 
 from reranker.checkpoints.checkpoint import Checkpoint
+from reranker.checkpoints.members import LoadedMember
+from reranker.checkpoints.span_file import SpanCheckpoint
+from reranker.checkpoints.span_vocabulary import SpanVocabulary
 from reranker.checkpoints.vocabulary import Vocabulary
 from reranker.errors import InputError, RerankError
 from reranker.models import LanguageModel
 from reranker.ranker import Combination
 from reranker.scoring.cancellation import Cancellation
 from reranker.scoring.lanes import Lanes
+from reranker.scoring.spans import SpanSequences, span_log_probabilities
 from reranker.scoring.trie import Trie
 from reranker.scoring.walk import edge_log_probabilities
 
@@ -25,8 +29,13 @@ T = TypeVar("T")
 Values = NDArray[np.float64]
 
 
+Layout = Trie | SpanSequences
+"""How a member sees sequences: which values it has to compute, and where each sequence finds its
+own."""
+
+
 class Ensemble:
-    """Language models that score together.
+    """Language models, and span models beside them, that score together.
 
     ``sum`` adds the members' log-probabilities, each with its own vocabulary and direction;
     ``average`` averages their probabilities token by token. Raises RerankError if that is
@@ -34,12 +43,12 @@ class Ensemble:
     """
 
     def __init__(
-        self, members: Sequence[Checkpoint], combination: Combination, lanes: Lanes
+        self, members: Sequence[LoadedMember], combination: Combination, lanes: Lanes
     ) -> None:
         if not members:
             raise RerankError("an ensemble needs at least one checkpoint")
         for member in members:
-            if not isinstance(member, Checkpoint):
+            if not isinstance(member, Checkpoint | SpanCheckpoint):
                 raise InputError(
                     f"a member is a Checkpoint, not {member!r:.60}; load files by load()"
                 )
@@ -47,13 +56,25 @@ class Ensemble:
             raise InputError(f"combination is 'sum' or 'average', not {combination!r}")
         # Equal vocabularies become one, since comparing them takes longer than scoring a sentence.
         distinct: dict[Vocabulary, Vocabulary] = {}
-        self.members = tuple(
+        self.members: tuple[LoadedMember, ...] = tuple(
             replace(member, vocabulary=distinct.setdefault(member.vocabulary, member.vocabulary))
+            if isinstance(member, Checkpoint)
+            else member
             for member in members
         )
-        self._vocabularies = tuple(distinct)
+        spans = (each for each in self.members if isinstance(each, SpanCheckpoint))
+        self._vocabularies: tuple[Vocabulary | SpanVocabulary, ...] = (
+            *distinct,
+            *dict.fromkeys(member.vocabulary for member in spans),
+        )
         if combination == "average":
             first, *others = self.members
+            for member in self.members:
+                if others and isinstance(member, SpanCheckpoint):
+                    raise RerankError(
+                        f"{member.name} is a span model, so its probabilities cannot be averaged "
+                        "with those of others; combine them by sum"
+                    )
             for member in others:
                 if member.vocabulary is first.vocabulary:
                     continue
@@ -66,8 +87,11 @@ class Ensemble:
                 )
         self.combination = combination
         self.lanes = lanes
-        products = [products_of(member.model) for member in self.members]
-        self._longest_first = sorted(range(len(products)), key=lambda n: -sum(products[n]))
+        costs = [
+            sum(products_of(member.model)) if isinstance(member, Checkpoint) else 0
+            for member in self.members
+        ]
+        self._longest_first = sorted(range(len(costs)), key=lambda number: -costs[number])
 
     def on(self, lanes: Lanes) -> Ensemble:
         """The same ensemble, computed elsewhere."""
@@ -85,12 +109,23 @@ class Ensemble:
         """For each sequence of tokens [M, T]: the log-probability of each token, ``<eos>``
         included, under each member, in nats and in the tree's order whatever the member's; M is 1
         if they are averaged."""
-        tries = self.tries(sequences)
+        layouts = self.layouts(sequences)
         edges = self.each(
-            partial(edge_log_probabilities, member.model, trie, cancellation, self.lanes)
-            for member, trie in zip(self.members, tries, strict=True)
+            self._edge_values(member, layout, cancellation)
+            for member, layout in zip(self.members, layouts, strict=True)
         )
-        return self.by_sequence(edges, tries, range(len(sequences)))
+        return self.by_sequence(edges, layouts, range(len(sequences)))
+
+    def _edge_values(
+        self, member: LoadedMember, layout: Layout, cancellation: Cancellation
+    ) -> Callable[[], Values]:
+        """The job of computing all values that a member needs."""
+        if isinstance(layout, SpanSequences):
+            assert isinstance(member, SpanCheckpoint)
+            model, vocabulary = member.model, member.vocabulary
+            return partial(span_log_probabilities, model, vocabulary, layout, cancellation)
+        assert isinstance(member, Checkpoint)
+        return partial(edge_log_probabilities, member.model, layout, cancellation, self.lanes)
 
     def each(self, jobs: Iterable[Callable[[], T]]) -> list[T]:
         """The results of one job for each member. The longest start first, so that the lanes
@@ -105,21 +140,26 @@ class Ensemble:
             any(vocabulary.is_unknown(word) for vocabulary in self._vocabularies) for word in words
         )
 
-    def tries(self, sequences: Sequence[Sequence[str]]) -> list[Trie]:
-        """One for each member; members with one vocabulary share it."""
-        tries: dict[int, Trie] = {}
+    def layouts(self, sequences: Sequence[Sequence[str]]) -> list[Layout]:
+        """One for each member; language models with one vocabulary share it, and so do all span
+        models."""
+        layouts: dict[int, Layout] = {}
+        spans = None
         for vocabulary in self._vocabularies:
-            ids = [vocabulary.encode(tokens) for tokens in sequences]
-            tries[id(vocabulary)] = Trie(ids, vocabulary.eos)
-        return [tries[id(member.vocabulary)] for member in self.members]
+            if isinstance(vocabulary, SpanVocabulary):
+                spans = layouts[id(vocabulary)] = spans or SpanSequences(sequences)
+            else:
+                ids = [vocabulary.encode(tokens) for tokens in sequences]
+                layouts[id(vocabulary)] = Trie(ids, vocabulary.eos)
+        return [layouts[id(member.vocabulary)] for member in self.members]
 
     def by_sequence(
-        self, edges: Sequence[Values], tries: Sequence[Trie], numbers: Iterable[int]
+        self, edges: Sequence[Values], layouts: Sequence[Layout], numbers: Iterable[int]
     ) -> list[Values]:
-        """The values [M, T] of some sequences, given each member's for the edges of its trie."""
+        """The values [M, T] of some sequences, given each member's for the edges of its layout."""
         sequences = []
         for number in numbers:
-            values = np.stack([e[t.paths[number]] for e, t in zip(edges, tries, strict=True)])
+            values = np.stack([e[t.paths[number]] for e, t in zip(edges, layouts, strict=True)])
             for row, member in zip(values, self.members, strict=True):
                 if member.vocabulary.backward:
                     row[:-1] = row[:-1][::-1]

@@ -22,13 +22,17 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
+from reranker.checkpoints.checkpoint import Checkpoint
+from reranker.checkpoints.members import LoadedMember
 from reranker.checkpoints.memory import return_freed_memory
+from reranker.checkpoints.span_file import SpanCheckpoint
 from reranker.models import LanguageModel
 from reranker.ranking import Scored, Weighing, mixed_score, repeating
 from reranker.scoring.cancellation import Cancellation
 from reranker.scoring.distinct import DistinctCandidates
-from reranker.scoring.ensemble import Ensemble, Values, products_of
+from reranker.scoring.ensemble import Ensemble, Layout, Values, products_of
 from reranker.scoring.scorer import Scorer
+from reranker.scoring.spans import SpanSequences, span_log_probabilities
 from reranker.scoring.trie import Numbers, Trie
 from reranker.scoring.walk import Predictors, decoded, walked
 from reranker.scoring.windows import window_rows
@@ -68,7 +72,7 @@ class WinnerSearch:
     def pays_off(self) -> bool:
         """Whether upper bounds cost so much less than scores that it pays to have them first."""
         full = coarse = 0.0
-        for member in self._ensemble.members:
+        for member in self._language_models:
             layers, decoder = products_of(member.model)
             full += layers + decoder
             coarse += layers + decoder * _share(len(member.model.output_weight))
@@ -83,9 +87,15 @@ class WinnerSearch:
     def _token_bytes(self) -> int:
         sizes = (
             member.model.output_weight.shape[1] * max(1, sum(member.model.config.components))
-            for member in self._ensemble.members
+            for member in self._language_models
         )
         return 4 * sum(sizes)
+
+    @property
+    def _language_models(self) -> list[Checkpoint]:
+        """The members whose scores take long; span models' are known at once."""
+        members = self._ensemble.members
+        return [member for member in members if isinstance(member, Checkpoint)]
 
     def score(
         self,
@@ -158,13 +168,16 @@ class WinnerSearch:
         return [scored | more for scored, more in zip(favourites, exact(rivals), strict=True)]
 
     @cached_property
-    def _stand_ins(self) -> list[Coarse]:
-        """One for each member; its output itself if the vocabulary is small."""
-        outputs = (
-            (member.model.output_weight, member.model.decoder_bias)
-            for member in self._ensemble.members
-        )
-        stand_ins = [coarse_output(*output) or Coarse(*output) for output in outputs]
+    def _stand_ins(self) -> list[Coarse | None]:
+        """One for each member; its output itself if the vocabulary is small, None for a span
+        model."""
+        stand_ins: list[Coarse | None] = []
+        for member in self._ensemble.members:
+            if isinstance(member, Checkpoint):
+                output = member.model.output_weight, member.model.decoder_bias
+                stand_ins.append(coarse_output(*output) or Coarse(*output))
+            else:
+                stand_ins.append(None)
         return_freed_memory()  # what clustering took
         return stand_ins
 
@@ -231,18 +244,18 @@ class TwoPassScorer:
     def __init__(
         self,
         ensemble: Ensemble,
-        stand_ins: Sequence[Coarse],
+        stand_ins: Sequence[Coarse | None],
         sequences: Sequence[Sequence[str]],
         cancellation: Cancellation,
     ) -> None:
         self._ensemble, self._stand_ins, self._count = ensemble, stand_ins, len(sequences)
-        self._tries = ensemble.tries(sequences)
-        self._walks = ensemble.each(
-            partial(KeptWalk, member.model, trie, cancellation)
-            for member, trie in zip(ensemble.members, self._tries, strict=True)
+        self._layouts = ensemble.layouts(sequences)
+        self._walks: list[KeptWalk | KnownValues] = ensemble.each(
+            partial(_walk, member, layout, cancellation)
+            for member, layout in zip(ensemble.members, self._layouts, strict=True)
         )
         # Per member and edge; NaN is not known yet.
-        self._known = [np.full(trie.edges, np.nan) for trie in self._tries]
+        self._known = [np.full(layout.edges, np.nan) for layout in self._layouts]
 
     def upper_bounds(self) -> list[Values]:
         """No less than ``exact`` but for float32's rounding, for every sequence [M, T]."""
@@ -250,22 +263,49 @@ class TwoPassScorer:
             partial(walk.upper_bounds, stand_in)
             for walk, stand_in in zip(self._walks, self._stand_ins, strict=True)
         )
-        return self._ensemble.by_sequence(edges, self._tries, range(self._count))
+        return self._ensemble.by_sequence(edges, self._layouts, range(self._count))
 
     def exact(self, numbers: Sequence[int]) -> list[Values]:
         """``Ensemble.log_probabilities`` of some of the sequences [M, T]."""
         missing = []
-        for trie, known in zip(self._tries, self._known, strict=True):
-            wanted = np.zeros(trie.edges, dtype=np.bool_)
+        for layout, known in zip(self._layouts, self._known, strict=True):
+            wanted = np.zeros(layout.edges, dtype=np.bool_)
             for number in numbers:
-                wanted[trie.paths[number]] = True
+                wanted[layout.paths[number]] = True
             missing.append(np.flatnonzero(wanted & np.isnan(known)))
         computed = self._ensemble.each(
             partial(walk.exact, edges) for walk, edges in zip(self._walks, missing, strict=True)
         )
         for known, edges, values in zip(self._known, missing, computed, strict=True):
             known[edges] = values
-        return self._ensemble.by_sequence(self._known, self._tries, numbers)
+        return self._ensemble.by_sequence(self._known, self._layouts, numbers)
+
+
+def _walk(
+    member: LoadedMember, layout: Layout, cancellation: Cancellation
+) -> KeptWalk | KnownValues:
+    if isinstance(layout, SpanSequences):
+        assert isinstance(member, SpanCheckpoint)
+        return KnownValues(
+            span_log_probabilities(member.model, member.vocabulary, layout, cancellation)
+        )
+    assert isinstance(member, Checkpoint)
+    return KeptWalk(member.model, layout, cancellation)
+
+
+class KnownValues:
+    """Of a span model: its exact values cost less than bounds of a language model's."""
+
+    def __init__(self, values: NDArray[np.float64]) -> None:
+        self._values = values
+
+    def upper_bounds(self, stand_in: Coarse | None) -> NDArray[np.float64]:
+        """log P of every edge."""
+        return self._values
+
+    def exact(self, edges: Numbers) -> NDArray[np.float64]:
+        """log P of some edges."""
+        return self._values[edges]
 
 
 class KeptWalk:
@@ -278,8 +318,9 @@ class KeptWalk:
         self._predictors: list[Predictors] = list(walked(model, trie, cancellation))
         self._starts = np.cumsum([0, *(len(part.components) for part in self._predictors)])
 
-    def upper_bounds(self, stand_in: Coarse) -> NDArray[np.float64]:
+    def upper_bounds(self, stand_in: Coarse | None) -> NDArray[np.float64]:
         """No less than log P of every edge, but for float32's rounding, in nats."""
+        assert stand_in is not None
         return self._values(np.arange(self._trie.edges), (stand_in.weight, stand_in.bias))
 
     def exact(self, edges: Numbers) -> NDArray[np.float64]:

@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 
 import reranker
+from reranker.checkpoints.checkpoint import Checkpoint
 from reranker.errors import RerankError
 from reranker.nbest import Candidate, NBest, from_candidates, read_nbest
 from reranker.nbest.data import Sentence
@@ -46,6 +47,7 @@ def scores(ranking: Ranking) -> dict[str, float]:
 def test_sum_of_members_equals_the_straightforward_sum() -> None:
     expected = np.zeros(len(CANDIDATES))
     for member in RERANKER.members:
+        assert isinstance(member, Checkpoint)
         ids = [member.vocabulary.encode(linearize(Tree.from_string(t))) for t in CANDIDATES]
         expected -= score_one_by_one(member.model, ids, member.vocabulary.eos)
     ranking = RERANKER.rerank(CANDIDATES)

@@ -78,9 +78,8 @@ def test_the_score_is_the_sum_of_both_directions() -> None:
 def test_bounds_and_exact_values_of_a_backward_member() -> None:
     ensemble = Ensemble([FORWARD, BACKWARD], "sum", Lanes(1))
     expected = ensemble.log_probabilities(TOKENS, Cancellation())
-    stand_ins = [
-        Coarse(member.model.output_weight, member.model.decoder_bias) for member in ensemble.members
-    ]
+    models = [member.model for member in (FORWARD, BACKWARD)]
+    stand_ins = [Coarse(model.output_weight, model.decoder_bias) for model in models]
     two_pass = TwoPassScorer(ensemble, stand_ins, TOKENS, Cancellation())
     for bounds, values in zip(two_pass.upper_bounds(), expected, strict=True):
         assert (bounds >= values - 1e-5).all()

@@ -1,0 +1,25 @@
+"""What an ensemble is made of: language models and span models, each in its file."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+from reranker.checkpoints.archive import read_archive
+from reranker.checkpoints.checkpoint import Checkpoint, opened_checkpoint
+from reranker.checkpoints.span_file import SpanCheckpoint, is_span_model, opened_span_model
+from reranker.errors import CheckpointError
+
+LoadedMember = Checkpoint | SpanCheckpoint
+
+
+def load_member(path: str | os.PathLike[str], sha256: str = "") -> LoadedMember:
+    """Read a member of an ensemble of either kind. Raises CheckpointError as ``load_checkpoint``
+    does."""
+    if not isinstance(path, str | os.PathLike):
+        raise CheckpointError(f"a checkpoint is named by its path, not by {path!r:.40}")
+    path = Path(path)
+    archive = read_archive(path, sha256)
+    if is_span_model(archive.content):
+        return opened_span_model(path, archive)
+    return opened_checkpoint(path, archive)

@@ -1,0 +1,122 @@
+"""Candidates -> log-probability under a span model, which reads each sentence once, by itself.
+
+The log-probability of a candidate is that of the labels of all spans of its sentence, most of which
+are no constituents in any candidate. So a token's value is, for the first bracket around a span,
+log P(label) - log P(no constituent), and for ``<eos>`` the sum of log P(no constituent) over all
+spans; words and other brackets have 0. In place of a ``Trie``, ``SpanSequences`` says which values
+are needed, each once, and where each candidate finds its own.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+
+from reranker.checkpoints.span_vocabulary import NO_LABEL, SpanVocabulary
+from reranker.models.span_model import SpanModel
+from reranker.scoring.cancellation import Cancellation
+from reranker.scoring.trie import Numbers
+from reranker.trees.constituents import constituents
+from reranker.trees.linearize import is_word
+
+
+class SentenceSpans:
+    """A sentence, and the constituents that any of its candidates has."""
+
+    def __init__(self, words: tuple[str, ...], eos_edge: int) -> None:
+        self.words, self.eos_edge = words, eos_edge
+        self.edges: dict[tuple[int, int, str], int] = {}
+        """By first word, the word behind the last, and label."""
+
+
+class SpanSequences:
+    """The sequences of one or more sentences; edge 0 is worth 0, ``paths[i]`` are the edges of
+    sequence i's tokens and of its ``<eos>``."""
+
+    def __init__(self, sequences: Sequence[Sequence[str]]) -> None:
+        self.sentences: dict[tuple[str, ...], SentenceSpans] = {}
+        self.edges = 1
+        self.paths: list[Numbers] = [self._path(tokens) for tokens in sequences]
+
+    def _path(self, tokens: Sequence[str]) -> Numbers:
+        words = tuple(filter(is_word, tokens))
+        sentence = self.sentences.get(words)
+        if sentence is None:
+            sentence = self.sentences[words] = SentenceSpans(words, self._new_edge())
+        path = np.zeros(len(tokens) + 1, np.int64)
+        path[-1] = sentence.eos_edge
+        for start, end, label, place in constituents(tokens):
+            edge = sentence.edges.get((start, end, label))
+            if edge is None:
+                edge = sentence.edges[start, end, label] = self._new_edge()
+            path[place] = edge
+        return path
+
+    def _new_edge(self) -> int:
+        self.edges += 1
+        return self.edges - 1
+
+
+def span_log_probabilities(
+    model: SpanModel,
+    vocabulary: SpanVocabulary,
+    sequences: SpanSequences,
+    cancellation: Cancellation | None = None,
+) -> NDArray[np.float64]:
+    """The value of every edge, in nats. Raises Stopped if cancelled."""
+    values = np.zeros(sequences.edges)
+    cancellation = cancellation or Cancellation()
+    with torch.inference_mode():
+        for sentence in cancellation.checked(sequences.sentences.values()):
+            _fill(values, sentence, model, vocabulary, cancellation)
+    return values
+
+
+def _fill(
+    values: NDArray[np.float64],
+    sentence: SentenceSpans,
+    model: SpanModel,
+    vocabulary: SpanVocabulary,
+    cancellation: Cancellation,
+) -> None:
+    device = model.embedding.device
+    rows, features = vocabulary.encode(sentence.words)
+    pieces = model.log_probabilities(
+        torch.tensor(rows, device=device), torch.tensor(features, device=device)
+    )
+    wanted = [
+        (start, end - 1, vocabulary.label(label), edge)
+        for (start, end, label), edge in sentence.edges.items()
+    ]
+    starts, lasts, labels, edges = np.array(wanted, np.int64).reshape(-1, 4).T
+    for first, piece in cancellation.checked(pieces):
+        table = piece.double().cpu().numpy()
+        none = table[:, :, NO_LABEL]
+        # Column by row: a span's last word is its first one or a later one.
+        is_span = np.arange(none.shape[1]) >= first + np.arange(len(none))[:, None]
+        values[sentence.eos_edge] += none[is_span].sum()
+        here = (starts >= first) & (starts < first + len(table))
+        row, last = starts[here] - first, lasts[here]
+        values[edges[here]] = table[row, last, labels[here]] - none[row, last]
+
+
+def score_spans_one_by_one(
+    model: SpanModel, vocabulary: SpanVocabulary, sequences: Iterable[Sequence[str]]
+) -> NDArray[np.float64]:
+    """The same totals the obvious way, for each sequence all spans of its sentence: what tests
+    compare with."""
+    totals = []
+    with torch.inference_mode():
+        for tokens in sequences:
+            rows, features = vocabulary.encode([token for token in tokens if is_word(token)])
+            labels = {(c.start, c.end): vocabulary.label(c.label) for c in constituents(tokens)}
+            total = 0.0
+            for first, piece in model.log_probabilities(torch.tensor(rows), torch.tensor(features)):
+                for row, by_last in enumerate(piece.tolist(), first):
+                    for last in range(row, len(by_last)):
+                        total += by_last[last][labels.get((row, last + 1), NO_LABEL)]
+            totals.append(total)
+    return np.array(totals)

@@ -1,0 +1,138 @@
+"""Span models against the equations written out for one span at a time."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import pytest
+import torch
+from torch import Tensor
+
+from reranker.models.layer import LstmLayer
+from reranker.models.span_model import SpanConfig, SpanModel, span_ends
+
+CONFIG = SpanConfig(
+    7, 5, 4, 6, 3, spelling_rows=9, spelling_size=5, hidden_sizes=(8, 6), span_size=7
+)
+PLAIN = replace(
+    CONFIG, input_dropout=0.0, hidden_dropout=0.0, span_dropout=0.0, recurrent_weight_dropout=0.0
+)
+
+
+def build(config: SpanConfig = CONFIG, seed: int = 1) -> SpanModel:
+    torch.manual_seed(seed)
+    model = SpanModel(config)
+    for parameter in model.parameters():
+        torch.nn.init.normal_(parameter, std=0.6)
+    return model.eval()
+
+
+def sentence(words: int, seed: int = 1) -> tuple[Tensor, Tensor]:
+    """Words [n + 2] and features [n + 2, F] with as many n-grams as there may be."""
+    generator = torch.Generator().manual_seed(seed)
+    rows = torch.randint(0, 7, (words + 2,), generator=generator)
+    features = torch.randint(-1, 9, (words + 2, 4), generator=generator)
+    features[:, 0] = torch.randint(0, 5, (words + 2,), generator=generator)
+    return rows, features
+
+
+def lstm(layer: LstmLayer, inputs: list[Tensor]) -> list[Tensor]:
+    hidden = cell = torch.zeros(layer.recurrent_weight.shape[1])
+    outputs = []
+    for vector in inputs:
+        gates = layer.input_weight @ vector + layer.recurrent_weight @ hidden + layer.bias
+        into, keep, new, out = gates.chunk(4)
+        cell = keep.sigmoid() * cell + into.sigmoid() * new.tanh()
+        hidden = out.sigmoid() * cell.tanh()
+        outputs.append(hidden)
+    return outputs
+
+
+def slowly(model: SpanModel, words: Tensor, features: Tensor) -> dict[tuple[int, int], Tensor]:
+    """log P of each label of each span, by its two boundaries."""
+    inputs = []
+    for row, (vector, *grams) in zip(words.tolist(), features.tolist(), strict=True):
+        spelling = torch.zeros(model.config.spelling_size)
+        known = [gram for gram in grams if gram >= 0]
+        for gram in known:
+            spelling = spelling + model.spelling[gram] / len(known)
+        inputs.append(torch.cat([model.embedding[row], model.vectors[vector], spelling]))
+    for ahead, back in zip(model.forwards, model.backwards, strict=True):
+        assert isinstance(ahead, LstmLayer) and isinstance(back, LstmLayer)
+        read = lstm(ahead, inputs), lstm(back, inputs[::-1])[::-1]
+        inputs = [torch.cat(pair) for pair in zip(*read, strict=True)]
+    ahead_read, back_read = read
+    ends = [torch.cat(pair) for pair in zip(ahead_read[:-1], back_read[1:], strict=True)]
+    found = {}
+    for start, left in enumerate(ends):
+        for end, right in enumerate(ends[start + 1 :], start + 1):
+            hidden = (model.left @ left + model.right @ right + model.span_bias).relu()
+            found[start, end] = (model.output @ hidden + model.output_bias).log_softmax(0)
+    return found
+
+
+@pytest.mark.parametrize("words", [1, 2, 5])
+def test_every_span_is_what_the_equations_say(words: int) -> None:
+    model, given = build(), sentence(words)
+    expected = slowly(model, *given)
+    assert len(expected) == words * (words + 1) // 2
+    ((first, table),) = model.log_probabilities(*given)
+    assert first == 0 and table.shape == (words, words, 4)
+    for (start, end), by_label in expected.items():
+        assert table[start, end - 1].tolist() == pytest.approx(by_label.tolist(), abs=1e-5)
+
+
+def test_a_long_sentence_comes_in_pieces(monkeypatch: pytest.MonkeyPatch) -> None:
+    model, given = build(), sentence(7)
+    ((_, whole),) = model.log_probabilities(*given)
+    monkeypatch.setattr("reranker.models.span_model._SPANS_AT_ONCE", 15)
+    pieces = list(model.log_probabilities(*given))
+    assert [first for first, _ in pieces] == [0, 2, 4, 6]
+    assert torch.allclose(torch.cat([piece for _, piece in pieces]), whole, atol=1e-6)
+
+
+def test_the_loss_is_that_of_all_labels() -> None:
+    model, given = build(PLAIN), [sentence(4, seed) for seed in (1, 2)]
+    words, features = (torch.stack(part, 1) for part in zip(*given, strict=True))
+    labels = torch.arange(20).view(10, 2) % 4
+    starts, ends = (boundary.tolist() for boundary in span_ends(4))
+    expected = 0.0
+    for column, each in enumerate(given):
+        table = slowly(model, *each)
+        for place, span in enumerate(zip(starts, ends, strict=True)):
+            expected -= table[span][labels[place, column]].item()
+    assert model.loss(words, features, labels).item() == pytest.approx(expected, rel=1e-5)
+    rough = model.loss(words, features, labels, torch.bfloat16).item()
+    assert rough == pytest.approx(expected, rel=0.03) and rough != expected
+
+
+def test_all_but_the_word_vectors_learn() -> None:
+    model = build(PLAIN).train()
+    words, features = (part.unsqueeze(1) for part in sentence(5))
+    loss = model.loss(words, features, torch.arange(15).view(15, 1) % 4)
+    loss.backward()
+    without = [name for name, weight in model.named_parameters() if weight.grad is None]
+    assert without == ["vectors"]
+    for name, weight in model.named_parameters():
+        assert weight.grad is None or weight.grad.abs().sum() > 0, name
+
+
+def test_every_dropout_is_for_training_only() -> None:
+    words, features = (part.unsqueeze(1) for part in sentence(6))
+    labels = torch.zeros(21, 1, dtype=torch.long)
+    for name in (each for each in CONFIG.__slots__ if each.endswith("_dropout")):
+        model = build(replace(PLAIN, **dict[str, Any]({name: 0.5})))
+        still = model.loss(words, features, labels).item()
+        assert still == build(PLAIN).loss(words, features, labels).item(), name
+        model.train()
+        losses = {model.loss(words, features, labels).item() for _ in range(4)}
+        assert len(losses) == 4, name
+
+
+@pytest.mark.parametrize(
+    "wrong", [{"label_count": 0}, {"span_size": 1.5}, {"hidden_sizes": ()}, {"span_dropout": 1.0}]
+)
+def test_settings_that_make_no_model(wrong: dict[str, Any]) -> None:
+    with pytest.raises(ValueError, match=next(iter(wrong))):
+        replace(CONFIG, **wrong)

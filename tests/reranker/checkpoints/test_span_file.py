@@ -1,0 +1,79 @@
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+import torch
+
+from reranker.checkpoints.archive import read_archive, write_atomically
+from reranker.checkpoints.checkpoint import load_checkpoint, save_checkpoint
+from reranker.checkpoints.members import load_member
+from reranker.checkpoints.span_file import load_span_model, save_span_model
+from reranker.errors import CheckpointError
+from tests.reranker.ensembles import untrained
+from tests.reranker.span_models import untrained_spans
+
+MEMBER = untrained_spans(1)
+
+
+@pytest.fixture
+def saved(tmp_path: Path) -> Path:
+    path = tmp_path / "m.pt"
+    save_span_model(path, MEMBER.model, MEMBER.vocabulary, {"tokens": 3}, torch.float32)
+    return path
+
+
+def test_what_is_saved_is_loaded(saved: Path) -> None:
+    found = load_span_model(saved)
+    assert found.model.config == MEMBER.model.config and found.information == {"tokens": 3}
+    for name in ("words", "vector_words", "labels", "spelling_rows"):
+        assert getattr(found.vocabulary, name) == getattr(MEMBER.vocabulary, name)
+    assert not found.model.training
+    for name, weight in MEMBER.model.named_parameters():
+        assert torch.equal(weight, found.model.get_parameter(name))
+    assert found.sha256 == read_archive(saved).sha256
+    assert found.parameters == MEMBER.parameters
+
+
+def test_each_kind_is_told_from_the_other(saved: Path, tmp_path: Path) -> None:
+    other = untrained(1)
+    save_checkpoint(tmp_path / "lm.pt", other.model, other.vocabulary, {})
+    kinds = [type(load_member(path)).__name__ for path in (saved, tmp_path / "lm.pt")]
+    assert kinds == ["SpanCheckpoint", "Checkpoint"]
+    with pytest.raises(CheckpointError, match="a span model, where a language model is needed"):
+        load_checkpoint(saved)
+    with pytest.raises(CheckpointError, match="not a span model"):
+        load_span_model(tmp_path / "lm.pt")
+    with pytest.raises(CheckpointError, match="named by its path"):
+        load_member(3)  # type: ignore[arg-type]
+    with pytest.raises(CheckpointError, match="SHA-256"):
+        load_member(saved, "0" * 64)
+
+
+BROKEN: list[tuple[str, Any, str]] = [
+    ("version", 2, "version 2"),
+    ("words", "We", "do not fit"),
+    ("labels", ["NP"], "not text"),
+    ("words", "We\nWe", "twice"),
+    ("config", {"word_count": 3}, "broken"),
+    ("weights", {}, "broken"),
+    ("information", 3, "broken"),
+]
+
+
+@pytest.mark.parametrize(("part", "value", "reason"), BROKEN)
+def test_parts_that_do_not_fit_are_refused(saved: Path, part: str, value: Any, reason: str) -> None:
+    content = read_archive(saved).content
+    del content["sha256"]
+    write_atomically(saved, {**content, part: value})
+    with pytest.raises(CheckpointError, match=reason) as error:
+        load_member(saved)
+    assert str(saved) in str(error.value)
+
+
+def test_a_changed_word_is_noticed(saved: Path) -> None:
+    content = read_archive(saved).content
+    write_atomically(saved, {**content, "words": content["words"].replace("saw", "was")})
+    with pytest.raises(CheckpointError, match="was saved with"):
+        load_member(saved)

@@ -1,0 +1,44 @@
+"""Small untrained span models for tests: exactness does not depend on training."""
+
+from __future__ import annotations
+
+import torch
+from torch import nn
+
+from reranker.checkpoints.span_file import SpanCheckpoint
+from reranker.checkpoints.span_vocabulary import SpanVocabulary
+from reranker.models.span_model import SpanConfig, SpanModel
+from reranker.trees.linearize import linearize
+from reranker.trees.tree import Tree
+from tests.reranker.ensembles import CANDIDATES
+
+SPELLING_ROWS = 32
+
+
+def span_vocabulary(vector_words: tuple[str, ...] = ("we", "the", "man")) -> SpanVocabulary:
+    trees = [linearize(Tree.from_string(text)) for text in CANDIDATES]
+    return SpanVocabulary.build(trees, 2, vector_words, SPELLING_ROWS)
+
+
+def untrained_spans(seed: int, name: str = "") -> SpanCheckpoint:
+    """Random weights, large enough that candidates differ by whole nats."""
+    torch.manual_seed(seed)
+    vocabulary = span_vocabulary()
+    model = SpanModel(
+        SpanConfig(
+            vocabulary.word_count,
+            vocabulary.vector_count,
+            vocabulary.label_count,
+            embedding_size=6,
+            vector_size=4,
+            spelling_rows=SPELLING_ROWS,
+            spelling_size=5,
+            hidden_sizes=(8, 7),
+            span_size=9,
+        )
+    )
+    for parameter in model.parameters():
+        nn.init.normal_(parameter, std=0.7)
+    return SpanCheckpoint(
+        name or f"spans-{seed}", model.requires_grad_(False).eval(), vocabulary, {}, f"{seed:064d}"
+    )
