@@ -16,7 +16,7 @@ from reranker.commands.arguments import counted, number_from, positive, weight, 
 from reranker.commands.progress import Bar, loading
 from reranker.errors import InputError
 from reranker.files.digest import file_sha256
-from reranker.files.output import open_whole
+from reranker.files.output import copy_whole, open_whole
 from reranker.ranking import Weighing
 from reranker.text.reading import Text
 
@@ -188,12 +188,17 @@ def _gold(arguments: argparse.Namespace, models: Sequence[Path]) -> list[tuple[s
     """The linearised trees of --train. Raises RerankError for these and for checkpoints that cannot
     be trained on, which would otherwise be found only after everything is parsed."""
     from reranker.adaptation.training import trained_on
-    from reranker.checkpoints.checkpoint import load_checkpoint
+    from reranker.checkpoints.checkpoint import Checkpoint
+    from reranker.checkpoints.members import load_member
     from reranker.trees.linearize import linearize
     from reranker.trees.treebank import read_treebank
 
-    for path in models:
-        trained_on(path, load_checkpoint(path), _recipe(arguments))
+    members = [load_member(path) for path in models]
+    for path, member in zip(models, members, strict=True):
+        if isinstance(member, Checkpoint):
+            trained_on(path, member, _recipe(arguments))
+    if not any(isinstance(member, Checkpoint) for member in members):
+        raise InputError("none of --models is a language model; span models cannot be trained on")
     return [linearize(tree) for tree in read_treebank(arguments.train)]
 
 
@@ -227,6 +232,8 @@ def _train(
 
     from reranker.adaptation.stages import without
     from reranker.adaptation.training import adapted
+    from reranker.checkpoints.members import load_member
+    from reranker.checkpoints.span_file import SpanCheckpoint
 
     if arguments.threads:
         torch.set_num_threads(arguments.threads)
@@ -239,6 +246,9 @@ def _train(
     gold = without(gold, silver.held_out)
     made = []
     for path in models:
+        if isinstance(load_member(path), SpanCheckpoint):
+            copy_whole(path, _out(arguments, path))
+            continue
         with Bar(f"training {path.stem}", total=1.0) as bar:
             work = folder.training(path.stem, settings)
             trees = (silver.certain, gold, silver.held_out)

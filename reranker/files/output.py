@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import os
+import shutil
 import sys
 from collections.abc import Iterable, Iterator
 from pathlib import Path
@@ -58,6 +59,19 @@ def open_whole(path: Path | None) -> Iterator[Writer]:
                 "w", encoding="utf-8", errors="surrogateescape", newline=""
             ) as file:
                 yield Writer(str(path), file)
+            temporary.replace(path)
+    finally:
+        with contextlib.suppress(OSError):
+            temporary.unlink(missing_ok=True)
+
+
+def copy_whole(source: Path, path: Path) -> None:
+    """Copy a file, whole or not at all. Raises RerankError if that fails."""
+    temporary = path.with_name(path.name + ".tmp")
+    try:
+        with write_errors(path):
+            path.parent.mkdir(parents=True, exist_ok=True)
+            shutil.copyfile(source, temporary)
             temporary.replace(path)
     finally:
         with contextlib.suppress(OSError):

@@ -14,10 +14,12 @@ from pathlib import Path
 import pytest
 
 from reranker.checkpoints.checkpoint import load_checkpoint, save_checkpoint
+from reranker.checkpoints.span_file import save_span_model
 from reranker.commands.main import main
 from reranker.pipeline import Reranker
 from tests.reranker.ensembles import untrained
 from tests.reranker.small_files import write
+from tests.reranker.span_models import untrained_spans
 
 Capture = pytest.CaptureFixture[str]
 
@@ -109,6 +111,17 @@ def test_text_in_models_and_report_out(command: list[str], capsys: Capture) -> N
     assert len(Reranker.load("adapted/").members) == 2
     assert main(command) == 0  # all is there
     assert capsys.readouterr().out == report
+
+
+def test_a_span_model_stays_as_it_is(command: list[str], capsys: Capture) -> None:
+    spans = untrained_spans(1)
+    save_span_model(Path("spans.pt"), spans.model, spans.vocabulary, {})
+    place = command.index("m.pt")
+    assert main([*command[:place], "spans.pt", *command[place + 2 :]]) == 2
+    assert "none of --models is a language model" in capsys.readouterr().err
+    assert main([*command[:place], "spans.pt", *command[place + 1 :]]) == 0
+    assert Path("adapted/spans.pt").read_bytes() == Path("spans.pt").read_bytes()
+    assert [member.name for member in Reranker.load("adapted/").members] == ["n.pt", "spans.pt"]
 
 
 def test_what_cannot_be_parsed_is_named_and_left_out(command: list[str], capsys: Capture) -> None:
