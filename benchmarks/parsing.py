@@ -3,28 +3,38 @@ split as the treebank splits them.
 
     python -m benchmarks.parsing gum/dev.mrg.gz craft/dev.mrg.gz --every 5
 
+A whole treebank takes hours of a processor: with ``--keep FOLDER``, what is done is kept there, 100
+sentences at a time, the parser's lists as n-best files, and the same command goes on from there.
+
 F1 is for the treebank's own words and the parser's own part-of-speech tags, which is what
 `rerank parse --tokens` gives. For splitting, words are joined to text by rules (``joined``), since
 trees do not know where white space was: the share of sentences whose words come back is an estimate
 of what it would be for texts as they were written. Seconds are of a processor, of all processes
-together, and on the wall; models are loaded before, the parser's in its own stage.
+together, and on the wall; models are loaded before, the parser's in its own stage, once for every
+100 sentences.
 """
 
 from __future__ import annotations
 
 import argparse
+import contextlib
+import hashlib
+import json
 import re
 import resource
 import tempfile
 import time
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from pathlib import Path
-from typing import NamedTuple, TypeVar
+from typing import Any, NamedTuple, TypeVar
 
 from reranker.commands.gold_table import GoldTable
+from reranker.files.output import open_whole
 from reranker.files.table import aligned
 from reranker.files.text import TextInMemory, read_lines
-from reranker.nbest import NBest
+from reranker.nbest import NBest, ReadOptions, read_nbest
+from reranker.nbest.writing import list_text
 from reranker.parsers.parser import ParserSettings
 from reranker.parsers.registry import create_parser
 from reranker.parsers.running import Parsing
@@ -94,16 +104,69 @@ def split(sentences: Sequence[Sequence[str]]) -> list[tuple[str, ...]]:
     return [one.sentence.words for one in Text([TextInMemory(text, "text")], "sentences")]
 
 
-def agreement(sentences: Sequence[Sequence[str]], found: Sequence[Sequence[str]]) -> str:
+def same_words(sentences: Sequence[Sequence[str]], found: Sequence[Sequence[str]]) -> int:
     """How many sentences are split as in the treebank."""
-    same = sum(tuple(words) == tuple(again) for words, again in zip(sentences, found, strict=True))
-    count = len(sentences)
+    return sum(tuple(words) == tuple(again) for words, again in zip(sentences, found, strict=True))
+
+
+def agreement(same: int, count: int) -> str:
     return f"split into the treebank's words: {same} of {count}, {100 * same / count:.1f} %"
 
 
-def measure(trees: Sequence[str], settings: ParserSettings, jobs: int, reranker: Reranker) -> str:
-    """A report for one treebank's sentences."""
-    sentences = [Tree.from_string(tree).leaves() for tree in trees]
+@dataclass(frozen=True, slots=True)
+class Piece:
+    """What was measured of some sentences."""
+
+    lists: Path
+    """The parser's, an n-best file in jsonl."""
+    chosen: list[int | None]
+    """The best candidate of each; None if there is none."""
+    same_words: int
+    """Sentences that are split as in the treebank."""
+    costs: list[Cost]
+
+
+def measure(
+    trees: Sequence[str],
+    settings: ParserSettings,
+    jobs: int,
+    reranker: Reranker,
+    folder: Path,
+    of: int = 100,
+) -> str:
+    """A report for one treebank's sentences, ``of`` so many at a time: what the folder has of them
+    is not done again, and what is done is kept there."""
+    pieces = [
+        measured(trees[start : start + of], settings, jobs, reranker, folder)
+        for start in range(0, len(trees), of)
+    ]
+    return report(trees, pieces)
+
+
+def measured(
+    trees: Sequence[str], settings: ParserSettings, jobs: int, reranker: Reranker, folder: Path
+) -> Piece:
+    """The piece of these trees, from the folder if it is there."""
+    depends_on = [reranker.signature(reranker.weighing), repr(settings), str(jobs), *trees]
+    name = hashlib.sha256("\n".join(depends_on).encode()).hexdigest()[:16]
+    lists_file, figures = folder / f"{name}.jsonl", folder / f"{name}.json"
+    if not figures.exists():
+        lists, kept = measure_piece(trees, settings, jobs, reranker)
+        with open_whole(lists_file) as file:
+            for position, nbest in enumerate(lists):
+                file.write(list_text(nbest, position, "jsonl"))
+        with open_whole(figures) as file:
+            file.write(json.dumps(kept) + "\n")
+    kept = json.loads(figures.read_text("utf-8"))
+    costs = [Cost(*cost) for cost in kept["costs"]]
+    return Piece(lists_file, kept["chosen"], kept["same_words"], costs)
+
+
+def measure_piece(
+    trees: Sequence[str], settings: ParserSettings, jobs: int, reranker: Reranker
+) -> tuple[list[NBest], dict[str, Any]]:
+    """The lists, and what a ``Piece`` has of them."""
+    sentences = words_of(trees)
     count = len(trees)
 
     def parse() -> list[NBest]:
@@ -121,22 +184,44 @@ def measure(trees: Sequence[str], settings: ParserSettings, jobs: int, reranker:
     rankings, reranking = timed(
         "reranking", count, lambda: list(reranker.rerank_lists(lists, top=1))
     )
-    costs = [splitting, parsing, reranking]
-    whole = (sum(cost.processor for cost in costs), sum(cost.wall for cost in costs))
-    costs.append(Cost("together", count, *whole))
-    with tempfile.TemporaryDirectory() as folder:
-        gold = Path(folder, "gold.mrg")
+    # In an n-best file candidates are numbered without those that were rejected.
+    chosen = [
+        None
+        if ranking.best is None
+        else [candidate.index for candidate in nbest.candidates].index(ranking.best.index)
+        for nbest, ranking in zip(lists, rankings, strict=True)
+    ]
+    return lists, {
+        "chosen": chosen,
+        "same_words": same_words(sentences, found),
+        "costs": [splitting, parsing, reranking],
+    }
+
+
+def report(trees: Sequence[str], pieces: Sequence[Piece]) -> str:
+    """F1 and costs of all pieces of a treebank."""
+    with tempfile.TemporaryDirectory() as temporary:
+        gold = Path(temporary, "gold.mrg")
         gold.write_text("".join(trees), "utf-8")
         table = GoldTable(str(gold), False)
-        for nbest, ranking in zip(lists, rankings, strict=True):
-            table.add_list(nbest)
-            table.add_choice(ranking.best.index if ranking.best else None)
+        flat = 0
+        for piece in pieces:
+            lists = read_nbest(piece.lists, options=ReadOptions("jsonl"))
+            for nbest, index in zip(lists, piece.chosen, strict=True):
+                table.add_list(nbest)
+                table.add_choice(index)
+                flat += not nbest.candidates
         table.check_complete()
-    flat = sum(not nbest.candidates for nbest in lists)
+    costs = [
+        Cost(stages[0].stage, *(sum(column) for column in list(zip(*stages, strict=True))[1:]))
+        for stages in zip(*(piece.costs for piece in pieces), strict=True)
+    ]
+    whole = (sum(cost.processor for cost in costs), sum(cost.wall for cost in costs))
+    costs.append(Cost("together", len(trees), *whole))
     return "\n".join(
         [
-            f"{count} sentences, {sum(map(len, sentences))} words, {flat} not parsed",
-            agreement(sentences, found),
+            f"{len(trees)} sentences, {sum(map(len, words_of(trees)))} words, {flat} not parsed",
+            agreement(sum(piece.same_words for piece in pieces), len(trees)),
             table.format(),
             aligned(
                 [
@@ -146,6 +231,10 @@ def measure(trees: Sequence[str], settings: ParserSettings, jobs: int, reranker:
             ),
         ]
     )
+
+
+def words_of(trees: Sequence[str]) -> list[tuple[str, ...]]:
+    return [tuple(Tree.from_string(tree).leaves()) for tree in trees]
 
 
 def trees_of(path: str, every: int) -> list[str]:
@@ -161,22 +250,26 @@ def main() -> None:
     parser.add_argument("--overparsing", type=int, default=10)
     parser.add_argument("--models", nargs="+")
     parser.add_argument("--jobs", type=int, default=1)
+    parser.add_argument("--keep", type=Path, metavar="FOLDER", help="go on with what is there")
     arguments = parser.parse_args()
     if arguments.words_only:
         for path in arguments.trees:
-            sentences = [
-                Tree.from_string(tree).leaves() for tree in trees_of(path, arguments.every)
-            ]
-            print(f"{path}: {agreement(sentences, split(sentences))}")
+            sentences = words_of(trees_of(path, arguments.every))
+            same = same_words(sentences, split(sentences))
+            print(f"{path}: {agreement(same, len(sentences))}")
         return
     reranker = Reranker.load(arguments.models, threads=arguments.jobs)
     print(reranker.signature(reranker.weighing))
     settings = ParserSettings(
         model=arguments.parser_model, overparsing=arguments.overparsing, seconds=120
     )
-    for path in arguments.trees:
-        trees = trees_of(path, arguments.every)
-        print(f"\n{path}\n{measure(trees, settings, arguments.jobs, reranker)}", flush=True)
+    with contextlib.ExitStack() as stack:
+        folder = arguments.keep or Path(stack.enter_context(tempfile.TemporaryDirectory()))
+        folder.mkdir(parents=True, exist_ok=True)
+        for path in arguments.trees:
+            trees = trees_of(path, arguments.every)
+            figures = measure(trees, settings, arguments.jobs, reranker, folder)
+            print(f"\n{path}\n{figures}", flush=True)
 
 
 if __name__ == "__main__":

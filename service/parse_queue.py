@@ -17,7 +17,7 @@ from reranker.errors import InputError
 from reranker.nbest import NBest, Rejected
 from reranker.nbest.data import Sentence
 from reranker.parsers.in_process import InProcessParser
-from reranker.parsers.parser import Parser
+from reranker.parsers.parser import Parser, root_of
 from reranker.parsers.running import parsed, parsed_list
 from reranker.scoring.cancellation import Cancellation, Stopped
 from reranker.service.errors import ServiceError
@@ -265,31 +265,33 @@ class ParseQueue:
         lists = self._asked(slot, parser, work, batch)
         if not isinstance(lists, BaseException):
             return lists
-        error = lists
+        error, root = lists, root_of(parser)
         found: list[NBest] = []
         for each in batch if len(batch) > 1 else ():
-            if (alone := self._alone(slot, work, each)) is None:
+            if (alone := self._alone(slot, work, each, root)) is None:
                 return None
             found += alone
         if isinstance(error, InputError) and not self._has_parsed:
             self._fail(work)
             return None
-        return found or [parsed_list(each, each.problem or BROKEN) for each in batch]
+        return found or [parsed_list(each, each.problem or BROKEN, root) for each in batch]
 
-    def _alone(self, slot: _Slot, work: ParseWork, each: TextSentence) -> list[NBest] | None:
+    def _alone(
+        self, slot: _Slot, work: ParseWork, each: TextSentence, root: str
+    ) -> list[NBest] | None:
         """The list of one sentence; None if the request is over."""
         try:
             parser = slot.parser or self._make_parser()
         except BaseException as error:
             self._log(error)
-            return [parsed_list(each, each.problem or BROKEN)]
+            return [parsed_list(each, each.problem or BROKEN, root)]
         with self._changed:
             slot.parser = parser
             if self._is_over(work):
                 return None
         lists = self._asked(slot, parser, work, [each])
         if isinstance(lists, BaseException):
-            return [parsed_list(each, each.problem or BROKEN)]
+            return [parsed_list(each, each.problem or BROKEN, root)]
         return lists
 
     def _asked(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import contextlib
+import glob
 import itertools
 import os
 from collections.abc import Iterator
@@ -13,7 +14,9 @@ from reranker.commands import answers, parser_flags
 from reranker.commands.nbest_files import digest, expanded, print_rejected
 from reranker.commands.progress import message
 from reranker.errors import InputError
+from reranker.files.text import TextFile, open_text
 from reranker.nbest import NBest
+from reranker.nbest.guess import not_text
 from reranker.parsers.running import Parsing
 from reranker.ranking import Ranking
 from reranker.text.reading import Text, TextSentence
@@ -66,6 +69,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(arguments: argparse.Namespace) -> int:
     """Parse and rerank as the flags say; returns the exit code."""
     answers.check(arguments)
+    _check_files(arguments.text)
     paths = expanded(arguments.text)
     if paths.count("-") > 1:
         raise InputError("standard input (-) can be read only once")
@@ -93,15 +97,47 @@ def run(arguments: argparse.Namespace) -> int:
         return 1 if lists[0].faults else code
 
 
+def _check_files(names: list[str]) -> None:
+    """Raises InputError for a sentence where files should be named, in quotation marks or not."""
+    if any(name == "-" or os.path.lexists(name) or glob.glob(name) for name in names):
+        return
+    words = " ".join(names).split()
+    ends = words[-1:] and words[-1].endswith((".", "?", "!"))
+    has_names = any("." in word.rstrip(".") or os.sep in word for word in words)
+    if len(words) > 2 and (ends or not has_names):
+        raise InputError(
+            f"there is no file {names[0]!r}: text is read from files or, with -, from standard "
+            'input: echo "..." | rerank parse -'
+        )
+
+
+def _checked(path: str) -> str | TextFile:
+    """The path, or the opened file if it can be read only once. Raises InputError for what is not
+    text."""
+    file = open_text(path)
+    is_read_once = file.size is None or path == "-"
+    try:
+        if error := not_text(file.name, file.head()):
+            raise error
+    except BaseException:
+        file.close()
+        raise
+    if is_read_once:
+        return file
+    file.close()
+    return path
+
+
 class _Lists:
     """The lists of a text's sentences, which are being parsed."""
 
     def __init__(self, arguments: argparse.Namespace, paths: list[str]) -> None:
         """Raises InputError for a wrong file, parser or flag, and for a text without words."""
+        files = [_checked(path) for path in paths]
         parser = parser_flags.parser_from(arguments)
         self.faults = 0
         """Sentences of which something was replaced."""
-        self._text = Text(paths, arguments.form, arguments.words, arguments.longest)
+        self._text = Text(files, arguments.form, arguments.words, arguments.longest)
         sentences = self._named(self._text)
         first = next(sentences, None)
         if first is None:

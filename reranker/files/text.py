@@ -33,6 +33,8 @@ class TextFile:
     """
 
     _unpacks = True
+    _begun: tuple[_UntilDamage, io.BufferedReader] | None = None
+    """What ``head`` has begun to read."""
 
     def __init__(self, path: str | os.PathLike[str]) -> None:
         """Open ``path``, ``-`` being standard input. Raises InputError if that cannot be done."""
@@ -51,6 +53,11 @@ class TextFile:
         """Bytes of a regular file, packed as it may be; None for a pipe."""
         self._source: _UntilDamage | None = None
         self.damage: str | None = None
+
+    def head(self) -> str:
+        """What the text begins with, read but not used up: some thousand characters if they are
+        there, nothing of an empty one."""
+        return self._started()[1].peek().decode("utf-8", "surrogateescape").removeprefix("\ufeff")
 
     def position(self, read: int) -> int:
         """Where in a regular file its first ``read`` bytes of text end; in a packed one, about
@@ -73,10 +80,15 @@ class TextFile:
         self.damage = source.damage
 
     def _opened(self) -> tuple[_UntilDamage, io.TextIOWrapper]:
-        source = self._source = _UntilDamage(self._binary, self._unpacks)
-        return source, io.TextIOWrapper(
-            io.BufferedReader(source, _BUFFER), "utf-8", errors="surrogateescape", newline="\n"
-        )
+        source, content = self._started()
+        self._begun = None
+        return source, io.TextIOWrapper(content, "utf-8", errors="surrogateescape", newline="\n")
+
+    def _started(self) -> tuple[_UntilDamage, io.BufferedReader]:
+        if self._begun is None:
+            source = self._source = _UntilDamage(self._binary, self._unpacks)
+            self._begun = source, io.BufferedReader(source, _BUFFER)
+        return self._begun
 
     def __iter__(self) -> Iterator[str]:
         source, text = self._opened()

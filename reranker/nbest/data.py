@@ -40,12 +40,11 @@ class Sentence(NamedTuple):
             raise InputError(f"{len(tags)} tags for {len(words)} tokens")
         return sentence
 
-    @property
-    def flat_tree(self) -> str:
+    def flat_tree(self, root: str = "TOP") -> str:
         """What a parser that fails prints: every word under one constituent."""
         tags = self.tags or (UNKNOWN_TAG,) * len(self.words)
         nodes = (f"({tag} {word})" for tag, word in zip(tags, self.words, strict=True))
-        return f"(TOP (S {' '.join(nodes)}))" if self.words else "(TOP )"
+        return f"({root} (S {' '.join(nodes)}))" if self.words else f"({root} )"
 
 
 def _symbols(symbols: Sequence[str], name: str) -> tuple[str, ...]:
@@ -173,15 +172,17 @@ class NBest:
     order: Order = "given"
     origin: Origin | None = None
     """Known of the sentences of a text that was parsed."""
+    root: str = "TOP"
+    """Of the trees of the parser that was given the text."""
 
     @property
     def fallback(self) -> str:
         """The answer if no candidate can be used: the parser's first text that is a tree, else the
-        sentence's words in a flat one, else ``(TOP )``."""
+        sentence's words in a flat one, else ``(TOP )``; with ``root`` for TOP."""
         for rejected in sorted(self.rejected, key=lambda entry: entry.index):
             if rejected.is_tree:
                 return rejected.text
-        return self.sentence.flat_tree if self.sentence else "(TOP )"
+        return self.sentence.flat_tree(self.root) if self.sentence else f"({self.root} )"
 
     @property
     def words(self) -> Sequence[str]:

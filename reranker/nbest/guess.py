@@ -35,12 +35,19 @@ _KINDS = {
     b"SQLite format 3\0": "binary data (an SQLite database)",
     b"\x7fELF": "binary data (a program)",
 }
+_CHECKPOINT = "binary data (a PyTorch checkpoint)"
+_UNKNOWN = "binary data"
 _PICKLE = re.compile(rb"\x80[\x02-\x05]")
 _CONTROL = re.compile(rb"[\x00-\x08\x0e-\x1f\x7f]")
 _CONLL = re.compile(r"[0-9]+(?:-[0-9]+)?\t\S[^\t]*(?:\t[^\t]*){4,}")
 _JSON = re.compile(r'\{\s*(?:"|$)|\[\s*(?:[\[\]{"]|-?[0-9][-0-9.,eE\s]*\]?$|$)')
 _NUMBERS = re.compile(r"[-+0-9.,;eE\s]*[0-9][-+0-9.,;eE\s]*")
 _MARKUP = re.compile(r"<(?!s>|unk>)[?!a-zA-Z]")
+_NO_BRACKETS = re.compile(r"[^\s()]+")
+# The beginning of a tree: a constituent of the Penn Treebank within another.
+_NESTED = re.compile(
+    r"\([A-Z]*1?\s*\((?:ADJP|ADVP|FRAG|INTJ|NML|NP|PP|QP|S|SBAR|SBARQ|SINV|SQ|UCP|VP|WHNP|X)\b"
+)
 _LETTERS = re.compile(r"[^\W\d_]{2}")
 
 
@@ -79,12 +86,26 @@ def guess(head: Sequence[str]) -> str:
     return "numbers without trees" if lines and all(map(_NUMBERS.fullmatch, lines)) else ""
 
 
+def not_text(name: str, start: str) -> InputError | None:
+    """The error for a file that begins like this where text should be, or None: text is whatever
+    is not of a kind that we know, and is not trees."""
+    start = start[:_LOOKED_AT]
+    kind = _binary(start.encode("utf-8", "surrogateescape"))
+    if kind and kind != _UNKNOWN:
+        advice = "; language models are named by --models" if kind == _CHECKPOINT else ""
+        return InputError(f"{name}: not text: looks like {kind}{advice}")
+    # Not even prose with many remarks has a bracket to four words, and any two together.
+    if _NESTED.search(start) and 4 * start.count("(") >= len(_NO_BRACKETS.findall(start)):
+        return InputError(f"{name}: not text: looks like trees; to rank them, rerank --nbest FILE")
+    return None
+
+
 def _binary(start: bytes) -> str:
     """What a file looks like that is not UTF-8 text, or ''."""
     is_pickle = _PICKLE.match(start) is not None
     is_zip = start.startswith(_ZIP)
     if (is_zip and b"/data.pkl" in start[:200]) or (is_pickle and b"torch" in start):
-        return "binary data (a PyTorch checkpoint)"
+        return _CHECKPOINT
     for magic, kind in _KINDS.items():
         if start.startswith(magic):
             return kind
@@ -92,7 +113,7 @@ def _binary(start: bytes) -> str:
         return "binary data (a Python pickle)"
     if _is_utf_16(start[::2], start[1::2]) or _is_utf_16(start[1::2], start[::2]):
         return "UTF-16: convert it to UTF-8 first"
-    return "binary data" if 20 * len(_CONTROL.findall(start)) > len(start) else ""
+    return _UNKNOWN if 20 * len(_CONTROL.findall(start)) > len(start) else ""
 
 
 def _is_utf_16(upper: bytes, lower: bytes) -> bool:

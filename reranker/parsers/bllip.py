@@ -27,6 +27,7 @@ class BllipParser:
     """As many processes, each with the model, as threads ask at once."""
 
     batch_sizes = (1,)
+    root = "S1"
 
     def __init__(self, settings: ParserSettings) -> None:
         """Raises InputError without bllipparser or a model."""

@@ -30,7 +30,10 @@ class ParserSettings:
 
 class Parser(Protocol):
     """Proposes trees for sentences. ``parse`` is called by several threads at once, each with
-    sentences of its own."""
+    sentences of its own.
+
+    If the root of its trees is not TOP, an attribute ``root`` says what it is, for the flat trees
+    of sentences that it cannot parse."""
 
     @property
     def batch_sizes(self) -> Sequence[int]:
@@ -46,6 +49,12 @@ class Parser(Protocol):
 
     def stop(self) -> None:
         """End everything that runs for it, at once."""
+
+
+def root_of(parser: Parser) -> str:
+    """The root of the parser's trees."""
+    root: str = getattr(parser, "root", "TOP")
+    return root
 
 
 Factory = Callable[[ParserSettings], Parser]

@@ -7,7 +7,7 @@ from dataclasses import replace
 
 from reranker.nbest import Candidate, NBest, Rejected
 from reranker.nbest.data import Sentence
-from reranker.parsers.parser import Parser
+from reranker.parsers.parser import Parser, root_of
 
 
 class PooledParsers:
@@ -16,6 +16,7 @@ class PooledParsers:
     def __init__(self, parsers: Mapping[str, Parser]) -> None:
         """``parsers`` by name, the first one's candidates first."""
         self._parsers = parsers
+        self.root = root_of(next(iter(parsers.values())))
         sizes = [parser.batch_sizes for parser in parsers.values()]
         steps = range(max(map(len, sizes)))
         self.batch_sizes = [max(one[min(step, len(one) - 1)] for one in sizes) for step in steps]

@@ -9,7 +9,7 @@ from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import replace
 
 from reranker.nbest import NBest, Rejected
-from reranker.parsers.parser import Parser
+from reranker.parsers.parser import Parser, root_of
 from reranker.text.reading import TextSentence
 
 _BATCH_WORDS = 10_000  # what is too long to be parsed takes memory, too
@@ -43,7 +43,7 @@ class Parsing:
             return None
         self._number += 1
         self.position = sentence.position
-        return parsed_list(sentence, "")
+        return parsed_list(sentence, "", root_of(self._parser))
 
     def start(self) -> None:
         """Let the parser begin, before the first list is asked for."""
@@ -98,15 +98,16 @@ def parsed(parser: Parser, batch: Sequence[TextSentence]) -> list[NBest]:
     ``Parser.parse`` does."""
     given = [each.sentence for each in batch if each.problem is None]
     answers = iter(parser.parse(given) if given else ())
-    return [parsed_list(each, each.problem or next(answers)) for each in batch]
+    root = root_of(parser)
+    return [parsed_list(each, each.problem or next(answers), root) for each in batch]
 
 
-def parsed_list(each: TextSentence, answer: NBest | str) -> NBest:
+def parsed_list(each: TextSentence, answer: NBest | str, root: str) -> NBest:
     """What the parser made of a sentence, or why it made nothing, with its place in the text."""
     file, line, *_ = each.origin
     if isinstance(answer, str):
         unparsed = Rejected(0, line, "unparsed", answer, "", file)
-        return NBest("", (), (unparsed,), line, each.sentence, origin=each.origin)
+        return NBest("", (), (unparsed,), line, each.sentence, origin=each.origin, root=root)
     return replace(
         answer,
         candidates=tuple(replace(one, file=file, line=line) for one in answer.candidates),

@@ -21,6 +21,8 @@ class StanzaParser(InProcessParser):
     """``settings.model`` is the code of a language whose models ``stanza.download`` has fetched,
     such as ``en``, or the folder of a language, ``stanza_resources/en``."""
 
+    root = "ROOT"
+
     def __init__(self, settings: ParserSettings) -> None:
         """Raises InputError without Stanza or models that it can load; nothing is downloaded."""
         if not settings.model:

@@ -62,7 +62,7 @@ class Flat:
             raise ValueError("odd")
         if "broken" in sentences[0].words:
             raise InputError("does not work")
-        lists = "".join(f"-1 {sentence.flat_tree}\n\n" for sentence in sentences).encode()
+        lists = "".join(f"-1 {sentence.flat_tree()}\n\n" for sentence in sentences).encode()
         found = printed_lists(lists, sentences, ReadOptions("berkeley"))
         assert not isinstance(found, str)
         return found
@@ -295,7 +295,7 @@ class Library(InProcessParser):
         assert self.gate.wait(60)
         if any("raise" in sentence.words for sentence in given):
             raise OSError("[Errno 2] No such file or directory: '/models/secret'")
-        return [sentence.flat_tree for sentence in given]
+        return [sentence.flat_tree() for sentence in given]
 
 
 def test_a_parser_in_this_process_is_not_loaded_again(made: Made) -> None:

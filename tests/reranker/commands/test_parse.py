@@ -233,6 +233,67 @@ def test_no_text(
     assert message in capsys.readouterr().err
 
 
+ROOT = Path(__file__).parents[3]
+PENN = "( (S \n    (NP-SBJ (PRP It))\n    (VP (VBZ runs))\n    (. .) ))\n" * 20
+
+
+@pytest.mark.parametrize(
+    "content, message",
+    [
+        ((ROOT / "examples" / "short.txt").read_bytes(), "trees; to rank them, rerank --nbest"),
+        (gzip.compress((ROOT / "examples" / "short.mrg").read_bytes()), "looks like trees"),
+        (PENN.encode(), "looks like trees"),
+        (b"0 ||| -3.1 ||| (S (NP It ) (VP runs ) . )\n", "looks like trees"),
+        (
+            (ROOT / "ckpt" / "rnn-forward.pt").read_bytes(),
+            "a PyTorch checkpoint); language models are named by --models",
+        ),
+        (b"%PDF-1.7\n", "a PDF document"),
+        ("It runs.".encode("utf-16"), "UTF-16: convert it to UTF-8 first"),
+    ],
+)
+def test_files_that_are_not_text(
+    tmp_path: Path, flags: list[str], capsys: Capture, content: bytes, message: str
+) -> None:
+    file = tmp_path / "t.txt"
+    file.write_bytes(content)
+    assert main(["parse", str(file), *flags]) == 2
+    printed = capsys.readouterr()
+    assert f"{file}: not text: looks like " in printed.err and message in printed.err
+    assert not printed.out
+
+    command = [sys.executable, "-m", "reranker.commands.main", "parse", "-", *flags]
+    with file.open("rb") as stdin:
+        done = subprocess.run(command, stdin=stdin, capture_output=True)
+    assert done.returncode == 2 and b"standard input: not text: looks like " in done.stderr
+
+
+def test_brackets_in_text_are_words(tmp_path: Path, flags: list[str], capsys: Capture) -> None:
+    file = write(tmp_path / "t.txt", "(A (B) c.)\n\n(SEE (ALSO THE LIST (OF WORKS CITED) BELOW))\n")
+    assert main(["parse", file, *flags]) == 0
+    assert len(capsys.readouterr().out.splitlines()) == 2
+
+
+@pytest.mark.parametrize(
+    "names, is_sentence",
+    [
+        (["Did she meet the man?"], True),
+        (["She", "met", "the", "man"], True),
+        (["When the U.S. team left."], True),
+        (["a.txt", "b.txt", "c.txt"], False),
+        (["my old notes.txt"], False),
+        (["texts"], False),
+    ],
+)
+def test_a_sentence_instead_of_a_file(
+    capsys: Capture, flags: list[str], names: list[str], is_sentence: bool
+) -> None:
+    assert main(["parse", *names, *flags]) == 2
+    printed = capsys.readouterr().err
+    assert ('echo "..." | rerank parse -' in printed) == is_sentence
+    assert names[0] in printed
+
+
 def test_two_parsers_together(
     tmp_path: Path, flags: list[str], capsys: Capture, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -281,7 +342,7 @@ class Mine:
         self.label = settings.model
 
     def parse(self, sentences):
-        trees = (each.flat_tree.replace("(TOP (S", f"({self.label}")[:-1] for each in sentences)
+        trees = (each.flat_tree().replace("(TOP (S", f"({self.label}")[:-1] for each in sentences)
         return [from_candidates([tree], sentence=each) for tree, each in zip(trees, sentences)]
 
     def stop(self):

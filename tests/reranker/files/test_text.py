@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import gzip
 import hashlib
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
 from reranker.errors import InputError
 from reranker.files.digest import file_sha256
-from reranker.files.text import read_lines
+from reranker.files.text import open_text, read_lines
 
 
 def test_every_line_of_a_file_then_the_damage(tmp_path: Path) -> None:
@@ -25,6 +26,19 @@ def test_every_line_of_a_file_then_the_damage(tmp_path: Path) -> None:
         next(lines)
     with pytest.raises(InputError, match=r"missing: cannot be read: No such file"):
         list(read_lines(tmp_path / "missing"))
+
+
+@pytest.mark.parametrize("packed", [bytes, gzip.compress])
+def test_looking_at_the_beginning_uses_nothing_up(
+    tmp_path: Path, packed: Callable[[bytes], bytes]
+) -> None:
+    (tmp_path / "t").write_bytes(packed(b"\xef\xbb\xbfIt\xff\nruns\n"))
+    with open_text(tmp_path / "t") as file:
+        assert file.head() == file.head() == "It\udcff\nruns\n"
+        assert list(file) == ["It\udcff\n", "runs\n"]
+    (tmp_path / "t").write_bytes(b"")
+    with open_text(tmp_path / "t") as file:
+        assert file.head() == "" and list(file) == []
 
 
 def test_the_hash_of_a_file(tmp_path: Path) -> None:

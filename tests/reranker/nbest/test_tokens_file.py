@@ -108,6 +108,6 @@ def test_a_missing_file_is_an_input_error(path: Path) -> None:
 
 
 def test_flat_trees() -> None:
-    assert RUNS.flat_tree == "(TOP (S (PRP It) (VBZ runs) (. .)))"
-    assert Sentence(("It", "runs")).flat_tree == "(TOP (S (XX It) (XX runs)))"
-    assert Sentence(()).flat_tree == "(TOP )"
+    assert RUNS.flat_tree() == "(TOP (S (PRP It) (VBZ runs) (. .)))"
+    assert Sentence(("It", "runs")).flat_tree() == "(TOP (S (XX It) (XX runs)))"
+    assert Sentence(()).flat_tree() == "(TOP )"

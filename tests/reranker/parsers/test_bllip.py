@@ -12,12 +12,16 @@ from pathlib import Path
 import pytest
 
 from reranker.errors import InputError
+from reranker.files.text import TextInMemory
 from reranker.nbest import NBest
 from reranker.nbest.data import Sentence
 from reranker.parsers.bllip import BllipParser
 from reranker.parsers.parser import ParserSettings
+from reranker.parsers.pool import PooledParsers
 from reranker.parsers.registry import create_parser
+from reranker.parsers.running import Parsing
 from reranker.scoring.cancellation import Stopped
+from reranker.text.reading import Text
 
 pytest.importorskip(
     "bllipparser", reason="bllipparser is not installed: pip install 'parse-reranker[bllip]'"
@@ -63,6 +67,14 @@ def test_a_list_for_each_sentence(parser: BllipParser) -> None:
 def scores_fall(nbest: NBest) -> bool:
     scores = [candidate.parser_score or 0 for candidate in nbest.candidates]
     return scores == sorted(scores, reverse=True)
+
+
+def test_flat_trees_have_the_root_of_the_others(parser: BllipParser) -> None:
+    file = TextInMemory(b"It runs.\nThe old man saw it.\n", "text")
+    parsed, flat = Parsing(parser, Text([file], "sentences", longest=3), 1)
+    assert parsed.candidates[0].tree.label == "S1"
+    assert flat.fallback == "(S1 (S (XX The) (XX old) (XX man) (XX saw) (XX it) (XX .)))"
+    assert PooledParsers({"bllip": parser}).root == "S1"
 
 
 def test_a_list_does_not_depend_on_what_was_parsed_before(parser: BllipParser) -> None:
