@@ -40,6 +40,10 @@ class TrainingConfig(RunConfig):
         if self.text:
             self._check_text()
         self.at_least_one("batch_size", "sequence_length", "non_monotone_interval")
+        if self.recipe != "fast" and self.shards > self.batch_size:
+            raise ValueError(
+                f"shards is {self.shards}, but a batch has batch_size = {self.batch_size} columns"
+            )
         self.model_config(vocabulary_size=1)
 
     def _check_text(self) -> None:

@@ -71,11 +71,15 @@ class LanguageModelRun(Run):
 
     def dev_perplexity(self) -> float:
         """Per token: of trees, each from the start state; of text, the state carried through it."""
-        if self.config.text:
-            return text_perplexity(
-                self.model, self.dev, self.vocabulary.eos, self.opening, self.dtype
-            )
-        return dev_perplexity(self.model, self.dev, self.vocabulary.eos, self.dtype, self.device)
+        eos = self.vocabulary.eos
+        if self.config.text:  # one long column, which cannot be shared out
+            result = 0.0
+            if self.processes.is_first:
+                result = text_perplexity(self.model, self.dev, eos, self.opening, self.dtype)
+            return self.processes.first(result)
+        return dev_perplexity(
+            self.model, self.dev, eos, self.dtype, self.device, processes=self.processes
+        )
 
     def write_checkpoint(self, path: Path) -> None:
         information = {

@@ -5,8 +5,9 @@ from __future__ import annotations
 import contextlib
 import json
 import logging
+from abc import ABC, abstractmethod
 from pathlib import Path
-from typing import Any
+from typing import Any, Self
 
 from reranker.errors import InputError
 from reranker.files.figure import label_plainly, new_figure, save_figure
@@ -16,9 +17,40 @@ _LOGGER = logging.getLogger(__name__)
 _LOSS_NAMES = ("loss", "dev_perplexity", "learning_rate")
 
 
-class TrainingLog:
+class Log(ABC):
+    """Where a run writes what it measures; a context manager."""
+
+    @abstractmethod
+    def write(self, batches: int, **values: float) -> None:
+        """Add a row."""
+
+    @abstractmethod
+    def plot(self) -> None:
+        """Draw the learning curve so far."""
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        return
+
+
+class NoLog(Log):
+    """For processes that leave it to another."""
+
+    def __init__(self, folder: Path, resume_at: int) -> None:
+        return
+
+    def write(self, batches: int, **values: float) -> None:
+        return
+
+    def plot(self) -> None:
+        return
+
+
+class TrainingLog(Log):
     """``log.jsonl`` always; ``curve.png`` and TensorBoard events where the ``train`` extra is
-    installed. A context manager. A resumed run drops what was logged after the state it resumes
+    installed. A resumed run drops what was logged after the state it resumes
     from."""
 
     def __init__(self, folder: Path, resume_at: int) -> None:
@@ -77,9 +109,6 @@ class TrainingLog:
         axes.grid(alpha=0.3, which="both")
         axes.legend()
         save_figure(figure, self.folder / "curve.png")
-
-    def __enter__(self) -> TrainingLog:
-        return self
 
     def __exit__(self, *error: object) -> None:
         self._file.close()

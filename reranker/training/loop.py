@@ -15,11 +15,13 @@ import torch
 from reranker.checkpoints.memory import keep_freed_memory
 from reranker.checkpoints.pair_vocabulary import Pair
 from reranker.errors import ConfigError
+from reranker.training import shards
 from reranker.training.config import TrainingConfig
 from reranker.training.language_model_run import LanguageModelRun
-from reranker.training.log import TrainingLog
+from reranker.training.log import Log, NoLog, TrainingLog
 from reranker.training.pair_config import PairConfig
 from reranker.training.pair_run import PairRun
+from reranker.training.processes import Processes
 from reranker.training.run import Progress, Run
 from reranker.training.run_config import RunConfig
 from reranker.training.span_config import SpanTrainingConfig
@@ -40,6 +42,7 @@ def train(
     device: str = "cpu",
     start_from: Path | None = None,
     vectors: WordVectors | None = None,
+    processes: Processes = Processes(),
     report: Callable[[Progress, float, float], None] = lambda progress, loss, done: None,
 ) -> float:
     """Train on linearised trees and write the best model to ``out``; returns its perplexity per
@@ -49,12 +52,15 @@ def train(
     ``start_from`` is a checkpoint whose vocabulary and weights are taken; otherwise ``vectors`` are
     where embeddings start, and they assign rare words to classes. ``report(progress, loss, done)``
     is called after every batch with the loss in nats per token and the share of the budget used.
+    Of several ``processes``, all have to call this with the same arguments; the first writes files.
 
     Raises ConfigError if ``log_folder`` holds the state of another run, if the configuration does
     not fit ``start_from`` or the trees, and if training diverges.
     """
-    _prepare(config)
-    run = LanguageModelRun(config, train_trees, dev_trees, device, start_from, vectors)
+    _prepare(config, processes)
+    with processes.agreeing():
+        run = LanguageModelRun(config, train_trees, dev_trees, device, start_from, vectors)
+    run.processes = processes
     return _finish(run, out, log_folder, report)
 
 
@@ -66,11 +72,15 @@ def train_pairs(
     log_folder: Path,
     *,
     device: str = "cpu",
+    processes: Processes = Processes(),
     report: Callable[[Progress, float, float], None] = lambda progress, loss, done: None,
 ) -> float:
     """The same for an encoder-decoder; the perplexity is per token of the dev targets."""
-    _prepare(config)
-    return _finish(PairRun(config, pairs, dev, device), out, log_folder, report)
+    _prepare(config, processes)
+    with processes.agreeing():
+        run = PairRun(config, pairs, dev, device)
+    run.processes = processes
+    return _finish(run, out, log_folder, report)
 
 
 def train_spans(
@@ -82,16 +92,23 @@ def train_spans(
     *,
     device: str = "cpu",
     vectors: WordVectors | None = None,
+    processes: Processes = Processes(),
     report: Callable[[Progress, float, float], None] = lambda progress, loss, done: None,
 ) -> float:
     """The same for a span model; losses and the perplexity are per word, of all spans' labels."""
-    _prepare(config)
-    return _finish(
-        SpanRun(config, train_trees, dev_trees, device, vectors), out, log_folder, report
-    )
+    _prepare(config, processes)
+    with processes.agreeing():
+        run = SpanRun(config, train_trees, dev_trees, device, vectors)
+    run.processes = processes
+    return _finish(run, out, log_folder, report)
 
 
-def _prepare(config: RunConfig) -> None:
+def _prepare(config: RunConfig, processes: Processes) -> None:
+    """Raises ConfigError if the batches are not cut into as many shards as there are processes."""
+    if processes.size > max(1, config.shards):
+        raise ConfigError(
+            f"{processes.size} processes, but shards is {config.shards}: each has to have one"
+        )
     keep_freed_memory()
     torch.set_flush_denormal(True)  # gradients full of denormals run a hundred times slower
     torch.manual_seed(config.seed)
@@ -102,33 +119,38 @@ def _finish(
 ) -> float:
     """Resume or begin the run and train to its end; the best perplexity on the dev data."""
     state_path = log_folder / "state.pt"
-    if state_path.exists():
-        run.resume(state_path)
+    processes = run.processes
+    with processes.agreeing():
+        if state_path.exists():
+            run.resume(state_path)
+    processes.check_equal((run.identity(), run.progress.batches), "training data or saved state")
     started, saved = time.monotonic() - run.progress.seconds, time.monotonic()
     finished = False
-    with TrainingLog(log_folder, resume_at=run.progress.batches) as log:
+    writer = TrainingLog if processes.is_first else NoLog
+    with writer(log_folder, resume_at=run.progress.batches) as log:
         while not finished:
             done = run.share_done
             finished = done >= 1 or run.recipe.finished
             if not finished:
                 rate = _learn(run, done)
-                run.progress.seconds = time.monotonic() - started
+                run.progress.seconds = processes.first(time.monotonic() - started)
                 report(run.progress, run.progress.mean_loss, done)
                 _log_loss(run, rate, log)
             if run.evaluation_due(finished):
                 _evaluate(run, log)
                 finished |= run.recipe.finished
-            if finished or time.monotonic() - saved > STATE_INTERVAL:
+            if processes.first(finished or time.monotonic() - saved > STATE_INTERVAL):
                 run.save(state_path)
                 saved = time.monotonic()
-    run.save_best(out)
+    if processes.is_first:
+        run.save_best(out)
     return run.progress.best_perplexity
 
 
 def _learn(run: Run, done: float) -> float:
     """Forward, backward and a step of the optimiser for the next batch; the learning rate."""
     batch = run.recipe.batches.next()
-    loss, tokens = run.backward(batch)
+    loss, tokens = shards.backward(run, batch) if run.config.shards else run.backward(batch)
     torch.nn.utils.clip_grad_norm_(run.model.parameters(), run.config.clip)
     rate = run.recipe.step(batch, done)
     run.model.zero_grad(set_to_none=True)
@@ -139,7 +161,7 @@ def _learn(run: Run, done: float) -> float:
     return rate
 
 
-def _log_loss(run: Run, rate: float, log: TrainingLog) -> None:
+def _log_loss(run: Run, rate: float, log: Log) -> None:
     progress = run.progress
     if progress.batches % _LOG_INTERVAL == 0:
         log.write(
@@ -148,11 +170,14 @@ def _log_loss(run: Run, rate: float, log: TrainingLog) -> None:
         )  # fmt: skip
 
 
-def _evaluate(run: Run, log: TrainingLog) -> None:
+def _evaluate(run: Run, log: Log) -> None:
     """Measure dev perplexity, keep the weights if they are the best so far, and let the recipe
     decide what follows. Raises ConfigError if no evaluation so far gave a finite perplexity."""
     progress = run.progress
     progress.evaluated_at = progress.batches
+    if run.processes.size > 1:
+        sums = [float(weight.detach().double().sum()) for weight in run.model.parameters()]
+        run.processes.check_equal(str(sums), "weights")
     with run.recipe.evaluation_weights():
         perplexity = run.dev_perplexity()
         improved = perplexity < progress.best_perplexity

@@ -13,6 +13,7 @@ from reranker.models.mixture import negative_log_likelihood
 from reranker.models.running import read_on, read_through
 from reranker.perplexity import perplexity
 from reranker.training.config import TrainingConfig
+from reranker.training.processes import Processes
 
 
 def backward(
@@ -70,18 +71,29 @@ def dev_perplexity(
     dtype: torch.dtype = torch.float32,
     device: str = "cpu",
     batch_tokens: int = 8_192,
+    processes: Processes = Processes(),
 ) -> float:
-    """Perplexity per token, ``<eos>`` included; every tree is read from the start state."""
+    """Perplexity per token, ``<eos>`` included; every tree is read from the start state. Several
+    ``processes`` share the work; the result is the same."""
     was_training = model.training
     model.eval()
-    total, count = 0.0, 0
+    results = []
+    groups = list(grouped_by_length(range(len(trees)), list(map(len, trees)), batch_tokens))
     with torch.no_grad():
-        for numbers in grouped_by_length(range(len(trees)), list(map(len, trees)), batch_tokens):
+        for numbers in processes.shares(groups):
             batch = whole_trees([trees[number] for number in numbers], eos)
             loss, tokens, _, _ = _loss(model, batch, None, dtype, device)
-            total += float(loss)
-            count += tokens
+            results.append((float(loss), tokens))
     model.train(was_training)
+    return merged_perplexity(results, processes)
+
+
+def merged_perplexity(results: Sequence[tuple[float, int]], processes: Processes) -> float:
+    """Per token, of the losses in nats and numbers of tokens of this process's ``shares``."""
+    total, count = 0.0, 0
+    for loss, tokens in processes.merged(results):
+        total += loss
+        count += tokens
     return perplexity(total, count)
 
 

@@ -14,8 +14,8 @@ from reranker.checkpoints.pair_vocabulary import Pair, PairVocabulary
 from reranker.models.batch import PADDING, Batch, grouped_by_length
 from reranker.models.encoder_decoder import EncoderDecoder
 from reranker.models.mixture import negative_log_likelihood
-from reranker.perplexity import perplexity
 from reranker.training.batches import EncodedPair, PairBatches, pair_batch
+from reranker.training.loss import merged_perplexity
 from reranker.training.pair_config import PairConfig
 from reranker.training.recipes import DecayRecipe, FastRecipe
 from reranker.training.run import Run
@@ -52,21 +52,23 @@ class PairRun(Run):
         """Of the mean over tokens or, with ``sgd``, over sentences."""
         self.model.train()
         loss, tokens = self._loss(batch)
-        parts = batch.targets.shape[1] if self.config.recipe == "sgd" else tokens
-        (loss / parts).backward()  # type: ignore[no-untyped-call]
+        (loss / self.weight(batch)).backward()  # type: ignore[no-untyped-call]
         return float(loss.detach()) / tokens, tokens
+
+    def weight(self, batch: Batch) -> int:
+        return batch.targets.shape[1] if self.config.recipe == "sgd" else super().weight(batch)
 
     def dev_perplexity(self) -> float:
         self.model.eval()
-        total, count = 0.0, 0
+        results = []
         lengths = [pair.length for pair in self.dev]
+        groups = list(grouped_by_length(range(len(self.dev)), lengths, _DEV_TOKENS))
         with torch.no_grad():
-            for numbers in grouped_by_length(range(len(self.dev)), lengths, _DEV_TOKENS):
+            for numbers in self.processes.shares(groups):
                 batch = pair_batch([self.dev[number] for number in numbers], self.vocabulary.eos)
                 loss, tokens = self._loss(batch)
-                total += float(loss)
-                count += tokens
-        return perplexity(total, count)
+                results.append((float(loss), tokens))
+        return merged_perplexity(results, self.processes)
 
     def write_checkpoint(self, path: Path) -> None:
         information = {**self.trained(), "pairs": self.pairs, "dev_pairs": len(self.dev)}

@@ -18,7 +18,8 @@ from torch import Tensor, nn
 from reranker.checkpoints.archive import read_archive, write_atomically
 from reranker.errors import ConfigError
 from reranker.models import State
-from reranker.models.batch import Batch
+from reranker.models.batch import PADDING, Batch
+from reranker.training.processes import Processes
 from reranker.training.recipes import Recipe
 from reranker.training.run_config import RunConfig
 
@@ -48,11 +49,27 @@ class Run(ABC):
         self.config, self.device = config, device
         self.progress = Progress()
         self.carried: State | None = None  # the state after the last batch
+        self.carried_shards: dict[int, State] = {}  # the same of each shard that is computed here
+        self.processes = Processes()
 
     @abstractmethod
     def backward(self, batch: Batch) -> tuple[float, int]:
         """Add the gradients of the objective to the model's parameters; the loss in nats per token
         and the number of tokens."""
+
+    def shard(self, batch: Batch, number: int) -> Batch | None:
+        """One of ``config.shards`` parts of a batch; None if it has too few columns."""
+        columns = slice(number, None, self.config.shards)
+        inputs, targets = (part[:, columns].contiguous() for part in batch[:2])
+        if not inputs.shape[1]:
+            return None
+        source = batch.source if batch.source is None else batch.source[:, columns].contiguous()
+        return batch._replace(inputs=inputs, targets=targets, source=source)
+
+    def weight(self, batch: Batch) -> int:
+        """How much the gradient of ``backward`` counts for in a mean over several batches: what
+        its loss is a mean over, which is tokens."""
+        return int((batch.targets != PADDING).sum())
 
     @abstractmethod
     def dev_perplexity(self) -> float:
@@ -85,7 +102,13 @@ class Run(ABC):
         return self.recipe.batches.progress % 1 == 0
 
     def save(self, path: Path) -> None:
-        """Write the whole state, for ``resume``."""
+        """Write the whole state, for ``resume``. All processes have to call this; one writes."""
+        carried: State | dict[int, State] | None = self.carried
+        if self.config.shards:
+            parts = self.processes.gather(_moved(self.carried_shards, "cpu"))
+            carried = {number: state for part in parts for number, state in part.items()}
+        if not self.processes.is_first:
+            return
         write_atomically(
             path,
             {
@@ -93,7 +116,7 @@ class Run(ABC):
                 "weights": dict(self.model.state_dict()),
                 "recipe": self.recipe.state(),
                 "place": (self.recipe.batches.epoch, self.recipe.batches.position),
-                "carried": self.carried,
+                "carried": carried,
                 "random": torch.get_rng_state(),
                 "progress": {
                     name: getattr(self.progress, name) for name in self.progress.__slots__
@@ -115,9 +138,10 @@ class Run(ABC):
         torch.set_rng_state(saved["random"])
         self.progress = Progress(**saved["progress"])
         carried = saved["carried"]
-        self.carried = carried and tuple(
-            tuple(part.to(self.device) for part in layer) for layer in carried
-        )
+        if self.config.shards:
+            self.carried_shards = _moved(carried, self.device)
+        elif carried:
+            self.carried = _moved({0: carried}, self.device)[0]
         logger.info("resuming %s after %d batches", path, self.progress.batches)
 
     def save_best(self, path: Path) -> None:
@@ -130,6 +154,8 @@ class Run(ABC):
         settings = self.config.to_dict()
         for budget in ("budget_minutes", "epochs"):
             del settings[budget]
+        if not settings["shards"]:  # as in states from before there were shards
+            del settings["shards"]
         return settings
 
     def trained(self) -> dict[str, Any]:
@@ -146,3 +172,11 @@ class Run(ABC):
     def stored(self) -> torch.dtype:
         """What weights are stored as."""
         return torch.float16 if self.config.stored_precision == "float16" else torch.float32
+
+
+def _moved(states: dict[int, State], device: str) -> dict[int, State]:
+    """The same states on ``device``."""
+    return {
+        number: tuple(tuple(part.to(device) for part in layer) for layer in state)
+        for number, state in states.items()
+    }

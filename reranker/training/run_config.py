@@ -26,6 +26,7 @@ class RunConfig(ABC):
     clip: float = 1.0  # the largest norm of the gradient of the mean loss
     batch_tokens: int = 2_560  # fast
     warmup_batches: int = 100  # fast
+    shards: int = 0  # parts of a batch that several processes share out; 0: batches stay whole
     validate_every: int = 500  # batches; 0 is once an epoch
     stored_precision: Literal["float16", "float32"] = "float16"
     model: dict[str, Any] = field(default_factory=dict)

@@ -17,7 +17,7 @@ from reranker.checkpoints.span_vocabulary import END, UNKNOWN, SpanVocabulary
 from reranker.errors import ConfigError
 from reranker.models.batch import Batch
 from reranker.models.span_model import SpanModel
-from reranker.perplexity import perplexity
+from reranker.training.loss import merged_perplexity
 from reranker.training.recipes import FastRecipe
 from reranker.training.run import Run
 from reranker.training.span_config import SpanTrainingConfig
@@ -80,15 +80,15 @@ class SpanRun(Run):
     def dev_perplexity(self) -> float:
         """Per word, of the labels of all spans."""
         self.model.eval()
-        total, count = 0.0, 0
+        results = []
         limits = self.config.batch_tokens, self.config.batch_spans
+        groups = same_length(range(len(self.dev)), self.dev, *limits)
         with torch.no_grad():
-            for numbers in same_length(range(len(self.dev)), self.dev, *limits):
+            for numbers in self.processes.shares(groups):
                 batch = span_batch([self.dev[number] for number in numbers])
                 loss, words = self._loss(batch, batch.inputs)
-                total += float(loss)
-                count += words
-        return perplexity(total, count)
+                results.append((float(loss), words))
+        return merged_perplexity(results, self.processes)
 
     def write_checkpoint(self, path: Path) -> None:
         information = {

@@ -1,0 +1,173 @@
+"""The processes that train one model together, and what they tell each other.
+
+torch's launchers start them: ``rerank train --nproc N``, or ``torchrun`` itself. Every process has
+the whole model and the whole data; they differ in the shards of a batch they compute
+(``reranker.training.shards``). Number 0 alone writes files and reports progress.
+"""
+
+from __future__ import annotations
+
+import os
+import time
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import Any, TypeVar
+
+import torch
+from torch import Tensor, distributed
+
+from reranker.errors import InputError, RerankError
+
+T = TypeVar("T")
+
+_SET_BY_LAUNCHERS = ("RANK", "WORLD_SIZE", "MASTER_ADDR", "MASTER_PORT")
+# A launcher looks every 0.1 seconds, and ends the others when one has died.
+_SECONDS_TO_BE_ENDED = 10.0
+
+
+@dataclass(frozen=True, slots=True)
+class Processes:
+    """``size`` processes, of which this one is number ``rank``. All of them have to call the same
+    methods in the same order; for a single process these return at once."""
+
+    rank: int = 0
+    size: int = 1
+
+    @property
+    def is_first(self) -> bool:
+        return self.rank == 0
+
+    def first(self, number: float) -> float:
+        """What process 0 has for ``number``, so that all decide alike."""
+        if self.size == 1:
+            return number
+        told = torch.tensor([number], dtype=torch.float64)
+        with _contact():
+            distributed.broadcast(told, 0)
+        return float(told)
+
+    def gather(self, value: T) -> list[T]:
+        """What each process has for ``value``."""
+        if self.size == 1:
+            return [value]
+        values: list[Any] = [None] * self.size
+        with _contact():
+            distributed.all_gather_object(values, value)
+        return values
+
+    def exchange(self, parts: Tensor) -> Tensor:
+        """``parts`` [N, ...] has something for each process; the result what each has for us."""
+        received = torch.empty_like(parts)
+        with _contact():
+            distributed.all_to_all_single(received, parts)
+        return received
+
+    def join(self, part: Tensor) -> Tensor:
+        """The parts [n] of all processes, one after the other, [N n]."""
+        joined = part.new_empty(self.size * len(part))
+        with _contact():
+            distributed.all_gather_single(joined, part)
+        return joined
+
+    def shares(self, items: Sequence[T]) -> Sequence[T]:
+        """Every ``size``-th of ``items``: this process's share of work that is divided evenly."""
+        return items[self.rank :: self.size]
+
+    def merged(self, results: Sequence[T]) -> list[T]:
+        """The results of all processes for their ``shares``, in the order of the items."""
+        parts = self.gather(list(results))
+        count = sum(map(len, parts))
+        return [parts[number % self.size][number // self.size] for number in range(count)]
+
+    @contextmanager
+    def agreeing(self) -> Iterator[None]:
+        """A context whose RerankErrors in any process are raised in all of them, so that none waits
+        for one that has given up."""
+        error: RerankError | None = None
+        try:
+            yield
+        except RerankError as raised:
+            error = raised
+        if self.size == 1:
+            if error:
+                raise error
+            return
+        messages = self.gather(error and str(error))
+        if error:
+            raise error
+        for rank, message in enumerate(messages):
+            if message:
+                raise InputError(f"process {rank} of {self.size}: {message}")
+
+    def check_equal(self, value: object, what: str) -> None:
+        """Raises InputError naming a process whose ``value`` differs from that of process 0."""
+        values = self.gather(value)
+        for rank, other in enumerate(values):
+            if other != values[0]:
+                raise InputError(f"process {rank} of {self.size} has other {what} than process 0")
+
+
+def are_launched() -> bool:
+    """Whether a launcher has started this process as one of several."""
+    return all(name in os.environ for name in _SET_BY_LAUNCHERS)
+
+
+def launched_size() -> int:
+    """How many processes the launcher has started, and 1 without a launcher."""
+    return int(os.environ["WORLD_SIZE"]) if are_launched() else 1
+
+
+@contextmanager
+def joined(device: str) -> Iterator[tuple[Processes, str]]:
+    """Meets the other processes of the launcher; yields them, and the device of this one, which for
+    ``cuda`` is the GPU of its number on this machine.
+
+    Raises InputError if they cannot be met or there are fewer GPUs than processes.
+    """
+    if not are_launched():
+        yield Processes(), device
+        return
+    rank, size = int(os.environ["RANK"]), int(os.environ["WORLD_SIZE"])
+    local = int(os.environ.get("LOCAL_RANK", rank))
+    here = int(os.environ.get("LOCAL_WORLD_SIZE", size))
+    if device.startswith("cuda"):
+        device = own_gpu(device, local, here)
+        torch.cuda.set_device(device)
+    backend = "cpu:gloo,cuda:nccl" if device.startswith("cuda") else "gloo"
+    try:
+        distributed.init_process_group(backend)
+    except (RuntimeError, ValueError, OSError) as error:
+        address = ":".join(os.environ[name] for name in _SET_BY_LAUNCHERS[2:])
+        reason = str(error).splitlines()[0]
+        raise InputError(f"cannot meet the other processes at {address}: {reason}") from error
+    try:
+        yield Processes(rank, size), device
+    finally:
+        distributed.destroy_process_group()
+
+
+def own_gpu(device: str, number: int, processes: int) -> str:
+    """The GPU of process ``number`` on this machine; raises InputError if there are too few."""
+    if device != "cuda":
+        raise InputError(f"--device {device}: with several processes, write cuda: each takes one")
+    count = torch.cuda.device_count()
+    if count < processes:
+        devices = "1 CUDA device" if count == 1 else f"{count or 'no'} CUDA devices"
+        raise InputError(f"{processes} processes need a CUDA device each: {devices} here")
+    return f"cuda:{number}"
+
+
+@contextmanager
+def _contact() -> Iterator[None]:
+    """Explains torch's error for a process that has gone. Its launcher knows which, and has a
+    moment to say so and to end this one."""
+    try:
+        yield
+    except RuntimeError as error:
+        time.sleep(_SECONDS_TO_BE_ENDED)
+        reason = str(error).splitlines()[0]
+        raise RerankError(
+            f"lost contact with another process of this run ({reason}); "
+            "the same command resumes from the last saved state"
+        ) from error
