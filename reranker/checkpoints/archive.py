@@ -195,6 +195,7 @@ _KNOWN: dict[str, Any] = {
     "torch LongStorage": torch.int64,
     "torch IntStorage": torch.int32,
     "torch ShortStorage": torch.int16,
+    "torch CharStorage": torch.int8,
     "torch ByteStorage": torch.uint8,
     "torch BoolStorage": torch.bool,
 }

@@ -3,17 +3,17 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any
 
 import torch
-from torch import nn
 
 from reranker.checkpoints.archive import Archive, read_archive, write_atomically
 from reranker.checkpoints.content_hash import content_sha256
 from reranker.checkpoints.vocabulary import MOST_CLASSED, Vocabulary
+from reranker.checkpoints.weights import stored_weights, with_weights
 from reranker.errors import CheckpointError
 from reranker.models import ARCHITECTURES, LanguageModel
 from reranker.models.encoder_decoder import EncoderDecoder
@@ -25,9 +25,6 @@ FORMAT = "parse-reranker checkpoint"
 VERSION = 3  # before 3, classes of unknown words were by rules 1
 # What content that does not fit together can raise.
 BROKEN = LookupError, ArithmeticError, TypeError, ValueError, AttributeError, RuntimeError
-
-
-Model = TypeVar("Model", bound=nn.Module)
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,7 +50,6 @@ def save_checkpoint(
     dtype: torch.dtype = torch.float16,
 ) -> None:
     """Write the checkpoint, whole or not at all; weights are stored as ``dtype``."""
-    weights = {name: weight.detach().to("cpu", dtype) for name, weight in model.named_parameters()}
     content = {
         "format": FORMAT,
         "version": VERSION,
@@ -63,7 +59,7 @@ def save_checkpoint(
         "word_classes": _packed(vocabulary.classes),
         "class_rules": vocabulary.rules,
         "backward": vocabulary.backward,
-        "weights": weights,
+        "weights": stored_weights(model, dtype),
         "information": information,
     }
     write_atomically(path, {**content, "sha256": content_sha256(content)})
@@ -135,22 +131,6 @@ def _model(content: dict[str, Any], most_bytes: int, device: str) -> LanguageMod
 def saved_settings(config: Mapping[str, Any]) -> dict[str, Any]:
     """A model's settings as they were before they were saved."""
     return {name: tuple(v) if isinstance(v, list) else v for name, v in config.items()}
-
-
-def with_weights(
-    make: Callable[[], Model], stored: Mapping[str, torch.Tensor], most_bytes: int, device: str
-) -> Model:
-    """A model with these weights, in evaluation mode; whatever is wrong raises some error."""
-    # On the meta device any size costs nothing: the weights decide what is allocated.
-    with torch.device("meta"):
-        model = make()
-    if sum(weight.nbytes for weight in stored.values()) > most_bytes:
-        raise ValueError("its weights claim to be larger than the file")
-    weights = {name: weight.to(device).float() for name, weight in stored.items()}
-    model.load_state_dict(weights, assign=True)
-    if not all(bool(torch.isfinite(weight).all()) for weight in weights.values()):
-        raise ValueError("a weight is not a finite number")
-    return model.requires_grad_(False).eval()
 
 
 def _vocabulary(content: dict[str, Any], most_bytes: int) -> Vocabulary:

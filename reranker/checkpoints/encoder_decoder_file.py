@@ -14,10 +14,10 @@ from reranker.checkpoints.checkpoint import (
     BROKEN,
     check_hash,
     saved_settings,
-    with_weights,
 )
 from reranker.checkpoints.content_hash import content_sha256
 from reranker.checkpoints.pair_vocabulary import PairVocabulary
+from reranker.checkpoints.weights import stored_weights, with_weights
 from reranker.errors import CheckpointError
 from reranker.models.encoder_decoder import EncoderDecoder, EncoderDecoderConfig
 
@@ -44,7 +44,6 @@ def save_generator(
     dtype: torch.dtype = torch.float16,
 ) -> None:
     """Write the checkpoint, whole or not at all; weights are stored as ``dtype``."""
-    weights = {name: weight.detach().to("cpu", dtype) for name, weight in model.named_parameters()}
     content = {
         "format": FORMAT,
         "version": VERSION,
@@ -55,7 +54,7 @@ def save_generator(
         "source_pieces": list(vocabulary.source_pieces),
         "target": list(vocabulary.target),
         "merges": vocabulary.pieces.merges,
-        "weights": weights,
+        "weights": stored_weights(model, dtype),
         "information": information,
     }
     write_atomically(path, {**content, "sha256": content_sha256(content)})

@@ -10,9 +10,10 @@ from typing import Any
 import torch
 
 from reranker.checkpoints.archive import Archive, read_archive, write_atomically
-from reranker.checkpoints.checkpoint import BROKEN, check_hash, saved_settings, with_weights
+from reranker.checkpoints.checkpoint import BROKEN, check_hash, saved_settings
 from reranker.checkpoints.content_hash import content_sha256
 from reranker.checkpoints.span_vocabulary import SpanVocabulary
+from reranker.checkpoints.weights import stored_weights, with_weights
 from reranker.errors import CheckpointError
 from reranker.models.span_model import SpanConfig, SpanModel
 
@@ -44,7 +45,6 @@ def save_span_model(
     dtype: torch.dtype = torch.float16,
 ) -> None:
     """Write the checkpoint, whole or not at all; weights are stored as ``dtype``."""
-    weights = {name: weight.detach().to("cpu", dtype) for name, weight in model.named_parameters()}
     content = {
         "format": FORMAT,
         "version": VERSION,
@@ -52,7 +52,7 @@ def save_span_model(
         "config": asdict(model.config),
         # Long texts: a list of so many words would take several times the space.
         **{name: "\n".join(getattr(vocabulary, name)) for name in _LISTS},
-        "weights": weights,
+        "weights": stored_weights(model, dtype),
         "information": information,
     }
     write_atomically(path, {**content, "sha256": content_sha256(content)})

@@ -171,7 +171,7 @@ class Run(ABC):
     @property
     def stored(self) -> torch.dtype:
         """What weights are stored as."""
-        return torch.float16 if self.config.stored_precision == "float16" else torch.float32
+        return getattr(torch, self.config.stored_precision)  # type: ignore[no-any-return]
 
 
 def _moved(states: dict[int, State], device: str) -> dict[int, State]:

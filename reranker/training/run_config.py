@@ -28,7 +28,7 @@ class RunConfig(ABC):
     warmup_batches: int = 100  # fast
     shards: int = 0  # parts of a batch that several processes share out; 0: batches stay whole
     validate_every: int = 500  # batches; 0 is once an epoch
-    stored_precision: Literal["float16", "float32"] = "float16"
+    stored_precision: Literal["float16", "float32", "int8"] = "float16"
     model: dict[str, Any] = field(default_factory=dict)
 
     @classmethod

@@ -6,7 +6,9 @@ import torch
 
 from reranker.errors import ConfigError
 from reranker.models import ARCHITECTURES
+from reranker.models.span_model import SpanModel
 from reranker.training.config import TrainingConfig
+from reranker.training.span_config import SpanTrainingConfig
 
 CONFIGS = Path(__file__).parents[3] / "models/configs"
 
@@ -54,7 +56,10 @@ def test_overrides_are_checked_too(path: Path) -> None:
         TrainingConfig.from_file(path, speed=1)
 
 
-@pytest.mark.parametrize("name", [path.name for path in sorted(CONFIGS.glob("*.toml"))])
+LANGUAGE_MODELS = sorted(set(CONFIGS.glob("*.toml")) - {CONFIGS / "spans.toml"})
+
+
+@pytest.mark.parametrize("name", [path.name for path in LANGUAGE_MODELS])
 def test_the_configurations_that_come_along_have_the_size_they_claim(name: str) -> None:
     comment = (CONFIGS / name).read_text("utf-8").partition("[model]")[0].replace("\n# ", " ")
     claim = re.search(
@@ -69,8 +74,23 @@ def test_the_configurations_that_come_along_have_the_size_they_claim(name: str) 
     assert float(claim[1]) == round(count / 1e6, digits)
 
 
+def test_the_configuration_of_span_models_has_the_size_it_claims() -> None:
+    comment = (
+        (CONFIGS / "spans.toml").read_text("utf-8").partition("[model]")[0].replace("\n# ", " ")
+    )
+    claim = re.search(r"([\d.]+) M parameters with ([\d,]+) words and ([\d,]+) vectors", comment)
+    assert claim
+    words, vectors = (int(number.replace(",", "")) for number in claim.groups()[1:])
+    config = SpanTrainingConfig.from_file(CONFIGS / "spans.toml").model_config(
+        words, vectors, 81, 100
+    )
+    with torch.device("meta"):
+        count = sum(parameter.numel() for parameter in SpanModel(config).parameters())
+    assert float(claim[1]) == round(count / 1e6, 1)
+
+
 def test_layer_splits_of_table_3_and_every_thesis_model_have_their_configurations() -> None:
-    configs = [TrainingConfig.from_file(path, epochs=1.0) for path in CONFIGS.glob("*.toml")]
+    configs = [TrainingConfig.from_file(path, epochs=1.0) for path in LANGUAGE_MODELS]
     splits = {config.model_config(10_000).components for config in configs}
     # Table 3 lists i_3 i_2 i_1 i_0, components are i_0 to i_3; 20 0 0 0 is made by the recipe.
     table_3 = ("15 0 0 0", "15 0 0 5", "15 0 5 0", "15 5 0 0", "10 5 0 5", "10 5 5 0")
@@ -116,7 +136,10 @@ def test_names_nobody_knows(path: Path, text: str, reason: str) -> None:
         ("weight_decay = [0.1]", "weight_decay must be a number, not [0.1]"),
         ('recipe = "slow"', "recipe is 'slow', not fast or paper or thesis"),
         ('precision = "float16"', "precision is 'float16', not bfloat16 or float32"),
-        ('stored_precision = "bfloat16"', "stored_precision is 'bfloat16', not float16 or float32"),
+        (
+            'stored_precision = "int4"',
+            "stored_precision is 'int4', not float16 or float32 or int8",
+        ),
         ("budget_minutes = -1", "budget_minutes is -1, not a finite number, 0 or more"),
         ("learning_rate = nan", "learning_rate is nan, not a finite number, 0 or more"),
         ("budget_minutes = inf", "budget_minutes is inf, not a finite number, 0 or more"),

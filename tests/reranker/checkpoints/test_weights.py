@@ -1,0 +1,77 @@
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+import torch
+from torch import nn
+
+from reranker.checkpoints.archive import read_archive, write_atomically
+from reranker.checkpoints.checkpoint import load_checkpoint, save_checkpoint
+from reranker.checkpoints.members import load_member
+from reranker.checkpoints.span_file import save_span_model
+from reranker.checkpoints.weights import stored_weights, with_weights
+from reranker.errors import CheckpointError
+from reranker.pipeline import Reranker
+from tests.reranker.ensembles import CANDIDATES, untrained
+from tests.reranker.span_models import untrained_spans
+
+
+def test_eight_bits_and_a_scale_a_row() -> None:
+    model = nn.Linear(3, 3)
+    model.weight.data = torch.tensor([[1.27, -0.5, 0.004], [0.0, 0.0, 0.0], [-2e-5, 1e-5, 0.0]])
+    stored = stored_weights(model, torch.int8)
+    assert stored["weight"].tolist() == [[127, -50, 0], [0, 0, 0], [-127, 64, 0]]
+    assert stored["weight/scale"].tolist() == pytest.approx([0.01, 0, 2e-5 / 127])
+    assert stored["bias"].dtype == torch.float16 and "bias/scale" not in stored
+    found = with_weights(lambda: nn.Linear(3, 3), stored, 1_000, "cpu").weight
+    assert found.dtype == torch.float32
+    most = stored["weight/scale"].unsqueeze(1) * 0.5001
+    assert bool(((found - model.weight).abs() <= most).all())
+
+
+def test_a_checkpoint_in_eight_bits_is_smaller_and_scores_alike(tmp_path: Path) -> None:
+    language, spans = untrained(1), untrained_spans(1)
+    for name, dtype in (("half", torch.float16), ("byte", torch.int8)):
+        (tmp_path / name).mkdir()
+        save_checkpoint(tmp_path / name / "lm.pt", language.model, language.vocabulary, {}, dtype)
+        save_span_model(tmp_path / name / "s.pt", spans.model, spans.vocabulary, {}, dtype)
+    one, other = (
+        {c.index: c.nll for c in Reranker.load(tmp_path / name).rerank(CANDIDATES).ranking}
+        for name in ("half", "byte")
+    )
+    assert one != other
+    assert other == pytest.approx(one, rel=0.02)
+    half, byte = (
+        read_archive(tmp_path / name / "lm.pt").content["weights"] for name in ("half", "byte")
+    )
+    sizes = [sum(weight.nbytes for weight in weights.values()) for weights in (half, byte)]
+    assert sizes[1] < 0.8 * sizes[0]  # the rows of so small a model are short
+
+
+def test_scales_that_do_not_fit_are_refused(tmp_path: Path) -> None:
+    spans = untrained_spans(1)
+    path = tmp_path / "s.pt"
+    save_span_model(path, spans.model, spans.vocabulary, {}, torch.int8)
+    content = read_archive(path).content
+    del content["sha256"]
+    for scales in (torch.ones(2), torch.full((len(content["weights"]["output"]),), torch.inf)):
+        weights = {**content["weights"], "output/scale": scales}
+        write_atomically(path, {**content, "weights": weights})
+        with pytest.raises(CheckpointError, match=r"scales of output|not a finite number"):
+            load_member(path)
+    weights = {k: v for k, v in content["weights"].items() if k != "output/scale"}
+    write_atomically(path, {**content, "weights": weights})
+    with pytest.raises(CheckpointError, match="broken"):
+        load_member(path)
+
+
+def test_eight_bits_are_read_back_to_the_same_weights(tmp_path: Path) -> None:
+    language = untrained(2)
+    path = tmp_path / "m.pt"
+    save_checkpoint(path, language.model, language.vocabulary, {}, torch.int8)
+    first = load_checkpoint(path)
+    save_checkpoint(path, first.model, first.vocabulary, {}, torch.float32)
+    again = load_checkpoint(path)
+    for name, weight in first.model.named_parameters():
+        assert torch.equal(weight, again.model.get_parameter(name))
