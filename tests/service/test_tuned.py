@@ -1,4 +1,5 @@
-"""A tuned ensemble over HTTP: its weights hold where a request leaves them open."""
+"""A tuned ensemble over HTTP, one of its members a span model: its weights hold where a request
+leaves them open."""
 
 from __future__ import annotations
 
@@ -11,16 +12,18 @@ import pytest
 
 from reranker import Reranker
 from reranker.checkpoints.ensemble_file import WeighedModels, write_ensemble_file
+from reranker.checkpoints.span_file import save_span_model
 from reranker.client import Client
 from reranker.commands.main import main
 from reranker.confidence import Calibration
 from reranker.ranking import Weighing
 from tests.reranker.ensembles import CANDIDATES
 from tests.reranker.small_files import bllip
+from tests.reranker.span_models import untrained_spans
 from tests.service.conftest import EXAMPLE
 from tests.service.servers import Server, serving
 
-TUNED = Weighing(0.4, "perplexity", (0.25, 1.75), -0.5)
+TUNED = Weighing(0.4, "perplexity", (0.25, 1.75, 0.75), -0.5)
 # The toy models rarely gain much: what there is has to show.
 KNOWN = Calibration(TUNED, 0.5, (0.25, 0.125))
 
@@ -28,7 +31,10 @@ KNOWN = Calibration(TUNED, 0.5, (0.25, 0.125))
 @pytest.fixture(scope="module")
 def ensemble(models: list[str], tmp_path_factory: pytest.TempPathFactory) -> Path:
     path = tmp_path_factory.mktemp("tuned") / "ensemble.toml"
-    write_ensemble_file(path, WeighedModels(tuple(map(Path, models)), TUNED, KNOWN))
+    spans = untrained_spans(3)
+    save_span_model(path.with_name("spans.pt"), spans.model, spans.vocabulary, {})
+    members = (*map(Path, models), path.with_name("spans.pt"))
+    write_ensemble_file(path, WeighedModels(members, TUNED, KNOWN))
     return path
 
 
@@ -63,7 +69,7 @@ def test_the_files_weights_are_used_unless_others_are_asked_for(
         answer = http.post("/rerank", json=body).json()
         assert found(answer) == expected()
         assert (
-            " criterion=perplexity lm-weight=0.4 member-weights=0.25,1.75 token-bonus=-0.5 "
+            " criterion=perplexity lm-weight=0.4 member-weights=0.25,1.75,0.75 token-bonus=-0.5 "
             in answer["signature"]
         )
         answer = http.post("/rerank", json={**body, "lm_weight": 1}).json()
@@ -75,7 +81,7 @@ def test_the_files_weights_are_used_unless_others_are_asked_for(
         assert sum(entry["member_nll"]) == pytest.approx(entry["nll"], abs=2e-4)
         with Client(tuned.url) as client:
             ranking = client.rerank_text(body["nbest"])[0].ranking[0]
-            assert isinstance(ranking.member_nll, tuple) and len(ranking.member_nll) == 2
+            assert isinstance(ranking.member_nll, tuple) and len(ranking.member_nll) == 3
 
 
 def test_a_client_that_leaves_the_weights_open_gets_the_tuned_ones(
@@ -131,3 +137,16 @@ def test_confidence_is_the_commands(tuned: Server, ensemble: Path, tmp_path: Pat
         assert expected("--criterion", "token-perplexity") == [None] * 6
     with Client(tuned.url) as client:
         assert [ranking.confidence for ranking in client.rerank_text(text)] == told
+
+
+def test_a_span_model_is_described_like_the_others(tuned: Server) -> None:
+    with tuned.client() as http:
+        listed = http.get("/models").json()["models"]
+        assert [each["name"] for each in listed] == ["model-1.pt", "model-2.pt", "spans.pt"]
+        spans = untrained_spans(3)
+        assert listed[2]["vocabulary_size"] == len(spans.vocabulary)
+        assert listed[2]["parameters"] == spans.parameters
+        report = http.post("/validate", json={"nbest": bllip(CANDIDATES)}).json()
+        assert report["unknown_words"]["spans.pt"] == sum(
+            map(spans.vocabulary.is_unknown, ["We", "saw", "the", "man", "with", "eyes", "."])
+        )
