@@ -103,6 +103,7 @@ class Service:
         self._long_pool = ReadingThreads(_LONG_THREADS, "long requests", self.metrics)
         self._freeing: asyncio.Task[None] | None = None
         self._returning: asyncio.Task[None] | None = None
+        self._warming: asyncio.Task[None] | None = None
         self._reading = ReadingProcess(settings, _LONG_THREADS)
         self.parsing = ParsingProcess(settings, self.metrics)
         self._counting = ThreadPoolExecutor(1, "counting")
@@ -144,6 +145,7 @@ class Service:
             self.switch(loaded)
         else:
             await self.supervisor.join(loaded)
+        self._warming = asyncio.create_task(self.parsing.warm_up())
         _LOGGER.info("ready", models=[member.name for member in given.members])
 
     async def _loaded(self) -> Served:
@@ -167,8 +169,9 @@ class Service:
 
     async def stop(self) -> None:
         """Stop scoring; requests that still wait are answered 503."""
-        if self._returning is not None:
-            self._returning.cancel()
+        for task in (self._returning, self._warming):
+            if task is not None:
+                task.cancel()
         await asyncio.to_thread(self._worker.stop)
         self._pool.shutdown(wait=False, cancel_futures=True)
         self._long_pool.shutdown(wait=False, cancel_futures=True)

@@ -113,13 +113,11 @@ class ParseQueue:
         for slot in self._slots:
             threading.Thread(target=self._run, args=(slot,), name="parsing", daemon=True).start()
 
-    def try_parser(self, sentence: Sentence | None) -> None:
-        """Make a first parser, before there are requests, and let it parse a sentence of ours, if
-        one is given. Raises what making it and ``Parser.parse`` raise, and InputError if it has no
-        tree for that sentence."""
+    def try_parser(self, sentence: Sentence) -> None:
+        """Make a first parser, before there are requests, and let it parse a sentence of ours, so
+        that the first request need not wait for it. Raises what making it and ``Parser.parse``
+        raise, and InputError if it has no tree for that sentence."""
         parser = self._slots[0].parser = self._make_parser()
-        if sentence is None:
-            return
         (answer,) = parser.parse([sentence])
         if isinstance(answer, str):
             raise InputError(f"the parser cannot parse {' '.join(sentence.words)!r}: {answer}")
@@ -130,7 +128,7 @@ class ParseQueue:
             self._works[work.number] = work
             self._clients.join(work.client)
             self._requests.join(work)
-            self._changed.notify()
+            self._changed.notify_all()
 
     def scored(self, number: int, sentences: int) -> None:
         """The service is done with so many sentences of a request in all."""
@@ -191,12 +189,17 @@ class ParseQueue:
         with self._changed:
             while not self._is_closed:
                 waiting = [work for work in self._works.values() if work.waits]
-                if waiting:
+                if waiting and (slot.parser is not None or not self._others_are_free()):
                     work = slot.work = min(waiting, key=self._turn)
                     work.is_being_read = not work.is_read
+                    self._changed.notify_all()  # for those that waited since this one was free
                     return work
                 self._changed.wait()
             return None
+
+    def _others_are_free(self) -> bool:
+        """Whether a parser waits that is loaded."""
+        return any(slot.parser is not None and slot.work is None for slot in self._slots)
 
     def _turn(self, work: ParseWork) -> tuple[float, float]:
         return self._clients.given(work.client), self._requests.given(work)

@@ -46,7 +46,7 @@ def main() -> None:
     try:
         settings: Settings = line.recv()
         queue = ParseQueue(settings, partial(parser_of, settings), send)
-        threading.Thread(target=_begin, args=(queue, settings, send), daemon=True).start()
+        threading.Thread(target=_begin, args=(queue, send), daemon=True).start()
         tidy = now_and_then(_RETURNING_SECONDS)
         while True:
             order, *values = line.recv()
@@ -74,13 +74,12 @@ def _temporary_folder() -> str | None:
     return tempfile.tempdir
 
 
-def _begin(queue: ParseQueue, settings: Settings, send: Callable[[Reply], None]) -> None:
-    """Load what takes long to load, and see whether there is a parser; of one that the settings
-    name, whether it works."""
+def _begin(queue: ParseQueue, send: Callable[[Reply], None]) -> None:
+    """Load what takes long to load, and see whether the parser works."""
     try:
         list(stretches(["It runs.\n"], "text"))
         split_into_words("It runs.")
-        queue.try_parser(_FIRST if settings.has_parser else None)
+        queue.try_parser(_FIRST)
     except InputError as error:
         send((NOBODY, "no parser", str(error)))
     except BaseException as error:

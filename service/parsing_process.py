@@ -124,7 +124,7 @@ class Parse:
 
 
 class ParsingProcess:
-    """Starts the process when it is first needed, and again after it has ended."""
+    """Starts the process at once, or when it is first needed, and again after it has ended."""
 
     def __init__(self, settings: Settings, metrics: Metrics) -> None:
         self._settings, self._metrics = settings, metrics
@@ -163,6 +163,13 @@ class ParsingProcess:
         """See whether the parser that the settings name works; raises RerankError."""
         if self._settings.has_parser and (reason := await self._started()):
             raise RerankError(reason)
+
+    async def warm_up(self) -> None:
+        """Load the parser, if there is one, so that the first request does not wait for that; if
+        it does not work, the log says so."""
+        if self.is_there:
+            with suppress(ServiceError):  # the service ends
+                await self._started()
 
     @asynccontextmanager
     async def parse(self, order: TextOrder, client: str) -> AsyncIterator[Parse]:

@@ -374,6 +374,20 @@ def test_without_a_parser_it_says_what_to_do(models: list[str], tmp_path: Path) 
         assert client.post("/rerank", json={"texts": ["(S (NN a))"]}).status_code == 200
 
 
+def test_bllip_is_loaded_before_the_first_text(models: list[str]) -> None:
+    needs_bllip()
+    with serving(models, "--parser-jobs", "2") as server:
+        worker = str(Path(bllip.__file__).with_name("bllip_worker.py"))
+        until(
+            lambda: any(
+                is_of(parser, process)
+                for process in running("-P", "-m", "reranker.service.parsing_main")
+                if is_of(process, server.process.pid)
+                for parser in running("-P", worker)
+            )
+        )
+
+
 @pytest.mark.slow
 def test_bllip_is_there_where_it_is_installed(models: list[str]) -> None:
     """With the model that is shipped; a parser that is killed costs one sentence."""

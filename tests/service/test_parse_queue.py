@@ -251,13 +251,33 @@ def test_a_parser_that_raises_is_made_anew(made: Made) -> None:
     assert replies.of(NOBODY, 1)[0][1]["message"] == "odd"
 
 
+def test_a_parser_that_is_loaded_is_used_before_others_are(made: Made) -> None:
+    parsers: list[Flat] = []
+
+    def make() -> Flat:
+        parsers.append(Flat())
+        return parsers[-1]
+
+    queue, replies = made(make, 3)
+    queue.try_parser(Sentence.of(("It", "runs", ".")))
+    for number in range(1, 9):
+        queue.add(work(number, sentences("it", 1)))
+        replies.lists(number, 1)
+    assert len(parsers) == 1 and parsers[0].parsed == ["It"] + 8 * ["it"]
+    parsers[0].gate.clear()
+    queue.add(work(9, sentences("slow", 1)))
+    queue.add(work(10, sentences("next", 1)))
+    finished = replies.lists(10 if "slow" in parsers[0].parsed else 9, 1)
+    assert len(parsers) == 2 and finished[0].candidates
+
+
 def test_a_parser_that_cannot_be_made(made: Made) -> None:
     def make() -> Parser:
         raise InputError("no model")
 
     queue, replies = made(make)
     with pytest.raises(InputError, match="no model"):
-        queue.try_parser(None)
+        queue.try_parser(Sentence.of(("It", "runs", ".")))
     queue.add(work(1, "it is"))
     assert replies.of(1, 2)[1][0] == "refused"
 
