@@ -28,7 +28,7 @@ from results import FOLDS, Results
 from study import ROOT, Study, Table, to_toml
 from work import Work, plan, work_folder
 
-from reranker.checkpoints.checkpoint import load_checkpoint
+from reranker.checkpoints.members import load_member
 from reranker.commands.arguments import positive
 from reranker.errors import InputError, RerankError
 from reranker.files.digest import file_sha256
@@ -137,7 +137,7 @@ def _write_models(study: Study, work: Work, files: Files) -> None:
         if not model.checkpoint:
             work.write(files.config(name), to_toml(study.settings(name)))
             continue
-        checkpoint = load_checkpoint(ROOT / model.checkpoint)
+        checkpoint = load_member(ROOT / model.checkpoint)
         if not {"tokens", "minutes"} <= checkpoint.information.keys():
             raise InputError(f"models.{name}: {model.checkpoint} does not say its training")
         work.write(files.config(name).with_suffix(".sha256"), checkpoint.sha256 + "\n")

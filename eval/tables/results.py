@@ -18,7 +18,7 @@ from prepare import Files
 from study import Row, Study, Table
 from work import Work, analysis
 
-from reranker.checkpoints.checkpoint import Checkpoint, load_checkpoint
+from reranker.checkpoints.members import LoadedMember, load_member
 from reranker.checkpoints.vocabulary import Vocabulary
 from reranker.errors import InputError
 from reranker.evaluation.brackets import corpus_f1
@@ -134,7 +134,7 @@ class Run(NamedTuple):
     parameters: int
     tokens: int  # that it was trained on
     minutes: float
-    vocabulary: str  # its letter
+    vocabulary: str  # its letter; empty for a span model, whose perplexity is of something else
 
 
 class Results:
@@ -148,7 +148,7 @@ class Results:
         self._choices: dict[tuple[str, ...], dict[str, Counts]] = {}
         for name in study.all_runs():
             if name not in work.failures:
-                self.runs[name] = self._run(load_checkpoint(files.checkpoint(name)))
+                self.runs[name] = self._run(load_member(files.checkpoint(name)))
         for name, evaluated in study.sets.items():
             paths = {run: files.scored(run, f"{name}.lists") for run in self.runs}
             if paths := {run: path for run, path in paths.items() if path.exists()}:
@@ -169,14 +169,17 @@ class Results:
             "rows": rows,
         }
 
-    def _run(self, checkpoint: Checkpoint) -> Run:
-        letter = chr(ord("A") + len(self._letters))
+    def _run(self, checkpoint: LoadedMember) -> Run:
+        letter = ""
+        if isinstance(checkpoint.vocabulary, Vocabulary):
+            new = chr(ord("A") + len(self._letters))
+            letter = self._letters.setdefault(checkpoint.vocabulary, new)
         return Run(
             checkpoint.sha256,
             sum(parameter.numel() for parameter in checkpoint.model.parameters()),
             int(checkpoint.information["tokens"]),
             round(float(checkpoint.information["minutes"]), 2),
-            self._letters.setdefault(checkpoint.vocabulary, letter),
+            letter,
         )
 
     def _set(self, name: str, table: Table) -> dict[str, Any]:
@@ -262,8 +265,9 @@ class Results:
         return [members] if row.ensemble else [[run] for run in members]
 
     def _perplexity(self, name: str, part: Sequence[str]) -> float | None:
-        """None if the models have not all the same vocabulary and direction."""
-        if len({self.runs[run].vocabulary for run in part}) > 1:
+        """None for span models, and if the models have not all one vocabulary and direction."""
+        letters = {self.runs[run].vocabulary for run in part}
+        if len(letters) > 1 or letters == {""}:
             return None
         kind = "perplexity" if self.study.data.text else "text"
         paths = [self.files.scored(run, f"{name}.{kind}") for run in part]

@@ -10,8 +10,10 @@ from pathlib import Path
 
 import pytest
 
+from reranker.checkpoints.span_file import save_span_model
 from reranker.trees.tree import Tree
 from tests.eval.toy_study import DATA, LSTM, STUDY, command, make, trees, write_data
+from tests.reranker.span_models import untrained_spans
 
 FLAGS = ("--budget", "0.02", "--shrink", "4")
 ONE_ROW = (
@@ -57,12 +59,17 @@ def test_one_command_fills_a_table(study: Path, tmp_path: Path) -> None:
 
     # A checkpoint is judged as it is; with another of its kind, but for the direction.
     checkpoint = tmp_path / "work" / "models" / "lstm-1.pt"
+    spans = untrained_spans(1)
+    trained = {"tokens": 10, "minutes": 1.0}
+    save_span_model(tmp_path / "spans.pt", spans.model, spans.vocabulary, trained)
     backward = (
+        f'\n[models.spans]\ncheckpoint = "{tmp_path / "spans.pt"}"'
         '\n[models.back]\nconfig = "small-lstm.toml"\ntraining = { direction = "backward" }\n'
     )
     more = (
         '{ name = "LSTM", models = ["lstm"] }, { name = "back", models = ["back"] }, '
-        '{ name = "both", models = ["lstm", "back"], ensemble = true }'
+        '{ name = "both", models = ["lstm", "back"], ensemble = true }, '
+        '{ name = "spans", models = ["spans"] }'
     )
     again = ONE_ROW.replace('config = "small-lstm.toml"', f'checkpoint = "{checkpoint}"' + backward)
     study.write_text(again.replace('{ name = "LSTM", models = ["lstm"] }', more), "utf-8")
@@ -70,7 +77,7 @@ def test_one_command_fills_a_table(study: Path, tmp_path: Path) -> None:
     done = make(study, tmp_path / "data", tmp_path / "judged", *flags)
     assert done.returncode == 0, done.stderr
     assert (
-        "; sizes are those of their configurations divided by 4; lstm: checkpoints as they "
+        "; sizes are those of their configurations divided by 4; lstm, spans: checkpoints "
         in (done.stdout.splitlines()[0])
     )
     judged = json.loads((tmp_path / "judged" / "one.json").read_text("utf-8"))
@@ -79,8 +86,9 @@ def test_one_command_fills_a_table(study: Path, tmp_path: Path) -> None:
             assert judged["rows"][0]["sets"]["dev"][name] == value
     assert judged["vocabularies"]["A"] == figures["vocabularies"]["A"]
     assert judged["rows"][0]["commands"] == []
-    assert [row["vocabularies"] for row in judged["rows"]] == [["A"], ["B"], ["A", "B"]]
-    assert judged["rows"][2]["sets"]["dev"]["perplexity"] == [None]
+    assert [row["vocabularies"] for row in judged["rows"]] == [["A"], ["B"], ["A", "B"], [""]]
+    for row in judged["rows"][2:]:
+        assert row["sets"]["dev"]["perplexity"] == [None] and row["sets"]["dev"]["alone"]
     assert " A | " in done.stdout
     assert " B | " in done.stdout
 
