@@ -1,0 +1,107 @@
+"""What each member of an ensemble adds: F1 of each alone, of all but each, and of chosen subsets,
+from one ranked output.
+
+    rerank --nbest gum.nbest --models ckpt/*.pt --output ranked --out gum.jsonl
+    python eval/tables/ablation.py gum=gum.jsonl,gum.mrg craft=craft.jsonl,craft.mrg \\
+        --members doc-backward doc-forward rnn-forward spans --subset rnn-forward spans
+
+A set is ranked output and its gold trees, whose tags every candidate gets; members are named in the
+order of their files. Models choose alone (W = 1), each with weight 1. p is of approximate
+randomisation, 10,000 samples, against all of them; the last column of a set is the share of the way
+from the parser's first trees to the best ones in the lists.
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from collections.abc import Mapping, Sequence
+
+from confidence import read_set
+from report import NONE, p_text
+
+from reranker.errors import InputError, RerankError
+from reranker.evaluation.brackets import corpus_f1
+from reranker.evaluation.significance import compare
+from reranker.files.markdown import grid
+from reranker.ranking import Weighing
+from reranker.tuning.lists import ScoredLists
+
+Subset = tuple[str, ...]
+
+
+def subsets(members: Sequence[str], more: Sequence[Sequence[str]]) -> dict[str, Subset]:
+    """By what a row is called: all, each alone, all but each, and ``more``. Raises InputError for a
+    name in ``more`` that is no member's."""
+    found: dict[str, Subset] = {"all": tuple(members)}
+    found |= {name: (name,) for name in members}
+    if len(members) > 2:
+        for name in members:
+            found[f"all but {name}"] = tuple(other for other in members if other != name)
+    for some in more:
+        for name in some:
+            if name not in members:
+                raise InputError(f"--subset: {name} is none of {', '.join(members)}")
+        found.setdefault(", ".join(some), tuple(some))
+    return found
+
+
+def rows(
+    sets: Mapping[str, ScoredLists], members: Sequence[str], wanted: Mapping[str, Subset]
+) -> list[list[str]]:
+    """The name of each subset and, for each set, F1, p and the share of the gap. Raises InputError
+    if the members are not as many as were scored."""
+    for name, lists in sets.items():
+        if lists.number_of_members != len(members):
+            raise InputError(
+                f"{name}: scored by {lists.number_of_members} models, not {len(members)}"
+            )
+    table = [[label] for label in ("parser", *wanted, "oracle")]
+    for lists in sets.values():
+        parser, oracle = lists.parsers_first(), lists.oracle()
+        low, high = corpus_f1(parser), corpus_f1(oracle)
+        everything = lists.chosen(_weighing(members, members))
+        found = {"parser": parser, "oracle": oracle}
+        found |= {label: lists.chosen(_weighing(members, some)) for label, some in wanted.items()}
+        for row in table:
+            counts, is_choice = found[row[0]], row[0] in wanted
+            is_tested = row[0] not in ("all", "oracle")
+            test = compare(everything, counts)
+            closed = 100 * (test.f1 - low) / (high - low)
+            row += [
+                f"{test.f1:.2f}",
+                p_text(test.randomisation_p) if is_tested else NONE,
+                f"{closed:.0f} %" if is_choice else NONE,
+            ]
+    return table
+
+
+def _weighing(members: Sequence[str], some: Sequence[str]) -> Weighing:
+    return Weighing(member_weights=tuple(float(name in some) for name in members))
+
+
+def main(argv: Sequence[str]) -> int:
+    """Print; returns 0, or 2 for files or names that cannot be used."""
+    parser = argparse.ArgumentParser(
+        prog="ablation.py",
+        description=__doc__,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    parser.add_argument("sets", nargs="+", metavar="NAME=RANKED,GOLD")
+    parser.add_argument("--members", nargs="+", required=True, metavar="MEMBER")
+    parser.add_argument("--subset", nargs="+", action="append", default=[], metavar="MEMBER")
+    arguments = parser.parse_args(argv)
+    try:
+        sets = dict(map(read_set, arguments.sets))
+        wanted = subsets(arguments.members, arguments.subset)
+        table = rows(sets, arguments.members, wanted)
+    except RerankError as error:
+        print(f"ablation: {error}", file=sys.stderr)
+        return 2
+    heads = [head for name in sets for head in (name, "p", "gap closed")]
+    print(grid(["models", *heads], table))
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))
