@@ -124,15 +124,17 @@ class SpanModel(nn.Module):
         )
 
     def log_probabilities(self, words: Tensor, features: Tensor) -> Iterator[tuple[int, Tensor]]:
-        """Of one sentence: for some starts at a time, the first of them and [starts, n, L], where a
-        column is a span's last word; what ends before it starts has no meaning. In pieces because a
-        long sentence has many spans."""
+        """Of one sentence: for some starts at a time, the first of them and [starts, ends, L]; a
+        column is a span's last word, counted from that first start, and what ends before it starts
+        has no meaning. In pieces because a long sentence has many spans."""
         left, right = self.boundaries(words.unsqueeze(1), features.unsqueeze(1))
         left, right = left[:-1, 0], right[1:, 0]
-        step = max(1, _SPANS_AT_ONCE // max(1, len(right)))
-        for first in range(0, len(left), step):
-            logits = self.logits(left[first : first + step, None] + right[None])
+        first = 0
+        while first < len(left):
+            step = max(1, _SPANS_AT_ONCE // (len(right) - first))
+            logits = self.logits(left[first : first + step, None] + right[None, first:])
             yield first, logits.log_softmax(2)
+            first += step
 
     def _inputs(self, words: Tensor, features: Tensor) -> Tensor:
         """[n + 2, B, E]."""

@@ -95,11 +95,10 @@ def _fill(
     for first, piece in cancellation.checked(pieces):
         table = piece.double().cpu().numpy()
         none = table[:, :, NO_LABEL]
-        # Column by row: a span's last word is its first one or a later one.
-        is_span = np.arange(none.shape[1]) >= first + np.arange(len(none))[:, None]
-        values[sentence.eos_edge] += none[is_span].sum()
+        # A span's last word is its first one or a later one.
+        values[sentence.eos_edge] += none[np.triu_indices(len(none), 0, none.shape[1])].sum()
         here = (starts >= first) & (starts < first + len(table))
-        row, last = starts[here] - first, lasts[here]
+        row, last = starts[here] - first, lasts[here] - first
         values[edges[here]] = table[row, last, labels[here]] - none[row, last]
 
 
@@ -115,8 +114,9 @@ def score_spans_one_by_one(
             labels = {(c.start, c.end): vocabulary.label(c.label) for c in constituents(tokens)}
             total = 0.0
             for first, piece in model.log_probabilities(torch.tensor(rows), torch.tensor(features)):
-                for row, by_last in enumerate(piece.tolist(), first):
+                for row, by_last in enumerate(piece.tolist()):
                     for last in range(row, len(by_last)):
-                        total += by_last[last][labels.get((row, last + 1), NO_LABEL)]
+                        span = first + row, first + last + 1
+                        total += by_last[last][labels.get(span, NO_LABEL)]
             totals.append(total)
     return np.array(totals)

@@ -47,6 +47,17 @@ def test_totals_are_those_of_all_spans() -> None:
     assert totals[0] == totals[-1] and found.paths[0].tolist() == found.paths[-1].tolist()
 
 
+def test_a_sentence_in_pieces_has_the_same_values(monkeypatch: pytest.MonkeyPatch) -> None:
+    _, whole = values(TOKENS)
+    monkeypatch.setattr("reranker.models.span_model._SPANS_AT_ONCE", 10)
+    _, pieces = values(TOKENS)
+    assert pieces == pytest.approx(whole, abs=1e-5)
+    totals = score_spans_one_by_one(SPANS.model, SPANS.vocabulary, TOKENS)
+    monkeypatch.undo()
+    again = score_spans_one_by_one(SPANS.model, SPANS.vocabulary, TOKENS)
+    assert totals == pytest.approx(again, abs=1e-4)
+
+
 def test_tokens_have_the_values_of_their_constituents() -> None:
     tokens = ("(S", "(VP", "saw", ")VP", ")S")
     found, edges = values([tokens, ("(NP", "saw", ")NP")])
