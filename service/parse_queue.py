@@ -178,7 +178,7 @@ class ParseQueue:
     def _run(self, slot: _Slot) -> None:
         while (work := self._next(slot)) is not None:
             if not work.is_read:
-                self._read(work)
+                self._read(slot, work)
             else:
                 self._parse(slot, work)
             with self._changed:
@@ -209,7 +209,7 @@ class ParseQueue:
             self._clients.give(work.client, words)
             self._requests.give(work, words)
 
-    def _read(self, work: ParseWork) -> None:
+    def _read(self, slot: _Slot, work: ParseWork) -> None:
         reply: Reply
         reading: TextReading | None = None
         try:
@@ -229,6 +229,7 @@ class ParseQueue:
             self._charge(work, 1 + len(work.order.body) / _CHARACTERS_PER_WORD)
             if reading is not None:
                 work.sentences, work.is_read, work.is_being_read = reading.sentences, True, False
+                slot.work = None  # it is this one that goes on with it, if its parser is loaded
                 self._changed.notify_all()
 
     def _parse(self, slot: _Slot, work: ParseWork) -> None:
@@ -255,7 +256,7 @@ class ParseQueue:
         started = time.monotonic()
         lists = self._lists(slot, parser, work, batch)
         if lists is not None:
-            self._finish(work, begin, lists, (time.monotonic() - started) / len(lists))
+            self._finish(slot, begin, lists, (time.monotonic() - started) / len(lists))
 
     def _lists(
         self, slot: _Slot, parser: Parser, work: ParseWork, batch: Sequence[TextSentence]
@@ -334,8 +335,10 @@ class ParseQueue:
             self._send((NOBODY, "log", for_log(entry, self._settings.log_text)))
         return told
 
-    def _finish(self, work: ParseWork, begin: int, lists: Sequence[NBest], seconds: float) -> None:
+    def _finish(self, slot: _Slot, begin: int, lists: Sequence[NBest], seconds: float) -> None:
         with self._changed:
+            work, slot.work = slot.work, None  # free before its client can ask for more
+            assert work is not None
             for place, nbest in enumerate(lists, begin):
                 work.finished[place] = replace(nbest, id=str(place)), seconds
             while found := work.finished.pop(work.sent, None):
