@@ -3,7 +3,11 @@
 from __future__ import annotations
 
 import argparse
+import contextlib
+import functools
+import os
 import sys
+import threading
 import time
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -11,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 from reranker.checkpoints.vocabulary import MOST_CLASSED
 from reranker.commands.arguments import positive, whole_number
 from reranker.commands.progress import loading
-from reranker.errors import InputError
+from reranker.errors import InputError, RerankError
 from reranker.text.running import read_running_text
 from reranker.trees.linearize import linearize
 from reranker.trees.treebank import read_treebank
@@ -19,7 +23,9 @@ from reranker.trees.treebank import read_treebank
 if TYPE_CHECKING:
     from reranker.checkpoints.pair_vocabulary import Pair
     from reranker.training.pair_config import PairConfig
+    from reranker.training.processes import Processes
     from reranker.training.run import Progress
+    from reranker.training.run_config import RunConfig
 
 EXAMPLES = """examples:
   rerank train --config models/configs/small.toml --train train.mrg.gz --dev dev.mrg.gz \\
@@ -35,7 +41,10 @@ EXAMPLES = """examples:
   rerank train --config models/configs/encoder-decoder/translation.toml --train train.en \\
       --train-target train.de --dev dev.en --dev-target dev.de --out en-de.pt --budget 60
 
-To resume a stopped run, repeat the same command."""
+To resume a stopped run, repeat the same command. Several processes, on this machine or on many:
+  rerank train --config models/configs/small.toml --train train.mrg.gz --dev dev.mrg.gz \\
+      --out ckpt/mine.pt --budget 60 --nproc 4
+  torchrun --nnodes 2 --nproc-per-node 8 ... -m reranker -- train --device cuda ..."""
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -140,7 +149,31 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument("--device", default="cpu", metavar="cpu|cuda")
     parser.add_argument(
-        "--threads", type=positive, metavar="N", help="CPU threads (default: all cores)"
+        "--threads",
+        type=positive,
+        metavar="N",
+        help="CPU threads of each process (default: all cores, shared out among processes)",
+    )
+    parser.add_argument(
+        "--nproc",
+        type=positive,
+        metavar="N",
+        help="train in N processes on this machine; with --device cuda, each on a GPU of its own",
+    )
+    parser.add_argument(
+        "--shards",
+        type=positive,
+        metavar="N",
+        help="cut every batch into N parts, which the processes share out and compute one after "
+        "another; the result depends on this, but not on how many processes there are (default: "
+        "as in --config, or one for each process)",
+    )
+    parser.add_argument(
+        "--restarts",
+        type=whole_number(0),
+        default=3,
+        metavar="N",
+        help="with --nproc: start again at most N times when a process dies (default: %(default)s)",
     )
 
 
@@ -149,21 +182,47 @@ def run(arguments: argparse.Namespace) -> int:
     with loading("PyTorch"):
         import torch
 
-        from reranker.models.encoder_decoder import EncoderDecoder
-        from reranker.models.span_model import SpanModel
-        from reranker.training.config import TrainingConfig
-        from reranker.training.loop import train, train_pairs, train_spans
-        from reranker.training.pair_config import PairConfig
-        from reranker.training.run_config import RunConfig, read_tables
-        from reranker.training.span_config import SpanTrainingConfig
-        from reranker.training.word_vectors import WordVectors
+        from reranker.training.processes import are_launched, joined, own_threads
+
+    if arguments.nproc is not None:
+        from reranker.commands.train_processes import launch
+
+        return launch(arguments)
+    with joined(arguments.device) as (processes, arguments.device):
+        if are_launched() and not (arguments.threads or "OMP_NUM_THREADS" in os.environ):
+            torch.set_num_threads(own_threads())
+        if processes.is_first:
+            return _train(arguments, processes)
+        with open(os.devnull, "w") as nowhere, contextlib.redirect_stderr(nowhere):
+            try:
+                return _train(arguments, processes)
+            except RerankError:  # the first says it
+                return 2
+
+
+def log_folder(arguments: argparse.Namespace) -> Path:
+    """Where the run has its log and its state."""
+    folder: Path | None = arguments.log_folder
+    return folder or Path("runs") / arguments.out.stem
+
+
+def configuration(arguments: argparse.Namespace, processes: int) -> RunConfig:
+    """What --config and other flags say; for several processes (0: a plain run), batches are cut
+    into as many shards, if nothing says how many. Raises ConfigError naming the file."""
+    from reranker.models.encoder_decoder import EncoderDecoder
+    from reranker.models.span_model import SpanModel
+    from reranker.training.config import TrainingConfig
+    from reranker.training.pair_config import PairConfig
+    from reranker.training.run_config import read_tables
+    from reranker.training.span_config import SpanTrainingConfig
 
     architecture = read_tables(arguments.config).get("model", {}).get("architecture")
     kinds: dict[Any, type[RunConfig]] = {
         EncoderDecoder.architecture: PairConfig,
         SpanModel.architecture: SpanTrainingConfig,
     }
-    config = kinds.get(architecture, TrainingConfig).from_file(
+    read = functools.partial(
+        kinds.get(architecture, TrainingConfig).from_file,
         arguments.config,
         budget_minutes=arguments.budget,
         epochs=arguments.epochs,
@@ -173,31 +232,52 @@ def run(arguments: argparse.Namespace) -> int:
         text=arguments.text,
         fine_tuning=arguments.fine_tuning,
     )
+    config = read(shards=arguments.shards)
+    return config if config.shards or not processes else read(shards=processes)
+
+
+def _train(arguments: argparse.Namespace, processes: Processes) -> int:
+    """In this process, one of ``processes``."""
+    import torch
+
+    from reranker.training.config import TrainingConfig
+    from reranker.training.loop import train, train_pairs, train_spans
+    from reranker.training.pair_config import PairConfig
+    from reranker.training.processes import are_launched
+    from reranker.training.span_config import SpanTrainingConfig
+    from reranker.training.word_vectors import WordVectors
+
+    with processes.agreeing():
+        config = configuration(arguments, processes.size if are_launched() else 0)
     if arguments.device.startswith("cuda") and not torch.cuda.is_available():
         raise InputError(f"--device {arguments.device}: no CUDA device here")
     if arguments.threads:
         torch.set_num_threads(arguments.threads)
-    folder = arguments.log_folder or Path("runs") / arguments.out.stem
+    folder = log_folder(arguments)
     bar, unit = _ProgressBar(), "token"
     options: dict[str, Any] = {"device": arguments.device, "report": bar.report}
+    options["processes"] = processes
     if isinstance(config, PairConfig):
         _check_flags(arguments, config.task)
-        pairs, dev_pairs = (_pairs(arguments, side, config) for side in ("train", "dev"))
+        with processes.agreeing():
+            pairs, dev_pairs = (_pairs(arguments, side, config) for side in ("train", "dev"))
         _announce(len(pairs), len(dev_pairs), "pairs", folder)
         perplexity = train_pairs(config, pairs, dev_pairs, arguments.out, folder, **options)
     else:
         if arguments.train_target or arguments.dev_target:
             raise InputError("--train-target and --dev-target are for encoder-decoders")
         is_text = isinstance(config, TrainingConfig) and config.text
-        train_trees, dev_trees = (
-            read_running_text(paths) if is_text else [*map(linearize, read_treebank(paths))]
-            for paths in (arguments.train, arguments.dev)
-        )
+        with processes.agreeing():
+            train_trees, dev_trees = (
+                read_running_text(paths) if is_text else [*map(linearize, read_treebank(paths))]
+                for paths in (arguments.train, arguments.dev)
+            )
         noun = "lines" if is_text else "trees"
         _announce(len(train_trees), len(dev_trees), noun, folder)
         vectors = None
         if arguments.vectors is not None:
-            vectors = WordVectors.read(arguments.vectors, arguments.vector_words)
+            with processes.agreeing():
+                vectors = WordVectors.read(arguments.vectors, arguments.vector_words)
         options["vectors"] = vectors
         data = train_trees, dev_trees, arguments.out, folder
         if isinstance(config, SpanTrainingConfig):
@@ -247,6 +327,8 @@ class _ProgressBar:
     def __init__(self) -> None:
         from tqdm import tqdm
 
+        # Not one for several processes: such a lock would outlive a process that is killed.
+        tqdm.set_lock(threading.RLock())
         self._bar = tqdm(
             total=1.0,
             disable=not sys.stderr.isatty(),

@@ -16,6 +16,8 @@ from typing import Any, TypeVar
 
 import torch
 from torch import Tensor, distributed
+from torch.distributed.distributed_c10d import PrefixStore, Store
+from torch.distributed.rendezvous import rendezvous
 
 from reranker.errors import InputError, RerankError
 
@@ -113,9 +115,9 @@ def are_launched() -> bool:
     return all(name in os.environ for name in _SET_BY_LAUNCHERS)
 
 
-def launched_size() -> int:
-    """How many processes the launcher has started, and 1 without a launcher."""
-    return int(os.environ["WORLD_SIZE"]) if are_launched() else 1
+def own_threads() -> int:
+    """The threads of one process, where those on this machine share out its cores."""
+    return max(1, torch.get_num_threads() // int(os.environ.get("LOCAL_WORLD_SIZE", 1)))
 
 
 @contextmanager
@@ -136,7 +138,7 @@ def joined(device: str) -> Iterator[tuple[Processes, str]]:
         torch.cuda.set_device(device)
     backend = "cpu:gloo,cuda:nccl" if device.startswith("cuda") else "gloo"
     try:
-        distributed.init_process_group(backend)
+        distributed.init_process_group(backend, store=_store(), rank=rank, world_size=size)
     except (RuntimeError, ValueError, OSError) as error:
         address = ":".join(os.environ[name] for name in _SET_BY_LAUNCHERS[2:])
         reason = str(error).splitlines()[0]
@@ -145,6 +147,21 @@ def joined(device: str) -> Iterator[tuple[Processes, str]]:
         yield Processes(rank, size), device
     finally:
         distributed.destroy_process_group()
+
+
+def _store() -> Store:
+    """Where the processes leave their addresses for each other.
+
+    An elastic launcher keeps one store for all its attempts, with the addresses of processes that
+    are gone (pytorch issue 135712), so each attempt has keys of its own. Launchers on several
+    machines may count their attempts differently; theirs have to be kept apart by
+    TORCH_DISABLE_SHARE_RDZV_TCP_STORE=1.
+    """
+    store: Store = next(rendezvous("env://"))[0]
+    if os.environ.get("GROUP_WORLD_SIZE") == "1":
+        attempt = os.environ.get("TORCHELASTIC_RESTART_COUNT", "0")
+        return PrefixStore(f"attempt {attempt}", store)
+    return store
 
 
 def own_gpu(device: str, number: int, processes: int) -> str:
