@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import argparse
 import itertools
-import math
 import sys
 from collections.abc import Iterator, Sequence
 from pathlib import Path
@@ -142,11 +141,9 @@ def _text(number: int, words: Sequence[str], found: Sequence[Generated], form: s
     """A sentence's outputs, without the last line break."""
     if form == "text":
         return "\n".join(" ".join(each.tokens) for each in found)
-    lines = [f"S-{number}\t{' '.join(words)}"]
-    for each in found:
-        lines.append(f"H-{number}\t{each.score / math.log(2):.15g}\t{' '.join(each.tokens)}")
-        lines.append(f"P-{number}\t{each.log_probability / math.log(2):.15g}")
-    return "\n".join(lines)
+    from reranker.generation.search import fairseq_text
+
+    return fairseq_text(number, words, found)
 
 
 def _shown(lists: Iterator[list[Generated]], done: int) -> Iterator[list[Generated]]:

@@ -5,8 +5,10 @@ from __future__ import annotations
 import argparse
 from typing import Any
 
+from reranker.checkpoints.ensemble_file import named_models
 from reranker.commands.arguments import positive
 from reranker.errors import InputError
+from reranker.files.digest import file_sha256
 from reranker.nbest import FORMATS, ReadOptions
 from reranker.nbest.dialects.registry import DIALECTS
 from reranker.parsers.bllip_model import bllip_model
@@ -21,7 +23,7 @@ def add_arguments(parser: argparse.ArgumentParser, *, longest: int) -> None:
         "--parser",
         action="append",
         metavar="NAME",
-        help="bllip, command or another that is installed (default: command with "
+        help="bllip, command, encdec or another that is installed (default: command with "
         "--parser-command, else bllip); several times: their candidates together",
     )
     parser.add_argument(
@@ -34,7 +36,8 @@ def add_arguments(parser: argparse.ArgumentParser, *, longest: int) -> None:
         action="append",
         metavar="MODEL",
         help="of bllip: a folder, a .tar.gz or the name of an installed one (default: the first "
-        "that `rerank models` lists); NAME=MODEL says whose it is if there are several parsers",
+        "that `rerank models` lists); of encdec: a checkpoint of `rerank train`; NAME=MODEL says "
+        "whose it is if there are several parsers",
     )
     parser.add_argument(
         "--candidates",
@@ -104,6 +107,9 @@ def settings(arguments: argparse.Namespace) -> dict[str, Any]:
     if "bllip" in choice.names:
         path, sha256 = bllip_model(models.get("bllip", ""))
         models["bllip"] = sha256 or str(path)
+    if models.get("encdec"):
+        paths = named_models(models["encdec"]).paths
+        models["encdec"] = ",".join(map(file_sha256, paths))
     flags = ("parser_command", "candidates", "overparsing", "format", "beam", "longest")
     return {
         "parser": choice.names,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import math
 from collections.abc import Iterable, Iterator, Sequence
 from typing import NamedTuple
 
@@ -59,3 +60,13 @@ def generate(
                 Generated(vocabulary.decode(each.tokens), each.log_probability, each.score)
                 for each in found.get(number, [])
             ]
+
+
+def fairseq_text(number: int, words: Sequence[str], found: Sequence[Generated]) -> str:
+    """A sentence's outputs as fairseq prints them, which `rerank --nbest` reads; without the last
+    line break."""
+    lines = [f"S-{number}\t{' '.join(words)}"]
+    for each in found:
+        lines.append(f"H-{number}\t{each.score / math.log(2):.15g}\t{' '.join(each.tokens)}")
+        lines.append(f"P-{number}\t{each.log_probability / math.log(2):.15g}")
+    return "\n".join(lines)

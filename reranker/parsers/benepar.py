@@ -10,12 +10,12 @@ from typing import Any
 
 from reranker.errors import InputError
 from reranker.nbest.data import Sentence
-from reranker.parsers.in_process import InProcessParser, cannot_load, check_installed
+from reranker.parsers.in_process import OneTreeParser, cannot_load, check_installed
 from reranker.parsers.parser import ParserSettings
 from reranker.trees.tree import Tree
 
 
-class BeneparParser(InProcessParser):
+class BeneparParser(OneTreeParser):
     """``settings.model`` is a checkpoint of benepar's, a folder of one, or the name of one that
     ``benepar.download`` has put into nltk's data folder, such as ``benepar_en3``."""
 

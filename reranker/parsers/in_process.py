@@ -1,4 +1,5 @@
-"""Parsers that are Python packages and propose one tree a sentence: what is common to them."""
+"""Parsers that run within this process, by Python packages or by models of ours: what is common to
+them."""
 
 from __future__ import annotations
 
@@ -19,14 +20,16 @@ _LONGEST_REASON = 200  # characters
 
 
 class InProcessParser:
-    """Calls ``trees``, which makes a bracketed tree of each sentence, from one thread at a time:
-    the library uses several cores by itself, and need not allow more. A sentence has no time limit,
-    and its tree no score: it can be ranked by the language models alone."""
+    """Calls ``lists``, which is ``printed_lists`` of what a library makes of sentences, from one
+    thread at a time: the library uses several cores by itself, and need not allow more. A sentence
+    has no time limit."""
 
     batch_sizes = (4, 8, 16, 32)
 
-    def __init__(self, name: str, trees: Callable[[Sequence[Sentence]], Sequence[str]]) -> None:
-        self._trees = trees
+    def __init__(
+        self, name: str, lists: Callable[[Sequence[Sentence]], list[NBest | str] | str]
+    ) -> None:
+        self._lists = lists
         self._lock = threading.Lock()
         self._failures = Failures(f"the parser {name}")
         self._is_stopped = False
@@ -56,9 +59,21 @@ class InProcessParser:
             if self._is_stopped:
                 raise Stopped
             try:
-                trees = self._trees(sentences)
+                return self._lists(sentences)
             except Exception as error:  # whatever a library raises costs one sentence
                 return f"{type(error).__name__}: {error}"[:_LONGEST_REASON]
+
+
+class OneTreeParser(InProcessParser):
+    """Calls ``trees``, which makes a bracketed tree of each sentence. It has no score: it can be
+    ranked by the language models alone."""
+
+    def __init__(self, name: str, trees: Callable[[Sequence[Sentence]], Sequence[str]]) -> None:
+        self._trees = trees
+        super().__init__(name, self._lists_of_one)
+
+    def _lists_of_one(self, sentences: Sequence[Sentence]) -> list[NBest | str] | str:
+        trees = self._trees(sentences)
         lines = "".join(json.dumps({"candidates": [{"tree": tree}]}) + "\n" for tree in trees)
         return printed_lists(lines.encode(), sentences, _LISTS)
 

@@ -23,6 +23,7 @@ _OURS = {
     "benepar": "reranker.parsers.benepar:BeneparParser",
     "bllip": "reranker.parsers.bllip:BllipParser",
     "command": "reranker.parsers.command:CommandParser",
+    "encdec": "reranker.parsers.encdec:EncdecParser",
     "stanza": "reranker.parsers.stanza:StanzaParser",
 }
 

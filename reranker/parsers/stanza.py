@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 from reranker.errors import InputError
 from reranker.nbest.data import Sentence
-from reranker.parsers.in_process import InProcessParser, cannot_load, check_installed
+from reranker.parsers.in_process import OneTreeParser, cannot_load, check_installed
 from reranker.parsers.parser import ParserSettings
 
 # Its models learned from words, not from their spelling in trees.
@@ -17,7 +17,7 @@ _WRITTEN = {
 }
 
 
-class StanzaParser(InProcessParser):
+class StanzaParser(OneTreeParser):
     """``settings.model`` is the code of a language whose models ``stanza.download`` has fetched,
     such as ``en``, or the folder of a language, ``stanza_resources/en``."""
 

@@ -18,7 +18,7 @@ from reranker.nbest import NBest, ReadOptions
 from reranker.nbest.data import Sentence
 from reranker.parsers import command
 from reranker.parsers.answers import printed_lists
-from reranker.parsers.in_process import InProcessParser
+from reranker.parsers.in_process import OneTreeParser
 from reranker.parsers.parser import Parser, ParserSettings
 from reranker.parsers.registry import create_parser
 from reranker.scoring.cancellation import Stopped
@@ -304,7 +304,7 @@ def test_bad_sentences_of_one_client_cost_another_none(made: Made, has_parsed: b
     assert found[0].rejected[0].message == "the parser ended with status 1"
 
 
-class Library(InProcessParser):
+class Library(OneTreeParser):
     """A parser like benepar's: a flat tree, once the gate is open; some words make it raise."""
 
     def __init__(self) -> None:

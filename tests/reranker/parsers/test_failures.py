@@ -12,7 +12,7 @@ from reranker.nbest import NBest
 from reranker.nbest.data import Sentence
 from reranker.parsers.command import CommandParser
 from reranker.parsers.failures import Failures
-from reranker.parsers.in_process import InProcessParser
+from reranker.parsers.in_process import OneTreeParser
 from reranker.parsers.parser import Parser, ParserSettings
 from tests.reranker.parsers.test_command import COMMAND, sentences
 
@@ -24,7 +24,7 @@ def flat_trees(given: Sequence[Sentence]) -> list[str]:
 
 
 def in_process() -> Parser:
-    return InProcessParser("flat", flat_trees)
+    return OneTreeParser("flat", flat_trees)
 
 
 def program() -> Parser:

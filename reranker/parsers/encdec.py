@@ -1,0 +1,69 @@
+"""Our own encoder-decoder parser (Suzuki et al. 2018; reranker.models.encoder_decoder), with a
+checkpoint that the user has trained."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+from reranker.checkpoints.devices import devices
+from reranker.checkpoints.encoder_decoder_file import load_generators
+from reranker.checkpoints.ensemble_file import named_models
+from reranker.errors import CheckpointError, InputError
+from reranker.generation.beam import Beam
+from reranker.generation.search import fairseq_text, generate
+from reranker.nbest import NBest, ReadOptions
+from reranker.nbest.data import Candidate, Sentence
+from reranker.parsers.answers import printed_lists
+from reranker.parsers.in_process import InProcessParser
+from reranker.parsers.parser import ParserSettings
+
+_LISTS = ReadOptions("fairseq", repair=True)
+
+# Trees are ordered by the mean log-probability of their tokens, as `rerank generate` does.
+_LENGTH_POWER = 1.0
+
+
+class EncdecParser(InProcessParser):
+    """A beam of ``settings.candidates`` trees for each sentence, by log-probability; those that are
+    no trees of it are repaired. ``settings.model`` is a checkpoint of `rerank train`, or a folder
+    or pattern of several with one vocabulary, whose probabilities are averaged."""
+
+    def __init__(self, settings: ParserSettings) -> None:
+        """Raises InputError without a checkpoint of a parser."""
+        if not settings.model:
+            raise InputError(
+                "the parser encdec needs --parser-model FILE.pt, a checkpoint of your own: `rerank "
+                "train --config models/configs/encoder-decoder/parser.toml` (docs/training.md)"
+            )
+        paths = named_models(settings.model).paths
+        self._device = str(devices("auto")[0])
+        try:
+            self._members = load_generators(paths, self._device)
+        except CheckpointError as error:
+            raise InputError(str(error)) from error
+        if self._members[0].vocabulary.task != "parsing":
+            raise InputError(f"{paths[0]}: no parser: it makes text of text")
+        self._beam = Beam(settings.candidates, _LENGTH_POWER)
+        super().__init__("encdec", self._found)
+
+    def _found(self, sentences: Sequence[Sentence]) -> list[NBest | str] | str:
+        words = [sentence.words for sentence in sentences]
+        lists = generate(self._members, words, self._beam, self._device)
+        printed = "".join(
+            fairseq_text(number, words[number], found) + "\n" for number, found in enumerate(lists)
+        )
+        found = printed_lists(printed.encode(), sentences, _LISTS)
+        return found if isinstance(found, str) else list(map(_rooted, found))
+
+
+def _rooted(found: NBest | str) -> NBest | str:
+    """With the root that trees of other parsers have; it is not among what the models generate."""
+    if isinstance(found, str):
+        return found
+    return replace(found, candidates=tuple(map(_with_root, found.candidates)))
+
+
+def _with_root(candidate: Candidate) -> Candidate:
+    has_root = candidate.text.startswith("(TOP ")  # several constituents side by side
+    return candidate if has_root else replace(candidate, text=f"(TOP {candidate.text})")
