@@ -9,6 +9,7 @@ import os
 import sys
 import threading
 import time
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -26,6 +27,7 @@ if TYPE_CHECKING:
     from reranker.training.processes import Processes
     from reranker.training.run import Progress
     from reranker.training.run_config import RunConfig
+    from reranker.training.tree_files import TreeFiles
 
 EXAMPLES = """examples:
   rerank train --config models/configs/small.toml --train train.mrg.gz --dev dev.mrg.gz \\
@@ -147,6 +149,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         metavar="N",
         help="read only the first, most frequent N of them (default: %(default)s)",
     )
+    parser.add_argument(
+        "--stream",
+        action="store_true",
+        help="for treebanks that do not fit into memory: read the files of --train twice, and keep "
+        "their tokens in the log folder, 4 bytes each",
+    )
     parser.add_argument("--device", default="cpu", metavar="cpu|cuda")
     parser.add_argument(
         "--threads",
@@ -245,6 +253,7 @@ def _train(arguments: argparse.Namespace, processes: Processes) -> int:
     from reranker.training.pair_config import PairConfig
     from reranker.training.processes import are_launched
     from reranker.training.span_config import SpanTrainingConfig
+    from reranker.training.tree_files import TreeFiles
     from reranker.training.word_vectors import WordVectors
 
     with processes.agreeing():
@@ -258,6 +267,8 @@ def _train(arguments: argparse.Namespace, processes: Processes) -> int:
     options: dict[str, Any] = {"device": arguments.device, "report": bar.report}
     options["processes"] = processes
     if isinstance(config, PairConfig):
+        if arguments.stream:
+            raise InputError("--stream is for language models that are trained on trees")
         _check_flags(arguments, config.task)
         with processes.agreeing():
             pairs, dev_pairs = (_pairs(arguments, side, config) for side in ("train", "dev"))
@@ -266,33 +277,53 @@ def _train(arguments: argparse.Namespace, processes: Processes) -> int:
     else:
         if arguments.train_target or arguments.dev_target:
             raise InputError("--train-target and --dev-target are for encoder-decoders")
-        is_text = isinstance(config, TrainingConfig) and config.text
         with processes.agreeing():
-            train_trees, dev_trees = (
-                read_running_text(paths) if is_text else [*map(linearize, read_treebank(paths))]
-                for paths in (arguments.train, arguments.dev)
-            )
-        noun = "lines" if is_text else "trees"
-        _announce(len(train_trees), len(dev_trees), noun, folder)
-        vectors = None
-        if arguments.vectors is not None:
-            with processes.agreeing():
+            train_trees, dev_trees = _trees(arguments, config, processes)
+            vectors = None
+            if arguments.vectors is not None:
                 vectors = WordVectors.read(arguments.vectors, arguments.vector_words)
         options["vectors"] = vectors
-        data = train_trees, dev_trees, arguments.out, folder
+        files = arguments.out, folder
         if isinstance(config, SpanTrainingConfig):
+            assert not isinstance(train_trees, TreeFiles)
             if arguments.start_from:
                 raise InputError("--start-from is for language models")
-            perplexity, unit = train_spans(config, *data, **options), "word"
+            perplexity = train_spans(config, train_trees, dev_trees, *files, **options)
+            unit = "word"
         else:
             assert isinstance(config, TrainingConfig)
-            perplexity = train(config, *data, start_from=arguments.start_from, **options)
+            options["start_from"] = arguments.start_from
+            perplexity = train(config, train_trees, dev_trees, *files, **options)
     bar.close()
     print(f"{arguments.out}: dev perplexity {perplexity:.3f} per {unit}", file=sys.stderr)
     return 0
 
 
-def _announce(train: int, dev: int, noun: str, folder: Path) -> None:
+def _trees(
+    arguments: argparse.Namespace, config: RunConfig, processes: Processes
+) -> tuple[Sequence[Sequence[str]] | TreeFiles, Sequence[Sequence[str]]]:
+    """What is in --train and --dev: trees, or lines of text."""
+    from reranker.training.config import TrainingConfig
+    from reranker.training.tree_files import TreeFiles
+
+    is_text = isinstance(config, TrainingConfig) and config.text
+    folder = log_folder(arguments)
+    if arguments.stream:
+        if is_text or not isinstance(config, TrainingConfig):
+            raise InputError("--stream is for language models that are trained on trees")
+        dev = [*map(linearize, read_treebank(arguments.dev))]
+        files = len(arguments.train)
+        _announce(f"{files} file{'s' * (files > 1)} of", len(dev), "trees", folder)
+        return TreeFiles(arguments.train, folder, processes), dev
+    train, dev = (
+        read_running_text(paths) if is_text else [*map(linearize, read_treebank(paths))]
+        for paths in (arguments.train, arguments.dev)
+    )
+    _announce(len(train), len(dev), "lines" if is_text else "trees", folder)
+    return train, dev
+
+
+def _announce(train: int | str, dev: int, noun: str, folder: Path) -> None:
     print(f"{train} training {noun}, {dev} dev {noun}; logs in {folder}", file=sys.stderr)
 
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import random
 from abc import ABC, abstractmethod
+from array import array
 from collections.abc import Sequence
 from typing import Generic, NamedTuple, TypeVar
 
@@ -15,6 +16,7 @@ import torch
 
 from reranker.errors import ConfigError
 from reranker.models.batch import PADDING, Batch, grouped_by_length, source_batch, whole_trees
+from reranker.training.tree_files import TokenFile
 
 _POOL_SIZE = 2_000  # trees or pairs
 
@@ -52,7 +54,7 @@ class Batches(ABC, Generic[Part]):
     def _batch(self, part: Part) -> Batch: ...
 
 
-class TreeBatches(Batches[list[int]]):
+class TreeBatches(Batches[Sequence[int]]):
     """Batches of whole trees, in a new random order in every epoch.
 
     Each holds at most ``batch_tokens``, padding included; a longer tree is a batch of its own.
@@ -62,13 +64,16 @@ class TreeBatches(Batches[list[int]]):
         self, sequences: Sequence[Sequence[int]], eos: int, batch_tokens: int, seed: int
     ) -> None:
         self.sequences, self.eos, self.batch_tokens = sequences, eos, batch_tokens
-        self._lengths = list(map(len, sequences))
+        if isinstance(sequences, TokenFile):
+            self._lengths = sequences.lengths()
+        else:
+            self._lengths = list(map(len, sequences))
         super().__init__(seed)
 
-    def _planned(self, generator: random.Random) -> list[list[int]]:
+    def _planned(self, generator: random.Random) -> list[Sequence[int]]:
         return _by_length(self._lengths, self.batch_tokens, generator)
 
-    def _batch(self, part: list[int]) -> Batch:
+    def _batch(self, part: Sequence[int]) -> Batch:
         return whole_trees([self.sequences[number] for number in part], self.eos)
 
 
@@ -84,7 +89,7 @@ class EncodedPair(NamedTuple):
         return max(len(self.source), len(self.target))
 
 
-class PairBatches(Batches[list[int]]):
+class PairBatches(Batches[Sequence[int]]):
     """Batches of pairs, in a new random order in every epoch.
 
     Each holds at most ``batch_tokens`` on the longer side, padding included; a longer pair is a
@@ -98,10 +103,10 @@ class PairBatches(Batches[list[int]]):
         self._lengths = [pair.length for pair in pairs]
         super().__init__(seed)
 
-    def _planned(self, generator: random.Random) -> list[list[int]]:
+    def _planned(self, generator: random.Random) -> list[Sequence[int]]:
         return _by_length(self._lengths, self.batch_tokens, generator)
 
-    def _batch(self, part: list[int]) -> Batch:
+    def _batch(self, part: Sequence[int]) -> Batch:
         return pair_batch([self.pairs[number] for number in part], self.eos)
 
 
@@ -111,12 +116,13 @@ def pair_batch(pairs: Sequence[EncodedPair], eos: int) -> Batch:
     return batch._replace(source=source_batch([pair.source for pair in pairs]))
 
 
-def _by_length(lengths: Sequence[int], most: int, generator: random.Random) -> list[list[int]]:
-    """Sorted by length within large random pools, so that batches need little padding."""
-    order = list(range(len(lengths)))
+def _by_length(lengths: Sequence[int], most: int, generator: random.Random) -> list[Sequence[int]]:
+    """Sorted by length within large random pools, so that batches need little padding. In arrays:
+    there may be millions of numbers."""
+    order = array("q", range(len(lengths)))
     generator.shuffle(order)
-    plan = [
-        batch
+    plan: list[Sequence[int]] = [
+        array("q", batch)
         for start in range(0, len(order), _POOL_SIZE)
         for batch in grouped_by_length(order[start : start + _POOL_SIZE], lengths, most)
     ]
@@ -144,13 +150,15 @@ class StreamBatches(Batches[slice]):
         varied: bool = True,
         opening: int = PADDING,
     ) -> None:
-        stream = torch.tensor([eos, *(number for ids in sequences for number in ids)])
+        if isinstance(sequences, TokenFile):
+            stream = sequences.stream
+        else:
+            stream = torch.tensor([eos, *(number for ids in sequences for number in ids)])
         rows = (len(stream) - 1) // batch_size
         if rows < 1:
             raise ConfigError(f"batch_size is {batch_size}, but there are {len(stream) - 1} tokens")
-        self._inputs = stream[: rows * batch_size].view(batch_size, rows).T.contiguous()
-        targets = stream[1 : rows * batch_size + 1].view(batch_size, rows).T.contiguous()
-        self._targets = targets.masked_fill(targets == opening, PADDING)
+        self._inputs = stream[: rows * batch_size].view(batch_size, rows).T
+        self._targets = stream[1 : rows * batch_size + 1].view(batch_size, rows).T
         self.length, self.varied, self.opening = length, varied, opening
         super().__init__(seed)
 
@@ -167,5 +175,8 @@ class StreamBatches(Batches[slice]):
         return max(5, round(generator.gauss(center, 5)))
 
     def _batch(self, part: slice) -> Batch:
-        inputs, targets = self._inputs[part], self._targets[part]
+        inputs, targets = (
+            every[part].long().contiguous() for every in (self._inputs, self._targets)
+        )
+        targets = targets.masked_fill(targets == self.opening, PADDING)
         return Batch(inputs, targets, continues=part.start > 0, opening=self.opening)

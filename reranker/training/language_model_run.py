@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
 import torch
+from torch import Tensor
 
 from reranker.checkpoints.checkpoint import load_checkpoint, save_checkpoint
 from reranker.checkpoints.vocabulary import Vocabulary, rare_words
@@ -21,6 +22,7 @@ from reranker.training.loss import backward, dev_perplexity, text_perplexity
 from reranker.training.recipes import FastRecipe, PaperRecipe, Recipe, ThesisRecipe
 from reranker.training.run import Run
 from reranker.training.start import start
+from reranker.training.tree_files import TokenFile, TreeFiles
 from reranker.training.word_vectors import WordVectors, start_embedding
 
 
@@ -33,7 +35,7 @@ class LanguageModelRun(Run):
     def __init__(
         self,
         config: TrainingConfig,
-        train_trees: Sequence[Sequence[str]],
+        train_trees: Sequence[Sequence[str]] | TreeFiles,
         dev_trees: Sequence[Sequence[str]],
         device: str,
         start_from: Path | None,
@@ -47,11 +49,13 @@ class LanguageModelRun(Run):
             self.vocabulary, self.model = _new_model(config, train_trees, vectors)
         else:
             self.vocabulary, self.model = _pretrained_model(config, start_from)
-        encoded = self._encoded(train_trees)
+        encoded: Sequence[Sequence[int]]
+        if isinstance(train_trees, TreeFiles):
+            encoded = train_trees.encoded(self.vocabulary)
+        else:
+            encoded = self._encoded(train_trees)
         if start_from is None:
-            seen = torch.tensor([number for ids in encoded for number in ids])
-            counts = torch.bincount(seen, minlength=len(self.vocabulary))
-            start(self.model, config.start, counts)
+            start(self.model, config.start, _counts(encoded, len(self.vocabulary)))
             if vectors is not None:
                 start_embedding(self.model, self.vocabulary, vectors)
         self.model.to(device)
@@ -106,6 +110,14 @@ class LanguageModelRun(Run):
         return [self.vocabulary.encode(tokens) for tokens in trees]
 
 
+def _counts(encoded: Sequence[Sequence[int]], size: int) -> Tensor:
+    """How often each symbol occurs, [size]."""
+    if isinstance(encoded, TokenFile):
+        return encoded.counts(size)
+    seen = torch.tensor([number for ids in encoded for number in ids])
+    return torch.bincount(seen, minlength=size)
+
+
 def _new_recipe(
     model: LanguageModel,
     config: TrainingConfig,
@@ -129,7 +141,7 @@ def _new_recipe(
 
 
 def _new_model(
-    config: TrainingConfig, trees: Sequence[Sequence[str]], vectors: WordVectors | None
+    config: TrainingConfig, trees: Iterable[Sequence[str]], vectors: WordVectors | None
 ) -> tuple[Vocabulary, LanguageModel]:
     classes = None
     if vectors is not None:

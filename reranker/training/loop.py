@@ -26,6 +26,7 @@ from reranker.training.run import Progress, Run
 from reranker.training.run_config import RunConfig
 from reranker.training.span_config import SpanTrainingConfig
 from reranker.training.span_run import SpanRun
+from reranker.training.tree_files import TreeFiles
 from reranker.training.word_vectors import WordVectors
 
 STATE_INTERVAL = 45.0  # seconds
@@ -34,7 +35,7 @@ _LOG_INTERVAL = 50  # batches
 
 def train(
     config: TrainingConfig,
-    train_trees: Sequence[Sequence[str]],
+    train_trees: Sequence[Sequence[str]] | TreeFiles,
     dev_trees: Sequence[Sequence[str]],
     out: Path,
     log_folder: Path,
@@ -48,6 +49,8 @@ def train(
     """Train on linearised trees and write the best model to ``out``; returns its perplexity per
     token on the dev trees, ``<eos>`` included. With ``config.text`` the trees are lines of running
     text (``reranker.text.running``), and its state is carried through the dev text.
+
+    Training trees that do not fit into memory are given as ``TreeFiles``.
 
     ``start_from`` is a checkpoint whose vocabulary and weights are taken; otherwise ``vectors`` are
     where embeddings start, and they assign rare words to classes. ``report(progress, loss, done)``

@@ -29,7 +29,7 @@ epochs = 2
 minimum_count = 1
 batch_size = 4
 sequence_length = 7
-validate_every = 0
+validate_every = 1000
 learning_rate = 0.01
 stored_precision = "float32"
 [model]
@@ -154,11 +154,11 @@ def _wait_for_the_state() -> None:
     """Until the state has been saved (every 45 seconds) anew."""
     state = Path("runs/m/state.pt")
     before = state.stat().st_mtime_ns if state.exists() else 0
-    for _ in range(1_200):
+    for _ in range(2_500):
         if state.exists() and state.stat().st_mtime_ns > before:
             return
         time.sleep(0.1)
-    raise AssertionError("no state was saved in two minutes")
+    raise AssertionError("no state was saved")
 
 
 def _processes(parent: int) -> list[int]:
