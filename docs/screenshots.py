@@ -1,5 +1,6 @@
 """The pictures of docs/page.md and README.md: the example on the page, with the checkpoints in
-``ckpt/``. Needs Debian's ``chromium`` and ``fonts-dejavu``, and ``pip install playwright``.
+``ckpt/``, and a sentence that was typed, parsed by bllip. Needs Debian's ``chromium`` and
+``fonts-dejavu``, ``pip install playwright`` and the extra ``bllip``.
 
     python docs/screenshots.py            # writes docs/images/page-*.png
 
@@ -35,6 +36,7 @@ PICTURES: list[
     ("phone-light", "light", 390, 844, VIEW),
     ("phone-dark", "dark", 390, 844, VIEW),
 ]
+SENTENCE = "When the last guests left the hotel closed its kitchen."
 PATIENCE = 600_000  # milliseconds: the example has 250 trees, and four models read them
 COLOURS = 96  # of a picture's palette, which makes it a third of the size
 
@@ -64,14 +66,32 @@ def take(page: Page, colours: Colours, width: int, height: int, view: str) -> by
     page.evaluate("view => (location.hash = view)", view)
     page.locator("#sentence-1[aria-selected=true]").wait_for(state="attached")
     page.locator("#legend-gold").wait_for(state="visible" if "gold" in view else "hidden")
+    return shot(page)
+
+
+def take_typed(page: Page) -> bytes:
+    """The same of a sentence that is typed into a page without a list."""
+    page.emulate_media(color_scheme="light", reduced_motion="reduce")
+    page.set_viewport_size({"width": 1440, "height": 1000})
+    page.fill("#text", SENTENCE)
+    page.click("#parse")
+    page.wait_for_selector("#sentence-0", state="attached")
+    page.wait_for_selector("#progress", state="hidden")
+    return shot(page)
+
+
+def shot(page: Page) -> bytes:
     page.mouse.move(0, 0)
     page.evaluate("document.activeElement.blur(), scrollTo(0, 0)")
     page.wait_for_timeout(500)
     return page.screenshot()
 
 
-def small(png: bytes) -> Image.Image:
-    return Image.open(io.BytesIO(png)).convert("RGB").quantize(COLOURS, dither=Image.Dither.NONE)
+def save(png: bytes, path: Path) -> None:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    image = Image.open(io.BytesIO(png)).convert("RGB")
+    image.quantize(COLOURS, dither=Image.Dither.NONE).save(path, optimize=True)
+    print(path, path.stat().st_size)
 
 
 def main() -> None:
@@ -87,14 +107,15 @@ def main() -> None:
         page.set_default_timeout(PATIENCE)
         page.goto(address)
         page.locator("#about", has_text="version").wait_for()  # the models are there
+        save(take_typed(page), arguments.out / "page-desktop-text.png")
+        page.goto(address)
+        page.reload()
         page.click("#example")
         page.wait_for_selector("#sentence-4", state="attached")
         page.wait_for_selector("#progress", state="hidden")
         for name, colours, width, height, view in PICTURES:
-            arguments.out.mkdir(parents=True, exist_ok=True)
-            path = arguments.out / f"page-{name}.png"
-            small(take(page, colours, width, height, view)).save(path, optimize=True)
-            print(path, path.stat().st_size)
+            picture = take(page, colours, width, height, view)
+            save(picture, arguments.out / f"page-{name}.png")
         browser.close()
 
 
