@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import replace
 from itertools import zip_longest
 from typing import TYPE_CHECKING, TypeVar
 
@@ -14,7 +15,12 @@ from reranker.checkpoints.devices import (
     devices,
     placed,
 )
-from reranker.checkpoints.ensemble_file import ModelNames, calibration_beside, named_models
+from reranker.checkpoints.ensemble_file import (
+    ModelNames,
+    WeighedModels,
+    calibration_beside,
+    named_models,
+)
 from reranker.checkpoints.members import LoadedMember, load_member
 from reranker.checkpoints.memory import return_freed_memory, share_freed_memory
 from reranker.confidence import Calibration
@@ -117,6 +123,22 @@ class Reranker(Ranker):
         fit and a wrong device.
         """
         named = named_models(models, combination, sha256)
+        if weighing is not None:
+            named = replace(named, weighing=weighing)
+        if calibration is not None:
+            named = replace(named, calibration=calibration)
+        return cls.of(named, combination, device, threads, precision)
+
+    @classmethod
+    def of(
+        cls,
+        named: WeighedModels,
+        combination: Combination = "sum",
+        device: str = "auto",
+        threads: int | None = None,
+        precision: Precision = "exact",
+    ) -> Reranker:
+        """The same for models whose files and weighing are known. Raises what ``load`` raises."""
         where = devices(device)
         files = zip_longest(named.paths, named.sha256, fillvalue="")
         loaded = [load_member(path, sha256=expected) for path, expected in files]
@@ -124,11 +146,10 @@ class Reranker(Ranker):
         if all(place.type != "cpu" for place in where):
             threads = len(where)
         return_freed_memory()  # files, weights as they are stored
-        calibration = calibration or named.calibration
+        calibration = named.calibration
         if calibration is None and combination == "sum":
             calibration = calibration_beside(named.paths, [member.sha256 for member in members])
-        chosen = weighing or named.weighing
-        return cls(members, combination, threads, chosen, calibration, named.cascade)
+        return cls(members, combination, threads, named.weighing, calibration, named.cascade)
 
     def signature(self, weighing: Weighing, top: int | None = None) -> str:
         """Everything a figure depends on, on one line."""

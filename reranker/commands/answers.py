@@ -23,7 +23,7 @@ from reranker.errors import InputError
 from reranker.files.journal import Output, Written, open_output
 from reranker.files.output import output_path
 from reranker.nbest import NBest
-from reranker.outputs.registry import OUTPUTS, format_ranking
+from reranker.outputs.registry import OUTPUTS, format_ranking, written
 from reranker.ranking import Ranking, Weighing
 
 if TYPE_CHECKING:
@@ -42,7 +42,26 @@ class Lists(Positioned, Protocol):
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Add the flags that name the models and say what to write."""
+    """Add the flags that name the models and say what to write, and where."""
+    parser.add_argument(
+        "--out",
+        type=Path,
+        metavar="FILE",
+        help="write to FILE instead of stdout; it appears when complete",
+    )
+    parser.add_argument(
+        "--resume",
+        action="store_true",
+        help="continue from the FILE.part that an interrupted run with --out left, if there is one",
+    )
+    parser.add_argument(
+        "--threads", type=positive, metavar="N", help="CPU threads (default: one for each core)"
+    )
+    add_ranking_arguments(parser)
+
+
+def add_ranking_arguments(parser: argparse.ArgumentParser) -> None:
+    """Add the flags that answers depend on."""
     parser.add_argument(
         "--models",
         nargs="+",
@@ -56,17 +75,6 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         default=(),
         metavar="HASH",
         help="use no other checkpoints: their SHA-256, or the first 8 digits or more, in any order",
-    )
-    parser.add_argument(
-        "--out",
-        type=Path,
-        metavar="FILE",
-        help="write to FILE instead of stdout; it appears when complete",
-    )
-    parser.add_argument(
-        "--resume",
-        action="store_true",
-        help="continue from the FILE.part that an interrupted run with --out left, if there is one",
     )
     parser.add_argument(
         "--output",
@@ -113,9 +121,6 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         metavar="NAMES",
         help="cpu, cuda or cuda:0,cuda:1; the ensemble's members take them in turn "
         "(default: auto, every GPU there is, else the CPU)",
-    )
-    parser.add_argument(
-        "--threads", type=positive, metavar="N", help="CPU threads (default: one for each core)"
     )
     parser.add_argument(
         "--precision",
@@ -190,15 +195,15 @@ def write(
             )
             for ranking in rankings:
                 say_rejected(ranking)
-                written = _written(ranking)
+                record = written(ranking)
                 with nullcontext() if out else tally.progress.hidden():
-                    output.write(format_ranking(ranking, arguments.output), written)
-                tally.add(written)
+                    output.write(format_ranking(ranking, arguments.output), record)
+                tally.add(record)
             tally.check_complete()
             tally.progress.finish()
         finally:
             tally.progress.close()
-    print(tally.summary(), file=sys.stderr)
+    print(summary(tally.counts), file=sys.stderr)
     if table is not None:
         print(table.format(), file=sys.stdout if arguments.out else sys.stderr)
         tags = "gold" if arguments.gold_tags else "parser"
@@ -245,14 +250,7 @@ class _Tally:
 
     def add(self, written: Written) -> None:
         """Count the sentence whose list was read first of those not yet counted."""
-        self.counts.update(
-            sentences=1,
-            candidates=written.ranked,
-            rejected=written.rejected,
-            repaired=written.repaired,
-            changed=int(written.best_index not in (None, 0)),
-            failed=int(written.best_index is None),
-        )
+        self.counts.update(written.counts())
         if self._table is not None:
             self._table.add_choice(written.best_index)
         self.progress.finish_list()
@@ -262,26 +260,27 @@ class _Tally:
         if self._table is not None:
             self._table.check_complete()
 
-    def summary(self) -> str:
-        counts = self.counts
-        changed = counted(counts["changed"], "sentence")
-        repaired = f"{counts['repaired']} of them repaired, " if counts["repaired"] else ""
-        return (
-            f"rerank: {counted(counts['sentences'], 'sentence')}, "
-            f"{counted(counts['candidates'], 'candidate')} ranked, "
-            f"{repaired}{counts['rejected']} rejected; {changed} with another tree than "
-            f"the parser's first, {counts['failed']} without a usable candidate"
-        )
+
+def summary(counts: Mapping[str, int]) -> str:
+    """What became of all sentences, on a line."""
+    changed = counted(counts["changed"], "sentence")
+    repaired = f"{counts['repaired']} of them repaired, " if counts["repaired"] else ""
+    return (
+        f"rerank: {counted(counts['sentences'], 'sentence')}, "
+        f"{counted(counts['candidates'], 'candidate')} ranked, "
+        f"{repaired}{counts['rejected']} rejected; {changed} with another tree than "
+        f"the parser's first, {counts['failed']} without a usable candidate"
+    )
 
 
 def _skip(tally: _Tally, resumed: Iterable[Written]) -> None:
     """Skip and count the sentences that an interrupted run has written. Raises InputError if there
     are fewer lists."""
     with status("skipping what the interrupted run has written"):
-        for written in resumed:
+        for record in resumed:
             if not tally.skip():
                 raise InputError("there are fewer sentences than the interrupted run has written")
-            tally.add(written)
+            tally.add(record)
     print(f"rerank: resuming after sentence {tally.counts['sentences']}", file=sys.stderr)
 
 
@@ -324,16 +323,6 @@ def _resuming(arguments: argparse.Namespace, inputs: Sequence[str]) -> str:
     if len(command) > _LONGEST_ADVICE or not are_files:
         return ": run the same command with --resume to continue"
     return f"; to continue: {command}"
-
-
-def _written(ranking: Ranking) -> Written:
-    best = ranking.best
-    return Written(
-        best.index if best else None,
-        len(ranking.ranking) + ranking.beaten,
-        len(ranking.rejected),
-        sum(candidate.repaired for candidate in ranking.ranking),
-    )
 
 
 def _settings(

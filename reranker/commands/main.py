@@ -21,6 +21,7 @@ from typing import NoReturn, Protocol
 from reranker.commands import (
     adapt,
     analyse,
+    cluster,
     compare,
     completion,
     convert,
@@ -57,6 +58,7 @@ class _Command(Protocol):
 _SUBCOMMANDS: dict[str, tuple[_Command, str]] = {
     "adapt": (adapt, "train the models on to your own kind of text, without a treebank of it"),
     "analyse": (analyse, "what models do: the papers' tables and figures about them"),
+    "cluster": (cluster, "rerank many files, here or on many machines, with Ray"),
     "compare": (compare, "whether the difference of two parsers' F1 is more than chance"),
     "completion": (completion, "print a script for tab completion in bash, zsh or fish"),
     "convert": (convert, "convert n-best files from one format to another"),

@@ -151,13 +151,18 @@ class Bar:
         self._bar = tqdm(
             total=total,
             disable=not _is_terminal(),
-            bar_format=f"{name}: {rest} {{elapsed}}",
+            desc=name,
+            bar_format=f"{{desc}}: {rest} {{elapsed}}",
             dynamic_ncols=True,
         )
 
     def add(self, number: float) -> None:
         """So much more is done."""
         self._bar.update(number)
+
+    def describe(self, text: str) -> None:
+        """Show another name."""
+        self._bar.set_description_str(text)
 
     def reach(self, number: float) -> None:
         """So much is done."""

@@ -29,6 +29,17 @@ class Written(NamedTuple):
     rejected: int
     repaired: int
 
+    def counts(self) -> dict[str, int]:
+        """Of this one sentence; those of several add up to what the summary says."""
+        return {
+            "sentences": 1,
+            "candidates": self.ranked,
+            "rejected": self.rejected,
+            "repaired": self.repaired,
+            "changed": int(self.best_index not in (None, 0)),
+            "failed": int(self.best_index is None),
+        }
+
 
 class Output:
     """Standard output, which has nothing to resume."""

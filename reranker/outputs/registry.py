@@ -6,6 +6,7 @@ import json
 from collections.abc import Callable
 
 from reranker.errors import InputError
+from reranker.files.journal import Written
 from reranker.outputs import conllu, penn
 from reranker.outputs.sentence import ParsedSentence
 from reranker.ranking import Ranking
@@ -20,6 +21,17 @@ def format_ranking(ranking: Ranking, output: str) -> str:
     if output not in OUTPUTS:
         raise InputError(f"there is no output {output!r}; there are {', '.join(OUTPUTS)}")
     return OUTPUTS[output](ranking)
+
+
+def written(ranking: Ranking) -> Written:
+    """What a summary needs of a sentence whose answer is written."""
+    best = ranking.best
+    return Written(
+        best.index if best else None,
+        len(ranking.ranking) + ranking.beaten,
+        len(ranking.rejected),
+        sum(candidate.repaired for candidate in ranking.ranking),
+    )
 
 
 def needs_brackets(output: str) -> bool:

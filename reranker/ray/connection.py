@@ -1,0 +1,117 @@
+"""Ray started here, or the cluster that an address names."""
+
+from __future__ import annotations
+
+import contextlib
+import logging
+import os
+import socket
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import ray
+import ray.exceptions
+
+from reranker.errors import InputError, RerankError
+from reranker.scoring.cores import available_cores
+
+_CORES = 4
+_SECONDS_TO_CONNECT = 10.0
+_STORE_BYTES = 1 << 29
+"""Of shared memory for blocks on their way, where Ray is started here; a block takes a few MB."""
+
+
+@dataclass(frozen=True, slots=True)
+class Actors:
+    """How many actors there are, from ``least`` to ``most`` as there is work, and what each has."""
+
+    least: int
+    most: int
+    cores: int
+    gpus: float = 0.0
+
+
+@contextlib.contextmanager
+def connected(address: str | None) -> Iterator[None]:
+    """A cluster, until the end of the context; ``local`` starts one on this machine. None is the
+    cluster of the environment's ``RAY_ADDRESS``, in which a submitted job runs, or else ``local``.
+    A program that is connected already stays so.
+
+    Raises InputError if there is no cluster at the address.
+    """
+    if ray.is_initialized():
+        yield
+        return
+    # Before anything of Ray runs: it reports to its makers unless told not to.
+    os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")
+    # It prints hints for its own developers.
+    os.environ.setdefault("RAY_BACKEND_LOG_LEVEL", "fatal")
+    address = address or os.environ.get("RAY_ADDRESS", "local")
+    here = {}
+    _check_reachable(address)
+    if address == "local":
+        # Ray would be nice to all other processes, as `rerank` is not.
+        os.environ.setdefault("RAY_worker_niceness", "0")
+        here = {
+            "num_cpus": available_cores(),
+            "object_store_memory": _STORE_BYTES,
+            "include_dashboard": False,
+        }
+    for name in ("ray", "ray.data"):
+        logging.getLogger(name).setLevel(logging.ERROR)
+    try:
+        ray.init(
+            address=address,
+            log_to_driver=False,
+            logging_level=logging.ERROR,
+            **here,
+        )
+    except Exception as error:  # of several packages; each means that there is no connection
+        raise InputError(f"no Ray cluster at {address}: {first_line(error)}") from error
+    try:
+        yield
+    finally:
+        ray.shutdown()
+
+
+def _check_reachable(address: str) -> None:
+    """Ray itself tries for half a minute, and one way of asking ends the process."""
+    host, _, port = address.removeprefix("ray://").rpartition(":")
+    if host and port.isdecimal():
+        try:
+            socket.create_connection((host.strip("[]"), int(port)), _SECONDS_TO_CONNECT).close()
+        except (OSError, OverflowError) as error:
+            reason = error.strerror if isinstance(error, OSError) else None
+            raise InputError(f"no Ray cluster at {address}: {reason or error}") from error
+
+
+@contextlib.contextmanager
+def ray_errors() -> Iterator[None]:
+    """Errors of Ray as ours, those of the work that it was given too."""
+    try:
+        yield
+    except ray.exceptions.RayError as error:
+        cause = getattr(error, "cause", None)
+        if isinstance(cause, RerankError):
+            raise RerankError(str(cause)) from error
+        raise RerankError(f"Ray: {first_line(cause or error)}") from error
+
+
+def actors(least: int, most: int | None, cores: int | None, gpus: float) -> Actors:
+    """How many actors of which size the cluster has room for, where that is not said.
+
+    Raises InputError if no machine has room for one.
+    """
+    machines = [node["Resources"] for node in ray.nodes() if node["Alive"]]
+    counts = [count for machine in machines if (count := int(machine.get("CPU", 0)))]
+    cores = cores or min([_CORES, *counts])
+    if cores > max(counts, default=0):
+        raise InputError(f"no machine of the cluster has {cores} cores for an actor")
+    if gpus > max(machine.get("GPU", 0) for machine in machines):
+        raise InputError(f"no machine of the cluster has {gpus:g} GPUs for an actor")
+    return Actors(least, max(least, most or sum(count // cores for count in counts)), cores, gpus)
+
+
+def first_line(error: BaseException) -> str:
+    lines = [line.strip() for line in str(error).splitlines() if line.strip()]
+    return lines[0] if lines else type(error).__name__

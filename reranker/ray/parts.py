@@ -1,0 +1,204 @@
+"""What is kept of a run: parts of shards, whole shards, and the records that say what these are.
+
+Below the output folder, beside the finished shards:
+
+    _rerank/parts/SHARD/KEY-N/FIRST   the answers to a block of N whole sentences, the first of
+                                      them being FIRST, until the shard is complete
+    _rerank/shards/SHARD.json         the record of a finished shard
+    _rerank/rejected.jsonl            every candidate that was rejected, and each shard that failed
+
+A part is named for where it begins and a KEY of everything its bytes depend on, and appears whole:
+so whoever finds it knows that this work is done, whichever run or process did it, and two that do
+the same work write the same bytes.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass, replace
+from typing import Any
+
+from reranker.errors import InputError, RerankError
+from reranker.files.journal import Written
+from reranker.ranking import Ranking
+from reranker.ray.storage import Storage, is_local
+
+FOLDER = "_rerank"
+REJECTED = f"{FOLDER}/rejected.jsonl"
+_PACKED = (".gz", ".zst")
+_SUFFIXES = {"best": ".mrg", "pretty": ".mrg", "conllu": ".conllu"}
+
+
+@dataclass(frozen=True, slots=True)
+class Shard:
+    """An input file and what becomes of it."""
+
+    url: str
+    name: str
+    """Of the output, below the output folder."""
+    key: str
+    """Different for another content of the input, and for other settings."""
+    block: int
+    """Sentences that are ranked at once."""
+
+    @property
+    def record(self) -> str:
+        return f"{FOLDER}/shards/{self.name}.json"
+
+    @property
+    def parts(self) -> str:
+        """The folder of all its parts, those of other keys too."""
+        return f"{FOLDER}/parts/{self.name}"
+
+    def part(self, first: int) -> str:
+        return f"{self.parts}/{self.key}-{self.block}/{first:012}"
+
+
+def shards(
+    files: Mapping[str, str], output: str, settings: Mapping[str, Any], block: int
+) -> list[Shard]:
+    """The shards of input files, which come with what their content is known by.
+
+    An output is named like its input, without ``.gz`` and with a suffix that says what it is; its
+    folder is that of the input below the folder that all inputs share. Raises InputError if two
+    would have the same name.
+    """
+    places = [_place(url) for url in files]
+    folders = [place[:-1] for place in places]
+    shared = 0
+    for level in zip(*folders, strict=False):
+        if len(set(level)) > 1:
+            break
+        shared += 1
+    found: dict[str, str] = {}
+    made = []
+    for place, (url, identity) in zip(places, files.items(), strict=True):
+        stem, suffix = os.path.splitext("/".join(place[shared:]))
+        if suffix in _PACKED:
+            stem, suffix = os.path.splitext(stem)
+        name = stem + _SUFFIXES.get(output, ".jsonl")
+        if name in found:
+            raise InputError(f"{found[name]} and {url} would both be written as {name}")
+        found[name] = url
+        described = json.dumps([url, identity, settings], sort_keys=True)
+        made.append(Shard(url, name, hashlib.sha256(described.encode()).hexdigest()[:16], block))
+    return made
+
+
+def _place(url: str) -> list[str]:
+    return (os.path.abspath(url) if is_local(url) else url).split("/")
+
+
+@dataclass(slots=True)
+class Part:
+    """What became of a block of sentences."""
+
+    counts: Counter[str]
+    rejected: list[dict[str, Any]]
+    answers: bytes
+
+    @classmethod
+    def of(cls, first: int, answers: Iterable[tuple[Ranking, Written, str]]) -> Part:
+        """``first`` is the place of the first sentence in its shard."""
+        part = cls(Counter(), [], b"")
+        lines = []
+        for place, (ranking, written, answer) in enumerate(answers, first):
+            part.counts.update(written.counts())
+            part.rejected += [
+                {
+                    "file": entry.file,
+                    "line": entry.line,
+                    "sentence": place,
+                    "list": ranking.id,
+                    "candidate": entry.index,
+                    "code": entry.code,
+                    "message": entry.message,
+                }
+                for entry in ranking.rejected
+            ]
+            lines.append(answer + "\n")
+        part.answers = "".join(lines).encode("utf-8", "surrogateescape")
+        return part
+
+    def to_bytes(self) -> bytes:
+        """A line about the answers, then the answers."""
+        about = {"counts": self.counts, "rejected": self.rejected, "bytes": len(self.answers)}
+        return json.dumps(about).encode() + b"\n" + self.answers
+
+    @classmethod
+    def from_bytes(cls, content: bytes) -> Part:
+        """Raises RerankError for what is not a part."""
+        line, _, answers = content.partition(b"\n")
+        try:
+            about = json.loads(line)
+            if about["bytes"] != len(answers):
+                raise ValueError("it is cut short")
+            return cls(Counter(about["counts"]), about["rejected"], answers)
+        except (ValueError, KeyError, TypeError) as error:
+            raise RerankError(f"not a part of a shard: {error}") from error
+
+
+@dataclass(frozen=True, slots=True)
+class Record:
+    """What is known of a finished shard."""
+
+    url: str
+    key: str
+    size: int
+    """In bytes."""
+    sha256: str
+    counts: dict[str, int]
+    rejected: list[dict[str, Any]]
+    warnings: list[str]
+
+    def to_bytes(self) -> bytes:
+        return json.dumps(asdict(self)).encode() + b"\n"
+
+    @classmethod
+    def from_bytes(cls, content: bytes) -> Record | None:
+        """None for what is not a record of this version."""
+        try:
+            return cls(**json.loads(content))
+        except (ValueError, TypeError):
+            return None
+
+
+def finished(storage: Storage, wanted: Sequence[Shard]) -> dict[str, Record]:
+    """The records, by name, of the shards that are there and as they would be written now; without
+    what was rejected, which can be much."""
+    sizes = storage.sizes()
+    there = [shard for shard in wanted if shard.name in sizes and shard.record in sizes]
+    records = storage.read_all([shard.record for shard in there])
+    found = {}
+    for shard, content in zip(there, records, strict=True):
+        record = Record.from_bytes(content)
+        if record is not None and (record.key, record.size) == (shard.key, sizes[shard.name]):
+            found[shard.name] = replace(record, rejected=[])
+    return found
+
+
+def join(storage: Storage, shard: Shard, firsts: Sequence[int], warnings: list[str]) -> Record:
+    """Write a shard of its parts, then its record, and remove the parts. Raises RerankError."""
+    counts: Counter[str] = Counter()
+    rejected: list[dict[str, Any]] = []
+    digest = hashlib.sha256()
+
+    def answers() -> Iterator[bytes]:
+        for first in firsts:
+            part = Part.from_bytes(storage.read(shard.part(first)))
+            counts.update(part.counts)
+            rejected.extend(part.rejected)
+            digest.update(part.answers)
+            yield part.answers
+
+    size = storage.write(shard.name, answers())
+    record = Record(
+        shard.url, shard.key, size, digest.hexdigest(), dict(counts), rejected, warnings
+    )
+    storage.write(shard.record, iter([record.to_bytes()]))
+    storage.remove(shard.parts)
+    return replace(record, rejected=[])

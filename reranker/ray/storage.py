@@ -1,0 +1,243 @@
+"""Files on local disks, in object stores and behind HTTP, by the names that fsspec gives them."""
+
+from __future__ import annotations
+
+import contextlib
+import glob
+import io
+import os
+import shutil
+from collections.abc import Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from typing import IO, Any, cast
+
+import fsspec
+from fsspec.implementations.local import LocalFileSystem
+
+from reranker.errors import InputError, RerankError
+from reranker.files.text import TextFile
+
+_LONGEST_REASON = 300  # characters
+# What the packages of object stores tell of a file's content, best first; HTTP's names, too.
+_IDENTITIES = ("ETag", "etag", "md5Hash", "generation", "mtime", "LastModified", "last_modified")
+_BUFFER = 1 << 16
+_READ_AHEAD = 1 << 22
+_AT_ONCE = 16
+_OBJECTS = {"s3", "s3a", "gcs", "gs"}
+"""Stores whose packages can upload a file and then decide whether it appears."""
+
+
+class Storage:
+    """A folder, local or not, and the files below it."""
+
+    def __init__(self, url: str) -> None:
+        """Raises InputError for a name of no known kind of storage."""
+        self.url = url.rstrip("/") or "/"
+        self._files, self._root = opened(self.url)
+
+    def check_writable(self) -> None:
+        """Raises InputError for storage in which a file could be seen half written."""
+        protocols = self._files.protocol
+        names = {protocols} if isinstance(protocols, str) else set(protocols)
+        if not isinstance(self._files, LocalFileSystem) and not names & _OBJECTS:
+            raise InputError(
+                f"{self.url}: cannot be written: only local folders, s3:// and gs:// can"
+            )
+
+    def path(self, name: str) -> str:
+        """The name by which a person can find a file of this folder."""
+        return f"{self.url}/{name}"
+
+    def holds(self, url: str, name: str) -> bool:
+        """Whether ``name`` in this folder is the file that ``url`` names."""
+        files, path = opened(url)
+        return bool(files == self._files and path == f"{self._root}/{name}")
+
+    def write(self, name: str, content: Iterator[bytes]) -> int:
+        """Write a file, whole or not at all, and return its size. Raises RerankError."""
+        with _errors(self.path(name), "written", RerankError):
+            target = f"{self._root}/{name}"
+            self._files.makedirs(os.path.dirname(target), exist_ok=True)
+            if isinstance(self._files, LocalFileSystem):
+                return _replace(target, content)
+            return _put(self._files, target, content)
+
+    def read(self, name: str) -> bytes:
+        """Raises RerankError if there is no such file, or it cannot be read."""
+        with _errors(self.path(name), "read", RerankError):
+            return cast(bytes, self._files.cat_file(f"{self._root}/{name}"))
+
+    def read_all(self, names: Sequence[str]) -> list[bytes]:
+        """The same for many files, several at a time."""
+        with ThreadPoolExecutor(_AT_ONCE) as threads:
+            return list(threads.map(self.read, names))
+
+    def sizes(self, folder: str = "") -> dict[str, int]:
+        """Every file below ``folder`` with its size in bytes; none if there is no such folder."""
+        start = f"{self._root}/{folder}".rstrip("/")
+        with _errors(self.path(folder), "read", RerankError):
+            self._files.invalidate_cache()
+            found = self._files.find(start, detail=True)
+        length = len(self._root) + 1
+        return {path[length:]: int(entry["size"] or 0) for path, entry in found.items()}
+
+    def remove_file(self, name: str) -> None:
+        """Remove a file, if it is there. Raises RerankError."""
+        with _errors(self.path(name), "removed", RerankError):
+            if self._files.exists(f"{self._root}/{name}"):
+                self._files.rm_file(f"{self._root}/{name}")
+
+    def remove(self, folder: str) -> None:
+        """Remove a folder and everything in it, if it is there. Raises RerankError."""
+        with _errors(self.path(folder), "removed", RerankError):
+            if isinstance(self._files, LocalFileSystem):
+                with contextlib.suppress(FileNotFoundError):
+                    shutil.rmtree(f"{self._root}/{folder}")
+                return
+            paths = [f"{self._root}/{name}" for name in self.sizes(folder)]
+            with ThreadPoolExecutor(_AT_ONCE) as threads:
+                # Not the file system's own way for many, which takes [ and * for patterns.
+                list(threads.map(self._files.rm_file, paths))
+
+
+def opened(url: str) -> tuple[Any, str]:
+    """The file system of a URL or local path, and the path in it. Raises InputError."""
+    with _errors(url, "opened", InputError):
+        files, path = fsspec.core.url_to_fs(url)
+        return files, os.path.abspath(path) if isinstance(files, LocalFileSystem) else path
+
+
+def is_local(url: str) -> bool:
+    """Whether a name is that of a local file, as ``open`` takes it."""
+    return "://" not in url and "::" not in url
+
+
+def expanded(patterns: list[str]) -> dict[str, str]:
+    """The files that names and patterns stand for, sorted, each with what its content is known by:
+    it is different if the content is. Raises InputError for one that matches nothing."""
+    found: dict[str, str] = {}
+    for pattern in patterns:
+        with _errors(pattern, "read", InputError):
+            files, path = opened(pattern)
+            is_pattern = glob.has_magic(path) and not files.exists(path)
+            paths = sorted(files.glob(path)) if is_pattern else [path]
+            if not paths:
+                raise InputError(f"{pattern}: no file matches")
+            for each in paths:
+                entry = files.info(each)
+                if entry["type"] == "directory" and not is_pattern:
+                    raise InputError(f"{pattern}: a folder; name its files: '{pattern}/*'")
+                if entry["type"] != "directory":
+                    found[_named(pattern, files, each)] = _identity(entry)
+    return found
+
+
+def open_text(url: str) -> str | TextFile:
+    """What ``read_nbest`` takes for a file: a local one's name, or the opened stream of another.
+
+    Raises InputError if that cannot be opened.
+    """
+    if is_local(url):
+        return url
+    with _errors(url, "read", InputError):
+        files, path = opened(url)
+        size = files.info(path)["size"]
+        return _RemoteText(files.open(path, "rb", block_size=_READ_AHEAD), url, size)
+
+
+class _RemoteText(TextFile):
+    """The text of a stream. Unlike a disk, whose damage is there for good, a network that fails
+    does not end the text: reading raises InputError."""
+
+    def __init__(self, stream: IO[bytes], url: str, size: int | None) -> None:
+        self.name = url
+        self._binary = io.BufferedReader(_Stream(stream, url), _BUFFER)
+        self.size = size
+        self._source = None
+        self.damage = None
+
+
+class _Stream(io.RawIOBase):
+    def __init__(self, stream: IO[bytes], url: str) -> None:
+        self._stream, self._url = stream, url
+
+    def readable(self) -> bool:
+        return True
+
+    def readinto(self, buffer: memoryview) -> int:  # type: ignore[override]
+        with _errors(self._url, "read", InputError):
+            data = self._stream.read(len(buffer))
+        buffer[: len(data)] = data
+        return len(data)
+
+    def tell(self) -> int:
+        return self._stream.tell()
+
+    def close(self) -> None:
+        if not self.closed:
+            self._stream.close()
+        super().close()
+
+
+def _named(pattern: str, files: Any, path: str) -> str:
+    """A match as the pattern would have named it."""
+    if not is_local(pattern):
+        return str(files.unstrip_protocol(path))
+    return path if os.path.isabs(pattern) else os.path.relpath(path)
+
+
+def _identity(entry: dict[str, Any]) -> str:
+    known = next((entry[name] for name in _IDENTITIES if entry.get(name) is not None), "")
+    return f"{entry.get('size')} {known}"
+
+
+def _replace(target: str, content: Iterator[bytes]) -> int:
+    # Two processes that write the same file, after a kill was noticed late, write the same.
+    temporary = f"{target}.{os.getpid()}.tmp"
+    size = 0
+    try:
+        with open(temporary, "wb") as file:
+            for piece in content:
+                size += file.write(piece)
+            file.flush()
+            os.fsync(file.fileno())
+        os.replace(temporary, target)
+    finally:
+        with contextlib.suppress(OSError):
+            os.unlink(temporary)
+    return size
+
+
+def _put(files: Any, target: str, content: Iterator[bytes]) -> int:
+    """An object appears when its upload is complete: until then it needs no other name."""
+    size = 0
+    file = files.open(target, "wb", autocommit=False)
+    try:
+        for piece in content:
+            size += file.write(piece)
+        file.close()
+    except BaseException:
+        with contextlib.suppress(Exception):
+            file.discard()
+        file.closed = True  # or it would be uploaded when Python forgets it
+        raise
+    file.commit()
+    return size
+
+
+@contextlib.contextmanager
+def _errors(name: str, done: str, kind: type[RerankError]) -> Iterator[None]:
+    """Whatever the package of a storage raises, as an error that names the file."""
+    try:
+        yield
+    except RerankError:
+        raise
+    except ImportError as error:
+        raise InputError(f"{name}: {error}") from error
+    except Exception as error:
+        told = error.strerror if isinstance(error, OSError) and error.strerror else str(error)
+        lines = (told or "").strip().splitlines()
+        reason = lines[0] if lines else type(error).__name__
+        if isinstance(error, FileNotFoundError):
+            reason = "no such file"
+        raise kind(f"{name}: cannot be {done}: {reason[:_LONGEST_REASON]}") from error

@@ -1,0 +1,174 @@
+"""What Ray's workers do: shards are read as blocks of whole sentences, blocks are ranked, and parts
+become shards. What goes from one to the other is a row of ``shard``, ``first``, ``kind`` and
+``content``; a row of another kind than ``lists`` passes the ranking unchanged."""
+
+from __future__ import annotations
+
+import itertools
+import json
+import logging
+import os
+import pickle
+import shutil
+import tempfile
+import time
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
+
+from reranker.checkpoints.ensemble_file import WeighedModels
+from reranker.errors import RerankError
+from reranker.nbest import NBest, ReadOptions, read_nbest
+from reranker.outputs.registry import format_ranking, written
+from reranker.ray.parts import Part, Record, Shard, join
+from reranker.ray.storage import Storage, open_text
+
+if TYPE_CHECKING:  # they import torch, which readers do without
+    from reranker.checkpoints.devices import Precision
+    from reranker.ranker import Combination
+
+Batch = dict[str, Any]
+"""Columns of rows, as Ray Data hands them on."""
+
+LISTS, DONE, FAILED, END, BROKEN = "lists", "done", "failed", "end", "broken"
+"""Kinds of rows: lists to rank; a part that is there; a shard that cannot be read; the end of one
+that was read, with how many blocks it has; an output that cannot be written, which ends the run."""
+
+
+def row(shard: int, first: int, kind: str, content: bytes = b"") -> Batch:
+    """A batch of one row."""
+    return {"shard": [shard], "first": [first], "kind": [kind], "content": [content]}
+
+
+@dataclass(frozen=True, slots=True)
+class Reading:
+    """How shards are read."""
+
+    shards: tuple[Shard, ...]
+    out: str
+    options: ReadOptions
+
+    def __call__(self, batch: Batch) -> Iterator[Batch]:
+        """The rows of shards, which are named by their places; blocks of which there is a part
+        already are not sent on."""
+        for place in map(int, batch["shard"]):
+            yield from self._rows(place, self.shards[place])
+
+    def _rows(self, place: int, shard: Shard) -> Iterator[Batch]:
+        storage = Storage(self.out)
+        firsts: list[int] = []
+        warnings: list[str] = []
+        try:
+            there = storage.sizes(shard.parts)
+            lists = read_nbest(open_text(shard.url), options=self.options, warn=warnings.append)
+            first = 0
+            while block := list(itertools.islice(lists, shard.block)):
+                firsts.append(first)
+                if shard.part(first) in there:
+                    yield row(place, first, DONE)
+                else:
+                    content = pickle.dumps(block, protocol=pickle.HIGHEST_PROTOCOL)
+                    yield row(place, first, LISTS, content)
+                first += len(block)
+            if not firsts:
+                raise RerankError(f"{shard.url}: no n-best lists")
+        except RerankError as error:
+            yield row(place, 0, FAILED, str(error).encode())
+            return
+        yield row(place, 0, END, json.dumps({"firsts": firsts, "warnings": warnings}).encode())
+
+
+@dataclass(frozen=True, slots=True)
+class Ranked:
+    """What is computed for each sentence, and how."""
+
+    models: WeighedModels
+    """With the hash of each checkpoint: where the files are does not matter."""
+    combination: Combination
+    device: str
+    threads: int
+    precision: Precision
+    output: str
+    token_scores: bool
+    top: int | None
+
+
+class Ranker:
+    """An actor: it loads the ensemble once, then ranks block after block."""
+
+    def __init__(
+        self,
+        shards: Sequence[Shard],
+        out: str,
+        ranked: Ranked,
+        checkpoints: Sequence[Any],
+    ) -> None:
+        """``checkpoints`` are the files' bytes, or references to them in Ray's object store: the
+        machine need not have them on its disk."""
+        # Each actor has cores of its own; lanes, not threads within a product, use them.
+        os.environ["OMP_NUM_THREADS"] = "1"
+        from reranker.pipeline import Reranker
+
+        logging.getLogger("torch").setLevel(logging.WARNING)
+        self._shards, self._storage, self._ranked = shards, Storage(out), ranked
+        folder = tempfile.mkdtemp(prefix="rerank-")
+        try:
+            paths = []
+            for place, (path, content) in enumerate(
+                zip(ranked.models.paths, checkpoints, strict=True)
+            ):
+                # Numbered: checkpoints of two folders can have one name.
+                paths.append(type(path)(folder, str(place), path.name))
+                paths[-1].parent.mkdir()
+                paths[-1].write_bytes(content if isinstance(content, bytes) else _fetched(content))
+            self._reranker = Reranker.of(
+                replace(ranked.models, paths=tuple(paths)),
+                ranked.combination,
+                ranked.device,
+                ranked.threads,
+                ranked.precision,
+            )
+        finally:
+            shutil.rmtree(folder, ignore_errors=True)
+
+    def __call__(self, batch: Batch) -> Batch:
+        """Rank what is to be ranked, and write its part."""
+        if batch["kind"][0] != LISTS:
+            return batch
+        begin = time.process_time()
+        place, first = int(batch["shard"][0]), int(batch["first"][0])
+        lists: list[NBest] = pickle.loads(batch["content"][0])
+        ranked = self._ranked
+        rankings = self._reranker.rerank_lists(
+            lists,
+            token_scores=ranked.token_scores,
+            top=ranked.top if ranked.output == "ranked" else 1,
+        )
+        part = Part.of(
+            first,
+            (
+                (ranking, written(ranking), format_ranking(ranking, ranked.output))
+                for ranking in rankings
+            ),
+        )
+        try:
+            self._storage.write(self._shards[place].part(first), iter([part.to_bytes()]))
+        except RerankError as error:
+            return row(place, first, BROKEN, str(error).encode())
+        seconds = time.process_time() - begin
+        return row(place, first, DONE, json.dumps([len(lists), seconds]).encode())
+
+
+def _fetched(reference: Any) -> bytes:
+    import ray
+
+    content: bytes = ray.get(reference)
+    return content
+
+
+def joined(shard: Shard, out: str, firsts: Sequence[int], warnings: list[str]) -> Record | str:
+    """A task: the record of a shard whose parts are there; or why it cannot be written."""
+    try:
+        return join(Storage(out), shard, firsts, warnings)
+    except RerankError as error:
+        return str(error)
