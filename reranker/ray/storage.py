@@ -21,6 +21,7 @@ _LONGEST_REASON = 300  # characters
 # What the packages of object stores tell of a file's content, best first; HTTP's names, too.
 _IDENTITIES = ("ETag", "etag", "md5Hash", "generation", "mtime", "LastModified", "last_modified")
 _BUFFER = 1 << 16
+_READ_AHEAD = 1 << 22
 _AT_ONCE = 16
 _OBJECTS = {"s3", "s3a", "gcs", "gs"}
 """Stores whose packages can upload a file and then decide whether it appears."""
@@ -141,7 +142,7 @@ def open_text(url: str) -> str | TextFile:
     with _errors(url, "read", InputError):
         files, path = opened(url)
         size = files.info(path)["size"]
-        return _RemoteText(files.open(path, "rb"), url, size)
+        return _RemoteText(files.open(path, "rb", block_size=_READ_AHEAD), url, size)
 
 
 class _RemoteText(TextFile):
@@ -218,6 +219,7 @@ def _put(files: Any, target: str, content: Iterator[bytes]) -> int:
     except BaseException:
         with contextlib.suppress(Exception):
             file.discard()
+        file.closed = True  # or it would be uploaded when Python forgets it
         raise
     file.commit()
     return size

@@ -22,8 +22,9 @@ FLAT = "(S1 (NP (DT The) (NN end)))"
         ("validat", "unknown command: validat; did you mean validate?"),
         (
             "xyz",
-            "unknown command: xyz; there are adapt, analyse, compare, completion, convert, eval, "
-            "generate, models, parse, serve, show, train, tune, validate (see rerank --help)",
+            "unknown command: xyz; there are adapt, analyse, cluster, compare, completion, "
+            "convert, eval, generate, models, parse, serve, show, train, tune, validate "
+            "(see rerank --help)",
         ),
         (
             "foo.txt",

@@ -112,3 +112,40 @@ def test_lists_are_read_over_http_as_from_disk(address: str, tmp_path: Path) -> 
     ]
     with pytest.raises(InputError, match=r"none\.gz: cannot be read: no such file"):
         expanded([f"{address}/none.gz"])
+
+
+def test_objects_appear_when_they_are_complete(bucket: str) -> None:
+    storage = Storage(f"{bucket}/out")
+    assert storage.write("a/[1]", iter([b"one ", b"two"])) == 7
+    for name in ("a/[1]", "new"):
+        with pytest.raises(RerankError, match="the source failed"):
+            storage.write(name, _failing())
+    large = [bytes([number]) * (1 << 20) for number in range(60)]  # uploaded in several parts
+    assert storage.write("large", iter(large)) == 60 << 20
+    assert storage.read_all(["a/[1]", "large"]) == [b"one two", b"".join(large)]
+    assert storage.sizes() == {"a/[1]": 7, "large": 60 << 20}
+    storage.remove("a")
+    assert list(storage.sizes()) == ["large"]
+
+
+def test_lists_of_a_bucket(bucket: str, tmp_path: Path) -> None:
+    write_shard(tmp_path / "a.txt", 0, 4)
+    packed = gzip.compress((tmp_path / "a.txt").read_bytes())
+    Storage(f"{bucket}/lists").write("a.txt.gz", iter([packed]))
+    (url, known) = next(iter(expanded([f"{bucket}/lists/*.gz"]).items()))
+    assert url == f"{bucket}/lists/a.txt.gz"
+    assert known.startswith(f"{len(packed)} ")
+    lists = read_nbest(open_text(url))
+    assert [nbest.id for nbest in lists] == ["0", "1", "2", "3"]
+    with pytest.raises(InputError, match=r"none\.gz: cannot be read: no such file"):
+        expanded([f"{bucket}/none.gz"])
+
+
+def test_a_file_that_goes_while_it_is_read_is_an_error_and_not_its_end(bucket: str) -> None:
+    storage = Storage(f"{bucket}/lists")
+    storage.write("a.txt", iter([b"1\t0\n-1\n(S (NN a))\n\n" * 1_000_000]))
+    lists = read_nbest(open_text(f"{bucket}/lists/a.txt"))
+    next(lists)
+    storage.remove_file("a.txt")
+    with pytest.raises(InputError, match=r"a\.txt: cannot be read: "):
+        list(lists)
