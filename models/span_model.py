@@ -127,7 +127,8 @@ class SpanModel(nn.Module):
         """Of one sentence: for some starts at a time, the first of them and [starts, ends, L]; a
         column is a span's last word, counted from that first start, and what ends before it starts
         has no meaning. In pieces because a long sentence has many spans."""
-        left, right = self.boundaries(words.unsqueeze(1), features.unsqueeze(1))
+        dtype = torch.promote_types(self.embedding.dtype, torch.float32)
+        left, right = self.boundaries(words.unsqueeze(1), features.unsqueeze(1), dtype)
         left, right = left[:-1, 0], right[1:, 0]
         first = 0
         while first < len(left):

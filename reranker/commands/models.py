@@ -20,7 +20,7 @@ from reranker.errors import InputError
 
 EXAMPLES = """examples:
   rerank models
-  rerank --nbest parses.txt --models gum-craft
+  rerank --nbest parses.txt --models fast
 
 exit status: 0 success, 2 there are none"""
 

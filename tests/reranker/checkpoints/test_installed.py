@@ -91,9 +91,10 @@ def test_the_checkout_comes_first(models: list[str]) -> None:
 
 
 def test_an_ensemble_file_by_its_name() -> None:
-    fast, whole = named_models("fast"), named_models("gum-craft")
-    assert fast.cascade is not None and whole.cascade is None
-    assert fast.paths == whole.paths and sorted(fast.sha256) == sorted(whole.sha256)
+    fast, best = named_models("fast"), named_models("best")
+    assert [path.name for path in fast.paths] == ["rnn-forward.pt", "spans.pt"]
+    assert {*fast.paths} < {*best.paths} and {*fast.sha256} < {*best.sha256}
+    assert fast.calibration is not None
 
 
 def test_the_environment_comes_before_all(

@@ -22,15 +22,13 @@ def _home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 def test_ours_are_listed_with_terms_figures_and_cost(capsys: Capture) -> None:
     assert main(["models"]) == 0
     ensemble, parser = capsys.readouterr().out.split("\nbllip-", 1)
-    assert ensemble.startswith("gum-craft (used unless others are named)\n")
+    assert ensemble.startswith("best (used unless others are named)\n")
     for printed in (ensemble, parser):
         assert "\n  terms   non-commercial use" in printed
         assert "\n  F1      GUM dev" in printed
         assert "ms on one core for" in printed
-    assert "4, 31 MB" in ensemble
-    assert (
-        "\nfast\n  file    " in ensemble and "ckpt/fast.toml\n  models  the same four" in ensemble
-    )
+    assert "5, 41 MB" in ensemble
+    assert "\nfast\n  file    " in ensemble and "ckpt/fast.toml\n  models  two" in ensemble
 
 
 def test_ones_own_and_the_environments(
@@ -44,7 +42,7 @@ def test_ones_own_and_the_environments(
     monkeypatch.setenv("RERANK_MODELS", "mine, other.pt")
     assert main(["models"]) == 0
     printed = capsys.readouterr().out
-    assert printed.startswith("RERANK_MODELS names the models to use: mine, other.pt\ngum-craft\n")
+    assert printed.startswith("RERANK_MODELS names the models to use: mine, other.pt\nbest\n")
     assert f"\nmine\n  folder  {folder}\n  files   1, 0 MB\n  terms   not known\n" in printed
     assert f"\nparser\n  path    {user_folder() / 'parser'}\n  parser  bllip\n" in printed
 

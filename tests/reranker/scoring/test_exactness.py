@@ -16,8 +16,10 @@ import numpy as np
 import pytest
 import torch
 
-from reranker.checkpoints.checkpoint import load_checkpoint
+from reranker.checkpoints.members import load_member
+from reranker.checkpoints.span_vocabulary import SpanVocabulary
 from reranker.models import LanguageModel
+from reranker.models.span_model import SpanModel
 from reranker.nbest import NBest, read_nbest
 from reranker.pipeline import Reranker
 from reranker.ranking import Weighing, rank
@@ -26,11 +28,12 @@ from reranker.scoring.distinct import DistinctCandidates
 from reranker.scoring.ensemble import Ensemble
 from reranker.scoring.lanes import Lanes
 from reranker.scoring.scorer import Scorer
+from reranker.scoring.spans import score_spans_one_by_one
 from reranker.scoring.winner import WinnerSearch
 
 ROOT = Path(__file__).parents[3]
 DATA = ROOT.parent / "shared/data/nbest"
-MEMBERS = [load_checkpoint(path) for path in sorted(ROOT.glob("ckpt/*.pt"))]
+MEMBERS = [load_member(path) for path in sorted(ROOT.glob("ckpt/*.pt"))]
 STEP = int(os.environ.get("REAL_LIST_STEP", "150"))
 
 pytestmark = [
@@ -72,8 +75,14 @@ def test_scores_are_those_of_float64(lists: list[NBest]) -> None:
     for sentence, (scores,) in ((one, scorer.score([one], Cancellation())) for one in sentences):
         expected = np.zeros(len(sentence.sequences))
         for model, member in zip(doubles, MEMBERS, strict=True):
-            ids = [member.vocabulary.encode(tokens) for tokens in sentence.sequences]
-            expected -= straightforward(model, ids, member.vocabulary.eos)
+            sequences, vocabulary = sentence.sequences, member.vocabulary
+            if isinstance(vocabulary, SpanVocabulary):
+                assert isinstance(model, SpanModel)
+                expected -= score_spans_one_by_one(model, vocabulary, sequences)
+            else:
+                assert isinstance(model, LanguageModel)
+                ids = [vocabulary.encode(tokens) for tokens in sequences]
+                expected -= straightforward(model, ids, vocabulary.eos)
         by_place = {place: one for (place, _), one in zip(sentence.candidates, scores, strict=True)}
         found = np.array([by_place[place].nll for place in range(len(sentence.sequences))])
         largest = max(largest, float(np.abs(found - expected).max()) / len(MEMBERS))
