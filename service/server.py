@@ -48,7 +48,7 @@ _IDLE_SECONDS = 75
 def run(arguments: argparse.Namespace) -> int:
     """Serve until SIGTERM; returns the exit code."""
     settings = load_settings(vars(arguments))
-    named_models(settings.models, settings.combine, settings.sha256)
+    named_models(settings.named, settings.combine, settings.sha256)
     if settings.workers > 1:
         from reranker.service.supervisor import supervise
 

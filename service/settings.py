@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import argparse
 import difflib
+import glob
 import ipaddress
 import os
 import re
@@ -50,6 +51,9 @@ def _networks(values: list[str]) -> list[str]:
     return values
 
 
+_HERE = "ckpt/*.pt"
+"""In the working directory: a checkout's, or the image's."""
+
 # NoDecode: a list in the environment is comma-separated, not JSON.
 _Words = Annotated[list[str], NoDecode, BeforeValidator(_split)]
 _Networks = Annotated[_Words, AfterValidator(_networks)]
@@ -72,9 +76,10 @@ class Settings(BaseSettings):
     config: Path | None = Field(None, description="TOML file with any of these settings")
 
     models: _Words = Field(
-        ["ckpt/*.pt"],
-        min_length=1,
-        description="checkpoints, glob patterns, or an ensemble.toml from `rerank tune`",
+        [],
+        description="checkpoints, glob patterns, an ensemble.toml from `rerank tune`, or the name "
+        f"of installed ones; by default {_HERE} if there are some, else the first of "
+        "`rerank models`",
     )
     sha256: _Words = Field(
         [],
@@ -237,13 +242,18 @@ class Settings(BaseSettings):
     def loading(self) -> dict[str, Any]:
         """What ``Reranker.load`` takes."""
         return {
-            "models": self.models,
+            "models": self.named,
             "combination": self.combine,
             "device": self.device,
             "threads": self.threads,
             "precision": self.precision,
             "sha256": self.sha256,
         }
+
+    @property
+    def named(self) -> list[str] | None:
+        """The models to load; None for the installed ones."""
+        return self.models or ([_HERE] if glob.glob(_HERE) else None)
 
     @property
     def has_parser(self) -> bool:

@@ -88,7 +88,8 @@ def serving(
 ) -> Iterator[Server]:
     """``rerank serve`` with these flags; ready, if ``wait``. ``fragile``: see fragile_server."""
     command = [sys.executable, FRAGILE] if fragile else [rerank, "serve"]
-    server = Server([*command, "--models", *models, *flags], environment)
+    named = ["--models", *models] if models else []
+    server = Server([*command, *named, *flags], environment)
     try:
         if wait:
             server.logged("ready")

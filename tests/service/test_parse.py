@@ -388,6 +388,17 @@ def test_bllip_is_loaded_before_the_first_text(models: list[str]) -> None:
         )
 
 
+@pytest.mark.slow  # loads four models
+def test_installed_models_are_served_from_any_folder(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Here those of the checkout, which is where the program is."""
+    monkeypatch.chdir(tmp_path)
+    with serving([]) as server, server.client() as client:
+        names = [model["name"] for model in client.get("/models").json()["models"]]
+    assert names == sorted(path.name for path in (ROOT / "ckpt").glob("*.pt"))
+
+
 @pytest.mark.slow
 def test_bllip_is_there_where_it_is_installed(models: list[str]) -> None:
     """With the model that is shipped; a parser that is killed costs one sentence."""

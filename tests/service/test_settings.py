@@ -39,6 +39,18 @@ def test_flags_beat_the_environment_which_beats_the_file(
     assert from_flags("--config", str(other)).port == 4
 
 
+def test_without_names_models_are_those_of_this_folder_or_installed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    settings = from_flags()
+    assert settings.loading["models"] is None
+    (tmp_path / "ckpt").mkdir()
+    (tmp_path / "ckpt" / "a.pt").touch()
+    assert settings.loading["models"] == ["ckpt/*.pt"]
+    assert from_flags("--models", "b.pt").loading["models"] == ["b.pt"]
+
+
 @pytest.mark.parametrize(
     "flags, message",
     [
