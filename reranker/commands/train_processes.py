@@ -57,7 +57,8 @@ def launch(arguments: argparse.Namespace) -> int:
     logger = logging.getLogger("torch.distributed.elastic.multiprocessing.api")
     messages = _Messages(count, arguments.restarts)
     logger.addFilter(messages)
-    logging.getLogger("torch.multiprocessing").setLevel(logging.ERROR)
+    for name in ("torch.multiprocessing", "torch.distributed"):
+        logging.getLogger(name).setLevel(logging.ERROR)
     alone = argparse.Namespace(**{**vars(arguments), "nproc": None})
     try:
         with folder:

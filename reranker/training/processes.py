@@ -7,11 +7,13 @@ the whole model and the whole data; they differ in the shards of a batch they co
 
 from __future__ import annotations
 
+import logging
 import os
 import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
+from datetime import timedelta
 from typing import Any, TypeVar
 
 import torch
@@ -23,9 +25,14 @@ from reranker.errors import InputError, RerankError
 
 T = TypeVar("T")
 
+logger = logging.getLogger(__name__)
+
 _SET_BY_LAUNCHERS = ("RANK", "WORLD_SIZE", "MASTER_ADDR", "MASTER_PORT")
 # A launcher looks every 0.1 seconds, and ends the others when one has died.
 _SECONDS_TO_BE_ENDED = 10.0
+# Others wait so long for the first when it alone reads a long dev text or writes a token file. A
+# process that has died is noticed at once.
+_PATIENCE = timedelta(hours=6)
 
 
 @dataclass(frozen=True, slots=True)
@@ -138,7 +145,9 @@ def joined(device: str) -> Iterator[tuple[Processes, str]]:
         torch.cuda.set_device(device)
     backend = "cpu:gloo,cuda:nccl" if device.startswith("cuda") else "gloo"
     try:
-        distributed.init_process_group(backend, store=_store(), rank=rank, world_size=size)
+        distributed.init_process_group(
+            backend, timeout=_PATIENCE, store=_store(), rank=rank, world_size=size
+        )
     except (RuntimeError, ValueError, OSError) as error:
         address = ":".join(os.environ[name] for name in _SET_BY_LAUNCHERS[2:])
         reason = str(error).splitlines()[0]
@@ -182,6 +191,7 @@ def _contact() -> Iterator[None]:
     try:
         yield
     except RuntimeError as error:
+        logger.warning("lost contact with another process; the launcher will say which has died")
         time.sleep(_SECONDS_TO_BE_ENDED)
         reason = str(error).splitlines()[0]
         raise RerankError(

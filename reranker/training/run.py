@@ -129,8 +129,8 @@ class Run(ABC):
         saved = read_archive(path).content
         if not isinstance(saved, dict) or saved.get("run") != self.identity():
             raise ConfigError(
-                f"{path}: the state of a run with other settings or trees; "
-                "delete it, or choose another log folder"
+                f"{path}: the state of a run with other settings or trees"
+                f"{_differences(saved, self.identity())}; delete it, or choose another log folder"
             )
         self.model.load_state_dict(saved["weights"])
         self.recipe.load_state(saved["recipe"])
@@ -172,6 +172,21 @@ class Run(ABC):
     def stored(self) -> torch.dtype:
         """What weights are stored as."""
         return getattr(torch, self.config.stored_precision)  # type: ignore[no-any-return]
+
+
+def _differences(saved: Any, identity: dict[str, Any]) -> str:
+    """Which settings a saved state and a run have for themselves; nothing if none can be named."""
+    run = saved.get("run") if isinstance(saved, dict) else None
+    config = run.get("config") if isinstance(run, dict) else None
+    if not isinstance(config, dict):
+        return ""
+    there, here = ({**each, **(each.get("model") or {})} for each in (config, identity["config"]))
+    told = [
+        f"{name} is {there.get(name, 'unset')}, not {here.get(name, 'unset')}"
+        for name in {**here, **there}
+        if name != "model" and there.get(name) != here.get(name)
+    ]
+    return f" ({'; '.join(told)})" if told else ""
 
 
 def _moved(states: dict[int, State], device: str) -> dict[int, State]:

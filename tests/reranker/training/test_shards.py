@@ -330,6 +330,16 @@ def test_more_processes_than_shards_are_refused(tmp_path: Path) -> None:
             run(replace(FAST, shards=shards_), tmp_path, Processes(0, size))
 
 
+def test_another_number_of_shards_is_another_run(tmp_path: Path) -> None:
+    run(replace(FAST, epochs=0.1, shards=2), tmp_path)
+    with pytest.raises(
+        ConfigError, match=r"other settings or trees \(shards is 2, not 3\); delete"
+    ):
+        run(replace(FAST, epochs=0.1, shards=3), tmp_path)
+    with pytest.raises(ConfigError, match=r"\(shards is 2, not unset\)"):
+        run(replace(FAST, epochs=0.1, shards=0), tmp_path)
+
+
 def test_more_shards_than_columns_are_refused() -> None:
     with pytest.raises(ValueError, match="shards is 7, but a batch has batch_size = 6 columns"):
         replace(PAPER, shards=7).check()
