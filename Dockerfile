@@ -10,13 +10,15 @@ FROM ${PYTHON} AS build
 # Which file of docker/requirements/: the build of torch for CPUs keeps the image small; for GPUs, on
 # x86_64: --build-arg TORCH=cuda. Nothing is installed that is not named there with its hash.
 ARG TORCH=cpu
+# For `rerank cluster` and Ray Serve: --build-arg PACKAGES=ray
+ARG PACKAGES=rerank
 
 RUN python -m venv /opt/rerank
 WORKDIR /source
 COPY docker/requirements requirements
 RUN /opt/rerank/bin/pip install --no-cache-dir --require-hashes --no-deps --only-binary :all: \
         --extra-index-url https://download.pytorch.org/whl/cpu \
-        -r requirements/torch-${TORCH}.txt -r requirements/rerank.txt
+        -r requirements/torch-${TORCH}.txt -r requirements/${PACKAGES}.txt
 COPY pyproject.toml README.md LICENSE ./
 COPY models models
 COPY reranker reranker

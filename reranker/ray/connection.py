@@ -67,7 +67,8 @@ def connected(address: str | None) -> Iterator[None]:
             **here,
         )
     except Exception as error:  # of several packages; each means that there is no connection
-        raise InputError(f"no Ray cluster at {address}: {first_line(error)}") from error
+        what = "Ray cannot be started" if address == "local" else f"no Ray cluster at {address}"
+        raise InputError(f"{what}: {first_line(error)}") from error
     try:
         yield
     finally:

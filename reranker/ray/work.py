@@ -6,7 +6,6 @@ from __future__ import annotations
 
 import itertools
 import json
-import logging
 import os
 import pickle
 import shutil
@@ -14,17 +13,21 @@ import tempfile
 import time
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from reranker.checkpoints.ensemble_file import WeighedModels
+from reranker.checkpoints.ensemble_file import WeighedModels, calibration_beside
 from reranker.errors import RerankError
+from reranker.files.digest import file_sha256
 from reranker.nbest import NBest, ReadOptions, read_nbest
 from reranker.outputs.registry import format_ranking, written
+from reranker.ranking import Weighing
 from reranker.ray.parts import Part, Record, Shard, join
 from reranker.ray.storage import Storage, open_text
 
 if TYPE_CHECKING:  # they import torch, which readers do without
     from reranker.checkpoints.devices import Precision
+    from reranker.pipeline import Reranker
     from reranker.ranker import Combination
 
 Batch = dict[str, Any]
@@ -93,6 +96,51 @@ class Ranked:
     top: int | None
 
 
+def self_contained(
+    named: WeighedModels, combination: Combination, weighing: Weighing
+) -> WeighedModels:
+    """Models with everything that actors need, which have no other files around theirs: the hash of
+    each checkpoint and the calibration beside them. Raises InputError."""
+    hashes = tuple(map(file_sha256, named.paths))
+    calibration = named.calibration
+    if calibration is None and combination == "sum":
+        calibration = calibration_beside(named.paths, hashes)
+    return replace(named, sha256=named.sha256 or hashes, calibration=calibration, weighing=weighing)
+
+
+def loaded(ranked: Ranked, checkpoints: Sequence[Any]) -> Reranker:
+    """The ensemble; ``checkpoints`` are the files' bytes, or references to them in Ray's object
+    store: the machine need not have them on its disk. Raises RerankError."""
+    # Lanes use the cores that the actor has, not threads within a product.
+    os.environ["OMP_NUM_THREADS"] = "1"
+    from reranker.pipeline import Reranker
+
+    folder = tempfile.mkdtemp(prefix="rerank-")
+    try:
+        paths = []
+        for place, (path, content) in enumerate(zip(ranked.models.paths, checkpoints, strict=True)):
+            # Numbered: checkpoints of two folders can have one name.
+            paths.append(Path(folder, str(place), path.name))
+            paths[-1].parent.mkdir()
+            paths[-1].write_bytes(content if isinstance(content, bytes) else _fetched(content))
+        return Reranker.of(
+            replace(ranked.models, paths=tuple(paths)),
+            ranked.combination,
+            ranked.device,
+            ranked.threads,
+            ranked.precision,
+        )
+    finally:
+        shutil.rmtree(folder, ignore_errors=True)
+
+
+def _fetched(reference: Any) -> bytes:
+    import ray
+
+    content: bytes = ray.get(reference)
+    return content
+
+
 class Ranker:
     """An actor: it loads the ensemble once, then ranks block after block."""
 
@@ -103,33 +151,9 @@ class Ranker:
         ranked: Ranked,
         checkpoints: Sequence[Any],
     ) -> None:
-        """``checkpoints`` are the files' bytes, or references to them in Ray's object store: the
-        machine need not have them on its disk."""
-        # Each actor has cores of its own; lanes, not threads within a product, use them.
-        os.environ["OMP_NUM_THREADS"] = "1"
-        from reranker.pipeline import Reranker
-
-        logging.getLogger("torch").setLevel(logging.WARNING)
+        """``checkpoints`` as ``loaded`` takes them."""
         self._shards, self._storage, self._ranked = shards, Storage(out), ranked
-        folder = tempfile.mkdtemp(prefix="rerank-")
-        try:
-            paths = []
-            for place, (path, content) in enumerate(
-                zip(ranked.models.paths, checkpoints, strict=True)
-            ):
-                # Numbered: checkpoints of two folders can have one name.
-                paths.append(type(path)(folder, str(place), path.name))
-                paths[-1].parent.mkdir()
-                paths[-1].write_bytes(content if isinstance(content, bytes) else _fetched(content))
-            self._reranker = Reranker.of(
-                replace(ranked.models, paths=tuple(paths)),
-                ranked.combination,
-                ranked.device,
-                ranked.threads,
-                ranked.precision,
-            )
-        finally:
-            shutil.rmtree(folder, ignore_errors=True)
+        self._reranker = loaded(ranked, checkpoints)
 
     def __call__(self, batch: Batch) -> Batch:
         """Rank what is to be ranked, and write its part."""
@@ -157,13 +181,6 @@ class Ranker:
             return row(place, first, BROKEN, str(error).encode())
         seconds = time.process_time() - begin
         return row(place, first, DONE, json.dumps([len(lists), seconds]).encode())
-
-
-def _fetched(reference: Any) -> bytes:
-    import ray
-
-    content: bytes = ray.get(reference)
-    return content
 
 
 def joined(shard: Shard, out: str, firsts: Sequence[int], warnings: list[str]) -> Record | str:

@@ -3,13 +3,20 @@
 from __future__ import annotations
 
 import importlib.util
+import json
+import os
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
 from reranker.commands.main import main
-from tests.reranker.ray.lists import write_shard
+from reranker.errors import InputError
+from reranker.outputs.registry import format_ranking
+from reranker.ray.storage import Storage
+from tests.reranker.ensembles import CANDIDATES
+from tests.reranker.ray.lists import printed, write_shard
 
 needs_ray = pytest.mark.skipif(
     importlib.util.find_spec("ray") is None, reason="needs the extra: pip install '.[ray]'"
@@ -72,3 +79,104 @@ def test_bounds_of_actors(lists: Path, capsys: pytest.CaptureFixture[str]) -> No
         _run(lists, lists / "../out", ["x.pt"], "--actors", "3:2")
     assert stopped.value.code == 2
     assert "'3:2': the first number is the smaller one" in capsys.readouterr().err
+
+
+@pytest.fixture(scope="module")
+def ray_here(bucket: str) -> Iterator[None]:
+    """One Ray for all runs of this file, since starting it takes most of the time; with two cores,
+    whatever the machine has. Its workers have the environment of its start, the credentials of
+    the bucket included."""
+    import ray
+
+    os.environ.setdefault("RAY_worker_niceness", "0")
+    ray.init(address="local", num_cpus=2, include_dashboard=False, log_to_driver=False)
+    yield
+    ray.shutdown()
+
+
+@needs_ray
+@pytest.mark.slow
+@pytest.mark.filterwarnings("default")
+@pytest.mark.parametrize(
+    "flags",
+    [("--actors", "1", "--block", "2"), ("--actors", "2:2", "--cores", "1", "--block", "3")],
+)
+def test_files_are_what_rerank_prints(
+    lists: Path, models: list[str], tmp_path: Path, ray_here: None, flags: tuple[str, ...]
+) -> None:
+    out = tmp_path / "out"
+    assert _run(lists, out, models, "--output", "ranked", *flags) == 1  # some are rejected
+    for name in ("a", "b"):
+        shard = lists / f"{name}.txt"
+        expected = printed(shard, models, tmp_path / "expected", "--output", "ranked")
+        assert (out / f"{name}.jsonl").read_bytes() == expected
+
+
+@needs_ray
+@pytest.mark.slow
+@pytest.mark.filterwarnings("default")
+def test_a_broken_file_is_reported_the_others_done_and_what_changes_done_again(
+    lists: Path,
+    models: list[str],
+    tmp_path: Path,
+    ray_here: None,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    out = tmp_path / "out"
+    (lists / "c.txt").write_bytes(b"\x89PNG\r\n\x1a\n\x00\x00")
+    assert _run(lists, out, models) == 1
+    assert "c.txt:1: not an n-best list: looks like binary data" in capsys.readouterr().err
+    for name in ("a", "b"):
+        expected = printed(lists / f"{name}.txt", models, tmp_path / "expected")
+        assert (out / f"{name}.mrg").read_bytes() == expected
+    rejected = list(map(json.loads, (out / "_rerank/rejected.jsonl").read_text().splitlines()))
+    # Lists 0 and 5 of a.txt have a broken candidate; c.txt is none.
+    assert [Path(entry["file"]).name for entry in rejected] == ["a.txt", "a.txt", "c.txt"]
+    assert [entry.get("sentence") for entry in rejected] == [0, 5, None]
+
+    write_shard(lists / "c.txt", 11, 3)
+    unchanged = (out / "a.mrg").stat().st_mtime_ns
+    capsys.readouterr()
+    assert _run(lists, out, models) == 1
+    assert "rerank: 2 files of 3 complete already\n" in capsys.readouterr().err
+    expected = printed(lists / "c.txt", models, tmp_path / "expected")
+    assert (out / "c.mrg").read_bytes() == expected
+    assert (out / "a.mrg").stat().st_mtime_ns == unchanged
+
+
+@needs_ray
+@pytest.mark.slow
+@pytest.mark.filterwarnings("default")
+def test_a_bucket_to_another(
+    lists: Path, models: list[str], tmp_path: Path, ray_here: None, bucket: str
+) -> None:
+    storage = Storage(bucket)
+    for path in lists.iterdir():
+        storage.write(f"lists/{path.name}", iter([path.read_bytes()]))
+    arguments = ["--nbest", f"{bucket}/lists/*.txt", "--out", f"{bucket}/trees"]
+    assert main(["cluster", *arguments, "--models", *models]) == 1
+    for name in ("a", "b"):
+        expected = printed(lists / f"{name}.txt", models, tmp_path / "expected")
+        assert storage.read(f"trees/{name}.mrg") == expected
+
+
+@needs_ray
+@pytest.mark.slow
+@pytest.mark.filterwarnings("default")
+def test_a_data_set_gets_the_trees_that_python_gets(models: list[str], ray_here: None) -> None:
+    import ray.data
+
+    from reranker import Reranker
+    from reranker.ray import map_lists
+
+    lists = [list(CANDIDATES[:1]), list(CANDIDATES), ["no tree"]]
+    rows = [{"id": number, "trees": trees} for number, trees in enumerate(lists)]
+    mapped = map_lists(ray.data.from_items(rows), models, candidates="trees", batch_size=2)
+    expected = list(Reranker.load(models, threads=1).rerank_lists(lists))
+    for row in mapped.take_all():
+        ranking = expected[row["id"]]
+        assert row["trees"] == lists[row["id"]]
+        assert (row["tree"], row["answer"]) == (ranking.tree, format_ranking(ranking, "ranked"))
+        assert row["best_index"] == (ranking.best.index if ranking.best else None)
+    with pytest.raises(InputError, match="the data set has no column candidates; it has id, trees"):
+        map_lists(ray.data.from_items(rows), models)

@@ -1,0 +1,115 @@
+"""``map_lists``: a Ray data set of lists in, the same with the best trees out."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+import ray
+from ray.data import ActorPoolStrategy
+
+from reranker.checkpoints.ensemble_file import ModelNames, named_models
+from reranker.errors import InputError
+from reranker.nbest import from_candidates
+from reranker.outputs.registry import format_ranking
+from reranker.ray.work import Ranked, loaded, self_contained
+
+if TYPE_CHECKING:
+    import pyarrow
+
+_ADDED = ("tree", "best_index", "score", "answer")
+
+
+def map_lists(
+    dataset: Any,
+    models: ModelNames | None = None,
+    *,
+    candidates: str = "candidates",
+    parser_scores: str | None = None,
+    lm_weight: float | None = None,
+    output: str = "ranked",
+    actors: tuple[int, int] = (1, 1),
+    cores: int = 1,
+    gpus: float = 0.0,
+    batch_size: int = 200,
+) -> Any:
+    """A ``ray.data.Dataset`` with the columns of ``dataset`` and four more: ``tree``, the best one;
+    ``best_index``, its place among the candidates, and ``score``, both None where no candidate
+    could be used; ``answer``, what ``rerank --output`` of that name prints.
+
+    ``candidates`` is the column with each sentence's bracketed trees, ``parser_scores`` that with
+    their natural-log probabilities. From ``actors[0]`` to ``actors[1]`` processes load the models,
+    each with so many ``cores`` and ``gpus``. Nothing is computed until the result is used. Raises
+    InputError for models and columns that are not there.
+
+    >>> rows = ray.data.read_json("lists.jsonl")  # doctest: +SKIP
+    >>> map_lists(rows, "ckpt/", actors=(1, 8)).write_parquet("trees")  # doctest: +SKIP
+    """
+    columns = dataset.columns()
+    for name in filter(None, (candidates, parser_scores)):
+        if name not in columns:
+            raise InputError(f"the data set has no column {name}; it has {', '.join(columns)}")
+    for name in _ADDED:
+        if name in columns:
+            raise InputError(f"the data set has a column {name} already")
+    named = named_models(models)
+    weighing = named.weighing.replaced(lm_weight)
+    if weighing.lm_weight < 1 and parser_scores is None:
+        raise InputError(f"lm_weight {weighing.lm_weight:g} needs parser_scores to mix with")
+    ranked = Ranked(
+        models=self_contained(named, "sum", weighing),
+        combination="sum",
+        device="auto" if gpus else "cpu",
+        threads=cores,
+        precision="exact",
+        output=output,
+        token_scores=False,
+        top=None,
+    )
+    return dataset.map_batches(
+        _ListRanker,
+        batch_size=batch_size,
+        batch_format="pyarrow",
+        compute=ActorPoolStrategy(min_size=actors[0], max_size=actors[1]),
+        num_cpus=cores,
+        num_gpus=gpus,
+        fn_constructor_kwargs={
+            "ranked": ranked,
+            "checkpoints": [ray.put(path.read_bytes()) for path in named.paths],
+            "candidates": candidates,
+            "parser_scores": parser_scores,
+        },
+    )
+
+
+class _ListRanker:
+    """An actor: it loads the ensemble once, then ranks batch after batch."""
+
+    def __init__(
+        self,
+        ranked: Ranked,
+        checkpoints: Sequence[Any],
+        candidates: str,
+        parser_scores: str | None,
+    ) -> None:
+        self._reranker, self._output = loaded(ranked, checkpoints), ranked.output
+        self._candidates, self._parser_scores = candidates, parser_scores
+
+    def __call__(self, batch: pyarrow.Table) -> pyarrow.Table:
+        trees = batch.column(self._candidates).to_pylist()
+        scores: list[Any] = [None] * len(trees)
+        if self._parser_scores is not None:
+            scores = batch.column(self._parser_scores).to_pylist()
+        lists = map(from_candidates, trees, scores)
+        top = None if self._output == "ranked" else 1
+        rankings = list(self._reranker.rerank_lists(lists, top=top))
+        best = [ranking.best for ranking in rankings]
+        values: tuple[list[Any], ...] = (
+            [ranking.tree for ranking in rankings],
+            [each.index if each else None for each in best],
+            [each.score if each else None for each in best],
+            [format_ranking(ranking, self._output) for ranking in rankings],
+        )
+        for name, column in zip(_ADDED, values, strict=True):
+            batch = batch.append_column(name, [column])
+        return batch
