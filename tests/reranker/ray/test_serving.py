@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import socket
 
 import httpx
@@ -42,3 +43,4 @@ def test_it_answers_what_the_service_answers(
     finally:
         serve.shutdown()
         ray.shutdown()
+        gc.collect()  # Ray's processes, which it does not wait for: a warning that is no news
