@@ -22,7 +22,7 @@ pytestmark = [
 ]
 
 KILLS = int(os.environ.get("KILLS", "20"))
-SHARDS, SENTENCES, BLOCK = 3, 400, 4
+SHARDS, SENTENCES, BLOCK = 3, 20 * KILLS, 4
 SECONDS = 3600.0
 
 
@@ -86,7 +86,7 @@ def test_whatever_is_killed_the_files_are_what_rerank_prints(
             assert run.poll() in (None, 1), log.read_text()
             if run.poll() == 1:
                 break  # complete before the last kill
-            if sum(killed.values()) % 5 == 4:
+            if sum(killed.values()) % 5 == 1:
                 run.kill()
                 run.wait()
                 killed["command"] += 1
