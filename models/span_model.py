@@ -20,7 +20,8 @@ from reranker.models.layer import LstmLayer, matrix
 
 NO_CONSTITUENT = 0
 """The label of a span that is no constituent."""
-_SPANS_AT_ONCE = 32_768
+_NUMBERS_AT_ONCE = 32_768 * 256
+_MOST, _MOST_LAYERS = 4_096, 16
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,6 +53,12 @@ class SpanConfig:
                 raise ValueError(f"{each.name} is {value}, not a whole number from 1 up")
         if not self.hidden_sizes or min(self.hidden_sizes) < 1:
             raise ValueError("hidden_sizes must have a size for each layer, at least one")
+        # What is made of a sentence has these sizes, whatever a file has: they bound its memory.
+        for name in ("embedding_size", "vector_size", "spelling_size", "span_size", "label_count"):
+            if getattr(self, name) > _MOST:
+                raise ValueError(f"{name} is {getattr(self, name)}, more than {_MOST}")
+        if max(self.hidden_sizes) > _MOST or len(self.hidden_sizes) > _MOST_LAYERS:
+            raise ValueError(f"hidden_sizes has more than {_MOST_LAYERS} layers or {_MOST} units")
 
 
 class SpanModel(nn.Module):
@@ -117,7 +124,7 @@ class SpanModel(nn.Module):
         """The summed negative log-likelihood, in nats, of ``labels`` [S, B], in the order of
         ``span_ends``; all B sentences have the same number of words."""
         left, right = self.boundaries(words, features, dtype)
-        starts, ends = span_ends(len(words) - 2)
+        starts, ends = (ends.to(left.device) for ends in span_ends(len(words) - 2))
         logits = self.logits(left.index_select(0, starts) + right.index_select(0, ends))
         return functional.cross_entropy(
             logits.float().flatten(0, 1), labels.flatten(), reduction="sum"
@@ -130,9 +137,9 @@ class SpanModel(nn.Module):
         dtype = torch.promote_types(self.embedding.dtype, torch.float32)
         left, right = self.boundaries(words.unsqueeze(1), features.unsqueeze(1), dtype)
         left, right = left[:-1, 0], right[1:, 0]
-        first = 0
+        first, widest = 0, max(self.config.span_size, self.config.label_count)
         while first < len(left):
-            step = max(1, _SPANS_AT_ONCE // (len(right) - first))
+            step = max(1, _NUMBERS_AT_ONCE // ((len(right) - first) * widest))
             logits = self.logits(left[first : first + step, None] + right[None, first:])
             yield first, logits.log_softmax(2)
             first += step
@@ -140,9 +147,15 @@ class SpanModel(nn.Module):
     def _inputs(self, words: Tensor, features: Tensor) -> Tensor:
         """[n + 2, B, E]."""
         vector_rows, rows = features[..., 0], features[..., 1:]
-        is_row = (rows != PADDING).unsqueeze(-1)
-        spelling = functional.embedding(rows.clamp(min=0), self.spelling) * is_row
-        mean = spelling.sum(2) / is_row.sum(2).clamp(min=1)
+        is_row = rows != PADDING
+        counts = is_row.sum(2)
+        bags = functional.embedding_bag(
+            rows[is_row],
+            self.spelling,
+            (counts.flatten().cumsum(0) - counts.flatten()),
+            mode="mean",
+        )
+        mean = bags.view(*words.shape, -1)
         parts = functional.embedding(words, self.embedding), self.vectors[vector_rows], mean
         return torch.cat(parts, dim=2)
 
@@ -161,7 +174,9 @@ def _both_directions(data: Tensor, ahead: LstmLayer, back: LstmLayer) -> Tensor:
     """The outputs of both, one behind the other, [T, B, 2 H]."""
     weights = [*ahead.kernel_weights(data.dtype), *back.kernel_weights(data.dtype)]
     zeros = data.new_zeros(2, data.shape[1], ahead.recurrent_weight.shape[1])
-    outputs, _, _ = torch.lstm(
-        data, (zeros, zeros), weights, True, 1, 0.0, ahead.training, True, False
-    )
+    # Without cuDNN's usual rounding to ten bits, which training may have and scores must not.
+    with torch.backends.cudnn.flags(allow_tf32=ahead.training):
+        outputs, _, _ = torch.lstm(
+            data, (zeros, zeros), weights, True, 1, 0.0, ahead.training, True, False
+        )
     return outputs

@@ -33,6 +33,9 @@ Subset = tuple[str, ...]
 def subsets(members: Sequence[str], more: Sequence[Sequence[str]]) -> dict[str, Subset]:
     """By what a row is called: all, each alone, all but each, and ``more``. Raises InputError for a
     name in ``more`` that is no member's."""
+    taken = {"all", "parser", "oracle"} & set(members)
+    if taken or len(set(members)) < len(members):
+        raise InputError(f"--members: {min(taken, default='a name')} stands for something else")
     found: dict[str, Subset] = {"all": tuple(members)}
     found |= {name: (name,) for name in members}
     if len(members) > 2:
@@ -67,7 +70,7 @@ def rows(
             counts, is_choice = found[row[0]], row[0] in wanted
             is_tested = row[0] not in ("all", "oracle")
             test = compare(everything, counts)
-            closed = 100 * (test.f1 - low) / (high - low)
+            closed = 100 * (test.f1 - low) / (high - low) if high > low else 0.0
             row += [
                 f"{test.f1:.2f}",
                 p_text(test.randomisation_p) if is_tested else NONE,

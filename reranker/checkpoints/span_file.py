@@ -13,6 +13,7 @@ from reranker.checkpoints.archive import Archive, read_archive, write_atomically
 from reranker.checkpoints.checkpoint import BROKEN, check_hash, saved_settings
 from reranker.checkpoints.content_hash import content_sha256
 from reranker.checkpoints.span_vocabulary import SpanVocabulary
+from reranker.checkpoints.vocabulary import MOST_CLASSED
 from reranker.checkpoints.weights import stored_weights, with_weights
 from reranker.errors import CheckpointError
 from reranker.models.span_model import SpanConfig, SpanModel
@@ -87,11 +88,13 @@ def opened_span_model(path: Path, archive: Archive, device: str = "cpu") -> Span
     try:
         check_hash(archive.content, archive.size)
         config = SpanConfig(**saved_settings(content["config"]))
-        words, vector_words, labels = (_lines(content[name], archive.size) for name in _LISTS)
+        counts = config.word_count - 3, config.vector_count - 1, config.label_count - 2
+        words, vector_words, labels = (
+            _lines(content[name], count) for name, count in zip(_LISTS, counts, strict=True)
+        )
         vocabulary = SpanVocabulary(words, vector_words, labels, config.spelling_rows)
         sizes = vocabulary.word_count, vocabulary.vector_count, vocabulary.label_count
-        if sizes != (config.word_count, config.vector_count, config.label_count):
-            raise ValueError("its words, vectors and labels do not fit its weights")
+        assert sizes == (config.word_count, config.vector_count, config.label_count)
         model = with_weights(lambda: SpanModel(config), content["weights"], archive.size, device)
         information = dict(content["information"])
     except BROKEN as error:
@@ -100,10 +103,10 @@ def opened_span_model(path: Path, archive: Archive, device: str = "cpu") -> Span
     return SpanCheckpoint(path.name, model, vocabulary, information, archive.sha256)
 
 
-def _lines(text: Any, most: int) -> list[str]:
+def _lines(text: Any, count: int) -> list[str]:
     """Raises TypeError or ValueError for what ``save_span_model`` never writes."""
     if not isinstance(text, str):
         raise TypeError("its words or labels are not text")
-    if len(text) > most:
-        raise ValueError("its words or labels claim to be larger than the file")
+    if count > MOST_CLASSED or text.count("\n") + 1 != max(1, count) or bool(text) != bool(count):
+        raise ValueError("its words, vectors and labels do not fit its weights")
     return text.split("\n") if text else []

@@ -15,6 +15,7 @@ NO_LABEL, RARE_LABEL = 0, 1
 _SPECIAL = 3
 _LENGTHS = (3, 4, 5)
 _MOST_LETTERS = 40
+_MOST_KNOWN = 20_000
 
 
 class SpanVocabulary:
@@ -80,8 +81,7 @@ class SpanVocabulary:
 
     def is_unknown(self, word: str) -> bool:
         """Whether only its spelling is known."""
-        row, features = self._entry(word)
-        return row == UNKNOWN and features[0] == 0
+        return word not in self._words and word.lower() not in self._vectors
 
     def label(self, label: str) -> int:
         """The number of a constituent's label."""
@@ -96,13 +96,16 @@ class SpanVocabulary:
         return [row for row, _ in entries], padded
 
     def _entry(self, word: str) -> tuple[int, tuple[int, ...]]:
-        if word not in self._known:
-            if len(self._known) >= 100_000:
-                self._known.clear()
+        entry = self._known.get(word)
+        if entry is None:
             vector = self._vectors.get(word.lower(), 0)
             row = self._words.get(word, UNKNOWN)
-            self._known[word] = row, (vector, *spelling(word, self.spelling_rows))
-        return self._known[word]
+            entry = row, (vector, *spelling(word, self.spelling_rows))
+            if len(word) <= _MOST_LETTERS:  # bounds what is remembered, with their number
+                if len(self._known) >= _MOST_KNOWN:
+                    self._known.clear()
+                self._known[word] = entry
+        return entry
 
 
 def spelling(word: str, rows: int) -> list[int]:

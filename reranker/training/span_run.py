@@ -58,10 +58,9 @@ class SpanRun(Run):
         self.model = SpanModel(config.model_config(*sizes, values.shape[1]))
         with torch.no_grad():
             self.model.vectors[1:] = values
-        train = [labelled(self.vocabulary, tokens) for tokens in train_trees]
-        self.dev = [labelled(self.vocabulary, tokens) for tokens in dev_trees]
+        train, self.dev = (self._labelled(trees) for trees in (train_trees, dev_trees))
         for name, sentences in (("training", train), ("dev", self.dev)):
-            if not any(sentence.length for sentence in sentences):
+            if not sentences:
                 raise ConfigError(f"the {name} trees have no words")
         self.unknown_rates = _unknown_rates(train, self.vocabulary, config.unknown_share)
         self.model.to(device)
@@ -107,6 +106,11 @@ class SpanRun(Run):
             "vocabulary": content_sha256({name: list(each) for name, each in lists.items()}),
             "trees": self.train_trees,
         }
+
+    def _labelled(self, trees: Sequence[Sequence[str]]) -> list[LabelledSentence]:
+        """Those that have words: a tree may hold nothing but traces."""
+        sentences = (labelled(self.vocabulary, tokens) for tokens in trees)
+        return [sentence for sentence in sentences if sentence.length]
 
     def _loss(self, batch: Batch, words: Tensor) -> tuple[Tensor, int]:
         """The summed negative log-likelihood in nats, and the number of words."""

@@ -86,7 +86,7 @@ def test_every_span_is_what_the_equations_say(words: int) -> None:
 def test_a_long_sentence_comes_in_pieces(monkeypatch: pytest.MonkeyPatch) -> None:
     model, given = build(), sentence(7)
     ((_, whole),) = model.log_probabilities(*given)
-    monkeypatch.setattr("reranker.models.span_model._SPANS_AT_ONCE", 15)
+    monkeypatch.setattr("reranker.models.span_model._NUMBERS_AT_ONCE", 15 * 7)
     pieces = list(model.log_probabilities(*given))
     assert [first for first, _ in pieces] == [0, 2, 5]
     for first, piece in pieces:
@@ -133,7 +133,15 @@ def test_every_dropout_is_for_training_only() -> None:
 
 
 @pytest.mark.parametrize(
-    "wrong", [{"label_count": 0}, {"span_size": 1.5}, {"hidden_sizes": ()}, {"span_dropout": 1.0}]
+    "wrong",
+    [
+        {"label_count": 0},
+        {"span_size": 1.5},
+        {"hidden_sizes": ()},
+        {"hidden_sizes": (5_000,)},
+        {"span_size": 5_000},
+        {"span_dropout": 1.0},
+    ],
 )
 def test_settings_that_make_no_model(wrong: dict[str, Any]) -> None:
     with pytest.raises(ValueError, match=next(iter(wrong))):

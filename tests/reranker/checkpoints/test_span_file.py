@@ -55,7 +55,7 @@ BROKEN: list[tuple[str, Any, str]] = [
     ("version", 2, "version 2"),
     ("words", "We", "do not fit"),
     ("labels", ["NP"], "not text"),
-    ("words", "We\nWe", "twice"),
+    ("words", "\n".join(["We"] * len(MEMBER.vocabulary.words)), "twice"),
     ("config", {"word_count": 3}, "broken"),
     ("weights", {}, "broken"),
     ("information", 3, "broken"),

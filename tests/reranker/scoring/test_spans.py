@@ -49,7 +49,7 @@ def test_totals_are_those_of_all_spans() -> None:
 
 def test_a_sentence_in_pieces_has_the_same_values(monkeypatch: pytest.MonkeyPatch) -> None:
     _, whole = values(TOKENS)
-    monkeypatch.setattr("reranker.models.span_model._SPANS_AT_ONCE", 10)
+    monkeypatch.setattr("reranker.models.span_model._NUMBERS_AT_ONCE", 10 * 9)
     _, pieces = values(TOKENS)
     assert pieces == pytest.approx(whole, abs=1e-5)
     totals = score_spans_one_by_one(SPANS.model, SPANS.vocabulary, TOKENS)

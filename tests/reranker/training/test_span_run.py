@@ -150,6 +150,12 @@ def test_batches_hold_sentences_of_one_length_and_all_labels() -> None:
     assert named == {(0, 4): "S", (0, 2): "NP", (2, 3): "VP"}
 
 
+def test_a_tree_of_nothing_but_traces_is_left_out(tmp_path: Path) -> None:
+    run = SpanRun(CONFIG, [*TREES, ()], [(), *DEV], "cpu", None)
+    assert len(run.dev) == len(DEV) and run.train_trees == len(TREES)
+    assert run.dev_perplexity() > 1
+
+
 def test_trees_without_words_are_refused() -> None:
     with pytest.raises(ConfigError, match="the dev trees have no words"):
         SpanRun(CONFIG, TREES, [], "cpu", None)
