@@ -270,11 +270,12 @@ class ParsingProcess:
         threading.Thread(
             target=self._receive, args=(running, self._loop), daemon=True, name="parsed lists"
         ).start()
-        with suppress(OSError):  # it has ended, which _receive sees
-            await asyncio.to_thread(running.lines[0].send, self._settings)
 
     def _receive(self, running: Running, loop: asyncio.AbstractEventLoop) -> None:
-        """In a thread: what the process sends, until it ends."""
+        """In a thread: what the process sends, until it ends. It is told the settings here, where
+        no request that is cancelled can prevent it."""
+        with suppress(OSError):  # it has ended, which is seen below
+            running.lines[0].send(self._settings)
         with suppress(RuntimeError):  # the event loop has been closed
             try:
                 while True:

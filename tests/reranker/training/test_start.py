@@ -83,7 +83,11 @@ def test_the_fast_start_knows_how_frequent_symbols_are() -> None:
     assert torch.allclose(likely, (COUNTS + 0.5) / (COUNTS + 0.5).sum(), atol=1e-6)
 
 
-@pytest.mark.parametrize("path", sorted(CONFIGS.glob("*.toml")), ids=lambda path: path.stem)
+@pytest.mark.parametrize(
+    "path",
+    sorted(set(CONFIGS.glob("*.toml")) - {CONFIGS / "spans.toml"}),
+    ids=lambda path: path.stem,
+)
 def test_recipes_of_papers_start_as_their_authors_do(path: Path) -> None:
     expected = {"ptb": "doc", "wikitext": "doc", "thesis": "thesis", "choe": "choe-charniak"}
     config = TrainingConfig.from_file(path)
