@@ -3,6 +3,8 @@
 A bidirectional LSTM reads the sentence; a span is what it has read up to each of its two ends
 (Stern et al. 2017, section 3), and a softmax over labels, one of which is "no constituent", follows
 (the local models of Teng & Zhang 2018). All candidates of a sentence share one reading of it.
+With ``encoder``, the LSTM reads what a Transformer that learned from plain text makes of each word
+(as the parsers of Kitaev et al. 2019 do).
 """
 
 from __future__ import annotations
@@ -17,9 +19,10 @@ from torch.nn import functional
 from reranker.models.batch import PADDING
 from reranker.models.dropout import locked_dropout
 from reranker.models.layer import LstmLayer, matrix
+from reranker.models.piece_encoder import PieceConfig, PieceEncoder
 
 NO_CONSTITUENT = 0
-"""The label of a span that is no constituent."""
+"""The label of a span that is not a constituent."""
 _NUMBERS_AT_ONCE = 32_768 * 256
 _MOST, _MOST_LAYERS = 4_096, 16
 
@@ -27,7 +30,7 @@ _MOST, _MOST_LAYERS = 4_096, 16
 @dataclass(frozen=True, slots=True)
 class SpanConfig:
     """Sizes and dropout rates. A word's input is its embedding, its word vector, which is not
-    trained, and the mean of the embeddings of its letter n-grams."""
+    trained, the mean of the embeddings of its letter n-grams, and the encoder's output."""
 
     word_count: int
     vector_count: int
@@ -42,6 +45,7 @@ class SpanConfig:
     hidden_dropout: float = 0.3
     span_dropout: float = 0.1
     recurrent_weight_dropout: float = 0.1
+    encoder: PieceConfig | None = None
 
     def __post_init__(self) -> None:
         for each in fields(self):
@@ -49,7 +53,9 @@ class SpanConfig:
             if each.name.endswith("_dropout"):
                 if not 0 <= value < 1:
                     raise ValueError(f"{each.name} is {value}, not in [0, 1)")
-            elif each.name != "hidden_sizes" and not (type(value) is int and value >= 1):
+            elif each.name not in ("hidden_sizes", "encoder") and (
+                type(value) is not int or value < 1
+            ):
                 raise ValueError(f"{each.name} is {value}, not a whole number from 1 up")
         if not self.hidden_sizes or min(self.hidden_sizes) < 1:
             raise ValueError("hidden_sizes must have a size for each layer, at least one")
@@ -78,6 +84,10 @@ class SpanModel(nn.Module):
             nn.init.normal_(weight, std=0.1)
         self.forwards, self.backwards = nn.ModuleList(), nn.ModuleList()
         before = config.embedding_size + config.vector_size + config.spelling_size
+        self.encoder = None
+        if config.encoder:
+            self.encoder = PieceEncoder(config.encoder)
+            before += config.encoder.size
         for size in config.hidden_sizes:
             self.forwards.append(LstmLayer(before, size, config.recurrent_weight_dropout))
             self.backwards.append(LstmLayer(before, size, config.recurrent_weight_dropout))
@@ -94,11 +104,13 @@ class SpanModel(nn.Module):
         right end of a span, [n + 1, B, span_size] each.
 
         ``words`` [n + 2, B] and ``features`` [n + 2, B, F] have a row for the sentence's start and
-        one for its end; of the features, the first is the word vector's row, the others are those
-        of letter n-grams or PADDING. ``dtype`` is that of matrix products.
+        one for its end; of the features, the first is the word vector's row, the next are its
+        ``encoder.per_word`` pieces if there is an encoder, the others are rows of letter n-grams;
+        PADDING stands for none. ``dtype`` is that of matrix products.
         """
         config = self.config
-        inputs = locked_dropout(self._inputs(words, features), config.input_dropout, self.training)
+        read_words = self._inputs(words, features, dtype)
+        inputs = locked_dropout(read_words, config.input_dropout, self.training)
         data = inputs.to(dtype)
         for number, (ahead, back) in enumerate(zip(self.forwards, self.backwards, strict=True)):
             assert isinstance(ahead, LstmLayer) and isinstance(back, LstmLayer)
@@ -144,9 +156,14 @@ class SpanModel(nn.Module):
             yield first, logits.log_softmax(2)
             first += step
 
-    def _inputs(self, words: Tensor, features: Tensor) -> Tensor:
+    def _inputs(self, words: Tensor, features: Tensor, dtype: torch.dtype) -> Tensor:
         """[n + 2, B, E]."""
         vector_rows, rows = features[..., 0], features[..., 1:]
+        encoded = []
+        if self.encoder:
+            per_word = self.encoder.config.per_word
+            encoded = [self.encoder(rows[..., :per_word], dtype)]
+            rows = rows[..., per_word:]
         is_row = rows != PADDING
         counts = is_row.sum(2)
         bags = functional.embedding_bag(
@@ -157,7 +174,7 @@ class SpanModel(nn.Module):
         )
         mean = bags.view(*words.shape, -1)
         parts = functional.embedding(words, self.embedding), self.vectors[vector_rows], mean
-        return torch.cat(parts, dim=2)
+        return torch.cat([*parts, *encoded], dim=2)
 
 
 def span_ends(words: int) -> tuple[Tensor, Tensor]:

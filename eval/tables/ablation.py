@@ -8,7 +8,8 @@ from one ranked output.
 A set is ranked output and its gold trees, whose tags every candidate gets; members are named in the
 order of their files. Models choose alone (W = 1), each with weight 1. p is of approximate
 randomisation, 10,000 samples, against all of them; the last column of a set is the share of the way
-from the parser's first trees to the best ones in the lists.
+from the parser's first trees to the best ones in the lists. With ``--candidates N`` lists end after
+the parser's first N.
 """
 
 from __future__ import annotations
@@ -20,6 +21,7 @@ from collections.abc import Mapping, Sequence
 from confidence import read_set
 from report import NONE, p_text
 
+from reranker.commands.arguments import whole_number
 from reranker.errors import InputError, RerankError
 from reranker.evaluation.brackets import corpus_f1
 from reranker.evaluation.significance import compare
@@ -31,8 +33,8 @@ Subset = tuple[str, ...]
 
 
 def subsets(members: Sequence[str], more: Sequence[Sequence[str]]) -> dict[str, Subset]:
-    """By what a row is called: all, each alone, all but each, and ``more``. Raises InputError for a
-    name in ``more`` that is no member's."""
+    """By what a row is called: all, each alone, all but each, and ``more``. Raises InputError if
+    ``more`` names something that is not a member."""
     taken = {"all", "parser", "oracle"} & set(members)
     if taken or len(set(members)) < len(members):
         raise InputError(f"--members: {min(taken, default='a name')} stands for something else")
@@ -93,9 +95,10 @@ def main(argv: Sequence[str]) -> int:
     parser.add_argument("sets", nargs="+", metavar="NAME=RANKED,GOLD")
     parser.add_argument("--members", nargs="+", required=True, metavar="MEMBER")
     parser.add_argument("--subset", nargs="+", action="append", default=[], metavar="MEMBER")
+    parser.add_argument("--candidates", type=whole_number(1), metavar="N")
     arguments = parser.parse_args(argv)
     try:
-        sets = dict(map(read_set, arguments.sets))
+        sets = dict(read_set(each, arguments.candidates) for each in arguments.sets)
         wanted = subsets(arguments.members, arguments.subset)
         table = rows(sets, arguments.members, wanted)
     except RerankError as error:

@@ -25,14 +25,15 @@ from reranker.tuning.lists import ScoredLists, read_scored
 FOLDS = 10
 
 
-def read_set(text: str) -> tuple[str, ScoredLists]:
-    """The name and the lists of NAME=RANKED,GOLD. Raises InputError."""
+def read_set(text: str, most: int | None = None) -> tuple[str, ScoredLists]:
+    """The name and the lists of NAME=RANKED,GOLD, of each the parser's first ``most``. Raises
+    InputError."""
     name, _, files = text.partition("=")
     ranked, _, gold = files.partition(",")
     if not (name and ranked and gold):
         raise InputError(f"{text}: a set is NAME=RANKED,GOLD")
     lines = ranked_lines(ranked, gold)
-    return name, read_scored(lines, read_lines(gold), True, ranked, gold)
+    return name, read_scored(lines, read_lines(gold), True, ranked, gold, most)
 
 
 def rows(sets: Mapping[str, ScoredLists], weighing: Weighing) -> list[list[str]]:

@@ -4,42 +4,36 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
 import torch
 
-from reranker.checkpoints.archive import Archive, read_archive, write_atomically
-from reranker.checkpoints.content_hash import content_sha256
+from reranker.checkpoints.archive import Archive, read_archive
+from reranker.checkpoints.model_file import (
+    Format,
+    Trained,
+    read_model,
+    saved_settings,
+    write_model,
+)
 from reranker.checkpoints.vocabulary import MOST_CLASSED, Vocabulary
-from reranker.checkpoints.weights import stored_weights, with_weights
+from reranker.checkpoints.weights import with_weights
 from reranker.errors import CheckpointError
 from reranker.models import ARCHITECTURES, LanguageModel
 from reranker.models.encoder_decoder import EncoderDecoder
 from reranker.models.span_model import SpanModel
 
-FORMAT = "parse-reranker checkpoint"
-# 1 had no word classes and no backward models. A new number is for what an older program would
-# misread; "sha256", which files written before it lack, it may ignore.
-VERSION = 3  # before 3, classes of unknown words were by rules 1
-# What content that does not fit together can raise.
-BROKEN = LookupError, ArithmeticError, TypeError, ValueError, AttributeError, RuntimeError
+# 1 had no word classes and no backward models; before 3, classes of unknown words were by rules 1.
+# A new number is for what an older program would misread; "sha256", which files written before it
+# lack, it may ignore.
+FORMAT = Format("parse-reranker checkpoint", 3)
 
 
 @dataclass(frozen=True, slots=True)
-class Checkpoint:
-    """A model ready to score (float32, evaluation mode) and what is known about it."""
-
-    name: str
-    model: LanguageModel
-    vocabulary: Vocabulary
-    information: dict[str, Any] = field(default_factory=dict)
-    sha256: str = ""
-
-    @property
-    def parameters(self) -> int:
-        return sum(weight.numel() for weight in self.model.parameters())
+class Checkpoint(Trained[LanguageModel, Vocabulary]):
+    """A language model."""
 
 
 def save_checkpoint(
@@ -50,19 +44,15 @@ def save_checkpoint(
     dtype: torch.dtype = torch.float16,
 ) -> None:
     """Write the checkpoint, whole or not at all; weights are stored as ``dtype``."""
-    content = {
-        "format": FORMAT,
-        "version": VERSION,
+    parts = {
         "architecture": model.architecture,
         "config": asdict(model.config),
         "vocabulary": list(vocabulary.symbols),
         "word_classes": _packed(vocabulary.classes),
         "class_rules": vocabulary.rules,
         "backward": vocabulary.backward,
-        "weights": stored_weights(model, dtype),
-        "information": information,
     }
-    write_atomically(path, {**content, "sha256": content_sha256(content)})
+    write_model(path, FORMAT, model, parts, information, dtype)
 
 
 def load_checkpoint(
@@ -83,40 +73,23 @@ def load_checkpoint(
 def opened_checkpoint(path: Path, archive: Archive, device: str = "cpu") -> Checkpoint:
     """The checkpoint in a file that was read; raises CheckpointError as ``load_checkpoint``."""
     content = archive.content
-    if not isinstance(content, dict) or content.get("format") != FORMAT:
+    if not FORMAT.matches(content):
         if isinstance(content, dict) and content.get("architecture") == EncoderDecoder.architecture:
             raise CheckpointError(f"{path}: an encoder-decoder, for `rerank generate`")
         if isinstance(content, dict) and content.get("architecture") == SpanModel.architecture:
             raise CheckpointError(f"{path}: a span model, where a language model is needed")
         raise CheckpointError(f"{path}: not a checkpoint of `rerank train`")
-    version = content.get("version")
-    if type(version) is not int or not 1 <= version <= VERSION:
-        raise CheckpointError(
-            f"{path}: checkpoint version {version!s:.40}, this program reads 1 to {VERSION}"
-        )
-    try:
-        check_hash(content, archive.size)
+
+    def unpack(content: dict[str, Any]) -> tuple[LanguageModel, Vocabulary]:
         model = _model(content, archive.size, device)
         vocabulary = _vocabulary(content, archive.size)
         if len(vocabulary) != model.config.vocabulary_size:
             raise ValueError(
                 f"{len(vocabulary)} symbols for {model.config.vocabulary_size} embedding rows"
             )
-        information = dict(content.get("information", {}))
-    except BROKEN as error:
-        reason = str(error).split("\n")[0]
-        raise CheckpointError(f"{path}: a broken checkpoint ({reason})") from error
-    return Checkpoint(path.name, model, vocabulary, information, archive.sha256)
+        return model, vocabulary
 
-
-def check_hash(content: dict[str, Any], most_bytes: int) -> None:
-    """Raises ValueError if the content is not the one that was saved."""
-    saved = content.pop("sha256", None)
-    if saved is None:
-        return
-    found = content_sha256(content, 4 * most_bytes)  # as JSON, numbers may be longer than they were
-    if found != saved:
-        raise ValueError(f"its content has SHA-256 {found}, but was saved with {saved!s:.64}")
+    return Checkpoint(*read_model(path, archive, FORMAT, unpack))
 
 
 def _model(content: dict[str, Any], most_bytes: int, device: str) -> LanguageModel:
@@ -126,11 +99,6 @@ def _model(content: dict[str, Any], most_bytes: int, device: str) -> LanguageMod
     return with_weights(
         lambda: model_class(config_class(**settings)), content["weights"], most_bytes, device
     )
-
-
-def saved_settings(config: Mapping[str, Any]) -> dict[str, Any]:
-    """A model's settings as they were before they were saved."""
-    return {name: tuple(v) if isinstance(v, list) else v for name, v in config.items()}
 
 
 def _vocabulary(content: dict[str, Any], most_bytes: int) -> Vocabulary:

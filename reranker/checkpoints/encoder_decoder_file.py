@@ -3,37 +3,31 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
 import torch
 
-from reranker.checkpoints.archive import read_archive, write_atomically
-from reranker.checkpoints.checkpoint import (
-    BROKEN,
-    check_hash,
+from reranker.checkpoints.archive import read_archive
+from reranker.checkpoints.model_file import (
+    Format,
+    Trained,
+    read_model,
     saved_settings,
+    write_model,
 )
-from reranker.checkpoints.content_hash import content_sha256
 from reranker.checkpoints.pair_vocabulary import PairVocabulary
-from reranker.checkpoints.weights import stored_weights, with_weights
+from reranker.checkpoints.weights import with_weights
 from reranker.errors import CheckpointError
 from reranker.models.encoder_decoder import EncoderDecoder, EncoderDecoderConfig
 
-FORMAT = "parse-reranker encoder-decoder"
-VERSION = 1
+FORMAT = Format("parse-reranker encoder-decoder", 1)
 
 
 @dataclass(frozen=True, slots=True)
-class Generator:
-    """A model ready to generate (float32, evaluation mode) and what is known about it."""
-
-    name: str
-    model: EncoderDecoder
-    vocabulary: PairVocabulary
-    information: dict[str, Any] = field(default_factory=dict)
-    sha256: str = ""
+class Generator(Trained[EncoderDecoder, PairVocabulary]):
+    """An encoder-decoder."""
 
 
 def save_generator(
@@ -44,9 +38,7 @@ def save_generator(
     dtype: torch.dtype = torch.float16,
 ) -> None:
     """Write the checkpoint, whole or not at all; weights are stored as ``dtype``."""
-    content = {
-        "format": FORMAT,
-        "version": VERSION,
+    parts = {
         "architecture": model.architecture,
         "config": asdict(model.config),
         "task": vocabulary.task,
@@ -54,10 +46,8 @@ def save_generator(
         "source_pieces": list(vocabulary.source_pieces),
         "target": list(vocabulary.target),
         "merges": vocabulary.pieces.merges,
-        "weights": stored_weights(model, dtype),
-        "information": information,
     }
-    write_atomically(path, {**content, "sha256": content_sha256(content)})
+    write_model(path, FORMAT, model, parts, information, dtype)
 
 
 def load_generator(path: Path, device: str = "cpu") -> Generator:
@@ -67,16 +57,10 @@ def load_generator(path: Path, device: str = "cpu") -> Generator:
     its parts do not fit together or were changed since they were saved.
     """
     archive = read_archive(path)
-    content = archive.content
-    if not isinstance(content, dict) or content.get("format") != FORMAT:
+    if not FORMAT.matches(archive.content):
         raise CheckpointError(f"{path}: not an encoder-decoder of `rerank train`")
-    if content.get("version") != VERSION:
-        version = content.get("version")
-        raise CheckpointError(
-            f"{path}: checkpoint version {version!s:.40}, this program reads {VERSION}"
-        )
-    try:
-        check_hash(content, archive.size)
+
+    def unpack(content: dict[str, Any]) -> tuple[EncoderDecoder, PairVocabulary]:
         names = ("task", "source_words", "source_pieces", "target", "merges")
         vocabulary = PairVocabulary(*(content[name] for name in names))
         settings = saved_settings(content["config"])
@@ -89,11 +73,9 @@ def load_generator(path: Path, device: str = "cpu") -> Generator:
         sizes = (model.config.source_vocabulary_size, model.config.vocabulary_size)
         if sizes != (vocabulary.source_size, len(vocabulary.target)):
             raise ValueError("its vocabularies do not fit its embeddings")
-        information = dict(content["information"])
-    except BROKEN as error:
-        reason = str(error).split("\n")[0]
-        raise CheckpointError(f"{path}: a broken checkpoint ({reason})") from error
-    return Generator(path.name, model, vocabulary, information, archive.sha256)
+        return model, vocabulary
+
+    return Generator(*read_model(path, archive, FORMAT, unpack))
 
 
 def load_generators(paths: Sequence[Path], device: str = "cpu") -> list[Generator]:

@@ -111,14 +111,22 @@ def _checkpoint_paths(names: ModelNames) -> list[Path]:
             raise InputError(f"models are named by paths, not by {name!r:.40}")
         matches = [name] if os.path.exists(name) else sorted(glob.glob(os.fspath(name)))
         if not matches:
-            is_pattern = glob.has_magic(os.fspath(name))
-            raise InputError(f"{name}: " + ("no file matches" if is_pattern else "no such file"))
+            raise InputError(f"{name}: {_why_nothing(os.fspath(name))}")
         for path in map(Path, matches):
             files = sorted(path.glob("*.pt")) if path.is_dir() else [path]
             if not files:
                 raise InputError(f"{path}: this folder contains no checkpoint (*.pt)")
             paths += files
     return paths
+
+
+def _why_nothing(name: str) -> str:
+    if glob.has_magic(name):
+        return "no file matches"
+    installed = ", ".join(each.name for each in installed_models())
+    if installed and not os.path.dirname(name) and not os.path.splitext(name)[1]:
+        return f"no such file, and no installed ensemble of this name; there are {installed}"
+    return "no such file"
 
 
 def read_ensemble_file(path: Path) -> WeighedModels:

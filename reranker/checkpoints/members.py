@@ -7,7 +7,8 @@ from pathlib import Path
 
 from reranker.checkpoints.archive import read_archive
 from reranker.checkpoints.checkpoint import Checkpoint, opened_checkpoint
-from reranker.checkpoints.span_file import SpanCheckpoint, is_span_model, opened_span_model
+from reranker.checkpoints.span_file import FORMAT as SPANS
+from reranker.checkpoints.span_file import SpanCheckpoint, opened_span_model
 from reranker.errors import CheckpointError
 
 LoadedMember = Checkpoint | SpanCheckpoint
@@ -20,6 +21,6 @@ def load_member(path: str | os.PathLike[str], sha256: str = "") -> LoadedMember:
         raise CheckpointError(f"a checkpoint is named by its path, not by {path!r:.40}")
     path = Path(path)
     archive = read_archive(path, sha256)
-    if is_span_model(archive.content):
+    if SPANS.matches(archive.content):
         return opened_span_model(path, archive)
     return opened_checkpoint(path, archive)

@@ -6,6 +6,7 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 from zlib import crc32
 
+from reranker.checkpoints.word_pieces import END_PIECE, START_PIECE, WordPieces
 from reranker.trees.constituents import constituents
 from reranker.trees.linearize import is_word
 
@@ -29,14 +30,16 @@ class SpanVocabulary:
         vector_words: Sequence[str],
         labels: Sequence[str],
         spelling_rows: int,
+        pieces: WordPieces | None = None,
     ) -> None:
-        """Raises ValueError for a word or label that is there twice."""
+        """``pieces`` are the encoder's, if there is one. Raises ValueError for a word or label that
+        is there twice."""
         self.words, self.vector_words, self.labels = (
             tuple(words),
             tuple(vector_words),
             tuple(labels),
         )
-        self.spelling_rows = spelling_rows
+        self.spelling_rows, self.pieces = spelling_rows, pieces
         self._words = _numbered(self.words, _SPECIAL)
         self._vectors = _numbered(self.vector_words, 1)
         self._labels = _numbered(self.labels, RARE_LABEL + 1)
@@ -49,6 +52,7 @@ class SpanVocabulary:
         minimum_count: int,
         vector_words: Sequence[str],
         spelling_rows: int,
+        pieces: WordPieces | None = None,
     ) -> SpanVocabulary:
         """Of linearised trees; rarer words, and labels, are not told apart."""
         words: Counter[str] = Counter()
@@ -60,7 +64,7 @@ class SpanVocabulary:
             [text for text, count in counts.most_common() if count >= minimum_count]
             for counts in (words, labels)
         )
-        return cls(kept, vector_words, kept_labels, spelling_rows)
+        return cls(kept, vector_words, kept_labels, spelling_rows, pieces)
 
     @property
     def word_count(self) -> int:
@@ -77,11 +81,14 @@ class SpanVocabulary:
     def __len__(self) -> int:
         """How many words it knows by more than their spelling, as a language model's says how many
         symbols."""
-        return len({word.lower() for word in self.words} | set(self.vector_words))
+        whole = self.pieces.whole_words() if self.pieces else set()
+        return len({word.lower() for word in self.words} | set(self.vector_words) | whole)
 
     def is_unknown(self, word: str) -> bool:
-        """Whether only its spelling is known."""
-        return word not in self._words and word.lower() not in self._vectors
+        """Whether only its spelling is known, or only pieces of it."""
+        if word in self._words or word.lower() in self._vectors:
+            return False
+        return self.pieces is None or not self.pieces.is_whole(word)
 
     def label(self, label: str) -> int:
         """The number of a constituent's label."""
@@ -90,7 +97,11 @@ class SpanVocabulary:
     def encode(self, words: Sequence[str]) -> tuple[list[int], list[list[int]]]:
         """The rows of the words and of their features, the sentence's start and end around them;
         every word has as many features, the last of them PADDING (-1)."""
-        entries = [(START, (0,)), *map(self._entry, words), (END, (0,))]
+        start, end = (
+            (0, *(self.pieces.special(piece) if self.pieces else ()))
+            for piece in (START_PIECE, END_PIECE)
+        )
+        entries = [(START, start), *map(self._entry, words), (END, end)]
         width = max(len(features) for _, features in entries)
         padded = [[*features, *[-1] * (width - len(features))] for _, features in entries]
         return [row for row, _ in entries], padded
@@ -100,7 +111,8 @@ class SpanVocabulary:
         if entry is None:
             vector = self._vectors.get(word.lower(), 0)
             row = self._words.get(word, UNKNOWN)
-            entry = row, (vector, *spelling(word, self.spelling_rows))
+            pieces = self.pieces.rows(word) if self.pieces else ()
+            entry = row, (vector, *pieces, *spelling(word, self.spelling_rows))
             if len(word) <= _MOST_LETTERS:  # bounds what is remembered, with their number
                 if len(self._known) >= _MOST_KNOWN:
                     self._known.clear()

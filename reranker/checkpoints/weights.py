@@ -13,8 +13,9 @@ _SCALE = "/scale"  # no parameter has a name with a slash
 
 
 def stored_weights(model: nn.Module, dtype: torch.dtype) -> dict[str, Tensor]:
-    """The parameters as ``dtype``. With int8, each row of a matrix is whole numbers from -127 to
-    127 and a scale in float32, its largest number / 127; what is no matrix is in float16."""
+    """The parameters as ``dtype``. With int8, each row of a matrix is stored as integers from -127
+    to 127 with a float32 scale (the largest absolute value in the row / 127); parameters that are
+    not matrices are stored as float16."""
     stored: dict[str, Tensor] = {}
     for name, parameter in model.named_parameters():
         weight = parameter.detach().to("cpu")

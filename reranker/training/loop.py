@@ -21,6 +21,7 @@ from reranker.training.language_model_run import LanguageModelRun
 from reranker.training.log import Log, NoLog, TrainingLog
 from reranker.training.pair_config import PairConfig
 from reranker.training.pair_run import PairRun
+from reranker.training.pretrained import PretrainedEncoder
 from reranker.training.processes import Processes
 from reranker.training.run import Progress, Run
 from reranker.training.run_config import RunConfig
@@ -95,13 +96,15 @@ def train_spans(
     *,
     device: str = "cpu",
     vectors: WordVectors | None = None,
+    encoder: PretrainedEncoder | None = None,
     processes: Processes = Processes(),
     report: Callable[[Progress, float, float], None] = lambda progress, loss, done: None,
 ) -> float:
-    """The same for a span model; losses and the perplexity are per word, of all spans' labels."""
+    """The same for a span model; losses and the perplexity are per word, of all spans' labels.
+    ``encoder`` is where its encoder starts; without one it has none."""
     _prepare(config, processes)
     with processes.agreeing():
-        run = SpanRun(config, train_trees, dev_trees, device, vectors)
+        run = SpanRun(config, train_trees, dev_trees, device, vectors, encoder)
     run.processes = processes
     return _finish(run, out, log_folder, report)
 

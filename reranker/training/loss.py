@@ -41,7 +41,7 @@ def backward(
     if config.mixture_balance and features.log_weights.shape[-1] > 1:
         imbalance = BETAS[config.mixture_balance_form](features.log_weights)
         objective = objective + config.mixture_balance * imbalance
-    objective.backward()  # type: ignore[no-untyped-call]
+    torch.autograd.backward(objective)
     detached = tuple(tuple(part.detach() for part in layer) for layer in state)
     return float(mean.detach()), count, detached
 

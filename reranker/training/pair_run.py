@@ -52,7 +52,7 @@ class PairRun(Run):
         """Of the mean over tokens or, with ``sgd``, over sentences."""
         self.model.train()
         loss, tokens = self._loss(batch)
-        (loss / self.weight(batch)).backward()  # type: ignore[no-untyped-call]
+        torch.autograd.backward(loss / self.weight(batch))
         return float(loss.detach()) / tokens, tokens
 
     def weight(self, batch: Batch) -> int:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 from abc import ABC, abstractmethod
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from typing import Any
 
@@ -58,10 +58,22 @@ class Recipe(ABC):
 class FastRecipe(Recipe):
     """AdamW, linear warm-up, linear decay to zero at the end of the budget."""
 
-    def __init__(self, model: nn.Module, config: RunConfig, batches: Batches[Any]) -> None:
+    def __init__(
+        self,
+        model: nn.Module,
+        config: RunConfig,
+        batches: Batches[Any],
+        slow: Iterable[nn.Parameter] = (),
+        share: float = 1.0,
+    ) -> None:
+        """``slow`` parameters learn at ``share`` of the rate."""
         self.model, self.config, self.batches = model, config, batches
+        later = [*slow]
+        known = {*later}
+        first = [weight for weight in model.parameters() if weight not in known]
+        self.shares = (1.0, share)[: 2 if later else 1]
         self.optimizer = torch.optim.AdamW(
-            model.parameters(),
+            [{"params": group} for group in (first, later)[: len(self.shares)]],
             lr=config.learning_rate,
             betas=(0.9, 0.98),
             weight_decay=config.weight_decay,
@@ -73,7 +85,8 @@ class FastRecipe(Recipe):
         self.steps += 1
         warm = min(1.0, self.steps / max(1, self.config.warmup_batches))
         rate = self.config.learning_rate * warm * (1 - done)
-        self.optimizer.param_groups[0]["lr"] = rate
+        for group, share in zip(self.optimizer.param_groups, self.shares, strict=True):
+            group["lr"] = rate * share
         self.optimizer.step()
         return rate
 

@@ -21,9 +21,15 @@ from reranker.models import State
 from reranker.models.batch import PADDING, Batch
 from reranker.training.processes import Processes
 from reranker.training.recipes import Recipe
-from reranker.training.run_config import RunConfig
+from reranker.training.run_config import RunConfig, StoredPrecision
 
 logger = logging.getLogger(__name__)
+
+STORED: dict[StoredPrecision, torch.dtype] = {
+    "float16": torch.float16,
+    "float32": torch.float32,
+    "int8": torch.int8,
+}
 
 
 @dataclass(slots=True)
@@ -171,7 +177,7 @@ class Run(ABC):
     @property
     def stored(self) -> torch.dtype:
         """What weights are stored as."""
-        return getattr(torch, self.config.stored_precision)  # type: ignore[no-any-return]
+        return STORED[self.config.stored_precision]
 
 
 def _differences(saved: Any, identity: dict[str, Any]) -> str:

@@ -11,6 +11,8 @@ from typing import Any, Literal, Self, get_args, get_origin, get_type_hints
 
 from reranker.errors import ConfigError
 
+StoredPrecision = Literal["float16", "float32", "int8"]
+
 
 @dataclass(frozen=True, slots=True)
 class RunConfig(ABC):
@@ -28,7 +30,7 @@ class RunConfig(ABC):
     warmup_batches: int = 100  # fast
     shards: int = 0  # parts of a batch that several processes share out; 0: batches stay whole
     validate_every: int = 500  # batches; 0 is once an epoch
-    stored_precision: Literal["float16", "float32", "int8"] = "float16"
+    stored_precision: StoredPrecision = "float16"
     model: dict[str, Any] = field(default_factory=dict)
 
     @classmethod

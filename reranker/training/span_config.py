@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal
 
+from reranker.models.piece_encoder import PieceConfig
 from reranker.models.span_model import SpanConfig, SpanModel
 from reranker.training.run_config import RunConfig
 
@@ -19,12 +20,14 @@ class SpanTrainingConfig(RunConfig):
     batch_tokens: int = 1_500  # words
     batch_spans: int = 40_000  # at most; long sentences have many
     known_vectors: int = 40_000  # kept in the checkpoint: the training trees' and the most frequent
+    known_pieces: int = 16_000  # of an encoder: the training trees' and the most frequent
+    encoder_rate: float = 0.1  # of an encoder, as a share of the learning rate
     unknown_share: float = 0.8375  # a word seen n times is unknown once in 1 + n / this
     precision: Literal["bfloat16", "float32"] = "float32"  # of matrix products; weights are float32
 
     def check(self) -> None:
         RunConfig.check(self)
-        self.at_least_one("batch_spans", "minimum_count")
+        self.at_least_one("batch_spans", "known_pieces", "minimum_count")
         self.model_config(1, 1, 1)
 
     @property
@@ -37,12 +40,23 @@ class SpanTrainingConfig(RunConfig):
         return self.model_config(1, 1, 1).spelling_rows
 
     def model_config(
-        self, word_count: int, vector_count: int, label_count: int, vector_size: int = 1
+        self,
+        word_count: int,
+        vector_count: int,
+        label_count: int,
+        vector_size: int = 1,
+        encoder: PieceConfig | None = None,
     ) -> SpanConfig:
         """The model's configuration; raises TypeError or ValueError for a wrong setting."""
+        for name, given in (("vector_size", "--vectors"), ("encoder", "--encoder")):
+            if name in self.model:
+                raise ValueError(f"{name} comes from {given}: it cannot be set")
         settings = self.model_settings(SpanConfig)
-        if "vector_size" in settings:
-            raise ValueError("vector_size is that of the word vectors: it cannot be set")
         return SpanConfig(
-            word_count, vector_count, label_count, vector_size=vector_size, **settings
+            word_count,
+            vector_count,
+            label_count,
+            vector_size=vector_size,
+            encoder=encoder,
+            **settings,
         )

@@ -18,6 +18,7 @@ from reranker.errors import ConfigError
 from reranker.models.batch import Batch
 from reranker.models.span_model import SpanModel
 from reranker.training.loss import merged_perplexity
+from reranker.training.pretrained import PretrainedEncoder
 from reranker.training.recipes import FastRecipe
 from reranker.training.run import Run
 from reranker.training.span_config import SpanTrainingConfig
@@ -45,19 +46,31 @@ class SpanRun(Run):
         dev_trees: Sequence[Sequence[str]],
         device: str,
         vectors: WordVectors | None,
+        encoder: PretrainedEncoder | None = None,
     ) -> None:
         """Raises ConfigError if there is nothing to learn from."""
         super().__init__(config, device)
         self.dtype = torch.bfloat16 if config.precision == "bfloat16" else torch.float32
         known, values = _known_vectors(config, train_trees, vectors)
+        if encoder:
+            words = filter(is_word, chain.from_iterable(train_trees))
+            encoder = encoder.with_pieces_of(words, config.known_pieces)
         vocabulary = SpanVocabulary.build(
-            train_trees, config.minimum_count, known, config.spelling_rows
+            train_trees,
+            config.minimum_count,
+            known,
+            config.spelling_rows,
+            encoder.pieces if encoder else None,
         )
         sizes = vocabulary.word_count, vocabulary.vector_count, vocabulary.label_count
         self.vocabulary = vocabulary
-        self.model = SpanModel(config.model_config(*sizes, values.shape[1]))
+        self.model = SpanModel(
+            config.model_config(*sizes, values.shape[1], encoder.config if encoder else None)
+        )
         with torch.no_grad():
             self.model.vectors[1:] = values
+        if encoder and self.model.encoder:
+            self.model.encoder.load_state_dict(encoder.weights)
         train, self.dev = (self._labelled(trees) for trees in (train_trees, dev_trees))
         for name, sentences in (("training", train), ("dev", self.dev)):
             if not sentences:
@@ -66,14 +79,16 @@ class SpanRun(Run):
         self.model.to(device)
         self.train_trees, self.word_vectors = len(train), len(known)
         limits = config.batch_tokens, config.batch_spans
-        self.recipe = FastRecipe(self.model, config, SpanBatches(train, *limits, config.seed))
+        slow = self.model.encoder.parameters() if self.model.encoder else ()
+        batches = SpanBatches(train, *limits, config.seed)
+        self.recipe = FastRecipe(self.model, config, batches, slow, config.encoder_rate)
 
     def backward(self, batch: Batch) -> tuple[float, int]:
         """Of the mean over words; the loss is per word, of all spans."""
         self.model.train()
         is_unknown = torch.rand(batch.inputs.shape) < self.unknown_rates[batch.inputs]
         loss, words = self._loss(batch, batch.inputs.masked_fill(is_unknown, UNKNOWN))
-        (loss / words).backward()  # type: ignore[no-untyped-call]
+        torch.autograd.backward(loss / words)
         return float(loss.detach()) / words, words
 
     def dev_perplexity(self) -> float:
@@ -101,6 +116,8 @@ class SpanRun(Run):
     def identity(self) -> dict[str, Any]:
         vocabulary = self.vocabulary
         lists = {name: getattr(vocabulary, name) for name in ("words", "vector_words", "labels")}
+        if vocabulary.pieces:
+            lists["pieces"] = vocabulary.pieces.pieces
         return {
             "config": self.settings(),
             "vocabulary": content_sha256({name: list(each) for name, each in lists.items()}),

@@ -74,7 +74,7 @@ class TokenFile(Sequence[list[int]]):
     def counts(self, size: int) -> Tensor:
         """How often each of the ids up to ``size`` occurs, [size]."""
         counts = torch.zeros(size, dtype=torch.int64)
-        for some in self.stream[1:].split(_AT_ONCE):  # type: ignore[no-untyped-call]
+        for some in torch.split(self.stream[1:], _AT_ONCE):
             counts += torch.bincount(some, minlength=size)
         return counts
 

@@ -101,9 +101,10 @@ def read_scored(
     gold_tags: bool,
     ranked_name: str = "ranked output",
     gold_name: str = "gold trees",
+    most: int | None = None,
 ) -> ScoredLists:
-    """Pair ranked output with gold trees; a list without candidates is skipped. The names are for
-    messages.
+    """Pair ranked output with gold trees, of each list the parser's first ``most`` candidates; a
+    list without any is skipped. The names are for messages.
 
     Raises InputError for a line that is not ranked output, when the numbers of lines or of models
     differ, or when no list has a candidate.
@@ -116,7 +117,7 @@ def read_scored(
         if gold_tree is None:
             raise InputError(f"{ranked_name}: more sentences than the {number - 1} of {gold_name}")
         try:
-            scored_list = _scored_list(json.loads(line)["ranking"], gold_tree)
+            scored_list = _scored_list(json.loads(line)["ranking"], gold_tree, most)
         except (ValueError, KeyError, TypeError, AttributeError) as error:
             reason = "not JSON" if isinstance(error, json.JSONDecodeError) else error
             raise InputError(
@@ -137,8 +138,14 @@ def read_scored(
     return _padded(lists, sizes.pop())
 
 
-def _scored_list(ranking: Sequence[dict[str, Any]], gold: GoldTree) -> _ScoredList:
-    distinct = [entry for entry in ranking if entry["duplicate_of"] is None]
+def _scored_list(
+    ranking: Sequence[dict[str, Any]], gold: GoldTree, most: int | None
+) -> _ScoredList:
+    distinct = [
+        entry
+        for entry in ranking
+        if entry["duplicate_of"] is None and (most is None or entry["index"] < most)
+    ]
     distinct.sort(key=lambda entry: entry["index"])
     return _ScoredList(
         [[-nll for nll in entry.get("member_nll") or [entry["nll"]]] for entry in distinct],

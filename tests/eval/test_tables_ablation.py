@@ -54,6 +54,16 @@ def test_members_together_and_apart(given: str, capsys: Capture) -> None:
     assert cells["third"][0] == cells["parser"][0]
 
 
+def test_shorter_lists(given: str, capsys: Capture) -> None:
+    names = ["--members", "first", "second", "third"]
+    assert ablation.main([given, *names, "--candidates", "2"]) == 0
+    cells = [line.strip("|").split("|") for line in capsys.readouterr().out.splitlines()[2:]]
+    found = {name.strip(): f1.strip() for name, f1, *_ in cells}
+    # The best trees were third; the second ones have three of the gold tree's four brackets.
+    assert found["oracle"] == found["second"] == f"{200 * 3 / 7:.2f}"
+    assert found["parser"] == found["first"] == "0.00"
+
+
 def test_what_makes_no_table(given: str, capsys: Capture) -> None:
     for flags, reason in (
         (["--members", "one", "two"], "dev: scored by 3 models, not 2"),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -10,6 +11,7 @@ import torch
 from torch import Tensor
 
 from reranker.models.layer import LstmLayer
+from reranker.models.piece_encoder import PieceConfig
 from reranker.models.span_model import SpanConfig, SpanModel, span_ends
 
 CONFIG = SpanConfig(
@@ -49,8 +51,10 @@ def lstm(layer: LstmLayer, inputs: list[Tensor]) -> list[Tensor]:
     return outputs
 
 
-def slowly(model: SpanModel, words: Tensor, features: Tensor) -> dict[tuple[int, int], Tensor]:
-    """log P of each label of each span, by its two boundaries."""
+def slowly(
+    model: SpanModel, words: Tensor, features: Tensor, read: Sequence[Tensor] = ()
+) -> dict[tuple[int, int], Tensor]:
+    """log P of each label of each span, by its two boundaries; an encoder has ``read`` it."""
     inputs = []
     for row, (vector, *grams) in zip(words.tolist(), features.tolist(), strict=True):
         spelling = torch.zeros(model.config.spelling_size)
@@ -58,11 +62,13 @@ def slowly(model: SpanModel, words: Tensor, features: Tensor) -> dict[tuple[int,
         for gram in known:
             spelling = spelling + model.spelling[gram] / len(known)
         inputs.append(torch.cat([model.embedding[row], model.vectors[vector], spelling]))
+    if read:
+        inputs = [torch.cat(pair) for pair in zip(inputs, read, strict=True)]
     for ahead, back in zip(model.forwards, model.backwards, strict=True):
         assert isinstance(ahead, LstmLayer) and isinstance(back, LstmLayer)
-        read = lstm(ahead, inputs), lstm(back, inputs[::-1])[::-1]
-        inputs = [torch.cat(pair) for pair in zip(*read, strict=True)]
-    ahead_read, back_read = read
+        both = lstm(ahead, inputs), lstm(back, inputs[::-1])[::-1]
+        inputs = [torch.cat(pair) for pair in zip(*both, strict=True)]
+    ahead_read, back_read = both
     ends = [torch.cat(pair) for pair in zip(ahead_read[:-1], back_read[1:], strict=True)]
     found = {}
     for start, left in enumerate(ends):
@@ -118,6 +124,18 @@ def test_all_but_the_word_vectors_learn() -> None:
     assert without == ["vectors"]
     for name, weight in model.named_parameters():
         assert weight.grad is None or weight.grad.abs().sum() > 0, name
+
+
+def test_an_encoders_reading_of_a_word_is_part_of_its_input() -> None:
+    encoder = PieceConfig(9, size=6, inner_size=8, layers=1, heads=2, positions=12, per_word=3)
+    model, (words, features) = build(replace(CONFIG, encoder=encoder)), sentence(4)
+    assert model.encoder
+    pieces = torch.tensor([[2, -1, -1], [4, 5, -1], [6, 7, 8], [4, -1, -1], [1, 5, 6], [3, -1, -1]])
+    given = torch.cat([features[:, :1], pieces, features[:, 1:]], dim=1)
+    read = model.encoder(pieces.unsqueeze(1))[:, 0]
+    ((_, table),) = model.log_probabilities(words, given)
+    for (start, end), by_label in slowly(model, words, features, [*read]).items():
+        assert table[start, end - 1].tolist() == pytest.approx(by_label.tolist(), abs=1e-5)
 
 
 def test_every_dropout_is_for_training_only() -> None:

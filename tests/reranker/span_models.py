@@ -7,23 +7,29 @@ from torch import nn
 
 from reranker.checkpoints.span_file import SpanCheckpoint
 from reranker.checkpoints.span_vocabulary import SpanVocabulary
+from reranker.checkpoints.word_pieces import WordPieces
+from reranker.models.piece_encoder import PieceConfig
 from reranker.models.span_model import SpanConfig, SpanModel
 from reranker.trees.linearize import linearize
 from reranker.trees.tree import Tree
 from tests.reranker.ensembles import CANDIDATES
 
 SPELLING_ROWS = 32
+PIECES = ["[UNK]", "[CLS]", "[SEP]", "we", "saw", "##s", "the", "m", "##an", "on", ".", "mon"]
 
 
-def span_vocabulary(vector_words: tuple[str, ...] = ("we", "the", "man")) -> SpanVocabulary:
+def span_vocabulary(
+    vector_words: tuple[str, ...] = ("we", "the", "man"), pieces: WordPieces | None = None
+) -> SpanVocabulary:
     trees = [linearize(Tree.from_string(text)) for text in CANDIDATES]
-    return SpanVocabulary.build(trees, 2, vector_words, SPELLING_ROWS)
+    return SpanVocabulary.build(trees, 2, vector_words, SPELLING_ROWS, pieces)
 
 
-def untrained_spans(seed: int, name: str = "") -> SpanCheckpoint:
+def untrained_spans(seed: int, name: str = "", *, encoder: bool = False) -> SpanCheckpoint:
     """Random weights, large enough that candidates differ by whole nats."""
     torch.manual_seed(seed)
-    vocabulary = span_vocabulary()
+    pieces = WordPieces(PIECES, 3) if encoder else None
+    vocabulary = span_vocabulary(pieces=pieces)
     model = SpanModel(
         SpanConfig(
             vocabulary.word_count,
@@ -35,6 +41,7 @@ def untrained_spans(seed: int, name: str = "") -> SpanCheckpoint:
             spelling_size=5,
             hidden_sizes=(8, 7),
             span_size=9,
+            encoder=PieceConfig(len(PIECES), 6, 8, 2, 2, 16, 3) if encoder else None,
         )
     )
     for parameter in model.parameters():

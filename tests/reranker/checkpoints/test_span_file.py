@@ -36,6 +36,50 @@ def test_what_is_saved_is_loaded(saved: Path) -> None:
     assert found.parameters == MEMBER.parameters
 
 
+def test_an_encoder_and_its_pieces_are_kept(tmp_path: Path) -> None:
+    member, path = untrained_spans(1, encoder=True), tmp_path / "m.pt"
+    assert member.vocabulary.pieces
+    for stored, tolerance in ((torch.float32, 0.0), (torch.int8, 0.02)):
+        save_span_model(path, member.model, member.vocabulary, {}, stored)
+        found = load_span_model(path)
+        assert found.model.config == member.model.config and found.vocabulary.pieces
+        assert found.vocabulary.pieces.pieces == member.vocabulary.pieces.pieces
+        assert found.vocabulary.encode(["saws", "Monday"]) == member.vocabulary.encode(
+            ["saws", "Monday"]
+        )
+        for name, weight in member.model.named_parameters():
+            assert torch.allclose(weight, found.model.get_parameter(name), atol=tolerance)
+
+
+def test_what_the_first_version_wrote_is_read(saved: Path) -> None:
+    content = read_archive(saved).content
+    config = {name: value for name, value in content["config"].items() if name != "encoder"}
+    kept = {name: value for name, value in content.items() if name not in ("sha256", "pieces")}
+    write_atomically(saved, {**kept, "version": 1, "config": config})
+    assert load_span_model(saved).model.config == MEMBER.model.config
+
+
+def test_an_encoder_that_does_not_fit_is_refused(tmp_path: Path) -> None:
+    member, path = untrained_spans(1, encoder=True), tmp_path / "m.pt"
+    save_span_model(path, member.model, member.vocabulary, {})
+    content = read_archive(path).content
+    del content["sha256"]
+    encoder = content["config"]["encoder"]
+    for part, value in (
+        ("pieces", "a"),
+        ("pieces", content["pieces"].replace("[UNK]", "unknown")),
+        ("config", {**content["config"], "encoder": {**encoder, "size": 4_098}}),
+        ("config", {**content["config"], "encoder": {**encoder, "piece_count": 10**12}}),
+        ("config", {**content["config"], "encoder": {**encoder, "layers": 3}}),
+        ("config", {**content["config"], "encoder": {"depth": 1}}),
+        ("config", {**content["config"], "encoder": 3}),
+        ("config", {**content["config"], "encoder": None}),
+    ):
+        write_atomically(path, {**content, part: value})
+        with pytest.raises(CheckpointError, match="a broken checkpoint"):
+            load_member(path)
+
+
 def test_each_kind_is_told_from_the_other(saved: Path, tmp_path: Path) -> None:
     other = untrained(1)
     save_checkpoint(tmp_path / "lm.pt", other.model, other.vocabulary, {})
@@ -52,7 +96,7 @@ def test_each_kind_is_told_from_the_other(saved: Path, tmp_path: Path) -> None:
 
 
 BROKEN: list[tuple[str, Any, str]] = [
-    ("version", 2, "version 2"),
+    ("version", 3, "version 3"),
     ("words", "We", "do not fit"),
     ("labels", ["NP"], "not text"),
     ("words", "\n".join(["We"] * len(MEMBER.vocabulary.words)), "twice"),

@@ -10,6 +10,7 @@ from reranker.checkpoints.span_vocabulary import (
     SpanVocabulary,
     spelling,
 )
+from reranker.checkpoints.word_pieces import WordPieces
 
 TREES = [
     ["(S", "(NP", "The", "dog", ")NP", "(VP", "sees", "(NP", "dogs", ")NP", ")VP", ")S"],
@@ -50,6 +51,17 @@ def test_spelling_is_shared_by_similar_words() -> None:
     assert common("bob", "Tim") == 0
     assert spelling("x" * 5_000, 50) == spelling("x" * 40, 50)
     assert spelling("\ud800", 50)  # half a surrogate pair
+
+
+def test_pieces_of_an_encoder_are_features_too() -> None:
+    pieces = WordPieces(["[UNK]", "[CLS]", "[SEP]", "mo", "##use", "cow"], 2)
+    vocabulary = SpanVocabulary.build(TREES, 2, ("the",), 1_000, pieces)
+    _, features = vocabulary.encode(["mouse", "The"])
+    assert [row[1:3] for row in features] == [[1, -1], [3, 4], [0, -1], [2, -1]]
+    assert [row for row in features[1][3:] if row >= 0] == spelling("mouse", 1_000)
+    unknown = [word for word in ("mouse", "Cow", "the", "dog", "x") if vocabulary.is_unknown(word)]
+    assert unknown == ["mouse", "x"]
+    assert len(vocabulary) == 5  # the, dog, sees, mo, cow
 
 
 def test_nothing_is_there_twice() -> None:

@@ -25,7 +25,7 @@ from reranker.scoring.scorer import Scorer
 ROOT = Path(__file__).parents[3]
 MEMBERS = [
     load_checkpoint(ROOT / f"ckpt/{name}.pt")
-    for name in ("doc-forward", "rnn-forward", "wide-backward")
+    for name in ("doc-forward", "rnn-forward", "doc-backward")
 ]
 ENSEMBLE = Ensemble(MEMBERS, "sum", Lanes(1))
 # Two long lists and one of too few candidates to leave any out.

@@ -11,7 +11,7 @@ import pytest
 
 from reranker.cascade import Cascade
 from reranker.checkpoints.members import LoadedMember
-from reranker.checkpoints.span_file import save_span_model
+from reranker.checkpoints.span_file import SpanCheckpoint, save_span_model
 from reranker.errors import RerankError
 from reranker.nbest import read_nbest
 from reranker.pipeline import Reranker
@@ -27,21 +27,26 @@ from tests.reranker.span_models import untrained_spans
 
 ROOT = Path(__file__).parents[3]
 SPANS = untrained_spans(1)
+ENCODED = untrained_spans(1, "encoded", encoder=True)
+both_kinds = pytest.mark.parametrize("member", [SPANS, ENCODED], ids=["words", "pieces"])
 LANGUAGE = untrained(1)
 TOKENS = [linearize(Tree.from_string(text)) for text in CANDIDATES]
 LISTS = list(read_nbest(ROOT / "examples/parses.txt"))[:12]
 
 
-def values(sequences: list[tuple[str, ...]]) -> tuple[SpanSequences, np.ndarray]:
+def values(
+    sequences: list[tuple[str, ...]], member: SpanCheckpoint = SPANS
+) -> tuple[SpanSequences, np.ndarray]:
     found = SpanSequences(sequences)
-    return found, span_log_probabilities(SPANS.model, SPANS.vocabulary, found)
+    return found, span_log_probabilities(member.model, member.vocabulary, found)
 
 
-def test_totals_are_those_of_all_spans() -> None:
+@both_kinds
+def test_totals_are_those_of_all_spans(member: SpanCheckpoint) -> None:
     several = [*TOKENS, ("(S", "We", ")S"), ("We", "saw"), TOKENS[0]]
-    found, edges = values(several)
+    found, edges = values(several, member)
     totals = [edges[path].sum() for path in found.paths]
-    expected = score_spans_one_by_one(SPANS.model, SPANS.vocabulary, several)
+    expected = score_spans_one_by_one(member.model, member.vocabulary, several)
     assert totals == pytest.approx(expected.tolist(), abs=1e-4)
     assert len({round(total, 2) for total in totals[:6]}) == 5, "one differs in tags only"
     assert totals[0] == totals[-1] and found.paths[0].tolist() == found.paths[-1].tolist()
@@ -67,9 +72,10 @@ def test_tokens_have_the_values_of_their_constituents() -> None:
     assert first[0] != second[0]
 
 
-def test_a_sentence_is_read_once_and_by_itself() -> None:
-    found, edges = values([*TOKENS, ("(S", "We", ")S"), *TOKENS])
-    alone, edges_alone = values(TOKENS[2:3])
+@both_kinds
+def test_a_sentence_is_read_once_and_by_itself(member: SpanCheckpoint) -> None:
+    found, edges = values([*TOKENS, ("(S", "We", ")S"), *TOKENS], member)
+    alone, edges_alone = values(TOKENS[2:3], member)
     assert len(found.sentences) == 2
     assert edges[found.paths[2]].tolist() == edges_alone[alone.paths[0]].tolist()
 
@@ -97,10 +103,11 @@ def test_beside_language_models_it_is_a_summand() -> None:
     assert alone.ranking[0].score > alone.ranking[-1].score
 
 
-def test_scores_do_not_depend_on_the_order_of_lists_or_members() -> None:
+@both_kinds
+def test_scores_do_not_depend_on_the_order_of_lists_or_members(member: SpanCheckpoint) -> None:
     shuffled = LISTS.copy()
     random.Random(1).shuffle(shuffled)
-    one, other = Reranker([LANGUAGE, SPANS], threads=1), Reranker([SPANS, LANGUAGE], threads=2)
+    one, other = Reranker([LANGUAGE, member], threads=1), Reranker([member, LANGUAGE], threads=2)
     found = {r.id: r for r in one.rerank_lists(LISTS)}
     for ranking in other.rerank_lists(shuffled):
         expected = found[ranking.id]
@@ -139,11 +146,12 @@ def test_it_may_be_a_stage_of_a_cascade() -> None:
         assert mine.ranking[0].nll == theirs.ranking[0].nll
 
 
-def test_it_is_loaded_from_its_file(tmp_path: Path) -> None:
-    save_span_model(tmp_path / "spans.pt", SPANS.model, SPANS.vocabulary, {})
+@both_kinds
+def test_it_is_loaded_from_its_file(tmp_path: Path, member: SpanCheckpoint) -> None:
+    save_span_model(tmp_path / "spans.pt", member.model, member.vocabulary, {})
     rough = Reranker.load(tmp_path, precision="fast").rerank(CANDIDATES)
     loaded = Reranker.load(tmp_path).rerank(CANDIDATES)
-    exact = Reranker([SPANS]).rerank(CANDIDATES)
+    exact = Reranker([member]).rerank(CANDIDATES)
     for one in (rough, loaded):
         by_index = {c.index: c.nll for c in one.ranking}
         for c in exact.ranking:

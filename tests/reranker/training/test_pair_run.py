@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-import math
 import sys
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import pytest
 import torch
 
-import reranker.training.loop as training
 from reranker.checkpoints.encoder_decoder_file import load_generator
 from reranker.checkpoints.pair_vocabulary import Pair
 from reranker.errors import ConfigError
@@ -20,7 +19,7 @@ from reranker.training.batches import EncodedPair, PairBatches, pair_batch
 from reranker.training.loop import train_pairs
 from reranker.training.pair_config import PairConfig
 from reranker.training.pair_run import PairRun
-from reranker.training.run import Progress
+from tests.reranker.training.killed import check_resumed
 
 SIZES: dict[str, Any] = {
     "embedding_size": 16,
@@ -50,10 +49,6 @@ def _without_plots(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "matplotlib.figure", None)
 
 
-def weights(path: Path) -> dict[str, torch.Tensor]:
-    return dict(load_generator(path).model.named_parameters())
-
-
 @pytest.mark.parametrize("recipe", ["fast", "sgd"])
 def test_it_learns_to_turn_words_round(tmp_path: Path, recipe: Any) -> None:
     config = replace(CONFIG, epochs=30, learning_rate=0.02, batch_tokens=20)
@@ -71,26 +66,7 @@ def test_it_learns_to_turn_words_round(tmp_path: Path, recipe: Any) -> None:
 @pytest.mark.parametrize("recipe", ["fast", "sgd"])
 def test_a_killed_run_resumes_to_the_same_bits(tmp_path: Path, recipe: Any) -> None:
     config = replace(CONFIG, recipe=recipe, steady_epochs=1)
-
-    class Killed(Exception):
-        pass
-
-    def kill(progress: Progress, loss: float, done: float) -> None:
-        training.STATE_INTERVAL = -1 if progress.batches == 7 else math.inf
-        if progress.batches == 9:
-            raise Killed
-
-    interval = training.STATE_INTERVAL
-    try:
-        with pytest.raises(Killed):
-            train_pairs(config, TRAIN, DEV, tmp_path / "a.pt", tmp_path / "a", report=kill)
-    finally:
-        training.STATE_INTERVAL = interval
-    resumed = train_pairs(config, TRAIN, DEV, tmp_path / "a.pt", tmp_path / "a")
-    whole = train_pairs(config, TRAIN, DEV, tmp_path / "b.pt", tmp_path / "b")
-    assert resumed == whole
-    found, expected = weights(tmp_path / "a.pt"), weights(tmp_path / "b.pt")
-    assert all(torch.equal(weight, expected[name]) for name, weight in found.items())
+    check_resumed(partial(train_pairs, config, TRAIN, DEV), tmp_path)
 
 
 def test_the_state_of_another_run_is_refused(tmp_path: Path) -> None:

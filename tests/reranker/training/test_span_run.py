@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-import math
 import sys
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import pytest
 import torch
 
-import reranker.training.loop as training
 from reranker.checkpoints.span_file import load_span_model
 from reranker.checkpoints.span_vocabulary import UNKNOWN
 from reranker.commands.main import main
@@ -19,12 +18,14 @@ from reranker.errors import ConfigError
 from reranker.models.span_model import span_ends
 from reranker.pipeline import Reranker
 from reranker.training.loop import train_spans
-from reranker.training.run import Progress
+from reranker.training.pretrained import PretrainedEncoder
 from reranker.training.span_config import SpanTrainingConfig
 from reranker.training.span_run import SpanRun
 from reranker.training.spans import SpanBatches, labelled
 from reranker.training.word_vectors import WordVectors
+from tests.models.bert import write_encoder
 from tests.reranker.toy_trees import DEV, TREES
+from tests.reranker.training.killed import check_resumed
 
 ROOT = Path(__file__).parents[3]
 SIZES: dict[str, Any] = {
@@ -36,6 +37,12 @@ CONFIG = SpanTrainingConfig(
     validate_every=0, stored_precision="float32",
 )  # fmt: skip
 VECTORS = WordVectors(("the", "dog", "unseen", "child"), torch.arange(12.0).view(4, 3))
+
+
+@pytest.fixture
+def encoder(tmp_path: Path) -> PretrainedEncoder:
+    write_encoder(tmp_path / "bert", ["the", "dog", "##s", "s", "##e", "child", "zebra"])
+    return PretrainedEncoder.read(tmp_path / "bert")
 
 
 @pytest.fixture(autouse=True)
@@ -51,54 +58,33 @@ def test_it_learns_where_constituents_are(tmp_path: Path) -> None:
     assert perplexity < 1.5, "guessing is 80 labels' worth"
     information = load_span_model(tmp_path / "m.pt").information
     assert information["dev_perplexity"] == perplexity and information["train_trees"] == 20
-    right, wrong = (
-        f"(S1 (S {subject} (VP (X sees) {rest}) (. .)))"
-        for subject, rest in (
-            ("(NP (X The) (X dog))", "(X it)"),
-            ("(X The)", "(NP (X dog)) (X it)"),
-        )
-    )
-    words = "(S1 (S (NP (X The) (X dog)) (VP (X sees) (X it)) (. .)))"
+    right = "(S1 (S (NP (X The) (X dog)) (VP (X sees) (X it)) (. .)))"
     wrong = "(S1 (S (NP (X The)) (VP (X dog) (X sees) (X it)) (. .)))"
-    ranking = Reranker.load(tmp_path / "m.pt").rerank([wrong, words])
-    assert ranking.tree == words and right == words
+    assert Reranker.load(tmp_path / "m.pt").rerank([wrong, right]).tree == right
 
 
-def test_a_killed_run_resumes_to_the_same_bits(tmp_path: Path) -> None:
-    class Killed(Exception):
-        pass
-
-    def kill(progress: Progress, loss: float, done: float) -> None:
-        training.STATE_INTERVAL = -1 if progress.batches == 7 else math.inf
-        if progress.batches == 9:
-            raise Killed
-
-    interval = training.STATE_INTERVAL
-    options: dict[str, Any] = {"vectors": VECTORS}
-    try:
-        with pytest.raises(Killed):
-            train_spans(
-                CONFIG, TREES, DEV, tmp_path / "a.pt", tmp_path / "a", report=kill, **options
-            )
-    finally:
-        training.STATE_INTERVAL = interval
-    resumed = train_spans(CONFIG, TREES, DEV, tmp_path / "a.pt", tmp_path / "a", **options)
-    whole = train_spans(CONFIG, TREES, DEV, tmp_path / "b.pt", tmp_path / "b", **options)
-    assert resumed == whole
-    found, expected = (load_span_model(tmp_path / name).model for name in ("a.pt", "b.pt"))
-    for name, weight in expected.named_parameters():
-        assert torch.equal(weight, found.get_parameter(name))
+@pytest.mark.parametrize("has_encoder", [False, True])
+def test_a_killed_run_resumes_to_the_same_bits(
+    tmp_path: Path, encoder: PretrainedEncoder, has_encoder: bool
+) -> None:
+    config = replace(CONFIG, known_pieces=11)
+    start: dict[str, Any] = {"encoder": encoder} if has_encoder else {"vectors": VECTORS}
+    path = check_resumed(partial(train_spans, config, TREES, DEV, **start), tmp_path)
+    pieces = load_span_model(path).vocabulary.pieces
+    assert (len(pieces.pieces) if pieces else 0) == (11 if has_encoder else 0)
 
 
-def test_the_state_of_another_run_is_refused(tmp_path: Path) -> None:
+def test_the_state_of_another_run_is_refused(tmp_path: Path, encoder: PretrainedEncoder) -> None:
     train_spans(replace(CONFIG, epochs=0.5), TREES, DEV, tmp_path / "m.pt", tmp_path / "log")
-    for config, trees, vectors in (
-        (replace(CONFIG, seed=2), TREES, None),
-        (CONFIG, TREES[:9], None),
-        (CONFIG, TREES, VECTORS),
-    ):
+    runs: list[tuple[SpanTrainingConfig, Any, dict[str, Any]]] = [
+        (replace(CONFIG, seed=2), TREES, {}),
+        (CONFIG, TREES[:9], {}),
+        (CONFIG, TREES, {"vectors": VECTORS}),
+        (CONFIG, TREES, {"encoder": encoder}),
+    ]
+    for config, trees, start in runs:
         with pytest.raises(ConfigError, match="other settings"):
-            train_spans(config, trees, DEV, tmp_path / "m.pt", tmp_path / "log", vectors=vectors)
+            train_spans(config, trees, DEV, tmp_path / "m.pt", tmp_path / "log", **start)
 
 
 def test_word_vectors_of_the_trees_come_first_and_stay(tmp_path: Path) -> None:
@@ -109,6 +95,21 @@ def test_word_vectors_of_the_trees_come_first_and_stay(tmp_path: Path) -> None:
     kept = VECTORS.vectors[[0, 1, 3]]
     assert torch.allclose(found.model.vectors[1:], kept / kept.std())
     assert found.model.vectors[0].tolist() == [0, 0, 0]
+
+
+def test_an_encoder_learns_at_its_own_rate(tmp_path: Path, encoder: PretrainedEncoder) -> None:
+    moved = []
+    for rate in (0.0, 0.1, 1.0):
+        run = SpanRun(
+            replace(CONFIG, encoder_rate=rate, weight_decay=0.0), TREES, DEV, "cpu", None, encoder
+        )
+        assert run.model.encoder
+        before = run.model.encoder.positions.detach().clone()
+        batch = run.recipe.batches.next()
+        run.backward(batch)
+        run.recipe.step(batch, 0.0)
+        moved.append((run.model.encoder.positions - before).abs().max().item())
+    assert moved[0] == 0 and moved[2] == pytest.approx(10 * moved[1], rel=1e-3)
 
 
 def test_rare_words_are_made_unknown_more_often() -> None:
@@ -167,6 +168,8 @@ def test_trees_without_words_are_refused() -> None:
         ({"batch_spans": 0}, "batch_spans is 0"),
         ({"recipe": "paper"}, "recipe is 'paper'"),
         ({"model": {"vector_size": 50}}, "cannot be set"),
+        ({"model": {"encoder": {}}}, "encoder comes from --encoder"),
+        ({"known_pieces": 0}, "known_pieces is 0"),
         ({"model": {"span_size": 0}}, "span_size is 0"),
     ],
 )
@@ -191,5 +194,7 @@ def test_the_command_trains_and_the_result_reranks(
     assert "per word" in capsys.readouterr().err
     assert main([*run, *out, "--start-from", str(tmp_path / "m.pt")]) == 2
     assert "--start-from is for language models" in capsys.readouterr().err
+    assert main([*run, *out, "--encoder", str(tmp_path)]) == 2
+    assert "config.json: No such file" in capsys.readouterr().err
     lists = str(ROOT / "examples/parses.txt")
     assert main(["--nbest", lists, "--models", str(tmp_path / "m.pt")]) == 0

@@ -1,0 +1,109 @@
+"""What the files of all kinds of models have in common: data, never pickled objects; a format and
+its version, weights, information on them, and a hash of it all."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Generic, NamedTuple, TypeVar
+
+import torch
+from torch import nn
+
+from reranker.checkpoints.archive import Archive, write_atomically
+from reranker.checkpoints.content_hash import content_sha256
+from reranker.checkpoints.weights import stored_weights
+from reranker.errors import CheckpointError
+
+Model = TypeVar("Model", bound=nn.Module)
+Words = TypeVar("Words")
+# What content that does not fit together can raise.
+_BROKEN = LookupError, ArithmeticError, TypeError, ValueError, AttributeError, RuntimeError
+
+
+@dataclass(frozen=True, slots=True)
+class Trained(Generic[Model, Words]):
+    """A model ready to use (float32, evaluation mode) and what is known about it."""
+
+    name: str
+    model: Model
+    vocabulary: Words
+    information: dict[str, Any] = field(default_factory=dict)
+    sha256: str = ""
+
+    @property
+    def parameters(self) -> int:
+        return sum(weight.numel() for weight in self.model.parameters())
+
+
+class Format(NamedTuple):
+    """A kind of file and the version that is written; all from 1 up are read."""
+
+    name: str
+    version: int
+
+    def matches(self, content: Any) -> bool:
+        """Whether a file with this content says that it is of this kind."""
+        return isinstance(content, dict) and content.get("format") == self.name
+
+
+def write_model(
+    path: Path,
+    kind: Format,
+    model: nn.Module,
+    parts: Mapping[str, Any],
+    information: Mapping[str, Any],
+    dtype: torch.dtype,
+) -> None:
+    """Write the file, whole or not at all. ``parts`` are what this kind of model has besides;
+    weights are stored as ``dtype``."""
+    content = {
+        "format": kind.name,
+        "version": kind.version,
+        **parts,
+        "weights": stored_weights(model, dtype),
+        "information": information,
+    }
+    write_atomically(path, {**content, "sha256": content_sha256(content)})
+
+
+def read_model(
+    path: Path,
+    archive: Archive,
+    kind: Format,
+    unpack: Callable[[dict[str, Any]], tuple[Model, Words]],
+) -> tuple[str, Model, Words, dict[str, Any], str]:
+    """The fields of a ``Trained`` from a file of this kind; ``unpack`` makes the model and its
+    vocabulary of the file's content. Raises CheckpointError, naming the file, for another version,
+    for parts that do not fit together, and for content that was changed since it was saved."""
+    content: dict[str, Any] = archive.content
+    version = content.get("version")
+    if type(version) is not int or not 1 <= version <= kind.version:
+        readable = "1" if kind.version == 1 else f"1 to {kind.version}"
+        raise CheckpointError(
+            f"{path}: checkpoint version {version!s:.40}, this program reads {readable}"
+        )
+    try:
+        _check_hash(content, archive.size)
+        model, vocabulary = unpack(content)
+        information = dict(content.get("information", {}))
+    except _BROKEN as error:
+        reason = str(error).split("\n")[0]
+        raise CheckpointError(f"{path}: a broken checkpoint ({reason})") from error
+    return path.name, model, vocabulary, information, archive.sha256
+
+
+def saved_settings(config: Mapping[str, Any]) -> dict[str, Any]:
+    """A model's settings as they were before they were saved."""
+    return {name: tuple(v) if isinstance(v, list) else v for name, v in config.items()}
+
+
+def _check_hash(content: dict[str, Any], most_bytes: int) -> None:
+    """Raises ValueError if the content is not the one that was saved."""
+    saved = content.pop("sha256", None)
+    if saved is None:
+        return
+    found = content_sha256(content, 4 * most_bytes)  # as JSON, numbers may be longer than they were
+    if found != saved:
+        raise ValueError(f"its content has SHA-256 {found}, but was saved with {saved!s:.64}")

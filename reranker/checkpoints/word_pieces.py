@@ -1,0 +1,89 @@
+"""Words -> pieces of words as BERT reads them (Devlin et al. 2019; Wu et al. 2016): lower-cased,
+without accents, punctuation apart, the longest known piece first."""
+
+from __future__ import annotations
+
+import unicodedata
+from collections.abc import Iterator, Sequence
+
+START_PIECE, END_PIECE, UNKNOWN_PIECE = "[CLS]", "[SEP]", "[UNK]"
+CONTINUED = "##"
+"""Begins a piece that does not begin a word."""
+_MOST_LETTERS = 100
+_WRITTEN = {
+    "-LRB-": "(", "-RRB-": ")", "-LSB-": "[", "-RSB-": "]", "-LCB-": "{", "-RCB-": "}",
+    "``": '"', "''": '"',
+}  # fmt: skip
+
+
+class WordPieces:
+    """The pieces that an encoder knows."""
+
+    def __init__(self, pieces: Sequence[str], per_word: int) -> None:
+        """A word has at most ``per_word``; of a longer one the rest is not read. Raises ValueError
+        for a piece that is there twice, or if the special ones are missing."""
+        self.pieces, self.per_word = tuple(pieces), per_word
+        self._rows = {piece: row for row, piece in enumerate(self.pieces)}
+        if len(self._rows) != len(self.pieces):
+            raise ValueError("a piece is there twice")
+        if not {START_PIECE, END_PIECE, UNKNOWN_PIECE} <= self._rows.keys():
+            raise ValueError(f"its pieces are without {START_PIECE}, {END_PIECE}, {UNKNOWN_PIECE}")
+
+    def whole_words(self) -> set[str]:
+        """The words, in lower case, that are one piece."""
+        return {each for each in self.pieces if not each.startswith((CONTINUED, "["))}
+
+    def is_whole(self, word: str) -> bool:
+        """Whether the word is one piece."""
+        first, *more = self.rows(word)
+        return first != self._rows[UNKNOWN_PIECE] and all(row < 0 for row in more)
+
+    def rows(self, word: str) -> list[int]:
+        """The rows of a treebank word's pieces, at least one, and -1 up to ``per_word``."""
+        text = _WRITTEN.get(word, word)[:_MOST_LETTERS]
+        found = [row for part in _parts(text) for row in self._split(part)][: self.per_word]
+        return self._padded(found or [self._rows[UNKNOWN_PIECE]])
+
+    def special(self, piece: str) -> list[int]:
+        """The same for one of the special pieces, ``[CLS]`` say."""
+        return self._padded([self._rows[piece]])
+
+    def _padded(self, rows: list[int]) -> list[int]:
+        return rows + [-1] * (self.per_word - len(rows))
+
+    def _split(self, part: str) -> list[int]:
+        rows, start = [], 0
+        while start < len(part):
+            mark = CONTINUED if start else ""
+            for end in range(len(part), start, -1):
+                row = self._rows.get(mark + part[start:end])
+                if row is not None:
+                    rows.append(row)
+                    start = end
+                    break
+            else:
+                return [self._rows[UNKNOWN_PIECE]]
+        return rows
+
+
+def _parts(text: str) -> Iterator[str]:
+    """What a word's text is made of, each mark of punctuation and each Chinese sign for itself."""
+    part = ""
+    for letter in unicodedata.normalize("NFD", text.lower()):
+        category = unicodedata.category(letter)
+        if category == "Mn" or category in ("Cc", "Cf"):
+            continue
+        is_mark = category[0] == "P" or (letter.isascii() and not letter.isalnum())
+        if is_mark or _is_chinese(letter):
+            if part:
+                yield part
+            yield letter
+            part = ""
+        else:
+            part += letter
+    if part:
+        yield part
+
+
+def _is_chinese(letter: str) -> bool:
+    return "\u4e00" <= letter <= "\u9fff" or "\u3400" <= letter <= "\u4dbf"

@@ -1,0 +1,101 @@
+"""The encoder of word pieces against BERT written out, alone and in batches."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from itertools import pairwise
+from pathlib import Path
+from typing import Any
+
+import pytest
+import torch
+from torch import Tensor
+
+from reranker.models.piece_encoder import PieceConfig, PieceEncoder
+from reranker.training.pretrained import PretrainedEncoder
+from tests.models.bert import slowly, write_encoder
+
+CONFIG = PieceConfig(9, size=6, inner_size=8, layers=2, heads=2, positions=12, per_word=3)
+
+
+def build(config: PieceConfig = CONFIG) -> PieceEncoder:
+    torch.manual_seed(1)
+    encoder = PieceEncoder(config)
+    for parameter in encoder.parameters():
+        torch.nn.init.normal_(parameter, std=0.6)
+    return encoder.eval()
+
+
+def words(count: int, seed: int) -> Tensor:
+    """Pieces of ``count`` words, [T, 1, 3], one to three each."""
+    generator = torch.Generator().manual_seed(seed)
+    pieces = torch.randint(0, 9, (count, 1, 3), generator=generator)
+    for word, length in enumerate(torch.randint(1, 4, (count,), generator=generator).tolist()):
+        pieces[word, 0, length:] = -1
+    return pieces
+
+
+def test_each_word_is_read_at_its_last_piece_as_bert_reads_it(tmp_path: Path) -> None:
+    weights = write_encoder(tmp_path / "bert", ["a", "##b", "c"])
+    read = PretrainedEncoder.read(tmp_path / "bert")
+    encoder = PieceEncoder(read.config)
+    encoder.load_state_dict(read.weights)
+    encoder.eval()
+    given = [[2], [5, 6, 6], [7], [5, 6], [3]]
+    expected = slowly(weights, [row for rows in given for row in rows])[[0, 3, 4, 6, 7]]
+    padded = [rows + [-1] * (8 - len(rows)) for rows in given]
+    found = encoder(torch.tensor(padded).unsqueeze(1))[:, 0]
+    assert torch.allclose(found, expected, atol=1e-5)
+
+
+def test_a_sentence_is_read_in_a_batch_as_alone() -> None:
+    encoder, sentences = build(), [words(4, seed) for seed in range(5)]
+    assert len({int((each >= 0).sum()) for each in sentences}) > 1, "all are of one length"
+    together = encoder(torch.cat(sentences, dim=1))
+    for column, alone in enumerate(sentences):
+        assert torch.allclose(together[:, column], encoder(alone)[:, 0], atol=1e-5)
+
+
+def test_what_does_not_fit_the_positions_is_read_in_parts() -> None:
+    encoder, sentence = build(), words(20, 1)
+    assert (sentence >= 0).sum() > 24
+    found = encoder(sentence)
+    assert found.shape == (20, 1, 6)
+    ends = [0, 5, 10, 15, 20]
+    for start, end in pairwise(ends):
+        assert torch.allclose(found[start:end], encoder(sentence[start:end]), atol=1e-5)
+
+
+def test_dropout_is_for_training_only() -> None:
+    encoder, sentence = build(replace(CONFIG, dropout=0.5)), words(4, 1)
+    assert torch.equal(encoder(sentence), build(replace(CONFIG, dropout=0.0))(sentence))
+    encoder.train()
+    assert not torch.equal(encoder(sentence), encoder(sentence))
+
+
+def test_everything_learns_and_bfloat16_is_near() -> None:
+    encoder, sentence = build(replace(CONFIG, dropout=0.0)).train(), words(5, 2)
+    direction = torch.randn(6, generator=torch.Generator().manual_seed(1))
+    exact = encoder(sentence)
+    (exact @ direction).sum().backward()
+    for name, weight in encoder.named_parameters():
+        assert weight.grad is not None and weight.grad.abs().sum() > 0, name
+    rough = encoder(sentence, torch.bfloat16).float()
+    assert torch.allclose(rough, exact, atol=0.2) and not torch.equal(rough, exact)
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        {"piece_count": 0},
+        {"size": 5},
+        {"layers": 1_000},
+        {"size": 1_000_000},
+        {"positions": 2},
+        {"dropout": 1.0},
+        {"inner_size": 1.5},
+    ],
+)
+def test_settings_that_make_no_encoder(wrong: dict[str, Any]) -> None:
+    with pytest.raises(ValueError, match=next(iter(wrong))):
+        replace(CONFIG, **wrong)
