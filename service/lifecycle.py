@@ -214,6 +214,11 @@ class Service:
             raise unavailable("loading", "the models are being loaded", retry_after=2)
         return self.reranker
 
+    @property
+    def work_seconds(self) -> float:
+        """How long it will probably take to score all requests that are there."""
+        return self._worker.queue.work_seconds
+
     @contextlib.contextmanager
     def visit(self, client: str) -> Iterator[Served]:
         """Count a request while it is being answered; gives the models for its answer. Raises

@@ -181,9 +181,14 @@ class Queue:
         return self.tokens + sum(taken)
 
     @property
+    def work_seconds(self) -> float:
+        """How long it will probably take to score everything that waits or has begun."""
+        return self._tokens_in_all / self.speed
+
+    @property
     def seconds_to_wait(self) -> int:
-        """How long it will probably take to score everything that waits."""
-        return _pause(self._tokens_in_all / self.speed)
+        """The same, as a time after which a client may come back."""
+        return _pause(self.work_seconds)
 
     def learn_first(self, tokens: int, seconds: float, shortest: float = 0.0) -> None:
         """Take into account how long a first list took, and the shortest one there is."""

@@ -3,54 +3,88 @@
 from __future__ import annotations
 
 import argparse
-import importlib.util
 import sys
+from collections.abc import Mapping
 from dataclasses import asdict
 from importlib.metadata import version
 from typing import TYPE_CHECKING, Any
 
 from reranker.checkpoints.ensemble_file import WeighedModels, named_models
-from reranker.commands import answers, nbest_files
+from reranker.commands import answers, nbest_files, parser_flags
 from reranker.commands.arguments import counted, number_from, positive
 from reranker.commands.progress import Bar, message, status
+from reranker.commands.ray_packages import require_ray
 from reranker.errors import InputError
+from reranker.nbest import FORMATS, ReadOptions
+from reranker.nbest.dialects.registry import DIALECTS
 from reranker.outputs.registry import needs_brackets
 
 if TYPE_CHECKING:
     from reranker.ray.outcome import Outcome
     from reranker.ray.parts import Shard
+    from reranker.ray.work import Ranked
 
 EXAMPLES = """examples:
   rerank cluster --nbest 'lists/*.zst' --out trees/ --models ckpt/*.pt
   rerank cluster --nbest 's3://bucket/lists/*.zst' --out s3://bucket/trees/ --output ranked
   rerank cluster --nbest 'gs://bucket/*.gz' --out gs://bucket/trees/ --address auto --actors 4:64
   rerank cluster --nbest 'lists/*.gz' --out trees/ --gpus 0.5
+  rerank cluster --text 's3://bucket/news/*.txt.zst' --out s3://bucket/trees/ --parser bllip
 
-Each file becomes one in the folder of --out, with just the bytes that `rerank --nbest FILE` prints.
+Each file becomes one in the folder of --out, with just the bytes that `rerank --nbest FILE` or
+`rerank parse FILE` prints; with --to, those that `rerank convert FILE` prints.
 Run again, the command does what is missing: files that are new or changed, or that another setting
 was used for, and what an interrupted run has not finished (docs/cluster.md).
 
 exit status: 0 success, 1 a file cannot be read, candidates were rejected or a sentence has none
 left, 2 unusable flags, output or cluster, 130 interrupted"""
 
-_PACKAGES = ("fsspec", "ray", "pyarrow")
 _BLOCK = 200
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the flags of ``rerank cluster`` to ``parser``."""
-    parser.add_argument(
+    given = parser.add_mutually_exclusive_group(required=True)
+    given.add_argument(
         "--nbest",
-        required=True,
         nargs="+",
         metavar="FILE",
         help="n-best lists: files, URLs that fsspec knows (s3://, gs://, https://) or quoted "
         "patterns of them, plain, .gz or .zst",
     )
+    given.add_argument(
+        "--text",
+        nargs="+",
+        metavar="FILE",
+        help="text, to be parsed first as `rerank parse` does: files as for --nbest",
+    )
     parser.add_argument(
         "--out", required=True, metavar="FOLDER", help="where one file for each FILE is written"
     )
+    parser.add_argument(
+        "--form",
+        choices=("text", "sentences", "tokens"),
+        default="text",
+        help="of --text: running text, one sentence a line, or one a line with a space between "
+        "words (default: text)",
+    )
+    parser.add_argument(
+        "--words",
+        choices=("gum", "wsj"),
+        default="gum",
+        help="of --text: split words as GUM does or as the Wall Street Journal's treebank does",
+    )
+    parser_flags.add_choice(parser, longest=200)
     nbest_files.add_reading_arguments(parser)
+    parser.add_argument(
+        "--to",
+        choices=FORMATS,
+        metavar="NAME",
+        help="rank nothing: convert --nbest as `rerank convert --to NAME` does",
+    )
+    parser.add_argument(
+        "--to-beam", type=positive, metavar="K", help="lines per list, for --to opennmt"
+    )
     answers.add_ranking_arguments(parser)
     parser.add_argument(
         "--restore",
@@ -104,28 +138,21 @@ def _bounds(text: str) -> tuple[int, int]:
 def run(arguments: argparse.Namespace) -> int:
     """Rerank every file; returns the exit code."""
     answers.check(arguments)
-    if arguments.tokens:
-        raise InputError(
-            "--tokens has the sentences of one file: put them into each with `rerank convert`"
-        )
-    for name in _PACKAGES:
-        if importlib.util.find_spec(name) is None:
-            raise InputError(
-                f"rerank cluster needs the package {name}: pip install 'parse-reranker[ray]'"
-            )
-    named = named_models(arguments.models, arguments.combine, arguments.sha256)
-    weighing = named.weighing.replaced(arguments.lm_weight, arguments.criterion)
+    _check_input(arguments)
+    require_ray("rerank cluster", "fsspec", "ray", "pyarrow")
+    named = None if arguments.to else _models(arguments)
     with status("looking for files"):
         from reranker.ray.outcome import Outcome
         from reranker.ray.parts import REJECTED, finished, shards
         from reranker.ray.storage import Storage, expanded
-        from reranker.ray.work import self_contained
 
-        named = self_contained(named, arguments.combine, weighing)
-        files, storage = expanded(arguments.nbest), Storage(arguments.out)
+        files, storage = expanded(arguments.nbest or arguments.text), Storage(arguments.out)
         storage.check_writable()
         settings = _settings(arguments, named)
-        wanted = shards(files, arguments.output, settings, arguments.block)
+        output = arguments.output
+        if arguments.to:
+            output = "ranked" if arguments.to == "jsonl" else "lists"
+        wanted = shards(files, output, settings, arguments.block)
         for shard in wanted:
             if storage.holds(shard.url, shard.name):
                 raise InputError(f"{shard.url}: is also an output; give --out another folder")
@@ -135,7 +162,7 @@ def run(arguments: argparse.Namespace) -> int:
         complete = f"{counted(len(outcome.records), 'file')} of {len(wanted)}"
         message(f"rerank: {complete} complete already")
     if missing:
-        _rank(arguments, named, missing, outcome)
+        _run(arguments, named, missing, outcome)
     outcome.write_rejected(storage, wanted)
     for shard in missing:
         if shard.name in outcome.failed:
@@ -145,25 +172,68 @@ def run(arguments: argparse.Namespace) -> int:
         ):
             message(f"rerank: {warning}")
     counts = outcome.counts
-    print(answers.summary(counts), file=sys.stderr)
+    print(_converted(counts) if arguments.to else answers.summary(counts), file=sys.stderr)
     if outcome.failed or counts["rejected"]:
         failed = f"{counted(len(outcome.failed), 'file')} of {len(wanted)} cannot be read; "
         where = storage.path(REJECTED)
         message(f"rerank: {failed if outcome.failed else ''}what was rejected: {where}")
-    return 1 if outcome.failed or counts["rejected"] or counts["failed"] else 0
+    wrong = (counts[name] for name in ("rejected", "failed", "faults"))
+    return 1 if outcome.failed or any(wrong) else 0
+
+
+def _converted(counts: Mapping[str, int]) -> str:
+    return (
+        f"rerank: {counts['sentences']} sentences, {counts['candidates']} candidates written, "
+        f"{counts['rejected']} rejected"
+    )
+
+
+def _models(arguments: argparse.Namespace) -> WeighedModels:
+    """With everything that actors need. Raises InputError."""
+    from reranker.ray.work import self_contained
+
+    named = named_models(arguments.models, arguments.combine, arguments.sha256)
+    weighing = named.weighing.replaced(arguments.lm_weight, arguments.criterion)
+    return self_contained(named, arguments.combine, weighing)
+
+
+def _check_input(arguments: argparse.Namespace) -> None:
+    """Raises InputError for flags of the other kind of input."""
+    if arguments.tokens:
+        raise InputError(
+            "--tokens has the sentences of one file: put them into each with `rerank convert`"
+        )
+    if arguments.text and (arguments.restore or arguments.repair is not None):
+        raise InputError("--restore and --repair are for --nbest")
+    if arguments.nbest and any(
+        (arguments.parser, arguments.parser_command, arguments.parser_model, arguments.jobs)
+    ):
+        raise InputError("a parser is for --text; --nbest has its trees already")
+    if arguments.to:
+        if arguments.text or arguments.models or arguments.output != "best":
+            raise InputError("--to converts --nbest, without --models and --output")
+        if DIALECTS[arguments.to].needs_beam and arguments.to_beam is None:
+            raise InputError(f"--to {arguments.to} needs --to-beam K")
 
 
 def _restores(arguments: argparse.Namespace) -> bool:
     return arguments.restore or needs_brackets(arguments.output)
 
 
-def _settings(arguments: argparse.Namespace, named: WeighedModels) -> dict[str, Any]:
+def _settings(arguments: argparse.Namespace, named: WeighedModels | None) -> dict[str, Any]:
     """What answers depend on, besides the file."""
+    if named is None:
+        conversion = ("format", "repair", "beam", "to", "to_beam")
+        return {
+            "version": version("parse-reranker"),
+            **{name: getattr(arguments, name) for name in conversion},
+        }
     known = named.calibration if arguments.output == "ranked" else None
     names = ("format", "repair", "beam", "output", "top", "token_scores", "combine", "precision")
     return {
         "version": version("parse-reranker"),
         "models": list(named.sha256),
+        **(_text_settings(arguments) if arguments.text else {}),
         **{name: getattr(arguments, name) for name in names},
         "restore": _restores(arguments),
         **asdict(named.weighing),
@@ -172,29 +242,40 @@ def _settings(arguments: argparse.Namespace, named: WeighedModels) -> dict[str, 
     }
 
 
-def _rank(
-    arguments: argparse.Namespace, named: WeighedModels, missing: list[Shard], outcome: Outcome
+def _text_settings(arguments: argparse.Namespace) -> dict[str, Any]:
+    names = ("form", "words")
+    return {
+        **{name: getattr(arguments, name) for name in names},
+        **parser_flags.settings(arguments),
+    }
+
+
+def _run(
+    arguments: argparse.Namespace,
+    named: WeighedModels | None,
+    missing: list[Shard],
+    outcome: Outcome,
 ) -> None:
     """Do what is missing, and say what it took."""
     with status("loading Ray"):
         from reranker.ray import cluster, connection
-        from reranker.ray.work import Ranked, Reading
+        from reranker.ray.work import Format, Reading, TextOptions
 
-    options = nbest_files.options(arguments, _restores(arguments))
+    options: ReadOptions | TextOptions = nbest_files.options(
+        arguments, named is not None and _restores(arguments)
+    )
+    if arguments.text:
+        options = TextOptions(arguments.form, arguments.words, arguments.longest)
     reading = Reading(tuple(missing), arguments.out, options)
     with connection.connected(arguments.address):
         least, most = arguments.actors
-        actors = connection.actors(least, most, arguments.cores, arguments.gpus)
-        device = "cpu" if arguments.device == "auto" and not arguments.gpus else arguments.device
-        ranked = Ranked(
-            models=named,
-            combination=arguments.combine,
-            device=device,
-            threads=actors.cores,
-            precision=arguments.precision,
-            output=arguments.output,
-            token_scores=arguments.token_scores,
-            top=arguments.top,
+        # One that converts computes with one core.
+        cores = arguments.cores or (1 if named is None else None)
+        actors = connection.actors(least, most, cores, arguments.gpus)
+        job = (
+            Format(arguments.to, arguments.to_beam)
+            if named is None
+            else _ranked(arguments, named, actors.cores)
         )
         with Bar("files", total=len(missing)) as bar:
             done = len(outcome.records)
@@ -203,7 +284,7 @@ def _rank(
                 bar.reach(len(outcome.records) - done + len(outcome.failed))
                 bar.describe(f"{outcome.sentences:,} sentences, files")
 
-            cluster.rank(missing, reading, ranked, actors, outcome, report)
+            cluster.run(missing, reading, job, actors, outcome, report)
     if outcome.sentences:
         cost = outcome.computing / outcome.sentences
         message(
@@ -211,3 +292,21 @@ def _rank(
             f"{counted(outcome.sentences, 'sentence')}: {outcome.sentences / outcome.seconds:.1f} "
             f"a second, {cost:.3g} core-seconds each"
         )
+
+
+def _ranked(arguments: argparse.Namespace, named: WeighedModels, cores: int) -> Ranked:
+    from reranker.ray.work import Ranked
+
+    device = "cpu" if arguments.device == "auto" and not arguments.gpus else arguments.device
+    return Ranked(
+        models=named,
+        combination=arguments.combine,
+        device=device,
+        threads=cores,
+        precision=arguments.precision,
+        output=arguments.output,
+        token_scores=arguments.token_scores,
+        top=arguments.top,
+        parser=parser_flags.choice(arguments) if arguments.text else None,
+        jobs=arguments.jobs or cores,
+    )

@@ -16,7 +16,7 @@ from reranker.ray import work
 from reranker.ray.connection import Actors, ray_errors
 from reranker.ray.outcome import Outcome
 from reranker.ray.parts import Record, Shard
-from reranker.ray.work import Ranked, Ranker, Reading
+from reranker.ray.work import Converter, Format, Ranked, Ranker, Reading
 
 _READERS_FOR = 8
 """Actors that one reader feeds: reading takes a tenth of the time of scoring, or less."""
@@ -28,7 +28,7 @@ class _Assembly:
     def __init__(self, shards: Sequence[Shard], out: str) -> None:
         self._shards, self._out = shards, out
         self._there: dict[int, set[int]] = {}
-        self._ends: dict[int, tuple[list[int], list[str]]] = {}
+        self._ends: dict[int, tuple[list[int], list[str], int]] = {}
         self._joining: dict[Any, Shard] = {}
         self._join = ray.remote(work.joined).options(num_cpus=0, max_retries=-1)
 
@@ -37,16 +37,16 @@ class _Assembly:
         self._there.setdefault(shard, set()).add(first)
         self._check(shard)
 
-    def end(self, shard: int, firsts: list[int], warnings: list[str]) -> None:
+    def end(self, shard: int, firsts: list[int], warnings: list[str], faults: int) -> None:
         """A shard was read to its end: these are its blocks."""
-        self._ends[shard] = firsts, warnings
+        self._ends[shard] = firsts, warnings, faults
         self._check(shard)
 
     def _check(self, shard: int) -> None:
         if shard in self._ends and self._there.get(shard, set()) >= set(self._ends[shard][0]):
-            firsts, warnings = self._ends.pop(shard)
+            end = self._ends.pop(shard)
             del self._there[shard]
-            task = self._join.remote(self._shards[shard], self._out, firsts, warnings)
+            task = self._join.remote(self._shards[shard], self._out, *end)
             self._joining[task] = self._shards[shard]
 
     def records(self, wait: bool) -> Iterator[tuple[Shard, Record]]:
@@ -63,15 +63,15 @@ class _Assembly:
                 yield self._joining.pop(task), record
 
 
-def rank(
+def run(
     shards: Sequence[Shard],
     reading: Reading,
-    ranked: Ranked,
+    job: Ranked | Format,
     actors: Actors,
     outcome: Outcome,
     report: Callable[[], None] = lambda: None,
 ) -> None:
-    """Rank shards, and add to ``outcome`` what becomes of them; Ray is connected.
+    """Rank shards, or convert them, and add to ``outcome`` what becomes of them; Ray is connected.
 
     ``report`` is called when something was added. Raises RerankError if an output cannot be written
     or Ray fails; what is written then is kept, and the same call goes on from there.
@@ -79,7 +79,7 @@ def rank(
     begin = time.monotonic()
     with ray_errors():
         assembly = _Assembly(shards, reading.out)
-        dataset = _dataset(shards, reading, ranked, actors)
+        dataset = _dataset(shards, reading, job, actors)
         for batch in dataset.iter_batches(batch_size=None, prefetch_batches=0):
             outcome.startup = outcome.startup or time.monotonic() - begin
             columns = (batch[name] for name in ("shard", "first", "kind", "content"))
@@ -108,7 +108,7 @@ def _collect(assembly: _Assembly, outcome: Outcome, wait: bool) -> None:
 
 
 def _dataset(
-    shards: Sequence[Shard], reading: Reading, ranked: Ranked, actors: Actors
+    shards: Sequence[Shard], reading: Reading, job: Ranked | Format, actors: Actors
 ) -> ray.data.Dataset:
     context = DataContext.get_current()
     context.enable_progress_bars = False
@@ -116,7 +116,15 @@ def _dataset(
     # waits when a few of them are waiting.
     context.target_max_block_size = 1
     context.print_on_execution_start = False
-    checkpoints = [ray.put(path.read_bytes()) for path in ranked.models.paths]
+    worker: type[Ranker | Converter]
+    given: dict[str, Any] = {"shards": shards, "out": reading.out}
+    if isinstance(job, Format):
+        worker = Converter
+        given |= {"to": job}
+    else:
+        worker = Ranker
+        checkpoints = [ray.put(path.read_bytes()) for path in job.models.paths]
+        given |= {"ranked": job, "checkpoints": checkpoints}
     places = [{"shard": place} for place in range(len(shards))]
     readers = min(len(shards), 1 + actors.most // _READERS_FOR)
     return (
@@ -125,16 +133,11 @@ def _dataset(
         # that have taken all cores wait for them.
         .map_batches(reading, batch_size=1, num_cpus=0, compute=TaskPoolStrategy(size=readers))
         .map_batches(
-            Ranker,
+            worker,
             batch_size=1,
             compute=ActorPoolStrategy(min_size=actors.least, max_size=actors.most),
             num_cpus=actors.cores,
             num_gpus=actors.gpus,
-            fn_constructor_kwargs={
-                "shards": shards,
-                "out": reading.out,
-                "ranked": ranked,
-                "checkpoints": checkpoints,
-            },
+            fn_constructor_kwargs=given,
         )
     )

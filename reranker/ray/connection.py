@@ -5,7 +5,9 @@ from __future__ import annotations
 import contextlib
 import logging
 import os
+import signal
 import socket
+import threading
 from collections.abc import Iterator
 from dataclasses import dataclass
 
@@ -32,10 +34,10 @@ class Actors:
 
 
 @contextlib.contextmanager
-def connected(address: str | None) -> Iterator[None]:
-    """A cluster, until the end of the context; ``local`` starts one on this machine. None is the
-    cluster of the environment's ``RAY_ADDRESS``, in which a submitted job runs, or else ``local``.
-    A program that is connected already stays so.
+def connected(address: str | None, cores: int = 0) -> Iterator[None]:
+    """A cluster, until the end of the context; ``local`` starts one on this machine, with all its
+    cores and no fewer than ``cores``. None is the cluster of the environment's ``RAY_ADDRESS``, in
+    which a submitted job runs, or else ``local``. A program that is connected already stays so.
 
     Raises InputError if there is no cluster at the address.
     """
@@ -53,12 +55,13 @@ def connected(address: str | None) -> Iterator[None]:
         # Ray would be nice to all other processes, as `rerank` is not.
         os.environ.setdefault("RAY_worker_niceness", "0")
         here = {
-            "num_cpus": available_cores(),
+            "num_cpus": max(available_cores(), cores),
             "object_store_memory": _STORE_BYTES,
             "include_dashboard": False,
         }
     for name in ("ray", "ray.data"):
         logging.getLogger(name).setLevel(logging.ERROR)
+    at_sigterm = signal.getsignal(signal.SIGTERM)
     try:
         ray.init(
             address=address,
@@ -67,8 +70,17 @@ def connected(address: str | None) -> Iterator[None]:
             **here,
         )
     except Exception as error:  # of several packages; each means that there is no connection
-        what = "Ray cannot be started" if address == "local" else f"no Ray cluster at {address}"
-        raise InputError(f"{what}: {first_line(error)}") from error
+        if address == "local":
+            raise InputError(f"Ray cannot be started: {first_line(error)}") from error
+        # Ray shows its token to a cluster at a given address only if it is told to.
+        token = (
+            ""
+            if os.environ.get("RAY_AUTH_MODE")
+            else "; if it asks for a token: RAY_AUTH_MODE=token"
+        )
+        raise InputError(f"no Ray cluster at {address}: {first_line(error)}{token}") from error
+    if threading.current_thread() is threading.main_thread():
+        signal.signal(signal.SIGTERM, at_sigterm)  # Ray's would end the process with status 15
     try:
         yield
     finally:

@@ -23,14 +23,14 @@ from dataclasses import asdict, dataclass, replace
 from typing import Any
 
 from reranker.errors import InputError, RerankError
-from reranker.files.journal import Written
+from reranker.nbest import NBest
 from reranker.ranking import Ranking
 from reranker.ray.storage import Storage, is_local
 
 FOLDER = "_rerank"
 REJECTED = f"{FOLDER}/rejected.jsonl"
 _PACKED = (".gz", ".zst")
-_SUFFIXES = {"best": ".mrg", "pretty": ".mrg", "conllu": ".conllu"}
+_SUFFIXES = {"best": ".mrg", "pretty": ".mrg", "conllu": ".conllu", "lists": ".txt"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,26 +102,29 @@ class Part:
     answers: bytes
 
     @classmethod
-    def of(cls, first: int, answers: Iterable[tuple[Ranking, Written, str]]) -> Part:
-        """``first`` is the place of the first sentence in its shard."""
+    def of(
+        cls, first: int, answers: Iterable[tuple[Ranking | NBest, Mapping[str, int], str]]
+    ) -> Part:
+        """Of what came in, its counts and what is written; ``first`` is the place of the first
+        sentence in its shard."""
         part = cls(Counter(), [], b"")
-        lines = []
-        for place, (ranking, written, answer) in enumerate(answers, first):
-            part.counts.update(written.counts())
+        texts = []
+        for place, (given, counts, text) in enumerate(answers, first):
+            part.counts.update(counts)
             part.rejected += [
                 {
                     "file": entry.file,
                     "line": entry.line,
                     "sentence": place,
-                    "list": ranking.id,
+                    "list": given.id,
                     "candidate": entry.index,
                     "code": entry.code,
                     "message": entry.message,
                 }
-                for entry in ranking.rejected
+                for entry in given.rejected
             ]
-            lines.append(answer + "\n")
-        part.answers = "".join(lines).encode("utf-8", "surrogateescape")
+            texts.append(text)
+        part.answers = "".join(texts).encode("utf-8", "surrogateescape")
         return part
 
     def to_bytes(self) -> bytes:
@@ -181,9 +184,12 @@ def finished(storage: Storage, wanted: Sequence[Shard]) -> dict[str, Record]:
     return found
 
 
-def join(storage: Storage, shard: Shard, firsts: Sequence[int], warnings: list[str]) -> Record:
-    """Write a shard of its parts, then its record, and remove the parts. Raises RerankError."""
-    counts: Counter[str] = Counter()
+def join(
+    storage: Storage, shard: Shard, firsts: Sequence[int], warnings: list[str], faults: int
+) -> Record:
+    """Write a shard of its parts, then its record, and remove the parts; ``faults`` is the number
+    of sentences that were not read as they are written. Raises RerankError."""
+    counts = Counter({"faults": faults})
     rejected: list[dict[str, Any]] = []
     digest = hashlib.sha256()
 

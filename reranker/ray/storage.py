@@ -9,13 +9,16 @@ import os
 import shutil
 from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from typing import IO, Any, cast
+from typing import IO, TYPE_CHECKING, Any, cast
 
 import fsspec
 from fsspec.implementations.local import LocalFileSystem
 
 from reranker.errors import InputError, RerankError
 from reranker.files.text import TextFile
+
+if TYPE_CHECKING:
+    from _typeshed import WriteableBuffer
 
 _LONGEST_REASON = 300  # characters
 # What the packages of object stores tell of a file's content, best first; HTTP's names, too.
@@ -164,10 +167,11 @@ class _Stream(io.RawIOBase):
     def readable(self) -> bool:
         return True
 
-    def readinto(self, buffer: memoryview) -> int:  # type: ignore[override]
+    def readinto(self, buffer: WriteableBuffer) -> int:
+        view = memoryview(buffer)
         with _errors(self._url, "read", InputError):
-            data = self._stream.read(len(buffer))
-        buffer[: len(data)] = data
+            data = self._stream.read(len(view))
+        view[: len(data)] = data
         return len(data)
 
     def tell(self) -> int:

@@ -1,6 +1,7 @@
-"""What Ray's workers do: shards are read as blocks of whole sentences, blocks are ranked, and parts
-become shards. What goes from one to the other is a row of ``shard``, ``first``, ``kind`` and
-``content``; a row of another kind than ``lists`` passes the ranking unchanged."""
+"""What Ray's workers do: shards are read as blocks of whole sentences, blocks are ranked (those of
+text parsed first), and parts become shards. What goes from one to the other is a row of ``shard``,
+``first``, ``kind`` and ``content``; a row of another kind than ``lists`` passes the ranking
+unchanged."""
 
 from __future__ import annotations
 
@@ -11,19 +12,27 @@ import pickle
 import shutil
 import tempfile
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from reranker.checkpoints.ensemble_file import WeighedModels, calibration_beside
 from reranker.errors import RerankError
+from reranker.files import text as files_text
 from reranker.files.digest import file_sha256
 from reranker.nbest import NBest, ReadOptions, read_nbest
+from reranker.nbest.guess import not_text
+from reranker.nbest.writing import list_text
 from reranker.outputs.registry import format_ranking, written
+from reranker.parsers.choice import ParserChoice
+from reranker.parsers.running import Parsing
 from reranker.ranking import Weighing
 from reranker.ray.parts import Part, Record, Shard, join
 from reranker.ray.storage import Storage, open_text
+from reranker.text.reading import Text, TextSentence
+from reranker.text.splitting import Form
+from reranker.text.words import Convention
 
 if TYPE_CHECKING:  # they import torch, which readers do without
     from reranker.checkpoints.devices import Precision
@@ -44,12 +53,22 @@ def row(shard: int, first: int, kind: str, content: bytes = b"") -> Batch:
 
 
 @dataclass(frozen=True, slots=True)
+class TextOptions:
+    """How sentences are found in text."""
+
+    form: Form
+    words: Convention
+    longest: int
+    """Words of a sentence that a parser is given."""
+
+
+@dataclass(frozen=True, slots=True)
 class Reading:
-    """How shards are read."""
+    """How shards are read: as n-best lists, or as text for a parser."""
 
     shards: tuple[Shard, ...]
     out: str
-    options: ReadOptions
+    options: ReadOptions | TextOptions
 
     def __call__(self, batch: Batch) -> Iterator[Batch]:
         """The rows of shards, which are named by their places; blocks of which there is a part
@@ -61,11 +80,17 @@ class Reading:
         storage = Storage(self.out)
         firsts: list[int] = []
         warnings: list[str] = []
+        faults: list[str] = []
         try:
             there = storage.sizes(shard.parts)
-            lists = read_nbest(open_text(shard.url), options=self.options, warn=warnings.append)
+            sentences: Iterator[NBest | TextSentence]
+            if isinstance(self.options, TextOptions):
+                sentences = _text(shard.url, self.options, faults.append)
+            else:
+                source = open_text(shard.url)
+                sentences = read_nbest(source, options=self.options, warn=warnings.append)
             first = 0
-            while block := list(itertools.islice(lists, shard.block)):
+            while block := list(itertools.islice(sentences, shard.block)):
                 firsts.append(first)
                 if shard.part(first) in there:
                     yield row(place, first, DONE)
@@ -74,11 +99,29 @@ class Reading:
                     yield row(place, first, LISTS, content)
                 first += len(block)
             if not firsts:
-                raise RerankError(f"{shard.url}: no n-best lists")
+                what = "text" if isinstance(self.options, TextOptions) else "n-best lists"
+                raise RerankError(f"{shard.url}: no {what}")
         except RerankError as error:
             yield row(place, 0, FAILED, str(error).encode())
             return
-        yield row(place, 0, END, json.dumps({"firsts": firsts, "warnings": warnings}).encode())
+        end = {"firsts": firsts, "warnings": warnings + faults, "faults": len(faults)}
+        yield row(place, 0, END, json.dumps(end).encode())
+
+
+def _text(url: str, options: TextOptions, warn: Callable[[str], None]) -> Iterator[TextSentence]:
+    """The sentences of a text; ``warn`` is told of each in which something is replaced. Raises
+    InputError for what is not text."""
+    source = open_text(url)
+    file = files_text.open_text(source)
+    if error := not_text(file.name, file.head()):
+        file.close()
+        raise error
+    if file is not source:
+        file.close()
+    for sentence in Text([source], options.form, options.words, options.longest):
+        if sentence.warning:
+            warn(sentence.warning)
+        yield sentence
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,6 +137,10 @@ class Ranked:
     output: str
     token_scores: bool
     top: int | None
+    parser: ParserChoice | None = None
+    """What proposes the trees of text; None for n-best lists."""
+    jobs: int = 1
+    """Parsers that run at once."""
 
 
 def self_contained(
@@ -141,7 +188,23 @@ def _fetched(reference: Any) -> bytes:
     return content
 
 
-class Ranker:
+class _Actor:
+    """Makes parts of blocks of sentences."""
+
+    def __init__(self, shards: Sequence[Shard], out: str) -> None:
+        self._shards, self._storage = shards, Storage(out)
+
+    def _kept(self, place: int, first: int, part: Part, sentences: int, begin: float) -> Batch:
+        """Write the part; the row that says so, with the CPU time since ``begin``."""
+        try:
+            self._storage.write(self._shards[place].part(first), iter([part.to_bytes()]))
+        except RerankError as error:
+            return row(place, first, BROKEN, str(error).encode())
+        seconds = time.process_time() - begin
+        return row(place, first, DONE, json.dumps([sentences, seconds]).encode())
+
+
+class Ranker(_Actor):
     """An actor: it loads the ensemble once, then ranks block after block."""
 
     def __init__(
@@ -152,8 +215,10 @@ class Ranker:
         checkpoints: Sequence[Any],
     ) -> None:
         """``checkpoints`` as ``loaded`` takes them."""
-        self._shards, self._storage, self._ranked = shards, Storage(out), ranked
+        super().__init__(shards, out)
+        self._ranked = ranked
         self._reranker = loaded(ranked, checkpoints)
+        self._parser = ranked.parser.create() if ranked.parser else None
 
     def __call__(self, batch: Batch) -> Batch:
         """Rank what is to be ranked, and write its part."""
@@ -161,31 +226,73 @@ class Ranker:
             return batch
         begin = time.process_time()
         place, first = int(batch["shard"][0]), int(batch["first"][0])
-        lists: list[NBest] = pickle.loads(batch["content"][0])
+        sentences = pickle.loads(batch["content"][0])
         ranked = self._ranked
         rankings = self._reranker.rerank_lists(
-            lists,
+            self._lists(first, sentences),
             token_scores=ranked.token_scores,
             top=ranked.top if ranked.output == "ranked" else 1,
         )
         part = Part.of(
             first,
             (
-                (ranking, written(ranking), format_ranking(ranking, ranked.output))
+                (ranking, written(ranking).counts(), format_ranking(ranking, ranked.output) + "\n")
                 for ranking in rankings
             ),
         )
+        return self._kept(place, first, part, len(sentences), begin)
+
+    def _lists(self, first: int, sentences: list[Any]) -> Iterable[NBest]:
+        """The lists, which those of text get from the parser while others are ranked."""
+        if self._parser is None:
+            return sentences
+        parsing = Parsing(self._parser, sentences, self._ranked.jobs)
+        return (replace(nbest, id=str(place)) for place, nbest in enumerate(parsing, first))
+
+
+@dataclass(frozen=True, slots=True)
+class Format:
+    """What lists are converted to."""
+
+    name: str
+    beam: int | None
+    """Lines of a list, for formats that need it."""
+
+
+class Converter(_Actor):
+    """An actor that writes lists in another format; it needs no models."""
+
+    def __init__(self, shards: Sequence[Shard], out: str, to: Format) -> None:
+        super().__init__(shards, out)
+        self._to = to
+
+    def __call__(self, batch: Batch) -> Batch:
+        """Write the part of a block of lists."""
+        if batch["kind"][0] != LISTS:
+            return batch
+        begin = time.process_time()
+        place, first = int(batch["shard"][0]), int(batch["first"][0])
+        lists: list[NBest] = pickle.loads(batch["content"][0])
         try:
-            self._storage.write(self._shards[place].part(first), iter([part.to_bytes()]))
+            part = Part.of(first, map(self._converted, lists, itertools.count(first)))
         except RerankError as error:
-            return row(place, first, BROKEN, str(error).encode())
-        seconds = time.process_time() - begin
-        return row(place, first, DONE, json.dumps([len(lists), seconds]).encode())
+            return row(place, 0, FAILED, f"{self._shards[place].url}: {error}".encode())
+        return self._kept(place, first, part, len(lists), begin)
+
+    def _converted(self, nbest: NBest, place: int) -> tuple[NBest, dict[str, int], str]:
+        counts = {
+            "sentences": 1,
+            "candidates": len(nbest.candidates),
+            "rejected": len(nbest.rejected),
+        }
+        return nbest, counts, list_text(nbest, place, self._to.name, self._to.beam)
 
 
-def joined(shard: Shard, out: str, firsts: Sequence[int], warnings: list[str]) -> Record | str:
+def joined(
+    shard: Shard, out: str, firsts: Sequence[int], warnings: list[str], faults: int
+) -> Record | str:
     """A task: the record of a shard whose parts are there; or why it cannot be written."""
     try:
-        return join(Storage(out), shard, firsts, warnings)
+        return join(Storage(out), shard, firsts, warnings, faults)
     except RerankError as error:
         return str(error)

@@ -28,9 +28,12 @@ SOON = 15
 class Server:
     """A process that serves: where, and what it has logged so far."""
 
-    def __init__(self, command: Sequence[str], environment: dict[str, str]) -> None:
+    def __init__(
+        self, command: Sequence[str], environment: dict[str, str], folder: Path | None = None
+    ) -> None:
         self.process = subprocess.Popen(
             [*command, "--port", "0", "--log-format", "json"],
+            cwd=folder,
             env={**os.environ, "OMP_NUM_THREADS": "1", **environment},
             stderr=subprocess.PIPE,
             text=True,
@@ -48,9 +51,9 @@ class Server:
             except ValueError:
                 self.log.append({"event": line.rstrip()})
 
-    def logged(self, event: str, **fields: object) -> dict[str, Any]:
+    def logged(self, event: str, seconds: float = 120, **fields: object) -> dict[str, Any]:
         """The first such line of the log, with these fields, waited for."""
-        until = time.monotonic() + 120
+        until = time.monotonic() + seconds
         while True:
             ended = self.process.poll() is not None
             for line in self.log:
@@ -84,12 +87,14 @@ def serving(
     fragile: bool = False,
     wait: bool = True,
     rerank: str = RERANK,
+    folder: Path | None = None,
     **environment: str,
 ) -> Iterator[Server]:
-    """``rerank serve`` with these flags; ready, if ``wait``. ``fragile``: see fragile_server."""
+    """``rerank serve`` with these flags; ready, if ``wait``. ``fragile``: see fragile_server.
+    ``folder`` is its working directory."""
     command = [sys.executable, FRAGILE] if fragile else [rerank, "serve"]
     named = ["--models", *models] if models else []
-    server = Server([*command, *named, *flags], environment)
+    server = Server([*command, *named, *flags], environment, folder)
     try:
         if wait:
             server.logged("ready")

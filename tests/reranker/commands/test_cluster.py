@@ -5,10 +5,14 @@ from __future__ import annotations
 import importlib.util
 import json
 import os
+import shlex
+import subprocess
 import sys
+import time
 from collections.abc import Iterator
 from pathlib import Path
 
+import httpx
 import pytest
 
 from reranker.commands.main import main
@@ -39,19 +43,6 @@ def _run(lists: Path, out: Path, models: list[str], *flags: str) -> int:
     )
 
 
-def test_without_ray_it_says_what_to_install(
-    lists: Path,
-    models: list[str],
-    monkeypatch: pytest.MonkeyPatch,
-    capsys: pytest.CaptureFixture[str],
-) -> None:
-    monkeypatch.setitem(sys.modules, "ray", None)  # as if it were not installed
-    assert _run(lists, lists / "../out", models) == 2
-    assert capsys.readouterr().err == (
-        "rerank: rerank cluster needs the package ray: pip install 'parse-reranker[ray]'\n"
-    )
-
-
 @needs_ray
 @pytest.mark.parametrize(
     ("flags", "message"),
@@ -60,6 +51,8 @@ def test_without_ray_it_says_what_to_install(
         (["--address", "ray://127.0.0.1:1"], "no Ray cluster at ray://127.0.0.1:1: Connection ref"),
         (["--tokens", "sentences.txt"], "--tokens has the sentences of one file"),
         (["--top", "3"], "--top needs --output ranked"),
+        (["--to", "jsonl"], "--to converts --nbest, without --models and --output"),
+        (["--parser", "bllip"], "a parser is for --text; --nbest has its trees already"),
         (["--nbest", "none*"], "none*: no file matches"),
     ],
 )
@@ -79,6 +72,42 @@ def test_bounds_of_actors(lists: Path, capsys: pytest.CaptureFixture[str]) -> No
         _run(lists, lists / "../out", ["x.pt"], "--actors", "3:2")
     assert stopped.value.code == 2
     assert "'3:2': the first number is the smaller one" in capsys.readouterr().err
+
+
+@pytest.fixture
+def guarded_bucket(bucket: str) -> Iterator[str]:
+    """The bucket while its server asks who asks, and knows nobody."""
+    address = f"{os.environ['AWS_ENDPOINT_URL']}/moto-api/reset-auth"
+    plain = {"Content-Type": "text/plain"}
+    before = httpx.post(address, content=b"0", headers=plain).raise_for_status()
+    yield bucket
+    allowed = before.json()["PREVIOUS_INITIAL_NO_AUTH_ACTION_COUNT"]
+    httpx.post(address, content=str(allowed), headers=plain).raise_for_status()
+
+
+@needs_ray
+def test_wrong_credentials_and_none_are_said(
+    lists: Path,
+    models: list[str],
+    guarded_bucket: str,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    storage, out = f"{guarded_bucket}/lists", str(lists / "../out")
+    for name in (f"{storage}/a.txt", f"{storage}/*"):
+        assert main(["cluster", "--nbest", name, "--out", out, "--models", *models]) == 2
+        assert f"rerank: {name}: cannot be read: Forbidden" in capsys.readouterr().err
+    given = ["--nbest", f"{lists}/*", "--out", guarded_bucket]
+    assert main(["cluster", *given, "--models", *models]) == 2
+    unknown = "The AWS Access Key Id you provided does not exist in our records."
+    assert unknown in capsys.readouterr().err
+    monkeypatch.delenv("AWS_ACCESS_KEY_ID")
+    monkeypatch.delenv("AWS_SECRET_ACCESS_KEY")
+    monkeypatch.setenv("HOME", str(lists))  # without a file of credentials
+    monkeypatch.setenv("AWS_EC2_METADATA_DISABLED", "true")
+    pytest.importorskip("s3fs").S3FileSystem.clear_instance_cache()
+    assert main(["cluster", "--nbest", f"{storage}/*", "--out", out, "--models", *models]) == 2
+    assert f"rerank: {storage}/*: cannot be read: Unable to locate cred" in capsys.readouterr().err
 
 
 @pytest.fixture(scope="module")
@@ -147,6 +176,27 @@ def test_a_broken_file_is_reported_the_others_done_and_what_changes_done_again(
 @needs_ray
 @pytest.mark.slow
 @pytest.mark.filterwarnings("default")
+def test_texts_become_what_rerank_parse_prints(
+    models: list[str], tmp_path: Path, ray_here: None
+) -> None:
+    program = Path(__file__).parents[1] / "parsers" / "toy_parser.py"
+    flags = ["--parser-command", f"{sys.executable} {program}", "--models", *models]
+    texts = {"a.txt": "We saw it. " * 7, "b.txt": "The man (with eyes) isn't there! We saw it.\n"}
+    for name, text in texts.items():
+        (tmp_path / name).write_text(text)
+    arguments = ["--text", f"{tmp_path}/*.txt", "--out", f"{tmp_path}/out", "--block", "3"]
+    assert main(["cluster", *arguments, *flags, "--output", "json"]) == 0
+    for name in texts:
+        expected = tmp_path / "expected"
+        given = ["parse", f"{tmp_path}/{name}", "--output", "json", "--out", str(expected)]
+        assert main([*given, *flags]) == 0
+        written = tmp_path / "out" / name.replace(".txt", ".jsonl")
+        assert written.read_bytes() == expected.read_bytes()
+
+
+@needs_ray
+@pytest.mark.slow
+@pytest.mark.filterwarnings("default")
 def test_a_bucket_to_another(
     lists: Path, models: list[str], tmp_path: Path, ray_here: None, bucket: str
 ) -> None:
@@ -180,3 +230,57 @@ def test_a_data_set_gets_the_trees_that_python_gets(models: list[str], ray_here:
         assert row["best_index"] == (ranking.best.index if ranking.best else None)
     with pytest.raises(InputError, match="the data set has no column candidates; it has id, trees"):
         map_lists(ray.data.from_items(rows), models)
+
+
+NAMESPACE = ["unshare", "--map-root-user", "--mount"]
+
+
+def _may_mount() -> bool:
+    try:
+        return not subprocess.run([*NAMESPACE, "true"], capture_output=True).returncode
+    except FileNotFoundError:
+        return False
+
+
+@needs_ray
+@pytest.mark.slow
+@pytest.mark.skipif(not _may_mount(), reason="a small disk needs a namespace of its own")
+def test_a_full_disk_ends_the_run_which_resumes_when_there_is_room(
+    lists: Path, models: list[str], tmp_path: Path
+) -> None:
+    write_shard(lists / "a.txt", 0, 200)
+    small, kept = tmp_path / "small", tmp_path / "kept"
+    small.mkdir()
+    given = ["--nbest", f"{lists}/a.txt", "--out", str(small), "--models", *models]
+    flags = ["--output", "ranked", "--block", "10", "--cores", "1"]
+    command = shlex.join([sys.executable, "-m", "reranker", "cluster", *given, *flags])
+    script = f"""
+        mount -t tmpfs -o size=100k none {small} || exit 99
+        {command}; echo "first: $?" >&2
+        mount -o remount,size=10m {small} || exit 99
+        {command}; echo "second: $?" >&2
+        cp {small}/a.jsonl {kept}
+    """
+    run = subprocess.run([*NAMESPACE, "sh", "-c", script], capture_output=True, text=True)
+    assert "cannot be written: No space left on device\nfirst: 2\n" in run.stderr
+    assert run.stderr.endswith("second: 1\n"), run.stderr  # some are rejected
+    assert "Traceback" not in run.stderr
+    expected = printed(lists / "a.txt", models, tmp_path / "expected", "--output", "ranked")
+    assert kept.read_bytes() == expected
+
+
+@needs_ray
+@pytest.mark.slow
+def test_it_can_be_terminated(lists: Path, models: list[str], tmp_path: Path) -> None:
+    write_shard(lists / "a.txt", 0, 2000)
+    given = ["--nbest", f"{lists}/a.txt", "--out", f"{tmp_path}/out", "--models", *models]
+    command = [sys.executable, "-m", "reranker", "cluster", *given, "--block", "5", "--cores", "1"]
+    run = subprocess.Popen(command, stderr=subprocess.PIPE, text=True)
+    until = time.monotonic() + 240
+    while not list((tmp_path / "out").rglob("*/0*")) and time.monotonic() < until:
+        time.sleep(0.1)
+    run.terminate()
+    _, messages = run.communicate(timeout=60)
+    assert run.returncode == 130
+    assert messages.endswith("rerank: interrupted\n")
+    assert "Traceback" not in messages

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import importlib.util
 import os
 import random
@@ -9,6 +10,7 @@ import signal
 import subprocess
 import sys
 import time
+from collections import Counter
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -22,6 +24,7 @@ pytestmark = [
 ]
 
 KILLS = int(os.environ.get("KILLS", "20"))
+SEED = int(os.environ.get("SEED", time.time_ns() % 1_000_000))
 SHARDS, SENTENCES, BLOCK = 3, 20 * KILLS, 4
 SECONDS = 3600.0
 
@@ -39,16 +42,17 @@ def _processes() -> dict[int, tuple[int, str]]:
     return found
 
 
-def _workers(run: int) -> list[int]:
-    """The processes of a run that read, rank or join."""
+def _workers(run: int) -> dict[int, str]:
+    """The processes of a run that read, rank or join, and what they do."""
     processes = _processes()
-    found = []
+    found = {}
     for process, (_, command) in processes.items():
         above = process
         while above in processes and above != run:
             above = processes[above][0]
-        if above == run and any(part in command for part in ("Ranker", "Reading", "joined")):
-            found.append(process)
+        for role in ("Ranker", "Reading", "joined"):
+            if above == run and role in command:
+                found[process] = role
     return found
 
 
@@ -66,19 +70,20 @@ def test_whatever_is_killed_the_files_are_what_rerank_prints(
     models: list[str], tmp_path: Path
 ) -> None:
     """One kill of five ends the command, which is started again; the others end a worker. Each
-    comes a random time after the run has gone on from the one before."""
+    comes a random time after the run has gone on from the one before. ``SEED=N`` repeats one."""
+    print(f"seed: {SEED}")
     (tmp_path / "lists").mkdir()
     shards = [tmp_path / "lists" / f"{number}.txt" for number in range(SHARDS)]
     for number, shard in enumerate(shards):
         write_shard(shard, number * SENTENCES, SENTENCES)
-    out, log, draw = tmp_path / "out", tmp_path / "log", random.Random(0)
+    out, log, draw = tmp_path / "out", tmp_path / "log", random.Random(SEED)
     command = [sys.executable, "-m", "reranker.commands.main", "cluster", "--block", str(BLOCK)]
     command += ["--nbest", f"{tmp_path}/lists/*", "--out", str(out), "--models", *models]
-    killed = {"command": 0, "worker": 0}
+    killed: Counter[str] = Counter()
     deadline = time.monotonic() + SECONDS
     run = _start(command, log)
     try:
-        while sum(killed.values()) < KILLS and not all((out / f"{n}.mrg").exists() for n in "012"):
+        while killed.total() < KILLS and not all((out / f"{n}.mrg").exists() for n in "012"):
             before = _parts(out)
             while run.poll() is None and _parts(out) == before and time.monotonic() < deadline:
                 time.sleep(0.2)
@@ -86,19 +91,21 @@ def test_whatever_is_killed_the_files_are_what_rerank_prints(
             assert run.poll() in (None, 1), log.read_text()
             if run.poll() == 1:
                 break  # complete before the last kill
-            if sum(killed.values()) % 5 == 1:
+            if killed.total() % 5 == 1:
                 run.kill()
                 run.wait()
                 killed["command"] += 1
                 run = _start(command, log)
             elif workers := _workers(run.pid):
-                os.kill(draw.choice(workers), signal.SIGKILL)
-                killed["worker"] += 1
+                process = draw.choice(sorted(workers))
+                with contextlib.suppress(ProcessLookupError):  # it has just ended
+                    os.kill(process, signal.SIGKILL)
+                    killed[workers[process]] += 1
         assert run.wait(max(1, deadline - time.monotonic())) == 1, log.read_text()  # some rejected
     finally:
         run.kill()
-    print(f"killed: {killed}")
-    assert sum(killed.values()) == KILLS, f"too little to do for {KILLS} kills: {killed}"
+    print(f"killed: {dict(killed)}, {killed.total()} in all")
+    assert killed.total() == KILLS, f"too little to do for {KILLS} kills: {killed}"
     for number, shard in enumerate(shards):
         assert (out / f"{number}.mrg").read_bytes() == printed(shard, models, tmp_path / "expected")
     assert not list(out.rglob("*.tmp")) and not list((out / "_rerank/parts").rglob("0*"))

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import gzip
 import json
+import shlex
+import sys
 from collections.abc import Iterable
 from dataclasses import replace
 from pathlib import Path
@@ -10,12 +13,23 @@ from pathlib import Path
 import pytest
 
 from reranker.checkpoints.ensemble_file import named_models
+from reranker.commands.main import main
 from reranker.files.digest import file_sha256
 from reranker.nbest import ReadOptions
+from reranker.parsers.choice import ParserChoice
 from reranker.ray import work
 from reranker.ray.parts import Record, Shard, finished, shards
 from reranker.ray.storage import Storage, expanded
-from reranker.ray.work import Batch, Ranked, Ranker, Reading, joined
+from reranker.ray.work import (
+    Batch,
+    Converter,
+    Format,
+    Ranked,
+    Ranker,
+    Reading,
+    TextOptions,
+    joined,
+)
 from tests.reranker.ray.lists import printed, write_shard
 
 
@@ -54,7 +68,7 @@ def _joined(wanted: list[Shard], out: str, rows: Iterable[Batch]) -> None:
     for row in rows:
         if row["kind"] == [work.END]:
             end = json.loads(row["content"][0])
-            record = joined(wanted[row["shard"][0]], out, end["firsts"], end["warnings"])
+            record = joined(wanted[row["shard"][0]], out, **end)
             assert isinstance(record, Record)
 
 
@@ -141,6 +155,22 @@ def test_a_shard_that_is_no_nbest_file_fails_alone(wanted: list[Shard], tmp_path
     assert b"a.txt:1: not an n-best list: looks like binary data" in rows[0]["content"][0]
 
 
+def test_what_is_left_of_a_damaged_file_is_ranked_and_the_damage_reported(
+    wanted: list[Shard], models: list[str], checkpoints: list[bytes], tmp_path: Path
+) -> None:
+    packed = gzip.compress(Path(wanted[0].url).read_bytes())
+    damaged = tmp_path / "damaged.txt.gz"
+    damaged.write_bytes(packed[: len(packed) // 2])
+    cut, out = shards(expanded([str(damaged)]), "best", {}, 2), str(tmp_path / "out")
+    ranker = _ranker(cut, out, models, checkpoints, "best")
+    _joined(cut, out, [ranker(row) for row in _rows(cut, out)])
+    expected = printed(str(damaged), models, tmp_path / "expected")
+    assert (tmp_path / "out" / cut[0].name).read_bytes() == expected
+    record = Record.from_bytes(Storage(out).read(cut[0].record))
+    assert record is not None
+    assert "cut short" in record.rejected[-1]["message"]
+
+
 def test_an_output_that_cannot_be_written_is_told(
     wanted: list[Shard], models: list[str], checkpoints: list[bytes], tmp_path: Path
 ) -> None:
@@ -151,3 +181,77 @@ def test_an_output_that_cannot_be_written_is_told(
     answer = ranker(rows[0])
     assert answer["kind"] == [work.BROKEN]
     assert b"cannot be written" in answer["content"][0]
+
+
+PROGRAM = shlex.join([sys.executable, str(Path(__file__).parents[1] / "parsers" / "toy_parser.py")])
+
+
+@pytest.mark.parametrize("block", [1, 3, 100])
+@pytest.mark.parametrize("output", ["best", "ranked", "json"])
+def test_text_becomes_what_rerank_parse_prints(
+    models: list[str], checkpoints: list[bytes], tmp_path: Path, block: int, output: str
+) -> None:
+    """The parser crashes at a sentence, and a byte of the last one is not UTF-8."""
+    text, out, expected = tmp_path / "a.txt", tmp_path / "out", tmp_path / "expected"
+    text.write_bytes(b"We saw it. We crash here.\n\nThe man (with eyes) isn't\nthere! We \xff it.")
+    flags = ["--parser-command", PROGRAM, "--models", *models, "--threads", "1", "--jobs", "1"]
+    arguments = ["parse", str(text), *flags, "--output", output, "--out", str(expected)]
+    assert main(arguments) == 1
+
+    wanted = shards(expanded([str(text)]), output, {}, block)
+    reading = Reading(tuple(wanted), str(out), TextOptions("text", "gum", 200))
+    named = named_models(models, pins=map(file_sha256, models))
+    parser = ParserChoice(command=PROGRAM)
+    ranked = Ranked(named, "sum", "cpu", 1, "exact", output, False, None, parser)
+    ranker = Ranker(wanted, str(out), ranked, checkpoints)
+    _joined(wanted, str(out), [ranker(row) for row in reading({"shard": [0]})])
+    assert (out / wanted[0].name).read_bytes() == expected.read_bytes()
+    record = finished(Storage(str(out)), wanted)[wanted[0].name]
+    assert record.counts["sentences"] == 4
+    assert record.counts["faults"] == 1
+    assert record.warnings == [f"{text}:4: byte 0xff is not UTF-8; U+FFFD is in its place"]
+
+
+def test_what_is_not_text_fails_alone(tmp_path: Path) -> None:
+    for name, content in {
+        "a": b"\x89PNG\r\n\x1a\n\x00\x00",
+        "b": b" \n",
+        "c": b"We saw it.",
+    }.items():
+        (tmp_path / name).write_bytes(content)
+    wanted = shards(expanded([f"{tmp_path}/[abc]"]), "best", {}, 10)
+    reading = Reading(tuple(wanted), str(tmp_path / "out"), TextOptions("text", "gum", 200))
+    rows = list(reading({"shard": range(3)}))
+    assert [(row["shard"], row["kind"]) for row in rows] == [
+        ([0], [work.FAILED]),
+        ([1], [work.FAILED]),
+        ([2], [work.LISTS]),
+        ([2], [work.END]),
+    ]
+    assert b"binary" in rows[0]["content"][0]
+    assert rows[1]["content"] == [f"{tmp_path}/b: no text".encode()]
+
+
+@pytest.mark.parametrize("block", [1, 3, 100])
+@pytest.mark.parametrize("to", ["jsonl", "berkeley", "opennmt"])
+def test_lists_are_converted_as_rerank_convert_does(
+    wanted: list[Shard], tmp_path: Path, block: int, to: str
+) -> None:
+    out, wanted = str(tmp_path / "out"), _of(wanted, block)
+    converter = Converter(wanted, out, Format(to, 5))
+    _joined(wanted, out, [converter(row) for row in _rows(wanted, out)])
+    for shard in wanted:
+        flags = ["--to", to, "--to-beam", "5", "--out", f"{tmp_path}/expected"]
+        assert main(["convert", shard.url, *flags]) in (0, 1)
+        assert (tmp_path / "out" / shard.name).read_bytes() == (tmp_path / "expected").read_bytes()
+    record = finished(Storage(out), wanted)[wanted[0].name]
+    # As in the test of finished shards above.
+    assert (record.counts["sentences"], record.counts["rejected"]) == (7, 2)
+    assert record.counts["candidates"] == 1 + 2 + 3 + 4 + 1 + 2 + 3
+
+
+def test_a_list_longer_than_the_beam_fails_its_shard(wanted: list[Shard], tmp_path: Path) -> None:
+    converter = Converter(wanted, str(tmp_path / "out"), Format("opennmt", 1))
+    answer = converter(_rows(wanted, str(tmp_path / "out"))[0])
+    assert answer["kind"] == [work.FAILED]
+    assert answer["content"][0].endswith(b"a.txt: list 1 has 2 candidates, more than the beam of 1")

@@ -1,0 +1,31 @@
+"""How many replicas of the service there should be: ``autoscaling_config`` of Ray Serve's files."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from ray.serve.config import AutoscalingContext
+
+WORK = "work_seconds"
+"""What a replica reports: the tokens it has to score, at the speed at which it scores them."""
+
+
+class QueuedWork:
+    """As many replicas as leave each of them ``seconds`` of work: ``policy_function``. Requests say
+    little, since one may be a list and another a treebank.
+
+    Ray averages over ``look_back_period_s``, waits for ``upscale_delay_s`` and
+    ``downscale_delay_s`` and keeps within ``min_replicas`` and ``max_replicas``.
+    """
+
+    def __init__(self, seconds: float = 2.0) -> None:
+        """Raises ValueError unless there is some work for each."""
+        if not seconds > 0:
+            raise ValueError(f"seconds of work for each replica are above 0, not {seconds!r}")
+        self._seconds = seconds
+
+    def __call__(self, context: AutoscalingContext) -> tuple[float, dict[str, Any]]:
+        """Replicas, which Ray rounds up, and nothing to remember."""
+        reported = (context.aggregated_metrics or {}).get(WORK, {})
+        return sum(reported.values()) / self._seconds, {}
