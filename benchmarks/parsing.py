@@ -3,8 +3,10 @@ split as the treebank splits them.
 
     python -m benchmarks.parsing gum/dev.mrg.gz craft/dev.mrg.gz --every 5
 
-A whole treebank takes hours of a processor: with ``--keep FOLDER``, what is done is kept there, 100
-sentences at a time, the parser's lists as n-best files, and the same command goes on from there.
+A whole treebank takes hours of CPU time. ``--keep FOLDER`` saves the figures and the parser's
+n-best lists after every 100 sentences, and the same command then resumes from what it finds there.
+The lists do not depend on the models, so a run with other ``--models`` only reranks them;
+``--parse-only`` leaves reranking to a later run.
 
 F1 is for the treebank's own words and the parser's own part-of-speech tags, which is what
 `rerank parse --tokens` gives. For splitting, words are joined to text by rules (``joined``), since
@@ -114,16 +116,28 @@ def agreement(same: int, count: int) -> str:
 
 
 @dataclass(frozen=True, slots=True)
-class Piece:
-    """What was measured of some sentences."""
+class Parsed:
+    """What was measured of splitting and parsing some sentences."""
 
     lists: Path
     """The parser's, an n-best file in jsonl."""
-    chosen: list[int | None]
-    """The best candidate of each; None if there is none."""
     same_words: int
     """Sentences that are split as in the treebank."""
     costs: list[Cost]
+
+
+@dataclass(frozen=True, slots=True)
+class Piece:
+    """What was measured of some sentences."""
+
+    parsed: Parsed
+    chosen: list[int | None]
+    """The best candidate of each; None if there is none."""
+    reranking: Cost
+
+    @property
+    def costs(self) -> list[Cost]:
+        return [*self.parsed.costs, self.reranking]
 
 
 def measure(
@@ -136,36 +150,32 @@ def measure(
 ) -> str:
     """A report for one treebank's sentences, ``of`` so many at a time: what the folder has of them
     is not done again, and what is done is kept there."""
-    pieces = [
-        measured(trees[start : start + of], settings, jobs, reranker, folder)
-        for start in range(0, len(trees), of)
-    ]
+    pieces = [reranked(parsed(piece, settings, jobs, folder), reranker) for piece in cut(trees, of)]
     return report(trees, pieces)
 
 
-def measured(
-    trees: Sequence[str], settings: ParserSettings, jobs: int, reranker: Reranker, folder: Path
-) -> Piece:
-    """The piece of these trees, from the folder if it is there."""
-    depends_on = [reranker.signature(reranker.weighing), repr(settings), str(jobs), *trees]
-    name = hashlib.sha256("\n".join(depends_on).encode()).hexdigest()[:16]
-    lists_file, figures = folder / f"{name}.jsonl", folder / f"{name}.json"
+def cut(trees: Sequence[str], of: int = 100) -> list[Sequence[str]]:
+    return [trees[start : start + of] for start in range(0, len(trees), of)]
+
+
+def parsed(trees: Sequence[str], settings: ParserSettings, jobs: int, folder: Path) -> Parsed:
+    """The parser's lists for these trees' sentences, from the folder if they are there."""
+    name = _digest(repr(settings), str(jobs), *trees)
+    lists_file, figures = folder / f"{name}.jsonl", folder / f"{name}.parsing.json"
     if not figures.exists():
-        lists, kept = measure_piece(trees, settings, jobs, reranker)
+        lists, same, costs = _parse(trees, settings, jobs)
         with open_whole(lists_file) as file:
             for position, nbest in enumerate(lists):
                 file.write(list_text(nbest, position, "jsonl"))
-        with open_whole(figures) as file:
-            file.write(json.dumps(kept) + "\n")
+        _keep(figures, {"same_words": same, "costs": costs})
     kept = json.loads(figures.read_text("utf-8"))
-    costs = [Cost(*cost) for cost in kept["costs"]]
-    return Piece(lists_file, kept["chosen"], kept["same_words"], costs)
+    return Parsed(lists_file, kept["same_words"], [Cost(*cost) for cost in kept["costs"]])
 
 
-def measure_piece(
-    trees: Sequence[str], settings: ParserSettings, jobs: int, reranker: Reranker
-) -> tuple[list[NBest], dict[str, Any]]:
-    """The lists, and what a ``Piece`` has of them."""
+def _parse(
+    trees: Sequence[str], settings: ParserSettings, jobs: int
+) -> tuple[list[NBest], int, list[Cost]]:
+    """The lists, and what a ``Parsed`` has of them."""
     sentences = words_of(trees)
     count = len(trees)
 
@@ -181,21 +191,35 @@ def measure_piece(
     split(sentences)  # loads the tokeniser
     found, splitting = timed("words", count, lambda: split(sentences))
     lists, parsing = timed("parsing", count, parse)
-    rankings, reranking = timed(
-        "reranking", count, lambda: list(reranker.rerank_lists(lists, top=1))
-    )
-    # In an n-best file candidates are numbered without those that were rejected.
-    chosen = [
-        None
-        if ranking.best is None
-        else [candidate.index for candidate in nbest.candidates].index(ranking.best.index)
-        for nbest, ranking in zip(lists, rankings, strict=True)
-    ]
-    return lists, {
-        "chosen": chosen,
-        "same_words": same_words(sentences, found),
-        "costs": [splitting, parsing, reranking],
-    }
+    return lists, same_words(sentences, found), [splitting, parsing]
+
+
+def reranked(parsed: Parsed, reranker: Reranker) -> Piece:
+    """The best candidates of these lists, from the folder they are in if they are there."""
+    signature = reranker.signature(reranker.weighing)
+    figures = parsed.lists.with_suffix(f".{_digest(signature)}.json")
+    if not figures.exists():
+        lists = kept_lists(parsed)
+        rankings, cost = timed(
+            "reranking", len(lists), lambda: list(reranker.rerank_lists(lists, top=1))
+        )
+        bests = [ranking.best for ranking in rankings]
+        _keep(figures, {"chosen": [best and best.index for best in bests], "cost": cost})
+    kept = json.loads(figures.read_text("utf-8"))
+    return Piece(parsed, kept["chosen"], Cost(*kept["cost"]))
+
+
+def kept_lists(parsed: Parsed) -> list[NBest]:
+    return list(read_nbest(parsed.lists, options=ReadOptions("jsonl")))
+
+
+def _digest(*depends_on: str) -> str:
+    return hashlib.sha256("\n".join(depends_on).encode()).hexdigest()[:16]
+
+
+def _keep(path: Path, figures: dict[str, Any]) -> None:
+    with open_whole(path) as file:
+        file.write(json.dumps(figures) + "\n")
 
 
 def report(trees: Sequence[str], pieces: Sequence[Piece]) -> str:
@@ -206,8 +230,7 @@ def report(trees: Sequence[str], pieces: Sequence[Piece]) -> str:
         table = GoldTable(str(gold), False)
         flat = 0
         for piece in pieces:
-            lists = read_nbest(piece.lists, options=ReadOptions("jsonl"))
-            for nbest, index in zip(lists, piece.chosen, strict=True):
+            for nbest, index in zip(kept_lists(piece.parsed), piece.chosen, strict=True):
                 table.add_list(nbest)
                 table.add_choice(index)
                 flat += not nbest.candidates
@@ -221,7 +244,7 @@ def report(trees: Sequence[str], pieces: Sequence[Piece]) -> str:
     return "\n".join(
         [
             f"{len(trees)} sentences, {sum(map(len, words_of(trees)))} words, {flat} not parsed",
-            agreement(sum(piece.same_words for piece in pieces), len(trees)),
+            agreement(sum(piece.parsed.same_words for piece in pieces), len(trees)),
             table.format(),
             aligned(
                 [
@@ -251,21 +274,29 @@ def main() -> None:
     parser.add_argument("--models", nargs="+")
     parser.add_argument("--jobs", type=int, default=1)
     parser.add_argument("--keep", type=Path, metavar="FOLDER", help="go on with what is there")
+    parser.add_argument("--parse-only", action="store_true", help="with --keep: rerank later")
     arguments = parser.parse_args()
+    if arguments.parse_only and not arguments.keep:
+        parser.error("--parse-only needs --keep")
     if arguments.words_only:
         for path in arguments.trees:
             sentences = words_of(trees_of(path, arguments.every))
             same = same_words(sentences, split(sentences))
             print(f"{path}: {agreement(same, len(sentences))}")
         return
-    reranker = Reranker.load(arguments.models, threads=arguments.jobs)
-    print(reranker.signature(reranker.weighing))
     settings = ParserSettings(
-        model=arguments.parser_model, overparsing=arguments.overparsing, seconds=120
+        model=arguments.parser_model, overparsing=arguments.overparsing, seconds=3600
     )
     with contextlib.ExitStack() as stack:
         folder = arguments.keep or Path(stack.enter_context(tempfile.TemporaryDirectory()))
         folder.mkdir(parents=True, exist_ok=True)
+        if arguments.parse_only:
+            for path in arguments.trees:
+                for piece in cut(trees_of(path, arguments.every)):
+                    print(parsed(piece, settings, arguments.jobs, folder).lists, flush=True)
+            return
+        reranker = Reranker.load(arguments.models, threads=arguments.jobs)
+        print(reranker.signature(reranker.weighing))
         for path in arguments.trees:
             trees = trees_of(path, arguments.every)
             figures = measure(trees, settings, arguments.jobs, reranker, folder)

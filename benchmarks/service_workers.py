@@ -24,8 +24,8 @@ from pathlib import Path
 
 import httpx
 
+from benchmarks.blocks import bllip_blocks
 from benchmarks.service_load.ordinary import CONNECTIONS, connections
-from reranker.files.text import read_lines
 from tests.service.servers import Server, serving
 
 FIGURES = ("lists/s, saturated", "p50, ms, half load", "p99, ms, half load")
@@ -39,7 +39,7 @@ def main() -> None:
     parser.add_argument("--lists", type=int, default=60)
     parser.add_argument("--rounds", type=int, default=5)
     arguments = parser.parse_args()
-    blocks = "".join(read_lines(arguments.nbest)).split("\n\n")[: arguments.lists]
+    blocks = bllip_blocks(arguments.nbest, arguments.lists)
     lists = [f"{block}\n\n".encode() for block in blocks if block.strip()]
     several = ("--workers", str(arguments.workers))
     with serving(arguments.models) as one, serving(arguments.models, *several) as other:

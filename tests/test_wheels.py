@@ -10,12 +10,19 @@ import sys
 import venv
 from pathlib import Path
 
+import httpx
 import pytest
+
+from tests.service.servers import serving
 
 ROOT = Path(__file__).resolve().parents[1]
 SENTENCE = "When the last guests left the hotel closed its kitchen."
 
 pytestmark = pytest.mark.slow
+needs_bllip = pytest.mark.skipif(
+    importlib.util.find_spec("bllipparser") is None,
+    reason="bllipparser is not installed: pip install 'parse-reranker[bllip]'",
+)
 
 
 @pytest.fixture(scope="module")
@@ -73,10 +80,7 @@ def test_lists_are_ranked(installed: Path, tmp_path: Path) -> None:
     assert len(done.stdout.splitlines()) == 4
 
 
-@pytest.mark.skipif(
-    importlib.util.find_spec("bllipparser") is None,
-    reason="bllipparser is not installed: pip install 'parse-reranker[bllip]'",
-)
+@needs_bllip
 def test_a_sentence_is_parsed(installed: Path, tmp_path: Path) -> None:
     done = run(installed, tmp_path, "parse", "-", text=SENTENCE)
     assert done.returncode == 0, done.stderr
@@ -85,6 +89,29 @@ def test_a_sentence_is_parsed(installed: Path, tmp_path: Path) -> None:
     assert list((tmp_path / ".cache" / "parse-reranker").iterdir())
     again = run(installed, tmp_path, "parse", "-", text=SENTENCE)
     assert again.stdout == done.stdout
+
+
+@needs_bllip
+def test_the_service_parses_and_ranks(installed: Path, tmp_path: Path) -> None:
+    lists = ROOT / "examples" / "short.txt"
+    rerank = str(installed / "rerank")
+    with (
+        serving([], rerank=rerank, folder=tmp_path, HOME=str(tmp_path), PYTHONPATH="") as server,
+        server.client() as client,
+    ):
+        parsed = client.post("/parse", json={"text": SENTENCE})
+        kind = {"Content-Type": "text/plain"}
+        ranked = client.post("/rerank", content=lists.read_bytes(), headers=kind)
+        page = client.get("/")
+    assert best_trees(parsed) == run(installed, tmp_path, "parse", "-", text=SENTENCE).stdout
+    assert best_trees(ranked) == run(installed, tmp_path, "--nbest", str(lists)).stdout
+    assert page.text.startswith("<!doctype html>")
+
+
+def best_trees(answer: httpx.Response) -> str:
+    assert answer.status_code == 200, answer.text
+    sentences = answer.json()["sentences"]
+    return "".join(f"{sentence['ranking'][0]['tree']}\n" for sentence in sentences)
 
 
 def test_without_the_parser_it_is_said_what_to_install(installed: Path, tmp_path: Path) -> None:

@@ -24,7 +24,7 @@ def report(
         ("sentences parsed", parsed),
         ("left out", refused),
         ("repeated", silver.repeated),
-        ("learned from", len(silver.certain)),
+        ("learned from", len(silver.learned)),
         ("held out", len(silver.held_out)),
     ]
     worse = [each.name for each in models if each.after > each.before]

@@ -88,28 +88,29 @@ def choose(
 class Silver(NamedTuple):
     """Linearised trees."""
 
-    certain: list[tuple[str, ...]]
+    learned: list[tuple[str, ...]]
     """To learn from."""
     held_out: list[tuple[str, ...]]
     repeated: int
     """Sentences left out since they occur before, or among those held out."""
 
 
-def silver(made: Sequence[Choice], margin: float) -> Silver:
-    """Those of which the ensemble is certain, and every ``HELD_OUT``-th of all."""
+def silver(made: Sequence[Choice], margin: float | None) -> Silver:
+    """Those of which the ensemble is certain (``Choice.is_certain``), or all with None for the
+    margin; and every ``HELD_OUT``-th."""
     trees = [linearize_text(choice.tree) for choice in made]
     held_out = trees[::HELD_OUT]
     seen = Counter(map(_words, held_out))
-    certain, repeated = [], 0
+    learned, repeated = [], 0
     for place, (choice, tree) in enumerate(zip(made, trees, strict=True)):
         if place % HELD_OUT == 0:
             continue
         if seen[words := _words(tree)]:
             repeated += 1
-        elif choice.is_certain(margin):
+        elif margin is None or choice.is_certain(margin):
             seen[words] += 1
-            certain.append(tree)
-    return Silver(certain, held_out, repeated)
+            learned.append(tree)
+    return Silver(learned, held_out, repeated)
 
 
 def without(

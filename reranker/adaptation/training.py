@@ -8,7 +8,10 @@ from pathlib import Path
 from typing import NamedTuple
 
 from reranker.checkpoints.checkpoint import Checkpoint, load_checkpoint
+from reranker.checkpoints.members import load_member
+from reranker.checkpoints.span_file import SpanCheckpoint
 from reranker.errors import ConfigError
+from reranker.files.output import copy_whole
 from reranker.training.config import TrainingConfig
 from reranker.training.loop import train
 from reranker.training.loss import dev_perplexity
@@ -58,11 +61,15 @@ def adapted(
     folder: Path,
     recipe: Recipe,
     report: Callable[[float], None],
-) -> Adapted:
+) -> Adapted | None:
     """Train the checkpoint on and write it to ``out``; its state is in ``folder``, so that the same
-    call resumes it. ``report`` is told how much of the training is done, from 0 to 1. Raises
-    CheckpointError, and ConfigError for a checkpoint that does not say how it was trained."""
-    checkpoint = load_checkpoint(path)
+    call resumes it. A span model is copied, and the answer is None. ``report`` is told how much of
+    the training is done, from 0 to 1. Raises CheckpointError, and ConfigError for a checkpoint that
+    does not say how it was trained."""
+    checkpoint = load_member(path)
+    if isinstance(checkpoint, SpanCheckpoint):
+        copy_whole(path, out)
+        return None
     learned = mixed(silver, gold, recipe.gold_share)
     config = trained_on(path, checkpoint, recipe, sum(map(len, learned)))
     eos = checkpoint.vocabulary.eos

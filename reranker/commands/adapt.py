@@ -16,7 +16,7 @@ from reranker.commands.arguments import counted, number_from, positive, weight, 
 from reranker.commands.progress import Bar, loading
 from reranker.errors import InputError
 from reranker.files.digest import file_sha256
-from reranker.files.output import copy_whole, open_whole
+from reranker.files.output import open_whole
 from reranker.ranking import Weighing
 from reranker.text.reading import Text
 
@@ -74,11 +74,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument(
         "--margin",
-        type=number_from(0),
+        type=_margin,
         default=2.0,
         metavar="NATS",
         help="learn from a tree if each model alone would choose it, and no other candidate comes "
-        "nearer than this (default: %(default)g)",
+        "nearer than this; all: learn from every tree that is chosen (default: %(default)g)",
     )
     parser.add_argument(
         "--epochs",
@@ -142,10 +142,10 @@ def run(arguments: argparse.Namespace) -> int:
         stages.choose(shards, load, folder, bar.add)
     made = [choice for shard in range(shards) for choice in folder.choices(shard)]
     silver = stages.silver(made, arguments.margin)
-    if len(silver.certain) < FEWEST:
+    if len(silver.learned) < FEWEST:
         raise InputError(
-            f"{counted(len(silver.certain), 'sentence')} to learn from, of {len(made)}; at least "
-            f"{FEWEST} are needed: try a lower --margin, or more text and another --out"
+            f"{counted(len(silver.learned), 'sentence')} to learn from, of {len(made)}; at least "
+            f"{FEWEST} are needed: try a lower --margin or all, or more text and another --out"
         )
     models = _train(arguments, named.paths, silver, gold, folder)
     lists = itertools.chain.from_iterable(map(folder.lists, range(shards)))
@@ -157,6 +157,10 @@ def run(arguments: argparse.Namespace) -> int:
         file.write(text_of_it)
     print(text_of_it, end="")
     return 1 if refused else 0
+
+
+def _margin(text: str) -> float | None:
+    return None if text == "all" else number_from(0)(text)
 
 
 def _check(arguments: argparse.Namespace, models: Sequence[Path]) -> None:
@@ -193,11 +197,13 @@ def _gold(arguments: argparse.Namespace, models: Sequence[Path]) -> list[tuple[s
     from reranker.trees.linearize import linearize
     from reranker.trees.treebank import read_treebank
 
-    members = [load_member(path) for path in models]
-    for path, member in zip(models, members, strict=True):
+    trainable = 0
+    for path in models:
+        member = load_member(path)
         if isinstance(member, Checkpoint):
             trained_on(path, member, _recipe(arguments))
-    if not any(isinstance(member, Checkpoint) for member in members):
+            trainable += 1
+    if not trainable:
         raise InputError("none of --models is a language model; span models cannot be trained on")
     return [linearize(tree) for tree in read_treebank(arguments.train)]
 
@@ -232,8 +238,6 @@ def _train(
 
     from reranker.adaptation.stages import without
     from reranker.adaptation.training import adapted
-    from reranker.checkpoints.members import load_member
-    from reranker.checkpoints.span_file import SpanCheckpoint
 
     if arguments.threads:
         torch.set_num_threads(arguments.threads)
@@ -246,11 +250,10 @@ def _train(
     gold = without(gold, silver.held_out)
     made = []
     for path in models:
-        if isinstance(load_member(path), SpanCheckpoint):
-            copy_whole(path, _out(arguments, path))
-            continue
         with Bar(f"training {path.stem}", total=1.0) as bar:
             work = folder.training(path.stem, settings)
-            trees = (silver.certain, gold, silver.held_out)
-            made.append(adapted(path, *trees, _out(arguments, path), work, recipe, bar.reach))
+            trees = (silver.learned, gold, silver.held_out)
+            one = adapted(path, *trees, _out(arguments, path), work, recipe, bar.reach)
+        if one:
+            made.append(one)
     return made

@@ -146,7 +146,13 @@ def _run(given: list[str]) -> int:
         command, description = _SUBCOMMANDS[name]
         parser = _parser(f"rerank {name}", description, command.EXAMPLES)
         parser.set_defaults(command_line=(name, *given))
-    elif given and not given[0].startswith("-"):
+    elif not given:
+        raise InputError(
+            "nothing to do; to rerank n-best lists, or to parse plain text (rerank --help: more):\n"
+            "  rerank --nbest FILE\n"
+            "  rerank parse FILE"
+        )
+    elif not given[0].startswith("-"):
         raise InputError(_no_command(given[0]))
     else:
         parser = _rerank_parser()
@@ -159,9 +165,9 @@ def _no_command(word: str) -> str:
     """What to write instead of ``rerank WORD``."""
     if os.path.exists(word) or os.path.dirname(word) or os.path.splitext(word)[1]:
         return (
-            f"{word} is not a command; to rerank a file, name it after --nbest and the language "
-            "models after --models:\n"
-            f"  rerank --nbest {word} --models ckpt/*.pt"
+            f"{word} is not a command; to rerank n-best lists, or to parse plain text:\n"
+            f"  rerank --nbest {word}\n"
+            f"  rerank parse {word}"
         )
     similar = [name for name in _SUBCOMMANDS if word.startswith(name)]
     similar += difflib.get_close_matches(word, _SUBCOMMANDS, n=1)
@@ -177,7 +183,8 @@ def _rerank_parser() -> argparse.ArgumentParser:
     )
     parser = _parser(
         "rerank",
-        "Choose the best of a parser's n-best trees with an ensemble of language models.",
+        "Choose the best of a parser's n-best trees with an ensemble of language models.\n"
+        "From plain text to trees: rerank parse.",
         f"{rerank.EXAMPLES}\n\nother commands:\n{commands}",
     )
     parser.add_argument(

@@ -19,10 +19,11 @@ from reranker.nbest import NBest
 from reranker.nbest.guess import not_text
 from reranker.parsers.running import Parsing
 from reranker.ranking import Ranking
-from reranker.text.reading import Text, TextSentence
+from reranker.text.reading import CUT, Text, TextSentence
+from reranker.text.splitting import LONGEST
 
 EXAMPLES = """examples:
-  echo "When the last guests left the hotel closed its kitchen." | rerank parse -
+  echo "They served coffee and cake to the guests." | rerank parse -
   rerank parse book.txt.gz --output ranked --out book.jsonl
   rerank parse notes.txt --parser-command './my-parser --nbest 50' > trees.txt
   rerank parse notes.txt --parser bllip --parser command --parser-command ./my-parser
@@ -93,7 +94,8 @@ def run(arguments: argparse.Namespace) -> int:
             }
 
         parsers = parser_flags.names(arguments)
-        code = answers.write(arguments, paths, open_lists, settings, _say_rejected, parsers=parsers)
+        say = _Rejections().say
+        code = answers.write(arguments, paths, open_lists, settings, say, parsers=parsers)
         return 1 if lists[0].faults else code
 
 
@@ -169,15 +171,29 @@ class _Lists:
 
     def _named(self, text: Text) -> Iterator[TextSentence]:
         for sentence in text:
-            if sentence.fault:
+            if sentence.warning:
                 self.faults += 1
-                message(f"rerank: {sentence.place}: {sentence.fault}; U+FFFD is in its place")
+                message(f"rerank: {sentence.warning}")
             yield sentence
 
 
-def _say_rejected(ranking: Ranking) -> None:
-    for rejected in ranking.rejected:
-        if rejected.code == "unparsed":
-            message(f"rerank: {rejected.file}:{rejected.line}: a flat tree: {rejected.message}")
-            return
-    print_rejected(ranking)
+class _Rejections:
+    """Prints what was rejected; of parts that follow each other without an end of a sentence, only
+    the first."""
+
+    def __init__(self) -> None:
+        self._was_cut = False
+
+    def say(self, ranking: Ranking) -> None:
+        unparsed = next((each for each in ranking.rejected if each.code == "unparsed"), None)
+        is_cut = unparsed is not None and unparsed.message == CUT
+        if unparsed is None:
+            print_rejected(ranking)
+        elif not is_cut:
+            message(f"rerank: {unparsed.file}:{unparsed.line}: a flat tree: {unparsed.message}")
+        elif not self._was_cut:
+            message(
+                f"rerank: {unparsed.file}:{unparsed.line}: {LONGEST:,} characters without an end "
+                "of a sentence: from here to the next end, parts of this size get flat trees"
+            )
+        self._was_cut = is_cut

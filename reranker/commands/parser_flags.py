@@ -19,6 +19,21 @@ from reranker.scoring.cores import available_cores
 
 def add_arguments(parser: argparse.ArgumentParser, *, longest: int) -> None:
     """Add the flags; ``longest`` is the default of ``--longest``."""
+    add_choice(parser, longest=longest)
+    parser.add_argument(
+        "--format",
+        choices=("auto", *FORMATS),
+        default="auto",
+        metavar="NAME",
+        help="of a command's lists (default: auto-detected; docs/formats.md)",
+    )
+    parser.add_argument(
+        "--beam", type=positive, metavar="K", help="lines per list, for formats that do not say"
+    )
+
+
+def add_choice(parser: argparse.ArgumentParser, *, longest: int) -> None:
+    """Add the flags but for the format of a command's lists."""
     parser.add_argument(
         "--parser",
         action="append",
@@ -69,16 +84,6 @@ def add_arguments(parser: argparse.ArgumentParser, *, longest: int) -> None:
         help="parsers to run at once (default: one for each core)",
     )
     parser.add_argument(
-        "--format",
-        choices=("auto", *FORMATS),
-        default="auto",
-        metavar="NAME",
-        help="of a command's lists (default: auto-detected; docs/formats.md)",
-    )
-    parser.add_argument(
-        "--beam", type=positive, metavar="K", help="lines per list, for formats that do not say"
-    )
-    parser.add_argument(
         "--longest",
         type=positive,
         default=longest,
@@ -89,9 +94,14 @@ def add_arguments(parser: argparse.ArgumentParser, *, longest: int) -> None:
 
 def parser_from(arguments: argparse.Namespace) -> Parser:
     """The parser that the flags name. Raises InputError."""
+    return choice(arguments).create()
+
+
+def choice(arguments: argparse.Namespace) -> ParserChoice:
+    """What the flags say. Raises InputError."""
     if arguments.format != "auto" and DIALECTS[arguments.format].needs_beam and not arguments.beam:
         raise InputError(f"--format {arguments.format} needs --beam K")
-    return _choice(arguments).create()
+    return _choice(arguments)
 
 
 def jobs(arguments: argparse.Namespace) -> int:

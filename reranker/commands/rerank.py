@@ -10,7 +10,7 @@ from reranker.errors import InputError
 from reranker.outputs.registry import needs_brackets
 
 EXAMPLES = """examples:
-  rerank --nbest parses.txt --models ckpt/*.pt > best.txt
+  rerank --nbest parses.txt > best.txt
   rerank --nbest parses.txt.gz --models ckpt/*.pt --lm-weight 0.3 --output ranked --out ranked.jsonl
   rerank --nbest parses.txt --models ensemble.toml > best.txt
   rerank --nbest parses.txt --models ckpt/*-forward.pt --sha256 1bfc7263 b577f393 > best.txt

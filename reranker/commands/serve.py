@@ -6,10 +6,14 @@ import argparse
 import os
 import signal
 
+from reranker.commands.progress import status
+from reranker.commands.ray_packages import require_ray
+
 EXAMPLES = """examples:
   rerank serve --models ckpt/*.pt
   rerank serve --models ckpt/*.pt --host 0.0.0.0 --port 8080 --log-format json
   rerank serve --models ckpt/doc-forward.pt --sha256 1bfc7263
+  rerank serve --models ckpt/*.pt --ray --workers 4
   rerank serve --models ckpt/*.pt --parser-command './my-parser --nbest 50'
   RERANK_API_KEYS=secret rerank serve --config service.toml
 
@@ -22,6 +26,15 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     from reranker.service.settings import add_arguments
 
     add_arguments(parser)
+    parser.add_argument(
+        "--ray",
+        nargs="?",
+        const="",
+        metavar="WHERE",
+        help="serve with Ray Serve, --workers being its replicas; WHERE, if given: local, this "
+        "machine alone; auto, HOST:PORT or ray://HOST:PORT, a cluster that runs (default: "
+        "RAY_ADDRESS, else local)",
+    )
 
 
 def end_at_sigterm() -> None:
@@ -33,5 +46,18 @@ def run(arguments: argparse.Namespace) -> int:
     """Serve until stopped by a signal; returns the exit code."""
     from reranker.service.server import run
 
-    del arguments.command_line  # not a setting
-    return run(arguments)
+    where = arguments.ray
+    del arguments.command_line, arguments.ray  # not settings
+    return run(arguments) if where is None else _run_on_ray(arguments, where or None)
+
+
+def _run_on_ray(arguments: argparse.Namespace, where: str | None) -> int:
+    require_ray("rerank serve --ray", "ray")
+    from reranker.checkpoints.ensemble_file import named_models
+    from reranker.service.settings import load_settings
+
+    settings = load_settings(vars(arguments))
+    named_models(settings.named, settings.combine, settings.sha256)
+    with status("loading Ray"):
+        from reranker.ray.serving import run
+    return run(settings, where)

@@ -143,6 +143,13 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "similar words for rare ones",
     )
     parser.add_argument(
+        "--encoder",
+        type=Path,
+        metavar="FOLDER",
+        help="span models: read words by an encoder that learned from plain text, one of BERT's "
+        "kind, in a folder with config.json, vocab.txt and model.safetensors",
+    )
+    parser.add_argument(
         "--vector-words",
         type=whole_number(1, MOST_CLASSED),
         default=150_000,
@@ -251,6 +258,7 @@ def _train(arguments: argparse.Namespace, processes: Processes) -> int:
     from reranker.training.config import TrainingConfig
     from reranker.training.loop import train, train_pairs, train_spans
     from reranker.training.pair_config import PairConfig
+    from reranker.training.pretrained import PretrainedEncoder
     from reranker.training.processes import are_launched
     from reranker.training.span_config import SpanTrainingConfig
     from reranker.training.tree_files import TreeFiles
@@ -288,10 +296,15 @@ def _train(arguments: argparse.Namespace, processes: Processes) -> int:
             assert not isinstance(train_trees, TreeFiles)
             if arguments.start_from:
                 raise InputError("--start-from is for language models")
+            if arguments.encoder:
+                with processes.agreeing():
+                    options["encoder"] = PretrainedEncoder.read(arguments.encoder)
             perplexity = train_spans(config, train_trees, dev_trees, *files, **options)
             unit = "word"
         else:
             assert isinstance(config, TrainingConfig)
+            if arguments.encoder:
+                raise InputError("--encoder is for span models")
             options["start_from"] = arguments.start_from
             perplexity = train(config, train_trees, dev_trees, *files, **options)
     bar.close()
@@ -331,6 +344,8 @@ def _check_flags(arguments: argparse.Namespace, task: str) -> None:
     """Raises InputError for flags that an encoder-decoder does not have."""
     if arguments.start_from or arguments.vectors:
         raise InputError("--start-from and --vectors are for language models")
+    if arguments.encoder:
+        raise InputError("--encoder is for span models")
     if task == "parsing" and (arguments.train_target or arguments.dev_target):
         raise InputError("--train-target and --dev-target are for text; trees are in --train")
     for side in ("train", "dev"):

@@ -34,7 +34,7 @@ EXAMPLES = """examples:
   rerank tune dev.jsonl dev.mrg --gold-tags --models ckpt/*.pt --save ckpt/ensemble.toml
   rerank --nbest new.txt --models ckpt/ensemble.toml > best.txt
   rerank tune dev.jsonl dev.mrg --gold-tags --models ckpt/*.pt --save fast.toml \
-      --cascade rnn-forward wide-backward
+      --cascade spans rnn-forward
   rerank tune dev.jsonl dev.mrg --gold-tags --lm-weight 1 --plot-confidence confidence.png
 
 Prints F1 by --lm-weight, with the best weight of one half of the sentences tried on the other;

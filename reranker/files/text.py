@@ -9,11 +9,14 @@ import stat
 import zlib
 from collections.abc import Iterator
 from pathlib import Path
-from typing import IO, Self, cast
+from typing import IO, TYPE_CHECKING, Self, cast
 
 import zstandard
 
 from reranker.errors import InputError
+
+if TYPE_CHECKING:
+    from _typeshed import WriteableBuffer
 
 MAX_LINE = 1_000_000
 MAX_JSON_LINE = 1 << 26  # a line that begins with a brace holds a whole list
@@ -162,15 +165,16 @@ class _UntilDamage(io.RawIOBase):
     def readable(self) -> bool:
         return True
 
-    def readinto(self, buffer: memoryview) -> int:  # type: ignore[override]
+    def readinto(self, buffer: WriteableBuffer) -> int:
+        view = memoryview(buffer)
         try:
             if self._content is None:
                 self._content = _unpacked(self._file) if self._unpacks else self._file
-            data = self._content.read1(len(buffer))
+            data = self._content.read1(len(view))
         except (OSError, EOFError, zlib.error, zstandard.ZstdError) as error:
             self.damage = str(error)
             return 0
-        buffer[: len(data)] = data
+        view[: len(data)] = data
         self.unpacked += len(data)
         return len(data)
 

@@ -82,7 +82,7 @@ def guess(head: Sequence[str]) -> str:
     if 2 * sum(bool(_CONLL.match(line)) for line in lines) > len(lines):
         return "CoNLL columns: their dependencies are not constituency trees"
     if 2 * sum(map(_is_prose, lines)) > len(lines):
-        return "plain sentences: parse them first"
+        return "plain sentences: parse them first, with rerank parse"
     return "numbers without trees" if lines and all(map(_NUMBERS.fullmatch, lines)) else ""
 
 

@@ -13,6 +13,9 @@ from reranker.nbest.words import printable
 from reranker.text.splitting import LONGEST, Form, Stretch, stretches
 from reranker.text.words import Convention, Word, fault, given_words, split_into_words
 
+CUT = f"a part of more than {LONGEST:,} characters without an end of a sentence"
+"""The problem of every part of what is too long to be one sentence."""
+
 _PIECE = 1 << 13  # characters
 
 
@@ -27,6 +30,11 @@ class TextSentence(NamedTuple):
     """What is replaced in it by U+FFFD, the replacement character; None if nothing is."""
     position: int = 0
     """About how many bytes of all files it and those before it take up."""
+
+    @property
+    def warning(self) -> str | None:
+        """What to say of its ``fault``."""
+        return f"{self.place}: {self.fault}; U+FFFD is in its place" if self.fault else None
 
     @property
     def place(self) -> str:
@@ -105,7 +113,7 @@ class Text:
         words = self._split(stretch.text)
         problem = None
         if stretch.is_cut:
-            problem = f"a part of more than {LONGEST:,} characters without an end of a sentence"
+            problem = CUT
         elif len(words) > self._longest:
             problem = f"{len(words)} words, more than {self._longest}"
         offsets = tuple((stretch.start + word.start, stretch.start + word.end) for word in words)

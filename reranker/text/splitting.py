@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import re
 import string
 from collections.abc import Generator, Iterable, Iterator
 from typing import Literal, NamedTuple
@@ -17,6 +18,10 @@ LONGEST = 1 << 15
 _SPACES = string.whitespace + "".join(
     each for each in map(chr, range(0xA0, 0x3001)) if each.isspace()
 )
+
+
+# No sentence of syntok's ends in a text without any of these: a few signs are known not to end one.
+_MAY_END = re.compile(r"[^\w\s,:'\"/-]|\n\s*\n")
 
 
 class Stretch(NamedTuple):
@@ -98,12 +103,14 @@ def _last_break(text: str, begin: int, end: int) -> int:
 def _ends(text: str) -> Iterator[int]:
     """Where sentences end within a text: at the first word of the next one, so that what syntok
     leaves out belongs to a sentence all the same."""
+    if not _MAY_END.search(text):  # megabytes of words alone, say: half of the time saved
+        return
     from syntok import segmenter
 
     logging.getLogger("syntok").setLevel(logging.WARNING)
     last = 0
     is_first = True
-    for paragraph in segmenter.process(text):
+    for paragraph in segmenter.analyze(text):
         for sentence in paragraph:
             begin = sentence[0].offset if sentence else last
             if not is_first and last < begin < len(text):

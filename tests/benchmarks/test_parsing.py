@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
 
-from benchmarks.parsing import joined, measure
+from benchmarks.parsing import cut, joined, measure, parsed
 from reranker.parsers.parser import ParserSettings
 from reranker.pipeline import Reranker
 from tests.reranker.ensembles import untrained
@@ -36,19 +38,34 @@ def test_figures_of_a_treebank_go_on_from_what_is_kept(tmp_path: Path) -> None:
     )
     trees = [line + "\n" for line in (ROOT / "examples" / "short.mrg").read_text().splitlines()]
     reranker = Reranker([untrained(1)], threads=1)
-    figures = [measure(trees, ParserSettings(seconds=120), 1, reranker, tmp_path, of=3)]
-    lines, kept = figures[0].splitlines(), sorted(tmp_path.iterdir())
+    settings = ParserSettings(seconds=120)
+
+    def figures_with(models: Reranker) -> str:
+        return measure(trees, settings, 1, models, tmp_path, of=3)
+
+    for piece in cut(trees, of=3):  # first only parsed
+        parsed(piece, settings, 1, tmp_path)
+    lists = {file: file.stat().st_mtime_ns for file in tmp_path.glob("*.jsonl")}
+    assert len(lists) == 2  # of 3 sentences and of 1
+    first = figures_with(reranker)
+    lines = first.splitlines()
     assert lines[0].startswith("4 sentences, ") and lines[0].endswith(" 0 not parsed")
     assert lines[1] == "split into the treebank's words: 4 of 4, 100.0 %"
     assert [line.split()[0] for line in lines[2:] if not line.startswith(" ")] == [
         *("parser", "reranked", "oracle", "words", "parsing", "reranking", "together")
     ]
-    assert [file.suffix for file in kept].count(".jsonl") == 2  # of 3 sentences and of 1
+    assert figures_with(reranker) == first  # seconds, too
 
-    figures.append(measure(trees, ParserSettings(seconds=120), 1, reranker, tmp_path, of=3))
-    assert figures[1] == figures[0]  # seconds, too
+    other = figures_with(Reranker([untrained(2)], threads=1)).splitlines()
+    rows = [line.split() for line in other]
+    before = [line.split() for line in lines]
+    assert rows[3] == before[3] and rows[5] == before[5]  # parser and oracle: the same lists
+    assert other[7:9] == lines[7:9]  # what words and parsing cost
+    assert figures_with(reranker) == first
+    assert lists == {file: file.stat().st_mtime_ns for file in tmp_path.glob("*.jsonl")}
 
-    kept[0].with_suffix(".json").unlink()
-    figures.append(measure(trees, ParserSettings(seconds=120), 1, reranker, tmp_path, of=3))
-    assert figures[2].splitlines()[:6] == lines[:6]  # up to the oracle
-    assert figures[2] != figures[0] and sorted(tmp_path.iterdir()) == kept
+
+def test_parsing_alone_keeps_its_lists_somewhere() -> None:
+    program = [sys.executable, "-m", "benchmarks.parsing", "examples/short.mrg", "--parse-only"]
+    done = subprocess.run(program, cwd=ROOT, capture_output=True, text=True)
+    assert done.returncode == 2 and done.stderr.endswith("--parse-only needs --keep\n")

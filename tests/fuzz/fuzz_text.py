@@ -6,9 +6,9 @@
 
 The first byte chooses the form of the text, the words' convention and the format of the parser's
 output; the rest is the text, with that output after a line of `=====`, else a good parser answers.
-Whatever the bytes: every character but white space is in one word of one sentence, in order; each
-sentence is one line for a parser; each has a list or a reason; and a tree comes out, flat or not,
-that has the sentence's words.
+Whatever the bytes: every character but white space is in one word of one sentence, in order; no
+sentence begins within a word; each sentence is one line for a parser; each has a list or a reason;
+and a tree comes out, flat or not, that has the sentence's words.
 """
 
 from __future__ import annotations
@@ -98,10 +98,12 @@ def check_places(text: str, sentences: Sequence[TextSentence]) -> None:
     for sentence in sentences:
         assert sentence.sentence.words
         offsets = sentence.origin.offsets
+        first = offsets[0][0]
+        assert not (text[:first][-1:].isalpha() and text[first].isalpha())  # within a word
         for begin, after in offsets:
             assert not text[end:begin].strip() and begin < after
             end = after
-        assert sentence.origin.line == 1 + text.count("\n", 0, offsets[0][0])
+        assert sentence.origin.line == 1 + text.count("\n", 0, first)
     assert not text[end:].strip()
 
 

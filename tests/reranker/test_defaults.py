@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import threading
 from pathlib import Path
 
@@ -36,6 +37,17 @@ def test_the_obvious_call(monkeypatch: pytest.MonkeyPatch) -> None:
     (best,) = reranker.parse("She met the man on Monday .", form="tokens", top=1)
     assert best.tree == first.tree and best[0].score == first[0].score
     assert {each.duplicate_of for each in best[1:]} <= {best[0].index}
+
+
+@pytest.mark.usefixtures("_bllip")
+def test_the_readme_s_first_tree(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("RERANK_MODELS", raising=False)
+    readme = (Path(__file__).parents[2] / "README.md").read_text("utf-8")
+    found = re.search(r'echo "(.+)" \| rerank parse -\n```\n\n```text\n(.+)\n```', readme)
+    assert found is not None
+    (ranking,) = reranker.parse(found[1])
+    assert ranking.tree == found[2]
+    assert ranking[0].index > 0, "the parser's first choice is another, and the README says so"
 
 
 @pytest.mark.usefixtures("_bllip")

@@ -38,9 +38,12 @@ def test_what_is_learned_from() -> None:
     found = silver(made, 5.0)
     assert found.held_out == [("(S", "a0", "b", ")S"), ("(S", f"a{HELD_OUT}", "b", ")S")]
     assert found.repeated == 2
-    learned = {tokens[1] for tokens in found.certain}
+    learned = {tokens[1] for tokens in found.learned}
     kept_back = {"a0", f"a{HELD_OUT}", "a3", "a5", "a6", "a8"}
     assert learned == {f"a{number}" for number in range(2 * HELD_OUT)} - kept_back
+    everything = {tokens[1] for tokens in silver(made, None).learned}
+    # Of 6 and 7, which are one sentence, and of 5, which is held out, nothing more is learned.
+    assert everything == learned | {"a3", "near"}
 
 
 def test_gold_trees_are_repeated_to_their_share() -> None:

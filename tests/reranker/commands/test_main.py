@@ -28,9 +28,9 @@ FLAT = "(S1 (NP (DT The) (NN end)))"
         ),
         (
             "foo.txt",
-            "foo.txt is not a command; to rerank a file, name it after --nbest and the language "
-            "models after --models:\n"
-            "  rerank --nbest foo.txt --models ckpt/*.pt",
+            "foo.txt is not a command; to rerank n-best lists, or to parse plain text:\n"
+            "  rerank --nbest foo.txt\n"
+            "  rerank parse foo.txt",
         ),
     ],
 )
@@ -53,7 +53,7 @@ def test_an_existing_file_is_not_a_misspelt_command(
     monkeypatch.chdir(tmp_path)
     write(tmp_path / "tun", "")
     assert main(["tun"]) == 2
-    assert "rerank --nbest tun --models" in capsys.readouterr().err
+    assert "\n  rerank --nbest tun\n  rerank parse tun\n" in capsys.readouterr().err
 
 
 def test_globs_of_nbest_files(tmp_path: Path, models: list[str], capsys: Capture) -> None:

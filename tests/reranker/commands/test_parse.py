@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gzip
 import json
+import os
 import random
 import shlex
 import signal
@@ -184,6 +185,36 @@ def test_strange_text_is_answered_and_nothing_is_lost(
         tree = row["ranking"][0]["tree"] if row["ranking"] else row["fallback"]
         assert len(Tree.from_string(tree).leaves()) == len(row["origin"]["offsets"])
         assert "\x00" not in tree and "\x1b" not in tree
+
+
+def test_what_never_ends_is_named_once(tmp_path: Path, flags: list[str], capsys: Capture) -> None:
+    endless = "we saw the man " * 8_000  # 120,000 characters
+    file = write(tmp_path / "t.txt", f"We saw it.\n\n{endless}.\n\nWe saw it.\n\n{endless}\n")
+    assert main(["parse", file, *flags]) == 1
+    printed = capsys.readouterr()
+    counts = [line.count(" ") for line in words(printed.out)]
+    assert [count > 5_000 for count in counts] == [False, *[True] * 4, False, *[True] * 4]
+    assert sum(counts) + len(counts) == 2 * (4 + 32_000) + 1
+    named = [line for line in printed.err.splitlines() if "characters" in line]
+    assert named == [
+        f"rerank: {file}:{line}: 32,768 characters without an end of a sentence: from here to the "
+        "next end, parts of this size get flat trees"
+        for line in (3, 7)
+    ]
+
+
+@pytest.mark.slow
+def test_memory_does_not_grow_with_a_text_that_never_ends(tmp_path: Path, flags: list[str]) -> None:
+    peaks = []
+    for size in (200_000, 6_000_000):
+        file = write(tmp_path / "t.txt", "we saw the man " * (size // 15))
+        command = [sys.executable, "-m", "reranker.commands.main", "parse", file, *flags]
+        process = subprocess.Popen([*command, "--out", str(tmp_path / "o")])
+        _, status, used = os.wait4(process.pid, 0)
+        process.returncode = os.waitstatus_to_exitcode(status)
+        assert process.returncode == 1
+        peaks.append(used.ru_maxrss)  # KB
+    assert peaks[1] < peaks[0] + 30_000
 
 
 def test_bytes_that_are_not_utf8_are_replaced_and_named(

@@ -29,7 +29,7 @@ def zipped(name: str) -> bytes:
 @pytest.mark.parametrize(
     ("content", "message"),
     [
-        (PROSE.encode(), "1: .*looks like plain sentences: parse them first; found 'It was a"),
+        (PROSE.encode(), "1: .*plain sentences: parse them first, with rerank parse; found 'It"),
         (b"\n\n42 years ago\n", "3: .*looks like plain sentences"),
         ("Grüße.\n".encode("latin-1"), "1: .*looks like plain sentences"),
         (TREE.encode("utf-16"), "1: .*looks like UTF-16: convert it to UTF-8 first"),

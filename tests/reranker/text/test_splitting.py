@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import itertools
+import re
 from collections.abc import Iterator
 
 import pytest
@@ -32,6 +33,20 @@ def test_sentences_of_running_text_and_where_they_are() -> None:
     ]
     for each in found:
         assert TEXT[each.start :].startswith(each.text)
+
+
+def test_a_word_broken_at_the_end_of_a_line_moves_no_boundary() -> None:
+    text = "It is a well-\nknown and so-\nlong word. It runs. So do they.\n"
+    found = [each.text for each in stretches(text.splitlines(keepends=True), "text")]
+    assert found == ["It is a well-\nknown and so-\nlong word.", "It runs.", "So do they."]
+
+
+@given(st.text("aB\u00e9\u65e5\u06401_ \t\n\r\u2028\u00a0,:'\"/-"))
+def test_signs_that_end_no_sentence_of_syntok(text: str) -> None:
+    from syntok import segmenter
+
+    sentences = [each for paragraph in segmenter.analyze(text) for each in paragraph]
+    assert len(sentences) <= 1 or re.search(r"\n\s*\n", text)
 
 
 def test_a_sentence_a_line() -> None:
