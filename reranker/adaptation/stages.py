@@ -12,6 +12,7 @@ from reranker.adaptation.choosing import Choice, choices
 from reranker.adaptation.folder import Folder
 from reranker.adaptation.text import Refused
 from reranker.parsers.parser import Parser
+from reranker.parsers.waiting import result_of
 from reranker.pipeline import Reranker
 from reranker.text.reading import TextSentence
 from reranker.trees.linearize import is_word, linearize_text
@@ -55,8 +56,8 @@ def parse(
         # Few at a time: the text may be longer than memory.
         try:
             for several in _batches(enumerate(_batches(sentences, SHARD)), jobs):
-                for size in threads.map(finish, several):
-                    done(size)
+                for shard in [threads.submit(finish, one) for one in several]:
+                    done(result_of(shard))
                 count += len(several)
         except BaseException:
             parser.stop()

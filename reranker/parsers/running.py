@@ -10,6 +10,7 @@ from dataclasses import replace
 
 from reranker.nbest import NBest, Rejected
 from reranker.parsers.parser import Parser, root_of
+from reranker.parsers.waiting import result_of
 from reranker.text.reading import TextSentence
 
 _BATCH_WORDS = 10_000  # what is too long to be parsed takes memory, too
@@ -66,7 +67,7 @@ class Parsing:
             self.start()
             if not self._under_way:
                 raise StopIteration
-            self._finished.extend(self._under_way.popleft().result())
+            self._finished.extend(result_of(self._under_way.popleft()))
         self._number += 1
         self.position, nbest = self._finished.popleft()
         return replace(nbest, id=str(self._number - 1))
