@@ -67,7 +67,8 @@ class Parsing:
             self.start()
             if not self._under_way:
                 raise StopIteration
-            self._finished.extend(result_of(self._under_way.popleft()))
+            batch = result_of(self._under_way.popleft())
+            self._finished.extend(batch)
         self._number += 1
         self.position, nbest = self._finished.popleft()
         return replace(nbest, id=str(self._number - 1))
