@@ -4,11 +4,11 @@ machines would do is computed (docs/scaling.md).
     python -m benchmarks.scaling measure LISTS measured.json [--models ckpt/fast.toml]
     python -m benchmarks.scaling draw measured.json docs/images/scaling.svg
 
-`measure` takes seven minutes on a core with nothing else to do, writes each figure to the file as
-soon as it has it, and measures no figure again that is there already. It reads and ranks
-the first lists in this process; sends tiny ones through Ray in blocks of one; and ranks with 1, 2
-and 4 actors, of which each may only run a fifth of the time, to check that twice as many do twice
-as much.
+`measure` takes eight minutes on a machine with nothing else to do, writes each figure to the file
+as soon as it has it, and measures no figure again that is there already. It reads and ranks lists,
+evenly spread over the file, in this process; sends tiny ones through Ray in blocks of one; and
+ranks with 1, 2 and 4 actors, of which each may only run a fifth of the time, to check that twice as
+many do twice as much.
 """
 
 from __future__ import annotations
@@ -33,6 +33,8 @@ ACTORS = (1, 2, 4)
 SHARE = 0.2
 """Of a core that each actor gets in the check."""
 SLOT_SECONDS = 0.05
+SMALL_BLOCK = 4
+"""Of the check: many blocks, so that their times say how fast they follow each other."""
 TINY = "1\t0\n-1\n(S1 (S (NP (DT the) (NN cat))))\n\n"
 SENTENCES = 10**9
 MACHINES = (10, 100, 1000)
@@ -46,6 +48,7 @@ NETWORK = 1.25e9
 FIGURES = {
     "read_seconds": "core-seconds to read a sentence's list",
     "rank_seconds": "core-seconds to rank it",
+    "small_block_seconds": f"core-seconds to rank it in blocks of {SMALL_BLOCK}",
     "load_seconds": "core-seconds until an actor has its models",
     "file_bytes": "bytes of a sentence's list, packed with gzip",
     "block_bytes": "bytes of it in the object store, on the way from reader to actor",
@@ -67,7 +70,7 @@ def main() -> None:
     measuring.add_argument("nbest", help="BLLIP lists, plain or packed")
     measuring.add_argument("measured", type=Path)
     measuring.add_argument("--models", nargs="+", default=["ckpt/fast.toml"])
-    measuring.add_argument("--lists", type=int, default=100, help="how many, the first ones")
+    measuring.add_argument("--lists", type=int, default=100, help="how many")
     drawing = commands.add_parser("draw")
     drawing.add_argument("measured", type=Path)
     drawing.add_argument("figure", type=Path)
@@ -84,7 +87,8 @@ def measure(arguments: argparse.Namespace) -> None:
     path: Path = arguments.measured
     measured: Measured = json.loads(path.read_text()) if path.exists() else {}
     models = arguments.models
-    lists = bllip_blocks(arguments.nbest, arguments.lists)
+    blocks = bllip_blocks(arguments.nbest)
+    lists = blocks[:: max(1, len(blocks) // arguments.lists)][: arguments.lists]
     text = "".join(f"{block}\n\n" for block in lists)
 
     def add(found: Measured) -> None:
@@ -94,7 +98,9 @@ def measure(arguments: argparse.Namespace) -> None:
     with tempfile.TemporaryDirectory() as name, contextlib.ExitStack() as ray:
         folder = Path(name)
         if "rank_seconds" not in measured:
-            add(without_ray(text, folder, models))
+            add(without_ray(text, folder / "alone", models, BLOCK))
+            small = without_ray(text, folder / "small", models, SMALL_BLOCK)
+            add({"small_block_seconds": small["rank_seconds"]})
         ray.enter_context(ray_here())
         if "driver_seconds" not in measured:
             add(of_blocks(folder, models))
@@ -103,7 +109,7 @@ def measure(arguments: argparse.Namespace) -> None:
                 add({f"rate_{actors}": rate(text, actors, folder, models)})
 
 
-def without_ray(text: str, folder: Path, models: Sequence[str]) -> Measured:
+def without_ray(text: str, folder: Path, models: Sequence[str], block: int) -> Measured:
     """What the readers and actors of `rerank cluster` do, one after the other, in this process."""
     from reranker.checkpoints.ensemble_file import named_models
     from reranker.nbest import ReadOptions
@@ -111,9 +117,10 @@ def without_ray(text: str, folder: Path, models: Sequence[str]) -> Measured:
     from reranker.ray.storage import expanded
     from reranker.ray.work import Ranked, Ranker, Reading, self_contained
 
+    folder.mkdir()
     (folder / "lists").write_text(text)
-    wanted = shards(expanded([str(folder / "lists")]), "best", {}, BLOCK)
-    out = str(folder / "alone")
+    wanted = shards(expanded([str(folder / "lists")]), "best", {}, block)
+    out = str(folder / "out")
     named = named_models(models)
     ranked = Ranked(
         self_contained(named, "sum", named.weighing), "sum", "cpu", 1, "exact", "best", False, None
@@ -178,16 +185,17 @@ def of_blocks(folder: Path, models: Sequence[str], blocks: int = 300) -> Measure
     }
 
 
-def rate(text: str, actors: int, folder: Path, models: Sequence[str], block: int = 4) -> float:
+def rate(text: str, actors: int, folder: Path, models: Sequence[str]) -> float:
     """Sentences a second of throttled actors, once all of them work: in the last half of the
     blocks."""
     lists, out = folder / f"for-{actors}", folder / f"throttled-{actors}"
-    lists.write_text(text * actors)  # each has as much to do
+    # Each has as much to do, and the last half is the same sentences for any number of them.
+    lists.write_text(text * 2 * actors)
     with watching(out) as seen, throttled():
-        cluster(lists, out, models, block, actors)
+        cluster(lists, out, models, SMALL_BLOCK, actors)
     times = sorted(seen.values())
     half = times[len(times) // 2 :]
-    return block * (len(half) - 1) / (half[-1] - half[0])
+    return SMALL_BLOCK * (len(half) - 1) / (half[-1] - half[0])
 
 
 @contextlib.contextmanager
@@ -283,9 +291,14 @@ def sentences_a_second(measured: Measured, machines: float, block: int = BLOCK) 
 def tell(measured: Measured) -> None:
     for name, meaning in FIGURES.items():
         print(f"{measured[name]:10,.4g} {meaning}")
-    for actors in ACTORS[1:]:
-        times = measured[f"rate_{actors}"] / measured["rate_1"]
-        print(f"{actors} throttled actors: {times:.2f} times one")
+    cost = measured["small_block_seconds"] + measured["read_seconds"]
+    for actors in ACTORS:
+        rate = measured[f"rate_{actors}"]
+        times, modelled = rate / measured["rate_1"], actors * SHARE / cost
+        print(
+            f"{actors} throttled actors: {rate:.2f} sentences/s, {times:.2f} times one; "
+            f"modelled {modelled:.2f}"
+        )
     for block in (BLOCK, 10 * BLOCK):
         for machines in MACHINES:
             limits = sentences_a_second(measured, machines, block)

@@ -13,6 +13,7 @@ MEASURED = {
     "read_seconds": 0.01,
     "load_seconds": 5.0,
     "rank_seconds": 0.09,
+    "small_block_seconds": 0.1,
     "block_bytes": 1000.0,
     "part_bytes": 50.0,
     "driver_seconds": 0.02,
@@ -34,7 +35,8 @@ def test_what_limits_many_machines(capsys: pytest.CaptureFixture[str], tmp_path:
     )
     tell(MEASURED)
     printed = capsys.readouterr().out
-    assert "4 throttled actors: 3.50 times one\n" in printed
+    line = "4 throttled actors: 7.00 sentences/s, 3.50 times one; modelled 7.27\n"
+    assert line in printed
     # 16,000 sentences a second of cores, but the driver deals out 50 blocks of 200.
     assert "blocks of 200, 100 machines: 10,000 sentences/s (driver), 27.78 hours" in printed
     assert "blocks of 2000, 100 machines: 16,000 sentences/s (cores), 17.36 hours" in printed
