@@ -113,7 +113,7 @@ def _dataset(
     context = DataContext.get_current()
     context.enable_progress_bars = False
     # Every block of sentences is a block of Ray's: it is sent on as soon as it is read, and reading
-    # waits when those that wait fill a quarter of the object store.
+    # waits when those that wait fill their part of the object store.
     context.target_max_block_size = 1
     context.print_on_execution_start = False
     worker: type[Ranker | Converter]
