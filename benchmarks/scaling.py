@@ -4,7 +4,7 @@ machines would do is computed (docs/scaling.md).
     python -m benchmarks.scaling measure LISTS measured.json [--models ckpt/fast.toml]
     python -m benchmarks.scaling draw measured.json docs/images/scaling.svg
 
-`measure` takes eight minutes on a machine with nothing else to do, writes each figure to the file
+`measure` takes five minutes on a machine with nothing else to do, writes each figure to the file
 as soon as it has it, and measures no figure again that is there already. It reads and ranks lists,
 evenly spread over the file, in this process; sends tiny ones through Ray in blocks of one; and
 ranks with 1, 2 and 4 actors, of which each may only run a fifth of the time, to check that twice as
