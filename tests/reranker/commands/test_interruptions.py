@@ -10,6 +10,7 @@ import signal
 import statistics
 import subprocess
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -35,6 +36,16 @@ Capture = pytest.CaptureFixture[str]
 
 ROOT = Path(__file__).parents[3]
 GOLD = CANDIDATES[1].replace("(S1 ", "(TOP ")
+
+
+@pytest.fixture(autouse=True)
+def _signals_are_not_ignored() -> Iterator[None]:
+    """As in a terminal: what nohup or a shell's & ignores, `rerank` leaves ignored."""
+    interrupted = signal.signal(signal.SIGINT, signal.default_int_handler)
+    hung_up = signal.signal(signal.SIGHUP, signal.SIG_DFL)
+    yield
+    signal.signal(signal.SIGINT, interrupted)
+    signal.signal(signal.SIGHUP, hung_up)
 
 
 def test_an_interrupted_run_is_resumed(
