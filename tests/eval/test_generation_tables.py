@@ -18,8 +18,8 @@ from tests.eval.toy_study import ROOT, TABLES, module, trees
 measures = module("measures")
 generation_study = module("generation_study")
 
-RECIPES = ROOT / "eval" / "recipes" / "encoder-decoder"
-STUDIES = [TABLES / "encdec.toml", *sorted(RECIPES.glob("*.toml"))]
+RECIPES = sorted((ROOT / "eval" / "recipes" / "encoder-decoder").glob("*.toml"))
+STUDIES = [TABLES / "encdec.toml", *RECIPES]
 SMALL = "embedding_size = 16, hidden_sizes = [16, 16], attentional_size = 16, embedding_range = 0.3"
 QUICK = "warmup_batches = 5, batch_tokens = 100, learning_rate = 0.02"
 TEXT = f"""
@@ -192,6 +192,35 @@ def test_a_parser_is_trained_searched_and_reranked(tmp_path: Path) -> None:
         assert 30 < f1 <= 100
         if column is not row["columns"]["beam 1"]:
             assert f1 <= oracle + 1e-9
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("recipe", RECIPES, ids=lambda path: path.stem)
+def test_every_recipe_of_the_papers_fills_its_tables(recipe: Path, tmp_path: Path) -> None:
+    """Under the names of the licensed files, a few dozen pairs and trees."""
+    words = ["one", "two", "three", "four"]
+    pairs = [(f"{a} {b}", f"{b.upper()} {a.upper()}") for a in words for b in words]
+    for part, some in (("train", pairs * 4), ("dev", pairs[::3]), ("test", pairs[::5])):
+        write(tmp_path / f"{part}.tsv", ["\t".join(pair) for pair in some])
+        for other in ("de", "fr"):
+            for side, language in enumerate(("en", other)):
+                write(tmp_path / f"{part}.en-{other}.{language}", [pair[side] for pair in some])
+    for section, step in (("02", 3), ("10", 1), ("21", 2), ("22", 9), ("23", 7)):
+        folder = tmp_path / "wsj" / section
+        folder.mkdir(parents=True)
+        write(folder / f"wsj_{section}01.mrg", [f"({tree[4:]}" for tree in trees()[::step]])
+    done = make(recipe, tmp_path, "--epochs", "1", "--seeds", "1", "--shrink", "20")
+    assert done.returncode == 0, done.stderr
+    study = generation_study.GenerationStudy.read(recipe)
+    for name, asked in study.tables.items():
+        rows = table(tmp_path, recipe.stem, name)["rows"]
+        assert [row["name"] for row in rows] == [row.name for row in asked.rows]
+        for row in rows:
+            assert len(row["columns"]) == len(asked.beams) + bool(asked.rerank)
+            for column in row["columns"].values():
+                assert all(0 <= one <= 100 for figures in column["figures"] for one in figures)
+    for row in (row for asked in study.tables.values() for row in asked.rows if row.printed):
+        assert row.printed in done.stdout
 
 
 def test_missing_data_are_named(tmp_path: Path) -> None:
