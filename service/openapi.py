@@ -9,7 +9,7 @@ from typing import Any
 from fastapi import FastAPI
 from fastapi.openapi.utils import get_openapi
 from pydantic import BaseModel
-from pydantic.json_schema import models_json_schema
+from pydantic.json_schema import JsonSchemaMode, models_json_schema
 
 from reranker.service import schemas
 from reranker.service.errors import JSONLine
@@ -99,8 +99,10 @@ def describe(app: FastAPI, has_keys: bool) -> dict[str, Any]:
         title=app.title, version=app.version, description=app.description, routes=app.routes
     )
     components = document["components"]
-    models = [(model, "validation") for model in (*_FORMS, *_TEXTS, schemas.ScoreRequest)]
-    _, definitions = models_json_schema(models, ref_template=_REFERENCE)  # type: ignore[arg-type]
+    models: list[tuple[type[BaseModel], JsonSchemaMode]] = [
+        (model, "validation") for model in (*_FORMS, *_TEXTS, schemas.ScoreRequest)
+    ]
+    _, definitions = models_json_schema(models, ref_template=_REFERENCE)
     components["schemas"] |= definitions["$defs"]
     if has_keys:
         components["securitySchemes"] = {

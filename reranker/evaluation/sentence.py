@@ -212,23 +212,25 @@ def _sentence_f1(matched: int, gold: int, test: int) -> float:
     return f1(matched, gold, test) if gold + test else 100.0
 
 
+class _StandIn(ModuleType):
+    """A module that imports the one it stands for as soon as anything in it is used."""
+
+    def __getattr__(self, item: str) -> Any:
+        return getattr(importlib.import_module(self.__name__), item)
+
+
 @cache
 def _scorer() -> Any:
     """PYEVALB's scorer, loaded when the first sentence is scored.
 
-    PYEVALB imports pytablewriter, some 260 modules, for a table that is not needed here. While
-    PYEVALB loads, a stand-in module imports the real one as soon as anything in it is used.
+    PYEVALB imports pytablewriter, some 260 modules, for a table that is not needed here.
     """
     name = "pytablewriter"
     if name in sys.modules:
         from PYEVALB.scorer import Scorer
 
         return Scorer()
-    stand_in = ModuleType(name)
-    stand_in.__getattr__ = lambda item: getattr(  # type: ignore[method-assign]
-        importlib.import_module(name), item
-    )
-    sys.modules[name] = stand_in
+    sys.modules[name] = _StandIn(name)
     try:
         from PYEVALB.scorer import Scorer
     finally:

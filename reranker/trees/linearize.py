@@ -38,7 +38,7 @@ def linearize(tree: Tree) -> tuple[str, ...]:
                 tokens.append(node)
         elif node.is_preterminal:
             if node.label != TRACE:
-                tokens.append(node.children[0])  # type: ignore[arg-type]
+                tokens.append(str(node.children[0]))
         else:
             label = FUNCTION_TAG.sub("", node.label)
             tokens.append("(" + label)
