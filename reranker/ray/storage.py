@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import glob
+import hashlib
 import io
 import os
 import shutil
@@ -74,6 +75,17 @@ class Storage:
         """The same for many files, several at a time."""
         with ThreadPoolExecutor(_AT_ONCE) as threads:
             return list(threads.map(self.read, names))
+
+    def sha256_all(self, names: Sequence[str]) -> dict[str, str]:
+        """The SHA-256 of each of the files, several read at a time. Raises RerankError."""
+
+        def sha256(name: str) -> str:
+            errors = _errors(self.path(name), "read", RerankError)
+            with errors, self._files.open(f"{self._root}/{name}", "rb") as file:
+                return hashlib.file_digest(file, "sha256").hexdigest()
+
+        with ThreadPoolExecutor(_AT_ONCE) as threads:
+            return dict(zip(names, threads.map(sha256, names), strict=True))
 
     def sizes(self, folder: str = "") -> dict[str, int]:
         """Every file below ``folder`` with its size in bytes; none if there is no such folder."""
@@ -198,13 +210,19 @@ def _identity(entry: dict[str, Any]) -> str:
 def _replace(target: str, content: Iterator[bytes]) -> int:
     # Two processes that write the same file, after a kill was noticed late, write the same.
     temporary = f"{target}.{os.getpid()}.tmp"
-    size = 0
+    size, digest = 0, hashlib.sha256()
     try:
-        with open(temporary, "wb") as file:
+        with open(temporary, "w+b") as file:
             for piece in content:
                 size += file.write(piece)
+                digest.update(piece)
             file.flush()
             os.fsync(file.fileno())
+            if hasattr(os, "posix_fadvise"):  # so that it is read from the disk
+                os.posix_fadvise(file.fileno(), 0, 0, os.POSIX_FADV_DONTNEED)
+            file.seek(0)
+            if hashlib.file_digest(file, "sha256").digest() != digest.digest():
+                raise OSError("the disk has other bytes than those that were written")
         os.replace(temporary, target)
     finally:
         with contextlib.suppress(OSError):
