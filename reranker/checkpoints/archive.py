@@ -8,6 +8,7 @@ everything is made of these bytes: what is checked is what is used, whatever bec
 
 from __future__ import annotations
 
+import contextlib
 import hashlib
 import io
 import os
@@ -17,11 +18,12 @@ import sys
 import zipfile
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import IO, Any
 
 import torch
 
 from reranker.errors import CheckpointError
+from reranker.files.output import write_errors
 
 _MOST_RECORDS = 10_000
 _MOST_CONTAINERS = 20_000  # each some hundred bytes; nested, each some of the stack
@@ -87,14 +89,30 @@ def read_archive(path: Path, sha256: str = "") -> Archive:
 
 
 def write_atomically(path: Path, content: dict[str, Any]) -> None:
-    """``torch.save`` to a temporary file beside ``path``, then rename."""
-    path.parent.mkdir(parents=True, exist_ok=True)
+    """``torch.save``, whole or not at all. Raises RerankError if the file cannot be written."""
     temporary = path.with_name(path.name + ".tmp")
-    with temporary.open("wb") as file:
+    try:
+        with write_errors(path):
+            path.parent.mkdir(parents=True, exist_ok=True)
+            with temporary.open("wb") as file:
+                _save(content, file)
+                file.flush()
+                os.fsync(file.fileno())
+            temporary.replace(path)
+    finally:
+        with contextlib.suppress(OSError):
+            temporary.unlink(missing_ok=True)
+
+
+def _save(content: dict[str, Any], file: IO[bytes]) -> None:
+    """``torch.save``; of a disk that is full, torch's zip writer makes a RuntimeError of its own,
+    in the context of which is the OSError that is raised here."""
+    try:
         torch.save(content, file)
-        file.flush()
-        os.fsync(file.fileno())
-    temporary.replace(path)
+    except RuntimeError as error:
+        if isinstance(error.__context__, OSError):
+            raise error.__context__ from None
+        raise
 
 
 def _content(data: bytes) -> Any:

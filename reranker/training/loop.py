@@ -148,8 +148,9 @@ def _finish(
             if processes.first(finished or time.monotonic() - saved > STATE_INTERVAL):
                 run.save(state_path)
                 saved = time.monotonic()
-    if processes.is_first:
-        run.save_best(out)
+    with processes.agreeing():
+        if processes.is_first:
+            run.save_best(out)
     return run.progress.best_perplexity
 
 
