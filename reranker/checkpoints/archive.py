@@ -16,7 +16,7 @@ import sys
 import zipfile
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import IO, Any
 
 import torch
 
@@ -91,7 +91,18 @@ def write_atomically(path: Path, content: dict[str, Any]) -> None:
     with write_errors(path):
         path.parent.mkdir(parents=True, exist_ok=True)
     with whole_file(path) as file:
+        _save(content, file)
+
+
+def _save(content: dict[str, Any], file: IO[bytes]) -> None:
+    """``torch.save``; of a disk that is full, torch's zip writer makes a RuntimeError of its own,
+    in the context of which is the OSError that is raised here."""
+    try:
         torch.save(content, file)
+    except RuntimeError as error:
+        if isinstance(error.__context__, OSError):
+            raise error.__context__ from None
+        raise
 
 
 def _content(data: bytes) -> Any:

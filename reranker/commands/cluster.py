@@ -125,6 +125,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         metavar="N",
         help=f"sentences that an actor is given at once, and a kill can cost (default: {_BLOCK})",
     )
+    parser.add_argument(
+        "--verify",
+        action="store_true",
+        help="read all finished files, too, and make again what does not have its recorded SHA-256",
+    )
 
 
 def _bounds(text: str) -> tuple[int, int]:
@@ -156,7 +161,7 @@ def run(arguments: argparse.Namespace) -> int:
         for shard in wanted:
             if storage.holds(shard.url, shard.name):
                 raise InputError(f"{shard.url}: is also an output; give --out another folder")
-        outcome = Outcome(finished(storage, wanted))
+        outcome = Outcome(finished(storage, wanted, arguments.verify))
     missing = [shard for shard in wanted if shard.name not in outcome.records]
     if outcome.records:
         complete = f"{counted(len(outcome.records), 'file')} of {len(wanted)}"

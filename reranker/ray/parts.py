@@ -8,8 +8,8 @@ Below the output folder, beside the finished shards:
     _rerank/rejected.jsonl            every candidate that was rejected, and each shard that failed
 
 A part is named for where it begins and a KEY of everything its bytes depend on, and appears whole:
-so whoever finds it knows that this work is done, whichever run or process did it, and two that do
-the same work write the same bytes.
+so whoever finds it, and finds that it still has the hash it was written with, knows that this work
+is done, whichever run or process did it, and two that do the same work write the same bytes.
 """
 
 from __future__ import annotations
@@ -128,21 +128,20 @@ class Part:
         return part
 
     def to_bytes(self) -> bytes:
-        """A line about the answers, then the answers."""
-        about = {"counts": self.counts, "rejected": self.rejected, "bytes": len(self.answers)}
-        return json.dumps(about).encode() + b"\n" + self.answers
+        """A line with the SHA-256 of what follows, a line about the answers, the answers."""
+        about = {"counts": self.counts, "rejected": self.rejected}
+        content = json.dumps(about).encode() + b"\n" + self.answers
+        return _sha256_line(content) + content
 
     @classmethod
-    def from_bytes(cls, content: bytes) -> Part:
-        """Raises RerankError for what is not a part."""
+    def read(cls, storage: Storage, name: str) -> Part:
+        """Raises RerankError for a file that cannot be read or is not what ``to_bytes`` made."""
+        begin, _, content = storage.read(name).partition(b"\n")
+        if begin + b"\n" != _sha256_line(content):
+            raise RerankError(f"{storage.path(name)}: damaged")
         line, _, answers = content.partition(b"\n")
-        try:
-            about = json.loads(line)
-            if about["bytes"] != len(answers):
-                raise ValueError("it is cut short")
-            return cls(Counter(about["counts"]), about["rejected"], answers)
-        except (ValueError, KeyError, TypeError) as error:
-            raise RerankError(f"not a part of a shard: {error}") from error
+        about = json.loads(line)
+        return cls(Counter(about["counts"]), about["rejected"], answers)
 
 
 @dataclass(frozen=True, slots=True)
@@ -170,9 +169,14 @@ class Record:
             return None
 
 
-def finished(storage: Storage, wanted: Sequence[Shard]) -> dict[str, Record]:
+def _sha256_line(content: bytes) -> bytes:
+    return hashlib.sha256(content).hexdigest().encode() + b"\n"
+
+
+def finished(storage: Storage, wanted: Sequence[Shard], verify: bool = False) -> dict[str, Record]:
     """The records, by name, of the shards that are there and as they would be written now; without
-    what was rejected, which can be much."""
+    what was rejected, which can be much. With ``verify``, every shard is read, and one whose
+    content does not have the SHA-256 of its record is left out."""
     sizes = storage.sizes()
     there = [shard for shard in wanted if shard.name in sizes and shard.record in sizes]
     records = storage.read_all([shard.record for shard in there])
@@ -181,6 +185,9 @@ def finished(storage: Storage, wanted: Sequence[Shard]) -> dict[str, Record]:
         record = Record.from_bytes(content)
         if record is not None and (record.key, record.size) == (shard.key, sizes[shard.name]):
             found[shard.name] = replace(record, rejected=[])
+    if verify:
+        hashes = storage.sha256_all([*found])
+        return {name: found[name] for name in found if hashes[name] == found[name].sha256}
     return found
 
 
@@ -188,14 +195,19 @@ def join(
     storage: Storage, shard: Shard, firsts: Sequence[int], warnings: list[str], faults: int
 ) -> Record:
     """Write a shard of its parts, then its record, and remove the parts; ``faults`` is the number
-    of sentences that were not read as they are written. Raises RerankError."""
+    of sentences that were not read as they are written. Raises RerankError, also for a part that is
+    damaged."""
     counts = Counter({"faults": faults})
     rejected: list[dict[str, Any]] = []
     digest = hashlib.sha256()
 
     def answers() -> Iterator[bytes]:
         for first in firsts:
-            part = Part.from_bytes(storage.read(shard.part(first)))
+            try:
+                part = Part.read(storage, shard.part(first))
+            except RerankError as error:
+                again = "the same command computes its sentences again"
+                raise RerankError(f"{error}; {again}") from error
             counts.update(part.counts)
             rejected.extend(part.rejected)
             digest.update(part.answers)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import glob
+import hashlib
 import io
 import os
 import shutil
@@ -16,6 +17,7 @@ import fsspec
 from fsspec.implementations.local import LocalFileSystem
 
 from reranker.errors import InputError, RerankError
+from reranker.files.claim import to_disk
 from reranker.files.output import whole_file
 from reranker.files.text import TextFile
 
@@ -79,6 +81,17 @@ class Storage:
         """The same for many files, several at a time."""
         with ThreadPoolExecutor(_AT_ONCE) as threads:
             return list(threads.map(self.read, names))
+
+    def sha256_all(self, names: Sequence[str]) -> dict[str, str]:
+        """The SHA-256 of each of the files, several read at a time. Raises RerankError."""
+
+        def sha256(name: str) -> str:
+            errors = _errors(self.path(name), "read", RerankError)
+            with errors, self._files.open(f"{self._root}/{name}", "rb") as file:
+                return hashlib.file_digest(cast(Any, file), "sha256").hexdigest()
+
+        with ThreadPoolExecutor(_AT_ONCE) as threads:
+            return dict(zip(names, threads.map(sha256, names), strict=True))
 
     def sizes(self, folder: str = "") -> dict[str, int]:
         """Every file below ``folder`` with its size in bytes; none if there is no such folder."""
@@ -202,8 +215,18 @@ def _identity(entry: dict[str, Any]) -> str:
 
 def _replace(target: str, content: Iterator[bytes]) -> int:
     # Two processes that write the same file, after a kill was noticed late, write the same.
+    size, digest = 0, hashlib.sha256()
     with whole_file(Path(target)) as file:
-        return sum(map(file.write, content))
+        for piece in content:
+            size += file.write(piece)
+            digest.update(piece)
+        to_disk(file)
+        if hasattr(os, "posix_fadvise"):  # so that it is read from the disk
+            os.posix_fadvise(file.fileno(), 0, 0, os.POSIX_FADV_DONTNEED)
+        file.seek(0)
+        if hashlib.file_digest(cast(Any, file), "sha256").digest() != digest.digest():
+            raise OSError("the disk has other bytes than those that were written")
+    return size
 
 
 def _put(files: Any, target: str, content: Iterator[bytes]) -> int:

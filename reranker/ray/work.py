@@ -12,7 +12,7 @@ import pickle
 import shutil
 import tempfile
 import time
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Container, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -72,7 +72,7 @@ class Reading:
 
     def __call__(self, batch: Batch) -> Iterator[Batch]:
         """The rows of shards, which are named by their places; blocks of which there is a part
-        already are not sent on."""
+        already, undamaged, are not sent on."""
         for place in map(int, batch["shard"]):
             yield from self._rows(place, self.shards[place])
 
@@ -92,7 +92,7 @@ class Reading:
             first = 0
             while block := list(itertools.islice(sentences, shard.block)):
                 firsts.append(first)
-                if shard.part(first) in there:
+                if _is_usable(storage, shard.part(first), there, warnings.append):
                     yield row(place, first, DONE)
                 else:
                     content = pickle.dumps(block, protocol=pickle.HIGHEST_PROTOCOL)
@@ -106,6 +106,20 @@ class Reading:
             return
         end = {"firsts": firsts, "warnings": warnings + faults, "faults": len(faults)}
         yield row(place, 0, END, json.dumps(end).encode())
+
+
+def _is_usable(
+    storage: Storage, name: str, there: Container[str], warn: Callable[[str], None]
+) -> bool:
+    """Whether a part is among those that are there, and is undamaged; ``warn`` is told of others,
+    so that one that is damaged is computed again and not in the way for ever."""
+    if name in there:
+        try:
+            Part.read(storage, name)
+        except RerankError as error:
+            warn(f"{error}; its sentences are computed again")
+            return False
+    return name in there
 
 
 def _text(url: str, options: TextOptions, warn: Callable[[str], None]) -> Iterator[TextSentence]:

@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import logging
 from abc import ABC, abstractmethod
 from pathlib import Path
-from typing import Any, Self
+from typing import Self
 
 from reranker.errors import InputError
 from reranker.files.figure import label_plainly, new_figure, save_figure
-from reranker.files.output import open_whole
+from reranker.files.output import open_whole, write_errors
 from reranker.perplexity import perplexity
+from reranker.training.board import Board
 from reranker.training.tree_files import token_files
 
 _LOGGER = logging.getLogger(__name__)
@@ -78,7 +80,8 @@ class TrainingLog(Log):
     from."""
 
     def __init__(self, folder: Path, resume_at: int) -> None:
-        folder.mkdir(parents=True, exist_ok=True)
+        with write_errors(folder):
+            folder.mkdir(parents=True, exist_ok=True)
         self.folder = folder
         path = folder / "log.jsonl"
         rows = map(json.loads, filter(_is_row, _lines(path) if path.exists() else []))
@@ -87,11 +90,10 @@ class TrainingLog(Log):
             for row in self.rows:
                 file.write(json.dumps(row) + "\n")
         self._file = path.open("a", encoding="utf-8")
-        self._board: Any = None
+        self._board: Board | None = None
         try:
-            from torch.utils.tensorboard import SummaryWriter
-
-            self._board = SummaryWriter(str(folder), purge_step=resume_at)
+            with write_errors(folder):
+                self._board = Board(folder, resume_at)
         except ImportError:
             _LOGGER.info(
                 "log.jsonl only; for a learning curve and TensorBoard: pip install '.[train]'"
@@ -100,12 +102,13 @@ class TrainingLog(Log):
     def write(self, batches: int, **values: float) -> None:
         row = {"batches": batches, **values}
         self.rows.append(row)
-        self._file.write(json.dumps(row) + "\n")
-        self._file.flush()
+        with write_errors(self.folder / "log.jsonl"):
+            self._file.write(json.dumps(row) + "\n")
+            self._file.flush()
         if self._board is not None:
-            for name in _LOSS_NAMES:
-                if name in values:
-                    self._board.add_scalar(name, values[name], batches)
+            shown = {name: values[name] for name in _LOSS_NAMES if name in values}
+            with write_errors(self.folder):
+                self._board.write(batches, **shown)
 
     def plot(self) -> None:
         """Training and dev perplexity over tokens, as ``curve.png``."""
@@ -131,6 +134,7 @@ class TrainingLog(Log):
         save_figure(figure, self.folder / "curve.png")
 
     def __exit__(self, *error: object) -> None:
-        self._file.close()
+        with contextlib.suppress(OSError):  # again, of a row that could not be written
+            self._file.close()
         if self._board is not None:
             self._board.close()

@@ -6,6 +6,7 @@ numbers) is saved every ``STATE_INTERVAL`` seconds, and the same command resumes
 
 from __future__ import annotations
 
+import math
 import time
 from collections.abc import Callable, Sequence
 from pathlib import Path
@@ -59,7 +60,8 @@ def train(
     Of several ``processes``, all have to call this with the same arguments; the first writes files.
 
     Raises ConfigError if ``log_folder`` holds the state of another run, if the configuration does
-    not fit ``start_from`` or the trees, and if training diverges.
+    not fit ``start_from`` or the trees, and if training diverges, in which case ``out`` is written
+    all the same if an evaluation gave a finite perplexity before.
     """
     _prepare(config, processes)
     with processes.agreeing():
@@ -120,16 +122,43 @@ def _prepare(config: RunConfig, processes: Processes) -> None:
     torch.manual_seed(config.seed)
 
 
+class _Diverged(Exception):
+    """A number of the run is not finite any more, and nothing that follows would be; the text says
+    which."""
+
+
 def _finish(
     run: Run, out: Path, log_folder: Path, report: Callable[[Progress, float, float], None]
 ) -> float:
-    """Resume or begin the run and train to its end; the best perplexity on the dev data."""
+    """Resume or begin the run and train to its end; the best perplexity on the dev data. Raises
+    ConfigError if it diverges; what was best until then is in ``out``."""
+    reason = ""
+    try:
+        _train_on(run, log_folder, report)
+    except _Diverged as diverged:
+        reason = f"training diverged: {diverged}"
+    progress, kept = run.progress, ""
+    if progress.best_weights:
+        with run.processes.agreeing():
+            if run.processes.is_first:
+                run.save_best(out)
+        best = f"dev perplexity {progress.best_perplexity:.6g}"
+        kept = f"; the best weights before, {best}, are in {out}"
+    if reason:
+        rate = run.config.learning_rate
+        raise ConfigError(f"{reason}{kept}; try a lower learning_rate than {rate}")
+    return progress.best_perplexity
+
+
+def _train_on(run: Run, log_folder: Path, report: Callable[[Progress, float, float], None]) -> None:
+    """From the saved state, if there is one, to the end."""
     state_path = log_folder / "state.pt"
     processes = run.processes
     with processes.agreeing():
         if state_path.exists():
             run.resume(state_path)
     processes.check_equal((run.identity(), run.progress.batches), "training data or saved state")
+    _check_weights(run)
     started, saved = time.monotonic() - run.progress.seconds, time.monotonic()
     finished = False
     writer = TrainingLog if processes.is_first else NoLog
@@ -143,28 +172,37 @@ def _finish(
                 report(run.progress, run.progress.mean_loss, done)
                 _log_loss(run, rate, log)
             if run.evaluation_due(finished):
+                _check_weights(run)
                 _evaluate(run, log)
                 finished |= run.recipe.finished
             if processes.first(finished or time.monotonic() - saved > STATE_INTERVAL):
+                _check_weights(run)  # a run that resumes shall not resume into this
                 run.save(state_path)
                 saved = time.monotonic()
-    if processes.is_first:
-        run.save_best(out)
-    return run.progress.best_perplexity
 
 
 def _learn(run: Run, done: float) -> float:
-    """Forward, backward and a step of the optimiser for the next batch; the learning rate."""
+    """Forward, backward and a step of the optimiser for the next batch; the learning rate. Raises
+    _Diverged before a step that would spoil the weights."""
     batch = run.recipe.batches.next()
     loss, tokens = shards.backward(run, batch) if run.config.shards else run.backward(batch)
-    torch.nn.utils.clip_grad_norm_(run.model.parameters(), run.config.clip)
+    norm = float(torch.nn.utils.clip_grad_norm_(run.model.parameters(), run.config.clip))
+    progress = run.progress
+    if not (math.isfinite(loss) and math.isfinite(norm)):
+        what = f"loss is {loss}" if not math.isfinite(loss) else f"norm of its gradient is {norm}"
+        raise _Diverged(f"in batch {progress.batches + 1} the {what}")
     rate = run.recipe.step(batch, done)
     run.model.zero_grad(set_to_none=True)
-    progress = run.progress
     progress.batches += 1
     progress.tokens += tokens
     progress.mean_loss += (loss - progress.mean_loss) / min(progress.batches, _LOG_INTERVAL)
     return rate
+
+
+def _check_weights(run: Run) -> None:
+    """Raises _Diverged for weights that are not finite."""
+    if not all(bool(weight.isfinite().all()) for weight in run.model.parameters()):
+        raise _Diverged(f"after batch {run.progress.batches} weights are not finite")
 
 
 def _log_loss(run: Run, rate: float, log: Log) -> None:
@@ -178,7 +216,7 @@ def _log_loss(run: Run, rate: float, log: Log) -> None:
 
 def _evaluate(run: Run, log: Log) -> None:
     """Measure dev perplexity, keep the weights if they are the best so far, and let the recipe
-    decide what follows. Raises ConfigError if no evaluation so far gave a finite perplexity."""
+    decide what follows. Raises _Diverged if no evaluation so far gave a finite perplexity."""
     progress = run.progress
     progress.evaluated_at = progress.batches
     if run.processes.size > 1:
@@ -198,8 +236,5 @@ def _evaluate(run: Run, log: Log) -> None:
     )  # fmt: skip
     log.plot()
     if not progress.best_weights:
-        raise ConfigError(
-            f"training diverged: dev perplexity is {perplexity} after {progress.batches} "
-            f"batches; try a lower learning_rate than {run.config.learning_rate}"
-        )
+        raise _Diverged(f"after batch {progress.batches} dev perplexity is {perplexity}")
     run.recipe.evaluated(perplexity, progress.best_weights, improved)

@@ -108,27 +108,24 @@ class Run(ABC):
         return self.recipe.batches.progress % 1 == 0
 
     def save(self, path: Path) -> None:
-        """Write the whole state, for ``resume``. All processes have to call this; one writes."""
+        """Write the whole state, for ``resume``. All processes have to call this; one writes.
+        Raises RerankError, in all of them, if it cannot be written; the state before stays."""
         carried: State | dict[int, State] | None = self.carried
         if self.config.shards:
             parts = self.processes.gather(_moved(self.carried_shards, "cpu"))
             carried = {number: state for part in parts for number, state in part.items()}
-        if not self.processes.is_first:
-            return
-        write_atomically(
-            path,
-            {
-                "run": self.identity(),
-                "weights": dict(self.model.state_dict()),
-                "recipe": self.recipe.state(),
-                "place": (self.recipe.batches.epoch, self.recipe.batches.position),
-                "carried": carried,
-                "random": torch.get_rng_state(),
-                "progress": {
-                    name: getattr(self.progress, name) for name in self.progress.__slots__
-                },
-            },
-        )
+        state = {
+            "run": self.identity(),
+            "weights": dict(self.model.state_dict()),
+            "recipe": self.recipe.state(),
+            "place": (self.recipe.batches.epoch, self.recipe.batches.position),
+            "carried": carried,
+            "random": torch.get_rng_state(),
+            "progress": {name: getattr(self.progress, name) for name in self.progress.__slots__},
+        }
+        with self.processes.agreeing():
+            if self.processes.is_first:
+                write_atomically(path, state)
 
     def resume(self, path: Path) -> None:
         """Restore what ``save`` wrote; raises ConfigError for the state of another run."""

@@ -176,6 +176,37 @@ def test_a_broken_file_is_reported_the_others_done_and_what_changes_done_again(
 @needs_ray
 @pytest.mark.slow
 @pytest.mark.filterwarnings("default")
+def test_damaged_parts_and_finished_files_are_made_again(
+    lists: Path,
+    models: list[str],
+    tmp_path: Path,
+    ray_here: None,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    """The part is one that the command itself has written, before its output's folder went."""
+    out = tmp_path / "out"
+    (out / "b.mrg").mkdir(parents=True)  # so that b's parts stay
+    assert _run(lists, out, models, "--block", "2") == 2
+    (part,) = out.glob("_rerank/parts/b.mrg/*/*0")
+    part.write_bytes(part.read_bytes().replace(b"NN", b"NM", 1))
+    (out / "b.mrg").rmdir()
+    capsys.readouterr()
+    assert _run(lists, out, models, "--block", "2") == 1
+    assert f"{part}: damaged; its sentences are computed again" in capsys.readouterr().err
+
+    (out / "a.mrg").write_bytes((out / "a.mrg").read_bytes().replace(b"NN", b"NM", 1))
+    assert _run(lists, out, models, "--block", "2") == 1
+    assert "rerank: 2 files of 2 complete already\n" in capsys.readouterr().err
+    assert _run(lists, out, models, "--block", "2", "--verify") == 1
+    assert "rerank: 1 file of 2 complete already\n" in capsys.readouterr().err
+    for name in ("a", "b"):
+        expected = printed(lists / f"{name}.txt", models, tmp_path / "expected")
+        assert (out / f"{name}.mrg").read_bytes() == expected
+
+
+@needs_ray
+@pytest.mark.slow
+@pytest.mark.filterwarnings("default")
 def test_texts_become_what_rerank_parse_prints(
     models: list[str], tmp_path: Path, ray_here: None
 ) -> None:

@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+import shutil
 from pathlib import Path
 
 import pytest
+import torch
 
+from reranker.checkpoints.archive import read_archive
 from reranker.checkpoints.checkpoint import load_checkpoint
 from reranker.commands.main import main
 from reranker.pipeline import Reranker
+from tests.reranker.limited_runs import limited_run
 from tests.reranker.small_files import write
 
 Capture = pytest.CaptureFixture[str]
@@ -143,3 +147,28 @@ def test_a_checkpoint_brings_its_own_vocabulary_and_direction(
     refused([*again, "--log-folder", "other"], "m.pt: a backward model, but", capsys)
     write(Path("c.toml"), CONFIG.replace("backward", "sideways"))
     refused(command, "direction is 'sideways', not forward or backward", capsys)
+
+
+MOST = 200_000  # bytes: more than any file of a run but its state
+
+
+def test_a_full_disk_ends_a_run_which_resumes_from_its_last_state(command: list[str]) -> None:
+    write(Path("c.toml"), CONFIG.replace("hidden_sizes = [5]", "hidden_sizes = [120]"))
+    assert main(command) == 0
+    shutil.copytree("log", "unlimited")
+    longer = [*command, "--epochs", "4", "--out", "longer.pt"]
+    before = Path("log/state.pt").read_bytes()
+    assert len(before) > MOST
+    status, messages = limited_run("RLIMIT_FSIZE", MOST, longer)
+    assert status == 2
+    assert messages.endswith("rerank: log/state.pt: cannot be written: File too large\n")
+    assert "Traceback" not in messages
+    assert Path("log/state.pt").read_bytes() == before
+    names = {path.name for path in (*Path().iterdir(), *Path("log").iterdir())}
+    expected = {"c.toml", "trees", "vectors.txt", "m.pt", "log", "unlimited"}
+    expected |= {"log.jsonl", "curve.png", "state.pt"}
+    assert {name for name in names if not name.startswith("events.")} <= expected, "nothing is left"
+    assert main(longer) == 0
+    assert main([*command, "--epochs", "4", "--log-folder", "unlimited", "--out", "u.pt"]) == 0
+    resumed, whole = (read_archive(Path(name)).content for name in ("longer.pt", "u.pt"))
+    assert all(map(torch.equal, resumed["weights"].values(), whole["weights"].values()))

@@ -49,6 +49,21 @@ def test_a_file_is_written_whole_or_not_at_all(storage: Storage) -> None:
     assert storage.sizes() == {"a": 6}
 
 
+def test_a_file_that_the_disk_has_otherwise_than_it_was_written_gets_no_name(
+    storage: Storage, tmp_path: Path
+) -> None:
+    def content() -> Iterator[bytes]:
+        yield bytes(1 << 20)  # more than any buffer: it is in the file
+        (temporary,) = (tmp_path / "[out]").iterdir()
+        with temporary.open("r+b") as file:
+            file.write(b"\1")
+        yield b"the end"
+
+    with pytest.raises(RerankError, match="a: cannot be written: the disk has other bytes"):
+        storage.write("a", content())
+    assert storage.sizes() == {}
+
+
 def test_errors_name_the_file(tmp_path: Path) -> None:
     with pytest.raises(RerankError, match="out/x: cannot be read: no such file"):
         Storage(f"{tmp_path}/out").read("x")

@@ -6,7 +6,7 @@ import gzip
 import json
 import shlex
 import sys
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import replace
 from pathlib import Path
 
@@ -108,6 +108,84 @@ def test_blocks_whose_parts_are_there_are_not_ranked_again(
         assert (tmp_path / "out" / shard.name).read_bytes() == printed(
             shard.url, models, tmp_path / "expected"
         )
+
+
+def _truncated(content: bytes) -> bytes:
+    return content[: len(content) // 2]
+
+
+def _flipped(content: bytes) -> bytes:
+    """One bit of the last word but one, which stays ASCII."""
+    place = content.rindex(b"NN") + 1
+    return content[:place] + bytes([content[place] ^ 1]) + content[place + 1 :]
+
+
+def _zeroed(content: bytes) -> bytes:
+    """As after a crash of the machine: the size is right."""
+    return content[: len(content) // 2].ljust(len(content), b"\0")
+
+
+def _emptied(content: bytes) -> bytes:
+    return b""
+
+
+@pytest.mark.parametrize("damage", [_truncated, _flipped, _zeroed, _emptied])
+def test_a_damaged_part_is_computed_again(
+    damage: Callable[[bytes], bytes],
+    wanted: list[Shard],
+    models: list[str],
+    checkpoints: list[bytes],
+    tmp_path: Path,
+) -> None:
+    out, wanted = str(tmp_path / "out"), _of(wanted, 2)
+    ranker = _ranker(wanted, out, models, checkpoints, "best")
+    for row in _rows(wanted, out)[:3]:
+        ranker(row)
+    part = tmp_path / "out" / wanted[0].part(2)
+    part.write_bytes(damage(part.read_bytes()))
+    rows = _rows(wanted, out)
+    assert [row["first"][0] for row in rows if row["kind"] == [work.LISTS]] == [2, 6, 0, 2]
+    assert [row["first"][0] for row in rows if row["kind"] == [work.DONE]] == [0, 4]
+    _joined(wanted, out, [ranker(row) for row in rows])
+    for shard in wanted:
+        assert (tmp_path / "out" / shard.name).read_bytes() == printed(
+            shard.url, models, tmp_path / "expected"
+        )
+    record = Record.from_bytes(Storage(out).read(wanted[0].record))
+    assert record is not None
+    assert record.warnings == [f"{part}: damaged; its sentences are computed again"]
+
+
+def test_a_shard_is_not_made_of_a_part_that_was_damaged_meanwhile(
+    wanted: list[Shard], models: list[str], checkpoints: list[bytes], tmp_path: Path
+) -> None:
+    out, wanted = str(tmp_path / "out"), _of(wanted, 2)
+    ranker = _ranker(wanted, out, models, checkpoints, "best")
+    rows = [ranker(row) for row in _rows(wanted, out)]
+    part = tmp_path / "out" / wanted[0].part(2)
+    part.write_bytes(_flipped(part.read_bytes()))
+    end = next(json.loads(row["content"][0]) for row in rows if row["kind"] == [work.END])
+    assert joined(wanted[0], out, **end) == (
+        f"{part}: damaged; the same command computes its sentences again"
+    )
+    assert not (tmp_path / "out" / wanted[0].name).exists()
+    _joined(wanted, out, [ranker(row) for row in _rows(wanted, out)])
+    assert (tmp_path / "out" / wanted[0].name).read_bytes() == printed(
+        wanted[0].url, models, tmp_path / "expected"
+    )
+
+
+def test_finished_shards_are_compared_with_their_hash_where_that_is_asked_for(
+    wanted: list[Shard], models: list[str], checkpoints: list[bytes], tmp_path: Path
+) -> None:
+    out = str(tmp_path / "out")
+    ranker = _ranker(wanted, out, models, checkpoints, "best")
+    _joined(wanted, out, [ranker(row) for row in _rows(wanted, out)])
+    assert sorted(finished(Storage(out), wanted, verify=True)) == ["a.jsonl", "b.jsonl"]
+    shard = tmp_path / "out/a.jsonl"
+    shard.write_bytes(_flipped(shard.read_bytes()))
+    assert sorted(finished(Storage(out), wanted)) == ["a.jsonl", "b.jsonl"]
+    assert list(finished(Storage(out), wanted, verify=True)) == ["b.jsonl"]
 
 
 def test_parts_of_another_block_size_are_not_mistaken_for_ones_of_this(

@@ -45,7 +45,7 @@ TRAIN, DEV = [pair for n, pair in enumerate(PAIRS) if n % 5], PAIRS[::5]
 @pytest.fixture(autouse=True)
 def _without_plots(monkeypatch: pytest.MonkeyPatch) -> None:
     """They take longer than the training."""
-    monkeypatch.setitem(sys.modules, "torch.utils.tensorboard", None)
+    monkeypatch.setitem(sys.modules, "tensorboard.summary.writer.record_writer", None)
     monkeypatch.setitem(sys.modules, "matplotlib.figure", None)
 
 

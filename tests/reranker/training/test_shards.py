@@ -91,7 +91,7 @@ ALONE = Processes()
 @pytest.fixture(autouse=True)
 def _settings(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     """No plots, which take longer than these runs; every loss is logged; one thread each."""
-    monkeypatch.setitem(sys.modules, "torch.utils.tensorboard", None)
+    monkeypatch.setitem(sys.modules, "tensorboard.summary.writer.record_writer", None)
     monkeypatch.setitem(sys.modules, "matplotlib.figure", None)
     monkeypatch.setattr(training, "_LOG_INTERVAL", 1)
     monkeypatch.setattr(processes_module, "_SECONDS_TO_BE_ENDED", 0.0)

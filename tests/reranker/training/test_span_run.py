@@ -48,7 +48,7 @@ def encoder(tmp_path: Path) -> PretrainedEncoder:
 @pytest.fixture(autouse=True)
 def _without_plots(monkeypatch: pytest.MonkeyPatch) -> None:
     """They take longer than the training."""
-    monkeypatch.setitem(sys.modules, "torch.utils.tensorboard", None)
+    monkeypatch.setitem(sys.modules, "tensorboard.summary.writer.record_writer", None)
     monkeypatch.setitem(sys.modules, "matplotlib.figure", None)
 
 

@@ -47,7 +47,7 @@ LINES = 6 * [*ARTICLE, (OPENING,), ("a", "dog", "runs"), (CLOSING,)]
 @pytest.fixture(autouse=True)
 def _without_plots(monkeypatch: pytest.MonkeyPatch) -> None:
     """As where the ``train`` extra is not installed: plots take longer than these runs."""
-    monkeypatch.setitem(sys.modules, "torch.utils.tensorboard", None)
+    monkeypatch.setitem(sys.modules, "tensorboard.summary.writer.record_writer", None)
     monkeypatch.setitem(sys.modules, "matplotlib.figure", None)
 
 
