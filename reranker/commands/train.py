@@ -254,32 +254,31 @@ def configuration(arguments: argparse.Namespace, processes: int) -> RunConfig:
 
 
 def output(arguments: argparse.Namespace) -> Path:
-    """The file to write, in a folder that exists. Raises InputError if it, or a file of the log
-    folder, would take the place of something else."""
+    """The file to write; makes its folder and the log folder. Raises InputError if it, or a file of
+    the log folder, would take the place of something else."""
     from reranker.training.log import log_files
 
-    folder = log_folder(arguments)
-    for path in (arguments.out, folder):
-        with write_errors(path):
-            path.parent.mkdir(parents=True, exist_ok=True)
+    for folder in (arguments.out.parent, log_folder(arguments)):
+        with write_errors(folder):
+            folder.mkdir(parents=True, exist_ok=True)
     names = ("train", "dev", "train_target", "dev_target")
     inputs = [file for name in names for file in getattr(arguments, name) or ()]
     others = (arguments.config, arguments.start_from, arguments.vectors, arguments.encoder)
     inputs += files_of(filter(None, others))
-    logs = log_files(folder) if folder.is_dir() else []
-    (out, *_) = output_paths([arguments.out, *logs], inputs)
+    (out, *_) = output_paths([arguments.out, *log_files(log_folder(arguments))], inputs)
     assert out is not None
     return out
 
 
 @contextlib.contextmanager
 def _claimed(arguments: argparse.Namespace, processes: Processes) -> Iterator[Path]:
-    """The file to write. The first process claims it and the log folder, for all of them. Raises
-    InputError if another run has them."""
+    """The file to write. The first process claims it and the state, for all of them. Raises
+    InputError if another run has one of them."""
     with contextlib.ExitStack() as claims:
         with processes.agreeing():
             out = output(arguments)
-            for path in (log_folder(arguments), out) if processes.is_first else ():
+            state = log_folder(arguments) / "state.pt"
+            for path in (state, out) if processes.is_first else ():
                 claims.enter_context(claimed(path))
         yield out
 

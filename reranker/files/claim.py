@@ -73,7 +73,7 @@ def names_to_disk(folder: Path) -> None:
 
 @contextlib.contextmanager
 def claimed(path: Path) -> Iterator[None]:
-    """A context in which no other process claims ``path``, a file or a folder.
+    """A context in which no other process claims ``path``, a file, or a folder in another.
 
     Raises InputError, naming the process, if another one is writing it, if there is a
     ``NAME.lock`` that is not ours, and if none can be written.

@@ -21,7 +21,7 @@ _LOSS_NAMES = ("loss", "dev_perplexity", "learning_rate")
 
 
 def log_files(folder: Path) -> list[Path]:
-    """What a run writes in an existing folder. Raises InputError if some of it is there and is not
+    """What a run writes in its log folder. Raises InputError if some of it is there and is not
     of a run."""
     log, curve, state = (folder / name for name in ("log.jsonl", "curve.png", "state.pt"))
     if log.exists() and not all(map(_is_row, _lines(log)[:-1])):

@@ -1,0 +1,296 @@
+"""Files that commands must not destroy, and runs that want to write the same file."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import pytest
+
+from reranker.commands.main import main
+from tests.reranker.ensembles import CANDIDATES
+from tests.reranker.small_files import bllip, write
+
+Capture = pytest.CaptureFixture[str]
+
+LISTS = bllip(*(CANDIDATES[number % 4 :] for number in range(60)))
+HEAD = bllip(*(CANDIDATES[number % 4 :] for number in range(50)))  # enough to know the format
+TREES = "(S1 (S (NP (DT The) (NN cat)) (VP (VBZ runs))))\n" * 9
+CONFIG = """[training]
+epochs = 1
+minimum_count = 1
+[model]
+embedding_size = 4
+hidden_sizes = [4]
+components = []
+tied = false
+"""
+# One list at a time, and a state after every batch.
+RERANK = """
+import sys
+from reranker.commands.interruptions import leave
+from reranker.commands.main import main
+from reranker.scoring import pools
+pools.BATCH_TOKENS = 1
+if "train" in sys.argv:
+    from reranker.training import loop
+    loop.STATE_INTERVAL = 0.0
+leave(main())
+"""
+
+
+@pytest.fixture(autouse=True)
+def _there(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+
+
+def contents() -> dict[str, bytes]:
+    files = [each for each in Path.cwd().rglob("*") if each.is_file()]
+    return {str(each.relative_to(Path.cwd())): each.read_bytes() for each in files}
+
+
+def refused(capsys: Capture, message: str, *arguments: str) -> None:
+    """The command ends with a message, and no file has changed."""
+    before = contents()
+    capsys.readouterr()
+    assert main(arguments) == 2
+    assert message in capsys.readouterr().err.splitlines()[-1]
+    assert contents() == before
+
+
+@contextmanager
+def running(*arguments: str) -> Iterator[subprocess.Popen[bytes]]:
+    """``rerank`` in a process of its own."""
+    command = [sys.executable, "-c", RERANK, *arguments]
+    pipes = {"stdin": subprocess.PIPE, "stderr": subprocess.PIPE}
+    with subprocess.Popen(command, stdout=subprocess.DEVNULL, **pipes) as process:
+        try:
+            yield process
+        finally:
+            process.kill()
+
+
+def feed(process: subprocess.Popen[bytes], text: str) -> None:
+    assert process.stdin is not None
+    with contextlib.suppress(BrokenPipeError):  # it has ended
+        process.stdin.write(text.encode())
+        process.stdin.flush()
+
+
+def wait_until(is_so: Callable[[], object]) -> None:
+    deadline = time.monotonic() + 120
+    while not is_so():
+        assert time.monotonic() < deadline
+        time.sleep(0.01)
+
+
+def lines(name: str) -> int:
+    path = Path(name)
+    return path.read_bytes().count(b"\n") if path.exists() else 0
+
+
+@pytest.mark.parametrize("name", ["lists.tmp", "lists.part", "lists.journal", "lists.lock"])
+def test_an_input_may_have_any_name(name: str, models: list[str]) -> None:
+    Path(name).write_text(LISTS)
+    assert main(["convert", name, "--to", "jsonl", "--out", "lists"]) == 0
+    assert Path(name).read_text() == LISTS
+    assert sorted(contents()) == sorted(["lists", name])
+
+
+def test_parts_and_journals_that_are_not_ours(models: list[str], capsys: Capture) -> None:
+    rerank = ["--models", *models, "--out", "x"]
+    for name in ("x.part", "x.journal"):
+        Path(name).write_text(LISTS)
+        also = f"{name}: is also an input; give the output another name"
+        refused(capsys, also, *rerank, "--nbest", name)
+        os.link(name, "link")
+        refused(capsys, also, *rerank, "--nbest", "link")
+        Path("lists").write_text(LISTS)
+        for flags in ([], ["--resume"]):
+            message = f"{name}: not of an interrupted run"
+            refused(capsys, message, *rerank, "--nbest", "lists", *flags)
+        for each in (name, "link", "lists"):
+            Path(each).unlink()
+    for name in ("lists", "x.lock"):
+        Path(name).write_text(LISTS)
+    refused(capsys, "x.lock: is not a lock of this program", *rerank, "--nbest", "lists")
+
+
+def test_standard_input_is_an_input_too(models: list[str]) -> None:
+    Path("lists").write_text(LISTS)
+    for out in (["--out", "lists"], []):
+        with Path("lists").open() as given, Path("lists").open("a") as appended:
+            done = subprocess.run(
+                [sys.executable, "-m", "reranker", "convert", "-", "--to", "bllip", *out],
+                stdin=given, stdout=appended, stderr=subprocess.PIPE, timeout=100,
+            )  # fmt: skip
+        assert done.returncode == 2
+        assert b"is also an input" in done.stderr
+        assert Path("lists").read_text() == LISTS
+
+
+def test_training_replaces_nothing_that_it_reads(capsys: Capture) -> None:
+    Path("encoder").mkdir()
+    for name, content in (("c.toml", CONFIG), ("train", TREES), ("dev", TREES), ("v.txt", "a 1")):
+        write(Path(name), content)
+    command = ["train", "--config", "c.toml", "--train", "train", "--dev", "dev"]
+    assert main([*command, "--out", "m.pt", "--log-folder", "log"]) == 0
+    write(Path("encoder/vocab.txt"), "a")
+    os.link("train", "hard")
+    os.symlink("dev", "soft")
+    others = [["--start-from", "m.pt"], ["--encoder", "encoder"], ["--vectors", "v.txt"]]
+    for out, *flags in (
+        ["train"], ["dev"], ["c.toml"], ["hard"], ["soft"],
+        *([flag[1].replace("encoder", "encoder/vocab.txt"), *flag] for flag in others),
+    ):  # fmt: skip
+        refused(capsys, f"{out}: is also an input", *command, "--out", out, *flags)
+        many = ["--nproc", "2", *flags]
+        refused(capsys, f"{out}: is also an input", *command, "--out", out, *many)
+    refused(capsys, "log: cannot be written: it is a directory", *command, "--out", "log")
+    for name in ("state.pt", "log.jsonl", "curve.png"):
+        same = [*command, "--log-folder", "log", "--out", f"log/{name}"]
+        refused(capsys, "two outputs are the same file", *same)
+    state = [*command, "--log-folder", "log", "--out", "n.pt", "--vectors", "log/state.pt"]
+    refused(capsys, "log/state.pt: is also an input", *state)
+
+
+def test_a_log_folder_with_files_of_someone_else(capsys: Capture) -> None:
+    for name, content in (("c.toml", CONFIG), ("trees", TREES)):
+        write(Path(name), content)
+    command = ["train", "--config", "c.toml", "--train", "trees", "--dev", "trees"]
+    command += ["--out", "m.pt", "--log-folder", "."]
+    for name in ("log.jsonl", "curve.png", "state.pt", "tokens.bin"):
+        Path(name).write_text('{"my": "notes"}\n')
+        refused(capsys, f"{name}: not ", *command)
+        Path(name).unlink()
+    assert main(command) == 0
+    Path("state.pt").unlink()
+    assert main(command) == 0
+
+
+def test_an_ensemble_is_not_replaced_by_what_is_made_of_it(
+    models: list[str], capsys: Capture
+) -> None:
+    Path("lists").write_text(LISTS)
+    Path("gold").write_text(TREES)
+    Path("m.pt").write_bytes(Path(models[0]).read_bytes())
+    rerank = ["--nbest", "lists", "--models", ".", "--out", "m.pt"]
+    refused(capsys, "m.pt: is also an input", *rerank)
+    analyse = ["analyse", "classes", "--models", ".", "--trees", "gold"]
+    refused(capsys, "m.pt: is also an input", *analyse, "--out", "m.pt")
+    refused(capsys, "two outputs are the same", *analyse, "--out", "a.png", "--plot", "./a.png")
+    tune = ["tune", "lists", "gold", "--models", "m.pt"]
+    same = ["--save", "e.toml", "--plot", "a.png", "--plot-confidence", "a.png"]
+    refused(capsys, "two outputs are the same", *tune, *same)
+    write(Path("parser.py"), "print()")
+    parse = ["parse", "gold", "--models", "m.pt", "--parser-command", f"{sys.executable} parser.py"]
+    refused(capsys, "parser.py: is also an input", *parse, "--out", "parser.py")
+
+
+def test_a_second_run_says_who_is_writing_and_loses_nothing(
+    models: list[str], capsys: Capture
+) -> None:
+    Path("lists").write_text(LISTS)
+    rerank = ["--models", *models, "--out"]
+    assert main(["--nbest", "lists", *rerank, "whole"]) == 0
+    with running("--nbest", "-", *rerank, "out") as first:
+        feed(first, HEAD)
+        wait_until(lambda: lines("out.part") >= 2)
+        parts = Path("out.part").read_bytes(), Path("out.journal").read_bytes()
+        message = f"out: process {first.pid} is writing it"
+        for flags in ([], ["--resume"]):
+            assert main(["--nbest", "lists", *rerank, "out", *flags]) == 2
+            assert capsys.readouterr().err.splitlines()[-1].endswith(message)
+        for number in (signal.SIGINT, signal.SIGKILL):
+            with running("--nbest", "lists", *rerank, "out", "--resume") as second:
+                assert second.stderr is not None
+                second.stderr.readline()  # the format: now it loads, and then it wants to write
+                second.send_signal(number)
+                assert second.wait(60) in (130, 2, -signal.SIGKILL)
+        for before, path in zip(parts, ("out.part", "out.journal"), strict=True):
+            assert Path(path).read_bytes().startswith(before)
+        feed(first, LISTS.removeprefix(HEAD))
+        _, messages = first.communicate(timeout=120)
+        assert first.returncode == 0, messages.decode()
+    assert Path("out").read_bytes() == Path("whole").read_bytes()
+    assert sorted(contents()) == ["lists", "out", "whole"]
+
+
+def test_what_is_deleted_under_a_run_is_not_replaced_by_it(models: list[str]) -> None:
+    rerank = ["--nbest", "-", "--models", *models, "--out", "out"]
+    with running(*rerank) as first:
+        feed(first, HEAD)
+        wait_until(lambda: lines("out.part") >= 2)
+        for name in ("out.part", "out.journal", "out.lock"):
+            Path(name).unlink()
+        with running(*rerank) as second:
+            feed(second, HEAD)
+            wait_until(lambda: lines("out.part") >= 2)
+            feed(first, LISTS.removeprefix(HEAD))
+            _, messages = first.communicate(timeout=120)
+            assert first.returncode == 2
+            assert b"was deleted or replaced while this process was writing" in messages
+            assert not Path("out").exists()
+            feed(second, LISTS.removeprefix(HEAD))
+            _, messages = second.communicate(timeout=120)
+            assert second.returncode == 0, messages.decode()
+    assert lines("out") == 60
+    assert sorted(contents()) == ["out"]
+
+
+def test_other_standard_input_is_not_mixed_in(models: list[str]) -> None:
+    Path("lists").write_text(LISTS)
+    rerank = ["--models", *models, "--out"]
+    assert main(["--nbest", "lists", *rerank, "whole"]) == 0
+    with running("--nbest", "-", *rerank, "out") as first:
+        feed(first, LISTS)
+        wait_until(lambda: lines("out.part") >= 3)
+        first.kill()
+        first.wait()
+    before = {name: content for name, content in contents().items() if name != "out.lock"}
+    other = bllip(*(CANDIDATES[(number + 1) % 4 :] for number in range(60)))
+    with running("--nbest", "-", *rerank, "out", "--resume") as second:
+        _, messages = second.communicate(other.encode(), timeout=120)
+    assert second.returncode == 2
+    assert b"sentence 1 is not the one that the interrupted run had read" in messages
+    assert contents() == before
+    score = LISTS.replace(LISTS.split("\n")[1], "-12345.5", 1)  # one score is another
+    with running("--nbest", "-", *rerank, "out", "--resume") as second:
+        _, messages = second.communicate(score.encode(), timeout=120)
+    assert second.returncode == 2
+    with running("--nbest", "-", *rerank, "out", "--resume") as third:
+        _, messages = third.communicate(LISTS.encode(), timeout=120)
+    assert third.returncode == 0, messages.decode()
+    assert Path("out").read_bytes() == Path("whole").read_bytes()
+
+
+def test_a_model_has_one_training(capsys: Capture) -> None:
+    for name, content in (("c.toml", CONFIG), ("trees", TREES)):
+        write(Path(name), content)
+    command = ["train", "--config", "c.toml", "--train", "trees", "--dev", "trees"]
+    command += ["--out", "m.pt", "--threads", "1"]
+    with running(*command, "--epochs", "1e9") as first:
+        wait_until(Path("runs/m/state.pt").exists)
+        for flags in ([], ["--log-folder", "other"], ["--out", "n.pt", "--log-folder", "runs/m"]):
+            assert main([*command, *flags]) == 2
+            message = f": process {first.pid} is writing it"
+            assert capsys.readouterr().err.splitlines()[-1].endswith(message)
+        assert not Path("m.pt").exists()
+        Path("runs/m/state.pt.lock").unlink()
+        assert first.wait(60) == 2
+        assert first.stderr is not None
+        assert b"state.pt: state.pt.lock was deleted or replaced while" in first.stderr.read()
+    assert not Path("m.pt").exists() and not list(Path.cwd().rglob("*.lock"))
+    with running(*command, "--epochs", "1e9") as first:
+        wait_until(Path("runs/m/state.pt.lock").exists)
+        first.kill()
+        first.wait()
+    assert main([*command, "--budget", "0.0001"]) == 0
+    assert Path("m.pt").exists() and not list(Path.cwd().rglob("*.lock"))
