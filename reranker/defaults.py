@@ -15,6 +15,7 @@ from reranker.parsers.registry import create_parser
 from reranker.pipeline import Reranker
 from reranker.ranking import Ranking
 from reranker.scoring.cores import available_cores
+from reranker.scoring.forks import begin_again_after_fork
 from reranker.text.splitting import Form
 from reranker.text.words import Convention
 
@@ -64,6 +65,12 @@ _lock = threading.Lock()
 _loaded: dict[object, Any] = {}
 
 
+def _renew_lock(_: object) -> None:
+    """Another thread of the process that this one was forked from may have held it."""
+    global _lock
+    _lock = threading.Lock()
+
+
 def _once(key: object, make: Callable[[], T]) -> T:
     """What ``make`` returned when it was first called for this key, by whichever thread."""
     with _lock:
@@ -71,6 +78,9 @@ def _once(key: object, make: Callable[[], T]) -> T:
             _loaded[key] = make()
         loaded: T = _loaded[key]
         return loaded
+
+
+begin_again_after_fork(_once, _renew_lock)
 
 
 def _parser(name: str, model: str) -> Parser:

@@ -7,7 +7,7 @@ import os
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
 from itertools import zip_longest
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from reranker.cascade import Cascade
 from reranker.checkpoints.devices import (
@@ -63,6 +63,8 @@ class Reranker(Ranker):
     """
 
     members: tuple[LoadedMember, ...]
+    _loaded_from: tuple[WeighedModels, Combination, str, int | None, Precision] | None = None
+    """What ``of`` was given."""
 
     def __init__(
         self,
@@ -139,6 +141,7 @@ class Reranker(Ranker):
         precision: Precision = "exact",
     ) -> Reranker:
         """The same for models whose files and weighing are known. Raises what ``load`` raises."""
+        given = named, combination, device, threads, precision
         where = devices(device)
         files = zip_longest(named.paths, named.sha256, fillvalue="")
         loaded = [load_member(path, sha256=expected) for path, expected in files]
@@ -149,7 +152,24 @@ class Reranker(Ranker):
         calibration = named.calibration
         if calibration is None and combination == "sum":
             calibration = calibration_beside(named.paths, [member.sha256 for member in members])
-        return cls(members, combination, threads, named.weighing, calibration, named.cascade)
+        reranker = cls(members, combination, threads, named.weighing, calibration, named.cascade)
+        reranker._loaded_from = given
+        return reranker
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Pickled, it is the names of its files, their hashes and its settings: the weights are
+        loaded again where it is unpickled, which raises what ``load`` raises. Raises InputError for
+        models that did not come from files."""
+        if self._loaded_from is None:
+            raise InputError(
+                "a Reranker made of models in memory cannot be pickled, since there are no files "
+                "to load them from again: save them, and make it by Reranker.load"
+            )
+        named, *settings = self._loaded_from
+        paths = tuple(path.absolute() for path in named.paths)
+        hashes = tuple(member.sha256 for member in self.members)
+        weighed = WeighedModels(paths, self.weighing, self.calibration, hashes, self.cascade)
+        return type(self).of, (weighed, *settings)
 
     def signature(self, weighing: Weighing, top: int | None = None) -> str:
         """Everything a figure depends on, on one line."""

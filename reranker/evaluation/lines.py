@@ -19,15 +19,17 @@ from reranker.trees.tree import ROOT_LABELS
 _PIECE = re.compile(r"\(([^()\s]*+)(?:\s++([^()\s]*+)(\)))?|(\)|[^()\s]++)", re.ASCII)
 # Only these words does EVALB take for quotation marks that one of two trees may have mistagged.
 _QUOTE_WORDS = frozenset({"'", '"', "/"})
+_MOST_QUOTES = 200
 _BRACKET = re.compile(r"\(([^()\s]*+)(?:(\s*+)(?=\())?|\)", re.ASCII)
 
 
 class Quote(NamedTuple):
-    """A word that may be a quotation mark; ``position`` is its place among the words kept."""
+    """A word that may be a quotation mark; ``position`` is its place among the words kept,
+    ``piece`` among all that the line consists of."""
 
     position: int
+    piece: int
     next_bracket: int
-    open_brackets: tuple[int, ...]
     tag: str
     word: str
 
@@ -36,12 +38,14 @@ class Quote(NamedTuple):
 class EvalbLine:
     """The content of a line; ``brackets`` are (start, end, label), half-open, in opening order.
 
-    ``length`` counts words for the cut-off; ``problem`` says why the line cannot be scored.
+    ``closed`` has for each bracket the piece of the line that closes it. ``length`` counts words
+    for the cut-off; ``problem`` says why the line cannot be scored.
     """
 
     words: list[str] = field(default_factory=list)
     tags: list[str] = field(default_factory=list)
     brackets: list[tuple[int, int, str]] = field(default_factory=list)
+    closed: list[int] = field(default_factory=list)
     quotes: list[Quote] = field(default_factory=list)
     length: int = 0
     problem: str | None = None
@@ -58,18 +62,19 @@ def read_line(line: str, parameters: Parameters) -> EvalbLine:
     brackets = content.brackets
     stack: list[int] = []
     problems: list[str] = []
-    for label, word, closed, rest in _PIECE.findall(line):
+    for piece, (label, word, closed, rest) in enumerate(_PIECE.findall(line)):
         if closed:
             if label not in parameters.delete_labels_for_length:
                 content.length += 1
             if word in _QUOTE_WORDS and label in parameters.quote_labels:
-                content.quotes.append(Quote(len(words), len(brackets), tuple(stack), label, word))
+                content.quotes.append(Quote(len(words), piece, len(brackets), label, word))
             if label not in parameters.delete_labels:
                 words.append(word)
                 tags.append(label)
         elif not rest:
             stack.append(len(brackets))
             brackets.append((len(words), len(words), label))
+            content.closed.append(piece)
         elif rest != ")":
             # Kept as a word, so that a line of only such text is not an empty tree.
             words.append(rest)
@@ -79,6 +84,7 @@ def read_line(line: str, parameters: Parameters) -> EvalbLine:
             place = stack.pop()
             start, _, name = brackets[place]
             brackets[place] = start, len(words), name
+            content.closed[place] = piece
         else:
             problems.append("unbalanced: one ')' too many")
     if stack:
@@ -91,7 +97,10 @@ def repair_quotes(
     gold: EvalbLine, test: EvalbLine, parameters: Parameters
 ) -> tuple[EvalbLine, EvalbLine]:
     """Copies of both lines, a quotation mark put back where only one of them tagged it for
-    deletion. EVALB does this when their numbers of words differ, and only then."""
+    deletion. EVALB does this when their numbers of words differ, and only then. Lines with more
+    quotation marks than EVALB takes words are left alone: that would take cubic time."""
+    if max(len(gold.quotes), len(test.quotes)) > _MOST_QUOTES:
+        return gold, test
     gold, test = deepcopy((gold, test))
     deleted = parameters.delete_labels
     for there in range(len(test.quotes)):
@@ -115,7 +124,7 @@ def _reinsert(line: EvalbLine, number: int) -> None:
     for place, (start, end, label) in enumerate(line.brackets):
         if place >= quote.next_bracket:
             line.brackets[place] = (start + 1, end + 1, label)
-        elif place in quote.open_brackets:
+        elif line.closed[place] > quote.piece:  # it was open
             line.brackets[place] = (start, end + 1, label)
     for place in range(number, len(line.quotes)):
         later = line.quotes[place]

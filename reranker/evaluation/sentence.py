@@ -13,6 +13,7 @@ from collections import Counter
 from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cache
+from math import prod
 from types import ModuleType
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeVar
 
@@ -37,6 +38,9 @@ class _Bracket(NamedTuple):
     label: str
     repetition: int  # 0 for the first bracket with this label and span, 1 for the second, ...
 
+
+# PYEVALB compares every bracket with every other: a second's work. EVALB takes 200 brackets a tree.
+_MOST_PAIRS = 4_000_000
 
 # PYEVALB divides by the number of brackets. This one is in every tree and crosses none; it is
 # subtracted from every count.
@@ -160,6 +164,9 @@ class Gold:
             place = next(i for i, (word, other) in enumerate(standard) if word != other)
             words = f"gold word {gold.words[place]!r}, test word {test.words[place]!r}"
             return self._unscored("error", words)
+        counts = len(prepared.non_terminal_labels), len(candidate.non_terminal_labels)
+        if prod(counts) > _MOST_PAIRS:
+            return self._unscored("error", f"{max(counts)} brackets are too many to compare")
         return prepared, candidate
 
     def _unscored(self, status: Literal["skip", "error"], *reasons: str | None) -> SentenceScore:

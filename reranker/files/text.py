@@ -203,10 +203,10 @@ class _Zstd:
     def __init__(self, file: io.BufferedReader) -> None:
         self._file = file
         self._frame = zstandard.ZstdDecompressor().decompressobj()
-        self._unpacked = b""
+        self._unpacked = memoryview(b"")  # which is cut without being copied
         self._has_frame = False
 
-    def read1(self, size: int) -> bytes:
+    def read1(self, size: int) -> bytes | memoryview:
         while not self._unpacked:
             packed = self._frame.unused_data if self._frame.eof else b""
             if self._frame.eof:
@@ -218,6 +218,6 @@ class _Zstd:
                     raise EOFError("Compressed file ended before the end-of-stream marker")
                 return b""
             self._has_frame = True
-            self._unpacked = self._frame.decompress(packed)
+            self._unpacked = memoryview(self._frame.decompress(packed))
         data, self._unpacked = self._unpacked[:size], self._unpacked[size:]
         return data

@@ -41,7 +41,7 @@ _PICKLE = re.compile(rb"\x80[\x02-\x05]")
 _CONTROL = re.compile(rb"[\x00-\x08\x0e-\x1f\x7f]")
 _CONLL = re.compile(r"[0-9]+(?:-[0-9]+)?\t\S[^\t]*(?:\t[^\t]*){4,}")
 _JSON = re.compile(r'\{\s*(?:"|$)|\[\s*(?:[\[\]{"]|-?[0-9][-0-9.,eE\s]*\]?$|$)')
-_NUMBERS = re.compile(r"[-+0-9.,;eE\s]*[0-9][-+0-9.,;eE\s]*")
+_NUMBERS = re.compile(r"(?=[^0-9]*+[0-9])[-+0-9.,;eE\s]++")
 _MARKUP = re.compile(r"<(?!s>|unk>)[?!a-zA-Z]")
 _NO_BRACKETS = re.compile(r"[^\s()]+")
 # The beginning of a tree: a constituent of the Penn Treebank within another.

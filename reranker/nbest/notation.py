@@ -10,6 +10,7 @@
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from enum import Enum
@@ -41,6 +42,7 @@ class Skeleton:
     tags: list[str] = field(default_factory=list)  # "" where the notation has none
     faults: list[TreeError] = field(default_factory=list)
     _open: list[str] = field(default_factory=list)  # labels of the constituents that are open
+    _open_labels: Counter[str] = field(default_factory=Counter)  # how many have each
     _roots: int = 0  # what stands side by side at the top
     _wraps: int = 0  # surplus closing brackets
 
@@ -55,6 +57,7 @@ class Skeleton:
         self._roots += not self._open
         label = FUNCTION_TAG.sub("", label)
         self._open.append(label)
+        self._open_labels[label] += 1
         self.tokens.append("(" + label)
         if len(self._open) + self._wraps > MAX_DEPTH:
             raise TreeError("too-deep", f"more than {MAX_DEPTH} brackets are open")
@@ -68,7 +71,7 @@ class Skeleton:
         innermost = self._open[-1]
         if label and label != innermost:
             self._fault("unbalanced", f"')' + {label[:40]!r} closes '(' + {innermost[:40]!r}")
-            while label in self._open and label != self._open[-1]:
+            while self._open_labels[label] and label != self._open[-1]:
                 self._close_innermost()
         self._close_innermost()
 
@@ -126,7 +129,9 @@ class Skeleton:
         return " ".join(text)
 
     def _close_innermost(self) -> None:
-        _append(self.tokens, ")" + self._open.pop())
+        label = self._open.pop()
+        self._open_labels[label] -= 1
+        _append(self.tokens, ")" + label)
 
     def _wrap(self, label: str) -> None:
         self._fault("unbalanced", "more brackets are closed than opened")
@@ -254,8 +259,17 @@ def _append(tokens: list[str], token: str) -> None:
 
 def _strip_root(tokens: list[str]) -> None:
     """Remove the root wrapper, as linearising does, and any other directly below it."""
-    while _is_constituent(tokens) and tokens[0][1:] in ROOT_LABELS:
-        del tokens[-1], tokens[0]
+    closing: dict[int, int] = {}  # where what opens at a place closes
+    opened: list[int] = []
+    for place, token in enumerate(tokens):
+        if token[0] == "(":
+            opened.append(place)
+        elif token[0] == ")" and opened:
+            closing[opened.pop()] = place
+    roots, last = 0, len(tokens) - 1
+    while closing.get(roots) == last - roots and tokens[roots][1:] in ROOT_LABELS:
+        roots += 1
+    tokens[:] = tokens[roots : len(tokens) - roots]
 
 
 def _is_constituent(tokens: Sequence[str]) -> bool:

@@ -26,6 +26,8 @@ _UNKNOWN = re.compile(r"UNK(?:-.*)?|<(?:un)?c?unk.*>", re.DOTALL)
 _OPENING = re.compile(r"\\?\(")
 _CLOSING = re.compile(r"\\?\)")
 _WORD = re.compile(r"\S+", re.ASCII)
+_LONGEST_COMPOSED = 1_000
+"""Characters: marks on a letter are sorted in quadratic time."""
 
 
 def encoding_fault(text: str) -> str | None:
@@ -81,5 +83,7 @@ def wrong_word(place: int, word: str, wanted: str) -> TreeError:
 
 
 def _canonical(word: str) -> str:
-    text = _BACKSLASHED.sub(r"\1", unicodedata.normalize("NFC", word)).lower()
+    if len(word) <= _LONGEST_COMPOSED:
+        word = unicodedata.normalize("NFC", word)
+    text = _BACKSLASHED.sub(r"\1", word).lower()
     return _ESCAPE.sub(lambda match: _ESCAPES[match[0]], text)

@@ -17,6 +17,7 @@ from reranker.parsers.bllip_model import bllip_model
 from reranker.parsers.conversation import Conversation, Ended, Unread
 from reranker.parsers.parser import ParserSettings
 from reranker.scoring.cancellation import Stopped
+from reranker.scoring.forks import begin_again_after_fork
 
 _STARTING_SECONDS = 120.0  # to load its model, beside others that do
 _LISTS = ReadOptions("jsonl")
@@ -43,10 +44,15 @@ class BllipParser:
         program = [sys.executable, "-P", str(_WORKER)]
         self._command = [*program, str(model), *map(str, numbers)]
         self._seconds = settings.seconds
+        self._is_stopped = False
+        self._begin()
+        begin_again_after_fork(self, BllipParser._begin)
+
+    def _begin(self) -> None:
+        """Without processes: those of the process that this one was forked from answer it alone."""
         self._lock = threading.Lock()
         self._idle: list[Conversation] = []
         self._busy: set[Conversation] = set()
-        self._is_stopped = False
 
     def parse(self, sentences: Sequence[Sentence]) -> list[NBest | str]:
         """For each sentence its list or why there is none. Raises InputError if the parser cannot

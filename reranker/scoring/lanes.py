@@ -17,22 +17,29 @@ from typing import Any, ParamSpec, TypeVar
 
 import torch
 
+from reranker.scoring.forks import begin_again_after_fork, check_fork, submitted
+
 P = ParamSpec("P")
 T = TypeVar("T")
 
 
 class Lanes:
-    """``count`` threads for computing."""
+    """``count`` threads for computing; a forked child begins its own."""
 
     def __init__(self, count: int, niceness: int = 0) -> None:
         """``niceness`` is how readily they leave the cores to the other threads of the process, as
         with ``nice``; elsewhere than on Linux it has no effect."""
-        self.count = count
+        self.count, self._niceness = count, niceness
+        self._begin()
+        begin_again_after_fork(self, Lanes._begin)
+
+    def _begin(self) -> None:
+        prepare = partial(_prepare, self._niceness)
         self._lock = threading.Lock()
         self._unfinished = 0  # jobs of ``_compute``
-        self._compute = ThreadPoolExecutor(count, "compute", partial(_prepare, niceness))
+        self._compute = ThreadPoolExecutor(self.count, "compute", prepare)
         # These wait for computations most of the time; one more, so that a lane always has work.
-        self._direct = ThreadPoolExecutor(count + 1, "direct", partial(_prepare, niceness))
+        self._direct = ThreadPoolExecutor(self.count + 1, "direct", prepare)
 
     def compute(self, jobs: Iterable[Callable[[], T]]) -> list[T]:
         """The jobs' results; to be called by what ``direct`` runs."""
@@ -62,7 +69,7 @@ class Lanes:
     def _submit(self, job: Callable[[], T]) -> Future[T]:
         with self._lock:
             self._unfinished += 1
-        future = self._compute.submit(job)
+        future = submitted(self._compute, job)
         future.add_done_callback(self._finish)
         return future
 
@@ -71,11 +78,22 @@ class Lanes:
             self._unfinished -= 1
 
     def direct(self, job: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> Future[T]:
-        """Run a job that mostly waits for its computations."""
-        return self._direct.submit(job, *args, **kwargs)
+        """Run a job that mostly waits for its computations. Raises RerankError in a child that was
+        forked while any jobs ran."""
+        check_fork()
+        return submitted(self._direct, partial(job, *args, **kwargs))
 
 
 def _prepare(niceness: int) -> None:
     torch.set_num_threads(1)
     if niceness and sys.platform == "linux":  # where threads have a niceness of their own
         os.setpriority(os.PRIO_PROCESS, threading.get_native_id(), niceness)
+
+
+def _one_thread(_: object) -> None:
+    torch.set_num_threads(1)
+
+
+# Torch's own threads, OpenMP's, are not in a forked child either, and its first large operation, as
+# in loading a model, would wait for them.
+begin_again_after_fork(torch, _one_thread)

@@ -18,6 +18,7 @@ from typing import Generic, TypeVar
 from reranker.nbest import NBest
 from reranker.scoring.cancellation import Cancellation
 from reranker.scoring.distinct import DistinctCandidates
+from reranker.scoring.forks import check_fork
 from reranker.scoring.lanes import Lanes
 
 T = TypeVar("T")
@@ -72,6 +73,7 @@ class _Pool(Generic[T]):
     def results(self, pace: _Pace) -> Iterator[tuple[NBest, T]]:
         """When all batches are done, so that a batch's failure leaves no half of a pool behind."""
         results: dict[int, T] = {}
+        check_fork()  # or the jobs are never done
         while self._futures:
             results.update(_of_batch(*self._futures.popleft()))
         pace.add(sum(sentence.size for sentence in self._sentences))

@@ -19,6 +19,7 @@ class TreeLines:
         self._lines: list[str] = []
         self._size = 0
         self._open_brackets = 0
+        self._has_root = False  # wrapper
         self.start = 0
         """The number of the first line."""
 
@@ -36,12 +37,13 @@ class TreeLines:
         """
         if line[:1] != "(":
             return False
-        return _root_label(line) in ROOT_LABELS or _root_label(self._lines[0]) not in ROOT_LABELS
+        return not self._has_root or _begins_with_root(line)
 
     def add(self, number: int, text: str) -> bool:
         """Take in a line without the space around it; True once all brackets are closed."""
         if not self._lines:
             self.start, self._size, self._open_brackets = number, 0, 0
+            self._has_root = _begins_with_root(text)
         self._open_brackets += _open_brackets(text)
         if self._size <= MAX_LINE:  # beyond the limit, brackets are only counted
             self._size += len(text) + bool(self._lines)
@@ -82,6 +84,6 @@ def _open_brackets(text: str) -> int:
     return text.count("(") - text.count(")")
 
 
-def _root_label(text: str) -> str:
+def _begins_with_root(text: str) -> bool:
     match = _ROOT_LABEL.match(text)
-    return match[1] if match else ""
+    return match is None or match[1] in ROOT_LABELS

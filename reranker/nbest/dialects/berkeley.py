@@ -22,7 +22,8 @@ _NUMBER = (
     r"[-+]?(?:[0-9]++(?:\.[0-9]*+)?(?:[eE][-+]?[0-9]++)?|\.[0-9]++|[iI]nf(?:inity)?|[nN]a[nN])"
 )
 _SCORED = re.compile(rf"\s*+({_NUMBER}(?:\s++{_NUMBER})*)\s++(?=\()", re.ASCII)
-_LAST_WORD = re.compile(r"([^()\s]++)\s*+\)")  # of a constituent
+# Of a constituent. Not from within a word, or a text of nothing else would take quadratic time.
+_LAST_WORD = re.compile(r"(?<![^()\s])([^()\s]++)\s*+\)")
 
 
 def _recognise(head: Head) -> bool:

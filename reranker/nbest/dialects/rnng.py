@@ -18,7 +18,7 @@ from reranker.nbest.dialects.dialect import Dialect
 from reranker.nbest.lines import NumberedLines
 
 _LINE = re.compile(r"\s*(?P<sentence>[0-9]{1,12})\s*\|\|\|(.*)", re.DOTALL)
-_BARS = re.compile(r"\s*\|\|\|\s*")
+_BARS = "|||"
 _NO_ID = ("no-id", "the line does not begin with a sentence's number")
 
 
@@ -54,12 +54,12 @@ def _candidate(line: RawCandidate, file: NumberedLines) -> RawCandidate:
     match = _LINE.match(line.text)
     if match is None:
         return line._replace(text=line.text.strip(), problem=line.problem or _NO_ID)
-    score, *trees = _BARS.split(match[2].strip(), maxsplit=1)
-    if not trees:
+    score, bars, tree = (part.strip() for part in match[2].partition(_BARS))
+    if not bars:
         return RawCandidate(line.line, score)
     if score and not is_number(score):
         file.report_score(line.line, score, "rnng a score is one number")
-    return RawCandidate(line.line, trees[0], finite(score))
+    return RawCandidate(line.line, tree, finite(score))
 
 
 def _write(nbest: NBest, position: int) -> str:
@@ -76,5 +76,5 @@ RNNG = Dialect(
     read=_read,
     write=_write,
     notation=None,
-    candidate_texts=lambda head: (line.rpartition("|||")[2] for line in head),
+    candidate_texts=lambda head: (line.rpartition(_BARS)[2] for line in head),
 )

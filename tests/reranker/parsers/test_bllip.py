@@ -22,6 +22,7 @@ from reranker.parsers.registry import create_parser
 from reranker.parsers.running import Parsing
 from reranker.scoring.cancellation import Stopped
 from reranker.text.reading import Text
+from tests.reranker.forks import in_child
 
 pytest.importorskip(
     "bllipparser", reason="bllipparser is not installed: pip install 'parse-reranker[bllip]'"
@@ -81,6 +82,20 @@ def test_a_list_does_not_depend_on_what_was_parsed_before(parser: BllipParser) -
     alone = parser.parse([Sentence(tuple(WORDS))])
     parser.parse([Sentence(("Why", "?")), LONG])
     assert parser.parse([Sentence(tuple(WORDS))]) == alone
+
+
+def test_a_forked_child_has_parsers_of_its_own(parser: BllipParser) -> None:
+    expected = parser.parse([Sentence(tuple(WORDS))])
+    before = processes()
+
+    def work() -> list[NBest | str]:
+        answer = parser.parse([Sentence(tuple(WORDS))])
+        parser.stop()
+        return answer
+
+    assert in_child(work) == expected
+    assert processes() == before, "the child ended none of its parent's"
+    assert parser.parse([Sentence(tuple(WORDS))]) == expected
 
 
 def test_odd_words_are_answered(parser: BllipParser) -> None:

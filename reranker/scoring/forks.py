@@ -1,0 +1,71 @@
+"""Forks: a child has none of its parent's threads, what they held is held there for ever, and the
+programs that the parent started are the parent's."""
+
+from __future__ import annotations
+
+import os
+import threading
+from collections.abc import Callable
+from concurrent.futures import Future, ThreadPoolExecutor
+from typing import Any, TypeVar
+from weakref import WeakKeyDictionary, WeakSet
+
+from reranker.errors import RerankError
+
+T = TypeVar("T")
+
+
+class _Forks:
+    """Of this process, in which jobs run in threads."""
+
+    def __init__(self) -> None:
+        self.is_among_work = False
+        self.begin: WeakKeyDictionary[Any, Callable[[Any], None]] = WeakKeyDictionary()
+        self.jobs: WeakSet[Future[Any]] = WeakSet()
+        self.submitting = threading.Lock()  # held while the process forks
+        if hasattr(os, "register_at_fork"):  # not on Windows, which does not fork
+            os.register_at_fork(
+                before=self._before,
+                after_in_parent=self.submitting.release,
+                after_in_child=self._in_child,
+            )
+
+    def _before(self) -> None:
+        self.submitting.acquire()
+        # Not asked in the child, where a job's own lock may be held for ever.
+        self._works = any(not job.done() for job in self.jobs)
+
+    def _in_child(self) -> None:
+        self.submitting.release()
+        self.is_among_work |= self._works
+        self.jobs.clear()
+        for owner, begin in list(self.begin.items()):
+            begin(owner)
+
+
+_forks = _Forks()
+
+
+def begin_again_after_fork(owner: T, begin: Callable[[T], None]) -> None:
+    """Have ``begin(owner)`` called in every forked child before anything else, as long as the owner
+    exists."""
+    _forks.begin[owner] = begin
+
+
+def submitted(threads: ThreadPoolExecutor, job: Callable[[], T]) -> Future[T]:
+    """``threads.submit(job)``; a child that is forked before it is done knows."""
+    with _forks.submitting:
+        future = threads.submit(job)
+        _forks.jobs.add(future)
+    return future
+
+
+def check_fork() -> None:
+    """Raises RerankError in a child that was forked while ``submitted`` jobs ran: what their
+    threads held, as in oneDNN, would be waited for for ever, and so would the jobs."""
+    if _forks.is_among_work:
+        raise RerankError(
+            "this process was forked while models were scoring in a thread of its parent, and "
+            "would wait for ever: fork before scoring begins or after it ends, or start processes "
+            "by spawn"
+        )
