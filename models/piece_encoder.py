@@ -11,6 +11,7 @@ from torch.nn import functional
 from torch.nn.attention import SDPBackend, sdpa_kernel
 
 from reranker.models.batch import PADDING
+from reranker.models.layer import start_normal
 
 _NORM_EPSILON = 1e-12
 _MOST = {"size": 4_096, "inner_size": 16_384, "layers": 48, "positions": 4_096}
@@ -56,7 +57,7 @@ class PieceEncoder(nn.Module):
         self.embedding = nn.Parameter(torch.empty(config.piece_count, config.size))
         self.positions = nn.Parameter(torch.empty(config.positions, config.size))
         for weight in (self.embedding, self.positions):
-            nn.init.normal_(weight, std=0.02)
+            start_normal(weight, std=0.02)
         self.norm = nn.LayerNorm(config.size, _NORM_EPSILON)
         layer = nn.TransformerEncoderLayer(
             config.size,
