@@ -65,9 +65,16 @@ class Reader(nn.Module, ABC):
         return read[0], None if attention is None else attention[0], state
 
 
+def start_normal(weight: Tensor, std: float) -> None:
+    """Draw what a weight starts from. One on the meta device is about to be loaded: drawing it
+    there imports torch's compiler, which takes longer than loading."""
+    if not weight.is_meta:
+        nn.init.normal_(weight, std=std)
+
+
 def start_orthogonal(recurrent_weight: Tensor) -> None:
-    """Give each of the four gates of a weight [4 H, H] an orthogonal matrix to start from. A weight
-    on the meta device is about to be loaded: drawing one there imports torch's compiler."""
+    """Give each of the four gates of a weight [4 H, H] an orthogonal matrix to start from, but for
+    a weight that is about to be loaded."""
     if not recurrent_weight.is_meta:
         for gate in recurrent_weight.data.chunk(4):
             nn.init.orthogonal_(gate)
@@ -82,8 +89,7 @@ class LstmLayer(Layer):
         self.input_weight = nn.Parameter(torch.empty(4 * hidden_size, input_size))
         self.recurrent_weight = nn.Parameter(torch.empty(4 * hidden_size, hidden_size))
         self.bias = nn.Parameter(torch.zeros(4 * hidden_size))  # gates: input, forget, cell, output
-        if not self.input_weight.is_meta:
-            nn.init.normal_(self.input_weight, std=_INPUT_SCALE / input_size**0.5)
+        start_normal(self.input_weight, std=_INPUT_SCALE / input_size**0.5)
         start_orthogonal(self.recurrent_weight)
         self.bias.data[hidden_size : 2 * hidden_size] = 1.0
 

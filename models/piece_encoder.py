@@ -11,8 +11,12 @@ from torch.nn import functional
 from torch.nn.attention import SDPBackend, sdpa_kernel
 
 from reranker.models.batch import PADDING
+from reranker.models.layer import start_normal
+from reranker.models.products import linear, packed, step_rows
 
 _NORM_EPSILON = 1e-12
+# Ways to compute attention, the quicker one for a row at a time without gradients.
+_PLAIN, _QUICK = [SDPBackend.MATH], [SDPBackend.FLASH_ATTENTION, SDPBackend.MATH]
 _MOST = {"size": 4_096, "inner_size": 16_384, "layers": 48, "positions": 4_096}
 
 
@@ -56,7 +60,7 @@ class PieceEncoder(nn.Module):
         self.embedding = nn.Parameter(torch.empty(config.piece_count, config.size))
         self.positions = nn.Parameter(torch.empty(config.positions, config.size))
         for weight in (self.embedding, self.positions):
-            nn.init.normal_(weight, std=0.02)
+            start_normal(weight, std=0.02)
         self.norm = nn.LayerNorm(config.size, _NORM_EPSILON)
         layer = nn.TransformerEncoderLayer(
             config.size,
@@ -69,6 +73,7 @@ class PieceEncoder(nn.Module):
         )
         # Dropout there takes a quarter of the training's time: it is on each half's output only.
         layer.self_attn.dropout = layer.dropout.p = 0.0
+        # For its weights, their names and what they start from; _layer_output computes.
         self.layers = nn.TransformerEncoder(layer, config.layers, enable_nested_tensor=False)
 
     def forward(self, pieces: Tensor, dtype: torch.dtype = torch.float32) -> Tensor:
@@ -88,12 +93,48 @@ class PieceEncoder(nn.Module):
         rows[is_read] = by_sentence[kept]
         data = self.norm(functional.embedding(rows, self.embedding) + self.positions[:longest])
         data = functional.dropout(data, self.config.dropout, self.training)
+        is_scoring = not torch.is_grad_enabled()
+        if is_scoring:  # each new number of rows takes oneDNN time and memory
+            data = functional.pad(data, (0, 0, 0, step_rows(longest, 4) - longest))
         is_rough = dtype != data.dtype and dtype == torch.bfloat16
         with (
             torch.autocast(data.device.type, dtype=torch.bfloat16, enabled=is_rough),
-            sdpa_kernel(SDPBackend.MATH),
+            sdpa_kernel(_QUICK if is_scoring and data.device.type == "cpu" else _PLAIN),
         ):
-            data = self.layers(data, src_key_padding_mask=None if is_read.all() else ~is_read)
+            mask = None if is_read.all() else is_read[:, None, None]
+            for layer in self.layers.layers:
+                assert isinstance(layer, nn.TransformerEncoderLayer)
+                data = _layer_output(layer, data, longest, mask)
         last = (counts.cumsum(1) - 1).unsqueeze(2)
         read: Tensor = data.gather(1, last.expand(-1, -1, data.shape[2]))
         return read.transpose(0, 1)
+
+
+def _layer_output(
+    layer: nn.TransformerEncoderLayer, data: Tensor, length: int, mask: Tensor | None
+) -> Tensor:
+    """What a layer makes of ``data`` [B, N, size], of which the first ``length`` positions are
+    read, or those where ``mask`` [B, 1, 1, length] is true. As torch's own layer, but for products
+    with packed weights."""
+    attention, outer = layer.self_attn, layer.self_attn.out_proj
+    inputs = _product(attention, attention.in_proj_weight, attention.in_proj_bias, data)
+    heads = inputs.view(*data.shape[:2], 3, attention.num_heads, -1).permute(2, 0, 3, 1, 4)
+    query, key, value = heads  # [B, heads, N, size / heads]
+    read = functional.scaled_dot_product_attention(
+        query, key[:, :, :length], value[:, :, :length], mask
+    )
+    read = read.transpose(1, 2).flatten(2)
+    data = layer.norm1(data + layer.dropout1(_product(outer, outer.weight, outer.bias, read)))
+    first, second = layer.linear1, layer.linear2
+    hidden = _product(first, first.weight, first.bias, data, gelu=True)
+    hidden = _product(second, second.weight, second.bias, hidden)
+    result: Tensor = layer.norm2(data + layer.dropout2(hidden))
+    return result
+
+
+def _product(
+    owner: nn.Module, weight: Tensor, bias: Tensor, data: Tensor, gelu: bool = False
+) -> Tensor:
+    """``linear`` with a weight [M, D] of ``owner`` for ``data`` [B, N, D]: [B, N, M]."""
+    result = linear(data.flatten(0, 1), packed(owner, weight), bias, gelu)
+    return result.view(*data.shape[:2], -1)

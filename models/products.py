@@ -33,19 +33,26 @@ _packed: WeakKeyDictionary[nn.Module, tuple[Tensor, int, Tensor]] = WeakKeyDicti
 _PACKED_FOR = 960  # rows; the layout is the same for fewer
 
 
-def linear(inputs: Tensor, weight: Tensor, bias: Tensor | None = None) -> Tensor:
-    """``weight`` [M, D] times each of ``inputs`` [N, D], plus ``bias`` [M]: [N, M]."""
+def linear(
+    inputs: Tensor, weight: Tensor, bias: Tensor | None = None, gelu: bool = False
+) -> Tensor:
+    """``weight`` [M, D] times each of ``inputs`` [N, D], plus ``bias`` [M]: [N, M]; then GELU, if
+    wanted."""
     if not _is_for_one_dnn(inputs):
-        return functional.linear(inputs, weight, bias)
-    result: Tensor = torch.ops.mkldnn._linear_pointwise(inputs, weight, bias, "none", [], "")
+        product = functional.linear(inputs, weight, bias)
+        return functional.gelu(product) if gelu else product
+    # The last two are of other activations than these.
+    activation: tuple[str, list[float], str] = ("gelu", [], "none") if gelu else ("none", [], "")
+    result: Tensor = torch.ops.mkldnn._linear_pointwise(inputs, weight, bias, *activation)
     return result
 
 
 def packed(owner: nn.Module, weight: Tensor) -> Tensor:
     """The weight of a module in the layout that ``linear`` computes fastest with; kept for the next
-    call. A change in place is noticed, but not one through ``weight.data``."""
-    if not _is_for_one_dnn(weight) or weight.is_inference():  # those have no version
-        return weight
+    call. A change in place is noticed, but not one through ``weight.data``. A weight that learns
+    stays as it is: torch's fused optimizers change it unnoticed."""
+    if not _is_for_one_dnn(weight) or weight.requires_grad or weight.is_inference():
+        return weight  # one made for inference has no version
     held, version = weight.detach(), weight._version
     known = _packed.get(owner)
     if known and (known[0].data_ptr(), known[1]) == (held.data_ptr(), version):
@@ -90,10 +97,16 @@ def one_dnn_works() -> bool:
     inputs, weight = torch.linspace(-1, 1, 96).view(4, 24), torch.linspace(-1, 1, 768).view(32, 24)
     bias = torch.linspace(-1, 1, 32)
     expected = functional.linear(inputs, weight, bias)
+    expected = torch.cat([expected, functional.gelu(expected)])
     try:
         packed_weight = torch.ops.mkldnn._reorder_linear_weight(weight, _PACKED_FOR)
         results = [
-            torch.ops.mkldnn._linear_pointwise(inputs, some, bias, "none", [], "")
+            torch.cat(
+                [
+                    torch.ops.mkldnn._linear_pointwise(inputs, some, bias, "none", [], ""),
+                    torch.ops.mkldnn._linear_pointwise(inputs, some, bias, "gelu", [], "none"),
+                ]
+            )
             for some in (weight, packed_weight)
         ]
     except (AttributeError, RuntimeError, TypeError) as error:

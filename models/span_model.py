@@ -18,7 +18,7 @@ from torch.nn import functional
 
 from reranker.models.batch import PADDING
 from reranker.models.dropout import locked_dropout
-from reranker.models.layer import LstmLayer, matrix
+from reranker.models.layer import LstmLayer, matrix, start_normal
 from reranker.models.piece_encoder import PieceConfig, PieceEncoder
 
 NO_CONSTITUENT = 0
@@ -81,7 +81,7 @@ class SpanModel(nn.Module):
         )
         self.spelling = nn.Parameter(torch.empty(config.spelling_rows, config.spelling_size))
         for weight in (self.embedding, self.spelling):
-            nn.init.normal_(weight, std=0.1)
+            start_normal(weight, std=0.1)
         self.forwards, self.backwards = nn.ModuleList(), nn.ModuleList()
         before = config.embedding_size + config.vector_size + config.spelling_size
         self.encoder = None

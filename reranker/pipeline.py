@@ -5,9 +5,11 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
-from itertools import zip_longest
 from typing import TYPE_CHECKING, Any, TypeVar
+
+import torch
 
 from reranker.cascade import Cascade
 from reranker.checkpoints.devices import (
@@ -143,8 +145,10 @@ class Reranker(Ranker):
         """The same for models whose files and weighing are known. Raises what ``load`` raises."""
         given = named, combination, device, threads, precision
         where = devices(device)
-        files = zip_longest(named.paths, named.sha256, fillvalue="")
-        loaded = [load_member(path, sha256=expected) for path, expected in files]
+        expected = named.sha256 or [""] * len(named.paths)
+        # By one thread: the others would wait for it, turning, and take most of the time.
+        with ThreadPoolExecutor(1, initializer=torch.set_num_threads, initargs=(1,)) as alone:
+            loaded = list(alone.map(load_member, named.paths, expected))
         members = placed(loaded, where, precision)
         if all(place.type != "cpu" for place in where):
             threads = len(where)

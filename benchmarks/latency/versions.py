@@ -8,7 +8,7 @@ import os
 import select
 import subprocess
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from itertools import pairwise
 from pathlib import Path
 from typing import NamedTuple
@@ -23,6 +23,9 @@ from tests.service.servers import serving
 DRIVER = Path(driver.__file__)
 # For the service, whose default of a minute is too short for 500 candidates of the old version.
 PATIENCE = {"X-Request-Timeout": "600", "Content-Type": "text/plain"}
+
+
+SAY_IMPORTS = {"PYTHONPROFILEIMPORTTIME": "1"}
 
 
 class Usage(NamedTuple):
@@ -103,6 +106,25 @@ def usage(command: Sequence[str]) -> Usage:
     user = after.children_user - before.children_user
     system = after.children_system - before.children_system
     return Usage(after.elapsed - before.elapsed, user + system)
+
+
+def imported(command: Sequence[str]) -> set[str]:
+    """The modules that it imports, in all its processes; raises RerankError if it fails."""
+    done = subprocess.run(
+        command,
+        env={**os.environ, **SAY_IMPORTS},
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+    _check(command, done.returncode, done.stderr)
+    return imports(done.stderr.splitlines())
+
+
+def imports(messages: Iterable[str]) -> set[str]:
+    """The modules that processes say they import, where ``SAY_IMPORTS`` is in their environment."""
+    lines = (line for line in messages if line.startswith("import time:"))
+    return {line.rpartition("|")[2].strip() for line in lines}
 
 
 def _check(command: Sequence[str], code: int, messages: str = "") -> None:

@@ -11,6 +11,7 @@ import pytest
 import torch
 from torch import Tensor
 
+from reranker.models import products
 from reranker.models.piece_encoder import PieceConfig, PieceEncoder
 from reranker.training.pretrained import PretrainedEncoder
 from tests.models.bert import slowly, write_encoder
@@ -35,7 +36,9 @@ def words(count: int, seed: int) -> Tensor:
     return pieces
 
 
-def test_each_word_is_read_at_its_last_piece_as_bert_reads_it(tmp_path: Path) -> None:
+def test_each_word_is_read_at_its_last_piece_as_bert_reads_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     weights = write_encoder(tmp_path / "bert", ["a", "##b", "c"])
     read = PretrainedEncoder.read(tmp_path / "bert")
     encoder = PieceEncoder(read.config)
@@ -44,8 +47,13 @@ def test_each_word_is_read_at_its_last_piece_as_bert_reads_it(tmp_path: Path) ->
     given = [[2], [5, 6, 6], [7], [5, 6], [3]]
     expected = slowly(weights, [row for rows in given for row in rows])[[0, 3, 4, 6, 7]]
     padded = [rows + [-1] * (8 - len(rows)) for rows in given]
-    found = encoder(torch.tensor(padded).unsqueeze(1))[:, 0]
-    assert torch.allclose(found, expected, atol=1e-5)
+    pieces = torch.tensor(padded).unsqueeze(1)
+    assert torch.allclose(encoder(pieces)[:, 0], expected, atol=1e-5)
+    encoder.requires_grad_(False)
+    with torch.inference_mode():
+        assert torch.allclose(encoder(pieces)[:, 0], expected, atol=1e-5)
+        monkeypatch.setattr(products, "use_one_dnn", False)
+        assert torch.allclose(encoder(pieces)[:, 0], expected, atol=1e-5)
 
 
 def test_a_sentence_is_read_in_a_batch_as_alone() -> None:
@@ -54,6 +62,16 @@ def test_a_sentence_is_read_in_a_batch_as_alone() -> None:
     together = encoder(torch.cat(sentences, dim=1))
     for column, alone in enumerate(sentences):
         assert torch.allclose(together[:, column], encoder(alone)[:, 0], atol=1e-5)
+
+
+def test_in_scoring_too_and_alone_the_same_to_the_last_bit_whatever_came_before() -> None:
+    encoder, sentences = build().requires_grad_(False), [words(4, seed) for seed in range(5)]
+    with torch.inference_mode():
+        together = encoder(torch.cat(sentences, dim=1))
+        alone = [encoder(each) for each in sentences]
+        for number in (3, 1, 4, 0, 2, 2):
+            assert torch.equal(encoder(sentences[number]), alone[number])
+            assert torch.allclose(together[:, number], alone[number][:, 0], atol=1e-5)
 
 
 def test_what_does_not_fit_the_positions_is_read_in_parts() -> None:

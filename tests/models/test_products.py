@@ -41,6 +41,8 @@ def test_a_product_is_torchs(
             assert (linear(inputs, some, bias).double() - expected).abs().max() < 1e-4
             without_bias = linear(inputs, some).double() + bias
             assert (without_bias - expected).abs().max() < 1e-4
+            activated = linear(inputs, some, bias, gelu=True).double()
+            assert (activated - functional.gelu(expected)).abs().max() < 1e-4
 
 
 def test_gradients_flow_through_torchs_own() -> None:
@@ -82,16 +84,25 @@ def off(layer: LstmLayer) -> float:
 
 
 def test_a_weight_that_takes_another_s_place_in_memory() -> None:
-    layer = LstmLayer(8, 16, 0.0)
+    layer = LstmLayer(8, 16, 0.0).requires_grad_(False)
     assert off(layer) < 1e-5
     for _ in range(30):
         del layer.recurrent_weight
-        layer.recurrent_weight = nn.Parameter(torch.randn(64, 16))
+        layer.recurrent_weight = nn.Parameter(torch.randn(64, 16), requires_grad=False)
         assert off(layer) < 1e-5
 
 
-def test_a_weight_changed_in_place() -> None:
+def test_a_weight_that_learns() -> None:
     layer = LstmLayer(8, 16, 0.0)
+    optimizer = torch.optim.AdamW([layer.recurrent_weight], fused=True)
+    for _ in range(3):
+        assert off(layer) < 1e-5
+        layer.recurrent_weight.grad = torch.ones(64, 16)
+        optimizer.step()
+
+
+def test_a_weight_changed_in_place() -> None:
+    layer = LstmLayer(8, 16, 0.0).requires_grad_(False)
     assert off(layer) < 1e-5
     with torch.no_grad():
         layer.recurrent_weight.mul_(-2)

@@ -373,10 +373,13 @@ def test_no_model_to_be_loaded_draws_weights() -> None:
     code = """if True:
         import sys, torch
         from reranker.models import ARCHITECTURES
+        from reranker.models.piece_encoder import PieceConfig
+        from reranker.models.span_model import SpanConfig, SpanModel
         from tests.models.settings import ONE_OF_EACH, SETTINGS, architecture
         with torch.device("meta"):
             for setting in ONE_OF_EACH:
                 ARCHITECTURES[architecture(setting)][1](SETTINGS[setting])
+            SpanModel(SpanConfig(9, 9, 9, encoder=PieceConfig(9)))
         print("torch._dynamo" in sys.modules)
     """
     root = Path(__file__).parents[3]
