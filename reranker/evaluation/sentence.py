@@ -179,7 +179,9 @@ def _prepare(line: EvalbLine, parameters: Parameters) -> _Prepared:
     brackets = [_SENTINEL]
     seen: Counter[tuple[int, int, str]] = Counter()
     for start, end, label in line.brackets:
-        standard = parameters.bracket_label(label) if start < end else None
+        if label is None or start == end:
+            continue
+        standard = parameters.bracket_label(label)
         if standard is not None:
             key = start, end, standard
             brackets.append(_Bracket(_Span(start, end), standard, seen[key]))
