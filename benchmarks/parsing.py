@@ -32,6 +32,7 @@ from pathlib import Path
 from typing import Any, NamedTuple, TypeVar
 
 from reranker.commands.gold_table import GoldTable
+from reranker.evaluation.brackets import GoldTrees
 from reranker.files.output import open_whole
 from reranker.files.table import aligned
 from reranker.files.text import TextInMemory, read_lines
@@ -227,7 +228,7 @@ def report(trees: Sequence[str], pieces: Sequence[Piece]) -> str:
     with tempfile.TemporaryDirectory() as temporary:
         gold = Path(temporary, "gold.mrg")
         gold.write_text("".join(trees), "utf-8")
-        table = GoldTable(str(gold), False)
+        table = GoldTable(GoldTrees([gold], False))
         flat = 0
         for piece in pieces:
             for nbest, index in zip(kept_lists(piece.parsed), piece.chosen, strict=True):

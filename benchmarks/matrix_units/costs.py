@@ -23,10 +23,9 @@ from benchmarks.matrix_units.arithmetic import (
     with_rounded_weights,
 )
 from reranker.checkpoints.checkpoint import Checkpoint, load_checkpoint
-from reranker.evaluation.brackets import GoldTree, gold_trees
+from reranker.evaluation.brackets import GoldTree, GoldTrees
 from reranker.evaluation.corpus import Summary
 from reranker.files.table import aligned
-from reranker.files.text import read_lines
 from reranker.nbest import NBest, read_nbest
 from reranker.scoring.trie import Trie
 from reranker.scoring.walk import edge_log_probabilities
@@ -105,7 +104,7 @@ def perplexities(models: Sequence[Checkpoint], paths: list[Path], most: int) -> 
 def sample(path: Path, gold: Path | None, count: int) -> tuple[list[NBest], list[GoldTree]]:
     """Every n-th list, and its gold tree if there is a file of them."""
     lists = list(read_nbest(path))
-    trees = list(gold_trees(read_lines(gold), str(gold), True)) if gold else []
+    trees = list(GoldTrees([gold], True)) if gold else []
     step = max(1, len(lists) // count)
     chosen = [place for place in range(0, len(lists), step) if lists[place].candidates][:count]
     return [lists[place] for place in chosen], [trees[place] for place in chosen if trees]

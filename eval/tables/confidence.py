@@ -16,8 +16,8 @@ from reranker.commands.arguments import weight
 from reranker.commands.confidence_table import HEADS, cells
 from reranker.commands.ranked_file import ranked_lines
 from reranker.errors import InputError, RerankError
+from reranker.evaluation.brackets import GoldTrees
 from reranker.files.markdown import grid
-from reranker.files.text import read_lines
 from reranker.ranking import Weighing
 from reranker.tuning.confidence import Choices, Judged, choices, cross_validated, fit, probabilities
 from reranker.tuning.lists import ScoredLists, read_scored
@@ -33,7 +33,7 @@ def read_set(text: str, most: int | None = None) -> tuple[str, ScoredLists]:
     if not (name and ranked and gold):
         raise InputError(f"{text}: a set is NAME=RANKED,GOLD")
     lines = ranked_lines(ranked, gold)
-    return name, read_scored(lines, read_lines(gold), True, ranked, gold, most)
+    return name, read_scored(lines, GoldTrees([gold], True), ranked, most)
 
 
 def rows(sets: Mapping[str, ScoredLists], weighing: Weighing) -> list[list[str]]:

@@ -22,7 +22,7 @@ from typing import Any
 from generation_study import GenerationStudy, GenerationTable, System
 from make import TRAINING_SHARE, machine, made, publish, training_length
 from measures import MEASURES, Bracketing, Measure
-from prepare import cleaned, spread
+from prepare import spread
 from report import NONE, mean_text, p_text, size_text, without_empty_columns
 from study import ROOT, to_toml
 from work import Step, Work, work_folder
@@ -32,6 +32,7 @@ from reranker.errors import InputError
 from reranker.files.digest import file_sha256
 from reranker.files.output import open_whole
 from reranker.files.text import read_lines
+from reranker.trees.linearize import cleaned
 from reranker.trees.tree import Tree
 from reranker.trees.treebank import read_treebank
 
@@ -252,7 +253,7 @@ def path_is_beam(path: Path, table: GenerationTable) -> bool:
 def _test(table: GenerationTable, data: _Data) -> tuple[list[str], list[str]]:
     """Test sources and what should come out, a line each."""
     if table.measure == "F1":
-        trees = [cleaned(tree) for tree in read_treebank(data.files["test"])]
+        trees = [cleaned(tree).to_string() for tree in read_treebank(data.files["test"])]
         return [" ".join(Tree.from_string(tree).leaves()) for tree in trees], trees
     lines = [line.rstrip("\r\n") for path in data.files["test"] for line in read_lines(path)]
     if data.files["test_target"]:

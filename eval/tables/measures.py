@@ -15,7 +15,7 @@ from sacrebleu.metrics.bleu import BLEU
 from sacrebleu.significance import PairedTest, Result
 
 from reranker.errors import InputError
-from reranker.evaluation.brackets import corpus_f1, gold_trees
+from reranker.evaluation.brackets import GoldTrees, corpus_f1
 from reranker.evaluation.significance import SEED, compare
 from reranker.files.text import read_lines
 from reranker.nbest import ReadOptions, read_nbest
@@ -115,7 +115,7 @@ class Bracketing(Measure):
     names = ("F1",)
 
     def __init__(self, references: Path) -> None:
-        self._gold = list(gold_trees(read_lines(references), str(references), gold_tags=True))
+        self._gold = list(GoldTrees([references], gold_tags=True))
 
     def figures(self, path: Path) -> list[float]:
         return [corpus_f1(self._counts(path))]

@@ -15,8 +15,7 @@ from reranker.errors import InputError, TreeError
 from reranker.files.output import open_whole
 from reranker.nbest import NBest, ReadOptions, read_nbest
 from reranker.nbest.writing import list_text
-from reranker.trees.linearize import delinearize, linearize
-from reranker.trees.tree import TRACE, Tree
+from reranker.trees.linearize import cleaned
 from reranker.trees.treebank import read_treebank
 
 
@@ -104,20 +103,12 @@ def spread(count: int, wanted: int) -> list[int]:
     return [(2 * place + 1) * count // (2 * wanted) for place in range(wanted)]
 
 
-def cleaned(tree: Tree) -> str:
-    """The tree without traces and function tags, its root called TOP."""
-    leaves = zip(tree.leaves(), tree.tags(), strict=True)
-    kept = [(leaf, tag) for leaf, tag in leaves if tag != TRACE]
-    words, tags = [leaf for leaf, _ in kept], [tag for _, tag in kept]
-    return delinearize(linearize(tree), words, tags).to_string()
-
-
 def _trees(root: Path, patterns: Sequence[str]) -> Iterator[str]:
     """The trees of the files, without line ends."""
     for tree in read_treebank(_matching(root, patterns)):
         try:
-            yield cleaned(tree)
-        except (TreeError, ValueError) as error:
+            yield cleaned(tree).to_string()
+        except TreeError as error:
             raise InputError(f"{', '.join(patterns)}: {error}: {tree.to_string()[:80]}") from error
 
 

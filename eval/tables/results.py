@@ -21,7 +21,7 @@ from work import Work, analysis
 from reranker.checkpoints.members import LoadedMember, load_member
 from reranker.checkpoints.vocabulary import Vocabulary
 from reranker.errors import InputError
-from reranker.evaluation.brackets import corpus_f1
+from reranker.evaluation.brackets import GoldTrees, corpus_f1
 from reranker.evaluation.significance import compare
 from reranker.files.text import open_text
 from reranker.ranking import Weighing
@@ -66,8 +66,7 @@ class Lists:
     def __init__(self, paths: Mapping[str, Path], gold: Path, gold_tags: bool) -> None:
         """``paths`` are the scored files by model."""
         self._columns = {name: column for column, name in enumerate(paths)}
-        with open_text(gold) as lines:
-            self.all = read_scored(_merged(list(paths.values())), lines, gold_tags)
+        self.all = read_scored(_merged(list(paths.values())), GoldTrees([gold], gold_tags))
 
     def of(self, names: Sequence[str]) -> ScoredLists:
         """As these models alone score them, each with its share of the mean log-probability.

@@ -20,6 +20,7 @@ from reranker.files.digest import file_sha256
 from reranker.files.output import open_whole, output_paths, write_errors
 from reranker.ranking import Weighing
 from reranker.text.reading import Text
+from reranker.trees.treebank import treebank_files
 
 if TYPE_CHECKING:
     from reranker.adaptation.folder import Folder
@@ -177,7 +178,8 @@ def _check(arguments: argparse.Namespace, models: Sequence[Path]) -> None:
     for name in arguments.text:
         if name == "-":
             raise InputError("--text is a file: a run that reads standard input cannot be resumed")
-    for name in (*arguments.text, *arguments.train):
+    trees = treebank_files(arguments.train)
+    for name in (*arguments.text, *trees):
         if not os.path.isfile(name):
             raise InputError(f"{name}: no such file")
     stems = [path.stem for path in models]
@@ -185,7 +187,7 @@ def _check(arguments: argparse.Namespace, models: Sequence[Path]) -> None:
         raise InputError("two of --models have one name; rename one")
     if arguments.gold_share == 1:
         raise InputError("--gold-share 1 leaves nothing to learn from the text")
-    inputs = [*arguments.text, *arguments.train, *arguments.models, *models]
+    inputs = [*arguments.text, *trees, *arguments.models, *models]
     inputs += parser_flags.inputs(arguments)
     names = (*(_out(arguments, path) for path in models), _report(arguments))
     output_paths([name for name in names if name.exists()], inputs)
@@ -263,7 +265,7 @@ def _train(
     settings = {
         **recipe._asdict(),
         "margin": arguments.margin,
-        "train": [file_sha256(name) for name in arguments.train],
+        "train": [file_sha256(name) for name in treebank_files(arguments.train)],
     }
     gold = without(gold, silver.held_out)
     made = []

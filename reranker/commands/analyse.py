@@ -13,6 +13,7 @@ from reranker.commands.arguments import positive
 from reranker.commands.progress import loading
 from reranker.files.figure import new_figure, save_figure
 from reranker.files.output import open_whole, output_paths
+from reranker.trees.treebank import treebank_files
 
 EXAMPLES = """examples:
   rerank analyse variation --models ckpt/*.pt --trees dev.mrg.gz
@@ -171,8 +172,9 @@ def run(arguments: argparse.Namespace) -> int:
     with loading("PyTorch"):
         from reranker.analysis.kinds import analysed
 
-    names = ("models", "trees", "text", "passages", "runs")
-    inputs = [file for name in names for file in getattr(arguments, name, None) or []]
+    names = ("models", "text", "passages", "runs")
+    inputs: list[str | Path] = [*treebank_files(getattr(arguments, "trees", None) or [])]
+    inputs += [file for name in names for file in getattr(arguments, name, None) or []]
     inputs += [folder / "log.jsonl" for folder in getattr(arguments, "runs", None) or []]
     if getattr(arguments, "models", None):
         inputs += named_models(arguments.models).paths

@@ -12,29 +12,31 @@ from typing import TYPE_CHECKING
 from reranker.commands.arguments import whole_number
 from reranker.commands.ranked_file import best_trees
 from reranker.errors import InputError
+from reranker.evaluation.alignment import complaints, paired
 from reranker.files.table import aligned
-from reranker.files.text import read_lines
 
 if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-    from reranker.evaluation.brackets import GoldTree
+    from reranker.evaluation.brackets import GoldTrees
     from reranker.evaluation.significance import Comparison
 
 EXAMPLES = """examples:
   rerank compare gold.mrg parser.txt reranked.txt
   rerank compare gold.mrg one.jsonl two.jsonl three.jsonl --gold-tags
 
-Every file after the first is compared with the first. Files have one tree per line, or are output
-of `rerank --output ranked`, of which the best trees are used. All roots are called TOP.
+Every file after the first is compared with the first. Files and folders have trees, or are output
+of `rerank --output ranked`, of which the best trees are used. Roots do not count.
 
 exit status: 0 success, 2 unusable files"""
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the flags of ``rerank compare`` to ``parser``."""
-    parser.add_argument("gold", metavar="GOLD", help="gold trees, one per line")
+    parser.add_argument(
+        "gold", metavar="GOLD", help="gold trees: a file, a folder or a quoted pattern"
+    )
     parser.add_argument("first", metavar="FIRST", help="trees, or ranked output")
     parser.add_argument(
         "others", metavar="OTHER", nargs="+", help="the same, to compare with FIRST"
@@ -62,17 +64,14 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(arguments: argparse.Namespace) -> int:
     """Print each F1 and the significance of the differences; returns the exit code."""
     # numpy is slow to load, and other commands do without it.
-    from reranker.evaluation.brackets import corpus_f1, gold_trees
+    from reranker.evaluation.brackets import GoldTrees, corpus_f1
     from reranker.evaluation.significance import compare
 
     names = [arguments.gold, arguments.first, *arguments.others]
     if names.count("-") > 1:
         raise InputError("only one of the files can be standard input")
-    lines = read_lines(arguments.gold)
-    gold = list(gold_trees(lines, arguments.gold, arguments.gold_tags))
-    if not gold:
-        raise InputError(f"{arguments.gold}: no gold trees")
-    first, *others = [_counts(gold, arguments.gold, name) for name in names[1:]]
+    gold = GoldTrees([arguments.gold], arguments.gold_tags)
+    first, *others = [_counts(gold, name) for name in names[1:]]
     comparisons = [compare(first, other, arguments.samples, arguments.seed) for other in others]
     settings = {
         "sentences": len(gold),
@@ -94,17 +93,14 @@ def run(arguments: argparse.Namespace) -> int:
     return 0
 
 
-def _counts(gold: Sequence[GoldTree], gold_name: str, name: str) -> NDArray[np.int64]:
+def _counts(gold: GoldTrees, name: str) -> NDArray[np.int64]:
     """[S, 3] matched, gold and test brackets of the file's trees, or of its rankings' best."""
     import numpy as np
 
-    trees = best_trees(name)
-    if len(trees) != len(gold):
-        raise InputError(f"{gold_name} has {len(gold)} trees but {name} has {len(trees)}")
-    scores = [standard.score(tree) for standard, tree in zip(gold, trees, strict=True)]
-    for number, score in enumerate(scores, 1):
-        if score.status != "valid":
-            print(f"{name}:{number}: {score.status}: {score.reason}", file=sys.stderr)
+    _, trees = paired(gold.places, best_trees(name), gold.name, name)
+    scores = [standard.score(tree.text) for standard, tree in zip(gold, trees, strict=True)]
+    for line in complaints(gold.places, trees, scores):
+        print(line, file=sys.stderr)
     return np.array([score.counts for score in scores])
 
 

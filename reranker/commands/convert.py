@@ -1,4 +1,5 @@
-"""``rerank convert``: converts n-best files from one dialect to another."""
+"""``rerank convert``: n-best files from one dialect to another, treebanks to what parsers learn
+from."""
 
 from __future__ import annotations
 
@@ -8,18 +9,23 @@ import sys
 from pathlib import Path
 
 from reranker.commands import nbest_files
-from reranker.commands.arguments import positive
-from reranker.errors import InputError
-from reranker.files.output import open_whole, output_paths
+from reranker.commands.arguments import counted, positive
+from reranker.commands.progress import message
+from reranker.errors import InputError, TreeError
+from reranker.files.output import open_whole, output_path, output_paths
 from reranker.nbest import FORMATS
 from reranker.nbest.dialects.registry import DIALECTS
 from reranker.nbest.writing import list_text, tokens_text
+from reranker.trees.linearize import cleaned
+from reranker.trees.tree import Tree
+from reranker.trees.treebank import read_texts, treebank_files
 
 EXAMPLES = """examples:
   rerank convert samples.rnng --tokens sentences.txt --to bllip --out parses.txt
   rerank convert bllip.txt.gz berkeley.txt --to jsonl --out pooled.jsonl
   rerank convert parses.txt --to seq2seq --tokens-out sentences.tsv --out beams.txt
   rerank convert parses.txt --to trees > first.txt
+  rerank convert wsj/02/ wsj/03/ --to trees --clean --out train.mrg
 
 exit status: 0 success, 1 some candidates were rejected, 2 unusable files or flags"""
 
@@ -37,6 +43,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--to-beam", type=positive, metavar="K", help="lines per list, for --to opennmt"
     )
+    parser.add_argument(
+        "--clean",
+        action="store_true",
+        help="with --to trees: the files (or folders) are treebanks; write their trees one a line, "
+        "without traces and function tags, with roots called TOP, as parsers learn from",
+    )
     parser.add_argument("--out", type=Path, metavar="FILE", help="write here instead of stdout")
     parser.add_argument(
         "--tokens-out",
@@ -48,6 +60,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     """Convert as the flags say; returns the exit code."""
+    if arguments.clean:
+        return _clean(arguments)
     inputs = nbest_files.inputs(arguments)
     out_path, tokens_path = output_paths((arguments.out, arguments.tokens_out), inputs)
     if DIALECTS[arguments.to].needs_beam and arguments.to_beam is None:
@@ -71,4 +85,24 @@ def run(arguments: argparse.Namespace) -> int:
         f"rerank: {sentences} sentences, {candidates} candidates written, {rejected} rejected",
         file=sys.stderr,
     )
+    return 1 if rejected else 0
+
+
+def _clean(arguments: argparse.Namespace) -> int:
+    """Write the trees of treebanks as parsers learn from them; returns the exit code."""
+    if arguments.to != "trees" or arguments.tokens_out:
+        raise InputError("--clean is for --to trees, without --tokens-out")
+    out_path = output_path(arguments.out, treebank_files(arguments.nbest))
+    written = rejected = 0
+    with open_whole(out_path) as out:
+        for place in read_texts(arguments.nbest):
+            try:
+                out.write(f"{cleaned(Tree.from_string(place.text)).to_string()}\n")
+                written += 1
+            except TreeError as error:
+                message(f"rerank: {place}: tree rejected, {error.code}: {error}")
+                rejected += 1
+        if not written:
+            raise InputError(f"{', '.join(arguments.nbest)}: no trees")
+    print(f"rerank: {counted(written, 'tree')} written, {rejected} rejected", file=sys.stderr)
     return 1 if rejected else 0

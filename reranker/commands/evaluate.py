@@ -1,23 +1,25 @@
-"""``rerank eval``: EVALB's figures for two treebank files."""
+"""``rerank eval``: EVALB's figures for two treebanks."""
 
 from __future__ import annotations
 
 import argparse
 import sys
+from dataclasses import replace
 from pathlib import Path
 
 from reranker.commands.arguments import whole_number
 from reranker.commands.ranked_file import best_trees
 from reranker.errors import InputError
+from reranker.evaluation.alignment import complaints, paired
 from reranker.evaluation.corpus import Parameters, evaluate
-from reranker.evaluation.lines import with_top_root
 from reranker.evaluation.report import format_report, to_json
 from reranker.files.output import open_whole
-from reranker.files.text import read_lines
+from reranker.trees.treebank import read_sentences
 
 EXAMPLES = """examples:
-  rerank eval gold.mrg best.txt --top-root
-  rerank eval gold.mrg.gz best.txt --parameters eval/collins.prm --sentences
+  rerank eval gold.mrg best.txt
+  rerank eval wsj/23/ best.txt --sentences
+  rerank eval wsj/23/*.mrg best.txt --parameters eval/collins.prm
 
 exit status: 0 every sentence was scored or skipped, 1 some could not be compared (each is named),
 2 unusable files"""
@@ -25,10 +27,14 @@ exit status: 0 every sentence was scored or skipped, 1 some could not be compare
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the flags of ``rerank eval`` to ``parser``."""
-    parser.add_argument("gold", metavar="GOLD", help="gold trees, one per line; .gz or -")
     parser.add_argument(
-        "test", metavar="TEST", help="trees to score, one per line, or ranked output"
+        "gold",
+        nargs="+",
+        metavar="GOLD",
+        help="gold trees as treebanks have them: files, folders, quoted patterns; .gz and .zst; "
+        "- reads stdin",
     )
+    parser.add_argument("test", metavar="TEST", help="trees to score, or ranked output")
     parser.add_argument(
         "--parameters",
         type=Path,
@@ -43,10 +49,13 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "MAX_ERROR in FILE.prm); unlike EVALB, scoring continues",
     )
     parser.add_argument(
-        "--top-root",
+        "--count-roots",
         action="store_true",
-        help="rename the root of every tree to TOP first; COLLINS' settings count S1 and ROOT",
+        help="count roots called S1, ROOT or nothing as brackets, as EVALB does, and TOP if "
+        "FILE.prm does not delete it (default: no root counts)",
     )
+    # What made roots alike when they counted.
+    parser.add_argument("--top-root", action="store_true", help=argparse.SUPPRESS)
     parser.add_argument("--sentences", action="store_true", help="print a row for each sentence")
     parser.add_argument("--json", action="store_true", help="print one JSON object")
 
@@ -57,22 +66,18 @@ def run(arguments: argparse.Namespace) -> int:
     0: every sentence scored or skipped; 1: at least one was an error; 2: none could be scored.
     Raises RerankError for files that cannot be compared at all.
     """
-    if arguments.gold == arguments.test == "-":
-        raise InputError("GOLD and TEST cannot both be standard input")
+    if [*arguments.gold, arguments.test].count("-") > 1:
+        raise InputError("standard input (-) can be read only once")
     parameters = (
         Parameters.from_file(arguments.parameters) if arguments.parameters else Parameters.collins()
     )
-    gold, test = list(read_lines(arguments.gold)), best_trees(arguments.test)
-    if len(gold) != len(test):
-        raise InputError(
-            f"{arguments.gold} has {len(gold)} lines but {arguments.test} has {len(test)}"
-        )
-    if arguments.top_root:
-        gold, test = [with_top_root(line) for line in gold], [with_top_root(line) for line in test]
-    report = evaluate(gold, test, parameters, arguments.max_error)
-    for number, row in enumerate(report.rows, 1):
-        if row.status != "valid":
-            print(f"{arguments.test}:{number}: {row.status}: {row.reason}", file=sys.stderr)
+    parameters = replace(parameters, count_roots=arguments.count_roots)
+    names = ", ".join(arguments.gold), arguments.test
+    gold, test = paired(read_sentences(arguments.gold), best_trees(arguments.test), *names)
+    lines = [place.text for place in gold], [place.text for place in test]
+    report = evaluate(*lines, parameters, arguments.max_error)
+    for line in complaints(gold, test, report.rows):
+        print(line, file=sys.stderr)
     with open_whole(None) as out:
         if arguments.json:
             out.write(to_json(report) + "\n")

@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 from collections import deque
+from collections.abc import Iterable
 
 from reranker.errors import InputError
-from reranker.evaluation.brackets import GoldTree, gold_trees
+from reranker.evaluation.alignment import shift
+from reranker.evaluation.brackets import GoldTree, GoldTrees
 from reranker.evaluation.corpus import Summary
 from reranker.evaluation.sentence import SentenceScore
 from reranker.files.table import aligned
-from reranker.files.text import read_lines
 from reranker.nbest import NBest
 from reranker.nbest.data import Order
 from reranker.trees.tree import Tree
+from reranker.trees.treebank import TreeText
 
 _NO_TREE = "(TOP )"
 
@@ -23,22 +25,38 @@ _SAMPLES: dict[Order, str] = {"score": "best score", "frequency": "most frequent
 class GoldTable:
     """Takes every list and then its best candidate, in order."""
 
-    def __init__(self, path: str, gold_tags: bool) -> None:
-        """``gold_tags``: give every candidate the gold part-of-speech tags first."""
-        self.path = path
-        self._gold = gold_trees(read_lines(path), path, gold_tags)
+    def __init__(self, gold: GoldTrees) -> None:
+        self._gold = gold
+        self._trees = iter(gold)
         self._waiting: deque[tuple[GoldTree, dict[int, Tree], Tree | str]] = deque()
         self._orders: set[Order] = set()
         self._scores: dict[str, list[SentenceScore]] = {"parser": [], "reranked": [], "oracle": []}
 
+    def check(self, lists: Iterable[NBest]) -> None:
+        """Raises InputError if there are more or fewer gold trees than lists, or if EVALB can
+        compare none of the lists with its gold tree."""
+        gold, count, is_comparable = self._gold, 0, False
+        firsts: list[TreeText] = []
+        trees = iter(gold)
+        for nbest in lists:
+            count += 1
+            tree = next(trees, None)
+            if tree is None or is_comparable:
+                continue
+            is_comparable = any(tree.f1(each.tree) is not None for each in nbest.candidates)
+            text = nbest.candidates[0].tree.to_string() if nbest.candidates else ""
+            firsts.append(TreeText(nbest.candidates[0].file if text else "", nbest.line, text))
+        if count != len(gold):
+            raise InputError(f"{gold.name}: {len(gold)} gold trees for {count} n-best lists")
+        if any(place.text for place in firsts) and not is_comparable:
+            reason = "no list has the words of its gold tree"
+            raise InputError("; ".join([f"{gold.name}: {reason}", *shift(gold.places, firsts)]))
+
     def add_list(self, nbest: NBest) -> None:
-        """Take the next gold tree for this list. Raises InputError if there is none, or if it or
-        the file cannot be read."""
-        gold = next(self._gold, None)
+        """Take the next gold tree for this list. Raises InputError if there is none."""
+        gold = next(self._trees, None)
         if gold is None:
-            raise InputError(
-                f"{self.path}: no gold tree for list {nbest.id}: the file is too short"
-            )
+            raise InputError(f"{self._gold.name}: no gold tree for list {nbest.id}")
         self._orders.add(nbest.order)
         trees = {candidate.index: candidate.tree for candidate in nbest.candidates}
         oracle = list(trees.values())[gold.oracle(trees.values())] if trees else _NO_TREE
@@ -57,8 +75,8 @@ class GoldTable:
 
     def check_complete(self) -> None:
         """Raises InputError if gold trees are left over."""
-        if next(self._gold, None) is not None:
-            raise InputError(f"{self.path}: more gold trees than n-best lists")
+        if next(self._trees, None) is not None:
+            raise InputError(f"{self._gold.name}: more gold trees than n-best lists")
 
     def format(self) -> str:
         """A table: recall, precision, F1 and complete match in percent for parser, reranked and

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import glob
 import itertools
 import os
 import sys
@@ -14,10 +13,12 @@ from reranker.commands.arguments import positive
 from reranker.commands.progress import message
 from reranker.errors import InputError
 from reranker.files.digest import file_sha256
+from reranker.files.patterns import expanded
 from reranker.nbest import FORMATS, NBest, NBestFiles, ReadOptions, read_nbest
 from reranker.nbest.data import Repair
 from reranker.nbest.guess import with_hint
 from reranker.ranking import Ranking
+from reranker.trees.treebank import treebank_files
 
 
 def add_arguments(parser: argparse.ArgumentParser, *, required: bool) -> None:
@@ -136,19 +137,13 @@ def options(arguments: argparse.Namespace, restore: bool = False) -> ReadOptions
     )
 
 
-def expanded(names: list[str]) -> list[str]:
-    """The names with globs expanded; an existing file may have a name that looks like a glob.
-
-    Raises InputError for a glob that no file matches.
-    """
-    paths: list[str] = []
-    for name in names:
-        is_glob = glob.has_magic(name) and not os.path.lexists(name)
-        matches = sorted(glob.glob(name)) if is_glob else [name]
-        if not matches:
-            raise InputError(f"{name}: no file matches")
-        paths.extend(matches)
-    return paths
+def read_ahead(arguments: argparse.Namespace) -> Iterator[NBest] | None:
+    """The same lists once more, to check them before they are scored; None if a file can be read
+    only once."""
+    files = expanded(arguments.nbest)
+    if not all(map(os.path.isfile, [*files, *filter(None, [arguments.tokens])])):
+        return None
+    return read_nbest(*files, options=options(arguments), warn=lambda _: None)
 
 
 def print_rejected(candidates: NBest | Ranking) -> None:
@@ -162,8 +157,8 @@ def print_rejected(candidates: NBest | Ranking) -> None:
 
 def inputs(arguments: argparse.Namespace) -> list[str]:
     """Every file that the flags say to read, checkpoints apart."""
-    others = (arguments.tokens, getattr(arguments, "gold", None))
-    return [*expanded(arguments.nbest), *(name for name in others if name is not None)]
+    gold = treebank_files(getattr(arguments, "gold", None) or [])
+    return [*expanded(arguments.nbest), *filter(None, [arguments.tokens]), *gold]
 
 
 def settings(arguments: argparse.Namespace) -> dict[str, Any]:

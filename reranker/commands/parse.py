@@ -11,9 +11,10 @@ from collections.abc import Iterator
 from typing import Any
 
 from reranker.commands import answers, parser_flags
-from reranker.commands.nbest_files import digest, expanded, print_rejected
+from reranker.commands.nbest_files import digest, print_rejected
 from reranker.commands.progress import message
 from reranker.errors import InputError
+from reranker.files.patterns import expanded
 from reranker.files.text import TextFile, open_text
 from reranker.nbest import NBest
 from reranker.nbest.guess import not_text

@@ -9,6 +9,7 @@ from typing import Any
 
 from reranker.errors import InputError
 from reranker.files.text import read_lines
+from reranker.trees.treebank import TreeText, sentences, treebank_files
 
 
 def is_ranked(line: str) -> bool:
@@ -28,12 +29,14 @@ def ranked_lines(name: str, other: str) -> Iterator[str]:
     return itertools.chain([first] if first else [], lines)
 
 
-def best_trees(name: str) -> list[str]:
-    """The lines of a file of trees, or the best trees of ranked output."""
-    lines = list(read_lines(name))
+def best_trees(name: str) -> list[TreeText]:
+    """The trees of a file, a folder or a pattern, or the best trees of ranked output."""
+    files = [(file, list(read_lines(file))) for file in treebank_files([name])]
+    file, lines = files[0]
     if lines and lines[0].lstrip().startswith("{"):
-        return [best_tree(sentence) for sentence in read_ranked(name, lines)]
-    return lines
+        ranked = enumerate(read_ranked(file, lines), 1)
+        return [TreeText(file, number, best_tree(sentence)) for number, sentence in ranked]
+    return sentences(files)
 
 
 def read_ranked(

@@ -7,6 +7,7 @@ import argparse
 from reranker.commands import answers, nbest_files
 from reranker.commands.gold_table import GoldTable
 from reranker.errors import InputError
+from reranker.evaluation.brackets import GoldTrees
 from reranker.outputs.registry import needs_brackets
 
 EXAMPLES = """examples:
@@ -35,8 +36,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument(
         "--gold",
+        nargs="+",
         metavar="FILE",
-        help="gold trees, one per line; prints F1 of parser, reranked and oracle",
+        help="gold trees: files, folders, quoted patterns; prints F1 of parser, reranked and "
+        "oracle",
     )
     parser.add_argument(
         "--gold-tags",
@@ -50,13 +53,26 @@ def run(arguments: argparse.Namespace) -> int:
     if arguments.gold_tags and not arguments.gold:
         raise InputError("--gold-tags needs --gold")
     answers.check(arguments)
+    table = None
+    if arguments.gold:
+        table = GoldTable(GoldTrees(arguments.gold, arguments.gold_tags))
     restore = arguments.restore or needs_brackets(arguments.output)
     return answers.write(
         arguments,
         nbest_files.inputs(arguments),
         (),
-        lambda: nbest_files.open_lists(arguments, restore=restore),
+        lambda: _lists(arguments, restore, table),
         lambda: {**nbest_files.settings(arguments), "restore": restore},
         nbest_files.print_rejected,
-        GoldTable(arguments.gold, arguments.gold_tags) if arguments.gold else None,
+        table,
     )
+
+
+def _lists(
+    arguments: argparse.Namespace, restore: bool, table: GoldTable | None
+) -> nbest_files.Lists:
+    """The lists; that the gold trees are theirs is found out now, not after hours of scoring."""
+    lists = nbest_files.open_lists(arguments, restore=restore)
+    if table is not None and (same := nbest_files.read_ahead(arguments)) is not None:
+        table.check(same)
+    return lists

@@ -20,9 +20,11 @@ from reranker.errors import InputError
 from reranker.files.output import open_whole, output_path
 from reranker.files.text import TextFile, TextInMemory, read_lines
 from reranker.nbest import NBest, read_nbest
+from reranker.trees.treebank import treebank_files
 
 if TYPE_CHECKING:
     from reranker.drawing.changes import Change
+    from reranker.evaluation.brackets import GoldTrees
 
 EXAMPLES = """examples:
   rerank show ranked.jsonl
@@ -46,7 +48,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="from `rerank --output ranked`, or n-best lists or trees; the first tree of each list "
         "is drawn; - reads stdin",
     )
-    parser.add_argument("--gold", metavar="FILE", help="gold trees, one per line, in this order")
+    parser.add_argument(
+        "--gold", metavar="FILE", help="gold trees: a file, a folder or a quoted pattern"
+    )
     parser.add_argument(
         "--gold-tags", action="store_true", help="give every tree the gold tags first"
     )
@@ -91,7 +95,9 @@ def run(arguments: argparse.Namespace) -> int:
         raise InputError("--brief leaves out the drawings that --svg writes")
     changes = _changes(arguments)
     if arguments.gold:
-        changes = _judged(changes, arguments.gold, arguments.gold_tags)
+        from reranker.evaluation.brackets import GoldTrees
+
+        changes = _judged(changes, GoldTrees([arguments.gold], arguments.gold_tags))
     summary = _Summary()
     wanted = _wanted(summary.counted(changes), arguments)
     if arguments.svg:
@@ -163,25 +169,20 @@ def _ranked_change(sentence: dict[str, Any], nbest: NBest) -> Change:
     return Change(nbest.id, title, trees.get(best), first_tree, problems=problems)
 
 
-def _judged(changes: Iterable[Change], gold: str, gold_tags: bool) -> Iterator[Change]:
+def _judged(changes: Iterable[Change], gold: GoldTrees) -> Iterator[Change]:
     """The same with scores. Raises InputError for more or fewer gold trees than sentences."""
-    lines = read_lines(gold)
-    for number, change in enumerate(changes, 1):
-        line = next(lines, None)
-        if line is None:
-            raise InputError(
-                f"{gold}: no gold tree for sentence {change.id}: the file is too short"
-            )
-        try:
-            judged = change.judged(line, gold_tags)
-        except InputError as error:
-            raise InputError(f"{gold}:{number}: {error}") from error
+    trees = zip(gold.places, gold, strict=True)
+    for change in changes:
+        place, tree = next(trees, (None, None))
+        if tree is None:
+            raise InputError(f"{gold.name}: no gold tree for sentence {change.id}")
+        judged = change.judged(tree)
         score = judged.best_score
         if judged.best is not None and score is not None and score.status != "valid":
-            print(f"rerank: {gold}:{number}: sentence not scored: {score.reason}", file=sys.stderr)
+            print(f"rerank: {place}: sentence not scored: {score.reason}", file=sys.stderr)
         yield judged
-    if next(lines, None) is not None:
-        raise InputError(f"{gold}: more gold trees than sentences")
+    if next(trees, None) is not None:
+        raise InputError(f"{gold.name}: more gold trees than sentences")
 
 
 def _wanted(changes: Iterable[Change], arguments: argparse.Namespace) -> Iterator[Change]:
@@ -219,7 +220,8 @@ def _write_pictures(changes: Iterator[Change], arguments: argparse.Namespace) ->
                 "folder instead of a file"
             )
         changes = iter(few)
-    inputs = [arguments.file, *filter(None, (arguments.gold, arguments.tokens))]
+    gold = treebank_files([arguments.gold] if arguments.gold else [])
+    inputs = [arguments.file, *gold, *filter(None, [arguments.tokens])]
     names: set[str] = set()
     for change in changes:
         if change.best is None:

@@ -14,14 +14,14 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from reranker.checkpoints.vocabulary import MOST_CLASSED
-from reranker.commands.arguments import positive, whole_number
+from reranker.commands.arguments import counted, positive, whole_number
 from reranker.commands.progress import loading
 from reranker.errors import InputError, RerankError
 from reranker.files.claim import claimed
 from reranker.files.output import files_of, output_paths, write_errors
 from reranker.text.running import read_running_text
 from reranker.trees.linearize import linearize
-from reranker.trees.treebank import read_treebank
+from reranker.trees.treebank import read_treebank, treebank_files
 
 if TYPE_CHECKING:
     from reranker.checkpoints.pair_vocabulary import Pair
@@ -66,7 +66,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         nargs="+",
         required=True,
         metavar="FILE",
-        help="treebank files to train on, or lines of text; .gz too",
+        help="treebanks to train on (files, folders, quoted patterns), or lines of text; .gz too",
     )
     parser.add_argument(
         "--dev",
@@ -262,7 +262,9 @@ def output(arguments: argparse.Namespace) -> Path:
         with write_errors(folder):
             folder.mkdir(parents=True, exist_ok=True)
     names = ("train", "dev", "train_target", "dev_target")
-    inputs = [file for name in names for file in getattr(arguments, name) or ()]
+    inputs: list[str | Path] = []
+    for name in names:
+        inputs += treebank_files(getattr(arguments, name) or ())
     others = (arguments.config, arguments.start_from, arguments.vectors, arguments.encoder)
     inputs += files_of(filter(None, others))
     (out, *_) = output_paths([arguments.out, *log_files(log_folder(arguments))], inputs)
@@ -362,15 +364,15 @@ def _trees(
         if is_text or not isinstance(config, TrainingConfig):
             raise InputError("--stream is for language models that are trained on trees")
         dev = [*map(linearize, read_treebank(arguments.dev))]
-        files = len(arguments.train)
-        _announce(f"{files} file{'s' * (files > 1)} of", len(dev), "trees", folder)
-        return TreeFiles(arguments.train, folder, processes), dev
-    train, dev = (
+        train = TreeFiles(arguments.train, folder, processes)
+        _announce(f"{counted(len(train.paths), 'file')} of", len(dev), "trees", folder)
+        return train, dev
+    train_lines, dev_lines = (
         read_running_text(paths) if is_text else [*map(linearize, read_treebank(paths))]
         for paths in (arguments.train, arguments.dev)
     )
-    _announce(len(train), len(dev), "lines" if is_text else "trees", folder)
-    return train, dev
+    _announce(len(train_lines), len(dev_lines), "lines" if is_text else "trees", folder)
+    return train_lines, dev_lines
 
 
 def _announce(train: int | str, dev: int, noun: str, folder: Path) -> None:

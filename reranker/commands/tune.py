@@ -19,7 +19,7 @@ from reranker.errors import InputError
 from reranker.files.figure import new_figure, save_figure
 from reranker.files.output import output_paths
 from reranker.files.table import aligned
-from reranker.files.text import read_lines
+from reranker.trees.treebank import treebank_files
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -48,7 +48,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "ranked", metavar="RANKED", help="output of `rerank --output ranked`, any weight"
     )
-    parser.add_argument("gold", metavar="GOLD", help="gold trees, one per line, same order")
+    parser.add_argument(
+        "gold", nargs="+", metavar="GOLD", help="gold trees: files, folders, quoted patterns"
+    )
     parser.add_argument(
         "--gold-tags", action="store_true", help="give every candidate the gold tags first"
     )
@@ -115,7 +117,8 @@ def run(arguments: argparse.Namespace) -> int:
     if arguments.cascade and arguments.save is None:
         raise InputError("--cascade needs --save")
     paths = named_models(arguments.models).paths if arguments.models else ()
-    inputs = [arguments.ranked, arguments.gold, *(arguments.models or ()), *paths]
+    gold = treebank_files(arguments.gold)
+    inputs = [arguments.ranked, *gold, *(arguments.models or ()), *paths]
     order = stages(arguments.cascade, paths) if arguments.cascade else None
     outputs = (arguments.save, arguments.plot, arguments.plot_confidence)
     save, *plots = output_paths(outputs, inputs)
@@ -153,11 +156,12 @@ def run(arguments: argparse.Namespace) -> int:
 
 def _read(arguments: argparse.Namespace, paths: Sequence[Path]) -> ScoredLists:
     """Raises InputError for files that do not fit each other or the models at ``paths``."""
+    from reranker.evaluation.brackets import GoldTrees
     from reranker.tuning.lists import read_scored
 
-    ranked = ranked_lines(arguments.ranked, arguments.gold)
-    gold = read_lines(arguments.gold)
-    lists = read_scored(ranked, gold, arguments.gold_tags, arguments.ranked, arguments.gold)
+    ranked = ranked_lines(arguments.ranked, treebank_files(arguments.gold)[0])
+    gold = GoldTrees(arguments.gold, arguments.gold_tags)
+    lists = read_scored(ranked, gold, arguments.ranked)
     if paths and len(paths) != lists.number_of_members:
         raise InputError(
             f"{arguments.ranked} has scores of {counted(lists.number_of_members, 'model')}, "

@@ -6,8 +6,7 @@ from collections import Counter
 from dataclasses import dataclass, field, replace
 from typing import NamedTuple
 
-from reranker.errors import InputError, TreeError
-from reranker.evaluation.brackets import GoldTree, not_a_gold_tree
+from reranker.evaluation.brackets import GoldTree
 from reranker.evaluation.lines import read_line
 from reranker.evaluation.parameters import Parameters
 from reranker.evaluation.sentence import SentenceScore
@@ -183,22 +182,15 @@ class Change:
     problems: int = 0
     """Candidates that could not be read."""
 
-    def judged(self, line: str, gold_tags: bool) -> Change:
-        """The same with the scores against the gold tree in ``line``; with ``gold_tags`` the trees
-        get its part-of-speech tags. Raises InputError if the line is not a tree."""
-        try:
-            standard = GoldTree(line, _PARAMETERS, gold_tags)
-            gold = Tree.from_string(line)
-        except TreeError as error:
-            raise InputError(not_a_gold_tree(line, error)) from error
-        tags = gold.tags() if gold_tags else None
-        best_score = standard.score(self.best or _NO_TREE)
+    def judged(self, gold: GoldTree) -> Change:
+        """The same with the scores against the gold tree, and its tags if trees are to get them."""
+        best_score = gold.score(self.best or _NO_TREE)
         return replace(
             self,
-            best=_tagged(self.best, tags),
-            first=_tagged(self.first, tags),
-            gold=gold,
-            first_score=standard.score(self.first) if self.first else best_score,
+            best=self.best and gold.tagged(self.best),
+            first=self.first and gold.tagged(self.first),
+            gold=gold.tree,
+            first_score=gold.score(self.first) if self.first else best_score,
             best_score=best_score,
         )
 
@@ -249,9 +241,3 @@ class Change:
             return f"{self.title}, F1 {self.best_score.f1:.2f}"
         figures = f"F1 {self.first_score.f1:.2f} -> {self.best_score.f1:.2f}"
         return f"{self.title}, {self.verdict}: {figures}"
-
-
-def _tagged(tree: Tree | None, tags: list[str] | None) -> Tree | None:
-    if tree is None or tags is None or len(tree.tags()) != len(tags):
-        return tree
-    return tree.with_tags(tags)

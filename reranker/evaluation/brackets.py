@@ -1,4 +1,4 @@
-"""Trees against gold trees, for corpus F1: all roots made alike, brackets counted as EVALB does."""
+"""Gold trees, read and checked before anything is compared with them, and corpus F1."""
 
 from __future__ import annotations
 
@@ -7,55 +7,79 @@ from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING, Any
 
 from reranker.errors import InputError, TreeError
-from reranker.evaluation.lines import with_top_root
 from reranker.evaluation.parameters import Parameters
 from reranker.evaluation.sentence import Gold, f1
 from reranker.trees.tree import Tree
+from reranker.trees.treebank import Name, TreeText, read_sentences
 
 if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
+_COLLINS = Parameters.collins()
+
 
 class GoldTree(Gold):
-    """The same, with every root called TOP."""
+    """A gold tree under COLLINS' settings, whose part-of-speech tags other trees may get."""
 
-    def __init__(self, line: str, parameters: Parameters, gold_tags: bool) -> None:
-        """With ``gold_tags`` a tree with as many words gets the gold part-of-speech tags first.
-        Raises TreeError if the line then is not a tree."""
-        super().__init__(with_top_root(line), parameters)
-        self._tags = Tree.from_string(line).tags() if gold_tags else None
+    def __init__(self, text: str, gold_tags: bool) -> None:
+        """With ``gold_tags`` a tree with as many words gets the gold tags first. Raises TreeError
+        if the text is not a tree of words with tags."""
+        self.tree = Tree.from_string(text)
+        super().__init__(text, _COLLINS)
+        if self._line.problem:
+            raise TreeError("not-a-tree", self._line.problem)
+        self._tags = self.tree.word_tags() if gold_tags else None
+
+    def tagged(self, tree: Tree) -> Tree:
+        """The tree with the gold tags, if it is to have them and has as many words."""
+        if self._tags is not None:
+            with contextlib.suppress(TreeError):
+                return tree.with_tags(self._tags)
+        return tree
 
     def _text(self, tree: str | Tree) -> str:
-        # Of a text that is not a tree, or has other words, EVALB says what is wrong.
-        with contextlib.suppress(TreeError):
-            if self._tags is not None:
-                parsed = Tree.from_string(tree) if isinstance(tree, str) else tree
-                tree = parsed.with_tags(self._tags)
-        return with_top_root(tree if isinstance(tree, str) else tree.to_string())
+        # Of a text that is not a tree EVALB says what is wrong.
+        if self._tags is not None and isinstance(tree, str):
+            with contextlib.suppress(TreeError):
+                tree = Tree.from_string(tree)
+        return tree if isinstance(tree, str) else self.tagged(tree).to_string()
 
 
-def gold_trees(lines: Iterable[str], name: str, gold_tags: bool) -> Iterator[GoldTree]:
-    """The gold trees in the lines of the file ``name``, to be compared under COLLINS' settings.
+class GoldTrees:
+    """The gold trees of a treebank in order, kept as text: what is counted is made when needed."""
 
-    Raises InputError for a line that is not a tree if the ``gold_tags`` are to be used.
-    """
-    parameters = Parameters.collins()
-    for number, line in enumerate(lines, 1):
-        try:
-            gold = GoldTree(line, parameters, gold_tags)
-        except TreeError as error:
-            raise InputError(f"{name}:{number}: {not_a_gold_tree(line, error)}") from error
-        yield gold
+    def __init__(self, names: Iterable[Name], gold_tags: bool) -> None:
+        """Read and check the trees of files, folders or patterns.
+
+        Raises InputError for unusable files and, naming file and line, for what is not a tree.
+        """
+        names = list(names)
+        self.name = ", ".join(map(str, names))
+        self.places = [place for place in read_sentences(names) if place.text]
+        self._gold_tags = gold_tags
+        if not self.places:
+            raise InputError(f"{self.name}: no gold trees")
+        for place in self.places:
+            try:
+                GoldTree(place.text, gold_tags)
+            except TreeError as error:
+                raise InputError(f"{place}: {_not_a_gold_tree(place, error)}") from error
+
+    def __len__(self) -> int:
+        return len(self.places)
+
+    def __iter__(self) -> Iterator[GoldTree]:
+        return (GoldTree(place.text, self._gold_tags) for place in self.places)
 
 
-def not_a_gold_tree(line: str, error: TreeError) -> str:
-    """The message about a line that is not a tree; nothing is quoted from a binary file."""
+def _not_a_gold_tree(place: TreeText, error: TreeError) -> str:
+    """Nothing is quoted from a binary file."""
     try:
-        line.encode()
+        place.text.encode()
     except UnicodeEncodeError:
         return "not a gold tree: not UTF-8 text"
-    return f"not a gold tree: {error}: {line.strip()[:60]!r}"
+    return f"not a gold tree: {error}: {place.text[:60]!r}"
 
 
 def corpus_f1(counts: NDArray[np.int64]) -> float:

@@ -14,13 +14,13 @@ from typing import NamedTuple
 from reranker.evaluation.parameters import Parameters
 from reranker.trees.tree import ROOT_LABELS
 
-# An opening bracket with its label, and with its word if it closes right after one; a closing
-# bracket; or text that belongs to no bracket. Only ASCII white space separates, as in C.
-_PIECE = re.compile(r"\(([^()\s]*+)(?:\s++([^()\s]*+)(\)))?|(\)|[^()\s]++)", re.ASCII)
+# An opening bracket with its label, and with its word if it closes right after one, or with the
+# opening bracket that follows; a closing bracket; or text that belongs to no bracket. Only ASCII
+# white space separates, as in C.
+_PIECE = re.compile(r"\(([^()\s]*+)(?:\s++([^()\s]*+)(\))|\s*+(?=(\()))?|(\)|[^()\s]++)", re.ASCII)
 # Only these words does EVALB take for quotation marks that one of two trees may have mistagged.
 _QUOTE_WORDS = frozenset({"'", '"', "/"})
 _MOST_QUOTES = 200
-_BRACKET = re.compile(r"\(([^()\s]*+)(?:(\s*+)(?=\())?|\)", re.ASCII)
 
 
 class Quote(NamedTuple):
@@ -36,7 +36,8 @@ class Quote(NamedTuple):
 
 @dataclass(slots=True)
 class EvalbLine:
-    """The content of a line; ``brackets`` are (start, end, label), half-open, in opening order.
+    """The content of a line; ``brackets`` are (start, end, label), half-open, in opening order; the
+    label of a root that does not count is None.
 
     ``closed`` has for each bracket the piece of the line that closes it. ``length`` counts words
     for the cut-off; ``problem`` says why the line cannot be scored.
@@ -44,7 +45,7 @@ class EvalbLine:
 
     words: list[str] = field(default_factory=list)
     tags: list[str] = field(default_factory=list)
-    brackets: list[tuple[int, int, str]] = field(default_factory=list)
+    brackets: list[tuple[int, int, str | None]] = field(default_factory=list)
     closed: list[int] = field(default_factory=list)
     quotes: list[Quote] = field(default_factory=list)
     length: int = 0
@@ -62,7 +63,7 @@ def read_line(line: str, parameters: Parameters) -> EvalbLine:
     brackets = content.brackets
     stack: list[int] = []
     problems: list[str] = []
-    for piece, (label, word, closed, rest) in enumerate(_PIECE.findall(line)):
+    for piece, (label, word, closed, opens, rest) in enumerate(_PIECE.findall(line)):
         if closed:
             if label not in parameters.delete_labels_for_length:
                 content.length += 1
@@ -72,8 +73,10 @@ def read_line(line: str, parameters: Parameters) -> EvalbLine:
                 words.append(word)
                 tags.append(label)
         elif not rest:
+            is_root = opens and not stack and label in ROOT_LABELS
             stack.append(len(brackets))
-            brackets.append((len(words), len(words), label))
+            counted = None if is_root and not parameters.count_roots else label
+            brackets.append((len(words), len(words), counted))
             content.closed.append(piece)
         elif rest != ")":
             # Kept as a word, so that a line of only such text is not an empty tree.
@@ -129,30 +132,3 @@ def _reinsert(line: EvalbLine, number: int) -> None:
     for place in range(number, len(line.quotes)):
         later = line.quotes[place]
         line.quotes[place] = later._replace(position=later.position + 1)
-
-
-def with_top_root(line: str) -> str:
-    """The same line with every root called TOP: S1, ROOT and nameless ones renamed, else one added.
-
-    COLLINS' settings ignore TOP but count S1 and ROOT as brackets, so gold and parser trees need
-    the same root before they are scored. Unbalanced brackets stay unbalanced.
-
-    >>> with_top_root("(S1 (NP (NN tea)))"), with_top_root("(NP (NN tea))")
-    ('(TOP (NP (NN tea)))', '(TOP (NP (NN tea)))')
-    """
-    pieces: list[str] = []
-    done = depth = 0
-    wrapped = False
-    for match in _BRACKET.finditer(line):
-        if match[0] == ")":
-            depth -= 1
-            if depth == 0 and wrapped:
-                pieces += [line[done : match.end()], ")"]
-                done = match.end()
-            continue
-        if depth == 0:
-            wrapped = match[1] not in ROOT_LABELS or match[2] is None
-            pieces += [line[done : match.start()], "(TOP "]
-            done = match.start() if wrapped else match.end()
-        depth += 1
-    return "".join(pieces) + line[done:]

@@ -39,6 +39,9 @@ class Parameters:
     quote_labels: frozenset[str] = frozenset()
     equal_labels: tuple[tuple[str, str], ...] = ()
     equal_words: tuple[tuple[str, str], ...] = ()
+    count_roots: bool = False
+    """Count roots called S1, TOP, ROOT or nothing like other brackets, as EVALB does unless their
+    label is deleted; parsers and treebanks do not agree on it."""
 
     @classmethod
     def collins(cls) -> Parameters:

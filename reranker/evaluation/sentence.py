@@ -164,9 +164,9 @@ class Gold:
             place = next(i for i, (word, other) in enumerate(standard) if word != other)
             words = f"gold word {gold.words[place]!r}, test word {test.words[place]!r}"
             return self._unscored("error", words)
-        counts = len(prepared.non_terminal_labels), len(candidate.non_terminal_labels)
-        if prod(counts) > _MOST_PAIRS:
-            return self._unscored("error", f"{max(counts)} brackets are too many to compare")
+        brackets = len(prepared.non_terminal_labels), len(candidate.non_terminal_labels)
+        if prod(brackets) > _MOST_PAIRS:
+            return self._unscored("error", f"{max(brackets)} brackets are too many to compare")
         return prepared, candidate
 
     def _unscored(self, status: Literal["skip", "error"], *reasons: str | None) -> SentenceScore:
@@ -186,7 +186,9 @@ def _prepare(line: EvalbLine, parameters: Parameters) -> _Prepared:
     brackets = [_SENTINEL]
     seen: Counter[tuple[int, int, str]] = Counter()
     for start, end, label in line.brackets:
-        standard = parameters.bracket_label(label) if start < end else None
+        if label is None or start == end:
+            continue
+        standard = parameters.bracket_label(label)
         if standard is not None:
             key = start, end, standard
             brackets.append(_Bracket(_Span(start, end), standard, seen[key]))

@@ -10,7 +10,6 @@ from __future__ import annotations
 from reranker.errors import InputError
 from reranker.nbest.data import UNKNOWN_TAG, Candidate, NBest
 from reranker.nbest.dialects.registry import DIALECTS
-from reranker.trees.tree import TRACE
 
 
 def list_text(nbest: NBest, position: int, format_name: str, beam: int | None = None) -> str:
@@ -45,5 +44,5 @@ def tokens_text(nbest: NBest) -> str:
 def _tags(candidate: Candidate) -> tuple[str, ...]:
     if candidate.tags is not None:
         return candidate.tags
-    tags = tuple(tag for tag in candidate.tree.tags() if tag != TRACE)
+    tags = tuple(candidate.tree.word_tags())
     return tags if len(tags) == len(candidate.words) else ()

@@ -13,7 +13,7 @@ from reranker.files.text import MAX_LINE, read_lines
 from reranker.nbest.notation import PLACEHOLDER, PUNCTUATION
 from reranker.nbest.words import encoding_fault, split_words
 from reranker.trees.linearize import is_word, linearize
-from reranker.trees.tree import TRACE, Tree
+from reranker.trees.tree import Tree
 
 MOST_WORDS = 1_000  # of a line
 _LOGGER = logging.getLogger(__name__)
@@ -30,7 +30,7 @@ def tree_pairs(trees: Iterable[Tree], tags: bool) -> Iterator[Pair]:
     for tree in trees:
         tokens = linearize(tree)
         words = tuple(filter(is_word, tokens))
-        kept = iter([tag for tag in tree.tags() if tag != TRACE])
+        kept = iter(tree.word_tags())
         target = [_stand_in(next(kept), tags) if is_word(token) else token for token in tokens]
         yield Pair(words, tuple(target))
 

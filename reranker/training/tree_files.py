@@ -21,7 +21,7 @@ from reranker.errors import InputError
 from reranker.files.output import open_whole, whole_file, write_errors
 from reranker.training.processes import Processes
 from reranker.trees.linearize import linearize
-from reranker.trees.treebank import read_treebank
+from reranker.trees.treebank import Name, read_treebank, treebank_files
 
 _AT_ONCE = 1 << 20  # tokens
 
@@ -82,10 +82,11 @@ class TreeFiles(Iterable[tuple[str, ...]]):
     """The linearised trees of treebank files, read anew whenever they are gone through."""
 
     def __init__(
-        self, paths: Sequence[Path], folder: Path, processes: Processes = Processes()
+        self, names: Sequence[Name], folder: Path, processes: Processes = Processes()
     ) -> None:
-        """``folder`` is where tokens are written; all ``processes`` have to see it."""
-        self.paths, self.folder, self.processes = paths, folder, processes
+        """``folder`` is where tokens are written; all ``processes`` have to see it. Raises
+        InputError as ``treebank_files`` does."""
+        self.paths, self.folder, self.processes = treebank_files(names), folder, processes
 
     def __iter__(self) -> Iterator[tuple[str, ...]]:
         return map(linearize, read_treebank(self.paths))
@@ -103,7 +104,7 @@ class TreeFiles(Iterable[tuple[str, ...]]):
     def _write(self, path: Path, vocabulary: Vocabulary) -> None:
         stats = [os.stat(each) for each in self.paths]
         files = [
-            [str(each), stat.st_size, stat.st_mtime_ns]
+            [each, stat.st_size, stat.st_mtime_ns]
             for each, stat in zip(self.paths, stats, strict=True)
         ]
         made_of = {"vocabulary": vocabulary.digest, "files": files}

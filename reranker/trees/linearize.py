@@ -116,6 +116,26 @@ class _Remembered(dict[str, tuple[str, str | None]]):
 _remembered = _Remembered()
 
 
+def cleaned(tree: Tree) -> Tree:
+    """What parsers learn from: without traces and function tags, the root called TOP.
+
+    Raises TreeError: ``empty`` if only traces are there, ``not-a-tree`` for a word without a tag.
+
+    >>> tree = Tree.from_string("( (S (NP-SBJ (PRP It)) (VP (VBZ runs) (NP (-NONE- *)))))")
+    >>> cleaned(tree).to_string()
+    '(TOP (S (NP (PRP It)) (VP (VBZ runs))))'
+    """
+    words, tags = [], []
+    for node in tree.preorder():
+        if node.is_preterminal and node.label != TRACE:
+            words.append(str(node.children[0]))
+            tags.append(node.label)
+    tokens = linearize(tree)
+    if sum(map(is_word, tokens)) != len(words):
+        raise TreeError("not-a-tree", "a word has no part-of-speech tag")
+    return delinearize(tokens, words, tags)
+
+
 def is_word(token: str) -> bool:
     """True for a word, False for a bracket token."""
     return token[0] not in "()"

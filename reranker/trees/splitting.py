@@ -44,7 +44,7 @@ class TreeLines:
         if not self._lines:
             self.start, self._size, self._open_brackets = number, 0, 0
             self._has_root = _begins_with_root(text)
-        self._open_brackets += _open_brackets(text)
+        self._open_brackets += open_brackets(text)
         if self._size <= MAX_LINE:  # beyond the limit, brackets are only counted
             self._size += len(text) + bool(self._lines)
             self._lines.append(text)
@@ -77,7 +77,7 @@ def split_trees(lines: Iterable[str]) -> Iterator[tuple[int, str]]:
         yield tree.take()
 
 
-def _open_brackets(text: str) -> int:
+def open_brackets(text: str) -> int:
     """How many more brackets ``text`` opens than it closes."""
     if "\\" in text:
         text = _ESCAPED_BRACKET.sub("", text)

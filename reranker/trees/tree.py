@@ -178,12 +178,16 @@ class Tree:
         """The label of every preterminal, left to right."""
         return [node.label for node in self.preorder() if node.is_preterminal]
 
-    def with_tags(self, tags: Iterable[str]) -> Tree:
-        """The same tree with its preterminals relabelled, left to right.
+    def word_tags(self) -> list[str]:
+        """The tags without those of traces."""
+        return [tag for tag in self.tags() if tag != TRACE]
 
-        Raises TreeError (``wrong-length``) unless there is one tag for each preterminal.
+    def with_tags(self, tags: Iterable[str]) -> Tree:
+        """The same tree with other part-of-speech tags, left to right; traces stay.
+
+        Raises TreeError (``wrong-length``) unless there is one tag for each of the others.
         """
-        tags, expected = list(tags), len(self.tags())
+        tags, expected = list(tags), len(self.word_tags())
         if len(tags) != expected:
             raise TreeError("wrong-length", f"{len(tags)} tags for {expected} words")
         return self._with_leaves(iter(tags), None)
@@ -206,11 +210,11 @@ class Tree:
             if isinstance(node, str):  # ")", or a word that has sisters
                 text.append(next(words) if words and node != ")" else node)
             elif node.is_preterminal:
-                (word,) = node.children
-                if words and node.label != TRACE:
-                    word = next(words)
+                (word,), tag = node.children, node.label
+                if tag != TRACE:
+                    word, tag = next(words) if words else word, next(tags) if tags else tag
                 # The space keeps a last backslash in the word.
-                text.append(f"({next(tags) if tags else node.label} {word} )")
+                text.append(f"({tag} {word} )")
             else:
                 text.append(f"({node.label} ")
                 stack.append(")")

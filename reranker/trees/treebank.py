@@ -1,29 +1,112 @@
-"""Treebank files -> trees: one a line or pretty-printed, plain, gzip or zstd."""
+"""Treebanks as they are distributed -> trees: files, folders and patterns of them; a tree on a line
+or over several; plain, gzip or zstd."""
 
 from __future__ import annotations
 
 import logging
+import os
 from collections.abc import Iterable, Iterator
 from pathlib import Path
+from typing import NamedTuple
 
 from reranker.errors import InputError, TreeError
+from reranker.files.patterns import expanded
 from reranker.files.text import read_lines
-from reranker.trees.splitting import split_trees
-from reranker.trees.tree import Tree
+from reranker.trees.splitting import open_brackets, split_trees
+from reranker.trees.tree import WHITE_SPACE, Tree
 
 logger = logging.getLogger(__name__)
 
+# What treebanks call files of trees. Not .prd: the Penn Treebank has the same trees, with tags, in
+# .mrg.
+ENDINGS = (".mrg", ".ptb", ".tree", ".trees", ".parse")
+_PACKED = (".gz", ".zst")
 
-def read_treebank(paths: Iterable[Path]) -> Iterator[Tree]:
+Name = str | os.PathLike[str]
+"""A file, a folder, a pattern, or ``-`` for standard input."""
+
+
+class TreeText(NamedTuple):
+    """A tree on one line, as it is written, and the line where it begins, counted from 1."""
+
+    file: str
+    line: int
+    text: str
+
+    def __str__(self) -> str:
+        return f"{self.file}:{self.line}"
+
+
+def treebank_files(names: Iterable[Name]) -> list[str]:
+    """The files that the names stand for: of a folder those in it and below it that end in one of
+    ``ENDINGS``, packed or not, sorted by name, folder by folder.
+
+    Raises InputError for a pattern that matches nothing and for a folder without such files.
+    """
+    files: list[str] = []
+    for name in expanded(names):
+        if not os.path.isdir(name):
+            files.append(name)
+            continue
+        inside = sorted(path for path in Path(name).rglob("*") if _holds_trees(path))
+        if not inside:
+            raise InputError(f"{name}: no file in this folder ends in {', '.join(ENDINGS)}")
+        files += map(str, inside)
+    return files
+
+
+def _holds_trees(path: Path) -> bool:
+    name = path.name.lower()
+    for ending in _PACKED:
+        name = name.removesuffix(ending)
+    return name.endswith(ENDINGS) and name[0] != "." and path.is_file()
+
+
+def read_texts(names: Iterable[Name]) -> Iterator[TreeText]:
+    """Every tree of the files, in order, broken ones too; blank lines mean nothing.
+
+    Raises InputError for a file that cannot be read to its end.
+    """
+    for file in treebank_files(names):
+        for number, text in split_trees(read_lines(file)):
+            yield TreeText(file, number, text)
+
+
+def read_treebank(names: Iterable[Name]) -> Iterator[Tree]:
     """Every tree of the files, in order; a broken one is skipped and logged with file, line and
     reason. Raises InputError for a file that cannot be read to its end or contains no tree."""
-    for path in paths:
+    for file in treebank_files(names):
         count = 0
-        for number, text in split_trees(read_lines(path)):
+        for place in read_texts([file]):
             try:
-                yield Tree.from_string(text)
+                yield Tree.from_string(place.text)
                 count += 1
             except TreeError as error:
-                logger.warning("%s:%d: skipped, %s: %s", path, number, error.code, error)
+                logger.warning("%s: skipped, %s: %s", place, error.code, error)
         if count == 0:
-            raise InputError(f"{path}: contains no trees")
+            raise InputError(f"{file}: contains no trees")
+
+
+def read_sentences(names: Iterable[Name]) -> list[TreeText]:
+    """Every sentence of the files, in order, to be compared with the sentences of other files.
+    See ``sentences``; raises InputError as ``read_texts`` does."""
+    return sentences((file, list(read_lines(file))) for file in treebank_files(names))
+
+
+def sentences(files: Iterable[tuple[str, list[str]]]) -> list[TreeText]:
+    """The sentences in the lines of files, broken ones too.
+
+    Where no tree takes up several lines, each line is a sentence, as EVALB reads it: it may have
+    several trees, or none. Where one does, blank lines mean nothing.
+    """
+    places: list[TreeText] = []
+    is_spread = False
+    for file, lines in files:
+        pieces = list(split_trees(lines))
+        whole = [line.strip(WHITE_SPACE) for line in lines]
+        if any(text != whole[number - 1] and open_brackets(text) == 0 for number, text in pieces):
+            is_spread = True
+        else:
+            pieces = list(enumerate(whole, 1))
+        places += [TreeText(file, number, text) for number, text in pieces]
+    return [place for place in places if place.text or not is_spread]

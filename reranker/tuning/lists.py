@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from reranker.errors import InputError
-from reranker.evaluation.brackets import GoldTree, f1_by_row, gold_trees
+from reranker.evaluation.brackets import GoldTree, GoldTrees, f1_by_row
 from reranker.ranking import SCORE_DECIMALS, Weighing
 
 Array = NDArray[np.float64]
@@ -97,25 +97,22 @@ class ScoredLists:
 
 def read_scored(
     ranked_lines: Iterable[str],
-    gold_lines: Iterable[str],
-    gold_tags: bool,
+    gold: GoldTrees,
     ranked_name: str = "ranked output",
-    gold_name: str = "gold trees",
     most: int | None = None,
 ) -> ScoredLists:
     """Pair ranked output with gold trees, of each list the parser's first ``most`` candidates; a
-    list without any is skipped. The names are for messages.
+    list without any is skipped. The name is for messages.
 
     Raises InputError for a line that is not ranked output, when the numbers of lines or of models
     differ, or when no list has a candidate.
     """
     lists = []
-    gold = gold_trees(gold_lines, gold_name, gold_tags)
-    number = 0
+    trees, number = iter(gold), 0
     for number, line in enumerate(ranked_lines, 1):
-        gold_tree = next(gold, None)
+        gold_tree = next(trees, None)
         if gold_tree is None:
-            raise InputError(f"{ranked_name}: more sentences than the {number - 1} of {gold_name}")
+            raise InputError(f"{ranked_name}: more sentences than the {len(gold)} of {gold.name}")
         try:
             scored_list = _scored_list(json.loads(line)["ranking"], gold_tree, most)
         except (ValueError, KeyError, TypeError, AttributeError) as error:
@@ -125,8 +122,8 @@ def read_scored(
             ) from error
         if scored_list.counts:
             lists.append(scored_list)
-    if next(gold, None) is not None:
-        raise InputError(f"{gold_name}: more trees than the {number} sentences of {ranked_name}")
+    if number < len(gold):
+        raise InputError(f"{gold.name}: more trees than the {number} sentences of {ranked_name}")
     if not lists:
         raise InputError(f"{ranked_name}: no sentence has a usable candidate")
     sizes = {len(member) for scored_list in lists for member in scored_list.members}

@@ -5,6 +5,7 @@ import shlex
 import sys
 import time
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -110,7 +111,8 @@ def test_a_first_parse_needs_no_compiler(with_bllip: bool, tmp_path: Path) -> No
 
 def test_a_service_s_first_answer_needs_no_compiler() -> None:
     body = (ROOT / "examples/short.txt").read_text()
-    with serving(["ckpt/"], **SAY_IMPORTS) as server, server.client() as client:
+    environment: dict[str, Any] = SAY_IMPORTS
+    with serving(["ckpt/"], **environment) as server, server.client() as client:
         answer = client.post("/rerank", content=body, headers={"Content-Type": "text/plain"})
         assert answer.status_code == 200 and len(answer.json()["sentences"]) == 4
         modules = imports(line.get("event", "") for line in server.log)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gzip
+import json
 import os
 import subprocess
 import sys
@@ -53,18 +54,30 @@ def test_parameter_file_and_errors(gold: Path, tmp_path: Path) -> None:
     assert "NOT COMPARABLE" not in done.stdout
 
 
+def test_flags_of_rerank_eval_pass_through(gold: Path, tmp_path: Path) -> None:
+    test, parameters = tmp_path / "test", tmp_path / "own.prm"
+    test.write_text(f"{TREE.replace('TOP', 'S1')}\n" * 2, encoding="utf-8")
+    parameters.write_text("DELETE_LABEL TOP\n", encoding="utf-8")
+    counted = evalb(gold, test, "--count-roots")
+    assert "Bracketing Precision      =  50.00\n" in counted.stdout
+    assert evalb(gold, test, "--count-roots", "--parameters", parameters).stdout == counted.stdout
+    assert "Bracketing Precision      = 100.00\n" in evalb("--top-root", gold, test).stdout
+    assert json.loads(evalb(gold, test, "--json").stdout)["all"]["f1"] == 100
+    assert evalb("--help").returncode == 0
+
+
 def test_wrong_use(gold: Path, tmp_path: Path) -> None:
     missing = tmp_path / "missing"
     for words in (
+        [],
         [gold],
-        [gold, gold, gold, gold],
         [gold, gold, "--max-error"],
         ["-x", gold, gold],
     ):
         done = evalb(*words)
         assert (done.returncode, done.stdout) == (2, "")
-        assert "usage: eval/evalb.sh GOLD TEST [PRM] [--max-error N]" in done.stderr
-    for words in ([gold, missing], [gold, gold, missing]):
+        assert "GOLD [GOLD ...] TEST" in done.stderr
+    for words in ([gold, missing], [gold, gold, tmp_path / "missing.prm"]):
         done = evalb(*words)
         assert (done.returncode, done.stdout) == (2, "")
         assert "missing" in done.stderr

@@ -11,7 +11,6 @@ import pytest
 
 from reranker.errors import InputError
 from reranker.files.markdown import page_with
-from reranker.trees.tree import Tree
 from tests.eval.toy_study import STUDY, TABLES, make, module, write_data
 from tests.reranker.tuned_lists import BEST, GOLD, WORSE, WORST, entry, ranked
 
@@ -54,15 +53,6 @@ def test_lists_are_taken_from_everywhere() -> None:
     assert prepare.spread(7, 3) == [1, 3, 5]
     assert prepare.spread(3, 0) == prepare.spread(3, 3) == prepare.spread(3, 9) == [0, 1, 2]
     assert prepare.spread(1575, 300)[:2] == [2, 7]
-
-
-def test_gold_trees_lose_traces_and_function_tags() -> None:
-    tree = Tree.from_string(
-        "( (S (NP-SBJ-1 (DT The) (NN cat)) (VP (VBZ sits) (S (NP-SBJ (-NONE- *-1)))) (. .)) )"
-    )
-    cleaned = "(TOP (S (NP (DT The) (NN cat)) (VP (VBZ sits)) (. .)))"
-    assert prepare.cleaned(tree) == cleaned
-    assert prepare.cleaned(Tree.from_string(cleaned)) == cleaned
 
 
 def test_perplexity_is_of_averaged_probabilities() -> None:

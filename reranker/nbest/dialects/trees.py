@@ -1,8 +1,8 @@
 """One tree a sentence, on a line or pretty-printed: a parser's best trees, a treebank, Stanza.
 
 Each tree is a list of one candidate; files of several parsers can be pooled. A blank line is a
-sentence without a tree, unless it follows a tree of several lines or every tree: BLLIP's parser
-prints one after its only tree.
+sentence without a tree, unless it follows a tree of several lines or every tree, as BLLIP's parser
+prints one after its only tree, or comes before the first of several lines, as in the Penn Treebank.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from reranker.nbest.data import NBest, RawCandidate
 from reranker.nbest.dialects.candidate_text import bracketed
 from reranker.nbest.dialects.dialect import Dialect
 from reranker.nbest.lines import Group, NumberedLines
-from reranker.trees.splitting import TreeLines
+from reranker.trees.splitting import TreeLines, open_brackets
 
 
 def _lists(file: NumberedLines) -> Iterator[Group]:
@@ -21,7 +21,8 @@ def _lists(file: NumberedLines) -> Iterator[Group]:
     is_blank = [not line.strip() for line in file.head]
     # Trees on a line and blank lines take turns to the end, with more than one tree.
     always_ends_blank = len(is_blank) > 2 and is_blank == [False, True] * (len(is_blank) // 2)
-    is_ended = True  # by a blank line that says nothing else
+    # By a blank line that says nothing else; before a tree of several lines one says nothing.
+    is_ended = open_brackets(next(filter(str.strip, file.head), "")) <= 0
     tree = TreeLines()
     for number, line in file:
         text = line.strip()

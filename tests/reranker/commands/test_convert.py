@@ -101,3 +101,25 @@ def test_nothing_that_is_read_is_written(tmp_path: Path) -> None:
     assert main(["convert", file, "--to", "trees", "--out", both, "--tokens-out", both]) == 2
     assert Path(file).read_bytes() == before
     assert not Path(both).exists()
+
+
+def test_clean_trees_of_a_treebank(tmp_path: Path, capsys: Capture) -> None:
+    broken, traces = "( (NP (NN a))", "( (NP (-NONE- *)))"
+    file = write(tmp_path / "a.mrg", f"\n( (NP-SBJ\n  (NN a)))\n{broken}\n{traces}\n{FLAT}\n")
+    assert main(["convert", str(tmp_path), "--to", "trees", "--clean"]) == 1
+    printed = capsys.readouterr()
+    assert printed.out == f"(TOP (NP (NN a)))\n{FLAT.replace('S1', 'TOP')}\n"
+    assert printed.err.splitlines() == [
+        f"rerank: {file}:4: tree rejected, unbalanced: 1 bracket(s) left open at the end",
+        f"rerank: {file}:5: tree rejected, empty: there are no word tokens",
+        "rerank: 2 trees written, 2 rejected",
+    ]
+    out = str(tmp_path / "b.mrg")
+    for arguments, reason in (
+        ([file, "--to", "bllip"], "--clean is for --to trees"),
+        ([file, "--to", "trees", "--out", file], "is also an input"),
+        ([write(tmp_path / "c", "Dear Sir,\n"), "--to", "trees", "--out", out], "c: no trees"),
+    ):
+        assert main(["convert", *arguments, "--clean"]) == 2
+        assert reason in capsys.readouterr().err
+    assert not Path(out).exists()

@@ -277,7 +277,7 @@ def test_unusable_requests(ranked: str, gold: str, tmp_path: Path, capsys: Captu
         (["--gold-tags"], "--gold-tags needs --gold"),
         (["--svg", "x.svg", "--brief"], "--brief leaves out the drawings that --svg writes"),
         (["--sentence", "4"], f"{ranked}: no sentence 4"),
-        (["--gold", short], f"{short}: no gold tree for sentence b: the file is too short"),
+        (["--gold", short], f"{short}: no gold tree for sentence b"),
         (["--gold", long], f"{long}: more gold trees than sentences"),
         (["--gold", broken], f"{broken}:2: not a gold tree"),
         (["--svg", str(tmp_path / "x.svg")], "more than one sentence to draw"),

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from reranker.drawing.changes import MarkedTree, brackets, places
-from reranker.evaluation.lines import with_top_root
 from reranker.evaluation.parameters import Parameters
 from reranker.evaluation.sentence import score_pair
 from reranker.trees.tree import Tree
@@ -43,7 +42,7 @@ def test_what_evalb_does_not_tell_apart() -> None:
     tree = "(ROOT (S (NP-SBJ (NN tea)) (PRT (RB up)) (PRN (: -))))"
     gold = "(S1 (S (NP (NN tea)) (ADVP (RB up)) (PRN (: -))))"
     assert labels(tree, gold, gold) == ["ROOT", "S✓", "NP-SBJ✓", "*PRT✓", "PRN"]
-    assert score_pair(with_top_root(gold), with_top_root(tree), COLLINS).matched == 3
+    assert score_pair(gold, tree, COLLINS).matched == 3
 
 
 def test_words_without_parts_of_speech() -> None:

@@ -10,6 +10,7 @@ import gzip
 import json
 import re
 from collections.abc import Iterator
+from dataclasses import replace
 from itertools import islice
 from pathlib import Path
 
@@ -18,12 +19,11 @@ import pytest
 
 from reranker.commands.evaluate import add_arguments, run
 from reranker.errors import ConfigError, InputError
-from reranker.evaluation.brackets import corpus_f1, f1_by_row, gold_trees
+from reranker.evaluation.brackets import corpus_f1, f1_by_row
 from reranker.evaluation.corpus import Gold, Parameters, Summary, evaluate
-from reranker.evaluation.lines import read_line, with_top_root
+from reranker.evaluation.lines import read_line
 from reranker.evaluation.report import format_report, to_json
 from reranker.evaluation.sentence import SentenceScore, f1, score_pair
-from reranker.trees import Tree
 
 Capture = pytest.CaptureFixture[str]
 
@@ -54,13 +54,13 @@ def open_data(name: str) -> Iterator[str]:
 
 
 def first_trees(lines: Iterator[str], count: int = 1) -> Iterator[list[str]]:
-    """Of each list in a BLLIP n-best file the first ``count`` trees, with a TOP root."""
+    """Of each list in a BLLIP n-best file the first ``count`` trees."""
     trees: list[str] = []
     for line in lines:
         if re.match(r"\d+\t", line):
             trees = []
         elif line.startswith("(") and len(trees) < count:
-            trees.append(with_top_root(line))
+            trees.append(line)
         elif not line.strip():
             yield trees
 
@@ -241,10 +241,6 @@ def test_tags_are_not_cut() -> None:
     assert score("(NP (NN-X x))", "(NP (NN x))").correct_tags == 0
 
 
-def test_s1_counts_and_top_does_not() -> None:
-    assert brackets("(TOP (NP (NN x)))", "(S1 (NP (NN x)))") == (1, 1, 2)
-
-
 # 5. Labels and words that count as one.
 
 
@@ -345,14 +341,18 @@ def test_a_treebank_against_itself(name: str) -> None:
 def test_figures_of_evalb_on_a_real_parser() -> None:
     # What evalb.c with COLLINS.prm prints for the parser's first trees, to its last digit.
     gold = list(open_data("treebanks/gum/dev.mrg.gz"))
-    lists = first_trees(open_data("nbest/gum_dev_50best.txt.gz"))
-    report = evaluate(gold, [trees[0] for trees in lists], COLLINS)
+    firsts = [trees[0] for trees in first_trees(open_data("nbest/gum_dev_50best.txt.gz"))]
+    report = evaluate(gold, firsts, COLLINS)
     figures = re.findall(r"= +([0-9.]+)$", format_report(report), re.MULTILINE)
     assert " ".join(figures) == (
         "1575 15 0 1560 83.34 83.42 83.38 39.23 1.26 68.33 83.14 95.31 "
         "1466 9 0 1457 85.76 85.84 85.80 41.87 0.83 72.48 87.51 95.53"
     )
     assert report.too_many_errors
+    # Of the same files: the trees' S1 is a bracket for evalb.c.
+    report = evaluate(gold, firsts, replace(COLLINS, count_roots=True))
+    figures = re.findall(r"= +([0-9.]+)$", format_report(report), re.MULTILINE)
+    assert " ".join(figures[:7]) == "1575 15 0 1560 83.34 78.20 80.69"
 
 
 def test_quick_f1_and_oracle_agree_with_the_scorer_on_a_real_list() -> None:
@@ -391,30 +391,39 @@ def test_oracle_takes_the_first_of_equals_and_never_an_invalid_tree() -> None:
 # Roots.
 
 
+WITH_ROOTS = replace(COLLINS, count_roots=True)
+
+
 @pytest.mark.parametrize(
-    ("line", "expected"),
+    "line",
     [
-        ("(S1 (NP (NN x)))", "(TOP (NP (NN x)))"),
-        ("(ROOT(NP (NN x)))\n", "(TOP (NP (NN x)))\n"),
-        ("( (NP (NN x)) )", "(TOP (NP (NN x)) )"),
-        ("((NP (NN x)))", "(TOP (NP (NN x)))"),
-        ("(TOP (NP (NN x)))", "(TOP (NP (NN x)))"),
-        ("(NP (NN x))\n", "(TOP (NP (NN x)))\n"),
-        ("(NN x)", "(TOP (NN x))"),
-        ("(S1 (NN x)) (S (NN y))", "(TOP (NN x)) (TOP (S (NN y)))"),
-        ("", ""),
+        "(S1 (NP (NN x)))",
+        "(ROOT(NP (NN x)))",
+        "( (NP (NN x)) )",
+        "((NP (NN x)))",
+        "(TOP (NP (NN x)))",
+        "(NP (NN x))",
     ],
 )
-def test_with_top_root(line: str, expected: str) -> None:
-    assert with_top_root(line) == expected
-    assert with_top_root(expected) == expected
+def test_the_name_of_a_root_does_not_count(line: str) -> None:
+    own = Parameters(delete_labels=frozenset({"ROOT"}))
+    for parameters in (COLLINS, Parameters(), own):
+        assert brackets("(TOP (NP (NN x)))", line, parameters) == (1, 1, 1)
+        assert brackets(line, "(NP (NN x))", parameters) == (1, 1, 1)
 
 
-@pytest.mark.parametrize(
-    "line", ["(S1 (NP (NN x))", "(S (NP (NN x))", "(S1 (NN x)))", "(S (N x)))"]
-)
-def test_with_top_root_mends_nothing(line: str) -> None:
-    assert read_line(with_top_root(line), COLLINS).problem is not None
+def test_roots_count_as_in_evalb_if_asked() -> None:
+    # S1 is one bracket more than gold has; TOP is a deleted label.
+    assert brackets("(TOP (NP (NN x)))", "(S1 (NP (NN x)))", WITH_ROOTS) == (1, 1, 2)
+    assert brackets("( (NP (NN x)))", "(S1 (NP (NN x)))", WITH_ROOTS) == (1, 2, 2)
+    assert brackets("(S1 (NP (NN x)))", "(S1 (NP (NN x)))", WITH_ROOTS) == (2, 2, 2)
+
+
+def test_only_the_outermost_bracket_around_others_is_a_root() -> None:
+    assert brackets("(S1 (NN x)) (TOP (S (NN y)))", "(S1 (NN x)) (TOP (S (NN y)))") == (1, 1, 1)
+    assert brackets("(S (S1 (NN x)))", "(S (NP (NN x)))") == (1, 2, 2)
+    assert read_line("(S1 x)", COLLINS).words == ["x"]
+    assert read_line("(S1 (NP (NN x))", COLLINS).problem is not None
 
 
 # Parameters.
@@ -489,25 +498,6 @@ def test_f1_of_counts() -> None:
     assert corpus_f1(counts) == pytest.approx(100 * 2 * 7 / (12 + 11))
     assert SentenceScore("valid", 1).f1 == 100
     assert SentenceScore("skip", 1).f1 == 0
-
-
-def test_gold_trees_and_their_tags() -> None:
-    plain, tagged = (next(gold_trees([CAT], "gold", tags)) for tags in (False, True))
-    for tree in (CAT, Tree.from_string(CAT)):
-        assert plain.score(tree).counts == tagged.score(tree).counts
-    mistagged = CAT.replace("NN", ".")
-    assert plain.score(mistagged).status == "error"
-    assert tagged.score(mistagged).status == "valid"
-    # Nothing to tag: EVALB says why.
-    assert tagged.score("(NP (DT a") == plain.score("(NP (DT a")
-    assert "gold words" in tagged.score("(NP (DT a))").reason
-    assert tagged.oracle(["(NP (DT a", mistagged]) == 1
-
-
-def test_a_gold_line_that_is_no_tree_is_named() -> None:
-    assert len(list(gold_trees([CAT, "(NP (DT a"], "gold.mrg", False))) == 2
-    with pytest.raises(InputError, match=r"gold\.mrg:2: not a gold tree: 2 bracket\(s\) left open"):
-        list(gold_trees([CAT, "(NP (DT a"], "gold.mrg", True))
 
 
 # The printed block and the command.
@@ -598,14 +588,13 @@ def test_command_scores_files(tmp_path: Path, capsys: Capture) -> None:
     assert json.loads(capsys.readouterr().out)["all"]["f1"] == 75.0
 
 
-def test_command_makes_roots_alike(tmp_path: Path, capsys: Capture) -> None:
+def test_command_counts_roots_only_if_asked(tmp_path: Path, capsys: Capture) -> None:
     gold = write(tmp_path / "gold", CAT)
     test = write(tmp_path / "test", CAT.replace("TOP", "S1"))
-    assert run_eval(gold, test) == 0
-    # 4 of 5 test brackets: S1 is the fifth.
-    assert "Bracketing Precision      =  80.00\n" in capsys.readouterr().out
-    assert run_eval(gold, test, "--top-root") == 0
-    assert "Bracketing Precision      = 100.00\n" in capsys.readouterr().out
+    # With S1 4 of 5 test brackets are right.
+    for flags, percent in (([], 100), (["--top-root"], 100), (["--count-roots"], 80)):
+        assert run_eval(gold, test, *flags) == 0
+        assert f"Bracketing Precision      = {percent:6.2f}\n" in capsys.readouterr().out
 
 
 def test_command_names_each_sentence_left_out(tmp_path: Path, capsys: Capture) -> None:
@@ -632,7 +621,7 @@ def test_command_without_a_single_valid_sentence(tmp_path: Path, capsys: Capture
 
 def test_command_refuses_files_it_cannot_compare(tmp_path: Path) -> None:
     gold, empty = write(tmp_path / "gold", CAT, CAT), write(tmp_path / "empty")
-    with pytest.raises(InputError, match=r"gold has 2 lines but .*empty has 0"):
+    with pytest.raises(InputError, match=r"gold has 2 sentences but .*empty has 0"):
         run_eval(gold, empty)
     cut = tmp_path / "cut.gz"
     cut.write_bytes(gzip.compress(CAT.encode())[:-12])

@@ -149,7 +149,7 @@ def test_files_that_do_not_fit(tmp_path: Path, capsys: pytest.CaptureFixture[str
     gold, first, _ = files(tmp_path)
     other = tmp_path / "other"
     for content, reason in (
-        (f"{LESS}\n", "has 4 trees but"),
+        (f"{LESS}\n", "has 4 sentences but"),
         ('{"ranking": 3}\n', "other:1: not a sentence of"),
     ):
         other.write_text(content)

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from reranker.errors import TreeError
 from reranker.files.text import open_text
-from reranker.trees.linearize import delinearize, is_word, linearize, linearize_text
+from reranker.trees.linearize import cleaned, delinearize, is_word, linearize, linearize_text
 from reranker.trees.tree import MAX_DEPTH, MAX_WORDS, Tree
 
 TREEBANKS = Path(__file__).parents[4] / "shared/data/treebanks"
@@ -208,3 +208,24 @@ def tokens_or_code(read: Callable[[], tuple[str, ...]]) -> tuple[str, ...] | str
 def test_the_short_way_from_text_is_the_long_way(text: str) -> None:
     short = tokens_or_code(lambda: linearize_text(text))
     assert short == tokens_or_code(lambda: linearize(Tree.from_string(text)))
+
+
+def test_cleaned_trees_have_no_traces_and_no_function_tags() -> None:
+    tree = Tree.from_string(
+        "( (S (NP-SBJ-1 (DT The) (NN cat)) (VP (VBZ sits) (S (NP-SBJ (-NONE- *-1)))) (. .)) )"
+    )
+    plain = "(TOP (S (NP (DT The) (NN cat)) (VP (VBZ sits)) (. .)))"
+    assert cleaned(tree).to_string() == plain
+    assert cleaned(Tree.from_string(plain)).to_string() == plain
+    assert cleaned(Tree.from_string("(NP=2 (-LRB- -LRB-))")).to_string() == (
+        "(TOP (NP (-LRB- -LRB-)))"
+    )
+
+
+@pytest.mark.parametrize(
+    ("text", "code"), [("( (S (-NONE- *)))", "empty"), ("(S (NP a cat) (NN x))", "not-a-tree")]
+)
+def test_trees_that_parsers_cannot_learn_from(text: str, code: str) -> None:
+    with pytest.raises(TreeError) as caught:
+        cleaned(Tree.from_string(text))
+    assert caught.value.code == code

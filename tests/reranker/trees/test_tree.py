@@ -192,6 +192,14 @@ def test_with_tags_replaces_only_preterminal_labels() -> None:
         assert caught.value.code == "wrong-length"
 
 
+def test_with_tags_leaves_traces_alone() -> None:
+    tree = Tree.from_string("(S (NP (-NONE- *)) (VP (VB Go)))")
+    assert tree.word_tags() == ["VB"]
+    assert tree.with_tags(["VBP"]).to_string() == "(S (NP (-NONE- *)) (VP (VBP Go)))"
+    with pytest.raises(TreeError):
+        tree.with_tags(["-NONE-", "VBP"])
+
+
 def test_trees_are_values() -> None:
     tree = Tree.from_string(IT_RUNS)
     assert len({tree, Tree.from_string(IT_RUNS), Tree.from_string("(NN a)")}) == 2

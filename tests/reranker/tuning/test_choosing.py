@@ -12,7 +12,7 @@ import pytest
 from reranker.cascade import Cascade
 from reranker.checkpoints.ensemble_file import read_ensemble_file
 from reranker.commands.main import main
-from reranker.evaluation.brackets import corpus_f1
+from reranker.evaluation.brackets import GoldTrees, corpus_f1
 from reranker.nbest import Candidate, NBest
 from reranker.ranking import Scored, Weighing, rank
 from reranker.tuning.choosing import choose, cross_validated, outcomes
@@ -139,10 +139,11 @@ def test_scores_are_those_that_rank_orders_by() -> None:
         )
 
 
-def test_padding_is_never_chosen() -> None:
+def test_padding_is_never_chosen(tmp_path: Path) -> None:
     # The second list is shorter; positive scores are above the zeros that fill it up, and below.
     short, long = [entry(0, WORSE, 3.0, -1.0)], [entry(0, BEST, 3.0, -1.0)] * 2
-    some = read_scored(ranked(long, short).splitlines(), [GOLD, GOLD], False)
+    gold = GoldTrees([write(tmp_path / "gold.mrg", f"{GOLD}\n{GOLD}\n")], False)
+    some = read_scored(ranked(long, short).splitlines(), gold)
     assert some.is_candidate.tolist() == [[True, True], [True, False]]
     for weight in (0.0, 0.5, 1.0):
         assert some.chosen(Weighing(weight)).tolist() == [[4, 4, 4], [3, 4, 3]]

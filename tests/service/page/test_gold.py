@@ -13,7 +13,6 @@ import numpy as np
 import pytest
 
 from reranker.evaluation.brackets import GoldTree, corpus_f1
-from reranker.evaluation.parameters import Parameters
 from reranker.nbest import read_nbest
 from tests.service.page.browsing import open_page, paste, text_of, use_example, wait_for_all
 
@@ -75,7 +74,7 @@ def test_brackets_are_counted_as_by_evalb() -> None:
             pairs.append((gold + ")" * missing, candidate.tokens, candidate.text))
     found = scores_in_the_page(pairs)
     for (gold, _, tree), in_page in zip(pairs, found, strict=True):
-        score = GoldTree(gold, Parameters.collins(), gold_tags=True).score(tree)
+        score = GoldTree(gold, gold_tags=True).score(tree)
         assert score.status == "valid", (gold, score.reason)
         wanted = [*score.counts, pytest.approx(score.f1), score.gold - score.matched]
         assert in_page == wanted, (gold, tree)
@@ -138,7 +137,7 @@ def test_the_example_has_gold_trees_and_a_link_shows_them(page: Page, address: s
     page.click("#example-gold")
     page.locator("#gold-state", has_text="5 sentences").wait_for()
     golds = [
-        GoldTree(line, Parameters.collins(), gold_tags=True)
+        GoldTree(line, gold_tags=True)
         for line in EXAMPLE_GOLD.read_text(encoding="utf-8").splitlines()
     ]
     firsts = [

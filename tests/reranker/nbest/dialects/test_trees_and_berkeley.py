@@ -33,6 +33,12 @@ def test_a_blank_line_is_a_sentence_without_a_tree(read: Read) -> None:
     assert [one.id for one in lists] == list("0123456")
 
 
+def test_a_blank_line_before_trees_of_several_lines_is_none(read: Read) -> None:
+    # So begin the files of the Penn Treebank.
+    lists = read(f"\n( {RUNS[:3]}\n    {RUNS[3:]} )\n( {GO} )\n")
+    assert [(one.line, accepted(one)) for one in lists] == [(2, [RUNS_TOKENS]), (4, [GO_TOKENS])]
+
+
 def test_a_blank_line_after_every_tree_is_none(read: Read) -> None:
     # parseIt without -N.
     lists = read(f"(S1 {RUNS})\n\n(S1 {GO})\n\n")

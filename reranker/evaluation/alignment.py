@@ -1,0 +1,71 @@
+"""Gold and test trees sentence by sentence, and what is wrong where they do not fit each other."""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict
+from collections.abc import Iterator, Sequence
+
+from reranker.errors import InputError
+from reranker.evaluation.lines import read_line
+from reranker.evaluation.parameters import Parameters
+from reranker.evaluation.sentence import SentenceScore
+from reranker.trees.tree import TRACE
+from reranker.trees.treebank import TreeText
+
+MOST_NAMED = 10
+
+_ALL_WORDS = Parameters(delete_labels=frozenset({TRACE}))
+
+Places = Sequence[TreeText]
+
+
+def paired(gold: Places, test: Places, gold_name: str, test_name: str) -> tuple[Places, Places]:
+    """As many gold as test sentences. Blank lines count as sentences, as for EVALB, unless the
+    numbers agree only without them.
+
+    Raises InputError with both numbers, and a guess where one is missing, if they never agree.
+    """
+    trees, test_trees = ([place for place in each if place.text] for each in (gold, test))
+    for some_gold, some_test in ((gold, test), (trees, test), (trees, test_trees)):
+        if len(some_gold) == len(some_test):
+            return some_gold, some_test
+    numbers = f"{gold_name} has {len(trees)} sentences but {test_name} has {len(test)}"
+    raise InputError("; ".join([numbers, *shift(trees, test)]))
+
+
+def complaints(gold: Places, test: Places, scores: Sequence[SentenceScore]) -> Iterator[str]:
+    """A line for each of the first test sentences that could not be scored, how many more there
+    are, and a guess at why."""
+    left_out = [
+        f"{place}: {score.status}: {score.reason}"
+        for place, score in zip(test, scores, strict=True)
+        if score.status != "valid"
+    ]
+    yield from left_out[:MOST_NAMED]
+    if len(left_out) > MOST_NAMED:
+        yield f"... and {len(left_out) - MOST_NAMED:,} more of {len(test):,} sentences"
+    if left_out:
+        yield from shift(gold, test)
+
+
+def shift(gold: Places, test: Places) -> Iterator[str]:
+    """That files are shifted, if test sentences have the words of other gold sentences than those
+    in their places, most often of those so many further on."""
+    gold_words, test_words = ([_words(place) for place in each] for each in (gold, test))
+    numbers = defaultdict(list)
+    for number, words in enumerate(gold_words):
+        numbers[words].append(number)
+    shifts = []
+    for place, words in enumerate(test_words):
+        elsewhere = numbers[words] if words else []
+        if elsewhere and place not in elsewhere:
+            nearest = min(elsewhere, key=lambda number: abs(number - place))
+            shifts.append((nearest - place, place))
+    if shifts:
+        by, _ = Counter(by for by, _ in shifts).most_common(1)[0]
+        first = next(place for further, place in shifts if further == by)
+        yield f"{test[first]} has the words of {gold[first + by]}: is one of the files shifted?"
+
+
+def _words(place: TreeText) -> tuple[str, ...]:
+    return tuple(read_line(place.text, _ALL_WORDS).words)

@@ -1,0 +1,206 @@
+"""The Wall Street Journal's trees as the treebank has them, in every command that takes gold trees:
+files in a folder, trees over several lines, nameless roots, traces and function tags."""
+
+from __future__ import annotations
+
+import gzip
+import json
+import os
+import re
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from reranker.commands.main import main
+from reranker.training.tree_files import TreeFiles
+from reranker.trees.linearize import linearize
+from reranker.trees.tree import Tree
+from reranker.trees.treebank import read_treebank
+from tests.reranker.small_files import bllip, write
+
+Capture = pytest.CaptureFixture[str]
+
+ROOT = Path(__file__).resolve().parents[3]
+WSJ = ROOT.parent / "shared/data/treebanks/wsj_sample/dev.mrg.gz"
+COUNT = 30
+
+
+@pytest.fixture
+def plain() -> list[str]:
+    """30 trees, one a line, root TOP, no traces, no function tags."""
+    if not WSJ.exists():
+        pytest.skip(f"no {WSJ}")
+    with gzip.open(WSJ, "rt", encoding="utf-8") as lines:
+        return [line.rstrip("\n") for line, _ in zip(lines, range(COUNT), strict=False)]
+
+
+def as_distributed(line: str) -> str:
+    """The tree as a file of the Penn Treebank has it; with a trace in its first verb phrase, and
+    with a function tag at its first noun phrase, as far as it has these."""
+    line = line.replace("(TOP (", "( (", 1).replace("(NP (", "(NP-SBJ-1 (", 1)
+    line = line.replace("(VP (", "(VP (S (NP-SBJ (-NONE- *-1) )) (", 1)
+    indented, depth = "", 0
+    for piece in re.findall(r"\([^()]* [^()]+\)|\([^()]*|\)", line):
+        is_phrase = piece[0] == "(" and piece[-1] != ")"
+        if is_phrase and depth > 1:
+            indented = f"{indented.rstrip()}\n{'  ' * depth}"
+        depth += is_phrase - (piece == ")")
+        indented += f"{piece.strip()} "
+    return f"{indented.rstrip()}\n"
+
+
+@pytest.fixture
+def treebank(tmp_path: Path, plain: list[str]) -> Path:
+    """A section in three files, and what else is in such folders."""
+    folder = tmp_path / "23"
+    folder.mkdir()
+    for number in range(3):
+        trees = map(as_distributed, plain[10 * number : 10 * number + 10])
+        write(folder / f"wsj_230{number}.mrg", "\n" + "".join(trees))
+    write(folder / "README", "Section 23\n")
+    with gzip.open(folder / "wsj_2302.mrg.gz", "wt", encoding="utf-8") as file:
+        file.write((folder / "wsj_2302.mrg").read_text())
+    (folder / "wsj_2302.mrg").unlink()
+    return folder
+
+
+@pytest.fixture
+def best(tmp_path: Path, plain: list[str]) -> str:
+    """What a parser prints that makes no mistakes."""
+    lines = (f"{tree.replace('TOP', 'S1', 1)}\n" for tree in plain)
+    return write(tmp_path / "best.txt", "".join(lines))
+
+
+@pytest.fixture
+def nbest(tmp_path: Path, plain: list[str], models: list[str]) -> list[str]:
+    """The flags for lists of one tree each."""
+    file = write(tmp_path / "lists.txt", bllip(*([tree] for tree in plain)))
+    return ["--nbest", file, "--models", models[0], "--device", "cpu"]
+
+
+def test_the_layout_is_the_treebanks(treebank: Path, plain: list[str]) -> None:
+    text = (treebank / "wsj_2300.mrg").read_text()
+    assert text.startswith("\n( (S\n    (NP-SBJ-1 (DT The) (NNP Treasury) )\n    (VP\n      (S\n")
+    assert text.count("\n( (") == 10
+    assert "\n        (NP-SBJ (-NONE- *-1) ) )\n" in text
+    assert [linearize(tree) for tree in read_treebank([treebank])] == [
+        linearize(Tree.from_string(tree)) for tree in plain
+    ]
+
+
+def figures(report: str) -> list[str]:
+    """Sentences, errors and F1 of a report of EVALB."""
+    rows = [line.split(" = ") for line in report.splitlines() if " = " in line]
+    values = {name.strip(): value.strip() for name, value in reversed(rows)}
+    return [values[f"Number of {name}"] for name in ("sentence", "Error sentence")] + [
+        values["Bracketing FMeasure"]
+    ]
+
+
+def test_eval(treebank: Path, best: str, capsys: Capture) -> None:
+    files = sorted(map(str, treebank.glob("*.mrg*")))
+    for gold in ([str(treebank)], [f"{treebank}/*.mrg*"], [f"{treebank}/**/"], files):
+        assert main(["eval", *gold, best]) == 0
+        printed = capsys.readouterr()
+        assert (figures(printed.out), printed.err) == (["30", "0", "100.00"], "")
+    # Which of the two sides it is does not matter.
+    assert main(["eval", best, str(treebank)]) == 0
+    assert figures(capsys.readouterr().out) == ["30", "0", "100.00"]
+    # S1, and the treebank's nameless roots, are a bracket each that does not match.
+    assert main(["eval", str(treebank), best, "--count-roots"]) == 0
+    assert figures(capsys.readouterr().out)[2] == "93.99"
+
+
+def test_evalb_sh(treebank: Path, best: str) -> None:
+    path = f"{Path(sys.executable).parent}:/usr/bin:/bin"
+    for gold in ([treebank], sorted(treebank.glob("*.mrg*"))):
+        done = subprocess.run(
+            [ROOT / "eval/evalb.sh", *gold, best, ROOT / "eval/collins.prm"],
+            env={**os.environ, "PATH": path},
+            capture_output=True,
+            text=True,
+        )
+        assert (done.returncode, done.stderr) == (0, "")
+        assert figures(done.stdout) == ["30", "0", "100.00"]
+
+
+@pytest.mark.parametrize("flags", [[], ["--gold-tags"]])
+def test_gold_of_rerank_compare_tune_and_show(
+    flags: list[str], treebank: Path, best: str, nbest: list[str], tmp_path: Path, capsys: Capture
+) -> None:
+    gold, ranked = str(treebank), str(tmp_path / "ranked.jsonl")
+    assert main([*nbest, "--output", "ranked", "--out", ranked, "--gold", gold, *flags]) == 0
+    rows = [line.split() for line in capsys.readouterr().out.splitlines()[1:]]
+    assert rows == [
+        [name, "100.00", "100.00", "100.00", "100.00", "30", "0"]
+        for name in ("parser", "reranked", "oracle")
+    ]
+    assert main(["compare", gold, best, ranked, "--samples", "10", *flags]) == 0
+    table = capsys.readouterr().out.splitlines()
+    assert [line.split()[1] for line in table[1:3]] == ["100.00", "100.00"]
+    assert main(["tune", ranked, gold, *flags]) == 0
+    assert capsys.readouterr().out.splitlines()[1].split()[-1] == "100.00"
+    assert main(["show", ranked, "--gold", gold, "--brief", *flags]) == 0
+    assert "F1 100.00" in capsys.readouterr().out
+
+
+def test_convert_clean_makes_what_parsers_learn_from(
+    treebank: Path, plain: list[str], tmp_path: Path, capsys: Capture
+) -> None:
+    out = tmp_path / "train.mrg"
+    assert main(["convert", str(treebank), "--to", "trees", "--clean", "--out", str(out)]) == 0
+    assert capsys.readouterr().err == "rerank: 30 trees written, 0 rejected\n"
+    assert out.read_text().splitlines() == plain
+
+
+def test_train_takes_folders(treebank: Path, tmp_path: Path, capsys: Capture) -> None:
+    streamed = TreeFiles([treebank], tmp_path)
+    assert len(streamed.paths) == 3
+    assert len(list(streamed)) == COUNT
+    shutil.rmtree(treebank)
+    treebank.mkdir()
+    files = ["--train", str(treebank), "--dev", str(treebank), "--out", str(tmp_path / "m.pt")]
+    assert main(["train", "--config", str(ROOT / "models/configs/small.toml"), *files]) == 2
+    assert "23: no file in this folder ends in" in capsys.readouterr().err
+
+
+# Found out before anything is scored.
+
+
+def test_a_broken_gold_tree_is_named_before_models_are_loaded(
+    treebank: Path, nbest: list[str], tmp_path: Path, capsys: Capture
+) -> None:
+    file = treebank / "wsj_2301.mrg"
+    file.write_text(file.read_text() + "( (NP (NN end) )\n")
+    line = file.read_text().count("\n")
+    out = tmp_path / "out"
+    nbest[3] = str(tmp_path / "none.pt")
+    assert main([*nbest, "--gold", str(treebank), "--out", str(out)]) == 2
+    assert f"{file}:{line}: not a gold tree: 1 bracket(s) left open" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("first", [1, 0])
+def test_gold_trees_of_other_lists_are_refused_before_scoring(
+    first: int, plain: list[str], nbest: list[str], tmp_path: Path, capsys: Capture
+) -> None:
+    # A tree too few; or the last one first, so that no list has its own.
+    shifted = plain[1:] if first else [plain[-1], *plain[:-1]]
+    gold = write(tmp_path / "gold.mrg", "".join(f"{tree}\n" for tree in shifted))
+    out = tmp_path / "out"
+    assert main([*nbest, "--gold", gold, "--out", str(out)]) == 2
+    reason = "29 gold trees for 30 n-best lists"
+    if not first:
+        reason = f"no list has the words of its gold tree; {nbest[1]}:1 has the words of {gold}:2"
+    assert f"{gold}: {reason}" in capsys.readouterr().err
+    assert not list(tmp_path.glob("out*"))  # nothing scored, nothing to be resumed
+
+
+def test_ranked_output_keeps_its_lines(tmp_path: Path, plain: list[str], capsys: Capture) -> None:
+    rows = [{"ranking": [{"tree": tree}]} for tree in [*plain[:2], plain[3]]]
+    ranked = write(tmp_path / "r.jsonl", "".join(json.dumps(row) + "\n" for row in rows))
+    gold = write(tmp_path / "gold.mrg", "".join(f"{tree}\n" for tree in plain[:3]))
+    assert main(["eval", gold, ranked]) == 1
+    assert capsys.readouterr().err.startswith(f"{ranked}:3: error: ")
