@@ -23,7 +23,6 @@ from reranker.service import logs, server
 from reranker.service.app import create_app
 from reranker.service.settings import add_arguments, load_settings
 
-
 REAL_TIME = time.monotonic
 passed = 0.0  # seconds, besides the real ones
 

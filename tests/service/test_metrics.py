@@ -11,7 +11,6 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import httpx
-import pytest
 import torch
 
 from tests.service.conftest import save_models
@@ -144,7 +143,9 @@ def test_tokens_that_nobody_waits_for_any_more(models: list[str], gate: Gate) ->
         held = threads.submit(client.post, "/rerank", json={"sentences": [sentence(gate.word)]})
         until_scraped(client, lambda series: total(series, "rerank_queue_wait_seconds_count") == 1)
         tokens = waiting_then_gone(server, client)
-        until_scraped(client, lambda series: total(series, "rerank_cancelled_tokens_total") == tokens)
+        until_scraped(
+            client, lambda series: total(series, "rerank_cancelled_tokens_total") == tokens
+        )
         assert total(scraped(client), "rerank_queue_tokens") == 0
         gate.open()
         assert held.result().status_code == 200

@@ -77,7 +77,10 @@ sys.exit(main(["serve", "--port", "0", "--models", sys.argv[1]]))
 
 def test_any_failure_to_start_is_logged_and_ends_the_process(models: list[str]) -> None:
     done = subprocess.run(
-        [sys.executable, "-c", CANNOT_LOAD, models[0]], capture_output=True, text=True, timeout=PATIENCE
+        [sys.executable, "-c", CANNOT_LOAD, models[0]],
+        capture_output=True,
+        text=True,
+        timeout=PATIENCE,
     )
     assert done.returncode == 2
     assert "the service cannot start" in done.stderr and "FileNotFoundError" in done.stderr

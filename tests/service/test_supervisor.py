@@ -241,6 +241,8 @@ def test_what_cannot_start_says_why(
     if flags["port"] == "taken":
         flags["port"] = str(server.port)
     given = [text for name, value in flags.items() for text in (f"--{name}", value)]
-    done = subprocess.run([RERANK, "serve", *given], capture_output=True, text=True, timeout=PATIENCE)
+    done = subprocess.run(
+        [RERANK, "serve", *given], capture_output=True, text=True, timeout=PATIENCE
+    )
     assert done.returncode == 2
     assert message in done.stderr and "Traceback" not in done.stderr

@@ -12,6 +12,7 @@ from pathlib import Path
 import pytest
 
 from reranker.commands.main import main
+from tests.waiting import PATIENCE
 
 Capture = pytest.CaptureFixture[str]
 
@@ -38,7 +39,7 @@ def script(shell: str, path: Path, capsys: Capture) -> Path:
 
 
 def answer(*command: str) -> str:
-    done = subprocess.run(command, capture_output=True, text=True, timeout=60)
+    done = subprocess.run(command, capture_output=True, text=True, timeout=PATIENCE)
     assert done.returncode == 0, done.stderr
     return done.stdout
 
@@ -85,7 +86,7 @@ def test_zsh(words: str, expected: str, tmp_path: Path, capsys: Capture) -> None
     text = ""
     try:
         while f"completed: {expected}" not in text:
-            ready, _, _ = select.select([ours], [], [], 30)
+            ready, _, _ = select.select([ours], [], [], PATIENCE)
             assert ready, text
             text += os.read(ours, 1 << 16).decode(errors="replace")
     finally:
