@@ -123,13 +123,12 @@ class Gate:
         self.file.touch()
 
 
-def slow_loading(gate: Gate) -> dict[str, str]:
-    """The environment of a server whose scoring process does not start before the gate is open."""
+def slow_loading(gate: Gate) -> str:
+    """The PYTHONPATH of a server whose scoring process does not start before the gate is open."""
     waiting = "while 'reranker.service.scoring_main' in sys.orig_argv and not os.path.exists(gate):"
     code = f"import os, sys, time\ngate = {str(gate.file)!r}\n{waiting}\n    time.sleep(0.01)\n"
     (gate.folder / "sitecustomize.py").write_text(code)
-    others = os.environ.get("PYTHONPATH")
-    return {"PYTHONPATH": os.pathsep.join(filter(None, [str(gate.folder), others]))}
+    return os.pathsep.join(filter(None, [str(gate.folder), os.environ.get("PYTHONPATH")]))
 
 
 def is_closed_on(connection: socket.socket, piece: bytes) -> bool:

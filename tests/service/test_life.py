@@ -147,8 +147,8 @@ def test_reload_loses_nobody(reloading: Server, folder: Path) -> None:
 
 def test_while_models_load(models: list[str], gate: Gate) -> None:
     """Until the first score: alive but not ready, and no request is taken."""
-    environment = slow_loading(gate)
-    with serving(models, wait=False, **environment) as server, server.client() as client:
+    folders = slow_loading(gate)
+    with serving(models, wait=False, PYTHONPATH=folders) as server, server.client() as client:
         assert client.get("/health/live").status_code == 200
         early = client.get("/health/ready")
         assert (early.status_code, early.json()["error"]["code"]) == (503, "loading")

@@ -87,7 +87,7 @@ def test_models_follow_a_reload(tmp_path: Path) -> None:
 def test_ready_only_between_the_first_score_and_sigterm(models: list[str], gate: Gate) -> None:
     flags = ("--linger-seconds", "600", "--drain-seconds", "600")
     with (
-        serving(models, *flags, wait=False, **slow_loading(gate)) as server,
+        serving(models, *flags, wait=False, PYTHONPATH=slow_loading(gate)) as server,
         server.client() as client,
     ):
         loading = scraped(client)

@@ -37,7 +37,7 @@ def test_without_a_writable_disk(models: list[str], tmp_path: Path, workers: str
     except OSError:
         can = False
     if not can:
-        pytest.skip("mount namespaces are not permitted here")
+        pytest.skip("this machine permits no mount namespaces")
     environment = {k: v for k, v in os.environ.items() if k not in ("TMPDIR", "TEMP", "TMP")}
     process = subprocess.Popen(
         isolated(tmp_path, "sh", "-c", INSIDE, RERANK, *models),

@@ -71,7 +71,7 @@ def many_files() -> Iterator[None]:
     """So many files are open that new ones have numbers that ``select`` does not take."""
     limits = resource.getrlimit(resource.RLIMIT_NOFILE)
     if limits[1] != resource.RLIM_INFINITY and limits[1] < 1200:
-        pytest.skip("only so many files may be open")
+        pytest.skip("this machine lets only so many files be open")
     resource.setrlimit(resource.RLIMIT_NOFILE, (max(1200, limits[0]), limits[1]))
     opened = [os.open(os.devnull, os.O_RDONLY) for _ in range(1100)]
     yield

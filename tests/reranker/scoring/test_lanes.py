@@ -43,7 +43,7 @@ def test_a_failure_is_told_and_what_was_not_begun_is_dropped() -> None:
     assert len(begun) <= 1
 
 
-@pytest.mark.skipif(sys.platform != "linux", reason="threads have no niceness of their own")
+@pytest.mark.skipif(sys.platform != "linux", reason="this machine's threads have no niceness")
 @pytest.mark.parametrize("nice, expected", [(0, 7), (12, 12)])
 def test_lanes_are_never_less_nice_than_the_process(nice: int, expected: int) -> None:
     """Which only root may ask for."""
