@@ -1,11 +1,20 @@
-"""One thread and fixed random numbers, so that results do not depend on the machine or the order.
+"""One thread and fixed random numbers, so that results do not depend on the machine or the order,
+nor on its speed. In CI nothing is skipped for want of a package or of data.
 
 torch is not imported here: the tests of the modules that do without it should too.
 """
 
+import os
 import sys
+from collections.abc import Generator
 
+import hypothesis
 import pytest
+
+hypothesis.settings.register_profile(
+    "any machine", deadline=None, suppress_health_check=[hypothesis.HealthCheck.too_slow]
+)
+hypothesis.settings.load_profile("any machine")
 
 
 @pytest.fixture(autouse=True)
@@ -14,3 +23,26 @@ def _reproducible() -> None:
     if torch is not None:
         torch.set_num_threads(1)
         torch.manual_seed(0)
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_makereport() -> Generator[None, pytest.TestReport, pytest.TestReport]:
+    report = yield
+    _skip_nothing_in_ci(report)
+    return report
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_make_collect_report() -> Generator[None, pytest.CollectReport, pytest.CollectReport]:
+    report = yield
+    _skip_nothing_in_ci(report)
+    return report
+
+
+def _skip_nothing_in_ci(report: pytest.TestReport | pytest.CollectReport) -> None:
+    """But what a machine cannot have installed: then the reason begins with "this machine"."""
+    if report.skipped and os.environ.get("CI") and isinstance(report.longrepr, tuple):
+        reason = report.longrepr[2].removeprefix("Skipped: ")
+        if not reason.startswith("this machine"):
+            report.outcome = "failed"
+            report.longrepr = f"skipped, which nothing is in CI: {reason}"

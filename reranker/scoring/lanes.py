@@ -87,7 +87,10 @@ class Lanes:
 def _prepare(niceness: int) -> None:
     torch.set_num_threads(1)
     if niceness and sys.platform == "linux":  # where threads have a niceness of their own
-        os.setpriority(os.PRIO_PROCESS, threading.get_native_id(), niceness)
+        thread = threading.get_native_id()
+        # Under ``nice`` it is higher already, and only root may lower it.
+        niceness = max(niceness, os.getpriority(os.PRIO_PROCESS, thread))
+        os.setpriority(os.PRIO_PROCESS, thread, niceness)
 
 
 def _one_thread(_: object) -> None:

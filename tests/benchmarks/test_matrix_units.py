@@ -35,9 +35,9 @@ def forward() -> Checkpoint:
 def library() -> ctypes.CDLL:
     built = native.compiled()
     if isinstance(built, str):
-        pytest.skip(built)
+        pytest.skip(f"this machine compiles no C: {built}")
     if not built.has_vectors():
-        pytest.skip("no AVX-512 here")
+        pytest.skip("this machine has no AVX-512")
     return built
 
 
@@ -113,7 +113,7 @@ def test_a_candidates_score_is_the_same_alone_and_together(forward: Checkpoint) 
 @pytest.mark.parametrize("kernel", [*native.KERNELS, *native.EMULATED], ids=lambda each: each.name)
 def test_kernels(library: ctypes.CDLL, kernel: native.Kernel) -> None:
     if not native.has(library, kernel):
-        pytest.skip("this processor does not have it")
+        pytest.skip("this machine's processor does not have it")
     rows, weight, bias = example(70, 101, 71)  # multiples of nothing
     of_rows = native.prepared(library, kernel, weight, bias)
     expected = log_sums(rows.double(), weight.double(), bias.double(), kernel.parts or 3)

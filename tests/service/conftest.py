@@ -11,7 +11,7 @@ import torch
 
 from reranker.checkpoints.checkpoint import save_checkpoint
 from tests.reranker.ensembles import untrained
-from tests.service.servers import Server, serving
+from tests.service.servers import Gate, Server, serving
 
 EXAMPLE = Path(__file__).parents[2] / "examples" / "parses.txt"
 
@@ -35,8 +35,17 @@ def models(tmp_path_factory: pytest.TempPathFactory) -> list[str]:
 
 @pytest.fixture(scope="session")
 def server(models: list[str]) -> Iterator[Server]:
-    with serving(models) as server:
+    # A slow machine may take long to send or read a body.
+    with serving(models, "--body-seconds", "600") as server:
         yield server
+
+
+@pytest.fixture
+def gate(tmp_path: Path) -> Iterator[Gate]:
+    """Closed at first, and open after the test."""
+    made = Gate(tmp_path)
+    yield made
+    made.open()
 
 
 @pytest.fixture(scope="session")

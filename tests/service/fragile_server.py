@@ -1,6 +1,7 @@
 """``rerank serve`` with an ensemble that misbehaves on command, to see how the service bears it.
 
-In a list, the word ``slow`` takes half a second, ``crash`` raises and ``die`` ends the thread.
+In a list, the word ``crash`` raises, ``die`` ends the thread, ``late`` lets an hour pass on the
+server's clock, and ``wait:FILE`` waits until there is such a file, or nobody waits for the list.
 """
 
 from __future__ import annotations
@@ -22,6 +23,9 @@ from reranker.service import logs, server
 from reranker.service.app import create_app
 from reranker.service.settings import add_arguments, load_settings
 
+REAL_TIME = time.monotonic
+passed = 0.0  # seconds, besides the real ones
+
 
 class Fragile(Reranker):
     def score_lists(
@@ -38,11 +42,19 @@ class Fragile(Reranker):
             raise RuntimeError("the word was crash")
         if "die" in words:
             raise SystemExit
-        time.sleep(0.5 * words.count("slow"))
+        if "late" in words:
+            global passed
+            passed += 3600
+        gates = [Path(word.removeprefix("wait:")) for word in words if word.startswith("wait:")]
+        while not all(gate.exists() for gate in gates):
+            if cancellation is not None and cancellation.is_cancelled:
+                break
+            time.sleep(0.005)
         return super().score_lists(lists, criterion, token_scores, cancellation, lanes)
 
 
 if __name__ == "__main__":
+    time.monotonic = lambda: REAL_TIME() + passed
     parser = argparse.ArgumentParser()
     add_arguments(parser)
     settings = load_settings(vars(parser.parse_args()))

@@ -17,12 +17,10 @@ from typing import Any
 
 import httpx
 
+from tests.waiting import PATIENCE
+
 RERANK = str(Path(sys.executable).with_name("rerank"))
 FRAGILE = str(Path(__file__).with_name("fragile_server.py"))
-
-# Seconds: what is not late, on a machine that may stand still for some; what it is told from takes
-# half a minute or more. How soon a process ends is measured in test_sigterm.py (slow).
-SOON = 15
 
 
 class Server:
@@ -51,15 +49,15 @@ class Server:
             except ValueError:
                 self.log.append({"event": line.rstrip()})
 
-    def logged(self, event: str, seconds: float = 120, **fields: object) -> dict[str, Any]:
+    def logged(self, event: str, seconds: float = PATIENCE, **fields: object) -> dict[str, Any]:
         """The first such line of the log, with these fields, waited for."""
-        until = time.monotonic() + seconds
+        give_up = time.monotonic() + seconds
         while True:
             ended = self.process.poll() is not None
             for line in self.log:
                 if line.items() >= {"event": event, **fields}.items():
                     return line
-            assert not ended and time.monotonic() < until, self.log
+            assert not ended and time.monotonic() < give_up, self.log
             time.sleep(0.01)
 
     @property
@@ -71,12 +69,12 @@ class Server:
         return int(self.url.rpartition(":")[2])
 
     def client(self, **options: Any) -> httpx.Client:
-        return httpx.Client(base_url=self.url, timeout=120, **options)
+        return httpx.Client(base_url=self.url, timeout=PATIENCE, **options)
 
     def end(self) -> int:
         """Its exit code, and the whole of its log, once it has ended by itself."""
-        code = self.process.wait(30)
-        self._reader.join(5)
+        code = self.process.wait(PATIENCE)
+        self._reader.join(PATIENCE)
         return code
 
 
@@ -103,7 +101,7 @@ def serving(
         with contextlib.suppress(ProcessLookupError):
             os.killpg(server.process.pid, signal.SIGKILL)  # its workers too
         server.process.wait()
-        server._reader.join(5)
+        server._reader.join(PATIENCE)
         assert server.process.stderr is not None
         server.process.stderr.close()
 
@@ -114,11 +112,30 @@ def sentence(*words: str) -> dict[str, Any]:
     return {"candidates": [f"(S1 (S {nodes}))"]}
 
 
-def is_closed_on(connection: socket.socket, piece: bytes, seconds: float) -> bool:
+class Gate:
+    """Before ``fragile_server`` scores a list with ``word``, it waits until this is opened."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder, self.file = folder, folder / "open"
+        self.word = f"wait:{self.file}"
+
+    def open(self) -> None:
+        self.file.touch()
+
+
+def slow_loading(gate: Gate) -> str:
+    """The PYTHONPATH of a server whose scoring process does not start before the gate is open."""
+    waiting = "while 'reranker.service.scoring_main' in sys.orig_argv and not os.path.exists(gate):"
+    code = f"import os, sys, time\ngate = {str(gate.file)!r}\n{waiting}\n    time.sleep(0.01)\n"
+    (gate.folder / "sitecustomize.py").write_text(code)
+    return os.pathsep.join(filter(None, [str(gate.folder), os.environ.get("PYTHONPATH")]))
+
+
+def is_closed_on(connection: socket.socket, piece: bytes) -> bool:
     """Whether the server closes on a client that sends a piece again and again."""
-    until = time.monotonic() + seconds
+    give_up = time.monotonic() + PATIENCE
     with contextlib.suppress(OSError):
-        while time.monotonic() < until:
+        while time.monotonic() < give_up:
             connection.sendall(piece)
             time.sleep(0.05)
         return False

@@ -16,7 +16,8 @@ from pathlib import Path
 import httpx
 import pytest
 
-from tests.service.servers import SOON, Server, sentence, serving
+from tests.service.servers import Server, sentence, serving
+from tests.waiting import PATIENCE, until
 
 TREE = "(S1 (S (NP (PRP We)) (VP (VBP saw) (NP (PRP it)))))"
 KIND = {"sentences": [sentence("We", "saw", "it")]}
@@ -33,7 +34,7 @@ def send(
     server: Server, body: bytes, path: str = "/rerank", length: int | None = None
 ) -> socket.socket:
     """A connection with a request on its way, or part of one that is ``length`` long."""
-    connection = socket.create_connection(("127.0.0.1", server.port), timeout=60)
+    connection = socket.create_connection(("127.0.0.1", server.port), timeout=PATIENCE)
     head = f"POST {path} HTTP/1.1\r\nHost: x\r\nContent-Length: {length or len(body)}\r\n"
     connection.sendall(f"{head}Content-Type: application/json\r\n\r\n".encode())
     threading.Thread(target=_send_rest, args=(connection, body), daemon=True).start()
@@ -64,7 +65,7 @@ def test_a_bomb_is_refused_before_it_is_read_to_its_end(server: Server, limit: s
     """Half of a body is enough to know; and nothing is made of it."""
     before = memory(server)
     body = BOMBS[limit]
-    with socket.create_connection(("127.0.0.1", server.port), timeout=60) as connection:
+    with socket.create_connection(("127.0.0.1", server.port), timeout=PATIENCE) as connection:
         head = f"POST /rerank HTTP/1.1\r\nHost: x\r\nContent-Length: {len(body)}\r\n"
         connection.sendall(f"{head}Content-Type: application/json\r\n\r\n".encode())
         connection.sendall(body[: len(body) * 2 // 3])
@@ -75,39 +76,22 @@ def test_a_bomb_is_refused_before_it_is_read_to_its_end(server: Server, limit: s
     assert memory(server) - before < 50
 
 
-def test_bombs_hold_up_nobody(server: Server) -> None:
-    """Three bodies of a million empty strings whose clients hang up, and kind requests."""
-    before = memory(server)
-    seconds = []
-    with server.client() as client:
+def test_bombs_hold_up_nobody(bounded: Server) -> None:
+    """Three parts of bodies of a million empty strings that do not go on, and kind requests."""
+    before = memory(bounded)
+    bomb = BOMBS["max_candidates"]
+    with bounded.client() as client, contextlib.ExitStack() as held:
         client.post("/rerank", json=KIND)
         for _ in range(3):
-            connection = send(server, BOMBS["max_candidates"])
-            time.sleep(0.05)
-            connection.close()
+            held.enter_context(send(bounded, bomb[:300_000], length=len(bomb)))
+        until_in_flight(client, 3)
         for path in ["/health/live"] * 30:
-            start = time.monotonic()
             assert client.get(path).status_code == 200
-            seconds.append(time.monotonic() - start)
-        start = time.monotonic()
         assert client.post("/rerank", json=KIND).status_code == 200
-        assert time.monotonic() - start < SOON
-    assert sorted(seconds)[-3] < 0.5  # one or two may meet a pause of the machine
-    assert memory(server) - before < 100
-
-
-def test_reading_stops_when_the_client_is_gone(models: list[str]) -> None:
-    """Legal bodies that take long to read: both reading threads are free again at once."""
-    body = json.dumps({"sentences": [{"candidates": [TREE] * 200}] * 1000}).encode()
-    assert len(body) < 16 * 2**20
-    with serving(models) as server, server.client() as client:
-        connections = [send(server, body, "/validate") for _ in range(2)]
-        time.sleep(1)
-        for connection in connections:
-            connection.close()
-        start = time.monotonic()
-        assert client.post("/rerank", json=KIND).status_code == 200
-        assert time.monotonic() - start < SOON
+        assert in_flight(client) == 3
+    assert memory(bounded) - before < 100
+    with bounded.client() as client:
+        until_in_flight(client, 0)
 
 
 def test_bytes_of_all_bodies_are_bounded(bounded: Server) -> None:
@@ -116,27 +100,28 @@ def test_bytes_of_all_bodies_are_bounded(bounded: Server) -> None:
     body = json.dumps(KIND).encode()
     with bounded.client() as client, connected(bounded, len(filler) + len(body)) as first:
         first.sendall(filler)
-        until_in_flight(client)
-        time.sleep(1)  # what has arrived counts, and nothing tells when all has
-        answer = client.post("/rerank", content=filler + body, headers=JSON)
-        assert answer.status_code == 429
+        until_in_flight(client, 1)
+
+        def another() -> httpx.Response | None:
+            answer = client.post("/rerank", content=filler + body, headers=JSON)
+            return answer if answer.is_error else None
+
+        answer = until(another)  # what has arrived counts, and nothing tells when all has
+        assert answer is not None and answer.status_code == 429
         assert answer.json()["error"]["code"] == "queue-full"
         wait = int(answer.headers["retry-after"])
         assert client.post("/rerank", json=KIND).status_code == 200
         first.sendall(body)
         assert first.recv(12) == b"HTTP/1.1 200"
         assert 1 <= wait <= 60
-        until = time.monotonic() + 60
-        while (answer := client.post("/rerank", content=filler + body, headers=JSON)).is_error:
-            assert answer.status_code == 429 and time.monotonic() < until
-            time.sleep(wait)
+        until(lambda: another() is None)
 
 
 JSON = {"Content-Type": "application/json"}
 
 
 def connected(server: Server, length: int) -> socket.socket:
-    connection = socket.create_connection(("127.0.0.1", server.port), timeout=60)
+    connection = socket.create_connection(("127.0.0.1", server.port), timeout=PATIENCE)
     head = f"POST /rerank HTTP/1.1\r\nHost: x\r\nContent-Length: {length}\r\n"
     connection.sendall(f"{head}Content-Type: application/json\r\n\r\n".encode())
     return connection
@@ -165,26 +150,22 @@ def test_scoring_stops_when_the_client_is_gone() -> None:
         for tried in range(10):
             with send(server, long_request()):
                 until_scoring(server, 2 * tried + 1)
-            start = time.monotonic()
             assert client.post("/rerank", json=KIND).status_code == 200
-            assert time.monotonic() - start < SOON
             time.sleep(0.1)  # the next request does not wait until it is counted
-            if "rerank_stopped_batches_total 1.0" in client.get("/metrics").text:
+            if "rerank_stopped_batches_total 0.0" not in client.get("/metrics").text:
                 return
         pytest.fail("no batch was stopped")
 
 
 @pytest.mark.slow
 def test_sigterm_while_scoring_for_nobody() -> None:
-    """The client of a long request is gone: the process ends in drain_seconds + 2 s at most."""
+    """The client of a long request is gone, and the process ends (how soon: test_sigterm.py)."""
     with serving([CHECKPOINTS], "--drain-seconds", "1") as server:
         with send(server, long_request()) as connection:
             until_scoring(server)
             connection.close()
-        start = time.monotonic()
         server.process.send_signal(signal.SIGTERM)
         assert server.end() == 0
-        assert time.monotonic() - start < SOON
 
 
 @pytest.mark.slow
@@ -194,22 +175,27 @@ def test_sigterm_while_scoring_for_somebody() -> None:
         send(server, long_request()) as connection,
     ):
         until_scoring(server)
-        start = time.monotonic()
         server.process.send_signal(signal.SIGTERM)
         assert connection.recv(12) == b"HTTP/1.1 503"
         assert server.end() == 0
-        assert time.monotonic() - start < SOON
 
 
-def until_in_flight(client: httpx.Client) -> None:
-    while "rerank_requests_in_flight 1.0" not in client.get("/metrics").text:
-        time.sleep(0.02)
+def in_flight(client: httpx.Client) -> int:
+    (count,) = re.findall(r"^rerank_requests_in_flight (\d+)", client.get("/metrics").text, re.M)
+    return int(count)
+
+
+def until_in_flight(client: httpx.Client, requests: int) -> None:
+    until(lambda: in_flight(client) == requests)
 
 
 def until_scoring(server: Server, requests: int = 1) -> None:
     """Wait until so many requests have left the queue."""
     count = re.compile(r"rerank_queue_wait_seconds_count (\d+)")
     with server.client() as client:
-        while not (found := count.search(client.get("/metrics").text)) or int(found[1]) < requests:
-            time.sleep(0.02)
+        until(
+            lambda: (
+                (found := count.search(client.get("/metrics").text)) and int(found[1]) >= requests
+            )
+        )
     time.sleep(0.2)

@@ -18,16 +18,9 @@ from reranker.service.app import create_app
 from reranker.service.server import listening, web_server
 from reranker.service.settings import Settings
 from tests.reranker.ensembles import untrained
-from tests.service.servers import SOON, Server, is_closed_on, serving
+from tests.service.servers import Server, is_closed_on, serving
 from tests.service.test_bounds import BOMBS
-
-LARGEST = 1_000_000
-
-
-@pytest.fixture(scope="module")
-def small(models: list[str]) -> Iterator[Server]:
-    with serving(models, "--max-body-bytes", str(LARGEST), "--body-seconds", "2") as server:
-        yield server
+from tests.waiting import PATIENCE
 
 
 def head(length: int, version: str = "1.1") -> bytes:
@@ -39,7 +32,7 @@ def head(length: int, version: str = "1.1") -> bytes:
 
 def answer_to(server: Server, request: bytes) -> bytes:
     """All of the answer, for a client that reads nothing before it has sent everything."""
-    with socket.create_connection(("127.0.0.1", server.port), timeout=60) as connection:
+    with socket.create_connection(("127.0.0.1", server.port), timeout=PATIENCE) as connection:
         connection.sendall(request)
         return b"".join(iter(lambda: connection.recv(100_000), b""))
 
@@ -56,41 +49,50 @@ def test_who_is_refused_early_gets_the_answer(
 
 def refused(server: Server) -> socket.socket:
     """A connection that has its answer, before a body of which nothing has been sent."""
-    connection = socket.create_connection(("127.0.0.1", server.port), timeout=60)
+    connection = socket.create_connection(("127.0.0.1", server.port), timeout=PATIENCE)
     connection.sendall(head(1_000_000_000))
     answer = b"".join(iter(lambda: connection.recv(100_000), b""))
     assert answer.startswith(b"HTTP/1.1 413 ")
     return connection
 
 
-def test_who_sends_for_ever_after_the_answer_is_closed(small: Server) -> None:
+def test_who_sends_for_ever_after_the_answer_is_closed(models: list[str]) -> None:
     """After ``body_seconds``, not before."""
-    with refused(small) as connection:
+    with serving(models, "--body-seconds", "1") as server:
         start = time.monotonic()
-        assert is_closed_on(connection, b" ", 10)
-        assert time.monotonic() - start > 1.5
+        with refused(server) as connection:
+            assert is_closed_on(connection, b" ")
+        assert time.monotonic() - start > 0.9
 
 
 def test_who_sends_too_much_after_the_answer_is_closed(server: Server) -> None:
-    """``body_seconds`` is 20 there; what may still come is four bodies of 16 MB."""
+    """What may still come is four bodies of 16 MB."""
     sent, piece = 0, b" " * 2**20
     with refused(server) as connection:
-        start = time.monotonic()
         with contextlib.suppress(ConnectionError):
-            while time.monotonic() - start < 15:
+            while sent / 2**20 < 100:
                 sent += connection.send(piece)
-        assert time.monotonic() - start < 15 and 4 * 16 <= sent / 2**20 < 100
+        assert 4 * 16 <= sent / 2**20 < 100
 
 
 def test_who_waits_after_the_answer_does_not_hold_up_the_end(models: list[str]) -> None:
-    with serving(models, "--drain-seconds", "0.1") as server, refused(server) as connection:
-        thread = threading.Thread(target=is_closed_on, args=(connection, b" ", 10), daemon=True)
+    flags = ("--drain-seconds", "0.1", "--body-seconds", "600")
+    with serving(models, *flags) as server, refused(server) as connection:
+        thread = threading.Thread(target=is_closed_on, args=(connection, b" "), daemon=True)
         thread.start()
-        start = time.monotonic()
         server.process.terminate()
         assert server.end() == 0
-        assert time.monotonic() - start < SOON
         thread.join()
+
+
+def test_answers_wait_for_no_acknowledgement() -> None:
+    """Without TCP_NODELAY one on an open connection takes 40 ms more: the client's delayed
+    acknowledgement."""
+    settings = Settings.model_validate({"models": ["none"], "port": 0})
+    with listening(settings) as listener:
+        listener.settimeout(PATIENCE)
+        with socket.create_connection(listener.getsockname()), listener.accept()[0] as accepted:
+            assert accepted.getsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY)
 
 
 @pytest.fixture
@@ -108,7 +110,7 @@ def test_what_a_connection_held_is_freed_when_it_closes() -> None:
     settings = Settings.model_validate({"models": ["none"], "port": 0})
     app = create_app(Reranker([untrained(1)]), settings)
 
-    async def left() -> int:
+    async def closed() -> None:
         server = web_server(app, settings)
         with listening(settings) as listener:
             serving = asyncio.ensure_future(server.serve(sockets=[listener]))
@@ -120,10 +122,11 @@ def test_what_a_connection_held_is_freed_when_it_closes() -> None:
                 writer.write(request)
                 assert await reader.readuntil(b"\r\n\r\n")
                 writer.close()
-            await asyncio.sleep(0.3)
-            found = sum(isinstance(each, H11Protocol) for each in gc.get_objects())
+            give_up = time.monotonic() + PATIENCE
+            while any(isinstance(each, H11Protocol) for each in gc.get_objects()):
+                assert time.monotonic() < give_up, "a connection is still there"
+                await asyncio.sleep(0.05)
             server.should_exit = True
             await serving
-        return found
 
-    assert asyncio.run(left()) == 0
+    asyncio.run(closed())

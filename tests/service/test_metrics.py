@@ -6,19 +6,17 @@ import json
 import platform
 import re
 import signal
-import time
 from collections.abc import Callable, Mapping
 from concurrent.futures import ThreadPoolExecutor
-from functools import partial
 from pathlib import Path
 
 import httpx
-import pytest
 import torch
 
 from tests.service.conftest import save_models
-from tests.service.servers import Server, sentence, serving
+from tests.service.servers import Gate, Server, sentence, serving, slow_loading
 from tests.service.test_bounds import KIND, TREE, send
+from tests.waiting import until
 
 Series = Mapping[tuple[str, frozenset[tuple[str, str]]], float]
 
@@ -50,11 +48,8 @@ def models_in(series: Series) -> list[dict[str, str]]:
     return sorted((labels for labels, _ in found), key=lambda labels: labels["name"])
 
 
-def until(client: httpx.Client, condition: Callable[[Series], bool]) -> None:
-    give_up = time.monotonic() + 60
-    while not condition(scraped(client)):
-        assert time.monotonic() < give_up
-        time.sleep(0.02)
+def until_scraped(client: httpx.Client, condition: Callable[[Series], bool]) -> None:
+    until(lambda: condition(scraped(client)))
 
 
 def test_what_runs_here(http: httpx.Client) -> None:
@@ -89,13 +84,15 @@ def test_models_follow_a_reload(tmp_path: Path) -> None:
         assert [one["sha256"] for one in served] == [after["sha256"]]
 
 
-def test_ready_only_between_the_first_score_and_sigterm(models: list[str]) -> None:
+def test_ready_only_between_the_first_score_and_sigterm(models: list[str], gate: Gate) -> None:
+    flags = ("--linger-seconds", "600", "--drain-seconds", "600")
     with (
-        serving(models * 5, "--linger-seconds", "5", wait=False) as server,
+        serving(models, *flags, wait=False, PYTHONPATH=slow_loading(gate)) as server,
         server.client() as client,
     ):
         loading = scraped(client)
         assert total(loading, "rerank_ready") == 0 and models_in(loading) == []
+        gate.open()
         server.logged("ready")
         assert total(scraped(client), "rerank_ready") == 1
         server.process.send_signal(signal.SIGTERM)
@@ -111,7 +108,7 @@ def test_reading_threads_and_what_they_need_not_finish(models: list[str]) -> Non
         for name in ("reading_busy", "reading_waiting", "cancelled_readings_total"):
             assert total(idle, f"rerank_{name}") == 0
         connections = [send(server, body, "/validate") for _ in range(4)]
-        until(
+        until_scraped(
             client,
             lambda series: (
                 total(series, "rerank_reading_busy") == 2
@@ -120,7 +117,7 @@ def test_reading_threads_and_what_they_need_not_finish(models: list[str]) -> Non
         )
         for connection in connections:
             connection.close()
-        until(client, lambda series: total(series, "rerank_cancelled_readings_total") == 4)
+        until_scraped(client, lambda series: total(series, "rerank_cancelled_readings_total") == 4)
         after = scraped(client)
         assert total(after, "rerank_reading_busy") == total(after, "rerank_reading_waiting") == 0
         dropped = "rerank_dropped_total", frozenset({("reason", "disconnect")})
@@ -132,31 +129,26 @@ def test_reading_threads_and_what_they_need_not_finish(models: list[str]) -> Non
 def waiting_then_gone(server: Server, client: httpx.Client) -> float:
     """Tokens of a request that waited for the device and whose client hung up meanwhile."""
     with send(server, json.dumps({"sentences": [sentence(*"abcde")] * 3}).encode()):
-        until(client, lambda series: total(series, "rerank_queue_tokens") > 0)
+        until_scraped(client, lambda series: total(series, "rerank_queue_tokens") > 0)
         return total(scraped(client), "rerank_queue_tokens")
 
 
-def is_being_scored(requests: int, series: Series) -> bool:
-    return total(series, "rerank_queue_wait_seconds_count") == requests
-
-
-@pytest.mark.slow
-def test_tokens_that_nobody_waits_for_any_more(models: list[str]) -> None:
+def test_tokens_that_nobody_waits_for_any_more(models: list[str], gate: Gate) -> None:
     with (
         serving(models, fragile=True) as server,
         server.client() as client,
-        ThreadPoolExecutor(3) as threads,
+        ThreadPoolExecutor(1) as threads,
     ):
         assert total(scraped(client), "rerank_cancelled_tokens_total") == 0
-        slow = {"sentences": [sentence(*["slow"] * 8)]}
-        answers = []
-        for slot in (1, 2, 3):
-            answers.append(threads.submit(client.post, "/rerank", json=slow))
-            until(client, partial(is_being_scored, slot))
+        held = threads.submit(client.post, "/rerank", json={"sentences": [sentence(gate.word)]})
+        until_scraped(client, lambda series: total(series, "rerank_queue_wait_seconds_count") == 1)
         tokens = waiting_then_gone(server, client)
-        until(client, lambda series: total(series, "rerank_cancelled_tokens_total") == tokens)
+        until_scraped(
+            client, lambda series: total(series, "rerank_cancelled_tokens_total") == tokens
+        )
         assert total(scraped(client), "rerank_queue_tokens") == 0
-        assert [answer.result().status_code for answer in answers] == [200] * 3
+        gate.open()
+        assert held.result().status_code == 200
 
 
 def test_no_client_makes_up_a_label(server: Server) -> None:

@@ -8,7 +8,6 @@ import re
 import shutil
 import socket
 import subprocess
-import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -18,15 +17,18 @@ import pytest
 import yaml
 
 from tests.service.servers import Server, serving
+from tests.waiting import until
 
 DOCKER = Path(__file__).parents[2] / "docker"
 PROMETHEUS = DOCKER / "prometheus"
 ALERTS = PROMETHEUS / "alerts.yml"
 SECRET = "/run/secrets/prometheus_key"
 
-needs_promtool = pytest.mark.skipif(not shutil.which("promtool"), reason="promtool not installed")
+needs_promtool = pytest.mark.skipif(
+    not shutil.which("promtool"), reason="this machine has no promtool"
+)
 needs_prometheus = pytest.mark.skipif(
-    not shutil.which("prometheus"), reason="prometheus not installed"
+    not shutil.which("prometheus"), reason="this machine has no prometheus"
 )
 
 
@@ -189,15 +191,16 @@ def prometheus(folder: Path, target: str, key: str) -> Iterator[httpx.Client]:
 
 def scraped_target(client: httpx.Client) -> dict[str, Any]:
     """The one target, once it has been asked."""
-    give_up = time.monotonic() + 60
-    while time.monotonic() < give_up:
-        with contextlib.suppress(httpx.TransportError):
-            (target,) = client.get("/targets").json()["data"]["activeTargets"] or [{}]
-            if target.get("health", "unknown") != "unknown":
-                assert isinstance(target, dict)
-                return target
-        time.sleep(0.1)
-    raise AssertionError("never scraped")
+
+    def asked() -> dict[str, Any]:
+        with contextlib.suppress(httpx.HTTPError):  # it has not started yet
+            answer = client.get("/targets").raise_for_status()
+            for target in answer.json()["data"]["activeTargets"]:
+                if target["health"] != "unknown":
+                    return dict(target)
+        return {}
+
+    return until(asked)
 
 
 @needs_prometheus

@@ -11,7 +11,6 @@ import signal
 import socket
 import subprocess
 import sys
-import time
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -38,10 +37,13 @@ from tests.reranker.small_files import write
 from tests.service.servers import Server, serving
 from tests.service.test_limits import error_of
 from tests.service.test_rerank import comparable, metric
+from tests.waiting import PATIENCE, until
 
 ROOT = Path(__file__).parents[2]
 TOY = Path(__file__).parents[1] / "reranker" / "parsers" / "toy_parser.py"
-PARSER = shlex.join([sys.executable, str(TOY)])
+# By the last of these its processes are told from those of tests that run beside these.
+TOY_ARGUMENTS = (str(TOY), "berkeley", f"of-{os.getpid()}")
+PARSER = shlex.join([sys.executable, *TOY_ARGUMENTS])
 TEXT = """We saw it. The man (with eyes) isn't
 well-known!
 
@@ -258,7 +260,7 @@ def running(*program: str) -> list[int]:
 
 def parsers() -> int:
     """How many parsers run."""
-    return len(running(str(TOY)))
+    return len(running(*TOY_ARGUMENTS))
 
 
 def is_of(process: int, parent: int) -> bool:
@@ -274,13 +276,6 @@ def parsing_process_of(server: Server) -> int:
     return process
 
 
-def until(condition: Any) -> None:
-    give_up = time.monotonic() + 60
-    while not condition():
-        assert time.monotonic() < give_up
-        time.sleep(0.05)
-
-
 def test_a_deadline_ends_the_parser(parsing: Server, http: httpx.Client) -> None:
     answer = http.post("/parse", json=HANGING, headers={"X-Request-Timeout": "2"})
     assert (answer.status_code, error_of(answer)["code"]) == (504, "deadline")
@@ -294,7 +289,7 @@ def test_a_client_that_hangs_up_ends_its_parser_and_no_other(
 ) -> None:
     body = json.dumps(HANGING).encode()
     with ThreadPoolExecutor(1) as threads:
-        with socket.create_connection(("127.0.0.1", parsing.port), timeout=60) as connection:
+        with socket.create_connection(("127.0.0.1", parsing.port), timeout=PATIENCE) as connection:
             head = f"POST /parse HTTP/1.1\r\nHost: x\r\nContent-Length: {len(body)}\r\n"
             head += f"Accept: {accept}\r\nContent-Type: application/json\r\n\r\n"
             connection.sendall(head.encode() + body)
@@ -341,7 +336,7 @@ def test_a_service_that_ends_takes_its_parsers_along(models: list[str]) -> None:
 
 def test_a_parser_that_is_named_has_to_work(models: list[str]) -> None:
     with serving(models, "--parser-command", "/no/such", wait=False) as server:
-        assert server.process.wait(120) == 2
+        assert server.process.wait(PATIENCE) == 2
         server.end()
         assert "/no/such: No such file" in str(server.log[-1])
 

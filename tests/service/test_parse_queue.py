@@ -8,6 +8,7 @@ import threading
 import time
 from collections import defaultdict
 from collections.abc import Callable, Iterator, Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -27,6 +28,8 @@ from reranker.service.reasons import UNSAID
 from reranker.service.schemas import ParseQuery
 from reranker.service.settings import load_settings
 from reranker.service.texts import TextOrder
+from tests.reranker.parsers.time_limits import impatient
+from tests.waiting import PATIENCE, until
 
 TOY = Path(__file__).parents[1] / "reranker" / "parsers" / "toy_parser.py"
 PROGRAM = shlex.join([sys.executable, str(TOY)])
@@ -87,7 +90,7 @@ class Replies:
     def of(self, number: int, count: int) -> list[tuple[str, Any]]:
         """The first so many, waited for."""
         with self._changed:
-            assert self._changed.wait_for(lambda: len(self._found[number]) >= count, 60)
+            assert self._changed.wait_for(lambda: len(self._found[number]) >= count, PATIENCE)
             return self._found[number][:count]
 
     def lists(self, number: int, count: int) -> list[NBest]:
@@ -95,6 +98,26 @@ class Replies:
 
     def now(self, number: int) -> int:
         return len(self._found[number])
+
+
+class CalledLate:
+    """In place of ``threading.Timer``: what was to be called after some time, when a test says."""
+
+    def __init__(self) -> None:
+        self._calls: list[Callable[[], object]] = []
+        self.daemon = False
+
+    def __call__(self, _: float, function: Callable[..., object], arguments: Any) -> CalledLate:
+        self._calls.append(partial(function, *arguments))
+        return self
+
+    def start(self) -> None:
+        pass
+
+    def call(self) -> None:
+        assert self._calls
+        for call in self._calls:
+            call()
 
 
 def work(number: int, text: str, client: str = "a") -> ParseWork:
@@ -178,10 +201,7 @@ def test_who_hangs_up_stops_the_parser(made: Made) -> None:
 
     queue, replies = made(make)
     queue.add(work(1, sentences("hang", 5)))
-    give_up = time.monotonic() + 60
-    while not (parsers and parsers[0].parsed):
-        assert time.monotonic() < give_up
-        time.sleep(0.01)
+    until(lambda: parsers and parsers[0].parsed)
     queue.add(work(2, sentences("next", 1)))
     queue.cancel(1)
     assert [nbest.words[0] for nbest in replies.lists(2, 1)] == ["next"]
@@ -189,20 +209,19 @@ def test_who_hangs_up_stops_the_parser(made: Made) -> None:
     assert replies.now(1) == 1
 
 
-def test_a_parser_that_finishes_soon_is_kept(made: Made) -> None:
+def test_a_parser_that_finishes_soon_is_kept(made: Made, monkeypatch: pytest.MonkeyPatch) -> None:
+    late = CalledLate()
+    monkeypatch.setattr(threading, "Timer", late)
     parser = Flat()
     parser.gate.clear()
     queue, replies = made(lambda: parser)
     queue.add(work(1, sentences("slow", 5)))
-    give_up = time.monotonic() + 60
-    while not parser.parsed:
-        assert time.monotonic() < give_up
-        time.sleep(0.01)
+    until(lambda: parser.parsed)
     queue.cancel(1)
     parser.gate.set()
     queue.add(work(2, sentences("next", 1)))
     replies.lists(2, 1)
-    time.sleep(1.5)  # the time after which it would have been stopped
+    late.call()
     assert not parser.is_stopped
 
 
@@ -210,14 +229,14 @@ def test_one_that_hangs_or_dies_costs_a_sentence(
     made: Made, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """A real program: ``hang`` sleeps for a minute, ``crash`` ends it."""
-    monkeypatch.setattr(command, "_STARTING_SECONDS", 3)
-    settings = ParserSettings(command=PROGRAM, seconds=0.1)
+    monkeypatch.setattr(command, "exchange", impatient)
+    settings = ParserSettings(command=PROGRAM, seconds=PATIENCE)
     queue, replies = made(lambda: create_parser("command", settings))
     queue.add(work(1, "We hang here.\n\nIt is.\n\nWe crash here.\n\nIt was."))
     found = replies.lists(1, 4)
     assert [bool(nbest.candidates) for nbest in found] == [False, True, False, True]
     assert [nbest.rejected[0].message for nbest in (found[0], found[2])] == [
-        "the parser took more than 3.1 s",
+        "the parser took more than 0.2 s",
         "the parser ended with status 1",
     ]
     assert found[0].fallback == "(TOP (S (XX We) (XX hang) (XX here) (XX .)))"
@@ -266,8 +285,7 @@ def test_a_parser_that_is_loaded_is_used_before_others_are(made: Made) -> None:
     assert len(parsers) == 1 and parsers[0].parsed == ["It"] + 8 * ["it"]
     parsers[0].gate.clear()
     queue.add(work(9, sentences("slow", 1)))
-    while "slow" not in parsers[0].parsed:
-        time.sleep(0.01)
+    until(lambda: "slow" in parsers[0].parsed)
     queue.add(work(10, sentences("next", 1)))
     assert replies.lists(10, 1)[0].candidates
     assert len(parsers) == 2
@@ -314,13 +332,17 @@ class Library(OneTreeParser):
 
     def _flat(self, given: Sequence[Sentence]) -> list[str]:
         self.asked.set()
-        assert self.gate.wait(60)
+        assert self.gate.wait(PATIENCE)
         if any("raise" in sentence.words for sentence in given):
             raise OSError("[Errno 2] No such file or directory: '/models/secret'")
         return [sentence.flat_tree() for sentence in given]
 
 
-def test_a_parser_in_this_process_is_not_loaded_again(made: Made) -> None:
+def test_a_parser_in_this_process_is_not_loaded_again(
+    made: Made, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    late = CalledLate()
+    monkeypatch.setattr(threading, "Timer", late)
     parsers: list[Library] = []
 
     def make() -> Library:
@@ -331,12 +353,9 @@ def test_a_parser_in_this_process_is_not_loaded_again(made: Made) -> None:
 
     queue, replies = made(make, parser=["benepar"])
     queue.add(work(1, "it is"))
-    give_up = time.monotonic() + 60
-    while not (parsers and parsers[0].asked.is_set()):
-        assert time.monotonic() < give_up
-        time.sleep(0.01)
+    until(lambda: parsers and parsers[0].asked.is_set())
     queue.cancel(1)
-    time.sleep(1.5)  # the time after which another would be ended
+    late.call()
     parsers[0].gate.set()
     queue.add(work(2, "it was"))
     assert replies.lists(2, 1)[0].candidates

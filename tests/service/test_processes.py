@@ -5,10 +5,10 @@ from __future__ import annotations
 import contextlib
 import json
 import os
+import re
 import signal
 import subprocess
 import sys
-import time
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -18,10 +18,16 @@ import pytest
 
 from tests.service.conftest import save_models
 from tests.service.servers import Server, sentence, serving
+from tests.waiting import until
 
 BODY = {"sentences": [sentence("We", "saw", "it")]}
-LONG = {"sentences": [sentence(*["word"] * 40)] * 600}
-"""Takes the reading process, and some seconds to score."""
+
+
+@pytest.fixture(scope="module")
+def shared(models: list[str]) -> Iterator[Server]:
+    """For tests that leave it working."""
+    with serving(models) as server:
+        yield server
 
 
 @pytest.fixture
@@ -46,17 +52,19 @@ def kill(process: int) -> None:
 
 
 def until_ended(process: int) -> None:
-    until = time.monotonic() + 60
     folder = Path(f"/proc/{process}")
     with contextlib.suppress(OSError):
         # Its last thread is a zombie until the service looks for it.
-        while len(list((folder / "task").iterdir())) > 1 or not is_zombie(folder):
-            assert time.monotonic() < until
-            time.sleep(0.02)
+        until(lambda: len(list((folder / "task").iterdir())) == 1 and state(folder) == "Z")
 
 
-def is_zombie(folder: Path) -> bool:
-    return (folder / "stat").read_text().rpartition(")")[2].split()[0] == "Z"
+def state(folder: Path) -> str:
+    return (folder / "stat").read_text().rpartition(")")[2].split()[0]
+
+
+def count(client: httpx.Client, metric: str) -> float:
+    (value,) = re.findall(rf"^rerank_{metric} (\S+)$", client.get("/metrics").text, re.MULTILINE)
+    return float(value)
 
 
 def ranked(answer: httpx.Response) -> object:
@@ -64,30 +72,32 @@ def ranked(answer: httpx.Response) -> object:
     return answer.json()["sentences"]
 
 
-def test_a_killed_scoring_process_costs_one_batch(own: Server) -> None:
-    with own.client() as client, ThreadPoolExecutor(1) as threads:
+def test_a_killed_scoring_process_costs_one_batch(shared: Server) -> None:
+    with shared.client() as client, ThreadPoolExecutor(1) as threads:
         before = ranked(client.post("/rerank", json=BODY))
-        (process,) = beside(own, "scoring_main")
-        asked = threads.submit(client.post, "/rerank", json=LONG)
-        while "rerank_batch_tokens_count 2" not in client.get("/metrics").text:
-            time.sleep(0.01)
+        (process,) = beside(shared, "scoring_main")
+        os.kill(process, signal.SIGSTOP)  # so that it is killed while it scores
+        begun = count(client, "queue_wait_seconds_count")
+        asked = threads.submit(client.post, "/rerank", json=BODY)
+        until(lambda: count(client, "queue_wait_seconds_count") == begun + 1)
         os.kill(process, signal.SIGKILL)
         answer = asked.result()
         assert (answer.status_code, answer.json()["error"]["code"]) == (503, "worker-crashed")
-        line = own.logged("the scoring thread crashed and is restarted")
+        line = shared.logged("the scoring thread crashed and is restarted")
         assert line["error"] == ("a process was ended by SIGKILL (perhaps for lack of memory)")
         assert ranked(client.post("/rerank", json=BODY)) == before
-        (other,) = beside(own, "scoring_main")
+        (other,) = beside(shared, "scoring_main")
         assert other != process
 
 
-def test_an_idle_scoring_process_is_replaced_unnoticed(own: Server) -> None:
-    with own.client() as client:
+def test_an_idle_scoring_process_is_replaced_unnoticed(shared: Server) -> None:
+    with shared.client() as client:
         before = ranked(client.post("/rerank", json=BODY))
-        (process,) = beside(own, "scoring_main")
+        restarts = count(client, "worker_restarts_total")
+        (process,) = beside(shared, "scoring_main")
         kill(process)
         assert ranked(client.post("/rerank", json=BODY)) == before
-        assert "rerank_worker_restarts_total 0.0" in client.get("/metrics").text
+        assert count(client, "worker_restarts_total") == restarts
 
 
 def test_a_replacement_never_serves_other_models(tmp_path: Path) -> None:
@@ -107,38 +117,33 @@ def test_a_replacement_never_serves_other_models(tmp_path: Path) -> None:
 def test_old_models_leave_the_scoring_process(tmp_path: Path) -> None:
     save_models(tmp_path, 1)
     with serving([str(tmp_path / "*.pt")]) as server, server.client() as client:
-        for count in range(1, 4):
+        for number in range(1, 4):
             server.process.send_signal(signal.SIGHUP)
-            until = time.monotonic() + 60
-            while f'rerank_model_reloads_total{{result="done"}} {count}.0' not in (
-                client.get("/metrics").text
-            ):
-                assert time.monotonic() < until
-                time.sleep(0.02)
+            done = f'rerank_model_reloads_total{{result="done"}} {number}.0'
+            until(lambda: done in client.get("/metrics").text)  # noqa: B023
         ranked(client.post("/rerank", json=BODY))
         assert len(beside(server, "scoring_main")) == 1
 
 
-def test_a_long_body_is_read_elsewhere(own: Server) -> None:
+def test_a_long_body_is_read_elsewhere(shared: Server) -> None:
     """With the figures of a short one."""
     one_sentence = sentence("We", "saw", "it", *["again"] * 20)
     body = json.dumps({"sentences": [one_sentence] * 400})
     assert len(body) > 100_000
-    with own.client() as client:
-        assert beside(own, "reading_main") == []
+    with shared.client() as client:
         many = client.post("/rerank", content=body, headers={"Content-Type": "application/json"})
         one = client.post("/rerank", json={"sentences": [one_sentence]})
         rows = many.json()["sentences"]
-        assert len(rows) == 400 and len(beside(own, "reading_main")) == 1
+        assert len(rows) == 400 and len(beside(shared, "reading_main")) == 1
         (expected,) = one.json()["sentences"]
         assert all({**row, "id": "0"} == expected for row in rows)
 
 
-def test_a_killed_reading_process_is_replaced(own: Server) -> None:
+def test_a_killed_reading_process_is_replaced(shared: Server) -> None:
     body = {"sentences": [sentence("a", "b") for _ in range(1000)], "x": "y" * 100_000}
-    with own.client() as client:
+    with shared.client() as client:
         assert client.post("/rerank", json=body).status_code == 422
-        (process,) = beside(own, "reading_main")
+        (process,) = beside(shared, "reading_main")
         kill(process)
         answer = client.post("/rerank", json=body)
         assert (answer.status_code, answer.json()["error"]["param"]) == (422, "x")

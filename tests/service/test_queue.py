@@ -29,6 +29,7 @@ from reranker.service.settings import Settings
 from reranker.service.work import Work
 from reranker.service.worker import ScoringThreads
 from tests.reranker.ensembles import CANDIDATES, untrained
+from tests.waiting import PATIENCE, until
 
 SOURCE = Source("test", Notation.BRACKETS, False)
 
@@ -64,13 +65,12 @@ class Watched(Reranker):
 def started(reranker: Reranker, **settings: int) -> ScoringThreads:
     made = ScoringThreads(Settings.model_validate({"models": ["none"], **settings}), Metrics())
     made.start(lambda: Work(reranker, [nbest("warm-up", CANDIDATES[0])], later(), is_warm_up=True))
-    while not made.is_ready:
-        time.sleep(0.001)
+    until(lambda: made.is_ready)
     return made
 
 
 def later() -> float:
-    return time.monotonic() + 30
+    return time.monotonic() + PATIENCE
 
 
 async def scores(worker: ScoringThreads, work: Work) -> list[list[Scored]]:
@@ -383,15 +383,17 @@ def test_what_waits_is_shared() -> None:
     queue.add(asked("b", 18))
 
 
-def test_retry_after_is_true() -> None:
+def test_retry_after_is_true(monkeypatch: pytest.MonkeyPatch) -> None:
     """Who comes back after as long as was said is admitted; not so much sooner."""
+    now = time.monotonic()
+    monkeypatch.setattr(time, "monotonic", lambda: now)
     queue = queue_of(10)
     queue.add(asked("a", *[5] * 20))  # ten seconds of work
     late = asked("b", *[5] * 10, seconds=8)
     with pytest.raises(ServiceError) as caught:
         queue.add(late)
     wait = int(caught.value.headers["Retry-After"])
-    assert wait == 7  # until only the 4 s that are allowed are left of the ten
+    assert wait == 6  # until only the 4 s that are allowed are left of the ten
 
     def passed(seconds: int) -> Queue:
         other = queue_of(10)
@@ -424,44 +426,30 @@ def test_ensembles_are_never_mixed() -> None:
 
 
 def test_cancelled_and_late_requests_are_not_scored() -> None:
-    reranker = Watched()
-    worker = started(reranker, batch_wait_ms=100)
-
-    async def ask() -> None:
-        given_up, late = (
-            asyncio.ensure_future(scores(worker, Work(reranker, [nbest(name, "(A b)")], deadline)))
-            for name, deadline in (("a", later()), ("b", time.monotonic() - 1))
-        )
-        await asyncio.sleep(0.01)
-        given_up.cancel()
-        await scores(worker, Work(reranker, [nbest("c", "(A b)")], later()))
-        late.cancel()
-
-    asyncio.run(ask())
-    worker.stop()
-    assert [call for call in reranker.calls if call != ["warm-up"]] == [["c"]]
+    queue = queue_of(80)
+    cancelled, late, other = (asked(name, 10) for name in ("cancelled", "late", "other"))
+    for work in (cancelled, late, other):
+        queue.add(work)
+    cancelled.is_cancelled = True
+    queue.remove(cancelled)
+    late.deadline = time.monotonic() - 1
+    assert taken(queue) == ["other0"]
+    assert queue.tokens == 0
 
 
-def test_who_would_wait_beyond_the_deadline_is_refused_at_once() -> None:
-    reranker = Watched()
-    # Nothing is scored for a second: what comes meanwhile waits.
-    worker = started(reranker, batch_wait_ms=1000)
-
-    async def ask() -> tuple[int, str]:
-        # Some 4,000 tokens, at first taken for 0.4 s of work.
-        long = Work(reranker, [nbest(str(n), *CANDIDATES) for n in range(35)], later())
-        before = asyncio.ensure_future(scores(worker, long))
-        await asyncio.sleep(0.01)
-        patient = Work(reranker, [nbest("b", "(A b)")], time.monotonic() + 20)
-        also = asyncio.ensure_future(scores(worker, patient))
-        await asyncio.sleep(0.01)
+def test_who_would_wait_beyond_the_deadline_is_refused_at_once(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """A second of work would come before theirs, and half of the time may be spent waiting."""
+    now = time.monotonic()
+    monkeypatch.setattr(time, "monotonic", lambda: now)
+    queue = queue_of(10)
+    queue.add(asked("long", *[5] * 20))
+    for seconds in (0.2, 1.9):
         with pytest.raises(ServiceError) as caught:
-            await scores(worker, Work(reranker, [nbest("a", "(A b)")], time.monotonic() + 0.2))
-        assert len(await before) == 35 and len(await also) == 1
-        return caught.value.status, caught.value.code
-
-    assert asyncio.run(ask()) == (429, "queue-full")
-    worker.stop()
+            queue.add(asked("hasty", 10, seconds=seconds))
+        assert (caught.value.status, caught.value.code) == (429, "queue-full")
+    queue.add(asked("patient", 10, seconds=2.1))
 
 
 def test_after_its_end_the_queue_answers_503() -> None:
@@ -528,11 +516,10 @@ def test_without_hope_requests_are_refused_at_once() -> None:
     broken = Broken()
     worker = ScoringThreads(Settings.model_validate({"models": ["none"]}), Metrics())
     worker.start(lambda: Work(broken, [nbest("warm-up", "(A b)")], later(), is_warm_up=True))
-    while not worker.is_hopeless:
-        time.sleep(0.001)
-    work = Work(broken, [nbest("a", "(A b)")], time.monotonic() + 30)
+    until(lambda: worker.is_hopeless)
+    work = Work(broken, [nbest("a", "(A b)")], later())
     with pytest.raises(ServiceError, match="cannot be restarted") as caught:
-        asyncio.run(asyncio.wait_for(scores(worker, work), 10))
+        asyncio.run(asyncio.wait_for(scores(worker, work), PATIENCE))
     assert (caught.value.status, caught.value.code) == (503, "worker-crashed")
     assert worker.queue.tokens == 0
     worker.stop()

@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
+import json
 import os
 import subprocess
 import sys
-import time
 from pathlib import Path
 
 import httpx
 import pytest
 
 from tests.service.servers import RERANK
+from tests.waiting import PATIENCE
 
 # In a mount namespace of its own, with the disk mounted read-only.
 READ_ONLY = """
@@ -36,7 +37,7 @@ def test_without_a_writable_disk(models: list[str], tmp_path: Path, workers: str
     except OSError:
         can = False
     if not can:
-        pytest.skip("mount namespaces are not permitted here")
+        pytest.skip("this machine permits no mount namespaces")
     environment = {k: v for k, v in os.environ.items() if k not in ("TMPDIR", "TEMP", "TMP")}
     process = subprocess.Popen(
         isolated(tmp_path, "sh", "-c", INSIDE, RERANK, *models),
@@ -46,16 +47,19 @@ def test_without_a_writable_disk(models: list[str], tmp_path: Path, workers: str
     )
     try:
         assert process.stderr is not None
-        url = ""
+        log = []
         for line in process.stderr:
-            url = line.split('"url": "')[1].split('"')[0] if '"listening"' in line else url
+            log.append(line)
             if ('"ready"' if workers == "1" else '"all workers ready"') in line:
                 break
+        else:
+            pytest.fail("".join(log))
+        (url,) = (json.loads(line)["url"] for line in log if '"listening"' in line)
         trees = ["(S1 (S (NP (PRP We)) (VP (VBP saw) (NP (PRP it)))))"]
-        answer = httpx.post(f"{url}/rerank", json={"texts": trees}, timeout=60)
+        answer = httpx.post(f"{url}/rerank", json={"texts": trees}, timeout=PATIENCE)
         assert answer.status_code == 200
         process.terminate()
-        assert process.wait(30) == 0
+        assert process.wait(PATIENCE) == 0
     finally:
         process.kill()
         process.communicate()
@@ -72,11 +76,12 @@ sys.exit(main(["serve", "--port", "0", "--models", sys.argv[1]]))
 
 
 def test_any_failure_to_start_is_logged_and_ends_the_process(models: list[str]) -> None:
-    start = time.monotonic()
     done = subprocess.run(
-        [sys.executable, "-c", CANNOT_LOAD, models[0]], capture_output=True, text=True, timeout=60
+        [sys.executable, "-c", CANNOT_LOAD, models[0]],
+        capture_output=True,
+        text=True,
+        timeout=PATIENCE,
     )
     assert done.returncode == 2
     assert "the service cannot start" in done.stderr and "FileNotFoundError" in done.stderr
     assert "No usable temporary directory" in done.stderr
-    assert time.monotonic() - start < 30

@@ -16,6 +16,7 @@ from reranker import Reranker
 from tests.service.conftest import save_models
 from tests.service.servers import Server, sentence, serving
 from tests.service.test_supervisor import BOSS, pids
+from tests.waiting import PATIENCE, until
 
 WORDS = ("We", "saw", "it")
 BODY = {"sentences": [sentence(*WORDS)] * 3}
@@ -44,13 +45,13 @@ def test_no_answer_is_lost_or_mixed(workers: str, tmp_path: Path) -> None:
             asking = [threads.submit(ask, server, is_over, answers, n % 2 == 0) for n in range(4)]
             reloaded = []
             for seed in (2, 3, 4):
-                time.sleep(0.5)
+                until_answered_by(sets[-1], answers)
                 sets.append(expected(tmp_path, seed))
-                done = httpx.post(f"{server.url}/models/reload", headers=BOSS, timeout=60)
+                done = httpx.post(f"{server.url}/models/reload", headers=BOSS, timeout=PATIENCE)
                 assert done.status_code == 200
                 assert models_in(done.json()) == sets[-1][0]
                 reloaded.append(time.monotonic())
-            time.sleep(0.5)
+            until_answered_by(sets[-1], answers)
             is_over.set()
             for one in asking:
                 one.result()
@@ -63,6 +64,10 @@ def test_no_answer_is_lost_or_mixed(workers: str, tmp_path: Path) -> None:
         assert seen
         if before < 3:
             assert max(answer.asked for answer in seen) < reloaded[before]
+
+
+def until_answered_by(newest: tuple[tuple[str, ...], float], answers: list[Answer]) -> None:
+    until(lambda: any(answer.models == newest[0] for answer in answers))
 
 
 def expected(folder: Path, seed: int) -> tuple[tuple[str, ...], float]:
@@ -79,7 +84,7 @@ def ask(server: Server, is_over: threading.Event, answers: list[Answer], keeps_o
         while not is_over.is_set():
             asked = time.monotonic()
             post = client.post if keeps_open else httpx.post
-            answer = post(f"{server.url}/rerank", json=BODY, timeout=60)
+            answer = post(f"{server.url}/rerank", json=BODY, timeout=PATIENCE)
             found = answer.json()
             scores = {one["ranking"][0]["relevance_score"] for one in found["sentences"]}
             answers.append(Answer(asked, answer.status_code, models_in(found), scores))

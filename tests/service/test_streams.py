@@ -5,7 +5,6 @@ from __future__ import annotations
 import contextlib
 import json
 import socket
-import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -14,7 +13,8 @@ import httpx
 import pytest
 
 from reranker.service.streams import LINES
-from tests.service.servers import SOON, Server, sentence, serving
+from tests.service.servers import Gate, Server, sentence, serving
+from tests.waiting import PATIENCE, until
 
 EXAMPLE = (Path(__file__).parents[2] / "examples" / "parses.txt").read_bytes()
 ASK = {"Accept": LINES}
@@ -23,14 +23,7 @@ ASK = {"Accept": LINES}
 @pytest.fixture(scope="module")
 def fragile(models: list[str]) -> Iterator[Server]:
     """A sentence at a time, since the first list fills a batch."""
-    flags = ("--batch-tokens", "5", "--body-seconds", "1")
-    with serving(models, *flags, fragile=True) as server:
-        yield server
-
-
-@pytest.fixture(scope="module")
-def impatient(models: list[str]) -> Iterator[Server]:
-    with serving(models, "--body-seconds", "1") as server:
+    with serving(models, "--batch-tokens", "5", fragile=True) as server:
         yield server
 
 
@@ -55,9 +48,9 @@ def lines_of(answer: httpx.Response) -> list[tuple[str, Any]]:
         {"json": {"sentences": [sentence("a"), {"candidates": ["("]}, {"candidates": []}]}},
     ],
 )
-def test_the_lines_are_the_answer_in_pieces(impatient: Server, asked: dict[str, Any]) -> None:
+def test_the_lines_are_the_answer_in_pieces(server: Server, asked: dict[str, Any]) -> None:
     named = {"X-Request-ID": "same", **asked.get("headers", {})}
-    with impatient.client() as http:
+    with server.client() as http:
         whole = http.post("/rerank", **{**asked, "headers": named}).json()
         lines = lines_of(http.post("/rerank", **{**asked, "headers": named | ASK}))
     first, *sentences, last = lines
@@ -67,47 +60,39 @@ def test_the_lines_are_the_answer_in_pieces(impatient: Server, asked: dict[str, 
     assert first == ("start", whole)
 
 
-def test_a_sentence_comes_as_soon_as_it_is_ready(http: httpx.Client) -> None:
-    body = {"sentences": [sentence("slow")] * 4}  # half a second each
-    started, times = time.monotonic(), []
+def test_a_sentence_comes_as_soon_as_it_is_ready(http: httpx.Client, gate: Gate) -> None:
+    body = {"sentences": [sentence("a"), sentence(gate.word)]}
     with http.stream("POST", "/rerank", json=body, headers=ASK) as answer:
-        for _ in answer.iter_lines():
-            times.append(time.monotonic() - started)
-    assert len(times) == 6
-    assert times[4] - times[1] > 0.7  # 1.5, but for pauses of the machine
+        lines = answer.iter_lines()
+        assert next(lines).startswith('{"start":') and next(lines).startswith('{"sentence":')
+        gate.open()
+        assert [*map(len, map(json.loads, lines))] == [1, 1]
 
 
-@pytest.mark.parametrize(
-    "body, seconds, sentences, code",
-    [
-        ([sentence("slow"), sentence(*["slow"] * 8)], 3, 1, "deadline"),
-        ([sentence("slow"), sentence(*["slow"] * 4), sentence("crash")], 60, 1, "worker-crashed"),
-    ],
-)
+@pytest.mark.parametrize("word, code", [("late", "deadline"), ("crash", "worker-crashed")])
 def test_what_fails_on_the_way_says_so_at_its_end(
-    http: httpx.Client, body: list[dict[str, Any]], seconds: float, sentences: int, code: str
+    http: httpx.Client, gate: Gate, word: str, code: str
 ) -> None:
-    headers = {**ASK, "X-Request-Timeout": str(seconds)}
-    answer = http.post("/rerank", json={"sentences": body}, headers=headers)
-    kinds, values = zip(*lines_of(answer), strict=True)
-    assert kinds[0] == "start" and kinds[-1] == "error"
-    assert sentences <= kinds.count("sentence") < len(body)
-    assert values[-1]["code"] == code
-    assert values[-1]["request_id"] == answer.headers["x-request-id"]
+    """After its first sentence, or its first two."""
+    never = f"wait:{gate.folder / 'never'}"
+    body = {"sentences": [sentence("a"), sentence(gate.word), sentence(word, never)]}
+    with http.stream("POST", "/rerank", json=body, headers=ASK) as answer:
+        lines = answer.iter_lines()
+        assert next(lines).startswith('{"start":') and next(lines).startswith('{"sentence":')
+        gate.open()
+        *others, last = map(json.loads, lines)
+    assert len(others) <= 1 and last["error"]["code"] == code
+    assert last["error"]["request_id"] == answer.headers["x-request-id"]
 
 
 @pytest.mark.parametrize(
-    "body, seconds, status",
-    [
-        ({"sentences": []}, 60, 422),
-        ({"sentences": [sentence("slow")]}, 0.2, 504),
-        ({"sentences": [sentence("crash")]}, 60, 503),
-    ],
+    "words, seconds, status", [([], "60", 422), (["stuck"], "0.2", 504), (["crash"], "600", 503)]
 )
 def test_what_fails_before_has_the_usual_answer(
-    http: httpx.Client, body: dict[str, Any], seconds: float, status: int
+    http: httpx.Client, gate: Gate, words: list[str], seconds: str, status: int
 ) -> None:
-    headers = {**ASK, "X-Request-Timeout": str(seconds)}
+    body = {"sentences": [sentence(word.replace("stuck", gate.word)) for word in words]}
+    headers = {**ASK, "X-Request-Timeout": seconds}
     answer = http.post("/rerank", json=body, headers=headers)
     assert answer.status_code == status
     assert set(answer.json()) == {"error"}
@@ -119,34 +104,27 @@ def test_forms_of_a_single_list_are_answered_as_ever(http: httpx.Client) -> None
     assert answer.json()[0]["index"] == 0
 
 
-def test_hanging_up_cancels(fragile: Server, http: httpx.Client) -> None:
+def test_hanging_up_cancels(fragile: Server, http: httpx.Client, gate: Gate) -> None:
     before = dropped(http, "disconnect")
-    body = json.dumps({"sentences": [sentence("slow")] * 100}).encode()
+    body = json.dumps({"sentences": [sentence("a"), sentence(gate.word)]}).encode()
     with connect(fragile, body, f"Accept: {LINES}\r\nContent-Type: application/json\r\n") as client:
         assert client.recv(12) == b"HTTP/1.1 200"
-    started = time.monotonic()
-    while dropped(http, "disconnect") == before:
-        assert time.monotonic() - started < SOON
-        time.sleep(0.02)
+    until(lambda: dropped(http, "disconnect") > before)
     assert http.post("/rerank", json={"sentences": [sentence("a")]}).status_code == 200
-    assert time.monotonic() - started < SOON
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("accept", [LINES, "*/*"])
-def test_who_does_not_read_is_cut_off(impatient: Server, accept: str) -> None:
+def test_who_does_not_read_is_cut_off(models: list[str], accept: str) -> None:
     """An answer of megabytes that nobody takes."""
     head = f"Accept: {accept}\r\nContent-Type: text/plain\r\n"
     path = "/rerank?return_token_scores=true"
     with (
+        serving(models, "--body-seconds", "1") as impatient,
         impatient.client() as http,
         connect(impatient, EXAMPLE * 3, head, path) as client,
     ):
-        before = dropped(http, "slow-reader")
-        started = time.monotonic()
-        while dropped(http, "slow-reader") == before:
-            assert time.monotonic() - started < 60
-            time.sleep(0.1)
+        until(lambda: dropped(http, "slow-reader") > 0)
         rest = b""
         with contextlib.suppress(ConnectionResetError):
             while piece := client.recv(10**6):
@@ -159,7 +137,7 @@ def connect(server: Server, body: bytes, headers: str, path: str = "/rerank") ->
     """A client that has little room for an answer."""
     client = socket.socket()
     client.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
-    client.settimeout(60)
+    client.settimeout(PATIENCE)
     client.connect(("127.0.0.1", server.port))
     head = f"POST {path} HTTP/1.1\r\nHost: x\r\nContent-Length: {len(body)}\r\n{headers}\r\n"
     client.sendall(head.encode() + body)

@@ -13,6 +13,7 @@ from opentelemetry.proto.collector.trace.v1.trace_service_pb2 import ExportTrace
 from opentelemetry.proto.trace.v1.trace_pb2 import Span
 
 from tests.service.servers import sentence, serving
+from tests.waiting import PATIENCE
 
 
 class Collector(HTTPServer):
@@ -25,7 +26,7 @@ class Collector(HTTPServer):
     def spans(self) -> Iterator[tuple[str, Span]]:
         """Each with its service's name, as they come."""
         while True:
-            for of_service in self.requests.get(timeout=60).resource_spans:
+            for of_service in self.requests.get(timeout=PATIENCE).resource_spans:
                 names = {one.key: one.value.string_value for one in of_service.resource.attributes}
                 for scope in of_service.scope_spans:
                     for span in scope.spans:

@@ -21,6 +21,7 @@ from reranker.pipeline import Reranker
 from tests.reranker.ensembles import untrained
 from tests.reranker.small_files import write
 from tests.reranker.span_models import untrained_spans
+from tests.waiting import PATIENCE, until
 
 Capture = pytest.CaptureFixture[str]
 
@@ -218,14 +219,10 @@ def test_other_training_needs_no_other_parses(command: list[str], capsys: Captur
 def test_an_interruption_leaves_no_parser_behind(command: list[str]) -> None:
     Path("text.txt").write_text("it may hang here\n" + Path("text.txt").read_text())
     run = subprocess.Popen([sys.executable, "-m", "reranker.commands.main", *command])
-    until = time.monotonic() + 60
-    while not (names := _children(run.pid)) and time.monotonic() < until:
-        time.sleep(0.05)
-    assert names
+    names = until(lambda: _children(run.pid))
     run.send_signal(signal.SIGTERM)
-    assert run.wait(20) == 130
-    time.sleep(0.2)
-    assert not [pid for pid in names if _is_running(pid)]
+    assert run.wait(PATIENCE) == 130
+    until(lambda: not any(map(_is_running, names)))
     # The other hundred may have been parsed by then.
     assert not list(Path("adapted/work").glob("00000.*"))
 

@@ -275,7 +275,7 @@ def _may_mount() -> bool:
 
 @needs_ray
 @pytest.mark.slow
-@pytest.mark.skipif(not _may_mount(), reason="a small disk needs a namespace of its own")
+@pytest.mark.skipif(not _may_mount(), reason="this machine permits no mount namespaces")
 def test_a_full_disk_ends_the_run_which_resumes_when_there_is_room(
     lists: Path, models: list[str], tmp_path: Path
 ) -> None:

@@ -12,6 +12,7 @@ from pathlib import Path
 import pytest
 
 from reranker.commands.main import main
+from tests.waiting import PATIENCE
 
 Capture = pytest.CaptureFixture[str]
 
@@ -31,14 +32,14 @@ compdef _rerank rerank; rerank() {{ print -r -- "com""pleted: $*" }}
 
 def script(shell: str, path: Path, capsys: Capture) -> Path:
     if shutil.which(shell) is None:
-        pytest.skip(f"{shell} is not installed")
+        pytest.skip(f"this machine has no {shell}")
     assert main(["completion", shell]) == 0
     path.write_text(capsys.readouterr().out, encoding="utf-8")
     return path
 
 
 def answer(*command: str) -> str:
-    done = subprocess.run(command, capture_output=True, text=True, timeout=60)
+    done = subprocess.run(command, capture_output=True, text=True, timeout=PATIENCE)
     assert done.returncode == 0, done.stderr
     return done.stdout
 
@@ -85,7 +86,7 @@ def test_zsh(words: str, expected: str, tmp_path: Path, capsys: Capture) -> None
     text = ""
     try:
         while f"completed: {expected}" not in text:
-            ready, _, _ = select.select([ours], [], [], 30)
+            ready, _, _ = select.select([ours], [], [], PATIENCE)
             assert ready, text
             text += os.read(ours, 1 << 16).decode(errors="replace")
     finally:

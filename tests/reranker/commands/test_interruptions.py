@@ -163,7 +163,7 @@ def examples(path: Path, lists: int, times: int = 1) -> str:
     return write(path, "".join(f"{block}\n\n" for block in blocks) * times)
 
 
-def test_kills_lose_little_and_a_resumed_run_writes_the_same(tmp_path: Path) -> None:
+def test_kills_keep_what_was_written_and_a_resumed_run_writes_the_same(tmp_path: Path) -> None:
     file, model = examples(tmp_path / "n.txt", 14), str(ROOT / "ckpt" / "rnn-forward.pt")
     arguments = ["--nbest", file, "--models", model, "--threads", "1"]
     reranker, out = Reranker.load(model, threads=1), tmp_path / "out"
@@ -183,7 +183,7 @@ def test_kills_lose_little_and_a_resumed_run_writes_the_same(tmp_path: Path) -> 
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
 def test_an_interruption_waits_while_pytorch_loads(number: signal.Signals, tmp_path: Path) -> None:
-    file = examples(tmp_path / "n.txt", 26)
+    file = examples(tmp_path / "n.txt", 26, times=100)
     command = [sys.executable, "-m", "reranker.commands.main", "--nbest", file, "--models"]
     with subprocess.Popen(
         [*command, str(ROOT / "ckpt/rnn-forward.pt")],
@@ -217,6 +217,7 @@ def test_twenty_kills(tmp_path: Path) -> None:
             check(killed, number, out, expected)
             kills += 1
             lost.append(killed.lost)
+            assert killed.lost < LOST_SECONDS
     print(f"computing lost: {max(lost):.2f} s at most, {statistics.mean(lost):.2f} s on average")
     done = killed_run(starter, arguments, out, signal.SIGKILL, math.inf)
     assert done.status == 0
@@ -227,7 +228,6 @@ def check(killed: Killed, number: signal.Signals, out: Path, expected: str) -> N
     """What holds after any kill."""
     part = out.with_name(out.name + ".part")
     assert not part.exists() or expected.startswith(part.read_text())
-    assert killed.lost < LOST_SECONDS
     if number == signal.SIGKILL:
         assert killed.status == -signal.SIGKILL
     else:

@@ -23,6 +23,7 @@ from reranker.parsers.running import Parsing
 from reranker.scoring.cancellation import Stopped
 from reranker.text.reading import Text
 from tests.reranker.forks import in_child
+from tests.waiting import PATIENCE, until
 
 pytest.importorskip(
     "bllipparser", reason="bllipparser is not installed: pip install 'parse-reranker[bllip]'"
@@ -32,10 +33,10 @@ WORDS = ["When", "the", "last", "guests", "left", "the", "hotel", "closed", "its
 LONG = Sentence(tuple(("the old man saw " * 30).split()))
 
 
-def processes() -> list[int]:
+def processes() -> set[int]:
     """Of ours, those that are not waited for yet left out."""
     children = Path(f"/proc/{os.getpid()}/task/{os.getpid()}/children").read_text().split()
-    return [int(child) for child in children if b"bllip_worker" in _command(child)]
+    return {int(child) for child in children if b"bllip_worker" in _command(child)}
 
 
 def _command(process: str) -> bytes:
@@ -46,8 +47,14 @@ def _command(process: str) -> bytes:
 
 
 @pytest.fixture(scope="module")
-def parser() -> Iterator[BllipParser]:
-    made = BllipParser(ParserSettings(seconds=60))
+def others() -> set[int]:
+    """Processes of parsers that other tests have made."""
+    return processes()
+
+
+@pytest.fixture(scope="module")
+def parser(others: set[int]) -> Iterator[BllipParser]:
+    made = BllipParser(ParserSettings(seconds=PATIENCE))
     yield made
     made.stop()
 
@@ -116,35 +123,34 @@ def test_odd_words_are_answered(parser: BllipParser) -> None:
         assert nbest.candidates[0].words == list(sentence.words)
 
 
-def test_a_process_that_is_killed_costs_its_sentence(parser: BllipParser) -> None:
+def test_a_process_that_is_killed_costs_its_sentence(parser: BllipParser, others: set[int]) -> None:
     parser.parse([Sentence(("Why", "?"))])
-    (process,) = processes()
-    sentences = [Sentence(tuple(WORDS)), LONG, Sentence(tuple(WORDS))]
+    (process,) = processes() - others
+    ticks = _ticks(process)
 
     def kill() -> None:
-        ticks = _ticks(process)
-        while _ticks(process) < ticks + 20:  # well within LONG: WORDS takes a few only
-            time.sleep(0.005)
+        until(lambda: _ticks(process) > ticks)  # it works on the first sentence, LONG
         os.kill(process, signal.SIGKILL)
 
     killer = threading.Thread(target=kill)
     killer.start()
-    found = parser.parse([LONG, *sentences[2:]])
+    found = parser.parse([LONG, Sentence(tuple(WORDS))])
     killer.join()
     assert isinstance(found[0], str) and "the parser was killed by signal 9" in found[0]
     assert isinstance(found[1], NBest) and found[1].candidates
-    assert processes() != [process]
+    assert processes() - others != {process}
 
 
-def test_one_that_is_killed_while_it_is_idle_costs_nothing(parser: BllipParser) -> None:
+def test_one_that_is_killed_while_it_is_idle_costs_nothing(
+    parser: BllipParser, others: set[int]
+) -> None:
     sentences = [Sentence(("Why", "?"))]
     expected = parser.parse(sentences)
-    (process,) = processes()
+    (process,) = processes() - others
     os.kill(process, signal.SIGKILL)
-    while _status(process)[0] != "Z":  # until its pipes are closed, too
-        time.sleep(0.005)
+    until(lambda: _status(process)[0] == "Z")  # its pipes are closed, too
     assert parser.parse(sentences) == expected
-    assert len(processes()) == 1
+    assert len(processes() - others) == 1
 
 
 def _status(process: int) -> list[str]:
@@ -165,7 +171,7 @@ def test_a_sentence_that_takes_too_long_costs_no_other() -> None:
 
 
 def test_it_can_be_stopped_while_it_parses() -> None:
-    parser, ended = BllipParser(ParserSettings(seconds=60)), threading.Event()
+    parser, ended = BllipParser(ParserSettings(seconds=PATIENCE)), threading.Event()
 
     def parse() -> None:
         with pytest.raises(Stopped):
@@ -175,7 +181,7 @@ def test_it_can_be_stopped_while_it_parses() -> None:
     threading.Thread(target=parse).start()
     time.sleep(0.5)
     parser.stop()
-    assert ended.wait(30)
+    assert ended.wait(PATIENCE)
     with pytest.raises(Stopped):
         parser.parse([Sentence(("Why", "?"))])
 

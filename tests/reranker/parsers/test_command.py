@@ -5,7 +5,6 @@ from __future__ import annotations
 import shlex
 import sys
 import threading
-import time
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -18,6 +17,8 @@ from reranker.parsers import command
 from reranker.parsers.command import CommandParser
 from reranker.parsers.parser import ParserSettings
 from reranker.scoring.cancellation import Stopped
+from tests.reranker.parsers.time_limits import impatient
+from tests.waiting import PATIENCE, until
 
 COMMAND = shlex.join([sys.executable, str(Path(__file__).with_name("toy_parser.py"))])
 
@@ -45,10 +46,10 @@ def test_words_with_slashes_are_not_taken_for_words_with_tags() -> None:
 
 
 def test_only_what_cannot_be_parsed_is_lost(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(command, "_STARTING_SECONDS", 1)
+    monkeypatch.setattr(command, "exchange", impatient)
     firsts = ["one", "crash", "two", "lose", "other", "three", "hang", "four"]
     found = words(
-        parser_of(COMMAND, 0.5).parse(sentences(*(f"{first} more words" for first in firsts)))
+        parser_of(COMMAND, PATIENCE).parse(sentences(*(f"{first} more words" for first in firsts)))
     )
     assert [each[0] for each in found if not isinstance(each, str)] == [
         *("one", "two", "three", "four")
@@ -56,28 +57,36 @@ def test_only_what_cannot_be_parsed_is_lost(monkeypatch: pytest.MonkeyPatch) -> 
     assert found[1] == "the parser ended with status 1: cannot parse: crash"
     assert "no n-best lists" in found[3]
     assert found[4] == "word 1 is 'something' where the list has 'other'"
-    assert found[6] == "the parser took more than 1.5 s"
+    assert found[6] == "the parser took more than 0.2 s"
+
+
+def test_the_time_limit_is_for_starting_and_for_each_sentence(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(command, "_STARTING_SECONDS", 0.05)
+    found = parser_of("sleep 600", 0.25).parse(sentences("a", "b"))
+    assert found == ["the parser took more than 0.3 s"] * 2
 
 
 def test_a_program_that_prints_without_end_is_killed(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(command, "_MOST_PRINTED", 1 << 20)
     monkeypatch.setattr(command, "_MOST_FOR_A_SENTENCE", 1 << 20)
-    for program in ("yes", "sh -c 'yes & exec sleep 60'"):
-        parser = parser_of(program, 60)
+    for program in ("yes", "sh -c 'yes & exec sleep 600'"):
+        parser = parser_of(program, PATIENCE)
         assert parser.parse(sentences("a b")) == ["the parser printed more than 2 MB"]
 
 
 def test_messages_without_end_are_not_kept() -> None:
     """And may come before anything is read, which is more than a pipe holds."""
     program = "import sys; sys.stderr.write('x' * 3_000_000 + '\\nat last\\n'); sys.stdin.read()"
-    parser = parser_of(shlex.join([sys.executable, "-c", f"{program}; sys.exit(3)"]), 60)
+    parser = parser_of(shlex.join([sys.executable, "-c", f"{program}; sys.exit(3)"]), PATIENCE)
     found = parser.parse([Sentence.of(["word"] * 50_000)])
     assert found == ["the parser ended with status 3: at last"]
 
 
 def test_what_is_printed_while_it_reads_is_all_there() -> None:
     many = [Sentence.of([f"word{number}"] * 200) for number in range(100)]
-    found = parser_of(COMMAND, 60).parse(many)
+    found = parser_of(COMMAND, PATIENCE).parse(many)
     assert words(found) == [list(sentence.words) for sentence in many]
 
 
@@ -106,7 +115,7 @@ def test_what_is_no_parser(program: str, message: str) -> None:
 
 
 def test_a_parser_can_be_stopped() -> None:
-    parser, ended = parser_of(COMMAND, 60), threading.Event()
+    parser, ended = parser_of(COMMAND, PATIENCE), threading.Event()
 
     def parse() -> None:
         with pytest.raises(Stopped):
@@ -114,6 +123,6 @@ def test_a_parser_can_be_stopped() -> None:
         ended.set()
 
     threading.Thread(target=parse).start()
-    time.sleep(0.5)
+    until(lambda: parser._running)
     parser.stop()
-    assert ended.wait(5)
+    assert ended.wait(PATIENCE)

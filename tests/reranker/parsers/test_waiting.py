@@ -11,6 +11,7 @@ from concurrent.futures import ThreadPoolExecutor
 import pytest
 
 from reranker.parsers.waiting import result_of
+from tests.waiting import PATIENCE
 
 
 @pytest.fixture
@@ -21,16 +22,18 @@ def raising() -> Iterator[None]:
 
 
 def test_a_signal_that_woke_nobody(raising: None) -> None:
-    enough = threading.Event()
+    begun, enough = threading.Event(), threading.Event()
 
     def work() -> bool:
-        time.sleep(0.2)  # by now the main thread waits
+        begun.wait()
+        time.sleep(0.2)  # by now the main thread probably waits
         signal.pthread_kill(threading.get_ident(), signal.SIGUSR1)
-        return enough.wait(30)
+        return enough.wait(PATIENCE)
 
     with ThreadPoolExecutor(1) as threads:
         future = threads.submit(work)
         with pytest.raises(KeyboardInterrupt):
+            begun.set()
             result_of(future)
         assert not future.done()
         enough.set()

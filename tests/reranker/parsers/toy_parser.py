@@ -11,7 +11,7 @@ for number, line in enumerate(sys.stdin):
     if "crash" in words:
         sys.exit("cannot parse: crash")
     if "hang" in words:
-        time.sleep(60)
+        time.sleep(600)
     if "other" in words:
         words[0] = "something"
     if "lose" in words:

@@ -1,7 +1,8 @@
 from __future__ import annotations
 
+import subprocess
+import sys
 import threading
-import time
 from functools import partial
 
 import pytest
@@ -9,10 +10,11 @@ import pytest
 from reranker.scoring.cancellation import Cancellation, Stopped
 from reranker.scoring.cores import available_cores
 from reranker.scoring.lanes import Lanes
+from tests.waiting import PATIENCE
 
 
 def test_jobs_run_side_by_side_and_answer_in_order() -> None:
-    meeting = threading.Barrier(3, timeout=60)  # passed only if three are there at once
+    meeting = threading.Barrier(3, timeout=PATIENCE)  # passed only if three are there at once
 
     def job(number: int) -> int:
         meeting.wait()
@@ -20,25 +22,38 @@ def test_jobs_run_side_by_side_and_answer_in_order() -> None:
 
     lanes = Lanes(3)
     found = lanes.direct(lanes.compute, [partial(job, number) for number in range(3)])
-    assert found.result(timeout=60) == [0, 1, 2]
+    assert found.result(timeout=PATIENCE) == [0, 1, 2]
 
 
 def test_a_failure_is_told_and_what_was_not_begun_is_dropped() -> None:
-    begun = []
+    begun, is_told = [], threading.Event()
 
     def wrong() -> None:
-        time.sleep(0.2)
         raise ValueError("wrong")
 
     def right() -> None:
-        time.sleep(0.05)
         begun.append(1)
+        is_told.wait(PATIENCE)
 
     lanes = Lanes(1)
     with pytest.raises(ValueError, match="wrong"):
         lanes.compute([wrong, *[right] * 50])
-    time.sleep(0.3)
-    assert len(begun) < 10
+    is_told.set()
+    lanes.compute([lambda: None])  # after whatever is left
+    assert len(begun) <= 1
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="this machine's threads have no niceness")
+@pytest.mark.parametrize("nice, expected", [(0, 7), (12, 12)])
+def test_lanes_are_never_less_nice_than_the_process(nice: int, expected: int) -> None:
+    """Which only root may ask for."""
+    program = (
+        "import os, threading; from reranker.scoring.lanes import Lanes; "
+        "job = lambda: os.getpriority(os.PRIO_PROCESS, threading.get_native_id()); "
+        f"os.setpriority(os.PRIO_PROCESS, 0, {nice}); print(*Lanes(1, 7).compute([job]))"
+    )
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True)
+    assert done.stdout == f"{expected}\n", done.stderr
 
 
 def test_cancelling_stops_the_jobs() -> None:

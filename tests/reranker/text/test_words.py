@@ -96,10 +96,16 @@ def test_what_is_passed_over_is_no_address(text: str) -> None:
 
 @pytest.mark.parametrize("repeated", ["a-", "www.!", "a@b-"])
 def test_the_longest_sentence_takes_no_longer_by_the_character(repeated: str) -> None:
-    text = repeated * (LONGEST // len(repeated)) + "@b"
-    began = time.process_time()
-    split_into_words(text)
-    assert time.process_time() - began < 2  # 6 s if it grows with the square, else 0.1
+    """Eight times as long takes eight times as long, and would take 64 times if by the square."""
+
+    def seconds(characters: int) -> float:
+        text = repeated * (characters // len(repeated)) + "@b"
+        began = time.process_time()
+        split_into_words(text)
+        return time.process_time() - began
+
+    short = min(seconds(LONGEST // 8) for _ in range(3))
+    assert min(seconds(LONGEST) for _ in range(3)) < 24 * short
 
 
 def test_given_words_are_kept() -> None:

@@ -237,7 +237,7 @@ class Killed:
 
 
 forks = pytest.mark.skipif(
-    torch.cuda.is_available(), reason="autograd cannot go on in a fork where CUDA exists"
+    torch.cuda.is_available(), reason="this machine has CUDA: autograd cannot go on in a fork"
 )
 fork_warning = pytest.mark.filterwarnings("ignore:.*fork:DeprecationWarning")
 

@@ -39,7 +39,7 @@ from tests.reranker.training.forked import in_processes
 
 pytestmark = [
     pytest.mark.skipif(
-        torch.cuda.is_available(), reason="autograd cannot go on in a fork where CUDA exists"
+        torch.cuda.is_available(), reason="this machine has CUDA: autograd cannot go on in a fork"
     ),
     pytest.mark.filterwarnings("ignore:.*fork:DeprecationWarning"),
 ]

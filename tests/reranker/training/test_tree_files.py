@@ -113,7 +113,7 @@ def test_a_folder_that_cannot_be_written_to_is_named(paths: list[Path], tmp_path
         files.encoded(Vocabulary.build(files, 1))
 
 
-@pytest.mark.skipif(torch.cuda.is_available(), reason="no forks where CUDA exists")
+@pytest.mark.skipif(torch.cuda.is_available(), reason="this machine has CUDA: no forks")
 @pytest.mark.filterwarnings("ignore:.*fork:DeprecationWarning")
 def test_processes_read_what_the_first_writes(paths: list[Path], tmp_path: Path) -> None:
     trees = [*map(linearize, read_treebank(paths))]

@@ -42,7 +42,7 @@ def address(checkpoints: list[str]) -> Iterator[str]:
 def browser() -> Iterator[Browser]:
     api = pytest.importorskip("playwright.sync_api", reason="needs pip install playwright")
     if not CHROMIUM:
-        pytest.skip("needs a browser: apt-get install chromium")
+        pytest.skip("this machine has no browser: apt-get install chromium")
     with api.sync_playwright() as playwright:
         browser = playwright.chromium.launch(executable_path=CHROMIUM, args=FLAGS)
         yield browser

@@ -56,7 +56,7 @@ def scores_in_the_page(pairs: list[tuple[str, tuple[str, ...], str]]) -> list[An
     return found
 
 
-@pytest.mark.skipif(not shutil.which("node"), reason="needs Node.js")
+@pytest.mark.skipif(not shutil.which("node"), reason="this machine has no Node.js")
 def test_brackets_are_counted_as_by_evalb() -> None:
     """Every candidate of the examples against its gold tree, and gold trees made odd."""
     lines = (ROOT / "examples" / "gold.mrg").read_text(encoding="utf-8").splitlines()

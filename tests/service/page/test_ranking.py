@@ -30,7 +30,7 @@ import("data:text/javascript," + encodeURIComponent(source)).then(({rank}) => {
 """
 
 
-@pytest.mark.skipif(not shutil.which("node"), reason="needs Node.js")
+@pytest.mark.skipif(not shutil.which("node"), reason="this machine has no Node.js")
 def test_ranking_in_the_page_is_ranking_in_python_to_the_last_bit() -> None:
     # Coarse scores, so that ties and halves of the last decimal are frequent.
     draw = random.Random(5)

@@ -24,7 +24,8 @@ from tests.service.page.browsing import (
     wait_for_all,
 )
 from tests.service.servers import serving
-from tests.service.test_parse import PARSER, needs_bllip, parsers, until
+from tests.service.test_parse import PARSER, needs_bllip, parsers
+from tests.waiting import until
 
 if TYPE_CHECKING:
     from playwright.sync_api import Browser, BrowserContext, Page, Route
