@@ -9,7 +9,7 @@ import os
 import sys
 import threading
 import time
-from collections.abc import Sequence
+from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -18,7 +18,8 @@ from reranker.commands.arguments import positive, whole_number
 from reranker.commands.progress import loading
 from reranker.errors import InputError, RerankError
 from reranker.text.running import read_running_text
-from reranker.trees.linearize import linearize
+from reranker.trees.linearize import linearize, linearize_tagged
+from reranker.trees.tree import Tree
 from reranker.trees.treebank import read_treebank
 
 if TYPE_CHECKING:
@@ -27,7 +28,6 @@ if TYPE_CHECKING:
     from reranker.training.processes import Processes
     from reranker.training.run import Progress
     from reranker.training.run_config import RunConfig
-    from reranker.training.tree_files import TreeFiles
 
 EXAMPLES = """examples:
   rerank train --config models/configs/small.toml --train train.mrg.gz --dev dev.mrg.gz \\
@@ -261,7 +261,6 @@ def _train(arguments: argparse.Namespace, processes: Processes) -> int:
     from reranker.training.pretrained import PretrainedEncoder
     from reranker.training.processes import are_launched
     from reranker.training.span_config import SpanTrainingConfig
-    from reranker.training.tree_files import TreeFiles
     from reranker.training.word_vectors import WordVectors
 
     with processes.agreeing():
@@ -293,9 +292,9 @@ def _train(arguments: argparse.Namespace, processes: Processes) -> int:
         options["vectors"] = vectors
         files = arguments.out, folder
         if isinstance(config, SpanTrainingConfig):
-            assert not isinstance(train_trees, TreeFiles)
-            if arguments.start_from:
-                raise InputError("--start-from is for language models")
+            if arguments.encoder and arguments.start_from:
+                raise InputError("--start-from: the checkpoint has an encoder of its own, or none")
+            options["start_from"] = arguments.start_from
             if arguments.encoder:
                 with processes.agreeing():
                     options["encoder"] = PretrainedEncoder.read(arguments.encoder)
@@ -314,9 +313,11 @@ def _train(arguments: argparse.Namespace, processes: Processes) -> int:
 
 def _trees(
     arguments: argparse.Namespace, config: RunConfig, processes: Processes
-) -> tuple[Sequence[Sequence[str]] | TreeFiles, Sequence[Sequence[str]]]:
-    """What is in --train and --dev: trees, or lines of text."""
+) -> tuple[Any, Any]:
+    """What is in --train and --dev: tokens of trees, with their tags for a span model, or of lines
+    of text."""
     from reranker.training.config import TrainingConfig
+    from reranker.training.span_config import SpanTrainingConfig
     from reranker.training.tree_files import TreeFiles
 
     is_text = isinstance(config, TrainingConfig) and config.text
@@ -328,8 +329,11 @@ def _trees(
         files = len(arguments.train)
         _announce(f"{files} file{'s' * (files > 1)} of", len(dev), "trees", folder)
         return TreeFiles(arguments.train, folder, processes), dev
+    read: Callable[[Tree], Any] = (
+        linearize_tagged if isinstance(config, SpanTrainingConfig) else linearize
+    )
     train, dev = (
-        read_running_text(paths) if is_text else [*map(linearize, read_treebank(paths))]
+        read_running_text(paths) if is_text else [*map(read, read_treebank(paths))]
         for paths in (arguments.train, arguments.dev)
     )
     _announce(len(train), len(dev), "lines" if is_text else "trees", folder)

@@ -23,11 +23,14 @@ from reranker.training.span_config import SpanTrainingConfig
 from reranker.training.span_run import SpanRun
 from reranker.training.spans import SpanBatches, labelled
 from reranker.training.word_vectors import WordVectors
+from reranker.trees.linearize import TaggedTree
 from tests.models.bert import write_encoder
-from tests.reranker.toy_trees import DEV, TREES
+from tests.reranker.toy_trees import DEV as DEV_TOKENS
+from tests.reranker.toy_trees import TREES as TOKENS
 from tests.reranker.training.killed import check_resumed
 
 ROOT = Path(__file__).parents[3]
+TREES, DEV = ([TaggedTree(tokens) for tokens in some] for some in (TOKENS, DEV_TOKENS))
 SIZES: dict[str, Any] = {
     "embedding_size": 8, "spelling_rows": 64, "spelling_size": 8, "hidden_sizes": [12],
     "span_size": 16, "input_dropout": 0.1, "hidden_dropout": 0.1,
@@ -115,7 +118,7 @@ def test_an_encoder_learns_at_its_own_rate(tmp_path: Path, encoder: PretrainedEn
 def test_rare_words_are_made_unknown_more_often() -> None:
     run = SpanRun(CONFIG, TREES, DEV, "cpu", None)
     words = run.vocabulary.words
-    counts = [sum(tokens.count(word) for tokens in TREES) for word in words]
+    counts = [sum(tokens.count(word) for tokens in TOKENS) for word in words]
     rates = run.unknown_rates[3:].tolist()
     assert rates == pytest.approx([0.8375 / (0.8375 + count) for count in counts])
     assert run.unknown_rates[:3].tolist() == [0, 0, 0]
@@ -130,7 +133,7 @@ def test_rare_words_are_made_unknown_more_often() -> None:
 
 def test_batches_hold_sentences_of_one_length_and_all_labels() -> None:
     run = SpanRun(CONFIG, TREES, DEV, "cpu", None)
-    sentences = [labelled(run.vocabulary, tokens) for tokens in TREES]
+    sentences = [labelled(run.vocabulary, tree) for tree in TREES]
     batches = SpanBatches(sentences, 20, 30, seed=1)
     seen = 0
     while batches.epoch == 0 and batches.progress < 1:
@@ -141,8 +144,8 @@ def test_batches_hold_sentences_of_one_length_and_all_labels() -> None:
         assert columns == 1 or (length * columns <= 20 and spans * columns <= 30)
         seen += columns
     assert seen == 20
-    (tree,) = [tokens for tokens in TREES if "dog" in tokens and "runs" in tokens]
-    labels = labelled(run.vocabulary, tree).labels().tolist()
+    (tree,) = [tree for tree in TREES if "dog" in tree.tokens and "runs" in tree.tokens]
+    labels = labelled(run.vocabulary, tree).targets().tolist()
     named = {
         (start, end): run.vocabulary.labels[label - 2]
         for start, end, label in zip(*(b.tolist() for b in span_ends(4)), labels, strict=True)
@@ -152,7 +155,7 @@ def test_batches_hold_sentences_of_one_length_and_all_labels() -> None:
 
 
 def test_a_tree_of_nothing_but_traces_is_left_out(tmp_path: Path) -> None:
-    run = SpanRun(CONFIG, [*TREES, ()], [(), *DEV], "cpu", None)
+    run = SpanRun(CONFIG, [*TREES, TaggedTree(())], [TaggedTree(()), *DEV], "cpu", None)
     assert len(run.dev) == len(DEV) and run.train_trees == len(TREES)
     assert run.dev_perplexity() > 1
 
@@ -170,7 +173,7 @@ def test_trees_without_words_are_refused() -> None:
         ({"model": {"vector_size": 50}}, "cannot be set"),
         ({"model": {"encoder": {}}}, "encoder comes from --encoder"),
         ({"known_pieces": 0}, "known_pieces is 0"),
-        ({"model": {"span_size": 0}}, "span_size is 0"),
+        ({"model": {"span_size": 0}}, "span_size must be an integer from 1 up, got 0"),
     ],
 )
 def test_settings_that_make_no_sense(wrong: dict[str, Any], reason: str) -> None:
