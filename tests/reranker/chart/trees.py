@@ -1,0 +1,32 @@
+"""All trees of short sentences, the obvious way."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from itertools import product
+
+import numpy as np
+
+from reranker.chart.best import Span, Values
+
+
+def random_gains(words: int, labels: int, seed: int) -> Values:
+    """[words, words, labels], in nats."""
+    return np.random.default_rng(seed).normal(0.0, 2.0, (words, words, labels))
+
+
+def all_trees(words: int, labels: int) -> Iterator[frozenset[Span]]:
+    """Every set of constituents that do not cross, with every label."""
+    spans = [(start, end) for start in range(words) for end in range(start + 1, words + 1)]
+    for chosen in product((False, True), repeat=len(spans)):
+        kept = [span for span, is_there in zip(spans, chosen, strict=True) if is_there]
+        if any(a < c < b < d for a, b in kept for c, d in kept):
+            continue
+        for numbers in product(range(labels), repeat=len(kept)):
+            yield frozenset(
+                Span(start, end, label) for (start, end), label in zip(kept, numbers, strict=True)
+            )
+
+
+def score(tree: frozenset[Span], gains: Values) -> float:
+    return float(sum(gains[span.start, span.end - 1, span.label] for span in tree))
