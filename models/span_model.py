@@ -165,12 +165,22 @@ class SpanModel(nn.Module):
             loss = loss + _cross_entropy(self.tag_logits(data), targets[len(starts) :])
         return loss
 
-    def log_probabilities(self, words: Tensor, features: Tensor) -> Iterator[tuple[int, Tensor]]:
-        """Of one sentence: for some starts at a time, the first of them and [starts, ends, L]; a
-        column is a span's last word, counted from that first start, and what ends before it starts
-        has no meaning. In pieces because a long sentence has many spans."""
+    def read_one(self, words: Tensor, features: Tensor) -> Tensor:
+        """``read`` of one sentence, ``words`` [n + 2], for scoring: [n + 2, 1, 2 H]."""
         dtype = torch.promote_types(self.embedding.dtype, torch.float32)
-        left, right = self.boundaries(self.read(words.unsqueeze(1), features.unsqueeze(1), dtype))
+        return self.read(words.unsqueeze(1), features.unsqueeze(1), dtype)
+
+    def tag_log_probabilities(self, data: Tensor) -> Tensor:
+        """What ``read_one`` returned -> log P of each tag of each word, [n, tag_count]."""
+        if not self.config.tag_count:
+            return data.new_zeros(len(data) - 2, 0)
+        return self.tag_logits(data)[:, 0].log_softmax(1)
+
+    def label_log_probabilities(self, data: Tensor) -> Iterator[tuple[int, Tensor]]:
+        """What ``read_one`` returned -> for some starts at a time, the first of them and
+        [starts, ends, L]; a column is a span's last word, counted from that first start, and what
+        ends before it starts has no meaning. In pieces because a long sentence has many spans."""
+        left, right = self.boundaries(data)
         left, right = left[:-1, 0], right[1:, 0]
         first, widest = 0, max(self.config.span_size, self.config.label_count)
         while first < len(left):

@@ -29,7 +29,7 @@ FORMAT = Format("parse-reranker span model", 3)  # 1 had no encoders, 2 no tags
 _LISTS = ("words", "vector_words", "labels", "tags")
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, weakref_slot=True)
 class SpanCheckpoint(Trained[SpanModel, SpanVocabulary]):
     """A span model."""
 

@@ -24,6 +24,8 @@ class ParserSettings:
     """Time limit for a sentence."""
     options: ReadOptions = field(default_factory=ReadOptions)
     """The format of the lists that a program prints."""
+    device: str = "cpu"
+    """Where models of ours compute: as ``Reranker.load`` takes it."""
     overparsing: int = 10
     """How thoroughly BLLIP searches; its own default, 21, takes three times as long for 0.6 F1."""
 
