@@ -2,7 +2,7 @@
 
     nlp = spacy.blank("en")
     nlp.add_pipe("sentencizer")
-    nlp.add_pipe("parse_reranker", config={"parser_model": "bllip-model/"})
+    nlp.add_pipe("parse_reranker")
     for sentence in nlp("She met the man on Monday.").sents:
         print(sentence._.parse_string)
 
@@ -84,10 +84,12 @@ def create_component(
 ) -> ParseReranker:
     """The component as the config says, whose names are those of the flags of `rerank parse`.
     Raises InputError."""
-    settings = ParserSettings(command=parser_command, model=parser_model, candidates=candidates)
+    settings = ParserSettings(
+        command=parser_command, model=parser_model, candidates=candidates, device=device
+    )
     return ParseReranker(
         Reranker.load(models, device=device, threads=threads),
-        create_parser(parser or ("command" if parser_command else "bllip"), settings),
+        create_parser(parser or ("command" if parser_command else "chart"), settings),
         lm_weight=lm_weight,
         longest=longest,
         jobs=jobs or available_cores(),

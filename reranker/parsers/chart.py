@@ -10,6 +10,7 @@ import torch
 from reranker.chart.best import Chart
 from reranker.chart.bracketed import bracketed
 from reranker.chart.k_best import k_best
+from reranker.chart.marginals import marginals
 from reranker.chart.tagging import best_tags
 from reranker.checkpoints.devices import devices, placed
 from reranker.checkpoints.installed import installed_span_model
@@ -18,7 +19,7 @@ from reranker.checkpoints.span_file import SpanCheckpoint
 from reranker.checkpoints.span_vocabulary import NO_LABEL, RARE_LABEL
 from reranker.errors import CheckpointError, InputError
 from reranker.nbest import Candidate, NBest
-from reranker.nbest.data import Sentence
+from reranker.nbest.data import LEAST_PROBABILITY, Certainty, Sentence
 from reranker.parsers.parser import ParserSettings
 from reranker.ranking import SCORE_DECIMALS
 from reranker.scoring.cancellation import Cancellation
@@ -70,12 +71,14 @@ class ChartParser:
         tags = sentence.tags or best_tags(words, table.tags, vocabulary.tags)
         chart = Chart(gains)
         trees = k_best(chart, self._candidates) if self._candidates > 1 else [chart.best()]
+        temperature = float(self._member.information.get("temperature", 1.0))
+        certainty = certainty_of(gains, vocabulary.labels, temperature)
         candidates = []
         for index, tree in enumerate(trees):
             text, tokens = bracketed(tree.spans, vocabulary.labels, words, tags, self.root)
             score = round(without + tree.score, SCORE_DECIMALS)
             candidates.append(Candidate(index, text, tokens, score, line=0))
-        return NBest("", tuple(candidates), (), 0, sentence, root=self.root)
+        return NBest("", tuple(candidates), (), 0, sentence, root=self.root, certainty=certainty)
 
 
 def gains_of(table: SpanTable) -> tuple[np.ndarray, float]:
@@ -85,3 +88,18 @@ def gains_of(table: SpanTable) -> tuple[np.ndarray, float]:
     none = labels[:, :, NO_LABEL]
     without = float(none[np.triu_indices(len(none))].sum())
     return labels[:, :, RARE_LABEL + 1 :] - none[:, :, None], without
+
+
+def certainty_of(gains: np.ndarray, labels: Sequence[str], temperature: float) -> Certainty:
+    """The probability of every bracket that has one worth speaking of. A label of several brackets
+    counts for each of them."""
+    found = marginals(gains, temperature)
+    probabilities: dict[tuple[int, int, str], float] = {}
+    for start, last, label in np.argwhere(found.spans >= LEAST_PROBABILITY).tolist():
+        probability = float(found.spans[start, last, label])
+        for name in dict.fromkeys(labels[label].split(" ")):
+            key = start, last + 1, name
+            probabilities[key] = probabilities.get(key, 0.0) + probability
+    return Certainty(
+        {key: min(1.0, probability) for key, probability in probabilities.items()}, found.entropy
+    )
