@@ -40,6 +40,12 @@ def marginals(gains: NDArray[np.floating], temperature: float = 1.0) -> Marginal
     return Marginals(spans, log_partition, max(0.0, entropy))
 
 
+def log_partition(gains: NDArray[np.floating], temperature: float = 1.0) -> float:
+    """``Marginals.log_partition`` alone."""
+    labels = _log_sum(gains.astype(np.float64) / temperature)
+    return float(_Inside(labels).open[0, len(labels)])
+
+
 class _Inside:
     """As ``Chart``, with sums for maxima; in logarithms."""
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from pathlib import Path
 
 import numpy as np
 import torch
@@ -49,6 +50,7 @@ class ChartParser:
         if not isinstance(member, SpanCheckpoint):
             raise InputError(f"{path}: not a span model, which the parser chart needs")
         (self._member,) = placed([member], devices(settings.device)[:1], "exact")
+        self._temperature = _temperature(path, self._member.information.get("temperature", 1.0))
         self._candidates = settings.candidates
         self._cancellation = Cancellation()
 
@@ -71,14 +73,22 @@ class ChartParser:
         tags = sentence.tags or best_tags(words, table.tags, vocabulary.tags)
         chart = Chart(gains)
         trees = k_best(chart, self._candidates) if self._candidates > 1 else [chart.best()]
-        temperature = float(self._member.information.get("temperature", 1.0))
-        certainty = certainty_of(gains, vocabulary.labels, temperature)
+        certainty = certainty_of(gains, vocabulary.labels, self._temperature)
         candidates = []
         for index, tree in enumerate(trees):
             text, tokens = bracketed(tree.spans, vocabulary.labels, words, tags, self.root)
             score = round(without + tree.score, SCORE_DECIMALS)
             candidates.append(Candidate(index, text, tokens, score, line=0))
         return NBest("", tuple(candidates), (), 0, sentence, root=self.root, certainty=certainty)
+
+
+def _temperature(path: Path, value: object) -> float:
+    """Raises InputError for what is no temperature."""
+    if not isinstance(value, int | float) or not 0.01 <= value <= 100:
+        raise InputError(
+            f"{path}: temperature must be a number from 0.01 to 100, got {value!r:.40}"
+        )
+    return float(value)
 
 
 def gains_of(table: SpanTable) -> tuple[np.ndarray, float]:

@@ -22,6 +22,7 @@ from reranker.training.recipes import FastRecipe
 from reranker.training.run import Run
 from reranker.training.span_config import SpanTrainingConfig
 from reranker.training.span_start import extended_model, new_model
+from reranker.training.span_temperature import fitted_temperature
 from reranker.training.spans import (
     LabelledSentence,
     SpanBatches,
@@ -97,12 +98,14 @@ class SpanRun(Run):
         return merged_perplexity(results, self.processes)
 
     def write_checkpoint(self, path: Path) -> None:
+        self.model.eval()
         information = {
             **self.trained(),
             "dev_trees": len(self.dev),
             "train_trees": self.train_trees,
             "start_from": self.start_from.name if self.start_from else "",
             "word_vectors": len(self.vocabulary.vector_words),
+            "temperature": fitted_temperature(self.model, self.dev),
         }
         save_span_model(path, self.model, self.vocabulary, information, self.stored)
 

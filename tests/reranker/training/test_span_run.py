@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from collections import Counter
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -12,11 +13,12 @@ import pytest
 import torch
 
 from reranker.checkpoints.span_file import load_span_model
-from reranker.checkpoints.span_vocabulary import UNKNOWN
+from reranker.checkpoints.span_vocabulary import PADDING, UNKNOWN
 from reranker.commands.main import main
 from reranker.errors import ConfigError
 from reranker.models.span_model import span_ends
 from reranker.pipeline import Reranker
+from reranker.scoring.span_table import read_sentence
 from reranker.training.loop import train_spans
 from reranker.training.pretrained import PretrainedEncoder
 from reranker.training.span_config import SpanTrainingConfig
@@ -195,9 +197,66 @@ def test_the_command_trains_and_the_result_reranks(
     out = ["--out", str(tmp_path / "m.pt"), "--log-folder", str(tmp_path / "log")]
     assert main([*run, *out]) == 0
     assert "per word" in capsys.readouterr().err
-    assert main([*run, *out, "--start-from", str(tmp_path / "m.pt")]) == 2
-    assert "--start-from is for language models" in capsys.readouterr().err
+    both = ["--start-from", str(tmp_path / "m.pt"), "--encoder", str(tmp_path)]
+    assert main([*run, *out, *both]) == 2
+    assert "the checkpoint has an encoder of its own, or none" in capsys.readouterr().err
     assert main([*run, *out, "--encoder", str(tmp_path)]) == 2
     assert "config.json: No such file" in capsys.readouterr().err
     lists = str(ROOT / "examples/parses.txt")
     assert main(["--nbest", lists, "--models", str(tmp_path / "m.pt")]) == 0
+
+
+TAGGED = [
+    TaggedTree(tokens, tuple("PUNCT" if word == "." else "W" + word[:1] for word in words))
+    for tokens in TOKENS
+    for words in [[token for token in tokens if token[0] not in "()"]]
+]
+
+
+def test_tags_are_learned_beside_spans(tmp_path: Path) -> None:
+    config = replace(CONFIG, epochs=40, minimum_tags=1)
+    train_spans(config, TAGGED, TAGGED[:4], tmp_path / "m.pt", tmp_path / "log")
+    checkpoint = load_span_model(tmp_path / "m.pt")
+    assert set(checkpoint.vocabulary.tags) == {tag for tree in TAGGED for tag in tree.tags}
+    (tree, *_) = TAGGED
+    words = tuple(token for token in tree.tokens if token[0] not in "()")
+    tags = read_sentence(checkpoint.model, checkpoint.vocabulary, words).tags
+    assert tuple(checkpoint.vocabulary.tags[row.argmax()] for row in tags) == tree.tags
+    assert 0.25 <= checkpoint.information["temperature"] <= 4
+
+
+def test_rare_tags_and_trees_without_tags_are_no_targets() -> None:
+    run = SpanRun(replace(CONFIG, minimum_tags=10), [*TAGGED, *TREES], DEV, "cpu", None)
+    rare = {tag for tag, count in Counter(t for e in TAGGED for t in e.tags).items() if count < 10}
+    assert rare and not rare & set(run.vocabulary.tags)
+    assert (
+        labelled(run.vocabulary, TREES[0]).tags
+        == [PADDING] * labelled(run.vocabulary, TREES[0]).length
+    )
+    for tree in TAGGED:
+        numbers = labelled(run.vocabulary, tree).tags
+        known = [tag for tag in tree.tags if tag not in rare]
+        assert [run.vocabulary.tags[n] for n in numbers if n != PADDING] == known
+
+
+def test_a_trained_model_learns_more(tmp_path: Path) -> None:
+    """Its weights and its words are where they were; new words, labels and tags come behind."""
+    first = tmp_path / "first.pt"
+    train_spans(CONFIG, TREES, DEV, first, tmp_path / "log")
+    before = load_span_model(first)
+    new = TaggedTree(("(Q", "(NP", "zebra", ")NP", "sleeps", ")Q"), ("WZ", "WS"))
+    trees = [*TAGGED, new]
+    config = replace(CONFIG, minimum_tags=1)
+    run = SpanRun(config, trees, DEV, "cpu", None, start_from=first)
+    after = run.vocabulary
+    assert after.words[: len(before.vocabulary.words)] == before.vocabulary.words
+    assert "zebra" in after.words and "Q" in after.labels and "WZ" in after.tags
+    weights = before.model.state_dict()
+    for name, weight in run.model.named_parameters():
+        if name in weights:
+            assert torch.equal(weight[: len(weights[name])], weights[name])
+    train_spans(config, trees, DEV, tmp_path / "m.pt", tmp_path / "log2", start_from=first)
+    assert load_span_model(tmp_path / "m.pt").information["start_from"] == "first.pt"
+    wrong = replace(config, model={**SIZES, "span_size": 8})
+    with pytest.raises(ConfigError, match=r"first.pt: its left is 16 x 24, but \[model\] makes it"):
+        SpanRun(wrong, trees, DEV, "cpu", None, start_from=first)
