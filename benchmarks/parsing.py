@@ -3,8 +3,8 @@ split as the treebank splits them.
 
     python -m benchmarks.parsing gum/dev.mrg.gz craft/dev.mrg.gz --every 5
 
-With BLLIP a whole treebank takes hours of CPU time. ``--keep FOLDER`` saves the figures and the parser's
-n-best lists after every 100 sentences, and the same command then resumes from what it finds there.
+With BLLIP a whole treebank takes hours of CPU time. ``--keep FOLDER`` saves the figures and the
+parser's n-best lists after every 100 sentences, and the same command then resumes from there.
 The lists do not depend on the models, so a run with other ``--models`` only reranks them;
 ``--parse-only`` leaves reranking to a later run.
 
