@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
@@ -26,18 +27,36 @@ class Derivation(NamedTuple):
     spans: tuple[Span, ...]
 
 
+@dataclass(frozen=True, slots=True, eq=False)
+class Gains:
+    """What a constituent is worth: log P(label) - log P(no constituent), in nats. Differences are
+    made when they are needed, in float64: of a long sentence all together would not fit."""
+
+    labels: NDArray[np.floating]
+    """[n, n, L]: log P(label), by a span's first word and its last one; what lies below the
+    diagonal is not read."""
+    none: Values
+    """[n, n]: log P(no constituent)."""
+
+    def of(self, start: int, last: int) -> Values:
+        """The gains of all labels of a span, [L]."""
+        gains: Values = self.labels[start, last].astype(np.float64) - self.none[start, last]
+        return gains
+
+    def best(self) -> Values:
+        """The greatest gain of each span, [n, n]."""
+        best: Values = self.labels.max(2).astype(np.float64) - self.none
+        return best
+
+
 class Chart:
-    """The best scores of all spans of a sentence of n words.
+    """The best scores of all spans of a sentence of n words. Arrays are indexed by a span's start,
+    or its end, and its width: spans that meet are neighbours in a row."""
 
-    ``gains`` [n, n, L] are log P(label) - log P(no constituent) in nats, by a span's first word and
-    its last one; what lies below the diagonal is not read. Arrays here are indexed by a span's
-    start, or its end, and its width: spans that meet are neighbours in a row.
-    """
-
-    def __init__(self, gains: NDArray[np.floating]) -> None:
-        words = len(gains)
+    def __init__(self, gains: Gains) -> None:
+        words = len(gains.none)
         self.words, self.gains = words, gains
-        self.label_gains: Values = gains.max(2, initial=-np.inf).astype(np.float64)
+        self.label_gains = gains.best()
         self.sequence: Values = np.zeros((words, words + 1))  # [start, width]
         self.open: Values = np.full((words, words + 1), -np.inf)  # [start, width]
         self.part: Values = np.full((words + 1, words + 1), -np.inf)  # [end, width]
@@ -81,7 +100,7 @@ class Chart:
             start, end, is_closed = stack.pop()
             inside = self.sequence[start, end - start]
             if is_closed or self.closed(start, end) > inside:
-                spans.append(Span(start, end, int(self.gains[start, end - 1].argmax())))
+                spans.append(Span(start, end, int(self.gains.labels[start, end - 1].argmax())))
             if end - start > 1:
                 middle = start + 1 + int(self.splits_of(start, end).argmax())
                 stack += [(middle, end, end - middle > 1), (start, middle, False)]

@@ -138,7 +138,7 @@ class _Search:
         """The labels of a span and their gains, best first."""
         known = self._labels.get((start, end))
         if known is None:
-            gains = self.chart.gains[start, end - 1].astype(np.float64)
+            gains = self.chart.gains.of(start, end - 1)
             order = np.argsort(-gains, kind="stable")
             known = self._labels[start, end] = order.tolist(), gains[order].tolist()
         return known

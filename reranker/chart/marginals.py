@@ -7,7 +7,9 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from reranker.chart.best import Values
+from reranker.chart.best import Gains, Values
+
+_NEGLIGIBLE = 1e-12  # P(there is a constituent)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -15,35 +17,47 @@ class Marginals:
     """The distribution over all trees in which a tree's probability is proportional to exp of its
     score."""
 
-    spans: Values
-    """[n, n, L]: P(there is a constituent with this label | words), by first and last word."""
+    places: NDArray[np.int64]
+    """[M, 2]: first and last word of the spans that are worth speaking of."""
+    probabilities: Values
+    """[M, L]: P(there is a constituent with this label | words)."""
     log_partition: float
     """The logarithm of the sum over all trees of exp of their scores, in nats."""
     entropy: float
     """Of the distribution, in nats: 0 if one tree is certain."""
 
 
-def marginals(gains: NDArray[np.floating], temperature: float = 1.0) -> Marginals:
-    """The marginals for the gains of a ``Chart``, divided by ``temperature``, which makes the
-    distribution flatter (more than 1) or sharper. Every tree is counted once, since none has two
-    derivations."""
-    scores = gains.astype(np.float64) / temperature
-    labels = _log_sum(scores)
+def marginals(gains: Gains, temperature: float = 1.0) -> Marginals:
+    """The marginals of trees whose scores, as a ``Chart`` has them, are divided by ``temperature``,
+    which makes the distribution flatter (more than 1) or sharper. Every tree is counted once, since
+    none has two derivations."""
+    labels = _label_sums(gains, temperature)
     inside = _Inside(labels)
-    weights = _outside(inside, labels)
-    words = len(scores)
-    spans = weights[:, :, None] * np.exp(scores - labels[:, :, None])
-    upper = np.triu(np.ones((words, words), bool))
-    spans[~upper] = 0.0
-    log_partition = float(inside.open[0, words])
-    entropy = log_partition - float((spans * np.where(upper[:, :, None], scores, 0.0)).sum())
-    return Marginals(spans, log_partition, max(0.0, entropy))
+    weights = _outside(inside)
+    places = np.argwhere(weights >= _NEGLIGIBLE)
+    starts, lasts = places.T
+    scores = gains.labels[starts, lasts].astype(np.float64) - gains.none[starts, lasts, None]
+    scores /= temperature
+    shares = np.exp(scores - labels[starts, lasts, None])
+    probabilities = weights[starts, lasts, None] * shares
+    log_partition = float(inside.open[0, inside.words])
+    entropy = log_partition - float((probabilities * scores).sum())
+    return Marginals(places, probabilities, log_partition, max(0.0, entropy))
 
 
-def log_partition(gains: NDArray[np.floating], temperature: float = 1.0) -> float:
+def log_partition(gains: Gains, temperature: float = 1.0) -> float:
     """``Marginals.log_partition`` alone."""
-    labels = _log_sum(gains.astype(np.float64) / temperature)
-    return float(_Inside(labels).open[0, len(labels)])
+    inside = _Inside(_label_sums(gains, temperature))
+    return float(inside.open[0, inside.words])
+
+
+def _label_sums(gains: Gains, temperature: float) -> Values:
+    """[n, n]: the logarithm of the sum over labels of exp of their scores."""
+    sums = np.zeros_like(gains.none)
+    for start, (labels, none) in enumerate(zip(gains.labels, gains.none, strict=True)):
+        scores = labels[start:].astype(np.float64) - none[start:, None]
+        sums[start, start:] = _log_sum(scores / temperature)
+    return sums
 
 
 class _Inside:
@@ -71,7 +85,7 @@ class _Inside:
         return self.open[:spans, 1:width] + self.part[width:, width - 1 : 0 : -1]
 
 
-def _outside(inside: _Inside, labels: Values) -> Values:
+def _outside(inside: _Inside) -> Values:
     """[n, n]: P(there is a constituent), by its first and last word: the inside recursion
     backwards, each sum sharing out what it is worth among its terms."""
     words = inside.words

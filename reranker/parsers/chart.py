@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 import torch
 
-from reranker.chart.best import Chart
+from reranker.chart.best import Chart, Gains
 from reranker.chart.bracketed import bracketed
 from reranker.chart.k_best import k_best
 from reranker.chart.marginals import marginals
@@ -91,25 +91,23 @@ def _temperature(path: Path, value: object) -> float:
     return float(value)
 
 
-def gains_of(table: SpanTable) -> tuple[np.ndarray, float]:
-    """For a chart: log P(label) - log P(no constituent) of all spans and labels that have a name,
-    [n, n, L], and the log-probability of the tree without any constituent."""
-    labels = table.labels.astype(np.float64)
-    none = labels[:, :, NO_LABEL]
+def gains_of(table: SpanTable) -> tuple[Gains, float]:
+    """For a chart, of all labels that have a name; and the log-probability of the tree without any
+    constituent."""
+    none = table.labels[:, :, NO_LABEL].astype(np.float64)
     without = float(none[np.triu_indices(len(none))].sum())
-    return labels[:, :, RARE_LABEL + 1 :] - none[:, :, None], without
+    return Gains(table.labels[:, :, RARE_LABEL + 1 :], none), without
 
 
-def certainty_of(gains: np.ndarray, labels: Sequence[str], temperature: float) -> Certainty:
+def certainty_of(gains: Gains, labels: Sequence[str], temperature: float) -> Certainty:
     """The probability of every bracket that has one worth speaking of. A label of several brackets
     counts for each of them."""
     found = marginals(gains, temperature)
     probabilities: dict[tuple[int, int, str], float] = {}
-    for start, last, label in np.argwhere(found.spans >= LEAST_PROBABILITY).tolist():
-        probability = float(found.spans[start, last, label])
+    for row, label in np.argwhere(found.probabilities >= LEAST_PROBABILITY).tolist():
+        start, last = found.places[row].tolist()
         for name in dict.fromkeys(labels[label].split(" ")):
             key = start, last + 1, name
-            probabilities[key] = probabilities.get(key, 0.0) + probability
-    return Certainty(
-        {key: min(1.0, probability) for key, probability in probabilities.items()}, found.entropy
-    )
+            before = probabilities.get(key, 0.0)
+            probabilities[key] = min(1.0, before + float(found.probabilities[row, label]))
+    return Certainty(probabilities, found.entropy)

@@ -8,6 +8,7 @@ from collections.abc import Callable, Sequence
 import numpy as np
 import torch
 
+from reranker.chart.best import Gains
 from reranker.chart.marginals import log_partition
 from reranker.checkpoints.span_vocabulary import NO_LABEL, RARE_LABEL
 from reranker.models.span_model import SpanModel
@@ -40,18 +41,21 @@ def fitted_temperature(model: SpanModel, sentences: Sequence[LabelledSentence]) 
     return round(math.exp(lowest), 3)
 
 
-def _gains(model: SpanModel, sentence: LabelledSentence) -> tuple[np.ndarray, float]:
-    """For a chart, and the gain of the sentence's own tree."""
+def _gains(model: SpanModel, sentence: LabelledSentence) -> tuple[Gains, float]:
+    """For a chart, and the score of the sentence's own tree."""
     device = model.embedding.device
     words, features = torch.tensor(sentence.words), torch.tensor(sentence.features)
-    gains = np.zeros((sentence.length, sentence.length, model.config.label_count))
+    labels = np.zeros((sentence.length, sentence.length, model.config.label_count), np.float32)
     with torch.inference_mode():
         data = model.read_one(words.to(device), features.to(device))
         for first, piece in model.label_log_probabilities(data):
-            gains[first : first + len(piece), first:] = piece.float().cpu().numpy()
-    gains -= gains[:, :, NO_LABEL, None]
-    gold = sum(gains[start, end - 1, label] for start, end, label in sentence.constituents)
-    return gains[:, :, RARE_LABEL + 1 :], float(gold)
+            labels[first : first + len(piece), first:] = piece.float().cpu().numpy()
+    none = labels[:, :, NO_LABEL].astype(np.float64)
+    gold = sum(
+        float(labels[start, end - 1, label] - none[start, end - 1])
+        for start, end, label in sentence.constituents
+    )
+    return Gains(labels[:, :, RARE_LABEL + 1 :], none), gold
 
 
 def _minimum(function: Callable[[float], float], low: float, high: float) -> float:

@@ -7,7 +7,7 @@ import pytest
 
 from reranker.chart.best import Chart, Span
 from reranker.chart.k_best import k_best
-from tests.reranker.chart.trees import all_trees, random_gains, score
+from tests.reranker.chart.trees import all_trees, gains_of, random_gains, score
 
 
 @pytest.mark.parametrize(("words", "labels"), [(1, 1), (1, 3), (2, 2), (3, 2), (4, 1), (4, 2)])
@@ -43,16 +43,16 @@ def test_parents_come_before_children_and_left_to_right() -> None:
     gains = np.full((3, 3, 2), -9.0)
     for start, end, label in ((0, 3, 0), (0, 2, 1), (2, 3, 1), (0, 1, 0)):
         gains[start, end - 1, label] = 5.0
-    assert Chart(gains).best().spans == (
+    assert Chart(gains_of(gains)).best().spans == (
         Span(0, 3, 0), Span(0, 2, 1), Span(0, 1, 0), Span(2, 3, 1),
     )  # fmt: skip
 
 
 def test_of_equal_trees_the_one_with_fewer_brackets_comes_first() -> None:
-    trees = k_best(Chart(np.zeros((2, 2, 2))), 100)
+    trees = k_best(Chart(gains_of(np.zeros((2, 2, 2)))), 100)
     assert len(trees) == 27  # three spans, each with one of two labels or none
-    assert trees[0].spans == () == Chart(np.zeros((2, 2, 2))).best().spans
-    assert trees == k_best(Chart(np.zeros((2, 2, 2))), 100)
+    assert trees[0].spans == () == Chart(gains_of(np.zeros((2, 2, 2)))).best().spans
+    assert trees == k_best(Chart(gains_of(np.zeros((2, 2, 2)))), 100)
 
 
 def test_long_sentences() -> None:
@@ -60,6 +60,6 @@ def test_long_sentences() -> None:
     words = 600
     gains = np.full((words, words, 1), -1.0)
     gains[0, :, 0] = 1.0  # everything branches to the left
-    first, second = k_best(Chart(gains), 2)
+    first, second = k_best(Chart(gains_of(gains)), 2)
     assert len(first.spans) == words and first.score == pytest.approx(words)
     assert second.score == pytest.approx(words - 1)

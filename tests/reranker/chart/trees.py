@@ -7,12 +7,18 @@ from itertools import product
 
 import numpy as np
 
-from reranker.chart.best import Span, Values
+from reranker.chart.best import Gains, Span, Values
 
 
-def random_gains(words: int, labels: int, seed: int) -> Values:
-    """[words, words, labels], in nats."""
-    return np.random.default_rng(seed).normal(0.0, 2.0, (words, words, labels))
+def gains_of(values: Values) -> Gains:
+    """Of gains [words, words, labels], in nats."""
+    return Gains(values, np.zeros(values.shape[:2]))
+
+
+def random_gains(words: int, labels: int, seed: int) -> Gains:
+    generator = np.random.default_rng(seed)
+    none = generator.normal(0.0, 2.0, (words, words))
+    return Gains(generator.normal(0.0, 2.0, (words, words, labels)), none)
 
 
 def all_trees(words: int, labels: int) -> Iterator[frozenset[Span]]:
@@ -28,5 +34,5 @@ def all_trees(words: int, labels: int) -> Iterator[frozenset[Span]]:
             )
 
 
-def score(tree: frozenset[Span], gains: Values) -> float:
-    return float(sum(gains[span.start, span.end - 1, span.label] for span in tree))
+def score(tree: frozenset[Span], gains: Gains) -> float:
+    return float(sum(gains.of(span.start, span.end - 1)[span.label] for span in tree))
