@@ -35,7 +35,7 @@ from reranker.tuning.confidence import Judged
 
 
 def judged(member: SpanCheckpoint, trees: Sequence[Tree], temperature: float) -> Judged:
-    """The brackets of the first tree of each sentence."""
+    """The brackets of the first tree of each sentence. Raises RerankError if there are none."""
     is_right: list[bool] = []
     said: list[float] = []
     labels = member.vocabulary.labels
@@ -50,6 +50,8 @@ def judged(member: SpanCheckpoint, trees: Sequence[Tree], temperature: float) ->
             is_right.append(there[start, end, label] > 0)
             there[start, end, label] -= 1
             said.append(probability)
+    if not said:
+        raise RerankError("the parser's trees have no brackets")
     return Judged(np.array(is_right), np.array(said))
 
 

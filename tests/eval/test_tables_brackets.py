@@ -21,11 +21,11 @@ Capture = pytest.CaptureFixture[str]
 
 
 def test_a_model_judged_on_its_own_trees_and_on_others(tmp_path: Path, capsys: Capture) -> None:
-    member = untrained_spans(1)
+    member = untrained_spans(5)
     path = tmp_path / "spans.pt"
     save_span_model(path, member.model, member.vocabulary, {"temperature": 3.0}, torch.float32)
     parser = create_parser("chart", ParserSettings(model=str(path), candidates=1))
-    words = Sentence.of("We saw the man with eyes .".split())
+    words = Sentence.of(["We", "saw", "the", "man", "with", "eyes", "."])
     (nbest,) = parser.parse([words])
     assert not isinstance(nbest, str)
     own = nbest.candidates[0].text
