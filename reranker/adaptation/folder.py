@@ -25,8 +25,8 @@ class Folder:
 
     def __init__(self, path: Path, settings: Mapping[str, Any]) -> None:
         """Create it, or go on with it. Raises InputError if it is that of a run with other
-        settings, or if there are checkpoints beside a new one, RerankError if it cannot be
-        written."""
+        settings, or if there are files in or beside a new one that would be overwritten,
+        RerankError if it cannot be written."""
         self._path = path
         known = path / "settings.json"
         text = json.dumps(settings, indent=1, sort_keys=True) + "\n"
@@ -36,10 +36,9 @@ class Folder:
                     f"{path} is of a run with another text, parser or models: choose another --out"
                 )
             return
-        if any(path.parent.glob("*.pt")):
-            raise InputError(
-                f"{path.parent} has checkpoints of something else: choose another --out"
-            )
+        others = [*path.parent.glob("*.pt"), *path.parent.glob("report.md"), *path.glob("*")]
+        if any(each.suffix != ".tmp" for each in others):  # what a kill may have left
+            raise InputError(f"{path.parent} has files of something else: choose another --out")
         with write_errors(path):
             path.mkdir(parents=True, exist_ok=True)
         self._write(known, text)

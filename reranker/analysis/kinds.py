@@ -42,7 +42,7 @@ from reranker.checkpoints.devices import devices
 from reranker.checkpoints.ensemble_file import named_models
 from reranker.checkpoints.vocabulary import Vocabulary
 from reranker.errors import InputError
-from reranker.files.output import open_whole, output_path
+from reranker.files.output import open_whole
 
 logger = logging.getLogger(__name__)
 
@@ -139,7 +139,7 @@ def _rank(job: _Job) -> Ranks:
 
 
 def _perplexity(job: _Job) -> TextPerplexities:
-    path = output_path(job.arguments.token_scores, job.arguments.text)
+    path: Path | None = job.arguments.token_scores
     values: dict[str, Values] = {}
     vocabularies: list[Vocabulary] = []
     for name, model in job.models(compares_perplexity=True):

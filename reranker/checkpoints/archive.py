@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import hashlib
 import io
-import os
 import pickle
 import pickletools
 import sys
@@ -22,6 +21,7 @@ from typing import Any
 import torch
 
 from reranker.errors import CheckpointError
+from reranker.files.output import whole_file, write_errors
 
 _MOST_RECORDS = 10_000
 _MOST_CONTAINERS = 20_000  # each some hundred bytes; nested, each some of the stack
@@ -87,14 +87,11 @@ def read_archive(path: Path, sha256: str = "") -> Archive:
 
 
 def write_atomically(path: Path, content: dict[str, Any]) -> None:
-    """``torch.save`` to a temporary file beside ``path``, then rename."""
-    path.parent.mkdir(parents=True, exist_ok=True)
-    temporary = path.with_name(path.name + ".tmp")
-    with temporary.open("wb") as file:
+    """``torch.save``, whole or not at all. Raises RerankError if the file cannot be written."""
+    with write_errors(path):
+        path.parent.mkdir(parents=True, exist_ok=True)
+    with whole_file(path) as file:
         torch.save(content, file)
-        file.flush()
-        os.fsync(file.fileno())
-    temporary.replace(path)
 
 
 def _content(data: bytes) -> Any:

@@ -15,8 +15,9 @@ from reranker.commands import parser_flags
 from reranker.commands.arguments import counted, number_from, positive, weight, whole_number
 from reranker.commands.progress import Bar, loading
 from reranker.errors import InputError
+from reranker.files.claim import claimed
 from reranker.files.digest import file_sha256
-from reranker.files.output import open_whole
+from reranker.files.output import open_whole, output_paths, write_errors
 from reranker.ranking import Weighing
 from reranker.text.reading import Text
 
@@ -118,6 +119,14 @@ def run(arguments: argparse.Namespace) -> int:
     """Adapt as the flags say; returns the exit code."""
     named = named_models(arguments.models)
     _check(arguments, named.paths)
+    work = arguments.out / "work"
+    with write_errors(arguments.out):
+        arguments.out.mkdir(parents=True, exist_ok=True)
+    with claimed(work):
+        return _run(arguments, named, work)
+
+
+def _run(arguments: argparse.Namespace, named: WeighedModels, work: Path) -> int:
     with loading("PyTorch"):
         from reranker.adaptation import stages
         from reranker.adaptation.choosing import choices
@@ -130,7 +139,7 @@ def run(arguments: argparse.Namespace) -> int:
 
     gold = _gold(arguments, named.paths)
     parser = parser_flags.parser_from(arguments)
-    folder = Folder(arguments.out / "work", _settings(arguments, named))
+    folder = Folder(work, _settings(arguments, named))
     text = Text(arguments.text, "tokens", longest=arguments.longest)
     with Bar("parsing", " sentences") as bar:
         jobs = parser_flags.jobs(arguments)
@@ -153,7 +162,7 @@ def run(arguments: argparse.Namespace) -> int:
     adapted = _reranker(out, named.weighing, arguments)
     after = [*choices(adapted, itertools.islice(lists, 0, None, stages.HELD_OUT))]
     text_of_it = report(made[:: stages.HELD_OUT], after, silver, len(made), len(refused), models)
-    with open_whole(arguments.out / "report.md") as file:
+    with open_whole(_report(arguments)) as file:
         file.write(text_of_it)
     print(text_of_it, end="")
     return 1 if refused else 0
@@ -176,6 +185,10 @@ def _check(arguments: argparse.Namespace, models: Sequence[Path]) -> None:
         raise InputError("two of --models have one name; rename one")
     if arguments.gold_share == 1:
         raise InputError("--gold-share 1 leaves nothing to learn from the text")
+    inputs = [*arguments.text, *arguments.train, *arguments.models, *models]
+    inputs += parser_flags.inputs(arguments)
+    names = (*(_out(arguments, path) for path in models), _report(arguments))
+    output_paths([name for name in names if name.exists()], inputs)
 
 
 def _settings(arguments: argparse.Namespace, named: WeighedModels) -> dict[str, Any]:
@@ -225,6 +238,11 @@ def _reranker(
 def _out(arguments: argparse.Namespace, model: Path) -> Path:
     out: Path = arguments.out / f"{model.stem}.pt"
     return out
+
+
+def _report(arguments: argparse.Namespace) -> Path:
+    path: Path = arguments.out / "report.md"
+    return path
 
 
 def _train(

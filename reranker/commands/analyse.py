@@ -8,10 +8,11 @@ import math
 from pathlib import Path
 from typing import Any
 
+from reranker.checkpoints.ensemble_file import named_models
 from reranker.commands.arguments import positive
 from reranker.commands.progress import loading
 from reranker.files.figure import new_figure, save_figure
-from reranker.files.output import open_whole, output_path
+from reranker.files.output import open_whole, output_paths
 
 EXAMPLES = """examples:
   rerank analyse variation --models ckpt/*.pt --trees dev.mrg.gz
@@ -172,7 +173,11 @@ def run(arguments: argparse.Namespace) -> int:
 
     names = ("models", "trees", "text", "passages", "runs")
     inputs = [file for name in names for file in getattr(arguments, name, None) or []]
-    picture, out = (output_path(path, inputs) for path in (arguments.plot, arguments.out))
+    inputs += [folder / "log.jsonl" for folder in getattr(arguments, "runs", None) or []]
+    if getattr(arguments, "models", None):
+        inputs += named_models(arguments.models).paths
+    outputs = (arguments.plot, arguments.out, getattr(arguments, "token_scores", None))
+    picture, out, arguments.token_scores = output_paths(outputs, inputs)
     figure = new_figure(picture) if picture is not None else None
     result = analysed(arguments)
     text = result.text()

@@ -8,8 +8,8 @@ import os
 import shlex
 import shutil
 import sys
-from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections import Counter, deque
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, nullcontext
 from dataclasses import asdict
 from pathlib import Path
@@ -20,8 +20,8 @@ from reranker.commands.arguments import counted, positive, weight
 from reranker.commands.gold_table import GoldTable
 from reranker.commands.progress import Positioned, Progress, loading, message, status
 from reranker.errors import InputError
-from reranker.files.journal import Output, Written, open_output
-from reranker.files.output import output_path
+from reranker.files.journal import Output, journaled_path, open_output
+from reranker.files.records import Written
 from reranker.nbest import NBest
 from reranker.outputs.registry import OUTPUTS, format_ranking, written
 from reranker.ranking import Ranking, Weighing
@@ -144,6 +144,7 @@ def check(arguments: argparse.Namespace) -> None:
 def write(
     arguments: argparse.Namespace,
     inputs: Sequence[str],
+    other_inputs: Sequence[Path],
     open_lists: Callable[[], Lists],
     settings: Callable[[], Mapping[str, Any]],
     say_rejected: Callable[[Ranking], None],
@@ -152,13 +153,15 @@ def write(
 ) -> int:
     """Rank the lists and write an answer for each; returns the exit code.
 
-    ``inputs`` are the files that are read, checkpoints apart; ``settings`` what the lists depend
-    on, as plain data; ``parsers`` those whose candidates are pooled. Lists are opened before models
-    are loaded, so that a wrong file is reported at once. Raises RerankError.
+    ``inputs`` are the files that are read, ``other_inputs`` those of a parser, checkpoints apart;
+    ``settings`` what the lists depend on, as plain data; ``parsers`` those whose candidates are
+    pooled. Lists are opened before models are loaded, so that a wrong file is reported at once.
+    Raises RerankError.
     """
     ensemble = named_models(arguments.models, arguments.combine, arguments.sha256)
     weighing = ensemble.weighing.replaced(arguments.lm_weight, arguments.criterion)
-    out = output_path(arguments.out, [*inputs, *(arguments.models or ()), *ensemble.paths])
+    models = [*(arguments.models or ()), *ensemble.paths]
+    out = journaled_path(arguments.out, [*inputs, *other_inputs, *models])
     lists = open_lists()
     if weighing.lm_weight < 1 and len(parsers) > 1:
         message(
@@ -185,7 +188,7 @@ def write(
     with _opened(out, arguments, inputs, known) as output:
         try:
             if output.kept:
-                _skip(tally, output.resumed())
+                _skip(tally, output)
             tally.progress.start()
             rankings = reranker.rerank_lists(
                 tally,
@@ -197,7 +200,8 @@ def write(
                 say_rejected(ranking)
                 record = written(ranking)
                 with nullcontext() if out else tally.progress.hidden():
-                    output.write(format_ranking(ranking, arguments.output), record)
+                    answer = format_ranking(ranking, arguments.output)
+                    output.write(answer, record, tally.digests[0])
                 tally.add(record)
             tally.check_complete()
             tally.progress.finish()
@@ -221,6 +225,8 @@ class _Tally:
         self._weight = weighing.lm_weight
         self._is_warned = False
         self.progress = Progress(lists)
+        self.digests: deque[str] = deque()
+        """Of the lists that were read and are not yet counted."""
         self.counts: Counter[str] = Counter()
 
     def __iter__(self) -> Iterator[NBest]:
@@ -229,15 +235,17 @@ class _Tally:
     def __next__(self) -> NBest:
         return self._counted(next(self._lists))
 
-    def skip(self) -> bool:
-        """Pass over a list that was answered before, if there is one."""
+    def skip(self) -> str | None:
+        """Pass over a list that was answered before; its digest, or None if there is none left."""
         nbest = self._lists.skip()
-        if nbest is not None:
-            self._counted(nbest)
-        return nbest is not None
+        if nbest is None:
+            return None
+        self._counted(nbest)
+        return self.digests[-1]
 
     def _counted(self, nbest: NBest) -> NBest:
         self.progress.add_list()
+        self.digests.append(nbest.digest())
         if nbest.order == "score" and self._weight < 1 and not self._is_warned:
             self._is_warned = True
             message(
@@ -250,6 +258,7 @@ class _Tally:
 
     def add(self, written: Written) -> None:
         """Count the sentence whose list was read first of those not yet counted."""
+        self.digests.popleft()
         self.counts.update(written.counts())
         if self._table is not None:
             self._table.add_choice(written.best_index)
@@ -273,13 +282,11 @@ def summary(counts: Mapping[str, int]) -> str:
     )
 
 
-def _skip(tally: _Tally, resumed: Iterable[Written]) -> None:
-    """Skip and count the sentences that an interrupted run has written. Raises InputError if there
-    are fewer lists."""
+def _skip(tally: _Tally, output: Output) -> None:
+    """Skip and count the sentences that an interrupted run has written. Raises InputError if the
+    lists are others."""
     with status("skipping what the interrupted run has written"):
-        for record in resumed:
-            if not tally.skip():
-                raise InputError("there are fewer sentences than the interrupted run has written")
+        for record in output.resumed(iter(tally.skip, None)):
             tally.add(record)
     print(f"rerank: resuming after sentence {tally.counts['sentences']}", file=sys.stderr)
 

@@ -10,7 +10,7 @@ from pathlib import Path
 from reranker.commands import nbest_files
 from reranker.commands.arguments import positive
 from reranker.errors import InputError
-from reranker.files.output import open_whole, output_path
+from reranker.files.output import open_whole, output_paths
 from reranker.nbest import FORMATS
 from reranker.nbest.dialects.registry import DIALECTS
 from reranker.nbest.writing import list_text, tokens_text
@@ -49,10 +49,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(arguments: argparse.Namespace) -> int:
     """Convert as the flags say; returns the exit code."""
     inputs = nbest_files.inputs(arguments)
-    out_path = output_path(arguments.out, inputs)
-    tokens_path = output_path(arguments.tokens_out, inputs)
-    if out_path is not None and out_path == tokens_path:
-        raise InputError("--out and --tokens-out are the same file")
+    out_path, tokens_path = output_paths((arguments.out, arguments.tokens_out), inputs)
     if DIALECTS[arguments.to].needs_beam and arguments.to_beam is None:
         raise InputError(f"--to {arguments.to} needs --to-beam K")
     lists = nbest_files.open_lists(arguments)

@@ -11,11 +11,12 @@ from typing import TYPE_CHECKING
 
 from reranker.checkpoints.ensemble_file import named_models
 from reranker.commands.arguments import number_from, positive
+from reranker.commands.nbest_files import digest
 from reranker.commands.progress import loading
 from reranker.errors import InputError
-from reranker.files.digest import file_sha256
-from reranker.files.journal import Written, open_output
-from reranker.files.output import output_path
+from reranker.files.digest import file_sha256, text_digest
+from reranker.files.journal import journaled_path, open_output
+from reranker.files.records import Written
 from reranker.files.text import read_lines
 from reranker.nbest.tokens_file import read_sentences
 from reranker.nbest.words import split_words
@@ -94,7 +95,7 @@ def run(arguments: argparse.Namespace) -> int:
     if count > arguments.beam:
         raise InputError(f"--nbest {count}: a beam of {arguments.beam} has no more outputs")
     paths = named_models(arguments.models).paths
-    out = output_path(arguments.out, [arguments.source, *paths])
+    out = journaled_path(arguments.out, [arguments.source, *paths])
     with loading("PyTorch"):
         import torch
 
@@ -110,21 +111,22 @@ def run(arguments: argparse.Namespace) -> int:
     members = load_generators(paths, str(device))
     settings = {
         "models": [file_sha256(path) for path in paths],
-        "source": arguments.source,
+        "source": digest(arguments.source),
         "search": [arguments.beam, count, arguments.length_power, arguments.format],
     }
     empty = 0
     with open_output(out, arguments.resume, settings) as output:
-        done = sum(1 for _ in output.resumed())
         is_parser = members[0].vocabulary.task == "parsing"
-        sentences = itertools.islice(_sentences(arguments.source, is_parser), done, None)
+        sentences = _sentences(arguments.source, is_parser)
+        done = sum(1 for _ in output.resumed(itertools.starmap(text_digest, sentences)))
         given, read = itertools.tee(sentences)
         beam = Beam(arguments.beam, arguments.length_power)
         lists = generate(members, read, beam, str(device))
         for number, found in enumerate(_shown(lists, done), done):
             words = next(given)
             empty += not words
-            output.write(_text(number, words, found[:count], arguments.format), _NOTHING)
+            text = _text(number, words, found[:count], arguments.format)
+            output.write(text, _NOTHING, text_digest(*words))
     if empty:
         print(f"rerank: {empty} sentences have no words and no output", file=sys.stderr)
     return 1 if empty else 0

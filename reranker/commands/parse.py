@@ -95,7 +95,8 @@ def run(arguments: argparse.Namespace) -> int:
 
         parsers = parser_flags.names(arguments)
         say = _Rejections().say
-        code = answers.write(arguments, paths, open_lists, settings, say, parsers=parsers)
+        others = parser_flags.inputs(arguments)
+        code = answers.write(arguments, paths, others, open_lists, settings, say, parsers=parsers)
         return 1 if lists[0].faults else code
 
 

@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import argparse
+import contextlib
+import shlex
+from pathlib import Path
 from typing import Any
 
 from reranker.checkpoints.ensemble_file import named_models
@@ -10,6 +13,7 @@ from reranker.checkpoints.installed import installed_span_model
 from reranker.commands.arguments import positive
 from reranker.errors import InputError
 from reranker.files.digest import file_sha256
+from reranker.files.output import files_of
 from reranker.nbest import FORMATS, ReadOptions
 from reranker.nbest.dialects.registry import DIALECTS
 from reranker.parsers.bllip_model import bllip_model
@@ -132,6 +136,15 @@ def settings(arguments: argparse.Namespace) -> dict[str, Any]:
         "parser_model": models,
         **{name: getattr(arguments, name) for name in flags},
     }
+
+
+def inputs(arguments: argparse.Namespace) -> list[Path]:
+    """The files that the parsers are read from, those that a command names included."""
+    choice = _choice(arguments)
+    names = [*choice.models.values()]
+    with contextlib.suppress(ValueError):  # not a command; running it will say so
+        names += shlex.split(choice.command or "")
+    return files_of(names)
 
 
 def names(arguments: argparse.Namespace) -> list[str]:

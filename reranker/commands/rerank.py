@@ -54,6 +54,7 @@ def run(arguments: argparse.Namespace) -> int:
     return answers.write(
         arguments,
         nbest_files.inputs(arguments),
+        (),
         lambda: nbest_files.open_lists(arguments, restore=restore),
         lambda: {**nbest_files.settings(arguments), "restore": restore},
         nbest_files.print_rejected,

@@ -220,20 +220,19 @@ def _write_pictures(changes: Iterator[Change], arguments: argparse.Namespace) ->
             )
         changes = iter(few)
     inputs = [arguments.file, *filter(None, (arguments.gold, arguments.tokens))]
-    names: Counter[str] = Counter()
+    names: set[str] = set()
     for change in changes:
         if change.best is None:
             continue
         if not (is_file or path.exists()) and path.parent.is_dir():
             path.mkdir()
         name = re.sub(r"[^\w.-]+", "_", change.id).lstrip(".")[:100] or "sentence"
-        names[name] += 1
-        number = f"-{names[name]}" if names[name] > 1 else ""
-        with open_whole(
-            output_path(path if is_file else path / f"{name}{number}.svg", inputs)
-        ) as out:
+        numbered = (f"{name}-{number}" for number in itertools.count(2))
+        name = next(each for each in itertools.chain([name], numbered) if each not in names)
+        names.add(name)
+        with open_whole(output_path(path if is_file else path / f"{name}.svg", inputs)) as out:
             out.write(svg(change.titled()))
-    drawn = counted(names.total(), "sentence")
+    drawn = counted(len(names), "sentence")
     print(f"rerank: drawings of {drawn} written to {path}", file=sys.stderr)
 
 

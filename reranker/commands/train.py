@@ -9,7 +9,7 @@ import os
 import sys
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -17,6 +17,8 @@ from reranker.checkpoints.vocabulary import MOST_CLASSED
 from reranker.commands.arguments import positive, whole_number
 from reranker.commands.progress import loading
 from reranker.errors import InputError, RerankError
+from reranker.files.claim import claimed
+from reranker.files.output import files_of, output_paths, write_errors
 from reranker.text.running import read_running_text
 from reranker.trees.linearize import linearize, linearize_tagged
 from reranker.trees.tree import Tree
@@ -251,8 +253,44 @@ def configuration(arguments: argparse.Namespace, processes: int) -> RunConfig:
     return config if config.shards or not processes else read(shards=processes)
 
 
+def output(arguments: argparse.Namespace) -> Path:
+    """The file to write, in a folder that exists. Raises InputError if it, or a file of the log
+    folder, would take the place of something else."""
+    from reranker.training.log import log_files
+
+    folder = log_folder(arguments)
+    for path in (arguments.out, folder):
+        with write_errors(path):
+            path.parent.mkdir(parents=True, exist_ok=True)
+    names = ("train", "dev", "train_target", "dev_target")
+    inputs = [file for name in names for file in getattr(arguments, name) or ()]
+    others = (arguments.config, arguments.start_from, arguments.vectors, arguments.encoder)
+    inputs += files_of(filter(None, others))
+    logs = log_files(folder) if folder.is_dir() else []
+    (out, *_) = output_paths([arguments.out, *logs], inputs)
+    assert out is not None
+    return out
+
+
+@contextlib.contextmanager
+def _claimed(arguments: argparse.Namespace, processes: Processes) -> Iterator[Path]:
+    """The file to write. The first process claims it and the log folder, for all of them. Raises
+    InputError if another run has them."""
+    with contextlib.ExitStack() as claims:
+        with processes.agreeing():
+            out = output(arguments)
+            for path in (log_folder(arguments), out) if processes.is_first else ():
+                claims.enter_context(claimed(path))
+        yield out
+
+
 def _train(arguments: argparse.Namespace, processes: Processes) -> int:
     """In this process, one of ``processes``."""
+    with _claimed(arguments, processes) as out:
+        return _trained(arguments, processes, out)
+
+
+def _trained(arguments: argparse.Namespace, processes: Processes, out: Path) -> int:
     import torch
 
     from reranker.training.config import TrainingConfig
@@ -280,7 +318,7 @@ def _train(arguments: argparse.Namespace, processes: Processes) -> int:
         with processes.agreeing():
             pairs, dev_pairs = (_pairs(arguments, side, config) for side in ("train", "dev"))
         _announce(len(pairs), len(dev_pairs), "pairs", folder)
-        perplexity = train_pairs(config, pairs, dev_pairs, arguments.out, folder, **options)
+        perplexity = train_pairs(config, pairs, dev_pairs, out, folder, **options)
     else:
         if arguments.train_target or arguments.dev_target:
             raise InputError("--train-target and --dev-target are for encoder-decoders")
@@ -290,7 +328,7 @@ def _train(arguments: argparse.Namespace, processes: Processes) -> int:
             if arguments.vectors is not None:
                 vectors = WordVectors.read(arguments.vectors, arguments.vector_words)
         options["vectors"] = vectors
-        files = arguments.out, folder
+        files = out, folder
         if isinstance(config, SpanTrainingConfig):
             if arguments.encoder and arguments.start_from:
                 raise InputError("--start-from: the checkpoint has an encoder of its own, or none")

@@ -34,6 +34,7 @@ def launch(arguments: argparse.Namespace) -> int:
         raise InputError(
             "--nproc: a launcher has already started this process; torchrun has --nproc-per-node"
         )
+    train.output(arguments)
     config = train.configuration(arguments, count)
     if config.shards < count:
         raise ConfigError(f"--nproc {count}, but shards is {config.shards}: each has to have one")

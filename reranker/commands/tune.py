@@ -17,7 +17,7 @@ from reranker.commands.confidence_table import ConfidenceTable
 from reranker.commands.ranked_file import ranked_lines
 from reranker.errors import InputError
 from reranker.files.figure import new_figure, save_figure
-from reranker.files.output import output_path
+from reranker.files.output import output_paths
 from reranker.files.table import aligned
 from reranker.files.text import read_lines
 
@@ -114,16 +114,12 @@ def run(arguments: argparse.Namespace) -> int:
         raise InputError(f"--save {arguments.save}: the name must end in .toml")
     if arguments.cascade and arguments.save is None:
         raise InputError("--cascade needs --save")
-    inputs = [arguments.ranked, arguments.gold]
     paths = named_models(arguments.models).paths if arguments.models else ()
+    inputs = [arguments.ranked, arguments.gold, *(arguments.models or ()), *paths]
     order = stages(arguments.cascade, paths) if arguments.cascade else None
-    save = output_path(arguments.save, [*inputs, *paths])
-    pictures = [
-        (path, new_figure(path))
-        if (path := output_path(name, [*inputs, *paths])) is not None
-        else None
-        for name in (arguments.plot, arguments.plot_confidence)
-    ]
+    outputs = (arguments.save, arguments.plot, arguments.plot_confidence)
+    save, *plots = output_paths(outputs, inputs)
+    pictures = [None if path is None else (path, new_figure(path)) for path in plots]
 
     lists = _read(arguments, paths)
     _print_sweep(lists)

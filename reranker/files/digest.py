@@ -8,6 +8,12 @@ import os
 from reranker.errors import InputError
 
 
+def text_digest(*parts: str) -> str:
+    """A short hash of texts and their order."""
+    text = "\0".join(parts).encode("utf-8", "surrogatepass")
+    return hashlib.blake2b(text, digest_size=12).hexdigest()
+
+
 def file_sha256(path: str | os.PathLike[str]) -> str:
     """The SHA-256 of a file's content, in hexadecimal. Raises InputError if it cannot be read."""
     try:

@@ -5,7 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from reranker.errors import InputError, RerankError
+from reranker.errors import InputError
+from reranker.files.output import whole_file
 
 if TYPE_CHECKING:
     from matplotlib.axis import Axis
@@ -30,11 +31,9 @@ def new_figure(path: Path) -> Figure:
 
 
 def save_figure(figure: Figure, path: Path) -> None:
-    """Raises RerankError if the file cannot be written."""
-    try:
-        figure.savefig(path, dpi=120)
-    except OSError as error:
-        raise RerankError(f"{path}: cannot be written: {error.strerror}") from error
+    """Raises RerankError if the file cannot be written, whole or not at all."""
+    with whole_file(path) as file:
+        figure.savefig(file, format=path.suffix[1:].lower(), dpi=120)
 
 
 def label_plainly(axis: Axis) -> None:

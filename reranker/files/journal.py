@@ -1,8 +1,13 @@
 """Answers written one by one to standard output, or to a file that an interrupted run can resume.
 
 Beside a file ``NAME`` grow ``NAME.part``, the answers so far, and ``NAME.journal``: a line with the
-settings of the run, then one for each sentence in ``NAME.part``. A kill can leave either with an
-incomplete end; resuming cuts both back to the last sentence that is complete in both.
+settings of the run, then one for each sentence in ``NAME.part``, with check sums of its answer and
+of its input. A kill can leave either with an incomplete end; resuming cuts both back to the last
+sentence that is complete in both.
+
+Only a process that has claimed ``NAME`` touches them, and only if the journal is one of ours and
+``NAME.part`` begins with what it describes. Ours always does: both are created with the first
+answer in them, the journal first.
 """
 
 from __future__ import annotations
@@ -11,34 +16,23 @@ import contextlib
 import json
 import os
 import sys
-from collections.abc import Iterator, Mapping
+import zlib
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
-from typing import IO, Any, NamedTuple
+from typing import IO, Any, NoReturn
 
-from reranker.errors import InputError
-from reranker.files.output import open_whole, write_errors
-
-_VERSION = 2  # 1 had samples in the order of the file
-
-
-class Written(NamedTuple):
-    """What the summary and the gold table need of a sentence whose answer is written."""
-
-    best_index: int | None
-    ranked: int
-    rejected: int
-    repaired: int
-
-    def counts(self) -> dict[str, int]:
-        """Of this one sentence; those of several add up to what the summary says."""
-        return {
-            "sentences": 1,
-            "candidates": self.ranked,
-            "rejected": self.rejected,
-            "repaired": self.repaired,
-            "changed": int(self.best_index not in (None, 0)),
-            "failed": int(self.best_index is None),
-        }
+from reranker.errors import InputError, RerankError
+from reranker.files.claim import (
+    check_claims,
+    claimed,
+    give_name,
+    has_name,
+    names_to_disk,
+    new_file,
+    to_disk,
+)
+from reranker.files.output import open_whole, output_path, whole_file, write_errors
+from reranker.files.records import Record, Written, header, settings_in
 
 
 class Output:
@@ -47,16 +41,34 @@ class Output:
     kept = 0
     """How many sentences an interruption would leave for a run that resumes."""
 
-    def resumed(self) -> Iterator[Written]:
-        """The sentences that an interrupted run had already written, in order."""
+    def resumed(self, inputs: Iterable[str]) -> Iterator[Written]:
+        """The sentences that an interrupted run had already written, in order; ``inputs`` are the
+        digests of all sentences' input, of which as many are taken.
+
+        Raises InputError if they are not those of the interrupted run.
+        """
         return iter(())
 
-    def write(self, answer: str, written: Written) -> None:
-        """Add a sentence's answer and a line break. Raises RerankError if that fails,
-        for instance because the disk is full."""
+    def write(self, answer: str, written: Written, digest: str) -> None:
+        """Add a sentence's answer and a line break; ``digest`` is that of its input. Raises
+        RerankError if that fails, for instance because the disk is full."""
         with write_errors("standard output"):
             sys.stdout.write(answer + "\n")
             sys.stdout.flush()  # a pipe's reader gets it at once
+
+
+def journaled_path(path: Path | None, inputs: Iterable[str | os.PathLike[str]] = ()) -> Path | None:
+    """What ``output_path`` says, for ``open_output``: the files beside it are no inputs either."""
+    inputs = [*inputs]
+    resolved = output_path(path, inputs)
+    for beside in _beside(resolved) if resolved else ():
+        output_path(beside, inputs)
+    return resolved
+
+
+def _beside(path: Path) -> tuple[Path, Path]:
+    """Where the answers so far and the journal are."""
+    return path.with_name(path.name + ".part"), path.with_name(path.name + ".journal")
 
 
 @contextlib.contextmanager
@@ -64,8 +76,9 @@ def open_output(path: Path | None, resume: bool, settings: Mapping[str, Any]) ->
     """Standard output for None, else the file; after an error or a kill its parts stay.
 
     ``settings``, plain data, are what the answers depend on. Raises InputError if the file cannot
-    be created, and if there are parts of an interrupted run that ``resume`` does not ask for or
-    that was given other settings.
+    be created, if another process is writing it, if there are parts of an interrupted run that
+    ``resume`` does not ask for or that was given other settings, and if there are files of their
+    names that are not ours.
     """
     if path is None:
         if resume:
@@ -73,128 +86,203 @@ def open_output(path: Path | None, resume: bool, settings: Mapping[str, Any]) ->
         with open_whole(None):
             yield Output()
         return
-    file = _JournaledFile(path, resume, settings)
-    try:
-        yield file
-        file.complete()
-    finally:
-        file.close()
+    with claimed(path):
+        file = _JournaledFile(path, resume, settings)
+        try:
+            yield file
+            file.complete()
+        finally:
+            file.close()
 
 
 class _JournaledFile(Output):
+    _part: IO[bytes] | None = None
+    _journal: IO[bytes] | None = None
+
     def __init__(self, path: Path, resume: bool, settings: Mapping[str, Any]) -> None:
         self.path = path
-        self._part_path = path.with_name(path.name + ".part")
-        self._journal_path = path.with_name(path.name + ".journal")
+        self._part_path, self._journal_path = _beside(path)
         self._size = 0  # bytes of the complete answers
         self._journal_size = 0
-        header = {"version": _VERSION, "settings": json.loads(json.dumps(settings))}
+        self._has_incomplete_end = False
+        self._opened = contextlib.ExitStack()
+        self._header = header(settings)
         try:
-            if self._part_path.exists() and self._journal_path.exists():
-                if not resume:
-                    raise InputError(
-                        f"{self._part_path} holds the answers of an interrupted run: resume it "
-                        "with --resume, or delete the file to start over"
-                    )
-                self._recover(header)
-            self._open(header)
+            self._look(resume)
         except OSError as error:
+            self.close()
             raise InputError(f"{path}: cannot be written: {error.strerror}") from error
+        except BaseException:
+            self.close()
+            raise
 
-    def _open(self, header: dict[str, Any]) -> None:
-        """Open both files where the answers that were recovered end."""
-        mode = "r+b" if self.kept else "wb"
-        self._part: IO[bytes] = self._part_path.open(mode)
-        self._journal: IO[bytes] = self._journal_path.open(mode)
-        if self.kept:
-            self._part.truncate(self._size)
-            self._journal.truncate(self._journal_size)
-        else:
-            self._journal_size = self._journal.write((json.dumps(header) + "\n").encode())
-            self._journal.flush()
-        self._part.seek(self._size)
-        self._journal.seek(self._journal_size)
+    def _look(self, resume: bool) -> None:
+        """Open what an interrupted run has left, and change nothing. Raises InputError if it is not
+        to be resumed."""
+        has_part = os.path.lexists(self._part_path)
+        if not os.path.lexists(self._journal_path):
+            if has_part:
+                self._refuse(self._part_path, f"there is no {self._journal_path.name} beside it")
+            return
+        journal = self._opened.enter_context(self._journal_path.open("r+b"))
+        first = journal.readline()
+        settings = settings_in(first)
+        if settings is None:
+            self._refuse(self._journal_path, "it is not a journal of this version")
+        self._journal, self._journal_size = journal, len(first)
+        if not has_part:  # complete, but for a kill at the very end; or deleted to start over
+            return
+        self._part = self._opened.enter_context(self._part_path.open("r+b"))
+        self._find_end(self._part, journal)
+        if not self.kept:
+            self._refuse(self._part_path, f"{self._journal_path.name} is that of another file")
+        if not resume:
+            raise InputError(
+                f"{self._part_path} holds the answers of an interrupted run: resume it "
+                "with --resume, or delete the file to start over"
+            )
+        self._check_settings(settings)
 
-    def resumed(self) -> Iterator[Written]:
-        if self.kept:
-            with self._journal_path.open("rb") as journal:
-                next(journal)
-                for _ in range(self.kept):
-                    yield Written(*json.loads(next(journal))[1:])
+    def _refuse(self, path: Path, reason: str) -> NoReturn:
+        raise InputError(
+            f"{path}: not of an interrupted run that could be resumed: {reason}; rename or delete "
+            "it, or give the output another name"
+        )
 
-    def write(self, answer: str, written: Written) -> None:
+    def _find_end(self, part: IO[bytes], journal: IO[bytes]) -> None:
+        """Count the sentences that are complete in both files, and find where they end."""
+        available = os.fstat(part.fileno()).st_size
+        for line in journal:
+            record = Record.from_line(line)
+            if record is None or not self._size < record.end <= available:
+                break
+            answer = part.read(record.end - self._size)
+            if zlib.crc32(answer) != record.checksum or not answer.endswith(b"\n"):
+                break
+            self._size, self.kept = record.end, self.kept + 1
+            self._journal_size += len(line)
+        self._has_incomplete_end = True
+
+    def resumed(self, inputs: Iterable[str]) -> Iterator[Written]:
+        if not self.kept:
+            return
+        assert self._journal is not None
+        self._journal.seek(0)
+        self._journal.readline()
+        inputs = iter(inputs)
+        for number in range(1, self.kept + 1):
+            record, digest = Record.from_line(self._journal.readline()), next(inputs, None)
+            assert record is not None
+            if digest is None:
+                raise InputError("there are fewer sentences than the interrupted run has written")
+            if digest != record.digest:
+                raise InputError(
+                    f"cannot resume {self.path}: sentence {number} is not the one that the "
+                    "interrupted run had read"
+                )
+            yield record.written
+
+    def write(self, answer: str, written: Written, digest: str) -> None:
         data = (answer + "\n").encode("utf-8", "surrogateescape")
-        record = (json.dumps([self._size + len(data), *written]) + "\n").encode()
+        record = Record(self._size + len(data), zlib.crc32(data), digest, written)
         with write_errors(self._part_path, "; what is written so far can be resumed"):
-            # In this order: a record is proof that its answer is there.
-            self._part.write(data)
-            self._part.flush()
-            self._journal.write(record)
-            self._journal.flush()
-        self._size += len(data)
+            if self._part is None:
+                self._begin(data, record)
+            else:
+                self._check_names()
+                self._cut()
+                # In this order: a record is proof that its answer is there.
+                self._part.write(data)
+                self._part.flush()
+                assert self._journal is not None
+                self._journal.write(record.to_line())
+                self._journal.flush()
+        self._size = record.end
         self.kept += 1
+
+    def _begin(self, data: bytes, record: Record) -> None:
+        """Create both files with the first answer."""
+        content = self._header + record.to_line()
+        self._journal = self._opened.enter_context(
+            _created(self._journal_path, content, self._journal)
+        )
+        try:
+            self._part = self._opened.enter_context(_created(self._part_path, data))
+        except FileExistsError:
+            self._delete_journal()
+            raise
+
+    def _cut(self) -> None:
+        """Cut off what is incomplete; not before there is something to add, so that a run that is
+        refused has changed nothing."""
+        if self._has_incomplete_end:
+            assert self._part is not None and self._journal is not None
+            for file, size in ((self._part, self._size), (self._journal, self._journal_size)):
+                file.truncate(size)
+                file.seek(size)
+        self._has_incomplete_end = False
+
+    def _check_names(self) -> None:
+        """Raises RerankError if someone has taken away what this process writes."""
+        check_claims()
+        for path, file in ((self._part_path, self._part), (self._journal_path, self._journal)):
+            if file is not None and not has_name(file, path):
+                raise RerankError(
+                    f"{path} was deleted or replaced while this run was writing it: it stops"
+                )
 
     def complete(self) -> None:
         """Give the file its name."""
+        if self._part is None:
+            with whole_file(self.path):
+                pass
+            return self._delete_journal()
         with write_errors(self.path):
-            os.fsync(self._part.fileno())
+            self._cut()
+            to_disk(self._part)
+            self._check_names()
             self._part_path.replace(self.path)
+            names_to_disk(self.path.parent)
         self.kept = 0
-        self._journal_path.unlink(missing_ok=True)
+        self._delete_journal()
+
+    def _delete_journal(self) -> None:
+        with contextlib.suppress(OSError):
+            if self._journal is not None and has_name(self._journal, self._journal_path):
+                self._journal_path.unlink()
 
     def close(self) -> None:
-        """Close the files; delete them if they hold no answer."""
-        for file in (self._part, self._journal):
-            with contextlib.suppress(OSError):
-                file.close()
-        if not self.kept:
-            self._part_path.unlink(missing_ok=True)
-            self._journal_path.unlink(missing_ok=True)
+        with contextlib.suppress(OSError):
+            self._opened.close()
 
-    def _recover(self, header: dict[str, Any]) -> None:
-        """Count the sentences that are complete in both files, and find where they end."""
-        with self._journal_path.open("rb") as journal, self._part_path.open("rb") as part:
-            available = os.fstat(part.fileno()).st_size
-            first = journal.readline()
-            if not first.endswith(b"\n"):
-                return
-            self._check(header, first)
-            self._journal_size = len(first)
-            for record in journal:
-                end = _answer_end(record)
-                if end is None or end > available:
-                    break
-                part.seek(end - 1)
-                if part.read(1) != b"\n":
-                    break
-                self._size, self.kept = end, self.kept + 1
-                self._journal_size += len(record)
-
-    def _check(self, header: dict[str, Any], first: bytes) -> None:
-        """Raises InputError unless the journal's first line has the version and settings of
-        ``header``."""
-        try:
-            content = json.loads(first)
-            before, now = content["settings"], header["settings"]
-            is_journal = content["version"] == _VERSION and isinstance(before, dict)
-        except (ValueError, KeyError, TypeError):
-            is_journal = False
-        if not is_journal:
-            raise InputError(f"{self._journal_path} is not a journal of this version; delete it")
-        for name in now:
-            if before.get(name) != now[name]:
-                values = [json.dumps(value)[:80] for value in (now[name], before.get(name))]
+    def _check_settings(self, before: Mapping[str, Any]) -> None:
+        """Raises InputError unless the interrupted run had the settings of this one."""
+        now = json.loads(self._header)["settings"]
+        for name in {**now, **before}:
+            if before.get(name) != now.get(name):
+                values = [json.dumps(each.get(name))[:80] for each in (now, before)]
                 raise InputError(
                     f"cannot resume {self.path}: {name} is {values[0]}, but was {values[1]} in the "
                     "interrupted run"
                 )
 
 
-def _answer_end(record: bytes) -> int | None:
-    """Where the answer that a journal line is about ends; None if the line is incomplete."""
+def _created(path: Path, content: bytes, before: IO[bytes] | None = None) -> IO[bytes]:
+    """A new file with this content, on the disk before it has its name, open at its end. Raises
+    OSError if there is a file of that name other than ``before``."""
+    temporary, file = new_file(path)
     try:
-        end, *written = json.loads(record)
-    except (ValueError, TypeError):
-        return None
-    is_complete = record.endswith(b"\n") and len(written) == len(Written._fields)
-    return end if is_complete and isinstance(end, int) and end > 0 else None
+        file.write(content)
+        to_disk(file)
+        if before is not None and has_name(before, path):
+            temporary.replace(path)
+        else:
+            give_name(temporary, path)
+        names_to_disk(path.parent)
+    except BaseException:
+        file.close()
+        raise
+    finally:
+        with contextlib.suppress(OSError):
+            temporary.unlink(missing_ok=True)
+    return file

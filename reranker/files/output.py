@@ -3,23 +3,28 @@
 from __future__ import annotations
 
 import contextlib
+import io
 import os
 import shutil
+import stat
 import sys
 from collections.abc import Iterable, Iterator
 from pathlib import Path
-from typing import TextIO
+from typing import IO, TextIO
 
 from reranker.errors import InputError, RerankError
+from reranker.files.claim import check_claims, names_to_disk, new_file, to_disk
 
 
 def output_path(path: Path | None, inputs: Iterable[str | os.PathLike[str]] = ()) -> Path | None:
     """The file to write, links followed; None, standard output, stays None.
 
-    Raises InputError if that is not a regular file in an existing folder, or is one of ``inputs``,
-    which writing it would destroy.
+    Raises InputError if that is not a regular file in an existing folder, or is one of ``inputs``
+    (``-`` is standard input), which writing it would destroy. Every command that writes asks this
+    before it computes anything.
     """
     if path is None:
+        _check_is_none_of(inputs, "standard output", 1)
         return None
     try:
         resolved = path.resolve()
@@ -32,18 +37,71 @@ def output_path(path: Path | None, inputs: Iterable[str | os.PathLike[str]] = ()
         if not resolved.parent.is_dir():
             folder = path.parent if path.parent != Path(".") else resolved.parent
             raise InputError(f"{path}: there is no folder {folder}; create it first")
-        for source in inputs:
-            if resolved.exists() and os.path.exists(source) and os.path.samefile(resolved, source):
-                raise InputError(f"{path}: is also an input; give the output another name")
+        _check_is_none_of(inputs, path, resolved)
     except (OSError, RuntimeError, ValueError) as error:
         reason = error.strerror if isinstance(error, OSError) else error
         raise InputError(f"{path}: cannot be written: {reason}") from error
     return resolved
 
 
+def output_paths(
+    paths: Iterable[Path | None], inputs: Iterable[str | os.PathLike[str]] = ()
+) -> list[Path | None]:
+    """What ``output_path`` says of several, of which the same file may be only one."""
+    inputs, resolved = [*inputs], []
+    for path in paths:
+        output = output_path(path, inputs)
+        if output is not None and output in resolved:
+            raise InputError(f"{path}: two outputs are the same file")
+        resolved.append(output)
+    return resolved
+
+
+def _check_is_none_of(
+    inputs: Iterable[str | os.PathLike[str]], name: object, file: Path | int
+) -> None:
+    """Raises InputError if a file, by its path or descriptor, is one of ``inputs``, under whatever
+    name: devices and terminals may be both."""
+    with contextlib.suppress(OSError):  # it does not exist
+        output = os.stat(file)
+        for source in inputs if stat.S_ISREG(output.st_mode) else ():
+            with contextlib.suppress(OSError, ValueError):
+                if os.path.samestat(output, os.stat(0 if source == "-" else source)):
+                    raise InputError(f"{name}: is also an input; give the output another name")
+
+
+def files_of(names: Iterable[str | os.PathLike[str]]) -> list[Path]:
+    """The names, and of folders the files in them: inputs of which folders are read whole."""
+    files = [Path(name) for name in names if name]
+    for folder in filter(Path.is_dir, tuple(files)):
+        with contextlib.suppress(OSError):
+            files += folder.iterdir()
+    return files
+
+
+@contextlib.contextmanager
+def whole_file(path: Path) -> Iterator[IO[bytes]]:
+    """A file that appears only once it is complete, on the disk.
+
+    Raises RerankError if it cannot be written, and if this process has lost a claim.
+    """
+    with write_errors(path):
+        temporary, file = new_file(path)
+        try:
+            with file:
+                yield file
+                to_disk(file)
+            check_claims()
+            temporary.replace(path)
+            names_to_disk(path.parent)
+        finally:
+            with contextlib.suppress(OSError):
+                temporary.unlink(missing_ok=True)
+
+
 @contextlib.contextmanager
 def open_whole(path: Path | None) -> Iterator[Writer]:
-    """Standard output for None, else a file that appears only once it is complete.
+    """Standard output for None, else a text file that appears only once it is complete.
 
     Raises RerankError if it cannot be written.
     """
@@ -52,30 +110,18 @@ def open_whole(path: Path | None) -> Iterator[Writer]:
         with write_errors("standard output"):
             sys.stdout.flush()
         return
-    temporary = path.with_name(path.name + ".tmp")
-    try:
-        with write_errors(path):
-            with temporary.open(
-                "w", encoding="utf-8", errors="surrogateescape", newline=""
-            ) as file:
-                yield Writer(str(path), file)
-            temporary.replace(path)
-    finally:
-        with contextlib.suppress(OSError):
-            temporary.unlink(missing_ok=True)
+    with whole_file(path) as file:
+        text = io.TextIOWrapper(file, "utf-8", errors="surrogateescape", newline="")
+        yield Writer(str(path), text)
+        text.detach()  # flushed, and not closed
 
 
 def copy_whole(source: Path, path: Path) -> None:
     """Copy a file, whole or not at all. Raises RerankError if that fails."""
-    temporary = path.with_name(path.name + ".tmp")
-    try:
-        with write_errors(path):
-            path.parent.mkdir(parents=True, exist_ok=True)
-            shutil.copyfile(source, temporary)
-            temporary.replace(path)
-    finally:
-        with contextlib.suppress(OSError):
-            temporary.unlink(missing_ok=True)
+    with write_errors(path):
+        path.parent.mkdir(parents=True, exist_ok=True)
+        with source.open("rb") as content, whole_file(path) as file:
+            shutil.copyfileobj(content, file)
 
 
 class Writer:

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Literal, NamedTuple
 
 from reranker.errors import InputError, TreeError
+from reranker.files.digest import text_digest
 from reranker.nbest.words import encoding_fault, escaped, split_words
 from reranker.trees.constituents import constituents
 from reranker.trees.linearize import delinearize, is_word
@@ -224,6 +225,16 @@ class NBest:
         if self.sentence:
             return self.sentence.words
         return self.candidates[0].words if self.candidates else ()
+
+    def digest(self) -> str:
+        """What the list is known by in another reading of the same input: a sentence of a text by
+        its words and place, whatever the parser made of it, any other list by all that it holds."""
+        words = map(" ".join, self.sentence or ())
+        if self.origin is not None:
+            return text_digest(self.origin.text, str(self.origin.offsets), *words)
+        candidates = (f"{each.index} {each.parser_score} {each.text}" for each in self.candidates)
+        rejected = (f"{each.index} {each.code} {each.text}" for each in self.rejected)
+        return text_digest(self.id, *words, "candidates", *candidates, "rejected", *rejected)
 
     def duplicates(self) -> list[int | None]:
         """For each candidate, the index of the first one with the same tokens; None for that one

@@ -6,7 +6,7 @@ import json
 from collections.abc import Callable
 
 from reranker.errors import InputError
-from reranker.files.journal import Written
+from reranker.files.records import Written
 from reranker.outputs import conllu, penn
 from reranker.outputs.sentence import ParsedSentence
 from reranker.ranking import Ranking

@@ -9,12 +9,14 @@ import os
 import shutil
 from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any, cast
 
 import fsspec
 from fsspec.implementations.local import LocalFileSystem
 
 from reranker.errors import InputError, RerankError
+from reranker.files.output import whole_file
 from reranker.files.text import TextFile
 
 if TYPE_CHECKING:
@@ -54,7 +56,10 @@ class Storage:
     def holds(self, url: str, name: str) -> bool:
         """Whether ``name`` in this folder is the file that ``url`` names."""
         files, path = opened(url)
-        return bool(files == self._files and path == f"{self._root}/{name}")
+        ours = f"{self._root}/{name}"
+        if files == self._files and isinstance(files, LocalFileSystem) and os.path.exists(ours):
+            return os.path.samefile(path, ours)
+        return bool(files == self._files and path == ours)
 
     def write(self, name: str, content: Iterator[bytes]) -> int:
         """Write a file, whole or not at all, and return its size. Raises RerankError."""
@@ -197,19 +202,8 @@ def _identity(entry: dict[str, Any]) -> str:
 
 def _replace(target: str, content: Iterator[bytes]) -> int:
     # Two processes that write the same file, after a kill was noticed late, write the same.
-    temporary = f"{target}.{os.getpid()}.tmp"
-    size = 0
-    try:
-        with open(temporary, "wb") as file:
-            for piece in content:
-                size += file.write(piece)
-            file.flush()
-            os.fsync(file.fileno())
-        os.replace(temporary, target)
-    finally:
-        with contextlib.suppress(OSError):
-            os.unlink(temporary)
-    return size
+    with whole_file(Path(target)) as file:
+        return sum(map(file.write, content))
 
 
 def _put(files: Any, target: str, content: Iterator[bytes]) -> int:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
 import json
 import logging
 from abc import ABC, abstractmethod
@@ -11,10 +10,35 @@ from typing import Any, Self
 
 from reranker.errors import InputError
 from reranker.files.figure import label_plainly, new_figure, save_figure
+from reranker.files.output import open_whole
 from reranker.perplexity import perplexity
+from reranker.training.tree_files import token_files
 
 _LOGGER = logging.getLogger(__name__)
 _LOSS_NAMES = ("loss", "dev_perplexity", "learning_rate")
+
+
+def log_files(folder: Path) -> list[Path]:
+    """What a run writes in an existing folder. Raises InputError if some of it is there and is not
+    of a run."""
+    log, curve, state = (folder / name for name in ("log.jsonl", "curve.png", "state.pt"))
+    if log.exists() and not all(map(_is_row, _lines(log)[:-1])):
+        raise InputError(f"{log}: not the log of a run; choose another --log-folder")
+    if curve.exists() and not (log.exists() or state.exists()):
+        raise InputError(f"{curve}: not of a run; choose another --log-folder")
+    return [log, curve, state, *token_files(folder)]
+
+
+def _lines(path: Path) -> list[str]:
+    """The last of them is perhaps incomplete, or empty."""
+    return path.read_text("utf-8", "replace").split("\n")
+
+
+def _is_row(line: str) -> bool:
+    try:
+        return type(json.loads(line)["batches"]) is int
+    except (ValueError, LookupError, TypeError):
+        return False
 
 
 class Log(ABC):
@@ -57,16 +81,12 @@ class TrainingLog(Log):
         folder.mkdir(parents=True, exist_ok=True)
         self.folder = folder
         path = folder / "log.jsonl"
-        self.rows: list[dict[str, Any]] = []
-        for line in path.read_text("utf-8").splitlines() if path.exists() else []:
-            with contextlib.suppress(ValueError, LookupError, TypeError):  # cut short by a kill
-                row = json.loads(line)
-                if row["batches"] <= resume_at:
-                    self.rows.append(row)
-        self._file = path.open("w", encoding="utf-8")
-        for row in self.rows:
-            self._file.write(json.dumps(row) + "\n")
-        self._file.flush()
+        rows = map(json.loads, filter(_is_row, _lines(path) if path.exists() else []))
+        self.rows = [row for row in rows if row["batches"] <= resume_at]
+        with open_whole(path) as file:
+            for row in self.rows:
+                file.write(json.dumps(row) + "\n")
+        self._file = path.open("a", encoding="utf-8")
         self._board: Any = None
         try:
             from torch.utils.tensorboard import SummaryWriter

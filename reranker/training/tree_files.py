@@ -11,13 +11,14 @@ import os
 from array import array
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
-from typing import IO, overload
+from typing import Any, overload
 
 import torch
 from torch import Tensor
 
 from reranker.checkpoints.vocabulary import Vocabulary
-from reranker.files.output import write_errors
+from reranker.errors import InputError
+from reranker.files.output import open_whole, whole_file, write_errors
 from reranker.training.processes import Processes
 from reranker.trees.linearize import linearize
 from reranker.trees.treebank import read_treebank
@@ -42,15 +43,13 @@ class TokenFile(Sequence[list[int]]):
     @staticmethod
     def write(path: Path, sequences: Iterable[Sequence[int]], eos: int) -> None:
         """Write ``path``, and beside it where each sequence ends."""
-        with path.open("wb") as tokens, _ends(path).open("wb") as ends:
+        with whole_file(path) as tokens, whole_file(_ends(path)) as ends:
             array("i", [eos]).tofile(tokens)
             position = 1
             for sequence in sequences:
                 position += len(sequence)
                 array("i", sequence).tofile(tokens)
                 array("q", [position]).tofile(ends)
-            for file in (tokens, ends):
-                _to_disk(file)
 
     def __len__(self) -> int:
         return len(self.ends)
@@ -102,29 +101,50 @@ class TreeFiles(Iterable[tuple[str, ...]]):
         return TokenFile(path)
 
     def _write(self, path: Path, vocabulary: Vocabulary) -> None:
-        known = path.with_suffix(".json")
         stats = [os.stat(each) for each in self.paths]
         files = [
             [str(each), stat.st_size, stat.st_mtime_ns]
             for each, stat in zip(self.paths, stats, strict=True)
         ]
         made_of = {"vocabulary": vocabulary.digest, "files": files}
-        if known.exists() and json.loads(known.read_text("utf-8")) == made_of:
+        known = path.with_suffix(".json")
+        if _made_of(known) == made_of:
             return
         self.folder.mkdir(parents=True, exist_ok=True)
-        known.unlink(missing_ok=True)
+        token_files(self.folder)
+        _say(known, _INCOMPLETE)
         TokenFile.write(path, map(vocabulary.encode, self), vocabulary.eos)
-        temporary = known.with_suffix(".tmp")  # only once all else is there
-        with temporary.open("w", encoding="utf-8") as file:
-            json.dump(made_of, file)
-            _to_disk(file)
-        temporary.replace(known)
+        _say(known, made_of)
+
+
+def token_files(folder: Path) -> list[Path]:
+    """What ``TreeFiles`` writes. Raises InputError if there are files of these names that no run
+    has written."""
+    path = folder / "tokens.bin"
+    known = path.with_suffix(".json")
+    files = [known, path, _ends(path)]
+    if not (_made_of(known) or {}).keys() >= _INCOMPLETE.keys():
+        for file in filter(os.path.lexists, files):
+            raise InputError(f"{file}: not of a run with --stream; choose another --log-folder")
+    return files
+
+
+_INCOMPLETE: dict[str, Any] = {"vocabulary": "", "files": []}
+
+
+def _made_of(known: Path) -> dict[str, Any] | None:
+    """What the tokens beside a file are made of, as it says; None if it says nothing."""
+    try:
+        made_of = json.loads(known.read_text("utf-8"))
+    except (FileNotFoundError, ValueError):
+        return None
+    return made_of if isinstance(made_of, dict) else None
+
+
+def _say(known: Path, made_of: dict[str, Any]) -> None:
+    with open_whole(known) as file:
+        file.write(json.dumps(made_of))
 
 
 def _ends(path: Path) -> Path:
     return path.with_suffix(".ends")
-
-
-def _to_disk(file: IO[bytes] | IO[str]) -> None:
-    file.flush()
-    os.fsync(file.fileno())

@@ -158,7 +158,7 @@ def test_a_killed_run_ends_as_one_that_was_not(command: list[str], capsys: Captu
     [
         (["--text", "none.txt"], "none.txt: no such file"),
         (["--text", "-"], "cannot be resumed"),
-        (["--out", "."], "has checkpoints of something else"),
+        (["--out", "."], "m.pt: is also an input"),
         (["--format", "opennmt"], "--format opennmt needs --beam K"),
         (["--models", "untold.pt"], "does not say how it was trained"),
         (["--models", "m.pt", "sub/m.pt"], "two of --models have one name"),
@@ -202,7 +202,7 @@ def test_a_folder_of_another_run_is_not_touched(command: list[str], capsys: Capt
     assert "adapted/work is of a run with another text" in capsys.readouterr().err
     shutil.rmtree("adapted/work")
     assert main(command) == 2
-    assert "adapted has checkpoints of something else" in capsys.readouterr().err
+    assert "adapted has files of something else" in capsys.readouterr().err
     assert weights_of("adapted/m.pt") == first
 
 

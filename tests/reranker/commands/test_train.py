@@ -131,14 +131,14 @@ def test_a_checkpoint_brings_its_own_vocabulary_and_direction(
     command: list[str], capsys: Capture
 ) -> None:
     assert main([*command, "--vectors", "vectors.txt"]) == 0
-    again = [*command, "--log-folder", "again", "--start-from", "m.pt"]
+    again = [*command, "--log-folder", "again", "--out", "n.pt", "--start-from", "m.pt"]
     with pytest.raises(SystemExit) as stopped:
         main([*again, "--vectors", "vectors.txt"])
     assert stopped.value.code == 2
     assert "not allowed with argument" in capsys.readouterr().err
     before = load_checkpoint(Path("m.pt")).vocabulary
     assert main(again) == 0
-    assert load_checkpoint(Path("m.pt")).vocabulary == before
+    assert load_checkpoint(Path("n.pt")).vocabulary == before
     write(Path("c.toml"), CONFIG.replace("backward", "forward"))
     refused([*again, "--log-folder", "other"], "m.pt: a backward model, but", capsys)
     write(Path("c.toml"), CONFIG.replace("backward", "sideways"))

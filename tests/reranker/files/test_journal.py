@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import json
+import os
 from pathlib import Path
 
 import pytest
 
-from reranker.errors import InputError
-from reranker.files.journal import Written, open_output
+from reranker.errors import InputError, RerankError
+from reranker.files.journal import journaled_path, open_output
+from reranker.files.records import Written
 
 SETTINGS = {"lm_weight": 1.0, "models": ["a", "b"]}
 ANSWERS = [
@@ -23,15 +25,15 @@ class Stopped(Exception):
     """Stands for whatever ends a run."""
 
 
-def run(path: Path, resume: bool = False, stop_after: int = 99) -> int:
-    """Write what is not there yet; the number of sentences that was."""
+def run(path: Path, resume: bool = False, stop_after: int = 99, inputs: str = "abc") -> int:
+    """Write what is not there yet, each answer to one of ``inputs``; the number that was there."""
     with open_output(path, resume, SETTINGS) as output:
-        there = list(output.resumed())
+        there = list(output.resumed(inputs))
         assert there == [written for _, written in ANSWERS[: len(there)]]
         for count, (line, written) in enumerate(ANSWERS[len(there) :], len(there)):
             if count == stop_after:
                 raise Stopped
-            output.write(line, written)
+            output.write(line, written, inputs[count])
     return len(there)
 
 
@@ -45,26 +47,208 @@ def test_a_whole_run_leaves_the_file_alone(tmp_path: Path) -> None:
     assert (tmp_path / "out").read_bytes() == WHOLE
 
 
+def interrupted(path: Path, after: int) -> None:
+    with pytest.raises(Stopped):
+        run(path, stop_after=after)
+
+
 def test_resume_after_a_kill_at_any_byte(tmp_path: Path) -> None:
     path = tmp_path / "out"
-    with open_output(tmp_path / "other", False, SETTINGS) as output:
-        for line, written in ANSWERS:
-            output.write(line, written)
-        answers, journal = (part.read_bytes() for part in parts(tmp_path / "other"))
-    # What a kill can leave: an answer may be there without its record, never the other way round.
-    # A power cut can: any lengths of both.
-    for answers_length in range(len(answers) + 1):
-        for journal_length in range(0, len(journal) + 1, 3):
-            path.unlink(missing_ok=True)
-            part_path, journal_path = parts(path)
-            part_path.write_bytes(answers[:answers_length])
-            journal_path.write_bytes(journal[:journal_length])
-            there = run(path, resume=True)
-            assert path.read_bytes() == WHOLE
-            assert there <= answers[:answers_length].count(b"\n")
-            assert there <= max(0, journal[:journal_length].count(b"\n") - 1)
-            assert not part_path.exists()
-            assert not journal_path.exists()
+    part_path, journal_path = parts(path)
+    with open_output(path, False, SETTINGS) as output:
+        for (line, written), digest in zip(ANSWERS, "abc", strict=True):
+            output.write(line, written, digest)
+        answers, journal = part_path.read_bytes(), journal_path.read_bytes()
+    first = answers.index(b"\n") + 1, len(b"".join(journal.splitlines(keepends=True)[:2]))
+    # What a kill can leave: an answer may be there without its record, never the other way round,
+    # but for the first, which both have from the start. A power cut can: any lengths of both.
+    for answers_length in range(first[0], len(answers) + 1):
+        for journal_length in range(first[1], len(journal) + 1, 3):
+            for zeros in (0, 3):  # a file may have its length, but not yet all of its content
+                path.unlink(missing_ok=True)
+                part_path.write_bytes(answers[:answers_length] + bytes(zeros))
+                journal_path.write_bytes(journal[:journal_length] + bytes(zeros))
+                there = run(path, resume=True)
+                assert path.read_bytes() == WHOLE
+                assert there <= answers[:answers_length].count(b"\n")
+                assert there <= max(0, journal[:journal_length].count(b"\n") - 1)
+                assert [*tmp_path.iterdir()] == [path]
+
+
+@pytest.mark.parametrize("answer", [0, 1, 2])
+@pytest.mark.parametrize("end", [0, 1])
+def test_answers_that_a_power_cut_has_filled_with_zeros_are_made_again(
+    answer: int, end: int, tmp_path: Path
+) -> None:
+    path = tmp_path / "out"
+    with pytest.raises(Stopped), open_output(path, False, SETTINGS) as output:
+        for (line, written), digest in zip(ANSWERS, "abc", strict=True):
+            output.write(line, written, digest)
+        raise Stopped
+    lines = WHOLE.splitlines(keepends=True)
+    length = len(lines[answer])
+    # All of it, or all but the line break: the journal is whole, and the size as it should be.
+    lines[answer] = bytes(length - end) + lines[answer][length - end :]
+    parts(path)[0].write_bytes(b"".join(lines))
+    if answer == 0:  # it does not even begin as ours
+        refused(path, r"out\.part: not of an interrupted run", resume=True)
+    else:
+        assert run(path, resume=True) == answer
+        assert path.read_bytes() == WHOLE
+
+
+def refused(path: Path, reason: str, resume: bool = False, inputs: str = "abc") -> None:
+    """A run that is refused changes no file."""
+    before = contents(path.parent)
+    with pytest.raises(InputError, match=reason):
+        run(path, resume, inputs=inputs)
+    assert contents(path.parent) == before
+
+
+def contents(folder: Path) -> dict[Path, bytes]:
+    return {file: file.read_bytes() for file in folder.iterdir()}
+
+
+@pytest.mark.parametrize("resume", [False, True])
+def test_files_that_are_not_ours_are_not_touched(resume: bool, tmp_path: Path) -> None:
+    path = tmp_path / "out"
+    part, journal = parts(path)
+    for content in (b"", b"my notes\n"):
+        part.write_bytes(content)
+        refused(path, r"out\.part: .* no out\.journal beside it; rename or delete it", resume)
+        part.rename(journal)
+        refused(path, r"out\.journal: .* not a journal of this version", resume)
+        journal.unlink()
+    interrupted(path, 2)
+    known = journal.read_bytes()
+    part.write_bytes(b"my notes\n" * 20)  # someone else's, and our journal is still there
+    refused(path, r"out\.part: .* out\.journal is that of another file", resume)
+    part.write_bytes(WHOLE)
+    journal.write_bytes(known.splitlines(keepends=True)[0])  # and that proves nothing
+    refused(path, r"out\.part: .* out\.journal is that of another file", resume)
+
+
+def test_a_part_that_appears_meanwhile_is_not_replaced(tmp_path: Path) -> None:
+    path = tmp_path / "out"
+    with open_output(path, False, SETTINGS) as output:
+        parts(path)[0].write_text("my notes\n")
+        with pytest.raises(RerankError, match=r"out\.part: cannot be written: File exists"):
+            output.write(*ANSWERS[0], "a")
+        parts(path)[0].rename(tmp_path / "notes")
+    assert contents(tmp_path) == {path: b"", tmp_path / "notes": b"my notes\n"}
+
+
+def test_what_is_deleted_or_replaced_ends_the_run_and_stays(tmp_path: Path) -> None:
+    path = tmp_path / "out"
+    for place in (0, 1):
+        for notes in (None, b"my notes\n"):
+            with (
+                pytest.raises(RerankError, match="was deleted or replaced while this run was"),
+                open_output(path, False, SETTINGS) as output,
+            ):
+                output.write(*ANSWERS[0], "a")
+                taken = parts(path)[place]
+                taken.unlink()
+                if notes:
+                    taken.write_bytes(notes)
+                output.write(*ANSWERS[1], "b")
+            assert not path.exists()
+            assert (taken.read_bytes() if taken.exists() else None) == notes
+            for each in parts(path):
+                each.unlink(missing_ok=True)
+    with (
+        pytest.raises(RerankError, match="was deleted or replaced while this run was"),
+        open_output(path, False, SETTINGS) as output,
+    ):
+        output.write(*ANSWERS[0], "a")
+        parts(path)[0].unlink()  # after the last answer
+        parts(path)[0].write_bytes(b"my notes\n")
+    assert not path.exists()
+    assert parts(path)[0].read_bytes() == b"my notes\n"
+
+
+def test_until_the_file_has_its_name_it_can_be_resumed(tmp_path: Path) -> None:
+    path = tmp_path / "out"
+    with (
+        pytest.raises(RerankError, match=r"out: cannot be written: Is a directory"),
+        open_output(path, False, SETTINGS) as output,
+    ):
+        for (line, written), digest in zip(ANSWERS, "abc", strict=True):
+            output.write(line, written, digest)
+        path.mkdir()  # the last rename fails
+    path.rmdir()
+    assert run(path, resume=True) == 3
+    assert contents(tmp_path) == {path: WHOLE}
+
+
+def test_a_journal_alone_describes_nothing(tmp_path: Path) -> None:
+    path = tmp_path / "out"
+    for resume in (False, True):
+        interrupted(path, 2)
+        parts(path)[0].unlink()  # to start over; or a kill came just before the journal was deleted
+        assert run(path, resume) == 0
+        assert contents(tmp_path) == {path: WHOLE}
+
+
+def test_what_is_complete_is_on_the_disk_before_it_has_its_name(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path, folder = tmp_path / "out", os.stat(tmp_path).st_ino
+    order: list[str] = []
+    fsync, replace, link = os.fsync, os.replace, os.link
+
+    def names(number: int) -> str:
+        if number == folder:
+            return "folder"
+        return next(each.suffix for each in tmp_path.iterdir() if each.stat().st_ino == number)
+
+    def seen_fsync(file: int) -> None:
+        order.append(f"fsync {names(os.fstat(file).st_ino)}")
+        fsync(file)
+
+    def seen_replace(source: Path, target: Path) -> None:
+        order.append(f"{Path(source).suffix} -> {Path(target).name}")
+        replace(source, target)
+
+    def seen_link(source: Path, target: Path) -> None:
+        order.append(f"{Path(source).suffix} -> {Path(target).name}")
+        link(source, target)
+
+    monkeypatch.setattr(os, "fsync", seen_fsync)
+    monkeypatch.setattr(os, "replace", seen_replace)
+    monkeypatch.setattr(os, "link", seen_link)
+    run(path)
+    assert order == [
+        ".tmp -> out.lock",
+        *("fsync .tmp", ".tmp -> out.journal", "fsync folder"),
+        *("fsync .tmp", ".tmp -> out.part", "fsync folder"),
+        *("fsync .part", ".part -> out", "fsync folder"),
+    ]
+
+
+def test_other_input_is_refused(tmp_path: Path) -> None:
+    path = tmp_path / "out"
+    interrupted(path, 2)
+    refused(path, "sentence 1 is not the one that the interrupted run had read", True, "xbc")
+    refused(path, "sentence 2 is not the one", True, "axc")
+    refused(path, "there are fewer sentences than the interrupted run has written", True, "a")
+    with parts(path)[0].open("ab") as part:
+        part.write(b"(S (NN en")  # and what is incomplete is not cut off either
+    refused(path, "sentence 2 is not the one", True, "axc")
+    assert run(path, resume=True, inputs="aby") == 2
+    assert path.read_bytes() == WHOLE
+
+
+def test_parts_that_are_inputs(tmp_path: Path) -> None:
+    for file in parts(tmp_path / "out"):
+        file.write_text("trees")
+        with pytest.raises(InputError, match=f"{file.name}: is also an input"):
+            journaled_path(tmp_path / "out", ["-", str(file)])
+        with pytest.raises(InputError, match=f"{file.name}: is also an input"):
+            (tmp_path / "link").hardlink_to(file)
+            journaled_path(tmp_path / "out", [tmp_path / "link"])
+        (tmp_path / "link").unlink()
+    assert journaled_path(tmp_path / "out", ["-"]) == tmp_path / "out"
 
 
 def test_nothing_done_is_done_again(tmp_path: Path) -> None:
@@ -100,6 +284,9 @@ def test_other_settings_are_refused(tmp_path: Path) -> None:
         pytest.raises(InputError, match=r"lm_weight is 0\.5, but was 1\.0 in the interrupted"),
         open_output(path, True, changed),
     ):
+        pass
+    fewer = {"models": SETTINGS["models"]}
+    with pytest.raises(InputError, match=r"is null, but was 1\.0"), open_output(path, True, fewer):
         pass
     parts(path)[1].write_text(json.dumps({"version": 99}) + "\n")
     with pytest.raises(InputError, match="not a journal of this version"):

@@ -12,7 +12,7 @@ import torch
 
 from reranker.checkpoints.checkpoint import load_checkpoint
 from reranker.checkpoints.vocabulary import Vocabulary
-from reranker.errors import RerankError
+from reranker.errors import InputError, RerankError
 from reranker.training.config import TrainingConfig
 from reranker.training.loop import train
 from reranker.training.processes import Processes
@@ -93,11 +93,17 @@ def test_what_was_half_written_is_written_again(paths: list[Path], tmp_path: Pat
     files = TreeFiles(paths, tmp_path / "log")
     vocabulary = Vocabulary.build(files, 1)
     expected = list(files.encoded(vocabulary))
-    made_of = json.loads((tmp_path / "log" / "tokens.json").read_text())
+    known, tokens = tmp_path / "log" / "tokens.json", tmp_path / "log" / "tokens.bin"
+    made_of = json.loads(known.read_text())
     assert made_of["vocabulary"] == vocabulary.digest
-    (tmp_path / "log" / "tokens.json").unlink()  # it is written last
-    (tmp_path / "log" / "tokens.bin").write_bytes(b"half")
+    known.write_text(json.dumps({"vocabulary": "", "files": []}))  # as long as it is being written
+    tokens.write_bytes(b"half")
     assert list(files.encoded(vocabulary)) == expected
+    known.unlink()
+    tokens.write_bytes(b"another program's")
+    with pytest.raises(InputError, match=r"tokens\.bin: not of a run with --stream"):
+        files.encoded(vocabulary)
+    assert tokens.read_bytes() == b"another program's"
 
 
 def test_a_folder_that_cannot_be_written_to_is_named(paths: list[Path], tmp_path: Path) -> None:

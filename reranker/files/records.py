@@ -1,0 +1,75 @@
+"""The lines of a journal: the settings of a run, then what is known of each answer."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from typing import Any, NamedTuple
+
+_FORMAT = "parse-reranker journal"
+_VERSION = 3  # 1 had samples in the order of the file; before 3 there were no check sums
+
+
+class Written(NamedTuple):
+    """What the summary and the gold table need of a sentence whose answer is written."""
+
+    best_index: int | None
+    ranked: int
+    rejected: int
+    repaired: int
+
+    def counts(self) -> dict[str, int]:
+        """Of this one sentence; those of several add up to what the summary says."""
+        return {
+            "sentences": 1,
+            "candidates": self.ranked,
+            "rejected": self.rejected,
+            "repaired": self.repaired,
+            "changed": int(self.best_index not in (None, 0)),
+            "failed": int(self.best_index is None),
+        }
+
+
+class Record(NamedTuple):
+    """What a line says of an answer."""
+
+    end: int
+    """Of the answer, in bytes from the start of the file."""
+    checksum: int
+    """CRC-32 of the answer, its line break included."""
+    digest: str
+    """Of the sentence's input."""
+    written: Written
+
+    @classmethod
+    def from_line(cls, line: bytes) -> Record | None:
+        """None if the line is incomplete."""
+        try:
+            end, checksum, digest, *written = json.loads(line)
+        except (ValueError, TypeError):
+            return None
+        is_complete = line.endswith(b"\n") and len(written) == len(Written._fields)
+        is_record = is_complete and isinstance(end, int)
+        return cls(end, checksum, digest, Written(*written)) if is_record else None
+
+    def to_line(self) -> bytes:
+        return (json.dumps([*self[:3], *self.written]) + "\n").encode()
+
+
+def header(settings: Mapping[str, Any]) -> bytes:
+    """The first line of a journal."""
+    return (
+        json.dumps({"format": _FORMAT, "version": _VERSION, "settings": settings}) + "\n"
+    ).encode()
+
+
+def settings_in(line: bytes) -> Mapping[str, Any] | None:
+    """What ``header`` was made of; None for anything but a whole line that it has made."""
+    try:
+        content = json.loads(line)
+        kind = content["format"], content["version"]
+        settings = content["settings"]
+    except (ValueError, KeyError, TypeError):
+        return None
+    is_ours = line.endswith(b"\n") and kind == (_FORMAT, _VERSION)
+    return settings if is_ours and isinstance(settings, dict) else None

@@ -1,0 +1,145 @@
+"""Who may write a file: one process at a time, and nobody a file of someone else."""
+
+from __future__ import annotations
+
+import os
+import re
+import signal
+import socket
+import subprocess
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import pytest
+
+from reranker.errors import InputError, RerankError
+from reranker.files.claim import check_claims, claimed, give_name, new_file
+
+HOLDER = """
+import sys
+from pathlib import Path
+from reranker.files.claim import claimed
+with claimed(Path(sys.argv[1])):
+    print("claimed", flush=True)
+    sys.stdin.read()
+"""
+
+
+@contextmanager
+def holder(path: Path) -> Iterator[subprocess.Popen[str]]:
+    """Another process that has claimed ``path``."""
+    with subprocess.Popen(
+        [sys.executable, "-c", HOLDER, str(path)],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        text=True,
+    ) as process:
+        assert process.stdout is not None
+        assert process.stdout.readline() == "claimed\n"
+        yield process
+        process.kill()
+
+
+def test_another_process_is_named_and_nothing_of_it_touched(tmp_path: Path) -> None:
+    path = tmp_path / "out"
+    with holder(path) as other:
+        before = (tmp_path / "out.lock").read_bytes()
+        match = f"out: process {other.pid} is writing it$"
+        with pytest.raises(InputError, match=match), claimed(path):
+            pass
+        assert [*tmp_path.iterdir()] == [tmp_path / "out.lock"]
+        assert (tmp_path / "out.lock").read_bytes() == before
+        assert before.decode() == (
+            f"parse-reranker: process {other.pid} on {socket.gethostname()} is writing\n"
+        )
+        with claimed(tmp_path / "another"):
+            pass
+
+
+@pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGINT])
+def test_a_claim_ends_with_its_process(number: signal.Signals, tmp_path: Path) -> None:
+    path = tmp_path / "out"
+    with holder(path) as other:
+        other.send_signal(number)
+        other.wait()
+        with claimed(path):
+            assert str(os.getpid()) in (tmp_path / "out.lock").read_text()
+            match = f"process {os.getpid()} is writing it"
+            with pytest.raises(InputError, match=match), claimed(path):
+                pass
+            check_claims()
+    assert [*tmp_path.iterdir()] == []
+
+
+def test_another_programs_lock_stays_as_it_is(tmp_path: Path) -> None:
+    lock = tmp_path / "Cargo.lock"
+    for content in ("", "[[package]]\n", "parse-reranker: process 1 on h is writing\nand more"):
+        lock.write_text(content)
+        match = r"Cargo\.lock: is not a lock of this program"
+        with pytest.raises(InputError, match=match), claimed(tmp_path / "Cargo"):
+            pass
+        assert lock.read_text() == content
+    lock.unlink()
+    lock.mkdir()
+    with pytest.raises(InputError, match="is not a lock"), claimed(tmp_path / "Cargo"):
+        pass
+    assert [*tmp_path.iterdir()] == [lock]
+
+
+def test_who_loses_a_claim_notices_and_deletes_nothing(tmp_path: Path) -> None:
+    path, lock = tmp_path / "out", tmp_path / "out.lock"
+    with claimed(path):
+        lock.unlink()
+        with holder(path) as other:  # someone has deleted the file to start another run
+            lost = re.escape("out: out.lock was deleted or replaced while this process was writing")
+            with pytest.raises(RerankError, match=lost):
+                check_claims()
+            assert str(other.pid) in lock.read_text()
+    check_claims()
+    assert str(other.pid) in lock.read_text()
+
+
+def test_a_claim_that_cannot_be_written(tmp_path: Path) -> None:
+    for path in (tmp_path / "no" / "out", tmp_path / ("n" * 251)):
+        with pytest.raises(InputError, match="cannot be written"), claimed(path):
+            pass
+    assert [*tmp_path.iterdir()] == []
+
+
+def test_of_many_processes_one_at_a_time_has_a_claim(tmp_path: Path) -> None:
+    program = """
+import os, sys, time
+from pathlib import Path
+from reranker.errors import InputError
+from reranker.files.claim import claimed
+path, done = Path(sys.argv[1]), 0
+while done < 40:
+    try:
+        with claimed(path):
+            inside = os.open(f"{path}.inside", os.O_CREAT | os.O_EXCL)
+            os.close(inside)
+            os.unlink(f"{path}.inside")
+            done += 1
+    except InputError:
+        pass
+"""
+    command = [sys.executable, "-c", program, str(tmp_path / "out")]
+    processes = [subprocess.Popen(command, stderr=subprocess.PIPE) for _ in range(3)]
+    for process in processes:
+        _, messages = process.communicate(timeout=120)
+        assert not process.returncode, messages.decode()
+    assert [*tmp_path.iterdir()] == []
+
+
+def test_a_name_is_given_only_once(tmp_path: Path) -> None:
+    path = tmp_path / "out"
+    (first, file), (second, other) = new_file(path), new_file(path)
+    assert first != second
+    file.close()
+    other.close()
+    give_name(first, path)
+    with pytest.raises(FileExistsError):
+        give_name(second, path)
+    assert {*tmp_path.iterdir()} == {path, second}
