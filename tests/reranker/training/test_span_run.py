@@ -197,11 +197,13 @@ def test_the_command_trains_and_the_result_reranks(
     out = ["--out", str(tmp_path / "m.pt"), "--log-folder", str(tmp_path / "log")]
     assert main([*run, *out]) == 0
     assert "per word" in capsys.readouterr().err
-    both = ["--start-from", str(tmp_path / "m.pt"), "--encoder", str(tmp_path)]
-    assert main([*run, *out, *both]) == 2
+    again = ["--out", str(tmp_path / "n.pt"), "--log-folder", str(tmp_path / "log2")]
+    folder = ["--encoder", str(tmp_path / "none")]
+    assert main([*run, *again, *folder, "--start-from", str(tmp_path / "m.pt")]) == 2
     assert "the checkpoint has an encoder of its own, or none" in capsys.readouterr().err
-    assert main([*run, *out, "--encoder", str(tmp_path)]) == 2
+    assert main([*run, *again, *folder]) == 2
     assert "config.json: No such file" in capsys.readouterr().err
+    assert main([*run, *again, "--start-from", str(tmp_path / "m.pt")]) == 0
     lists = str(ROOT / "examples/parses.txt")
     assert main(["--nbest", lists, "--models", str(tmp_path / "m.pt")]) == 0
 
