@@ -11,6 +11,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from reranker.commands import answers, parser_flags
+from reranker.commands.arguments import positive
 from reranker.commands.nbest_files import digest, expanded, print_rejected
 from reranker.commands.progress import message
 from reranker.errors import InputError
@@ -27,6 +28,7 @@ EXAMPLES = """examples:
   rerank parse book.txt.gz --output ranked --out book.jsonl
   rerank parse notes.txt --parser-command './my-parser --nbest 50' > trees.txt
   rerank parse notes.txt --parser bllip --parser command --parser-command ./my-parser
+  rerank parse notes.txt --least-sure 20
   rerank parse one-a-line.txt --sentences --parser-model bllip-model/ --out trees.txt --resume
 
 A sentence that cannot be parsed gets a flat tree and is named on standard error.
@@ -63,6 +65,14 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="split words as GUM, CRAFT and OntoNotes 5 do (hyphens and slashes are words), "
         "or as the Wall Street Journal's treebank does (they are not, and quotes become `` and '')",
     )
+    parser.add_argument(
+        "--least-sure",
+        type=positive,
+        metavar="N",
+        help="instead of trees, write the N sentences whose trees are least sure, to be checked by "
+        "hand first: confidence, place, the least probable bracket, its probability and words, and "
+        "the sentence, with tabs between them",
+    )
     parser_flags.add_arguments(parser, longest=200)
     answers.add_arguments(parser)
 
@@ -70,6 +80,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(arguments: argparse.Namespace) -> int:
     """Parse and rerank as the flags say; returns the exit code."""
     answers.check(arguments)
+    if arguments.least_sure and (arguments.resume or arguments.output != "best"):
+        raise InputError("--least-sure is an output of its own: without --output and --resume")
     _check_files(arguments.text)
     paths = expanded(arguments.text)
     if paths.count("-") > 1:
@@ -96,7 +108,10 @@ def run(arguments: argparse.Namespace) -> int:
         parsers = parser_flags.names(arguments)
         say = _Rejections().say
         others = parser_flags.inputs(arguments)
-        code = answers.write(arguments, paths, others, open_lists, settings, say, parsers=parsers)
+        code = answers.write(
+            arguments, paths, others, open_lists, settings, say, parsers=parsers,
+            least_sure_count=arguments.least_sure,
+        )  # fmt: skip
         return 1 if lists[0].faults else code
 
 

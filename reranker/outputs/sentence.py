@@ -72,6 +72,14 @@ class ParsedSentence:
             words.append(ParsedWord(leaf, form, tag, start, end))
         return tuple(words)
 
+    def text_of(self, start: int, end: int) -> str:
+        """Some of the words as they are written, else with a space between them."""
+        first, last = self.words[start], self.words[end - 1]
+        if self.origin is None or first.start is None or last.end is None:
+            return " ".join(word.form for word in self.words[start:end])
+        begin = self.origin.offsets[0][0]
+        return self.origin.text[first.start - begin : last.end - begin]
+
     @property
     def text(self) -> str:
         """The sentence as it is written, else its words with a space between them."""
