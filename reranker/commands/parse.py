@@ -18,6 +18,7 @@ from reranker.errors import InputError
 from reranker.files.text import TextFile, open_text
 from reranker.nbest import NBest
 from reranker.nbest.guess import not_text
+from reranker.parsers.language import LanguageCheck
 from reranker.parsers.running import Parsing
 from reranker.ranking import Ranking
 from reranker.text.reading import CUT, Text, TextSentence
@@ -153,6 +154,7 @@ class _Lists:
         """Raises InputError for a wrong file, parser or flag, and for a text without words."""
         files = [_checked(path) for path in paths]
         parser = parser_flags.parser_from(arguments)
+        self._language = LanguageCheck(parser)
         self.faults = 0
         """Sentences of which something was replaced."""
         self._text = Text(files, arguments.form, arguments.words, arguments.longest)
@@ -174,7 +176,17 @@ class _Lists:
         return self._parsing.position
 
     def __next__(self) -> NBest:
-        return next(self._parsing)
+        nbest = next(self._parsing, None)
+        if nbest is None:
+            self._warn(self._language.end())
+            raise StopIteration
+        if nbest.origin is not None:
+            self._warn(self._language.add(nbest.origin.file, nbest.words))
+        return nbest
+
+    def _warn(self, warning: str | None) -> None:
+        if warning:
+            message(f"rerank: {warning}")
 
     def skip(self) -> NBest | None:
         """Pass over a sentence without parsing it."""

@@ -60,6 +60,10 @@ class ChartParser:
         torch.set_num_threads(1)  # of this thread's products: as in scoring, the bits depend on it
         return [self._parse(each) for each in self._cancellation.checked(sentences)]
 
+    def unknown_words(self, words: Sequence[str]) -> int:
+        """How many of the words are known by their spelling alone."""
+        return sum(map(self._member.vocabulary.is_unknown, words))
+
     def stop(self) -> None:
         self._cancellation.cancel()
 

@@ -35,7 +35,8 @@ class Parser(Protocol):
     sentences of its own.
 
     If the root of its trees is not TOP, an attribute ``root`` says what it is, for the flat trees
-    of sentences that it cannot parse."""
+    of sentences that it cannot parse. A method ``unknown_words``, if there is one, counts those of
+    some words that it has not learned (``language``)."""
 
     @property
     def batch_sizes(self) -> Sequence[int]:

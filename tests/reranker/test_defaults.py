@@ -20,8 +20,8 @@ def test_the_obvious_call(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("RERANK_MODELS", raising=False)
     first, second = reranker.parse(TEXT)
     assert first.tree == (
-        "(TOP (S (NP (PRP She)) (VP (VBD met) (NP (DT the) (NN man)) (PP (IN on) (NP (NNP Monday))))"
-        " (. .)))"
+        "(TOP (S (NP (PRP She)) (VP (VBD met) (NP (DT the) (NN man)) "
+        "(PP (IN on) (NP (NNP Monday)))) (. .)))"
     )
     assert first.origin is not None and second.origin is not None
     assert [TEXT[begin:end] for begin, end in second.origin.offsets] == ["He", "waved", "."]
