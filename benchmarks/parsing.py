@@ -3,8 +3,8 @@ split as the treebank splits them.
 
     python -m benchmarks.parsing gum/dev.mrg.gz craft/dev.mrg.gz --every 5
 
-A whole treebank takes hours of CPU time. ``--keep FOLDER`` saves the figures and the parser's
-n-best lists after every 100 sentences, and the same command then resumes from what it finds there.
+With BLLIP a whole treebank takes hours of CPU time. ``--keep FOLDER`` saves the figures and the
+parser's n-best lists after every 100 sentences, and the same command then resumes from there.
 The lists do not depend on the models, so a run with other ``--models`` only reranks them;
 ``--parse-only`` leaves reranking to a later run.
 
@@ -38,8 +38,8 @@ from reranker.files.table import aligned
 from reranker.files.text import TextInMemory, read_lines
 from reranker.nbest import NBest, ReadOptions, read_nbest
 from reranker.nbest.writing import list_text
+from reranker.parsers.choice import ParserChoice
 from reranker.parsers.parser import ParserSettings
-from reranker.parsers.registry import create_parser
 from reranker.parsers.running import Parsing
 from reranker.pipeline import Reranker
 from reranker.text.reading import Text
@@ -143,7 +143,7 @@ class Piece:
 
 def measure(
     trees: Sequence[str],
-    settings: ParserSettings,
+    choice: ParserChoice,
     jobs: int,
     reranker: Reranker,
     folder: Path,
@@ -151,7 +151,7 @@ def measure(
 ) -> str:
     """A report for one treebank's sentences, ``of`` so many at a time: what the folder has of them
     is not done again, and what is done is kept there."""
-    pieces = [reranked(parsed(piece, settings, jobs, folder), reranker) for piece in cut(trees, of)]
+    pieces = [reranked(parsed(piece, choice, jobs, folder), reranker) for piece in cut(trees, of)]
     return report(trees, pieces)
 
 
@@ -159,12 +159,12 @@ def cut(trees: Sequence[str], of: int = 100) -> list[Sequence[str]]:
     return [trees[start : start + of] for start in range(0, len(trees), of)]
 
 
-def parsed(trees: Sequence[str], settings: ParserSettings, jobs: int, folder: Path) -> Parsed:
+def parsed(trees: Sequence[str], choice: ParserChoice, jobs: int, folder: Path) -> Parsed:
     """The parser's lists for these trees' sentences, from the folder if they are there."""
-    name = _digest(repr(settings), str(jobs), *trees)
+    name = _digest(repr(choice), str(jobs), *trees)
     lists_file, figures = folder / f"{name}.jsonl", folder / f"{name}.parsing.json"
     if not figures.exists():
-        lists, same, costs = _parse(trees, settings, jobs)
+        lists, same, costs = _parse(trees, choice, jobs)
         with open_whole(lists_file) as file:
             for position, nbest in enumerate(lists):
                 file.write(list_text(nbest, position, "jsonl"))
@@ -174,7 +174,7 @@ def parsed(trees: Sequence[str], settings: ParserSettings, jobs: int, folder: Pa
 
 
 def _parse(
-    trees: Sequence[str], settings: ParserSettings, jobs: int
+    trees: Sequence[str], choice: ParserChoice, jobs: int
 ) -> tuple[list[NBest], int, list[Cost]]:
     """The lists, and what a ``Parsed`` has of them."""
     sentences = words_of(trees)
@@ -182,7 +182,7 @@ def _parse(
 
     def parse() -> list[NBest]:
         tokens = "".join(" ".join(words) + "\n" for words in sentences).encode()
-        parser = create_parser("bllip", settings)
+        parser = choice.create()
         parsing = Parsing(parser, Text([TextInMemory(tokens, "tokens")], "tokens"), jobs)
         try:
             return list(parsing)
@@ -270,7 +270,9 @@ def main() -> None:
     parser.add_argument("trees", nargs="+")
     parser.add_argument("--every", type=int, default=1, help="take every n-th tree")
     parser.add_argument("--words-only", action="store_true", help="only how words are split")
-    parser.add_argument("--parser-model", default="")
+    parser.add_argument("--parser", action="append", default=[], help="several: pooled")
+    parser.add_argument("--parser-model", action="append", default=[])
+    parser.add_argument("--candidates", type=int, default=50)
     parser.add_argument("--overparsing", type=int, default=10)
     parser.add_argument("--models", nargs="+")
     parser.add_argument("--jobs", type=int, default=1)
@@ -286,21 +288,22 @@ def main() -> None:
             print(f"{path}: {agreement(same, len(sentences))}")
         return
     settings = ParserSettings(
-        model=arguments.parser_model, overparsing=arguments.overparsing, seconds=3600
+        candidates=arguments.candidates, overparsing=arguments.overparsing, seconds=3600
     )
+    choice = ParserChoice(arguments.parser, None, arguments.parser_model, settings)
     with contextlib.ExitStack() as stack:
         folder = arguments.keep or Path(stack.enter_context(tempfile.TemporaryDirectory()))
         folder.mkdir(parents=True, exist_ok=True)
         if arguments.parse_only:
             for path in arguments.trees:
                 for piece in cut(trees_of(path, arguments.every)):
-                    print(parsed(piece, settings, arguments.jobs, folder).lists, flush=True)
+                    print(parsed(piece, choice, arguments.jobs, folder).lists, flush=True)
             return
         reranker = Reranker.load(arguments.models, threads=arguments.jobs)
         print(reranker.signature(reranker.weighing))
         for path in arguments.trees:
             trees = trees_of(path, arguments.every)
-            figures = measure(trees, settings, arguments.jobs, reranker, folder)
+            figures = measure(trees, choice, arguments.jobs, reranker, folder)
             print(f"\n{path}\n{figures}", flush=True)
 
 

@@ -46,6 +46,7 @@ class SpanConfig:
     span_dropout: float = 0.1
     recurrent_weight_dropout: float = 0.1
     encoder: PieceConfig | None = None
+    tag_count: int = 0  # part-of-speech tags; 0: the model knows none
 
     def __post_init__(self) -> None:
         for each in fields(self):
@@ -53,14 +54,21 @@ class SpanConfig:
             if each.name.endswith("_dropout"):
                 if not 0 <= value < 1:
                     raise ValueError(f"{each.name} is {value}, not in [0, 1)")
-            elif each.name not in ("hidden_sizes", "encoder") and (
-                type(value) is not int or value < 1
-            ):
-                raise ValueError(f"{each.name} is {value}, not a whole number from 1 up")
+            elif each.name not in ("hidden_sizes", "encoder"):
+                least = 0 if each.name == "tag_count" else 1
+                if type(value) is not int or value < least:
+                    raise ValueError(f"{each.name} must be an integer from {least} up, got {value}")
         if not self.hidden_sizes or min(self.hidden_sizes) < 1:
             raise ValueError("hidden_sizes must have a size for each layer, at least one")
         # What is made of a sentence has these sizes, whatever a file has: they bound its memory.
-        for name in ("embedding_size", "vector_size", "spelling_size", "span_size", "label_count"):
+        for name in (
+            "embedding_size",
+            "vector_size",
+            "spelling_size",
+            "span_size",
+            "label_count",
+            "tag_count",
+        ):
             if getattr(self, name) > _MOST:
                 raise ValueError(f"{name} is {getattr(self, name)}, more than {_MOST}")
         if max(self.hidden_sizes) > _MOST or len(self.hidden_sizes) > _MOST_LAYERS:
@@ -96,12 +104,13 @@ class SpanModel(nn.Module):
         self.span_bias = nn.Parameter(torch.zeros(config.span_size))
         self.output = matrix(config.label_count, config.span_size)
         self.output_bias = nn.Parameter(torch.zeros(config.label_count))
+        if config.tag_count:
+            self.tag_output = matrix(config.tag_count, before)
+            self.tag_bias = nn.Parameter(torch.zeros(config.tag_count))
 
-    def boundaries(
-        self, words: Tensor, features: Tensor, dtype: torch.dtype = torch.float32
-    ) -> tuple[Tensor, Tensor]:
-        """What is read up to each of the n + 1 boundaries between words, as the left and as the
-        right end of a span, [n + 1, B, span_size] each.
+    def read(self, words: Tensor, features: Tensor, dtype: torch.dtype = torch.float32) -> Tensor:
+        """Both directions' outputs at the sentence's start, its words and its end,
+        [n + 2, B, 2 H].
 
         ``words`` [n + 2, B] and ``features`` [n + 2, B, F] have a row for the sentence's start and
         one for its end; of the features, the first is the word vector's row, the next are its
@@ -117,12 +126,23 @@ class SpanModel(nn.Module):
             if number:
                 data = locked_dropout(data, config.hidden_dropout, self.training)
             data = _both_directions(data, ahead, back)
+        return data
+
+    def boundaries(self, data: Tensor) -> tuple[Tensor, Tensor]:
+        """What ``read`` returned -> what is read up to each of the n + 1 boundaries between words,
+        as the left and as the right end of a span, [n + 1, B, span_size] each."""
         # After the word before the boundary, and back from the word behind it.
         ahead_read, back_read = data.chunk(2, dim=2)
         read = torch.cat([ahead_read[:-1], back_read[1:]], dim=2)
-        read = locked_dropout(read, config.hidden_dropout, self.training)
-        left, right = (functional.linear(read, w.to(dtype)) for w in (self.left, self.right))
-        return left, right + self.span_bias.to(dtype)
+        read = locked_dropout(read, self.config.hidden_dropout, self.training)
+        left, right = (functional.linear(read, w.to(data.dtype)) for w in (self.left, self.right))
+        return left, right + self.span_bias.to(data.dtype)
+
+    def tag_logits(self, data: Tensor) -> Tensor:
+        """What ``read`` returned -> of each part-of-speech tag of each word, [n, B, tag_count]."""
+        read = locked_dropout(data[1:-1], self.config.hidden_dropout, self.training)
+        weight, bias = self.tag_output.to(data.dtype), self.tag_bias.to(data.dtype)
+        return functional.linear(read, weight, bias)
 
     def logits(self, spans: Tensor) -> Tensor:
         """Of each label, [..., L], for the sum of a span's left and right end [..., span_size]."""
@@ -131,23 +151,36 @@ class SpanModel(nn.Module):
         return functional.linear(hidden, weight, bias)
 
     def loss(
-        self, words: Tensor, features: Tensor, labels: Tensor, dtype: torch.dtype = torch.float32
+        self, words: Tensor, features: Tensor, targets: Tensor, dtype: torch.dtype = torch.float32
     ) -> Tensor:
-        """The summed negative log-likelihood, in nats, of ``labels`` [S, B], in the order of
-        ``span_ends``; all B sentences have the same number of words."""
-        left, right = self.boundaries(words, features, dtype)
+        """The summed negative log-likelihood, in nats, of ``targets`` [S, B]: the labels of all
+        spans, in the order of ``span_ends``, then, if the model knows tags, that of each word,
+        PADDING where it is not known. All B sentences have the same number of words."""
+        data = self.read(words, features, dtype)
+        left, right = self.boundaries(data)
         starts, ends = (ends.to(left.device) for ends in span_ends(len(words) - 2))
         logits = self.logits(left.index_select(0, starts) + right.index_select(0, ends))
-        return functional.cross_entropy(
-            logits.float().flatten(0, 1), labels.flatten(), reduction="sum"
-        )
+        loss = _cross_entropy(logits, targets[: len(starts)])
+        if self.config.tag_count:
+            loss = loss + _cross_entropy(self.tag_logits(data), targets[len(starts) :])
+        return loss
 
-    def log_probabilities(self, words: Tensor, features: Tensor) -> Iterator[tuple[int, Tensor]]:
-        """Of one sentence: for some starts at a time, the first of them and [starts, ends, L]; a
-        column is a span's last word, counted from that first start, and what ends before it starts
-        has no meaning. In pieces because a long sentence has many spans."""
+    def read_one(self, words: Tensor, features: Tensor) -> Tensor:
+        """``read`` of one sentence, ``words`` [n + 2], for scoring: [n + 2, 1, 2 H]."""
         dtype = torch.promote_types(self.embedding.dtype, torch.float32)
-        left, right = self.boundaries(words.unsqueeze(1), features.unsqueeze(1), dtype)
+        return self.read(words.unsqueeze(1), features.unsqueeze(1), dtype)
+
+    def tag_log_probabilities(self, data: Tensor) -> Tensor:
+        """What ``read_one`` returned -> log P of each tag of each word, [n, tag_count]."""
+        if not self.config.tag_count:
+            return data.new_zeros(len(data) - 2, 0)
+        return self.tag_logits(data)[:, 0].log_softmax(1)
+
+    def label_log_probabilities(self, data: Tensor) -> Iterator[tuple[int, Tensor]]:
+        """What ``read_one`` returned -> for some starts at a time, the first of them and
+        [starts, ends, L]; a column is a span's last word, counted from that first start, and what
+        ends before it starts has no meaning. In pieces because a long sentence has many spans."""
+        left, right = self.boundaries(data)
         left, right = left[:-1, 0], right[1:, 0]
         first, widest = 0, max(self.config.span_size, self.config.label_count)
         while first < len(left):
@@ -185,6 +218,12 @@ def span_ends(words: int) -> tuple[Tensor, Tensor]:
     """
     starts, ends = torch.triu_indices(words + 1, words + 1, 1)
     return starts, ends
+
+
+def _cross_entropy(logits: Tensor, targets: Tensor) -> Tensor:
+    return functional.cross_entropy(
+        logits.float().flatten(0, 1), targets.flatten(), ignore_index=PADDING, reduction="sum"
+    )
 
 
 def _both_directions(data: Tensor, ahead: LstmLayer, back: LstmLayer) -> Tensor:

@@ -28,7 +28,7 @@ def parse(
     form: Form = "text",
     words: Convention = "gum",
     models: ModelNames | None = None,
-    parser: str = "bllip",
+    parser: str = "chart",
     parser_model: str = "",
     lm_weight: float | None = None,
     top: int | None = None,

@@ -7,7 +7,7 @@ from dataclasses import replace
 from importlib.metadata import version
 from typing import TYPE_CHECKING, Literal, Protocol
 
-from reranker.confidence import Calibration
+from reranker.confidence import DECIMALS, Calibration
 from reranker.nbest import NBest
 from reranker.ranking import Ranking, Scored, Weighing, rank
 
@@ -64,6 +64,18 @@ class Ranker:
     ) -> Ranking:
         """``reranker.ranking.rank``, with the confidence in the best tree if it is known."""
         ranking = rank(nbest, scores, weighing, top)
+        if nbest.certainty is not None:
+            return replace(ranking, confidence=_expected_precision(ranking, nbest))
         if self.calibration is None:
             return ranking
         return replace(ranking, confidence=self.calibration.confidence(ranking, weighing))
+
+
+def _expected_precision(ranking: Ranking, nbest: NBest) -> float | None:
+    """The mean probability of the best tree's brackets."""
+    if ranking.best is None or nbest.certainty is None:
+        return None
+    index = ranking.best.index
+    best = next(each for each in nbest.candidates if each.index == index)
+    mean = nbest.certainty.mean(best.tokens)
+    return None if mean is None else round(mean, DECIMALS)

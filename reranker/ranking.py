@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Literal, get_args, overload
 
 from reranker.errors import RerankError
 from reranker.nbest import Candidate, NBest, Rejected
-from reranker.nbest.data import Origin
+from reranker.nbest.data import Certainty, Origin
 from reranker.perplexity import perplexity as perplexity_per
 from reranker.trees.tree import Tree
 
@@ -151,10 +151,14 @@ class Ranking:
     beaten: int = 0
     """Candidates left out because they are not among the best few that were asked for."""
     confidence: float | None = None
-    """The probability that the best tree has a better F1 than the parser's first; None if it is the
-    parser's first, or if nothing is known of the models (reranker.confidence)."""
+    """Where the parser can tell how sure it is (``certainty``): the mean probability of the best
+    tree's brackets, which is the precision to expect. Elsewhere: the probability that the best tree
+    has a better F1 than the parser's first; None if it is the parser's first, or if nothing is
+    known of the models (reranker.confidence)."""
     origin: Origin | None = None
     """Where the sentence is in the text that was parsed."""
+    certainty: Certainty | None = None
+    """How sure the parser is of each bracket, where it can tell."""
 
     def __len__(self) -> int:
         """How many candidates are ranked."""
@@ -224,7 +228,13 @@ class Ranking:
                 for entry in self.rejected
             ],
             **origin,
+            **self._certainty(),
         }
+
+    def _certainty(self) -> dict[str, Any]:
+        if self.certainty is None:
+            return {}
+        return {"entropy": round(self.certainty.entropy, SCORE_DECIMALS)}
 
 
 def rank(
@@ -261,7 +271,15 @@ def rank(
         del ranked[different[top] :]
     rejected.sort(key=lambda entry: (entry.index, entry.line))
     fallback = "" if ranked else replace(nbest, rejected=tuple(rejected)).fallback
-    return Ranking(nbest.id, tuple(ranked), tuple(rejected), fallback, beaten, origin=nbest.origin)
+    return Ranking(
+        nbest.id,
+        tuple(ranked),
+        tuple(rejected),
+        fallback,
+        beaten,
+        origin=nbest.origin,
+        certainty=nbest.certainty,
+    )
 
 
 def _ranked(candidate: Candidate, scored: Scored, mixed: Mapping[int, float]) -> Ranked:

@@ -18,7 +18,7 @@ from typing import Any, NamedTuple
 
 import structlog
 
-from reranker.checkpoints.installed import installed_parser_models
+from reranker.checkpoints.installed import installed_span_model
 from reranker.errors import InputError, RerankError
 from reranker.nbest import NBest
 from reranker.service.errors import ServiceError, draining, overloaded, unavailable
@@ -40,9 +40,9 @@ _ENDING_SECONDS = 0.5
 _AGAIN_SECONDS = 5.0
 
 _NO_PARSER = (
-    "this service has no parser: install the BLLIP parser and its model (pip install "
-    "'parse-reranker[bllip]' parse-reranker-models), or start `rerank serve` with --parser-command "
-    "and a program that prints n-best lists"
+    "this service has no parser: install the built-in one's model (pip install "
+    "parse-reranker-models), or start `rerank serve` with --parser-model and a span model, or with "
+    "--parser-command and a program that prints n-best lists"
 )
 
 
@@ -318,8 +318,8 @@ def _missing(settings: Settings) -> str | None:
     if "bllip" in names and importlib.util.find_spec("bllipparser") is None:
         return "bllipparser is not installed"
     try:
-        if not settings.has_parser and not installed_parser_models():
-            return "no model of the BLLIP parser is installed"
+        if names == ["chart"]:
+            installed_span_model(settings.parser_choice.models.get("chart", ""))
     except InputError as error:
         return str(error)
     return None

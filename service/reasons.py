@@ -11,7 +11,7 @@ from reranker.nbest import Rejected
 
 # Parsers whose reasons are of our own wording, but for how their programs end. What a package
 # raises, or another's parser says, is not.
-_OURS = ("bllip", "command")
+_OURS = ("bllip", "chart", "command")
 
 # A reason that ends with what a program has said.
 _ENDING = re.compile(r"(the parser (?:ended with status|was killed by signal) \d+): .*", re.DOTALL)

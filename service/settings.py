@@ -107,17 +107,18 @@ class Settings(BaseSettings):
 
     parser: _Words = Field(
         [],
-        description="what proposes the trees for /parse: bllip, command or another that is "
+        description="what proposes the trees for /parse: chart, bllip, command or another that is "
         "installed, or several, for their candidates together; by default command with "
-        "parser_command, else bllip",
+        "parser_command, else chart, which is built in",
     )
     parser_command: str | None = Field(
         None, description="a program that reads sentences, one a line, and prints n-best lists"
     )
     parser_model: _Words = Field(
         [],
-        description="of bllip: a folder, a .tar.gz or the name of an installed one; NAME=MODEL "
-        "says whose it is if there are several parsers; by default the first of `rerank models`",
+        description="of chart: a span model; of bllip: a folder, a .tar.gz or the name of an "
+        "installed one; NAME=MODEL says whose it is if there are several parsers; by default the "
+        "installed one",
     )
     parser_jobs: _Count | None = Field(
         None,
@@ -268,6 +269,7 @@ class Settings(BaseSettings):
             seconds=self.parser_seconds,
             options=ReadOptions(self.parser_format, beam=self.parser_beam),
             overparsing=self.overparsing,
+            device=self.device,
         )
         return ParserChoice(self.parser, self.parser_command, self.parser_model, settings)
 

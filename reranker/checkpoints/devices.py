@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Sequence
-from typing import Literal, get_args
+from typing import Literal, TypeVar, cast, get_args
+from weakref import WeakValueDictionary
 
 import torch
 
-from reranker.checkpoints.members import LoadedMember
+from reranker.checkpoints.checkpoint import Checkpoint
+from reranker.checkpoints.span_file import SpanCheckpoint
 from reranker.errors import InputError
 
 Precision = Literal["exact", "fast"]
+Member = TypeVar("Member", bound=Checkpoint | SpanCheckpoint)
 
 
 def devices(names: str) -> list[torch.device]:
@@ -39,16 +43,31 @@ def _device(name: str) -> torch.device:
 
 
 def placed(
-    members: Sequence[LoadedMember], where: Sequence[torch.device], precision: Precision
-) -> list[LoadedMember]:
+    members: Sequence[Member], where: Sequence[torch.device], precision: Precision
+) -> list[Member]:
     """The members on the devices in turn, with weights in float32 (``exact``) or bfloat16
-    (``fast``; sums stay in float32), which moves a tree's log-probability by up to half a nat."""
+    (``fast``; sums stay in float32), which moves a tree's log-probability by up to half a nat.
+
+    A span model that is in use already, in the same place and precision, is not loaded twice: that
+    which parses a sentence can rank its trees by the same reading (scoring.span_table)."""
     if precision not in get_args(Precision):
         raise InputError(f"precision is 'exact' or 'fast', not {precision!r}")
     dtype = torch.bfloat16 if precision == "fast" else torch.float32
-    for number, member in enumerate(members):
-        member.model.to(where[number % len(where)], dtype)
-    return list(members)
+    return [_placed(member, where[n % len(where)], dtype) for n, member in enumerate(members)]
+
+
+_lock = threading.Lock()
+_in_use: WeakValueDictionary[tuple[str, torch.device, torch.dtype], SpanCheckpoint] = (
+    WeakValueDictionary()
+)
+
+
+def _placed(member: Member, device: torch.device, dtype: torch.dtype) -> Member:
+    member.model.to(device, dtype)
+    if not isinstance(member, SpanCheckpoint) or not member.sha256:
+        return member
+    with _lock:
+        return cast(Member, _in_use.setdefault((member.sha256, device, dtype), member))
 
 
 def gpu_memory() -> float:

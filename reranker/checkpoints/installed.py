@@ -28,7 +28,7 @@ VARIABLE = "RERANK_MODELS"
 _PACKAGE = "parse_reranker_models"
 _ABOUT = "about.toml"
 _LISTED = {"ensembles": ("name", "file"), "parser_models": ("name", "file", "sha256")}
-_TEXTS = ("name", "description", "terms")
+_TEXTS = ("name", "description", "terms", "parser", "parser_sha256")
 _F1 = {"set": str, "parser": int | float, "reranked": int | float, "f1": int | float}
 BLLIP_FILE = "terms.txt"
 """By this file a folder is known to be a BLLIP model."""
@@ -98,6 +98,25 @@ def installed_models() -> list[Installed]:
                 file = folder / more["file"]
                 found.setdefault(more["name"], Installed(more["name"], folder, more, file))
     return list(found.values())
+
+
+def installed_span_model(name: str = "") -> tuple[Path, str]:
+    """The span model that is the parser ``chart``, and its SHA-256 if it is known: ``name``, a
+    file, or the first that an ``about.toml`` calls ``parser``. Raises InputError if there is none.
+    """
+    if name:
+        path = Path(name)
+        if not path.is_file():
+            raise InputError(f"{name}: no such file; the parser chart needs a span model")
+        return path, ""
+    for folder in _folders():
+        about = _about(folder / _ABOUT)
+        if "parser" in about and (folder / about["parser"]).is_file():
+            return folder / about["parser"], str(about.get("parser_sha256", ""))
+    raise InputError(
+        "no span model for the parser chart: install parse-reranker-models (`make wheels` in a "
+        "clone builds it), or name one with --parser-model"
+    )
 
 
 def default_models() -> Installed:

@@ -25,11 +25,11 @@ from reranker.errors import CheckpointError
 from reranker.models.piece_encoder import PieceConfig
 from reranker.models.span_model import SpanConfig, SpanModel
 
-FORMAT = Format("parse-reranker span model", 2)  # 1 was before there were encoders
-_LISTS = ("words", "vector_words", "labels")
+FORMAT = Format("parse-reranker span model", 3)  # 1 had no encoders, 2 no tags
+_LISTS = ("words", "vector_words", "labels", "tags")
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, weakref_slot=True)
 class SpanCheckpoint(Trained[SpanModel, SpanVocabulary]):
     """A span model."""
 
@@ -70,15 +70,20 @@ def opened_span_model(path: Path, archive: Archive, device: str = "cpu") -> Span
 
     def unpack(content: dict[str, Any]) -> tuple[SpanModel, SpanVocabulary]:
         config = _config(content["config"])
-        counts = config.word_count - 3, config.vector_count - 1, config.label_count - 2
-        words, vector_words, labels = (
-            _lines(content[name], count) for name, count in zip(_LISTS, counts, strict=True)
+        counts = (
+            config.word_count - 3,
+            config.vector_count - 1,
+            config.label_count - 2,
+            config.tag_count,
+        )
+        words, vector_words, labels, tags = (
+            _lines(content.get(name, ""), count) for name, count in zip(_LISTS, counts, strict=True)
         )
         pieces = None
         if config.encoder:
             known = _lines(content["pieces"], config.encoder.piece_count)
             pieces = WordPieces(known, config.encoder.per_word)
-        vocabulary = SpanVocabulary(words, vector_words, labels, config.spelling_rows, pieces)
+        vocabulary = SpanVocabulary(words, vector_words, labels, config.spelling_rows, pieces, tags)
         model = with_weights(lambda: SpanModel(config), content["weights"], archive.size, device)
         return model, vocabulary
 

@@ -8,10 +8,11 @@ from zlib import crc32
 
 from reranker.checkpoints.word_pieces import END_PIECE, START_PIECE, WordPieces
 from reranker.trees.constituents import constituents
-from reranker.trees.linearize import is_word
+from reranker.trees.linearize import TaggedTree, is_word
 
-UNKNOWN, START, END = 0, 1, 2
-"""Rows of the embedding that are no word's; of the vectors, 0 is that of a word without one."""
+UNKNOWN, START, END, PADDING = 0, 1, 2, -1
+"""Rows of the embedding that are no word's; of the vectors, 0 is that of a word without one.
+PADDING is no row, as in ``models.batch``."""
 NO_LABEL, RARE_LABEL = 0, 1
 _SPECIAL = 3
 _LENGTHS = (3, 4, 5)
@@ -31,44 +32,68 @@ class SpanVocabulary:
         labels: Sequence[str],
         spelling_rows: int,
         pieces: WordPieces | None = None,
+        tags: Sequence[str] = (),
     ) -> None:
-        """``pieces`` are the encoder's, if there is one. Raises ValueError for a word or label that
-        is there twice."""
-        self.words, self.vector_words, self.labels = (
-            tuple(words),
-            tuple(vector_words),
-            tuple(labels),
-        )
+        """``pieces`` are the encoder's, if there is one. Raises ValueError for a word, label or tag
+        that is there twice."""
+        self.words, self.vector_words = tuple(words), tuple(vector_words)
+        self.labels, self.tags = tuple(labels), tuple(tags)
         self.spelling_rows, self.pieces = spelling_rows, pieces
         self._words = _numbered(self.words, _SPECIAL)
         self._vectors = _numbered(self.vector_words, 1)
         self._labels = _numbered(self.labels, RARE_LABEL + 1)
+        self._tags = _numbered(self.tags, 0)
         self._known: dict[str, tuple[int, tuple[int, ...]]] = {}
 
     @classmethod
     def build(
         cls,
-        trees: Iterable[Sequence[str]],
+        trees: Iterable[TaggedTree],
         minimum_count: int,
         vector_words: Sequence[str],
         spelling_rows: int,
         pieces: WordPieces | None = None,
+        minimum_tags: int = 0,
     ) -> SpanVocabulary:
-        """Of linearised trees; rarer words, and labels, are not told apart."""
-        words: Counter[str] = Counter()
-        labels: Counter[str] = Counter()
-        for tokens in trees:
-            words.update(filter(is_word, tokens))
-            labels.update(each.label for each in constituents(tokens))
-        kept, kept_labels = (
-            [text for text, count in counts.most_common() if count >= minimum_count]
-            for counts in (words, labels)
+        """The vocabulary of ``trees``; words and labels that are rarer than ``minimum_count`` are
+        not told apart. Tags that occur ``minimum_tags`` times are known; with 0, none are."""
+        words, labels, tags = Counter[str](), Counter[str](), Counter[str]()
+        for tree in trees:
+            words.update(filter(is_word, tree.tokens))
+            labels.update(each.label for each in constituents(tree.tokens))
+            tags.update(tree.tags)
+        return cls(
+            _frequent(words, minimum_count),
+            vector_words,
+            _frequent(labels, minimum_count),
+            spelling_rows,
+            pieces,
+            _frequent(tags, minimum_tags) if minimum_tags else (),
         )
-        return cls(kept, vector_words, kept_labels, spelling_rows, pieces)
+
+    def extended(
+        self, trees: Iterable[TaggedTree], minimum_count: int, minimum_tags: int
+    ) -> SpanVocabulary:
+        """This vocabulary, and behind it the words, labels and tags of ``trees`` that it does not
+        have: for a model that learns more."""
+        new = SpanVocabulary.build(trees, minimum_count, (), 1, None, minimum_tags)
+        words, labels, tags = (
+            dict.fromkeys((*known, *learned))  # each once, in this order
+            for known, learned in (
+                (self.words, new.words), (self.labels, new.labels), (self.tags, new.tags),
+            )
+        )  # fmt: skip
+        return SpanVocabulary(
+            [*words], self.vector_words, [*labels], self.spelling_rows, self.pieces, [*tags]
+        )
 
     @property
     def word_count(self) -> int:
         return len(self.words) + _SPECIAL
+
+    @property
+    def tag_count(self) -> int:
+        return len(self.tags)
 
     @property
     def vector_count(self) -> int:
@@ -94,16 +119,20 @@ class SpanVocabulary:
         """The number of a constituent's label."""
         return self._labels.get(label, RARE_LABEL)
 
+    def tag(self, tag: str) -> int:
+        """The number of a part-of-speech tag; PADDING if it is not known."""
+        return self._tags.get(tag, PADDING)
+
     def encode(self, words: Sequence[str]) -> tuple[list[int], list[list[int]]]:
         """The rows of the words and of their features, the sentence's start and end around them;
-        every word has as many features, the last of them PADDING (-1)."""
+        every word has as many features, the last of them PADDING."""
         start, end = (
             (0, *(self.pieces.special(piece) if self.pieces else ()))
             for piece in (START_PIECE, END_PIECE)
         )
         entries = [(START, start), *map(self._entry, words), (END, end)]
         width = max(len(features) for _, features in entries)
-        padded = [[*features, *[-1] * (width - len(features))] for _, features in entries]
+        padded = [[*features, *[PADDING] * (width - len(features))] for _, features in entries]
         return [row for row, _ in entries], padded
 
     def _entry(self, word: str) -> tuple[int, tuple[int, ...]]:
@@ -141,8 +170,13 @@ def _shape(word: str) -> str:
     return shape
 
 
+def _frequent(counts: Counter[str], least: int) -> list[str]:
+    """The most frequent first."""
+    return [text for text, count in counts.most_common() if count >= least]
+
+
 def _numbered(texts: Sequence[str], first: int) -> dict[str, int]:
     numbers = {text: number for number, text in enumerate(texts, first)}
     if len(numbers) != len(texts):
-        raise ValueError("a word or label is there twice")
+        raise ValueError("a word, label or tag is there twice")
     return numbers

@@ -10,7 +10,7 @@ import shutil
 import sys
 from collections import Counter, deque
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager, nullcontext
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
@@ -18,11 +18,13 @@ from typing import TYPE_CHECKING, Any, Protocol
 from reranker.checkpoints.ensemble_file import named_models
 from reranker.commands.arguments import counted, positive, weight
 from reranker.commands.gold_table import GoldTable
+from reranker.commands.least_sure import least_sure
 from reranker.commands.progress import Positioned, Progress, loading, message, status
 from reranker.errors import InputError
 from reranker.files.journal import Output, journaled_path, open_output
 from reranker.files.records import Written
 from reranker.nbest import NBest
+from reranker.outputs import certainty
 from reranker.outputs.registry import OUTPUTS, format_ranking, written
 from reranker.ranking import Ranking, Weighing
 
@@ -150,13 +152,15 @@ def write(
     say_rejected: Callable[[Ranking], None],
     table: GoldTable | None = None,
     parsers: Sequence[str] = (),
+    least_sure_count: int | None = None,
 ) -> int:
     """Rank the lists and write an answer for each; returns the exit code.
 
     ``inputs`` are the files that are read, ``other_inputs`` those of a parser, checkpoints apart;
     ``settings`` what the lists depend on, as plain data; ``parsers`` those whose candidates are
-    pooled. Lists are opened before models are loaded, so that a wrong file is reported at once.
-    Raises RerankError.
+    pooled. With ``least_sure_count``, only so many rows are written, those of the least sure trees.
+    Lists are opened before models are loaded, so that a wrong file is reported at once. Raises
+    RerankError.
     """
     ensemble = named_models(arguments.models, arguments.combine, arguments.sha256)
     weighing = ensemble.weighing.replaced(arguments.lm_weight, arguments.criterion)
@@ -185,7 +189,12 @@ def write(
     tally = _Tally(lists, table, weighing)
     top = arguments.top if arguments.output == "ranked" else 1
     known = _settings(arguments, reranker, weighing, settings())
-    with _opened(out, arguments, inputs, known) as output:
+    opened: AbstractContextManager[Output]
+    if least_sure_count is None:
+        opened = _opened(out, arguments, inputs, known)
+    else:
+        opened = least_sure(out, least_sure_count)
+    with opened as output:
         try:
             if output.kept:
                 _skip(tally, output)
@@ -200,7 +209,10 @@ def write(
                 say_rejected(ranking)
                 record = written(ranking)
                 with nullcontext() if out else tally.progress.hidden():
-                    answer = format_ranking(ranking, arguments.output)
+                    if least_sure_count is None:
+                        answer = format_ranking(ranking, arguments.output)
+                    else:
+                        answer = certainty.row(ranking)
                     output.write(answer, record, tally.digests[0])
                 tally.add(record)
             tally.check_complete()

@@ -11,6 +11,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from reranker.commands import answers, parser_flags
+from reranker.commands.arguments import positive
 from reranker.commands.nbest_files import digest, print_rejected
 from reranker.commands.progress import message
 from reranker.errors import InputError
@@ -18,6 +19,7 @@ from reranker.files.patterns import expanded
 from reranker.files.text import TextFile, open_text
 from reranker.nbest import NBest
 from reranker.nbest.guess import not_text
+from reranker.parsers.language import LanguageCheck
 from reranker.parsers.running import Parsing
 from reranker.ranking import Ranking
 from reranker.text.reading import CUT, Text, TextSentence
@@ -28,6 +30,7 @@ EXAMPLES = """examples:
   rerank parse book.txt.gz --output ranked --out book.jsonl
   rerank parse notes.txt --parser-command './my-parser --nbest 50' > trees.txt
   rerank parse notes.txt --parser bllip --parser command --parser-command ./my-parser
+  rerank parse notes.txt --least-sure 20
   rerank parse one-a-line.txt --sentences --parser-model bllip-model/ --out trees.txt --resume
 
 A sentence that cannot be parsed gets a flat tree and is named on standard error.
@@ -64,6 +67,14 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="split words as GUM, CRAFT and OntoNotes 5 do (hyphens and slashes are words), "
         "or as the Wall Street Journal's treebank does (they are not, and quotes become `` and '')",
     )
+    parser.add_argument(
+        "--least-sure",
+        type=positive,
+        metavar="N",
+        help="instead of trees, write the N sentences whose trees are least sure, to be checked by "
+        "hand first: confidence, place, the least probable bracket, its probability and words, and "
+        "the sentence, with tabs between them",
+    )
     parser_flags.add_arguments(parser, longest=200)
     answers.add_arguments(parser)
 
@@ -71,6 +82,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(arguments: argparse.Namespace) -> int:
     """Parse and rerank as the flags say; returns the exit code."""
     answers.check(arguments)
+    if arguments.least_sure and (arguments.resume or arguments.output != "best"):
+        raise InputError("--least-sure is an output of its own: without --output and --resume")
     _check_files(arguments.text)
     paths = expanded(arguments.text)
     if paths.count("-") > 1:
@@ -97,7 +110,10 @@ def run(arguments: argparse.Namespace) -> int:
         parsers = parser_flags.names(arguments)
         say = _Rejections().say
         others = parser_flags.inputs(arguments)
-        code = answers.write(arguments, paths, others, open_lists, settings, say, parsers=parsers)
+        code = answers.write(
+            arguments, paths, others, open_lists, settings, say, parsers=parsers,
+            least_sure_count=arguments.least_sure,
+        )  # fmt: skip
         return 1 if lists[0].faults else code
 
 
@@ -139,6 +155,7 @@ class _Lists:
         """Raises InputError for a wrong file, parser or flag, and for a text without words."""
         files = [_checked(path) for path in paths]
         parser = parser_flags.parser_from(arguments)
+        self._language = LanguageCheck(parser)
         self.faults = 0
         """Sentences of which something was replaced."""
         self._text = Text(files, arguments.form, arguments.words, arguments.longest)
@@ -160,7 +177,17 @@ class _Lists:
         return self._parsing.position
 
     def __next__(self) -> NBest:
-        return next(self._parsing)
+        nbest = next(self._parsing, None)
+        if nbest is None:
+            self._warn(self._language.end())
+            raise StopIteration
+        if nbest.origin is not None:
+            self._warn(self._language.add(nbest.origin.file, nbest.words))
+        return nbest
+
+    def _warn(self, warning: str | None) -> None:
+        if warning:
+            message(f"rerank: {warning}")
 
     def skip(self) -> NBest | None:
         """Pass over a sentence without parsing it."""

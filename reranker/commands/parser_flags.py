@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from reranker.checkpoints.ensemble_file import named_models
+from reranker.checkpoints.installed import installed_span_model
 from reranker.commands.arguments import positive
 from reranker.errors import InputError
 from reranker.files.digest import file_sha256
@@ -42,8 +43,9 @@ def add_choice(parser: argparse.ArgumentParser, *, longest: int) -> None:
         "--parser",
         action="append",
         metavar="NAME",
-        help="bllip, command, encdec or another that is installed (default: command with "
-        "--parser-command, else bllip); several times: their candidates together",
+        help="chart, bllip, command, encdec or another that is installed (default: command with "
+        "--parser-command, else chart, which is built in); several times: their candidates "
+        "together",
     )
     parser.add_argument(
         "--parser-command",
@@ -54,9 +56,10 @@ def add_choice(parser: argparse.ArgumentParser, *, longest: int) -> None:
         "--parser-model",
         action="append",
         metavar="MODEL",
-        help="of bllip: a folder, a .tar.gz or the name of an installed one (default: the first "
-        "that `rerank models` lists); of encdec: a checkpoint of `rerank train`; NAME=MODEL says "
-        "whose it is if there are several parsers",
+        help="of chart: a span model of `rerank train` (default: the installed one); of bllip: a "
+        "folder, a .tar.gz or the name of an installed one (default: the first that `rerank "
+        "models` lists); of encdec: a checkpoint of `rerank train`; NAME=MODEL says whose it is if "
+        "there are several parsers",
     )
     parser.add_argument(
         "--candidates",
@@ -118,9 +121,12 @@ def settings(arguments: argparse.Namespace) -> dict[str, Any]:
     """What the lists depend on, as plain data."""
     choice = _choice(arguments)
     models = choice.models
+    if "chart" in choice.names:
+        path, known = installed_span_model(models.get("chart", ""))
+        models["chart"] = known or file_sha256(path)
     if "bllip" in choice.names:
-        path, sha256 = bllip_model(models.get("bllip", ""))
-        models["bllip"] = sha256 or str(path)
+        packed, sha256 = bllip_model(models.get("bllip", ""))
+        models["bllip"] = sha256 or str(packed)
     if models.get("encdec"):
         paths = named_models(models["encdec"]).paths
         models["encdec"] = ",".join(map(file_sha256, paths))
@@ -152,6 +158,7 @@ def _choice(arguments: argparse.Namespace) -> ParserChoice:
         seconds=arguments.parser_seconds,
         options=ReadOptions(arguments.format, beam=arguments.beam),
         overparsing=arguments.overparsing,
+        device=arguments.device,
     )
     return ParserChoice(
         arguments.parser or (), arguments.parser_command, arguments.parser_model or (), settings

@@ -9,7 +9,7 @@ import os
 import sys
 import threading
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -20,7 +20,8 @@ from reranker.errors import InputError, RerankError
 from reranker.files.claim import claimed
 from reranker.files.output import files_of, output_paths, write_errors
 from reranker.text.running import read_running_text
-from reranker.trees.linearize import linearize
+from reranker.trees.linearize import linearize, linearize_tagged
+from reranker.trees.tree import Tree
 from reranker.trees.treebank import read_treebank, treebank_files
 
 if TYPE_CHECKING:
@@ -29,7 +30,6 @@ if TYPE_CHECKING:
     from reranker.training.processes import Processes
     from reranker.training.run import Progress
     from reranker.training.run_config import RunConfig
-    from reranker.training.tree_files import TreeFiles
 
 EXAMPLES = """examples:
   rerank train --config models/configs/small.toml --train train.mrg.gz --dev dev.mrg.gz \\
@@ -300,7 +300,6 @@ def _trained(arguments: argparse.Namespace, processes: Processes, out: Path) -> 
     from reranker.training.pretrained import PretrainedEncoder
     from reranker.training.processes import are_launched
     from reranker.training.span_config import SpanTrainingConfig
-    from reranker.training.tree_files import TreeFiles
     from reranker.training.word_vectors import WordVectors
 
     with processes.agreeing():
@@ -332,9 +331,9 @@ def _trained(arguments: argparse.Namespace, processes: Processes, out: Path) -> 
         options["vectors"] = vectors
         files = out, folder
         if isinstance(config, SpanTrainingConfig):
-            assert not isinstance(train_trees, TreeFiles)
-            if arguments.start_from:
-                raise InputError("--start-from is for language models")
+            if arguments.encoder and arguments.start_from:
+                raise InputError("--start-from: the checkpoint has an encoder of its own, or none")
+            options["start_from"] = arguments.start_from
             if arguments.encoder:
                 with processes.agreeing():
                     options["encoder"] = PretrainedEncoder.read(arguments.encoder)
@@ -353,9 +352,11 @@ def _trained(arguments: argparse.Namespace, processes: Processes, out: Path) -> 
 
 def _trees(
     arguments: argparse.Namespace, config: RunConfig, processes: Processes
-) -> tuple[Sequence[Sequence[str]] | TreeFiles, Sequence[Sequence[str]]]:
-    """What is in --train and --dev: trees, or lines of text."""
+) -> tuple[Any, Any]:
+    """What is in --train and --dev: tokens of trees, with their tags for a span model, or of lines
+    of text."""
     from reranker.training.config import TrainingConfig
+    from reranker.training.span_config import SpanTrainingConfig
     from reranker.training.tree_files import TreeFiles
 
     is_text = isinstance(config, TrainingConfig) and config.text
@@ -367,8 +368,10 @@ def _trees(
         train = TreeFiles(arguments.train, folder, processes)
         _announce(f"{counted(len(train.paths), 'file')} of", len(dev), "trees", folder)
         return train, dev
+    is_tagged = isinstance(config, SpanTrainingConfig)
+    read: Callable[[Tree], Any] = linearize_tagged if is_tagged else linearize
     train_lines, dev_lines = (
-        read_running_text(paths) if is_text else [*map(linearize, read_treebank(paths))]
+        read_running_text(paths) if is_text else [*map(read, read_treebank(paths))]
         for paths in (arguments.train, arguments.dev)
     )
     _announce(len(train_lines), len(dev_lines), "lines" if is_text else "trees", folder)

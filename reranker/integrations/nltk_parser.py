@@ -18,7 +18,8 @@ from reranker.trees.tree import Tree
 class RerankingParser(ParserI):  # type: ignore[misc]  # nltk has no types
     """``parse``, ``parse_one``, ``parse_sents`` and what else an ``nltk.parse.ParserI`` has.
 
-    >>> parser = RerankingParser(reranker, create_parser("bllip", settings))  # doctest: +SKIP
+    >>> chart = create_parser("chart", ParserSettings())  # doctest: +SKIP
+    >>> parser = RerankingParser(reranker, chart)  # doctest: +SKIP
     >>> parser.parse_one("She met the man on Monday .".split())  # doctest: +SKIP
     """
 

@@ -2,7 +2,7 @@
 
     nlp = spacy.blank("en")
     nlp.add_pipe("sentencizer")
-    nlp.add_pipe("parse_reranker", config={"parser_model": "bllip-model/"})
+    nlp.add_pipe("parse_reranker")
     for sentence in nlp("She met the man on Monday.").sents:
         print(sentence._.parse_string)
 
@@ -12,6 +12,7 @@ Sentences and tokens are spaCy's. Leaves of trees are the tokens as treebanks sp
 On spans, and on tokens, as spans of one: ``labels`` (of all constituents that cover exactly this
 span, outermost first; without parts of speech), ``parse_string``, ``parent``; on spans only:
 ``constituents`` (this one and those within, parents first), ``children``, ``tree`` (``nltk.Tree``);
+tokens get ``tag_`` and ``pos_`` unless they have them;
 of the sentence that a span is in: ``parse_score`` (of its tree, in nats) and ``parse_problem`` (why
 its tree is flat, or None).
 """
@@ -30,7 +31,9 @@ from spacy.tokens import Doc, Span, Token
 from reranker.drawing.changes import brackets
 from reranker.errors import InputError
 from reranker.integrations.tokens import LONGEST, rank_sentences
+from reranker.nbest.data import UNKNOWN_TAG
 from reranker.outputs.sentence import ParsedSentence
+from reranker.outputs.upos import upos
 from reranker.parsers.parser import Parser, ParserSettings
 from reranker.parsers.registry import create_parser
 from reranker.pipeline import Reranker
@@ -84,10 +87,12 @@ def create_component(
 ) -> ParseReranker:
     """The component as the config says, whose names are those of the flags of `rerank parse`.
     Raises InputError."""
-    settings = ParserSettings(command=parser_command, model=parser_model, candidates=candidates)
+    settings = ParserSettings(
+        command=parser_command, model=parser_model, candidates=candidates, device=device
+    )
     return ParseReranker(
         Reranker.load(models, device=device, threads=threads),
-        create_parser(parser or ("command" if parser_command else "bllip"), settings),
+        create_parser(parser or ("command" if parser_command else "chart"), settings),
         lm_weight=lm_weight,
         longest=longest,
         jobs=jobs or available_cores(),
@@ -174,7 +179,22 @@ def _completed(unfinished: deque[_Unfinished]) -> Iterator[Doc]:
     while unfinished and unfinished[0].is_complete:
         done = unfinished.popleft()
         done.doc._.set(_ATTRIBUTE, done.parses)
+        _set_tags(done.doc, done.parses)
         yield done.doc
+
+
+def _set_tags(doc: Doc, parses: Iterable[_Parse]) -> None:
+    """``tag_`` and ``pos_`` of tokens that no component before has tagged."""
+    for start, end, tree, *_ in parses:
+        tokens = [token for token in doc[start:end] if not token.is_space]
+        tags = Tree.from_string(tree).tags() if tree else []
+        if len(tags) != len(tokens):  # a leaf without a tag
+            continue
+        for token, tag in zip(tokens, tags, strict=True):
+            if not token.tag and tag != UNKNOWN_TAG:
+                token.tag_ = tag
+                if not token.pos and (universal := upos(tag)):
+                    token.pos_ = universal
 
 
 class _Node(NamedTuple):

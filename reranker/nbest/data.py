@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal, NamedTuple
 
 from reranker.errors import InputError, TreeError
 from reranker.files.digest import text_digest
 from reranker.nbest.words import encoding_fault, escaped, split_words
+from reranker.trees.constituents import constituents
 from reranker.trees.linearize import delinearize, is_word
 from reranker.trees.tree import Tree
 
 UNKNOWN_TAG = "XX"
+LEAST_PROBABILITY = 1e-3
 
 Repair = bool | Literal["authors"]
 """Whether broken candidates are repaired, or those of seq2seq parsers as their authors do."""
@@ -162,6 +164,36 @@ class Rejected:
 
 
 @dataclass(frozen=True, slots=True)
+class Certainty:
+    """How sure a parser is of a sentence, over all trees that it considers."""
+
+    probabilities: Mapping[tuple[int, int, str], float]
+    """P(the tree has this bracket | words), by its first word, the one behind its last, and its
+    label; less than ``LEAST_PROBABILITY`` where there is none."""
+    entropy: float
+    """Of the distribution over trees, in nats; 0 if one is certain."""
+
+    def of(self, tokens: Sequence[str]) -> list[tuple[int, int, str, float]]:
+        """The brackets of a linearised tree, each with its probability: parents before children,
+        left to right."""
+        return [
+            (
+                each.start,
+                each.end,
+                label,
+                self.probabilities.get((each.start, each.end, label), 0.0),
+            )
+            for each in constituents(tokens)
+            for label in each.label.split(" ")
+        ]
+
+    def mean(self, tokens: Sequence[str]) -> float | None:
+        """The mean over the brackets of a tree: the precision to expect of it. None without any."""
+        found = [probability for *_, probability in self.of(tokens)]
+        return sum(found) / len(found) if found else None
+
+
+@dataclass(frozen=True, slots=True)
 class NBest:
     """The candidates of one sentence, in the parser's order."""
 
@@ -175,6 +207,8 @@ class NBest:
     """Known of the sentences of a text that was parsed."""
     root: str = "TOP"
     """Of the trees of the parser that was given the text."""
+    certainty: Certainty | None = None
+    """Of a parser that can tell."""
 
     @property
     def fallback(self) -> str:

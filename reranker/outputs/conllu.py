@@ -9,7 +9,8 @@ column, and those that close behind it. Beside it:
 - ``SpaceAfter=No``: no space follows in the text
 
 In labels and leaves ``|``, backslashes, brackets and what is not printable are written ``\uXXXX;``.
-A word without a part-of-speech node has XPOS ``_``. The comment ``# constituency`` has the tree
+A word without a part-of-speech node has XPOS ``_``; UPOS follows from XPOS
+(``reranker.outputs.upos``). The comment ``# constituency`` has the tree
 as well: that is where Stanza and `rerank --nbest` look for it.
 """
 
@@ -20,6 +21,7 @@ from collections.abc import Iterable, Iterator
 
 from reranker.errors import InputError
 from reranker.outputs.sentence import ParsedSentence
+from reranker.outputs.upos import upos
 from reranker.trees.tree import Tree
 
 _COLUMNS = 10
@@ -36,6 +38,8 @@ def to_conllu(sentence: ParsedSentence) -> str:
         comments.append(f"# source = {_line(sentence.origin.file)}:{sentence.origin.line}")
     if sentence.score is not None:
         comments.append(f"# score = {sentence.score}")
+    if sentence.confidence is not None:
+        comments.append(f"# confidence = {sentence.confidence}")
     rows, text = _rows(sentence)
     comments.append(f"# text = {text}")
     if sentence.tree is not None:
@@ -87,7 +91,8 @@ def _rows(sentence: ParsedSentence) -> tuple[list[str], str]:
 
 
 def _row(place: int, form: str, tag: str, misc: str) -> str:
-    return "\t".join([str(place), form, "_", "_", tag, "_", "_", "_", "_", misc])
+    universal = upos(tag) or "_"
+    return "\t".join([str(place), form, "_", universal, tag, "_", "_", "_", "_", misc])
 
 
 def _bits(tree: Tree) -> list[str]:

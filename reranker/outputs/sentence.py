@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from reranker.errors import TreeError
-from reranker.nbest.data import Origin
+from reranker.nbest.data import Certainty, Origin
 from reranker.nbest.words import same_word
 from reranker.ranking import Ranking
 from reranker.trees.tree import TRACE, Tree
@@ -38,6 +38,9 @@ class ParsedSentence:
     score: float | None = None
     """Of the tree, as in ``Ranked``; None if it is a fallback."""
     origin: Origin | None = None
+    confidence: float | None = None
+    """As in ``Ranking``."""
+    certainty: Certainty | None = None
 
     @classmethod
     def from_ranking(cls, ranking: Ranking) -> ParsedSentence:
@@ -50,7 +53,7 @@ class ParsedSentence:
             if error.code != "empty":  # (TOP )
                 raise
         score = ranking.best.score if ranking.best else None
-        return cls(ranking.id, tree, score, ranking.origin)
+        return cls(ranking.id, tree, score, ranking.origin, ranking.confidence, ranking.certainty)
 
     @cached_property
     def words(self) -> tuple[ParsedWord, ...]:
@@ -68,6 +71,14 @@ class ParsedSentence:
             form = written if same_word(written, leaf) else leaf
             words.append(ParsedWord(leaf, form, tag, start, end))
         return tuple(words)
+
+    def text_of(self, start: int, end: int) -> str:
+        """Some of the words as they are written, else with a space between them."""
+        first, last = self.words[start], self.words[end - 1]
+        if self.origin is None or first.start is None or last.end is None:
+            return " ".join(word.form for word in self.words[start:end])
+        begin = self.origin.offsets[0][0]
+        return self.origin.text[first.start - begin : last.end - begin]
 
     @property
     def text(self) -> str:

@@ -4,8 +4,11 @@ from __future__ import annotations
 
 from typing import Any
 
+from reranker.confidence import DECIMALS
 from reranker.drawing.changes import brackets
 from reranker.outputs.sentence import ParsedSentence
+from reranker.ranking import SCORE_DECIMALS
+from reranker.trees.tree import ROOT_LABELS
 
 VERSION = 1
 """Raised when a field changes its meaning or goes."""
@@ -13,7 +16,7 @@ VERSION = 1
 
 def to_dict(sentence: ParsedSentence) -> dict[str, Any]:
     """Plain data for JSON; docs/sentence.schema.json describes every field."""
-    words = sentence.words
+    words, certainty = sentence.words, sentence.certainty
     origin = sentence.origin
     return {
         "version": VERSION,
@@ -29,6 +32,8 @@ def to_dict(sentence: ParsedSentence) -> dict[str, Any]:
             for word in words
         ],
         "constituents": _constituents(sentence),
+        "confidence": sentence.confidence,
+        "entropy": None if certainty is None else round(certainty.entropy, SCORE_DECIMALS),
     }
 
 
@@ -50,7 +55,15 @@ def _constituents(sentence: ParsedSentence) -> list[dict[str, Any]]:
                 "words": [start, end],
                 "start": words[start].start,
                 "end": words[end - 1].end,
+                "probability": _probability(sentence, start, end, node.label),
             }
         )
         enclosing.append((len(found) - 1, end))
     return found
+
+
+def _probability(sentence: ParsedSentence, start: int, end: int, label: str) -> float | None:
+    """Of a bracket; None for the root, and where the parser cannot tell."""
+    if sentence.certainty is None or label in ROOT_LABELS:
+        return None
+    return round(sentence.certainty.probabilities.get((start, end, label), 0.0), DECIMALS)

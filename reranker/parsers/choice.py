@@ -16,7 +16,7 @@ class ParserChoice:
     """Parsers by name, and what is said of them all."""
 
     named: Sequence[str] = ()
-    """None: command if there is a ``command``, else bllip."""
+    """None: command if there is a ``command``, else chart."""
     command: str | None = None
     named_models: Sequence[str] = ()
     """The model of the only parser, or of one of several, as ``NAME=MODEL``."""
@@ -26,7 +26,7 @@ class ParserChoice:
     @property
     def names(self) -> list[str]:
         """The parsers that are chosen."""
-        return list(self.named) or ["bllip" if self.command is None else "command"]
+        return list(self.named) or ["chart" if self.command is None else "command"]
 
     @property
     def models(self) -> dict[str, str]:

@@ -24,6 +24,8 @@ class ParserSettings:
     """Time limit for a sentence."""
     options: ReadOptions = field(default_factory=ReadOptions)
     """The format of the lists that a program prints."""
+    device: str = "cpu"
+    """Where models of ours compute: as ``Reranker.load`` takes it."""
     overparsing: int = 10
     """How thoroughly BLLIP searches; its own default, 21, takes three times as long for 0.6 F1."""
 
@@ -33,7 +35,8 @@ class Parser(Protocol):
     sentences of its own.
 
     If the root of its trees is not TOP, an attribute ``root`` says what it is, for the flat trees
-    of sentences that it cannot parse."""
+    of sentences that it cannot parse. A method ``unknown_words``, if there is one, counts those of
+    some words that it has not learned (``language``)."""
 
     @property
     def batch_sizes(self) -> Sequence[int]:

@@ -65,4 +65,10 @@ def pooled(names: Sequence[str], answers: Sequence[NBest | str]) -> NBest | str:
         rejected += [replace(entry, index=begin + entry.index) for entry in answer.rejected]
         begin += len(answer.candidates) + len(answer.rejected)
     first = next(answer for answer in answers if isinstance(answer, NBest))
-    return replace(first, candidates=tuple(candidates), rejected=tuple(rejected))
+    certain = (answer.certainty for answer in answers if isinstance(answer, NBest))
+    return replace(
+        first,
+        candidates=tuple(candidates),
+        rejected=tuple(rejected),
+        certainty=next(filter(None, certain), None),
+    )

@@ -22,6 +22,7 @@ _GROUP = "reranker.parsers"
 _OURS = {
     "benepar": "reranker.parsers.benepar:BeneparParser",
     "bllip": "reranker.parsers.bllip:BllipParser",
+    "chart": "reranker.parsers.chart:ChartParser",
     "command": "reranker.parsers.command:CommandParser",
     "encdec": "reranker.parsers.encdec:EncdecParser",
     "stanza": "reranker.parsers.stanza:StanzaParser",

@@ -9,7 +9,7 @@ are needed, each once, and where each candidate finds its own.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 
 import numpy as np
 import torch
@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 from reranker.checkpoints.span_vocabulary import NO_LABEL, SpanVocabulary
 from reranker.models.span_model import SpanModel
 from reranker.scoring.cancellation import Cancellation
+from reranker.scoring.span_table import remembered
 from reranker.scoring.trie import Numbers
 from reranker.trees.constituents import constituents
 from reranker.trees.linearize import is_word
@@ -82,24 +83,34 @@ def _fill(
     vocabulary: SpanVocabulary,
     cancellation: Cancellation,
 ) -> None:
-    device = model.embedding.device
-    rows, features = vocabulary.encode(sentence.words)
-    pieces = model.log_probabilities(
-        torch.tensor(rows, device=device), torch.tensor(features, device=device)
-    )
     wanted = [
         (start, end - 1, vocabulary.label(label), edge)
         for (start, end, label), edge in sentence.edges.items()
     ]
     starts, lasts, labels, edges = np.array(wanted, np.int64).reshape(-1, 4).T
-    for first, piece in cancellation.checked(pieces):
-        table = piece.double().cpu().numpy()
+    for first, table in cancellation.checked(_label_tables(sentence.words, model, vocabulary)):
         none = table[:, :, NO_LABEL]
         # A span's last word is its first one or a later one.
         values[sentence.eos_edge] += none[np.triu_indices(len(none), 0, none.shape[1])].sum()
         here = (starts >= first) & (starts < first + len(table))
         row, last = starts[here] - first, lasts[here] - first
         values[edges[here]] = table[row, last, labels[here]] - none[row, last]
+
+
+def _label_tables(
+    words: tuple[str, ...], model: SpanModel, vocabulary: SpanVocabulary
+) -> Iterator[tuple[int, NDArray[np.float64]]]:
+    """As ``SpanModel.label_log_probabilities``; of a sentence that was just parsed, what its
+    parser has read."""
+    known = remembered(model, words)
+    if known is not None:
+        yield 0, known.labels.astype(np.float64)
+        return
+    device = model.embedding.device
+    rows, features = vocabulary.encode(words)
+    data = model.read_one(torch.tensor(rows, device=device), torch.tensor(features, device=device))
+    for first, piece in model.label_log_probabilities(data):
+        yield first, piece.double().cpu().numpy()
 
 
 def score_spans_one_by_one(
@@ -113,7 +124,8 @@ def score_spans_one_by_one(
             rows, features = vocabulary.encode([token for token in tokens if is_word(token)])
             labels = {(c.start, c.end): vocabulary.label(c.label) for c in constituents(tokens)}
             total = 0.0
-            for first, piece in model.log_probabilities(torch.tensor(rows), torch.tensor(features)):
+            data = model.read_one(torch.tensor(rows), torch.tensor(features))
+            for first, piece in model.label_log_probabilities(data):
                 for row, by_last in enumerate(piece.tolist()):
                     for last in range(row, len(by_last)):
                         span = first + row, first + last + 1

@@ -30,6 +30,7 @@ from reranker.training.span_config import SpanTrainingConfig
 from reranker.training.span_run import SpanRun
 from reranker.training.tree_files import TreeFiles
 from reranker.training.word_vectors import WordVectors
+from reranker.trees.linearize import TaggedTree
 
 STATE_INTERVAL = 45.0  # seconds
 _LOG_INTERVAL = 50  # batches
@@ -91,22 +92,24 @@ def train_pairs(
 
 def train_spans(
     config: SpanTrainingConfig,
-    train_trees: Sequence[Sequence[str]],
-    dev_trees: Sequence[Sequence[str]],
+    train_trees: Sequence[TaggedTree],
+    dev_trees: Sequence[TaggedTree],
     out: Path,
     log_folder: Path,
     *,
     device: str = "cpu",
     vectors: WordVectors | None = None,
     encoder: PretrainedEncoder | None = None,
+    start_from: Path | None = None,
     processes: Processes = Processes(),
     report: Callable[[Progress, float, float], None] = lambda progress, loss, done: None,
 ) -> float:
-    """The same for a span model; losses and the perplexity are per word, of all spans' labels.
-    ``encoder`` is where its encoder starts; without one it has none."""
+    """Train a span model; losses and the perplexity are per word, of all spans' labels and, if the
+    configuration has ``minimum_tags``, of its part-of-speech tag. ``encoder`` is where its encoder
+    starts; without one it has none. ``start_from`` is a span model that learns more."""
     _prepare(config, processes)
     with processes.agreeing():
-        run = SpanRun(config, train_trees, dev_trees, device, vectors, encoder)
+        run = SpanRun(config, train_trees, dev_trees, device, vectors, encoder, start_from)
     run.processes = processes
     return _finish(run, out, log_folder, report)
 

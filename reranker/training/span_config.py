@@ -17,6 +17,7 @@ class SpanTrainingConfig(RunConfig):
 
     recipe: Literal["fast"] = "fast"
     minimum_count: int = 2  # rarer words and labels are not told apart
+    minimum_tags: int = 0  # rarer part-of-speech tags are not learned; 0: none are
     batch_tokens: int = 1_500  # words
     batch_spans: int = 40_000  # at most; long sentences have many
     known_vectors: int = 40_000  # kept in the checkpoint: the training trees' and the most frequent
@@ -46,11 +47,13 @@ class SpanTrainingConfig(RunConfig):
         label_count: int,
         vector_size: int = 1,
         encoder: PieceConfig | None = None,
+        tag_count: int = 0,
     ) -> SpanConfig:
         """The model's configuration; raises TypeError or ValueError for a wrong setting."""
-        for name, given in (("vector_size", "--vectors"), ("encoder", "--encoder")):
+        sources = {"vector_size": "--vectors", "encoder": "--encoder", "tag_count": "--train"}
+        for name, source in sources.items():
             if name in self.model:
-                raise ValueError(f"{name} comes from {given}: it cannot be set")
+                raise ValueError(f"{name} comes from {source}: it cannot be set")
         settings = self.model_settings(SpanConfig)
         return SpanConfig(
             word_count,
@@ -58,5 +61,6 @@ class SpanTrainingConfig(RunConfig):
             label_count,
             vector_size=vector_size,
             encoder=encoder,
+            tag_count=tag_count,
             **settings,
         )

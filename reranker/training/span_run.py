@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Sequence
-from itertools import chain
 from pathlib import Path
 from typing import Any
 
@@ -22,6 +21,8 @@ from reranker.training.pretrained import PretrainedEncoder
 from reranker.training.recipes import FastRecipe
 from reranker.training.run import Run
 from reranker.training.span_config import SpanTrainingConfig
+from reranker.training.span_start import extended_model, new_model
+from reranker.training.span_temperature import fitted_temperature
 from reranker.training.spans import (
     LabelledSentence,
     SpanBatches,
@@ -30,7 +31,9 @@ from reranker.training.spans import (
     span_batch,
 )
 from reranker.training.word_vectors import WordVectors
-from reranker.trees.linearize import is_word
+from reranker.trees.linearize import TaggedTree
+
+_LISTS = "words", "vector_words", "labels", "tags"
 
 
 class SpanRun(Run):
@@ -42,42 +45,29 @@ class SpanRun(Run):
     def __init__(
         self,
         config: SpanTrainingConfig,
-        train_trees: Sequence[Sequence[str]],
-        dev_trees: Sequence[Sequence[str]],
+        train_trees: Sequence[TaggedTree],
+        dev_trees: Sequence[TaggedTree],
         device: str,
         vectors: WordVectors | None,
         encoder: PretrainedEncoder | None = None,
+        start_from: Path | None = None,
     ) -> None:
-        """Raises ConfigError if there is nothing to learn from."""
+        """Raises ConfigError if there is nothing to learn from, or if the configuration does not
+        fit ``start_from``."""
         super().__init__(config, device)
+        self.start_from = start_from
         self.dtype = torch.bfloat16 if config.precision == "bfloat16" else torch.float32
-        known, values = _known_vectors(config, train_trees, vectors)
-        if encoder:
-            words = filter(is_word, chain.from_iterable(train_trees))
-            encoder = encoder.with_pieces_of(words, config.known_pieces)
-        vocabulary = SpanVocabulary.build(
-            train_trees,
-            config.minimum_count,
-            known,
-            config.spelling_rows,
-            encoder.pieces if encoder else None,
-        )
-        sizes = vocabulary.word_count, vocabulary.vector_count, vocabulary.label_count
-        self.vocabulary = vocabulary
-        self.model = SpanModel(
-            config.model_config(*sizes, values.shape[1], encoder.config if encoder else None)
-        )
-        with torch.no_grad():
-            self.model.vectors[1:] = values
-        if encoder and self.model.encoder:
-            self.model.encoder.load_state_dict(encoder.weights)
+        if start_from is None:
+            self.vocabulary, self.model = new_model(config, train_trees, vectors, encoder)
+        else:
+            self.vocabulary, self.model = extended_model(config, train_trees, start_from)
         train, self.dev = (self._labelled(trees) for trees in (train_trees, dev_trees))
         for name, sentences in (("training", train), ("dev", self.dev)):
             if not sentences:
                 raise ConfigError(f"the {name} trees have no words")
         self.unknown_rates = _unknown_rates(train, self.vocabulary, config.unknown_share)
         self.model.to(device)
-        self.train_trees, self.word_vectors = len(train), len(known)
+        self.train_trees = len(train)
         limits = config.batch_tokens, config.batch_spans
         slow = self.model.encoder.parameters() if self.model.encoder else ()
         batches = SpanBatches(train, *limits, config.seed)
@@ -91,8 +81,11 @@ class SpanRun(Run):
         torch.autograd.backward(loss / words)
         return float(loss.detach()) / words, words
 
+    def weight(self, batch: Batch) -> int:
+        return (len(batch.inputs) - 2) * batch.inputs.shape[1]
+
     def dev_perplexity(self) -> float:
-        """Per word, of the labels of all spans."""
+        """Per word, of the labels of all spans, and of its tag if tags are learned."""
         self.model.eval()
         results = []
         limits = self.config.batch_tokens, self.config.batch_spans
@@ -105,17 +98,20 @@ class SpanRun(Run):
         return merged_perplexity(results, self.processes)
 
     def write_checkpoint(self, path: Path) -> None:
+        self.model.eval()
         information = {
             **self.trained(),
             "dev_trees": len(self.dev),
             "train_trees": self.train_trees,
-            "word_vectors": self.word_vectors,
+            "start_from": self.start_from.name if self.start_from else "",
+            "word_vectors": len(self.vocabulary.vector_words),
+            "temperature": fitted_temperature(self.model, self.dev),
         }
         save_span_model(path, self.model, self.vocabulary, information, self.stored)
 
     def identity(self) -> dict[str, Any]:
         vocabulary = self.vocabulary
-        lists = {name: getattr(vocabulary, name) for name in ("words", "vector_words", "labels")}
+        lists = {name: getattr(vocabulary, name) for name in _LISTS if getattr(vocabulary, name)}
         if vocabulary.pieces:
             lists["pieces"] = vocabulary.pieces.pieces
         return {
@@ -124,9 +120,9 @@ class SpanRun(Run):
             "trees": self.train_trees,
         }
 
-    def _labelled(self, trees: Sequence[Sequence[str]]) -> list[LabelledSentence]:
+    def _labelled(self, trees: Sequence[TaggedTree]) -> list[LabelledSentence]:
         """Those that have words: a tree may hold nothing but traces."""
-        sentences = (labelled(self.vocabulary, tokens) for tokens in trees)
+        sentences = (labelled(self.vocabulary, tree) for tree in trees)
         return [sentence for sentence in sentences if sentence.length]
 
     def _loss(self, batch: Batch, words: Tensor) -> tuple[Tensor, int]:
@@ -139,21 +135,6 @@ class SpanRun(Run):
             self.dtype,
         )
         return loss, (len(words) - 2) * words.shape[1]
-
-
-def _known_vectors(
-    config: SpanTrainingConfig, trees: Sequence[Sequence[str]], vectors: WordVectors | None
-) -> tuple[list[str], Tensor]:
-    """The words whose vectors the checkpoint keeps, and the vectors [N, D], of unit variance:
-    those of the training trees, and the most frequent of the others."""
-    if vectors is None:
-        return [], torch.zeros(0, 1)
-    seen = {token.lower() for token in chain.from_iterable(trees) if is_word(token)}
-    rows = range(len(vectors.words))
-    first = sorted(rows, key=lambda row: (vectors.words[row] not in seen, row))
-    kept = sorted(first[: config.known_vectors])
-    values = vectors.vectors[kept].float()
-    return [vectors.words[row] for row in kept], values / values.std().clamp(min=1e-6)
 
 
 def _unknown_rates(

@@ -10,10 +10,10 @@ import torch
 from torch import Tensor
 
 from reranker.checkpoints.span_vocabulary import NO_LABEL, SpanVocabulary
-from reranker.models.batch import Batch, source_batch
+from reranker.models.batch import PADDING, Batch, source_batch
 from reranker.training.batches import Batches
 from reranker.trees.constituents import constituents
-from reranker.trees.linearize import is_word
+from reranker.trees.linearize import TaggedTree, is_word
 
 
 class LabelledSentence(NamedTuple):
@@ -22,26 +22,34 @@ class LabelledSentence(NamedTuple):
     words: list[int]  # n + 2
     features: list[list[int]]  # n + 2
     constituents: list[tuple[int, int, int]]  # start, end, label
+    tags: list[int]  # n, PADDING for an unknown one; empty if the model knows none
 
     @property
     def length(self) -> int:
         """The number of words."""
         return len(self.words) - 2
 
-    def labels(self) -> Tensor:
-        """Of every span, in the order of ``span_ends``: n (n + 1) / 2."""
+    def targets(self) -> Tensor:
+        """The label of every span, in the order of ``span_ends``, n (n + 1) / 2, then the tags."""
         size = self.length + 1
         labels = torch.full((size, size), NO_LABEL)
         for start, end, label in self.constituents:
             labels[start, end] = label
-        return labels[tuple(torch.triu_indices(size, size, 1))]
+        spans = labels[tuple(torch.triu_indices(size, size, 1))]
+        return torch.cat([spans, torch.tensor(self.tags, dtype=spans.dtype)])
 
 
-def labelled(vocabulary: SpanVocabulary, tokens: Sequence[str]) -> LabelledSentence:
-    """A linearised tree."""
-    rows, features = vocabulary.encode([token for token in tokens if is_word(token)])
-    found = [(each.start, each.end, vocabulary.label(each.label)) for each in constituents(tokens)]
-    return LabelledSentence(rows, features, found)
+def labelled(vocabulary: SpanVocabulary, tree: TaggedTree) -> LabelledSentence:
+    """A tree in a model's numbers."""
+    words = [token for token in tree.tokens if is_word(token)]
+    spans = [
+        (each.start, each.end, vocabulary.label(each.label)) for each in constituents(tree.tokens)
+    ]
+    tags: list[int] = []
+    if vocabulary.tags:
+        known = len(tree.tags) == len(words)
+        tags = [*map(vocabulary.tag, tree.tags)] if known else [PADDING] * len(words)
+    return LabelledSentence(*vocabulary.encode(words), spans, tags)
 
 
 class SpanBatches(Batches[list[int]]):
@@ -86,11 +94,11 @@ def same_length(
 
 
 def span_batch(sentences: Sequence[LabelledSentence]) -> Batch:
-    """Sentences with the same number of words: their words, every span's label and, as the source,
-    their features."""
+    """Sentences with the same number of words: their words, every span's label and every word's
+    tag, and, as the source, their features."""
     return Batch(
         inputs=torch.tensor([sentence.words for sentence in sentences]).T.contiguous(),
-        targets=torch.stack([sentence.labels() for sentence in sentences], dim=1),
+        targets=torch.stack([sentence.targets() for sentence in sentences], dim=1),
         continues=False,
         source=source_batch([sentence.features for sentence in sentences]),
     )

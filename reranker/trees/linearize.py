@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from typing import NamedTuple
 
 from reranker.errors import TreeError
 from reranker.trees.tree import MAX_DEPTH, MAX_WORDS, ROOT_LABELS, TRACE, Tree
@@ -45,6 +46,19 @@ def linearize(tree: Tree) -> tuple[str, ...]:
             stack.append(")" + label)
             stack.extend(reversed(node.children))
     return tuple(tokens)
+
+
+class TaggedTree(NamedTuple):
+    """A linearised tree and the part-of-speech tag of each of its words; no tags if they are not
+    known."""
+
+    tokens: tuple[str, ...]
+    tags: tuple[str, ...] = ()
+
+
+def linearize_tagged(tree: Tree) -> TaggedTree:
+    """The tokens of a tree, and its tags but those of traces."""
+    return TaggedTree(linearize(tree), tuple(tag for tag in tree.tags() if tag != TRACE))
 
 
 def linearize_text(text: str) -> tuple[str, ...]:

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from benchmarks.parsing import cut, joined, measure, parsed
-from reranker.parsers.parser import ParserSettings
+from reranker.parsers.choice import ParserChoice
 from reranker.pipeline import Reranker
 from tests.reranker.ensembles import untrained
 
@@ -33,18 +33,15 @@ def test_words_joined_as_people_write_them(words: str, text: str) -> None:
 
 
 def test_figures_of_a_treebank_go_on_from_what_is_kept(tmp_path: Path) -> None:
-    pytest.importorskip(
-        "bllipparser", reason="bllipparser is not installed: pip install 'parse-reranker[bllip]'"
-    )
     trees = [line + "\n" for line in (ROOT / "examples" / "short.mrg").read_text().splitlines()]
     reranker = Reranker([untrained(1)], threads=1)
-    settings = ParserSettings(seconds=120)
+    choice = ParserChoice()
 
     def figures_with(models: Reranker) -> str:
-        return measure(trees, settings, 1, models, tmp_path, of=3)
+        return measure(trees, choice, 1, models, tmp_path, of=3)
 
     for piece in cut(trees, of=3):  # first only parsed
-        parsed(piece, settings, 1, tmp_path)
+        parsed(piece, choice, 1, tmp_path)
     lists = {file: file.stat().st_mtime_ns for file in tmp_path.glob("*.jsonl")}
     assert len(lists) == 2  # of 3 sentences and of 1
     first = figures_with(reranker)

@@ -83,7 +83,7 @@ def test_every_span_is_what_the_equations_say(words: int) -> None:
     model, given = build(), sentence(words)
     expected = slowly(model, *given)
     assert len(expected) == words * (words + 1) // 2
-    ((first, table),) = model.log_probabilities(*given)
+    ((first, table),) = model.label_log_probabilities(model.read_one(*given))
     assert first == 0 and table.shape == (words, words, 4)
     for (start, end), by_label in expected.items():
         assert table[start, end - 1].tolist() == pytest.approx(by_label.tolist(), abs=1e-5)
@@ -91,9 +91,9 @@ def test_every_span_is_what_the_equations_say(words: int) -> None:
 
 def test_a_long_sentence_comes_in_pieces(monkeypatch: pytest.MonkeyPatch) -> None:
     model, given = build(), sentence(7)
-    ((_, whole),) = model.log_probabilities(*given)
+    ((_, whole),) = model.label_log_probabilities(model.read_one(*given))
     monkeypatch.setattr("reranker.models.span_model._NUMBERS_AT_ONCE", 15 * 7)
-    pieces = list(model.log_probabilities(*given))
+    pieces = list(model.label_log_probabilities(model.read_one(*given)))
     assert [first for first, _ in pieces] == [0, 2, 5]
     for first, piece in pieces:
         same = whole[first : first + len(piece), first:]
@@ -133,7 +133,7 @@ def test_an_encoders_reading_of_a_word_is_part_of_its_input() -> None:
     pieces = torch.tensor([[2, -1, -1], [4, 5, -1], [6, 7, 8], [4, -1, -1], [1, 5, 6], [3, -1, -1]])
     given = torch.cat([features[:, :1], pieces, features[:, 1:]], dim=1)
     read = model.encoder(pieces.unsqueeze(1))[:, 0]
-    ((_, table),) = model.log_probabilities(words, given)
+    ((_, table),) = model.label_log_probabilities(model.read_one(words, given))
     for (start, end), by_label in slowly(model, words, features, [*read]).items():
         assert table[start, end - 1].tolist() == pytest.approx(by_label.tolist(), abs=1e-5)
 

@@ -10,7 +10,7 @@ from reranker.checkpoints.span_vocabulary import SpanVocabulary
 from reranker.checkpoints.word_pieces import WordPieces
 from reranker.models.piece_encoder import PieceConfig
 from reranker.models.span_model import SpanConfig, SpanModel
-from reranker.trees.linearize import linearize
+from reranker.trees.linearize import linearize_tagged
 from reranker.trees.tree import Tree
 from tests.reranker.ensembles import CANDIDATES
 
@@ -21,7 +21,7 @@ PIECES = ["[UNK]", "[CLS]", "[SEP]", "we", "saw", "##s", "the", "m", "##an", "on
 def span_vocabulary(
     vector_words: tuple[str, ...] = ("we", "the", "man"), pieces: WordPieces | None = None
 ) -> SpanVocabulary:
-    trees = [linearize(Tree.from_string(text)) for text in CANDIDATES]
+    trees = [linearize_tagged(Tree.from_string(text)) for text in CANDIDATES]
     return SpanVocabulary.build(trees, 2, vector_words, SPELLING_ROWS, pieces)
 
 

@@ -348,8 +348,7 @@ def test_a_parser_that_is_named_has_to_work(models: list[str]) -> None:
         ({"parser": ["none"]}, "there is no parser 'none'"),
         ({"parser": ["command"]}, "needs --parser-command"),
         ({"parser_command": "cat", "parser_format": "opennmt"}, "needs --parser-beam"),
-        # Of the package or the model, whichever is missing.
-        ({"parser_model": ["/no/such"]}, "/no/such|bllipparser"),
+        ({"parser_model": ["/no/such"]}, "/no/such: no such file; the parser chart needs"),
     ],
 )
 def test_what_is_no_parser(settings: dict[str, Any], message: str) -> None:
@@ -358,8 +357,10 @@ def test_what_is_no_parser(settings: dict[str, Any], message: str) -> None:
 
 
 def test_without_a_parser_it_says_what_to_do(models: list[str], tmp_path: Path) -> None:
-    """As if bllipparser were not installed."""
-    (tmp_path / "sitecustomize.py").write_text("import sys; sys.modules['bllipparser'] = None")
+    """As if no models were installed."""
+    (tmp_path / "sitecustomize.py").write_text(
+        "import reranker.checkpoints.installed as installed; installed._folders = lambda: iter(())"
+    )
     folders = os.pathsep.join(filter(None, [str(tmp_path), os.environ.get("PYTHONPATH")]))
     with serving(models, PYTHONPATH=folders) as server, server.client() as client:
         assert client.get("/info").json()["parser"] is None
@@ -371,7 +372,7 @@ def test_without_a_parser_it_says_what_to_do(models: list[str], tmp_path: Path) 
 
 def test_bllip_is_loaded_before_the_first_text(models: list[str]) -> None:
     needs_bllip()
-    with serving(models, "--parser-jobs", "2") as server:
+    with serving(models, "--parser", "bllip", "--parser-jobs", "2") as server:
         worker = str(Path(bllip.__file__).with_name("bllip_worker.py"))
         until(
             lambda: any(
@@ -381,6 +382,18 @@ def test_bllip_is_loaded_before_the_first_text(models: list[str]) -> None:
                 for parser in running("-P", worker)
             )
         )
+
+
+def test_the_built_in_parser_needs_no_flag(models: list[str]) -> None:
+    """The trees are those of the command and of Python, and so is how sure they are."""
+    text = "When the last guests left the hotel closed its kitchen. She met him (on Monday)."
+    expected = list(Reranker.load(models).parse(text, create_parser("chart", ParserSettings())))
+    with serving(models) as server, Client(server.url, timeout=300) as client:
+        assert client.info()["parser"]["names"] == ["chart"]
+        answers = client.parse(text)
+    assert [each.ranking for each in answers] == [each.ranking for each in expected]
+    assert [each.confidence for each in answers] == [each.confidence for each in expected]
+    assert all(each.confidence for each in answers)
 
 
 @pytest.mark.slow  # loads four models
@@ -400,7 +413,8 @@ def test_bllip_is_there_where_it_is_installed(models: list[str]) -> None:
     needs_bllip()
     text = "When the last guests left the hotel closed its kitchen. She met him (on Monday)."
     parser = create_parser("bllip", ParserSettings())
-    with serving(models, "--parser-jobs", "1") as server, Client(server.url, timeout=300) as client:
+    flags = ["--parser", "bllip", "--parser-jobs", "1"]
+    with serving(models, *flags) as server, Client(server.url, timeout=300) as client:
         assert client.info()["parser"]["names"] == ["bllip"]
         expected = list(Reranker.load(models).parse(text, parser))
         parser.stop()

@@ -132,7 +132,9 @@ def test_nothing_temporary_is_left(tmp_path: Path, temporary: Path, name: str) -
         archive.add(tmp_path / name, name)
 
     async def live() -> None:
-        process = made(parser_model=[str(tmp_path / "model.tar.gz")], parser_jobs=1)
+        process = made(
+            parser=["bllip"], parser_model=[str(tmp_path / "model.tar.gz")], parser_jobs=1
+        )
         try:
             with pytest.raises(RerankError):
                 await process.start()

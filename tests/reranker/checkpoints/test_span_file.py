@@ -96,7 +96,7 @@ def test_each_kind_is_told_from_the_other(saved: Path, tmp_path: Path) -> None:
 
 
 BROKEN: list[tuple[str, Any, str]] = [
-    ("version", 3, "version 3"),
+    ("version", 4, "version 4"),
     ("words", "We", "do not fit"),
     ("labels", ["NP"], "not text"),
     ("words", "\n".join(["We"] * len(MEMBER.vocabulary.words)), "twice"),

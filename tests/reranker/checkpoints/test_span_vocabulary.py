@@ -11,12 +11,14 @@ from reranker.checkpoints.span_vocabulary import (
     spelling,
 )
 from reranker.checkpoints.word_pieces import WordPieces
+from reranker.trees.linearize import TaggedTree
 
-TREES = [
+TOKENS = [
     ["(S", "(NP", "The", "dog", ")NP", "(VP", "sees", "(NP", "dogs", ")NP", ")VP", ")S"],
     ["(S", "(NP", "The", "dog", ")NP", "(VP", "sees", ")VP", ")S"],
     ["(FRAG", "(ADVP", "now", ")ADVP", ")FRAG"],
 ]
+TREES = [TaggedTree(tuple(tokens)) for tokens in TOKENS]
 VOCABULARY = SpanVocabulary.build(TREES, 2, ("the", "cat"), 1_000)
 
 

@@ -13,6 +13,7 @@ from reranker.errors import InputError
 from reranker.nbest.data import Origin
 from reranker.outputs.conllu import from_conllu, to_conllu
 from reranker.outputs.sentence import ParsedSentence, with_words_only
+from reranker.outputs.upos import upos
 from reranker.trees.tree import Tree
 from tests.reranker.outputs.any_trees import TREES
 
@@ -38,7 +39,8 @@ def test_a_sentence_with_its_text() -> None:
     ]
     assert rows.endswith("\n\n")
     columns = [row.split("\t") for row in f"1\t{rows}".splitlines() if row]
-    assert all(row[2:4] + row[5:9] == ["_"] * 6 for row in columns)
+    assert all([row[2], *row[5:9]] == ["_"] * 5 for row in columns)
+    assert [row[3] for row in columns] == [upos(row[4]) or "_" for row in columns]
     assert [(row[0], row[1], row[4], row[9]) for row in columns] == [
         ("1", "She", "PRP", "Constituency=(TOP(S(NP*)|start_char=10|end_char=13"),
         ("2", '"', "``", "Constituency=(VP*|Leaf=``|SpaceAfter=No|start_char=14|end_char=15"),
@@ -104,7 +106,7 @@ def test_every_tree_is_read_back(trees: list[Tree]) -> None:
     ],
 )
 def test_wrong_brackets_are_named(bits: list[str], message: str) -> None:
-    rows = [f"{n}\ta\t_\t_\tNN\t_\t_\t_\t_\tConstituency={bit}" for n, bit in enumerate(bits, 1)]
+    rows = [f"{n}\ta\t_\tNOUN\tNN\t_\t_\t_\t_\tConstituency={bit}" for n, bit in enumerate(bits, 1)]
     with pytest.raises(InputError, match=f"^x.conllu:.*{message}"):
         list(from_conllu(["# text = a a", *rows, ""], "x.conllu"))
 

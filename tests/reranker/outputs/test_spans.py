@@ -9,7 +9,7 @@ from typing import Any
 import jsonschema
 from hypothesis import given, settings
 
-from reranker.nbest.data import Origin
+from reranker.nbest.data import Certainty, Origin
 from reranker.outputs.sentence import ParsedSentence, with_words_only
 from reranker.outputs.spans import to_dict
 from reranker.trees.tree import Tree
@@ -37,6 +37,17 @@ def test_every_constituent_with_its_characters() -> None:
     ]
     assert found["words"][3] == {"text": "!", "leaf": "!", "tag": ".", "start": 15, "end": 16}
     assert (found["text"], found["file"], found["line"], found["score"]) == (text, "t", 2, -1.5)
+
+
+def test_every_bracket_has_its_probability() -> None:
+    known = {(0, 4, "S"): 0.95, (0, 1, "NP"): 0.123456, (1, 3, "VP"): 1.0}
+    certainty = Certainty(known, 0.31234567)
+    sentence = to_dict(ParsedSentence("3", TREE, -1.5, confidence=0.5, certainty=certainty))
+    jsonschema.validate(sentence, SCHEMA)
+    assert [each["probability"] for each in sentence["constituents"]] == [
+        None, 0.95, 0.1235, 1.0, 0.0,
+    ]  # fmt: skip
+    assert (sentence["confidence"], sentence["entropy"]) == (0.5, 0.3123)
 
 
 def test_a_sentence_of_which_nothing_is_known() -> None:

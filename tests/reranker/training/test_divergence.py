@@ -38,7 +38,12 @@ RUNS: dict[str, Train] = {
         train, replace(PAPER, weight_decay=200.0, non_monotone_interval=2), TREES, DEV
     ),
     "shards": partial(train, replace(FAST, shards=2), TREES, DEV),
-    "spans": partial(train_spans, replace(test_span_run.CONFIG, **GROWING), TREES, DEV),
+    "spans": partial(
+        train_spans,
+        replace(test_span_run.CONFIG, **GROWING),
+        test_span_run.TREES,
+        test_span_run.DEV,
+    ),
     "pairs": partial(
         train_pairs,
         replace(test_pair_run.CONFIG, **GROWING),

@@ -34,6 +34,7 @@ from reranker.training.run import Progress
 from reranker.training.shards import Node, PairwiseSum, own_shards
 from reranker.training.span_config import SpanTrainingConfig
 from reranker.training.word_vectors import WordVectors
+from reranker.trees.linearize import TaggedTree
 from tests.reranker.toy_trees import DEV, TREES
 from tests.reranker.training.forked import in_processes
 
@@ -255,9 +256,10 @@ def test_span_models_are_the_same_too(tmp_path: Path) -> None:
         stored_precision="float32", shards=3, model=sizes,
     )  # fmt: skip
     vectors = WordVectors(("dog", "cat"), torch.tensor([[1.0, 0, 2, 0, 1], [2.0, 1, 0, 0, 1]]))
+    trees, dev = ([*map(TaggedTree, some)] for some in (TREES, DEV))
 
     def work(folder: Path, processes: Processes = ALONE) -> None:
-        train_spans(config, TREES, DEV, folder / "model.pt", folder / "log", vectors=vectors,
+        train_spans(config, trees, dev, folder / "model.pt", folder / "log", vectors=vectors,
                     processes=processes)  # fmt: skip
 
     work(tmp_path / "1")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from collections import Counter
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -12,22 +13,26 @@ import pytest
 import torch
 
 from reranker.checkpoints.span_file import load_span_model
-from reranker.checkpoints.span_vocabulary import UNKNOWN
+from reranker.checkpoints.span_vocabulary import PADDING, UNKNOWN
 from reranker.commands.main import main
 from reranker.errors import ConfigError
 from reranker.models.span_model import span_ends
 from reranker.pipeline import Reranker
+from reranker.scoring.span_table import read_sentence
 from reranker.training.loop import train_spans
 from reranker.training.pretrained import PretrainedEncoder
 from reranker.training.span_config import SpanTrainingConfig
 from reranker.training.span_run import SpanRun
 from reranker.training.spans import SpanBatches, labelled
 from reranker.training.word_vectors import WordVectors
+from reranker.trees.linearize import TaggedTree
 from tests.models.bert import write_encoder
-from tests.reranker.toy_trees import DEV, TREES
+from tests.reranker.toy_trees import DEV as DEV_TOKENS
+from tests.reranker.toy_trees import TREES as TOKENS
 from tests.reranker.training.killed import check_resumed
 
 ROOT = Path(__file__).parents[3]
+TREES, DEV = ([TaggedTree(tokens) for tokens in some] for some in (TOKENS, DEV_TOKENS))
 SIZES: dict[str, Any] = {
     "embedding_size": 8, "spelling_rows": 64, "spelling_size": 8, "hidden_sizes": [12],
     "span_size": 16, "input_dropout": 0.1, "hidden_dropout": 0.1,
@@ -115,7 +120,7 @@ def test_an_encoder_learns_at_its_own_rate(tmp_path: Path, encoder: PretrainedEn
 def test_rare_words_are_made_unknown_more_often() -> None:
     run = SpanRun(CONFIG, TREES, DEV, "cpu", None)
     words = run.vocabulary.words
-    counts = [sum(tokens.count(word) for tokens in TREES) for word in words]
+    counts = [sum(tokens.count(word) for tokens in TOKENS) for word in words]
     rates = run.unknown_rates[3:].tolist()
     assert rates == pytest.approx([0.8375 / (0.8375 + count) for count in counts])
     assert run.unknown_rates[:3].tolist() == [0, 0, 0]
@@ -130,7 +135,7 @@ def test_rare_words_are_made_unknown_more_often() -> None:
 
 def test_batches_hold_sentences_of_one_length_and_all_labels() -> None:
     run = SpanRun(CONFIG, TREES, DEV, "cpu", None)
-    sentences = [labelled(run.vocabulary, tokens) for tokens in TREES]
+    sentences = [labelled(run.vocabulary, tree) for tree in TREES]
     batches = SpanBatches(sentences, 20, 30, seed=1)
     seen = 0
     while batches.epoch == 0 and batches.progress < 1:
@@ -141,8 +146,8 @@ def test_batches_hold_sentences_of_one_length_and_all_labels() -> None:
         assert columns == 1 or (length * columns <= 20 and spans * columns <= 30)
         seen += columns
     assert seen == 20
-    (tree,) = [tokens for tokens in TREES if "dog" in tokens and "runs" in tokens]
-    labels = labelled(run.vocabulary, tree).labels().tolist()
+    (tree,) = [tree for tree in TREES if "dog" in tree.tokens and "runs" in tree.tokens]
+    labels = labelled(run.vocabulary, tree).targets().tolist()
     named = {
         (start, end): run.vocabulary.labels[label - 2]
         for start, end, label in zip(*(b.tolist() for b in span_ends(4)), labels, strict=True)
@@ -152,7 +157,7 @@ def test_batches_hold_sentences_of_one_length_and_all_labels() -> None:
 
 
 def test_a_tree_of_nothing_but_traces_is_left_out(tmp_path: Path) -> None:
-    run = SpanRun(CONFIG, [*TREES, ()], [(), *DEV], "cpu", None)
+    run = SpanRun(CONFIG, [*TREES, TaggedTree(())], [TaggedTree(()), *DEV], "cpu", None)
     assert len(run.dev) == len(DEV) and run.train_trees == len(TREES)
     assert run.dev_perplexity() > 1
 
@@ -170,7 +175,7 @@ def test_trees_without_words_are_refused() -> None:
         ({"model": {"vector_size": 50}}, "cannot be set"),
         ({"model": {"encoder": {}}}, "encoder comes from --encoder"),
         ({"known_pieces": 0}, "known_pieces is 0"),
-        ({"model": {"span_size": 0}}, "span_size is 0"),
+        ({"model": {"span_size": 0}}, "span_size must be an integer from 1 up, got 0"),
     ],
 )
 def test_settings_that_make_no_sense(wrong: dict[str, Any], reason: str) -> None:
@@ -192,9 +197,68 @@ def test_the_command_trains_and_the_result_reranks(
     out = ["--out", str(tmp_path / "m.pt"), "--log-folder", str(tmp_path / "log")]
     assert main([*run, *out]) == 0
     assert "per word" in capsys.readouterr().err
-    assert main([*run, *out, "--start-from", str(tmp_path / "m.pt")]) == 2
-    assert "--start-from is for language models" in capsys.readouterr().err
-    assert main([*run, *out, "--encoder", str(tmp_path)]) == 2
+    again = ["--out", str(tmp_path / "n.pt"), "--log-folder", str(tmp_path / "log2")]
+    folder = ["--encoder", str(tmp_path / "none")]
+    assert main([*run, *again, *folder, "--start-from", str(tmp_path / "m.pt")]) == 2
+    assert "the checkpoint has an encoder of its own, or none" in capsys.readouterr().err
+    assert main([*run, *again, *folder]) == 2
     assert "config.json: No such file" in capsys.readouterr().err
+    assert main([*run, *again, "--start-from", str(tmp_path / "m.pt")]) == 0
     lists = str(ROOT / "examples/parses.txt")
     assert main(["--nbest", lists, "--models", str(tmp_path / "m.pt")]) == 0
+
+
+TAGGED = [
+    TaggedTree(tokens, tuple("PUNCT" if word == "." else "W" + word[:1] for word in words))
+    for tokens in TOKENS
+    for words in [[token for token in tokens if token[0] not in "()"]]
+]
+
+
+def test_tags_are_learned_beside_spans(tmp_path: Path) -> None:
+    config = replace(CONFIG, epochs=40, minimum_tags=1)
+    train_spans(config, TAGGED, TAGGED[:4], tmp_path / "m.pt", tmp_path / "log")
+    checkpoint = load_span_model(tmp_path / "m.pt")
+    assert set(checkpoint.vocabulary.tags) == {tag for tree in TAGGED for tag in tree.tags}
+    (tree, *_) = TAGGED
+    words = tuple(token for token in tree.tokens if token[0] not in "()")
+    tags = read_sentence(checkpoint.model, checkpoint.vocabulary, words).tags
+    assert tuple(checkpoint.vocabulary.tags[row.argmax()] for row in tags) == tree.tags
+    assert 0.25 <= checkpoint.information["temperature"] <= 4
+
+
+def test_rare_tags_and_trees_without_tags_are_no_targets() -> None:
+    run = SpanRun(replace(CONFIG, minimum_tags=10), [*TAGGED, *TREES], DEV, "cpu", None)
+    rare = {tag for tag, count in Counter(t for e in TAGGED for t in e.tags).items() if count < 10}
+    assert rare and not rare & set(run.vocabulary.tags)
+    assert (
+        labelled(run.vocabulary, TREES[0]).tags
+        == [PADDING] * labelled(run.vocabulary, TREES[0]).length
+    )
+    for tree in TAGGED:
+        numbers = labelled(run.vocabulary, tree).tags
+        known = [tag for tag in tree.tags if tag not in rare]
+        assert [run.vocabulary.tags[n] for n in numbers if n != PADDING] == known
+
+
+def test_a_trained_model_learns_more(tmp_path: Path) -> None:
+    """Its weights and its words are where they were; new words, labels and tags come behind."""
+    first = tmp_path / "first.pt"
+    train_spans(CONFIG, TREES, DEV, first, tmp_path / "log")
+    before = load_span_model(first)
+    new = TaggedTree(("(Q", "(NP", "zebra", ")NP", "sleeps", ")Q"), ("WZ", "WS"))
+    trees = [*TAGGED, new]
+    config = replace(CONFIG, minimum_tags=1)
+    run = SpanRun(config, trees, DEV, "cpu", None, start_from=first)
+    after = run.vocabulary
+    assert after.words[: len(before.vocabulary.words)] == before.vocabulary.words
+    assert "zebra" in after.words and "Q" in after.labels and "WZ" in after.tags
+    weights = before.model.state_dict()
+    for name, weight in run.model.named_parameters():
+        if name in weights:
+            assert torch.equal(weight[: len(weights[name])], weights[name])
+    train_spans(config, trees, DEV, tmp_path / "m.pt", tmp_path / "log2", start_from=first)
+    assert load_span_model(tmp_path / "m.pt").information["start_from"] == "first.pt"
+    wrong = replace(config, model={**SIZES, "span_size": 8})
+    with pytest.raises(ConfigError, match=r"first.pt: its left is 16 x 24, but \[model\] makes it"):
+        SpanRun(wrong, trees, DEV, "cpu", None, start_from=first)

@@ -24,7 +24,7 @@ from tests.service.page.browsing import (
     wait_for_all,
 )
 from tests.service.servers import serving
-from tests.service.test_parse import PARSER, needs_bllip, parsers
+from tests.service.test_parse import PARSER, parsers
 from tests.waiting import until
 
 if TYPE_CHECKING:
@@ -186,11 +186,8 @@ def test_without_a_parser_there_is_no_box(page: Page, address: str) -> None:
     assert page.locator("#text").is_hidden() and page.locator("#nbest").is_visible()
 
 
-def test_bllip_parses_where_it_is_installed(
-    context: BrowserContext, checkpoints: list[str]
-) -> None:
-    needs_bllip()
-    with serving(checkpoints, "--parser-jobs", "1") as server:
+def test_the_built_in_parser_parses(context: BrowserContext, checkpoints: list[str]) -> None:
+    with serving(checkpoints) as server:
         page = context.new_page()
         open_page(page, server.url)
         parse(page, "When the last guests left the hotel closed its kitchen.")

@@ -1,0 +1,107 @@
+"""The best tree of a chart."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+Values = NDArray[np.float64]
+
+
+class Span(NamedTuple):
+    """A constituent: its first word, the one behind its last, and the number of its label."""
+
+    start: int
+    end: int
+    label: int
+
+
+class Derivation(NamedTuple):
+    """A tree of the chart: its score in nats, and its constituents, parents before children and
+    left to right."""
+
+    score: float
+    spans: tuple[Span, ...]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Gains:
+    """What a constituent is worth: log P(label) - log P(no constituent), in nats. Differences are
+    made when they are needed, in float64: of a long sentence all together would not fit."""
+
+    labels: NDArray[np.floating]
+    """[n, n, L]: log P(label), by a span's first word and its last one; what lies below the
+    diagonal is not read."""
+    none: Values
+    """[n, n]: log P(no constituent)."""
+
+    def of(self, start: int, last: int) -> Values:
+        """The gains of all labels of a span, [L]."""
+        gains: Values = self.labels[start, last].astype(np.float64) - self.none[start, last]
+        return gains
+
+    def best(self) -> Values:
+        """The greatest gain of each span, [n, n]."""
+        best: Values = self.labels.max(2).astype(np.float64) - self.none
+        return best
+
+
+class Chart:
+    """The best scores of all spans of a sentence of n words. Arrays are indexed by a span's start,
+    or its end, and its width: spans that meet are neighbours in a row."""
+
+    def __init__(self, gains: Gains) -> None:
+        words = len(gains.none)
+        self.words, self.gains = words, gains
+        self.label_gains = gains.best()
+        self.sequence: Values = np.zeros((words, words + 1))  # [start, width]
+        self.open: Values = np.full((words, words + 1), -np.inf)  # [start, width]
+        self.part: Values = np.full((words + 1, words + 1), -np.inf)  # [end, width]
+        for width in range(1, words + 1):
+            starts = np.arange(words - width + 1)
+            if width > 1:
+                self.sequence[starts, width] = self.splits(width).max(1)
+            inside = self.sequence[starts, width]
+            closed = inside + self.label_gains[starts, starts + width - 1]
+            self.open[starts, width] = np.maximum(inside, closed)
+            self.part[starts + width, width] = closed if width > 1 else self.open[starts, 1]
+
+    @property
+    def score(self) -> float:
+        """Of the best tree, in nats, relative to the tree without any constituent."""
+        return float(self.open[0, self.words])
+
+    def splits(self, width: int) -> Values:
+        """For every span of this width the best sequence by the width of all but its last part,
+        [spans, width - 1]."""
+        spans = self.words - width + 1
+        return self.open[:spans, 1:width] + self.part[width:, width - 1 : 0 : -1]
+
+    def splits_of(self, start: int, end: int) -> Values:
+        """The same for one span, [width - 1]."""
+        width = end - start
+        values: Values = self.open[start, 1:width] + self.part[end, width - 1 : 0 : -1]
+        return values
+
+    def closed(self, start: int, end: int) -> float:
+        """The score of the best constituent of this span."""
+        gain = self.label_gains[start, end - 1]
+        return float(self.sequence[start, end - start] + gain)
+
+    def best(self) -> Derivation:
+        """The best tree. Of equal ones, that with fewer brackets, then that whose last part begins
+        sooner, then that with the first label."""
+        spans: list[Span] = []
+        stack = [(0, self.words, False)]  # start, end, whether there must be a constituent
+        while stack:
+            start, end, is_closed = stack.pop()
+            inside = self.sequence[start, end - start]
+            if is_closed or self.closed(start, end) > inside:
+                spans.append(Span(start, end, int(self.gains.labels[start, end - 1].argmax())))
+            if end - start > 1:
+                middle = start + 1 + int(self.splits_of(start, end).argmax())
+                stack += [(middle, end, end - middle > 1), (start, middle, False)]
+        return Derivation(self.score, tuple(spans))

@@ -1,0 +1,115 @@
+"""How probable each constituent is, over all trees of a sentence (inside-outside)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from reranker.chart.best import Gains, Values
+
+_NEGLIGIBLE = 1e-12  # P(there is a constituent)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Marginals:
+    """The distribution over all trees in which a tree's probability is proportional to exp of its
+    score."""
+
+    places: NDArray[np.int64]
+    """[M, 2]: first and last word of the spans that are worth speaking of."""
+    probabilities: Values
+    """[M, L]: P(there is a constituent with this label | words)."""
+    log_partition: float
+    """The logarithm of the sum over all trees of exp of their scores, in nats."""
+    entropy: float
+    """Of the distribution, in nats: 0 if one tree is certain."""
+
+
+def marginals(gains: Gains, temperature: float = 1.0) -> Marginals:
+    """The marginals of trees whose scores, as a ``Chart`` has them, are divided by ``temperature``,
+    which makes the distribution flatter (more than 1) or sharper. Every tree is counted once, since
+    none has two derivations."""
+    labels = _label_sums(gains, temperature)
+    inside = _Inside(labels)
+    weights = _outside(inside)
+    places = np.argwhere(weights >= _NEGLIGIBLE)
+    starts, lasts = places.T
+    scores = gains.labels[starts, lasts].astype(np.float64) - gains.none[starts, lasts, None]
+    scores /= temperature
+    shares = np.exp(scores - labels[starts, lasts, None])
+    probabilities = weights[starts, lasts, None] * shares
+    log_partition = float(inside.open[0, inside.words])
+    entropy = log_partition - float((probabilities * scores).sum())
+    return Marginals(places, probabilities, log_partition, max(0.0, entropy))
+
+
+def log_partition(gains: Gains, temperature: float = 1.0) -> float:
+    """``Marginals.log_partition`` alone."""
+    inside = _Inside(_label_sums(gains, temperature))
+    return float(inside.open[0, inside.words])
+
+
+def _label_sums(gains: Gains, temperature: float) -> Values:
+    """[n, n]: the logarithm of the sum over labels of exp of their scores."""
+    sums = np.zeros_like(gains.none)
+    for start, (labels, none) in enumerate(zip(gains.labels, gains.none, strict=True)):
+        scores = labels[start:].astype(np.float64) - none[start:, None]
+        sums[start, start:] = _log_sum(scores / temperature)
+    return sums
+
+
+class _Inside:
+    """As ``Chart``, with sums for maxima; in logarithms."""
+
+    def __init__(self, labels: Values) -> None:
+        words = len(labels)
+        self.words = words
+        self.sequence: Values = np.zeros((words, words + 1))
+        self.closed: Values = np.zeros((words, words + 1))
+        self.open: Values = np.full((words, words + 1), -np.inf)
+        self.part: Values = np.full((words + 1, words + 1), -np.inf)
+        for width in range(1, words + 1):
+            starts = np.arange(words - width + 1)
+            if width > 1:
+                self.sequence[starts, width] = _log_sum(self.splits(width))
+            sequence = self.sequence[starts, width]
+            closed = sequence + labels[starts, starts + width - 1]
+            self.closed[starts, width] = closed
+            self.open[starts, width] = np.logaddexp(sequence, closed)
+            self.part[starts + width, width] = closed if width > 1 else self.open[starts, 1]
+
+    def splits(self, width: int) -> Values:
+        spans = self.words - width + 1
+        return self.open[:spans, 1:width] + self.part[width:, width - 1 : 0 : -1]
+
+
+def _outside(inside: _Inside) -> Values:
+    """[n, n]: P(there is a constituent), by its first and last word: the inside recursion
+    backwards, each sum sharing out what it is worth among its terms."""
+    words = inside.words
+    found = np.zeros((words, words))
+    of_open, of_part = np.zeros((words, words + 1)), np.zeros((words + 1, words + 1))
+    of_open[0, words] = 1.0
+    for width in range(words, 0, -1):
+        starts = np.arange(words - width + 1)
+        opened, part = of_open[starts, width], of_part[starts + width, width]
+        if width == 1:  # a single word is the same as an open item
+            opened, part = opened + part, np.zeros(len(starts))
+        sequence, whole = inside.sequence[starts, width], inside.open[starts, width]
+        closed = opened * np.exp(inside.closed[starts, width] - whole) + part
+        found[starts, starts + width - 1] = closed
+        if width > 1:
+            weight = opened * np.exp(sequence - whole) + closed
+            shares = np.exp(inside.splits(width) - sequence[:, None]) * weight[:, None]
+            of_open[: len(starts), 1:width] += shares
+            of_part[width:, width - 1 : 0 : -1] += shares
+    return found
+
+
+def _log_sum(values: Values) -> Values:
+    """log of the sum of exp over the last axis."""
+    most: Values = values.max(-1)
+    total: Values = most + np.log(np.exp(values - most[..., None]).sum(-1))
+    return total

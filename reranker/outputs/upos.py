@@ -1,0 +1,37 @@
+"""Penn Treebank part-of-speech tags -> universal ones.
+
+The table is that of Universal Dependencies (tagset-conversion/en-penn-uposf), with what its English
+treebanks have changed since version 2: modal verbs are AUX, possessive pronouns PRON. A tag alone
+does not tell auxiliaries from other verbs, nor subordinating conjunctions from prepositions.
+"""
+
+from __future__ import annotations
+
+_TAGS = {
+    "ADJ": "AFX JJ JJR JJS",
+    "ADP": "IN RP",
+    "ADV": "RB RBR RBS WRB",
+    "AUX": "MD",
+    "CCONJ": "CC",
+    "DET": "DT PDT WDT",
+    "INTJ": "UH",
+    "NOUN": "NN NNS",
+    "NUM": "CD",
+    "PART": "POS TO",
+    "PRON": "EX PRP PRP$ WP WP$",
+    "PROPN": "NNP NNPS",
+    "PUNCT": "'' , -LRB- -LSB- -LCB- -RRB- -RSB- -RCB- . : HYPH NFP ``",
+    "SYM": "# $ SYM",
+    "VERB": "VB VBD VBG VBN VBP VBZ",
+    "X": "ADD FW GW LS XX",
+}
+_UPOS = {tag: upos for upos, tags in _TAGS.items() for tag in tags.split()}
+
+
+def upos(tag: str | None) -> str | None:
+    """The universal tag; None for what is no tag of the Penn Treebank.
+
+    >>> upos("VBZ"), upos("WP$"), upos("ADJA")
+    ('VERB', 'PRON', None)
+    """
+    return _UPOS.get(tag or "")

@@ -1,0 +1,117 @@
+"""The built-in parser: a chart over the scores of a span model (reranker.chart)."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+
+import numpy as np
+import torch
+
+from reranker.chart.best import Chart, Gains
+from reranker.chart.bracketed import bracketed
+from reranker.chart.k_best import k_best
+from reranker.chart.marginals import marginals
+from reranker.chart.tagging import best_tags
+from reranker.checkpoints.devices import devices, placed
+from reranker.checkpoints.installed import installed_span_model
+from reranker.checkpoints.members import load_member
+from reranker.checkpoints.span_file import SpanCheckpoint
+from reranker.checkpoints.span_vocabulary import NO_LABEL, RARE_LABEL
+from reranker.errors import CheckpointError, InputError
+from reranker.nbest import Candidate, NBest
+from reranker.nbest.data import LEAST_PROBABILITY, Certainty, Sentence
+from reranker.parsers.parser import ParserSettings
+from reranker.ranking import SCORE_DECIMALS
+from reranker.scoring.cancellation import Cancellation
+from reranker.scoring.span_table import SpanTable, read_sentence
+
+MOST_WORDS = 500
+"""A longer sentence is not parsed: memory grows with the square of its length, 170 MB for this
+one, and time with the cube."""
+
+
+class ChartParser:
+    """The ``settings.candidates`` best of all trees, by the log-probability of the labels of all
+    spans, which is the same number that the model gives as a member of an ensemble.
+    ``settings.model`` is a span model, by default the installed one. It runs in this process, in
+    as many threads as ask at once; what it makes of a sentence depends on nothing else."""
+
+    batch_sizes = (1, 4, 8)
+    root = "TOP"
+
+    def __init__(self, settings: ParserSettings) -> None:
+        """Raises InputError without a span model."""
+        path, sha256 = installed_span_model(settings.model)
+        try:
+            member = load_member(path, sha256)
+        except CheckpointError as error:
+            raise InputError(str(error)) from error
+        if not isinstance(member, SpanCheckpoint):
+            raise InputError(f"{path}: not a span model, which the parser chart needs")
+        (self._member,) = placed([member], devices(settings.device)[:1], "exact")
+        self._temperature = _temperature(path, self._member.information.get("temperature", 1.0))
+        self._candidates = settings.candidates
+        self._cancellation = Cancellation()
+
+    def parse(self, sentences: Sequence[Sentence]) -> list[NBest | str]:
+        """For each sentence its list or, if it is too long, why there is none. Raises Stopped after
+        ``stop``."""
+        torch.set_num_threads(1)  # of this thread's products: as in scoring, the bits depend on it
+        return [self._parse(each) for each in self._cancellation.checked(sentences)]
+
+    def unknown_words(self, words: Sequence[str]) -> int:
+        """How many of the words are known by their spelling alone."""
+        return sum(map(self._member.vocabulary.is_unknown, words))
+
+    def stop(self) -> None:
+        self._cancellation.cancel()
+
+    def _parse(self, sentence: Sentence) -> NBest | str:
+        words = sentence.words
+        if len(words) > MOST_WORDS:
+            return f"{len(words)} words, more than the {MOST_WORDS} that the parser chart takes"
+        model, vocabulary = self._member.model, self._member.vocabulary
+        table = read_sentence(model, vocabulary, words, self._cancellation)
+        gains, without = gains_of(table)
+        tags = sentence.tags or best_tags(words, table.tags, vocabulary.tags)
+        chart = Chart(gains)
+        trees = k_best(chart, self._candidates) if self._candidates > 1 else [chart.best()]
+        certainty = certainty_of(gains, vocabulary.labels, self._temperature)
+        candidates = []
+        for index, tree in enumerate(trees):
+            text, tokens = bracketed(tree.spans, vocabulary.labels, words, tags, self.root)
+            score = round(without + tree.score, SCORE_DECIMALS)
+            candidates.append(Candidate(index, text, tokens, score, line=0))
+        return NBest("", tuple(candidates), (), 0, sentence, root=self.root, certainty=certainty)
+
+
+def _temperature(path: Path, value: object) -> float:
+    """Raises InputError for what is no temperature."""
+    if not isinstance(value, int | float) or not 0.01 <= value <= 100:
+        raise InputError(
+            f"{path}: temperature must be a number from 0.01 to 100, got {value!r:.40}"
+        )
+    return float(value)
+
+
+def gains_of(table: SpanTable) -> tuple[Gains, float]:
+    """For a chart, of all labels that have a name; and the log-probability of the tree without any
+    constituent."""
+    none = table.labels[:, :, NO_LABEL].astype(np.float64)
+    without = float(none[np.triu_indices(len(none))].sum())
+    return Gains(table.labels[:, :, RARE_LABEL + 1 :], none), without
+
+
+def certainty_of(gains: Gains, labels: Sequence[str], temperature: float) -> Certainty:
+    """The probability of every bracket that has one worth speaking of. A label of several brackets
+    counts for each of them."""
+    found = marginals(gains, temperature)
+    probabilities: dict[tuple[int, int, str], float] = {}
+    for row, label in np.argwhere(found.probabilities >= LEAST_PROBABILITY).tolist():
+        start, last = found.places[row].tolist()
+        for name in dict.fromkeys(labels[label].split(" ")):
+            key = start, last + 1, name
+            before = probabilities.get(key, 0.0)
+            probabilities[key] = min(1.0, before + float(found.probabilities[row, label]))
+    return Certainty(probabilities, found.entropy)

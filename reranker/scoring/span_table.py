@@ -1,0 +1,92 @@
+"""A sentence as a span model sees it: one reading, which its parser and its ranking share."""
+
+from __future__ import annotations
+
+import threading
+from collections import OrderedDict
+from typing import NamedTuple
+from weakref import WeakKeyDictionary
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+
+from reranker.checkpoints.span_vocabulary import SpanVocabulary
+from reranker.models.span_model import SpanModel
+from reranker.scoring.cancellation import Cancellation
+
+Words = tuple[str, ...]
+_MOST_BYTES = 64 << 20  # what is remembered of one model: some hundred sentences of 25 words
+
+
+class SpanTable(NamedTuple):
+    """log P in nats, of every label of every span, and of every tag of every word."""
+
+    labels: NDArray[np.float32]
+    """[n, n, L], by a span's first and last word; what ends before it starts has no meaning."""
+    tags: NDArray[np.float32]
+    """[n, T]; T is 0 if the model knows no tags."""
+
+
+def read_sentence(
+    model: SpanModel,
+    vocabulary: SpanVocabulary,
+    words: Words,
+    cancellation: Cancellation | None = None,
+) -> SpanTable:
+    """Have the model read a sentence of one word or more, and remember the table for
+    ``remembered``. It takes 4 n² L bytes. Raises Stopped if cancelled."""
+    device = model.embedding.device
+    rows, features = vocabulary.encode(words)
+    labels = np.zeros((len(words), len(words), model.config.label_count), np.float32)
+    with torch.inference_mode():
+        data = model.read_one(
+            torch.tensor(rows, device=device), torch.tensor(features, device=device)
+        )
+        pieces = model.label_log_probabilities(data)
+        for first, piece in (cancellation or Cancellation()).checked(pieces):
+            labels[first : first + len(piece), first:] = piece.float().cpu().numpy()
+        tags = model.tag_log_probabilities(data).float().cpu().numpy()
+    table = SpanTable(labels, tags)
+    _memory_of(model).keep(words, table)
+    return table
+
+
+def remembered(model: SpanModel, words: Words) -> SpanTable | None:
+    """The table of a sentence that this very model has read of late, for its parser."""
+    with _lock:
+        memory = _memories.get(model)
+    return memory.get(words) if memory else None
+
+
+class _Memory:
+    """The tables of the last sentences."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._tables: OrderedDict[Words, SpanTable] = OrderedDict()
+        self._bytes = 0
+
+    def get(self, words: Words) -> SpanTable | None:
+        with self._lock:
+            return self._tables.get(words)
+
+    def keep(self, words: Words, table: SpanTable) -> None:
+        size = table.labels.nbytes
+        with self._lock:
+            if words in self._tables or size > _MOST_BYTES:
+                return
+            self._tables[words] = table
+            self._bytes += size
+            while self._bytes > _MOST_BYTES:
+                _, oldest = self._tables.popitem(last=False)
+                self._bytes -= oldest.labels.nbytes
+
+
+_lock = threading.Lock()
+_memories: WeakKeyDictionary[SpanModel, _Memory] = WeakKeyDictionary()
+
+
+def _memory_of(model: SpanModel) -> _Memory:
+    with _lock:
+        return _memories.setdefault(model, _Memory())

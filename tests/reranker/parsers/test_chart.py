@@ -1,0 +1,170 @@
+"""The built-in parser: exact, the same however it is asked, and one reading with the ranking."""
+
+from __future__ import annotations
+
+import threading
+from pathlib import Path
+
+import pytest
+import torch
+
+from reranker.checkpoints.checkpoint import save_checkpoint
+from reranker.checkpoints.span_file import load_span_model, save_span_model
+from reranker.errors import InputError
+from reranker.nbest import NBest
+from reranker.nbest.data import Sentence
+from reranker.parsers import chart
+from reranker.parsers.parser import Parser, ParserSettings
+from reranker.parsers.pool import pooled
+from reranker.parsers.registry import create_parser
+from reranker.pipeline import Reranker
+from reranker.scoring import span_table
+from reranker.scoring.cancellation import Stopped
+from reranker.scoring.spans import score_spans_one_by_one
+from reranker.trees.tree import Tree
+from tests.reranker.ensembles import untrained
+from tests.reranker.span_models import untrained_spans
+
+SENTENCES = [
+    "We saw the man .",
+    "man",
+    "( It ) runs [ away ]",
+    "\u4e2d\u6587 \u3002 x",
+    "the " * 30,
+]
+
+
+@pytest.fixture(scope="module")
+def model(tmp_path_factory: pytest.TempPathFactory) -> str:
+    path = tmp_path_factory.mktemp("spans") / "spans.pt"
+    member = untrained_spans(3, encoder=True)
+    save_span_model(path, member.model, member.vocabulary, {"temperature": 2.0}, torch.float32)
+    return str(path)
+
+
+@pytest.fixture
+def parser(model: str) -> Parser:
+    return create_parser("chart", ParserSettings(model=model, candidates=12))
+
+
+def lists(parser: Parser, *sentences: str) -> list[NBest]:
+    answers = parser.parse([Sentence.of(sentence.split()) for sentence in sentences])
+    return [answer for answer in answers if isinstance(answer, NBest)]
+
+
+def test_scores_are_log_probabilities_of_all_spans(parser: Parser, model: str) -> None:
+    loaded = load_span_model(Path(model))
+    for nbest in lists(parser, *SENTENCES):
+        sequences = [candidate.tokens for candidate in nbest.candidates]
+        expected = score_spans_one_by_one(loaded.model, loaded.vocabulary, sequences)
+        scores = [candidate.parser_score for candidate in nbest.candidates]
+        assert scores == pytest.approx(expected.tolist(), abs=2e-3)
+        assert scores == sorted(scores, key=lambda score: -(score or 0))
+        assert len({candidate.tokens for candidate in nbest.candidates}) == len(scores)
+        for candidate in nbest.candidates:
+            assert Tree.from_string(candidate.text).leaves() == list(nbest.words)
+
+
+def test_the_ensemble_gives_the_same_number_without_reading_again(
+    parser: Parser, model: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    reranker = Reranker.load(model)
+    given = lists(parser, *SENTENCES[:2])
+    member = reranker.members[0].model
+    monkeypatch.setattr(type(member), "read_one", None)  # would fail
+    for nbest, ranking in zip(given, reranker.rerank_lists(given), strict=True):
+        assert [each.index for each in ranking] == list(range(len(nbest.candidates)))
+        assert [-each.nll for each in ranking] == [each.parser_score for each in ranking]
+
+
+def test_a_reading_is_forgotten_with_the_model_and_when_there_are_many(
+    parser: Parser, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(span_table, "_MOST_BYTES", 4 * 11 * 25 * 3)
+    lists(parser, *(f"We saw {word} the man" for word in "abcdefgh"))
+    memory = span_table._memory_of(parser._member.model)  # type: ignore[attr-defined]
+    assert memory.get(("We", "saw", "h", "the", "man")) is not None
+    assert memory.get(("We", "saw", "a", "the", "man")) is None
+    assert memory._bytes <= span_table._MOST_BYTES
+
+
+def test_a_tree_does_not_depend_on_its_neighbours_or_threads(model: str) -> None:
+    together = lists(create_parser("chart", ParserSettings(model=model)), *SENTENCES)
+    alone = [
+        lists(create_parser("chart", ParserSettings(model=model)), each)[0] for each in SENTENCES
+    ]
+    assert together == alone
+    answers: dict[int, list[NBest]] = {}
+    shared = create_parser("chart", ParserSettings(model=model))
+
+    def parse(number: int) -> None:
+        answers[number] = lists(shared, *SENTENCES)
+
+    threads = [threading.Thread(target=parse, args=(number,)) for number in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert all(answers[number] == together for number in range(4))
+
+
+def test_one_best_is_the_first_of_many(model: str, parser: Parser) -> None:
+    for single, many in zip(
+        lists(create_parser("chart", ParserSettings(model=model, candidates=1)), *SENTENCES),
+        lists(parser, *SENTENCES),
+        strict=True,
+    ):
+        assert single.candidates == many.candidates[:1] and single.certainty == many.certainty
+
+
+def test_brackets_have_probabilities(parser: Parser) -> None:
+    (nbest,) = lists(parser, "We saw the man .")
+    assert nbest.certainty is not None and nbest.certainty.entropy > 0
+    first = nbest.candidates[0].tokens
+    found = nbest.certainty.of(first)
+    assert found and all(0 <= probability <= 1 for *_, probability in found)
+    assert nbest.certainty.mean(first) == pytest.approx(sum(p for *_, p in found) / len(found))
+
+
+def test_temperature_changes_probabilities_and_no_tree(parser: Parser, model: str) -> None:
+    cold = create_parser("chart", ParserSettings(model=model, candidates=12))
+    cold._temperature = 1.0  # type: ignore[attr-defined]
+    (warm,), (other,) = (lists(each, "We saw the man .") for each in (parser, cold))
+    assert warm.candidates == other.candidates
+    assert warm.certainty is not None and other.certainty is not None
+    assert warm.certainty.entropy > other.certainty.entropy
+
+
+def test_given_tags_are_kept(parser: Parser) -> None:
+    words, tags = ("We", "saw", "."), ("A", "B", "C")
+    (nbest,) = parser.parse([Sentence(words, tags)])
+    assert isinstance(nbest, NBest)
+    assert all(Tree.from_string(each.text).tags() == list(tags) for each in nbest.candidates)
+
+
+def test_too_long_a_sentence_has_a_reason(parser: Parser, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(chart, "MOST_WORDS", 4)
+    long, short = parser.parse([Sentence.of(["We"] * 5), Sentence.of(["We"] * 4)])
+    assert long == "5 words, more than the 4 that the parser chart takes"
+    assert isinstance(short, NBest)
+
+
+def test_what_is_stopped_parses_no_more(parser: Parser) -> None:
+    parser.stop()
+    with pytest.raises(Stopped):
+        parser.parse([Sentence.of(["We"])])
+
+
+def test_pooled_with_another_parser_it_says_how_sure_it_is(parser: Parser) -> None:
+    (nbest,) = lists(parser, "We saw the man .")
+    both = pooled(["bllip", "chart"], ["no parse", nbest])
+    assert isinstance(both, NBest) and both.certainty == nbest.certainty
+
+
+def test_no_span_model(tmp_path: Path) -> None:
+    with pytest.raises(InputError, match=r"none.pt: no such file; the parser chart needs"):
+        create_parser("chart", ParserSettings(model=str(tmp_path / "none.pt")))
+    language = untrained(1)
+    save_checkpoint(tmp_path / "lm.pt", language.model, language.vocabulary, {})
+    with pytest.raises(InputError, match=r"lm.pt: not a span model, which the parser chart needs"):
+        create_parser("chart", ParserSettings(model=str(tmp_path / "lm.pt")))
