@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 _FIXED = {
     **dict.fromkeys((",",), ","),
     **dict.fromkeys((".", "?", "!"), "."),
-    **dict.fromkeys((":", ";", "--", "\N{EM DASH}", "\N{HORIZONTAL ELLIPSIS}"), ":"),
+    **dict.fromkeys((";", "--", "\N{EM DASH}", "\N{HORIZONTAL ELLIPSIS}"), ":"),
     **dict.fromkeys(
         ("``", "`", "\N{LEFT DOUBLE QUOTATION MARK}", "\N{LEFT SINGLE QUOTATION MARK}"), "``"
     ),
