@@ -8,11 +8,7 @@ in halves, so that only those are lost that it cannot parse.
 
 from __future__ import annotations
 
-import contextlib
-import os
 import shlex
-import signal
-import subprocess
 from collections.abc import Sequence
 
 from reranker.errors import InputError
@@ -22,6 +18,7 @@ from reranker.parsers.answers import given_lines, printed_lists
 from reranker.parsers.exchange import Exceeded, exchange
 from reranker.parsers.failures import Failures
 from reranker.parsers.parser import ParserSettings
+from reranker.parsers.program import Program
 from reranker.scoring.cancellation import Stopped
 
 _STARTING_SECONDS = 60.0  # to load its model
@@ -45,7 +42,7 @@ class CommandParser:
         if not self._command:
             raise InputError("--parser-command is empty; it needs a program")
         self._seconds, self._options = settings.seconds, settings.options
-        self._running: set[subprocess.Popen[bytes]] = set()
+        self._running: set[Program] = set()
         self._failures = Failures("--parser-command")
         self._is_stopped = False
 
@@ -62,8 +59,8 @@ class CommandParser:
     def stop(self) -> None:
         """End the programs that run, and whatever they have started."""
         self._is_stopped = True
-        for process in tuple(self._running):
-            kill_group(process.pid)
+        for program in tuple(self._running):
+            program.kill()
 
     def _parse(self, sentences: Sequence[Sentence]) -> list[NBest | str]:
         found = self._run(sentences)
@@ -80,30 +77,22 @@ class CommandParser:
         if self._is_stopped:
             raise Stopped
         try:
-            process = subprocess.Popen(
-                self._command,
-                stdin=subprocess.PIPE,
-                stdout=subprocess.PIPE,
-                stderr=subprocess.PIPE,
-                start_new_session=True,
-                bufsize=0,
-            )
+            program = Program(self._command)
         except OSError as error:
             raise InputError(f"--parser-command {self._command[0]}: {error.strerror}") from error
-        self._running.add(process)
+        self._running.add(program)
         if self._is_stopped:
-            kill_group(process.pid)
+            program.kill()
         limit = _STARTING_SECONDS + self._seconds * len(sentences)
         most = _MOST_PRINTED + _MOST_FOR_A_SENTENCE * len(sentences)
-        try:
-            printed, messages = exchange(process, given, limit, most)
-        except Exceeded as exceeded:
-            return str(exceeded)
-        finally:
-            self._running.discard(process)
-            kill_group(process.pid)
-            with process:  # closes the pipes, and waits
-                pass
+        with program.process as process:  # closes the pipes, at last
+            try:
+                printed, messages = exchange(process, given, limit, most)
+            except Exceeded as exceeded:
+                return str(exceeded)
+            finally:
+                self._running.discard(program)
+                program.end()
         if self._is_stopped:
             raise Stopped
         if process.returncode:
@@ -111,9 +100,3 @@ class CommandParser:
             ended = f"the parser ended with status {process.returncode}"
             return f"{ended}: {last}"[:_LONGEST_REASON] if last else ended
         return printed_lists(printed, sentences, self._options)
-
-
-def kill_group(group: int) -> None:
-    """A program with all that it has started."""
-    with contextlib.suppress(ProcessLookupError, PermissionError):
-        os.killpg(group, signal.SIGKILL)

@@ -6,13 +6,12 @@ from __future__ import annotations
 import contextlib
 import os
 import selectors
-import subprocess
 import threading
 import time
 from collections.abc import Sequence
 
 from reranker.errors import InputError
-from reranker.parsers.command import kill_group
+from reranker.parsers.program import Program
 
 _KEPT_MESSAGES = 2_000  # bytes
 _LONGEST_REASON = 200  # characters
@@ -33,16 +32,10 @@ class Conversation:
     def __init__(self, command: Sequence[str]) -> None:
         """Start it; ``listen`` waits until it is ready. Raises InputError if it cannot be."""
         try:
-            self._process = subprocess.Popen(
-                command,
-                stdin=subprocess.PIPE,
-                stdout=subprocess.PIPE,
-                stderr=subprocess.PIPE,
-                start_new_session=True,
-                bufsize=0,
-            )
+            self._program = Program(command)
         except OSError as error:
             raise InputError(f"{command[0]}: {error.strerror}") from error
+        self._process = self._program.process
         self.is_ready = False
         self._read = b""
         self._messages = b""
@@ -81,8 +74,7 @@ class Conversation:
 
     def end(self) -> None:
         """Kill it, and wait until it is gone."""
-        kill_group(self._process.pid)
-        self._process.wait()
+        self._program.end()
         self._listener.join(1)
         for stream in (self._process.stdin, self._process.stdout):
             if stream is not None:
@@ -91,7 +83,7 @@ class Conversation:
 
     def kill(self) -> None:
         """Kill it; whoever waits for its answer is told that it ended."""
-        kill_group(self._process.pid)
+        self._program.kill()
 
     def _reason(self) -> str:
         """Why it ended."""

@@ -23,6 +23,7 @@ from reranker.service.parsing_process import ParsingProcess
 from reranker.service.schemas import ParseQuery
 from reranker.service.settings import load_settings
 from reranker.service.texts import TextOrder
+from tests.reranker.parsers.hanging import Hanging, has_ended
 
 TOY = Path(__file__).parents[1] / "reranker" / "parsers" / "toy_parser.py"
 ORDER = TextOrder(b"We saw it.", "text/plain", ParseQuery.model_validate({}))
@@ -105,6 +106,25 @@ def test_who_hangs_up_while_it_starts_leaves_it_to_others() -> None:
                 await asyncio.sleep(0.01)
             first.cancel()
             assert await parsed(process) == 2
+        finally:
+            process.close()
+
+    asyncio.run(live())
+
+
+def test_a_command_that_hangs_ends_with_the_process(tmp_path: Path) -> None:
+    hanging = Hanging(tmp_path)
+
+    async def live() -> None:
+        process = made(parser_command=shlex.join(hanging.command), parser_jobs=1)
+        starting = asyncio.create_task(process.start())
+        try:
+            with await asyncio.to_thread(hanging.opened) as pipe:
+                assert not has_ended(pipe, 0.2)
+                await ended(process)
+                assert has_ended(pipe, 60)
+            with pytest.raises(RerankError):
+                await starting
         finally:
             process.close()
 

@@ -25,6 +25,7 @@ from reranker.parsers.parser import ParserSettings
 from reranker.pipeline import Reranker
 from reranker.trees.tree import Tree
 from tests.reranker.killed_runs import forked_runs, killed_run
+from tests.reranker.parsers.hanging import Hanging, has_ended
 from tests.reranker.small_files import write
 
 Capture = pytest.CaptureFixture[str]
@@ -440,3 +441,17 @@ def test_a_run_continues_after_what_is_written(
     process.wait()
     main([*run, str(out)])
     assert out.read_bytes() == whole.read_bytes()
+
+
+def test_a_command_that_hangs_ends_with_a_run_that_is_killed(
+    tmp_path: Path, models: list[str]
+) -> None:
+    hanging = Hanging(tmp_path)
+    file = write(tmp_path / "t.txt", "We saw it.")
+    flags = ["--parser-command", shlex.join(hanging.command), "--models", *models]
+    command = [sys.executable, "-m", "reranker.commands.main", "parse", file, *flags]
+    with subprocess.Popen(command) as run, hanging.opened() as pipe:
+        assert not has_ended(pipe, 0.2)
+        run.kill()
+        assert run.wait() == -signal.SIGKILL
+        assert has_ended(pipe, 60)
