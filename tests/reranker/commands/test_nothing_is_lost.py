@@ -69,8 +69,9 @@ def refused(capsys: Capture, message: str, *arguments: str) -> None:
 def running(*arguments: str) -> Iterator[subprocess.Popen[bytes]]:
     """``rerank`` in a process of its own."""
     command = [sys.executable, "-c", RERANK, *arguments]
-    pipes = {"stdin": subprocess.PIPE, "stderr": subprocess.PIPE}
-    with subprocess.Popen(command, stdout=subprocess.DEVNULL, **pipes) as process:
+    with subprocess.Popen(
+        command, stdin=subprocess.PIPE, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE
+    ) as process:
         try:
             yield process
         finally:
