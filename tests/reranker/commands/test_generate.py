@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-import json
 import math
 from pathlib import Path
+from typing import Any
 
 import pytest
 import torch
 
 from reranker.checkpoints.encoder_decoder_file import load_generator
+from reranker.commands import generate
 from reranker.commands.main import main
-from reranker.files.digest import file_sha256
 from reranker.nbest import ReadOptions, read_nbest
 from reranker.trees.tree import Tree
 from tests.reranker.generation.generators import TREES, pairs, trained_parser
@@ -116,31 +116,35 @@ def test_a_translator_from_two_files_and_from_one(capsys: Capture) -> None:
     assert "1 sentences have no words" in captured.err
 
 
-def test_an_interrupted_run_resumes(parser: str) -> None:
+def test_an_interrupted_run_resumes(
+    parser: str, capsys: Capture, monkeypatch: pytest.MonkeyPatch
+) -> None:
     flags = ("--models", parser, "--beam", "2", "--out", "lists.txt")
     assert generated(*flags) == 0
     whole = Path("lists.txt").read_bytes()
-    # As a kill leaves them after two sentences and half of the third.
-    lists = whole.split(b"S-")
-    ends = [len(b"S-".join(lists[: count + 1])) for count in (1, 2)]
     Path("lists.txt").unlink()
-    settings = _journal_settings(parser)
-    records = [json.dumps({"version": 2, "settings": settings})]
-    records += [json.dumps([end, None, 0, 0, 0]) for end in ends]
-    Path("lists.txt.part").write_bytes(whole[: ends[1] + 5])
-    Path("lists.txt.journal").write_text("\n".join(records) + "\n")
+    text = generate._text
+
+    def interrupted(number: int, *others: Any) -> str:
+        if number == 2:
+            raise KeyboardInterrupt
+        return text(number, *others)
+
+    with monkeypatch.context() as patched:
+        patched.setattr(generate, "_text", interrupted)
+        assert generated(*flags) == 130
+    with Path("lists.txt.part").open("ab") as part:
+        part.write(b"half of the third")
+    kept = Path("lists.txt.part").read_bytes()
+    assert whole.startswith(kept.removesuffix(b"half of the third"))
     assert generated(*flags) == 2, "--resume is missing"
+    Path("sentences.txt").write_text(SENTENCES.replace(" ", " other ", 1))
+    assert generated(*flags, "--resume") == 2, "another source"
+    Path("sentences.txt").write_text(SENTENCES)
+    assert Path("lists.txt.part").read_bytes() == kept
     assert generated(*flags, "--resume") == 0
     assert Path("lists.txt").read_bytes() == whole
     assert not Path("lists.txt.part").exists()
-
-
-def _journal_settings(parser: str) -> dict[str, object]:
-    return {
-        "models": [file_sha256(Path(parser))],
-        "source": "sentences.txt",
-        "search": [2, 2, 1.0, "fairseq"],
-    }
 
 
 def test_what_cannot_be_generated_is_refused(parser: str, capsys: Capture) -> None:

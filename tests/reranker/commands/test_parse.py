@@ -408,12 +408,14 @@ def test_a_run_that_is_killed_twenty_times_ends_in_the_same_bytes(
             kill = (signal.SIGKILL, seconds, seconds < 0.3)
             left = killed_run(starter, arguments, out, *kill)
             assert left.status == -signal.SIGKILL
+            if out.exists():  # complete, by the time it was killed
+                break
             part = out.with_name("o.part")
             content = part.read_bytes() if part.exists() else b""
             assert whole.read_bytes().startswith(content[: content.rfind(b"\n") + 1])
             kept.append(left.kept)
     lines = whole.read_bytes().count(b"\n")
-    assert kept == sorted(kept) and len(set(kept)) > 5 and kept[-1] < lines
+    assert kept == sorted(kept) and len(set(kept)) > 5 and kept[-1] <= lines
     assert main([*arguments, "--resume", "--out", str(out)]) == 1
     assert out.read_bytes() == whole.read_bytes()
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 from pathlib import Path
 
 import pytest
@@ -11,6 +10,7 @@ import pytest
 from reranker.errors import InputError, RerankError
 from reranker.files.journal import journaled_path, open_output
 from reranker.files.records import Written
+from tests.reranker.files.disk_order import disk_order
 
 SETTINGS = {"lm_weight": 1.0, "models": ["a", "b"]}
 ANSWERS = [
@@ -193,36 +193,13 @@ def test_a_journal_alone_describes_nothing(tmp_path: Path) -> None:
 def test_what_is_complete_is_on_the_disk_before_it_has_its_name(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    path, folder = tmp_path / "out", os.stat(tmp_path).st_ino
-    order: list[str] = []
-    fsync, replace, link = os.fsync, os.replace, os.link
-
-    def names(number: int) -> str:
-        if number == folder:
-            return "folder"
-        return next(each.suffix for each in tmp_path.iterdir() if each.stat().st_ino == number)
-
-    def seen_fsync(file: int) -> None:
-        order.append(f"fsync {names(os.fstat(file).st_ino)}")
-        fsync(file)
-
-    def seen_replace(source: Path, target: Path) -> None:
-        order.append(f"{Path(source).suffix} -> {Path(target).name}")
-        replace(source, target)
-
-    def seen_link(source: Path, target: Path) -> None:
-        order.append(f"{Path(source).suffix} -> {Path(target).name}")
-        link(source, target)
-
-    monkeypatch.setattr(os, "fsync", seen_fsync)
-    monkeypatch.setattr(os, "replace", seen_replace)
-    monkeypatch.setattr(os, "link", seen_link)
-    run(path)
+    order = disk_order(tmp_path, monkeypatch)
+    run(tmp_path / "out")
     assert order == [
         ".tmp -> out.lock",
-        *("fsync .tmp", ".tmp -> out.journal", "fsync folder"),
-        *("fsync .tmp", ".tmp -> out.part", "fsync folder"),
-        *("fsync .part", ".part -> out", "fsync folder"),
+        *("write .tmp", ".tmp -> out.journal", "write folder"),
+        *("write .tmp", ".tmp -> out.part", "write folder"),
+        *("write .part", ".part -> out", "write folder"),
     ]
 
 

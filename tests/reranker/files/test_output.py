@@ -8,7 +8,16 @@ from pathlib import Path
 import pytest
 
 from reranker.errors import InputError, RerankError
-from reranker.files.output import open_whole, output_path
+from reranker.files.claim import claimed
+from reranker.files.output import (
+    copy_whole,
+    files_of,
+    open_whole,
+    output_path,
+    output_paths,
+    whole_file,
+)
+from tests.reranker.files.disk_order import disk_order
 
 
 class Stopped(Exception):
@@ -50,3 +59,66 @@ def test_what_must_not_be_replaced(tmp_path: Path) -> None:
             output_path(path, ["-", "missing", str(tmp_path / "file")])
         assert output_path(path, ["-", "missing"]) == tmp_path / "file"
     assert output_path(None) is None
+
+
+def test_a_name_of_ones_own(tmp_path: Path) -> None:
+    path, notes = tmp_path / "out", tmp_path / "out.tmp"
+    notes.write_text("my notes")
+    with open_whole(path) as file, open_whole(path) as other:  # as two processes might
+        file.write("one\n")
+        other.write("two\n")
+    assert path.read_text() == "one\n"
+    copy_whole(notes, path)
+    assert path.read_text() == notes.read_text() == "my notes"
+    assert {*tmp_path.iterdir()} == {path, notes}
+    long = tmp_path / ("\N{PILE OF POO}" * 63)
+    with open_whole(long) as file:
+        file.write("three\n")
+    assert long.read_text() == "three\n"
+
+
+def test_a_file_has_the_permissions_of_any_other(tmp_path: Path) -> None:
+    (tmp_path / "other").touch()
+    with open_whole(tmp_path / "out"):
+        pass
+    assert (tmp_path / "out").stat().st_mode == (tmp_path / "other").stat().st_mode
+
+
+def test_what_is_complete_is_on_the_disk_before_it_has_its_name(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    order = disk_order(tmp_path, monkeypatch)
+    with whole_file(tmp_path / "out") as file:
+        file.write(b"one\n")
+    assert order == ["write .tmp", ".tmp -> out", "write folder"]
+
+
+def test_who_has_lost_a_claim_replaces_nothing(tmp_path: Path) -> None:
+    path = tmp_path / "out"
+    path.write_text("another run's\n")
+    with (
+        claimed(tmp_path / "state"),
+        pytest.raises(RerankError, match=r"state\.lock was deleted or replaced"),
+        open_whole(path) as file,
+    ):
+        file.write("one\n")
+        (tmp_path / "state.lock").unlink()
+    assert [*tmp_path.iterdir()] == [path]
+    assert path.read_text() == "another run's\n"
+
+
+def test_inputs_under_other_names(tmp_path: Path) -> None:
+    folder = tmp_path / "encoder"
+    folder.mkdir()
+    (folder / "vocab.txt").write_text("words")
+    (tmp_path / "link").symlink_to(folder / "vocab.txt")
+    (tmp_path / "hard").hardlink_to(folder / "vocab.txt")
+    for path in (tmp_path / "link", tmp_path / "hard"):
+        with pytest.raises(InputError, match="is also an input"):
+            output_path(path, [folder / "vocab.txt"])
+        with pytest.raises(InputError, match="is also an input"):
+            output_path(path, files_of([folder, "", tmp_path / "none"]))
+        output_path(path, [folder])
+    with pytest.raises(InputError, match=r"new: two outputs are the same file"):
+        output_paths([tmp_path / "new", None, folder / ".." / "new"])
+    assert output_paths([None, tmp_path / "new"]) == [None, tmp_path / "new"]
