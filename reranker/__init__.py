@@ -8,7 +8,7 @@
 
 from __future__ import annotations
 
-from importlib import import_module, metadata
+from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
@@ -46,7 +46,9 @@ _MODULES = {
 def __getattr__(name: str) -> Any:
     """Import on first use: most of the package, and the command line, work without torch."""
     if name == "__version__":
-        return metadata.version("parse-reranker")
+        from importlib.metadata import version
+
+        return version("parse-reranker")
     if name in ("client", "trees"):
         return import_module(f"{__name__}.{name}")
     if name not in _MODULES:

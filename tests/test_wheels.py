@@ -17,6 +17,8 @@ from tests.service.servers import serving
 ROOT = Path(__file__).resolve().parents[1]
 SENTENCE = "When the last guests left the hotel closed its kitchen."
 
+PIP = [sys.executable, "-m", "pip", "--quiet", "--disable-pip-version-check"]
+
 pytestmark = pytest.mark.slow
 
 
@@ -25,23 +27,33 @@ def installed(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """An environment with both wheels; other packages are those of this environment, but not the
     checkout that it may refer to."""
     folder = tmp_path_factory.mktemp("wheels")
-    pip = [sys.executable, "-m", "pip", "--quiet", "--disable-pip-version-check"]
     build = ["wheel", "--no-deps", "--no-build-isolation", "--wheel-dir", str(folder)]
-    subprocess.run([*pip, *build, ".", "packages/models"], cwd=ROOT, check=True)
+    subprocess.run([*PIP, *build, ".", "packages/models"], cwd=ROOT, check=True)
     wheels = sorted(folder.glob("*.whl"))
     assert [wheel.name.split("-")[0] for wheel in wheels] == [
         "parse_reranker",
         "parse_reranker_models",
     ]
     assert wheels[1].stat().st_size < 64e6
+    return environment_with(folder, "--no-index", *map(str, wheels))
+
+
+@pytest.fixture(scope="module")
+def from_clone(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """An environment after `pip install .` in the clone, with other packages as above."""
+    return environment_with(tmp_path_factory.mktemp("clone"), "--no-build-isolation", str(ROOT))
+
+
+def environment_with(folder: Path, *packages: str) -> Path:
+    """The programs of a new environment in the folder."""
     venv.create(folder / "env", with_pip=False, symlinks=True)
-    packages = next((folder / "env").glob("lib/python*/site-packages"))
     python = str(folder / "env" / "bin" / "python")
-    install = ["install", "--no-deps", "--no-index", *map(str, wheels)]
+    site_packages = next((folder / "env").glob("lib/python*/site-packages"))
+    (site_packages / "others.pth").write_text("\n".join(site.getsitepackages()))
+    install = ["install", "--no-deps", "--ignore-installed", *packages]
     # Where no other version of ours can be met.
     clean = {name: value for name, value in os.environ.items() if name != "PYTHONPATH"}
-    subprocess.run([*pip, "--python", python, *install], cwd=folder, env=clean, check=True)
-    (packages / "others.pth").write_text("\n".join(site.getsitepackages()))
+    subprocess.run([*PIP, "--python", python, *install], cwd=folder, env=clean, check=True)
     return folder / "env" / "bin"
 
 
@@ -66,6 +78,22 @@ def test_models_are_found(installed: Path, tmp_path: Path) -> None:
     assert done.stdout.startswith(f"best (used unless others are named)\n  folder  {folder}\n")
     assert f"path    {folder / 'bllip-gum-craft.tar.gz'}\n" in done.stdout
     assert (folder / "README.md").is_file()  # the card, with the terms
+
+
+def test_the_clone_s_models_are_found_after_pip_install(from_clone: Path, tmp_path: Path) -> None:
+    done = run(from_clone, tmp_path, "models")
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.startswith(
+        f"best (used unless others are named)\n  folder  {ROOT / 'ckpt'}\n"
+    )
+    assert f"path    {ROOT / 'ckpt' / 'bllip-gum-craft.tar.gz'}\n" in done.stdout
+
+
+@needs_bllip
+def test_a_sentence_is_parsed_after_pip_install(from_clone: Path, tmp_path: Path) -> None:
+    done = run(from_clone, tmp_path, "parse", "-", text=SENTENCE)
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.startswith("(S1 (S (SBAR (WHADVP (WRB When)) (S (NP (DT the) ")
 
 
 def test_lists_are_ranked(installed: Path, tmp_path: Path) -> None:

@@ -7,7 +7,7 @@ folder of the user's with a BLLIP model.
 Where folders are looked for, first found first used:
 
 1. what ``RERANK_MODELS`` names: paths or names with commas between them; language models only
-2. ``ckpt/`` of the checkout that this package is run from
+2. ``ckpt/`` of the clone that this package is run from, or that ``pip install .`` installed it from
 3. the distribution ``parse-reranker-models``
 4. the user's folders ``~/.local/share/parse-reranker/models/NAME`` (or in ``XDG_DATA_HOME``)
 """
@@ -15,12 +15,16 @@ Where folders are looked for, first found first used:
 from __future__ import annotations
 
 import importlib.util
+import json
 import os
 import tomllib
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
+from importlib.metadata import distributions
 from pathlib import Path
 from typing import Any
+from urllib.parse import urlsplit
+from urllib.request import url2pathname
 
 from reranker.errors import InputError
 
@@ -146,14 +150,24 @@ def user_folder() -> Path:
 
 
 def _folders() -> Iterator[Path]:
-    checkout = Path(__file__).resolve().parents[2]
-    if (checkout / "pyproject.toml").is_file():  # not site-packages
-        yield checkout / "ckpt"
+    parent = Path(__file__).resolve().parents[2]
+    clone = parent if (parent / "pyproject.toml").is_file() else _installed_from(parent)
+    if clone is not None:
+        yield clone / "ckpt"
     specification = importlib.util.find_spec(_PACKAGE)
     if specification is not None and specification.origin is not None:
         yield Path(specification.origin).parent / "ckpt"
     if user_folder().is_dir():
         yield from sorted(filter(Path.is_dir, user_folder().iterdir()))
+
+
+def _installed_from(site_packages: Path) -> Path | None:
+    """The folder that pip installed the package there from, if that was one (PEP 610)."""
+    for distribution in distributions(name="parse-reranker", path=[str(site_packages)]):
+        source = json.loads(distribution.read_text("direct_url.json") or "{}")
+        if "dir_info" in source:
+            return Path(url2pathname(urlsplit(source["url"]).path))
+    return None
 
 
 def _about(path: Path) -> Mapping[str, Any]:

@@ -1,7 +1,7 @@
 """The ``rerank`` command: finds the subcommand, which has its flags and its work in its own file.
 
-torch is imported by the code that scores or trains, so that ``--help`` and ``rerank eval`` answer
-at once.
+That file is imported, and none of the others, and torch by the code that scores or trains, so that
+``--help`` and ``rerank eval`` answer at once.
 """
 
 from __future__ import annotations
@@ -15,27 +15,9 @@ import os
 import signal
 import sys
 from collections.abc import Sequence
-from importlib.metadata import version
-from typing import NoReturn, Protocol
+from importlib import import_module
+from typing import NoReturn, Protocol, cast
 
-from reranker.commands import (
-    adapt,
-    analyse,
-    cluster,
-    compare,
-    completion,
-    convert,
-    evaluate,
-    generate,
-    models,
-    parse,
-    rerank,
-    serve,
-    show,
-    train,
-    tune,
-    validate,
-)
 from reranker.commands.interruptions import (
     INTERRUPTED,
     dealt_with,
@@ -55,23 +37,31 @@ class _Command(Protocol):
     def run(self, arguments: argparse.Namespace) -> int: ...
 
 
-_SUBCOMMANDS: dict[str, tuple[_Command, str]] = {
-    "adapt": (adapt, "train the models on to your own kind of text, without a treebank of it"),
-    "analyse": (analyse, "what models do: the papers' tables and figures about them"),
-    "cluster": (cluster, "rerank many files, here or on many machines, with Ray"),
-    "compare": (compare, "whether the difference of two parsers' F1 is more than chance"),
-    "completion": (completion, "print a script for tab completion in bash, zsh or fish"),
-    "convert": (convert, "convert n-best files from one format to another"),
-    "eval": (evaluate, "EVALB's figures for two treebank files"),
-    "generate": (generate, "trees, translations or headlines by beam search"),
-    "models": (models, "the language models that are installed"),
-    "parse": (parse, "text in, the best tree of each sentence out: parse and rerank"),
-    "serve": (serve, "rerank over HTTP, with a web page"),
-    "show": (show, "draw trees: the best beside the parser's first, right or wrong"),
-    "train": (train, "train a language model on a treebank, or an encoder-decoder"),
-    "tune": (tune, "find the best --lm-weight and more, from ranked output and gold trees"),
-    "validate": (validate, "what is in an n-best file, and what is wrong with it"),
+_SUBCOMMANDS: dict[str, str] = {
+    "adapt": "train the models on to your own kind of text, without a treebank of it",
+    "analyse": "what models do: the papers' tables and figures about them",
+    "cluster": "rerank many files, here or on many machines, with Ray",
+    "compare": "whether the difference of two parsers' F1 is more than chance",
+    "completion": "print a script for tab completion in bash, zsh or fish",
+    "convert": "convert n-best files from one format to another",
+    "eval": "EVALB's figures for two treebank files",
+    "generate": "trees, translations or headlines by beam search",
+    "models": "the language models that are installed",
+    "parse": "text in, the best tree of each sentence out: parse and rerank",
+    "serve": "rerank over HTTP, with a web page",
+    "show": "draw trees: the best beside the parser's first, right or wrong",
+    "train": "train a language model on a treebank, or an encoder-decoder",
+    "tune": "find the best --lm-weight and more, from ranked output and gold trees",
+    "validate": "what is in an n-best file, and what is wrong with it",
 }
+_MODULES = {"eval": "evaluate"}
+"""Where the module's name is not the subcommand's."""
+
+
+def _command(name: str) -> _Command:
+    """Imported when it is needed: all of them take longer than `rerank eval` does."""
+    module = import_module(f"reranker.commands.{_MODULES.get(name, name)}")
+    return cast(_Command, module)
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -93,7 +83,9 @@ def main(argv: Sequence[str] | None = None) -> int:
     logging.getLogger("torch").setLevel(logging.WARNING)  # an import cut short reports statistics
     interrupt_at_signals()
     if given[:1] == ["serve"]:
-        serve.end_at_sigterm()
+        from reranker.commands.serve import end_at_sigterm
+
+        end_at_sigterm()
     try:
         try:
             return _run(given)
@@ -130,21 +122,20 @@ def _discard_output() -> None:
 def whole_parser() -> argparse.ArgumentParser:
     """The flags of ``rerank`` and of all its subcommands, for shell completion."""
     parser = _rerank_parser()
-    rerank.add_arguments(parser)
+    _command("rerank").add_arguments(parser)
     subparsers = parser.add_subparsers()
-    for name, (command, description) in _SUBCOMMANDS.items():
-        command.add_arguments(
+    for name, description in _SUBCOMMANDS.items():
+        _command(name).add_arguments(
             subparsers.add_parser(name, help=description, description=description)
         )
     return parser
 
 
 def _run(given: list[str]) -> int:
-    command: _Command = rerank
     if given and given[0] in _SUBCOMMANDS:
         name = given.pop(0)
-        command, description = _SUBCOMMANDS[name]
-        parser = _parser(f"rerank {name}", description, command.EXAMPLES)
+        command = _command(name)
+        parser = _parser(f"rerank {name}", _SUBCOMMANDS[name], command.EXAMPLES)
         parser.set_defaults(command_line=(name, *given))
     elif not given:
         raise InputError(
@@ -155,7 +146,7 @@ def _run(given: list[str]) -> int:
     elif not given[0].startswith("-"):
         raise InputError(_no_command(given[0]))
     else:
-        parser = _rerank_parser()
+        command, parser = _command("rerank"), _rerank_parser()
         parser.set_defaults(command_line=tuple(given))
     command.add_arguments(parser)
     return command.run(parser.parse_args(given))
@@ -179,13 +170,15 @@ def _no_command(word: str) -> str:
 def _rerank_parser() -> argparse.ArgumentParser:
     commands = "\n".join(
         f"  rerank {name + ' --help':17}  {description}"
-        for name, (_, description) in _SUBCOMMANDS.items()
+        for name, description in _SUBCOMMANDS.items()
     )
+    from importlib.metadata import version
+
     parser = _parser(
         "rerank",
         "Choose the best of a parser's n-best trees with an ensemble of language models.\n"
         "From plain text to trees: rerank parse.",
-        f"{rerank.EXAMPLES}\n\nother commands:\n{commands}",
+        f"{_command('rerank').EXAMPLES}\n\nother commands:\n{commands}",
     )
     parser.add_argument(
         "--version", action="version", version=f"parse-reranker {version('parse-reranker')}"

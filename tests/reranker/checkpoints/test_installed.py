@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import json
 import shutil
 import sys
 from pathlib import Path
@@ -88,6 +89,29 @@ def test_the_checkout_comes_first(models: list[str]) -> None:
         assert digest(str(ROOT / "ckpt" / name)) == sha256
     for model in about["parser_models"]:
         assert digest(str(ROOT / "ckpt" / model["file"])) == model["sha256"]
+
+
+def test_the_clone_that_pip_installed_from(
+    outside: Path, models: list[str], tmp_path: Path
+) -> None:
+    clone, record = tmp_path / "a clone", outside / "parse_reranker-0.1.0.dist-info"
+    ensemble(clone / "ckpt", models, (ROOT / "ckpt" / "about.toml").read_text())
+    (clone / "ckpt" / "bllip-gum-craft.tar.gz").touch()
+    record.mkdir()
+    (record / "METADATA").write_text(
+        "Metadata-Version: 2.1\nName: parse-reranker\nVersion: 0.1.0\n"
+    )
+    for folder, kind, is_found in (
+        (clone, "dir_info", True),
+        (tmp_path / "gone", "dir_info", False),
+        (clone, "archive_info", False),  # a wheel that lies there
+    ):
+        source = {"url": folder.as_uri(), kind: {}}
+        (record / "direct_url.json").write_text(json.dumps(source))
+        assert [each.folder for each in installed_models()][:1] == [clone / "ckpt"] * is_found
+        assert [each.name for each in installed_parser_models()] == ["bllip-gum-craft"] * is_found
+    shipped = package(outside, models)
+    assert default_models().folder == shipped
 
 
 def test_an_ensemble_file_by_its_name() -> None:
