@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import json
 import math
+from dataclasses import replace
 from typing import Any
 
 import nltk
@@ -35,6 +36,33 @@ def test_lowest_nll_first_and_ties_keep_the_parsers_order() -> None:
     assert order([None] * 4, nlls, Weighing()) == [1, 2, 3, 0]
 
 
+def test_scores_that_differ_by_less_than_they_are_exact_to_are_a_tie() -> None:
+    """Of 4 decimals; then the parser's first is the best, else the better one."""
+    tie = rank(nbest(None, None), [scored(10.00004), scored(10.0)], Weighing())
+    assert [(one.index, one.score, one.nll) for one in tie] == [(0, -10.0, 10.0), (1, -10.0, 10.0)]
+    assert order([None, None], [scored(10.00006), scored(10.0)], Weighing()) == [1, 0]
+    # 0.5 * 10.00006 + 0.5 * 20 = 15.00003
+    assert order([-20.0, -20.0], [scored(10.00006), scored(10.0)], Weighing(0.5)) == [0, 1]
+
+
+def test_figures_are_rounded() -> None:
+    several = replace(by_members(6.00004, 4.3), perplexity=1.2345678)
+    ranking = rank(nbest(None, None), [several, by_members(8.0, 2.0)], Weighing())
+    first, second = ranking
+    assert (first.index, ranking.margin) == (1, 0.3)  # 10.3 - 10.0 is 0.3000000000000007
+    assert (second.nll, second.member_nll, second.perplexity) == (10.3, (6.0, 4.3), 1.23457)
+
+
+def test_the_best_few_with_what_repeats_them() -> None:
+    """Of three different candidates, each with a duplicate, the best two."""
+    nlls = [scored(10.0), scored(12.0), scored(11.0)]
+    nlls += [replace(nlls[index], duplicate_of=index) for index in (2, 1, 0)]
+    ranking = rank(nbest(*[None] * 6), nlls, Weighing(), top=2)
+    assert [one.index for one in ranking] == [0, 5, 2, 3]
+    assert ranking.beaten == 2
+    assert len(rank(nbest(*[None] * 6), nlls, Weighing(), top=3)) == 6
+
+
 def test_mixing_with_the_parser() -> None:
     # w=0.5: 0.5*-10 + 0.5*-30 = -20 and 0.5*-12 + 0.5*-20 = -16
     ranking = rank(nbest(-30.0, -20.0), [scored(10.0), scored(12.0)], Weighing(0.5))
@@ -64,6 +92,15 @@ def test_no_parser_score_is_rejected_only_when_it_is_needed() -> None:
     assert [one.index for one in ranking.ranking] == [0]
     assert [(one.index, one.line, one.code) for one in ranking.rejected] == [(1, 11, "no-score")]
     assert rank(nbest(-5.0, None), [scored(10.0), scored(9.0)], Weighing()).rejected == ()
+
+
+def test_what_is_rejected_stands_in_the_parsers_order() -> None:
+    """Whoever rejected it: candidates 0, 2 and 5 when they were read, 1 for want of a score."""
+    read = tuple(Rejected(index, 20 + index, "empty", "no words", "()") for index in (0, 2, 5))
+    ranking = rank(nbest(-5.0, None, rejected=read), [scored(10.0), scored(9.0)], Weighing(0.5))
+    assert [(one.index, one.code) for one in ranking.rejected] == [
+        (0, "empty"), (1, "no-score"), (2, "empty"), (5, "empty"),
+    ]  # fmt: skip
 
 
 def test_nothing_usable() -> None:

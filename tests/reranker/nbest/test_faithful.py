@@ -34,6 +34,15 @@ def accept_texts(
     return accept(RawList("s1", 1, found), source, sentence)
 
 
+def test_what_is_rejected_stands_in_the_order_of_the_list() -> None:
+    """Though wrong words are seen once all trees have been read."""
+    walks = RUNS.replace("runs", "walks")
+    nbest = accept_texts(RUNS, walks, "", walks, RUNS[:-1])
+    assert rejected(nbest) == [
+        (1, 2, "wrong-words"), (2, 3, "empty"), (3, 4, "wrong-words"), (4, 5, "unbalanced"),
+    ]  # fmt: skip
+
+
 @pytest.mark.parametrize(
     ("notation", "text", "code"),
     [

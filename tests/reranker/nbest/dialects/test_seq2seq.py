@@ -71,6 +71,14 @@ def test_a_count_promises(read: Read) -> None:
     assert (accepted(second), rejected(second)) == ([GO_TOKENS], [(1, 5, "surplus")])
 
 
+def test_a_short_list_is_reported_at_its_last_line(read: Read) -> None:
+    """That of its count, if there is no other."""
+    lists = read(f"3\n{RUNS}\n{FLAT}\n2\n1\n{GO}\n", sentences="It runs .\nno parse\nGo !\n")
+    assert [rejected(nbest) for nbest in lists] == [
+        [(2, 3, "truncated")], [(0, 4, "truncated")], [],
+    ]  # fmt: skip
+
+
 def test_a_count_of_zero(read: Read) -> None:
     lists = read(f"1\n{RUNS}\n0\n1\n{GO}\n", sentences="It runs .\nno parse\nGo !\n")
     assert [accepted(one) for one in lists] == [[RUNS_TOKENS], [], [GO_TOKENS]]
@@ -92,6 +100,8 @@ def test_opennmt_cut_short(read: Read) -> None:
     text = f"{RUNS}\n{FLAT}\n{GO}\n"
     _, second = read(text, sentences=SENTENCES, format="opennmt", beam=2)
     assert (accepted(second), rejected(second)) == ([GO_TOKENS], [(1, 3, "truncated")])
+    (short,) = read(f"{RUNS}\n{FLAT}\n", sentences="It runs .\n", format="opennmt", beam=3)
+    assert rejected(short) == [(2, 2, "truncated")]
 
 
 def test_an_empty_hypothesis_costs_only_itself(read: Read) -> None:
