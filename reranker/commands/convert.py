@@ -18,7 +18,7 @@ from reranker.nbest.dialects.registry import DIALECTS
 from reranker.nbest.writing import list_text, tokens_text
 from reranker.trees.linearize import cleaned
 from reranker.trees.tree import Tree
-from reranker.trees.treebank import read_texts, treebank_files
+from reranker.trees.treebank import named, read_texts, treebank_files
 
 EXAMPLES = """examples:
   rerank convert samples.rnng --tokens sentences.txt --to bllip --out parses.txt
@@ -103,6 +103,6 @@ def _clean(arguments: argparse.Namespace) -> int:
                 message(f"rerank: {place}: tree rejected, {error.code}: {error}")
                 rejected += 1
         if not written:
-            raise InputError(f"{', '.join(arguments.nbest)}: no trees")
+            raise InputError(f"{named(arguments.nbest)}: no trees")
     print(f"rerank: {counted(written, 'tree')} written, {rejected} rejected", file=sys.stderr)
     return 1 if rejected else 0

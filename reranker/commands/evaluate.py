@@ -14,7 +14,7 @@ from reranker.evaluation.alignment import complaints, paired
 from reranker.evaluation.corpus import Parameters, evaluate
 from reranker.evaluation.report import format_report, to_json
 from reranker.files.output import open_whole
-from reranker.trees.treebank import read_sentences
+from reranker.trees.treebank import named, read_sentences
 
 EXAMPLES = """examples:
   rerank eval gold.mrg best.txt
@@ -72,8 +72,12 @@ def run(arguments: argparse.Namespace) -> int:
         Parameters.from_file(arguments.parameters) if arguments.parameters else Parameters.collins()
     )
     parameters = replace(parameters, count_roots=arguments.count_roots)
-    names = ", ".join(arguments.gold), arguments.test
-    gold, test = paired(read_sentences(arguments.gold), best_trees(arguments.test), *names)
+    gold, test = paired(
+        read_sentences(arguments.gold),
+        best_trees(arguments.test),
+        named(arguments.gold),
+        arguments.test,
+    )
     lines = [place.text for place in gold], [place.text for place in test]
     report = evaluate(*lines, parameters, arguments.max_error)
     for line in complaints(gold, test, report.rows):

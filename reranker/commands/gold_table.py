@@ -17,6 +17,7 @@ from reranker.trees.tree import Tree
 from reranker.trees.treebank import TreeText
 
 _NO_TREE = "(TOP )"
+_INCOMPARABLE = "EVALB finds no list that has the words of its gold tree"
 
 # What stands for the parser's choice where its samples come in no order.
 _SAMPLES: dict[Order, str] = {"score": "best score", "frequency": "most frequent"}
@@ -49,8 +50,8 @@ class GoldTable:
         if count != len(gold):
             raise InputError(f"{gold.name}: {len(gold)} gold trees for {count} n-best lists")
         if any(place.text for place in firsts) and not is_comparable:
-            reason = "no list has the words of its gold tree"
-            raise InputError("; ".join([f"{gold.name}: {reason}", *shift(gold.places, firsts)]))
+            reason = f"{gold.name}: {_INCOMPARABLE}"
+            raise InputError("; ".join([reason, *shift(gold.places, firsts)]))
 
     def add_list(self, nbest: NBest) -> None:
         """Take the next gold tree for this list. Raises InputError if there is none."""
@@ -74,9 +75,12 @@ class GoldTable:
             self._scores[name].append(gold.score(tree))
 
     def check_complete(self) -> None:
-        """Raises InputError if gold trees are left over."""
+        """Raises InputError if gold trees are left over or none could be compared."""
         if next(self._trees, None) is not None:
             raise InputError(f"{self._gold.name}: more gold trees than n-best lists")
+        statuses = {score.status for score in self._scores["oracle"]}
+        if statuses == {"error"}:
+            raise InputError(f"{self._gold.name}: {_INCOMPARABLE}")
 
     def format(self) -> str:
         """A table: recall, precision, F1 and complete match in percent for parser, reranked and

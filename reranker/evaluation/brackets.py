@@ -10,7 +10,7 @@ from reranker.errors import InputError, TreeError
 from reranker.evaluation.parameters import Parameters
 from reranker.evaluation.sentence import Gold, f1
 from reranker.trees.tree import Tree
-from reranker.trees.treebank import Name, TreeText, read_sentences
+from reranker.trees.treebank import Name, TreeText, named, read_sentences
 
 if TYPE_CHECKING:
     import numpy as np
@@ -55,7 +55,7 @@ class GoldTrees:
         Raises InputError for unusable files and, naming file and line, for what is not a tree.
         """
         names = list(names)
-        self.name = ", ".join(map(str, names))
+        self.name = named(names)
         self.places = [place for place in read_sentences(names) if place.text]
         self._gold_tags = gold_tags
         if not self.places:

@@ -55,6 +55,16 @@ def treebank_files(names: Iterable[Name]) -> list[str]:
     return files
 
 
+def named(names: Iterable[Name]) -> str:
+    """What a message calls a treebank.
+
+    >>> named(["23/1.mrg"]), named(["23/1.mrg", "23/2.mrg", "23/3.mrg"])
+    ('23/1.mrg', '23/1.mrg and 2 more')
+    """
+    first, *others = map(str, names)
+    return f"{first} and {len(others)} more" if others else first
+
+
 def _holds_trees(path: Path) -> bool:
     name = path.name.lower()
     for ending in _PACKED:

@@ -10,6 +10,7 @@ import re
 import shutil
 import subprocess
 import sys
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
@@ -193,7 +194,8 @@ def test_gold_trees_of_other_lists_are_refused_before_scoring(
     assert main([*nbest, "--gold", gold, "--out", str(out)]) == 2
     reason = "29 gold trees for 30 n-best lists"
     if not first:
-        reason = f"no list has the words of its gold tree; {nbest[1]}:1 has the words of {gold}:2"
+        moved = f"{nbest[1]}:1 has the words of {gold}:2: is one of the files shifted?"
+        reason = f"EVALB finds no list that has the words of its gold tree; {moved}"
     assert f"{gold}: {reason}" in capsys.readouterr().err
     assert not list(tmp_path.glob("out*"))  # nothing scored, nothing to be resumed
 
@@ -204,3 +206,17 @@ def test_ranked_output_keeps_its_lines(tmp_path: Path, plain: list[str], capsys:
     gold = write(tmp_path / "gold.mrg", "".join(f"{tree}\n" for tree in plain[:3]))
     assert main(["eval", gold, ranked]) == 1
     assert capsys.readouterr().err.startswith(f"{ranked}:3: error: ")
+
+
+def test_lists_from_a_pipe_that_are_not_of_the_gold_trees(
+    nbest: list[str], tmp_path: Path, capsys: Capture
+) -> None:
+    gold = write(tmp_path / "gold.mrg", "(TOP (NP (NN tea)))\n" * COUNT)
+    pipe = tmp_path / "pipe"
+    os.mkfifo(pipe)
+    content = Path(nbest[1]).read_text()
+    with ThreadPoolExecutor(1) as writer:
+        written = writer.submit(pipe.write_text, content)
+        assert main(["--nbest", str(pipe), *nbest[2:], "--gold", gold]) == 2
+        written.result()
+    assert "EVALB finds no list that has the words of its gold tree" in capsys.readouterr().err
