@@ -139,6 +139,14 @@ def test_scores_are_those_that_rank_orders_by() -> None:
         )
 
 
+def test_near_ties_are_those_of_rank() -> None:
+    """What differs by less than scores are exact to is a tie, and the parser's first is chosen."""
+    counts = (3, 4, 4)
+    tie = [([-10.00004], -5.0, 8, counts), ([-10.0], -5.0, 8, counts)]
+    none = [([-10.00006], -5.0, 8, counts), ([-10.0], -5.0, 8, counts)]
+    assert lists(tie, none).best(Weighing()).tolist() == [0, 1]
+
+
 def test_padding_is_never_chosen(tmp_path: Path) -> None:
     # The second list is shorter; positive scores are above the zeros that fill it up, and below.
     short, long = [entry(0, WORSE, 3.0, -1.0)], [entry(0, BEST, 3.0, -1.0)] * 2
