@@ -1,4 +1,4 @@
-"""Names for files: those that nobody else has, and claims, so that one process writes at a time.
+"""New files that nobody else can touch, and claims, so that one process writes at a time.
 
 While a process writes ``NAME`` it holds a lock on ``NAME.lock``, which says who it is. The kernel
 releases the lock when the process dies, however that happens; the next one takes the file over.
@@ -16,7 +16,7 @@ import secrets
 import socket
 from collections.abc import Iterator
 from pathlib import Path
-from typing import IO
+from typing import IO, Self
 
 from reranker.errors import InputError, RerankError
 
@@ -27,24 +27,70 @@ _HELD_BY_ANOTHER = (errno.EAGAIN, errno.EACCES)
 _held: list[_Claim] = []
 
 
-def new_file(path: Path) -> tuple[Path, IO[bytes]]:
-    """A file beside ``path`` that did not exist, open for writing and reading."""
-    temporary = path.with_name(f"{path.name[:50]}.{secrets.token_hex(8)}.tmp")
-    return temporary, temporary.open("x+b")
+class NewFile:
+    """A file that gets the name of ``path`` once it is complete, and stays open; a context manager.
+
+    Until then it has no name at all, so that nothing of it stays when the process is killed; where
+    the file system or the operating system cannot do that, one that nobody else has.
+    """
+
+    def __init__(self, path: Path) -> None:
+        self._path = path
+        self._temporary = path.with_name(f"{path.name[:50]}.{secrets.token_hex(8)}.tmp")
+        unnamed = _unnamed(path.parent)
+        self._is_unnamed = unnamed is not None
+        self.file = unnamed or self._temporary.open("x+b")
+
+    def give_name(self, *, replace: bool) -> None:
+        """Raises FileExistsError if there is a file of that name which it should not replace."""
+        if replace:
+            if self._is_unnamed:
+                _link(self.file, self._temporary)
+            self._temporary.replace(self._path)
+        elif self._is_unnamed:
+            _link(self.file, self._path)
+        else:
+            self._rename()
+
+    def _rename(self) -> None:
+        try:
+            os.link(self._temporary, self._path)
+        except FileExistsError:
+            raise
+        except OSError as error:  # a file system without hard links
+            if os.path.lexists(self._path):
+                raise FileExistsError(errno.EEXIST, os.strerror(errno.EEXIST)) from error
+            self._temporary.rename(self._path)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, kind: object, *_: object) -> None:
+        if kind is not None:
+            with contextlib.suppress(OSError):
+                self.file.close()
+        with contextlib.suppress(OSError):
+            self._temporary.unlink(missing_ok=True)
 
 
-def give_name(temporary: Path, path: Path) -> None:
-    """Rename a file, unless there is one of that name: then raises FileExistsError."""
+def _unnamed(folder: Path) -> IO[bytes] | None:
+    """A file in a folder that has no name; None where there is no such thing."""
+    with contextlib.suppress(OSError, AttributeError):
+        file = os.fdopen(os.open(folder, os.O_TMPFILE | os.O_RDWR, 0o666), "r+b")
+        if os.path.exists(f"/proc/self/fd/{file.fileno()}"):
+            return file
+        file.close()
+    return None
+
+
+def _link(file: IO[bytes], path: Path) -> None:
+    """Give an unnamed file a name."""
+    folder = os.open(path.parent, os.O_RDONLY)
     try:
-        os.link(temporary, path)
-    except FileExistsError:
-        raise
-    except OSError:  # a file system without hard links
-        if os.path.lexists(path):
-            raise FileExistsError(errno.EEXIST, os.strerror(errno.EEXIST), str(path)) from None
-        temporary.rename(path)
-    else:
-        temporary.unlink()
+        # With a folder, Python follows the link in /proc to the file.
+        os.link(f"/proc/self/fd/{file.fileno()}", path.name, dst_dir_fd=folder)
+    finally:
+        os.close(folder)
 
 
 def has_name(file: IO[bytes], path: Path) -> bool:
@@ -100,25 +146,20 @@ def check_claims() -> None:
 class _Claim:
     def __init__(self, path: Path) -> None:
         self._path, self._lock = path, path.with_name(path.name + ".lock")
-        temporary, self._file = new_file(self._lock)
-        try:
-            holder = f"parse-reranker: process {os.getpid()} on {socket.gethostname()} is writing\n"
+        holder = f"parse-reranker: process {os.getpid()} on {socket.gethostname()} is writing\n"
+        with NewFile(self._lock) as new:
+            self._file = new.file
             self._file.write(holder.encode())
             self._file.flush()
             _lock(self._file)  # before it has a name, so that nobody sees it unlocked
-            while not self._take(temporary):
+            while not self._take(new):
                 pass
-        except BaseException:
-            self._file.close()
-            raise
-        finally:
-            temporary.unlink(missing_ok=True)
 
-    def _take(self, temporary: Path) -> bool:
+    def _take(self, new: NewFile) -> bool:
         """Name the file that we have locked ``NAME.lock``; False if that has to be tried again,
         since another process has just done something with it."""
         try:
-            give_name(temporary, self._lock)
+            new.give_name(replace=False)
             return True
         except FileExistsError:
             pass
@@ -133,7 +174,7 @@ class _Claim:
                     raise InputError(f"{self._path}: {_named(holder)} is writing it")
                 if not has_name(before, self._lock):
                     return False
-                temporary.replace(self._lock)  # its process has died
+                new.give_name(replace=True)  # its process has died
                 return True
         except FileNotFoundError:
             return False
@@ -164,7 +205,7 @@ def _lock(file: IO[bytes]) -> bool:
     except OSError as error:
         if error.errno in _HELD_BY_ANOTHER:
             return False
-        _LOGGER.warning("%s: cannot be locked here; see that no other run writes it", file.name)
+        _LOGGER.warning("files cannot be locked here; see that no other run writes the same")
     return True
 
 

@@ -23,12 +23,11 @@ from typing import IO, Any, NoReturn
 
 from reranker.errors import InputError, RerankError
 from reranker.files.claim import (
+    NewFile,
     check_claims,
     claimed,
-    give_name,
     has_name,
     names_to_disk,
-    new_file,
     to_disk,
 )
 from reranker.files.output import open_whole, output_path, whole_file, write_errors
@@ -269,19 +268,9 @@ class _JournaledFile(Output):
 def _created(path: Path, content: bytes, before: IO[bytes] | None = None) -> IO[bytes]:
     """A new file with this content, on the disk before it has its name, open at its end. Raises
     OSError if there is a file of that name other than ``before``."""
-    temporary, file = new_file(path)
-    try:
-        file.write(content)
-        to_disk(file)
-        if before is not None and has_name(before, path):
-            temporary.replace(path)
-        else:
-            give_name(temporary, path)
+    with NewFile(path) as new:
+        new.file.write(content)
+        to_disk(new.file)
+        new.give_name(replace=before is not None and has_name(before, path))
         names_to_disk(path.parent)
-    except BaseException:
-        file.close()
-        raise
-    finally:
-        with contextlib.suppress(OSError):
-            temporary.unlink(missing_ok=True)
-    return file
+    return new.file

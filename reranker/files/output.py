@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import IO, TextIO
 
 from reranker.errors import InputError, RerankError
-from reranker.files.claim import check_claims, names_to_disk, new_file, to_disk
+from reranker.files.claim import NewFile, check_claims, names_to_disk, to_disk
 
 
 def output_path(path: Path | None, inputs: Iterable[str | os.PathLike[str]] = ()) -> Path | None:
@@ -85,18 +85,12 @@ def whole_file(path: Path) -> Iterator[IO[bytes]]:
 
     Raises RerankError if it cannot be written, and if this process has lost a claim.
     """
-    with write_errors(path):
-        temporary, file = new_file(path)
-        try:
-            with file:
-                yield file
-                to_disk(file)
-            check_claims()
-            temporary.replace(path)
-            names_to_disk(path.parent)
-        finally:
-            with contextlib.suppress(OSError):
-                temporary.unlink(missing_ok=True)
+    with write_errors(path), NewFile(path) as new, new.file as file:
+        yield file
+        to_disk(file)
+        check_claims()
+        new.give_name(replace=True)
+        names_to_disk(path.parent)
 
 
 @contextlib.contextmanager

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -15,17 +16,19 @@ def disk_order(folder: Path, monkeypatch: pytest.MonkeyPatch) -> list[str]:
 
     def written(descriptor: int) -> None:
         number = os.fstat(descriptor).st_ino
-        files = {each.stat().st_ino: each.suffix for each in folder.iterdir()}
-        order.append(f"write {files.get(number, 'folder')}")
+        names = {each.stat().st_ino: each.suffix for each in folder.iterdir()}
+        names[folder.stat().st_ino] = "folder"
+        order.append(f"write {names.get(number, 'new')}")
         fsync(descriptor)
 
     def replaced(source: Path, target: Path) -> None:
-        order.append(f"{Path(source).suffix} -> {Path(target).name}")
+        order.append(f"replace {Path(target).name}")
         replace(source, target)
 
-    def linked(source: Path, target: Path) -> None:
-        order.append(f"{Path(source).suffix} -> {Path(target).name}")
-        link(source, target)
+    def linked(source: Path, target: Path, **options: Any) -> None:
+        if Path(target).suffix != ".tmp":
+            order.append(f"create {Path(target).name}")
+        link(source, target, **options)
 
     monkeypatch.setattr(os, "fsync", written)
     monkeypatch.setattr(os, "replace", replaced)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import contextlib
+import errno
 import os
 import re
 import signal
@@ -9,13 +11,15 @@ import socket
 import subprocess
 import sys
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
+from typing import IO
 
 import pytest
 
 from reranker.errors import InputError, RerankError
-from reranker.files.claim import check_claims, claimed, give_name, new_file
+from reranker.files import claim
+from reranker.files.claim import NewFile, check_claims, claimed, has_name
 
 HOLDER = """
 import sys
@@ -115,7 +119,7 @@ from pathlib import Path
 from reranker.errors import InputError
 from reranker.files.claim import claimed
 path, done = Path(sys.argv[1]), 0
-while done < 40:
+while done < 300:
     try:
         with claimed(path):
             inside = os.open(f"{path}.inside", os.O_CREAT | os.O_EXCL)
@@ -126,20 +130,56 @@ while done < 40:
         pass
 """
     command = [sys.executable, "-c", program, str(tmp_path / "out")]
-    processes = [subprocess.Popen(command, stderr=subprocess.PIPE) for _ in range(3)]
+    processes = [subprocess.Popen(command, stderr=subprocess.PIPE) for _ in range(4)]
     for process in processes:
         _, messages = process.communicate(timeout=120)
         assert not process.returncode, messages.decode()
     assert [*tmp_path.iterdir()] == []
 
 
-def test_a_name_is_given_only_once(tmp_path: Path) -> None:
+def test_a_lock_that_is_replaced_while_one_looks_at_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path, lock = tmp_path / "out", claim._lock
+    with ExitStack() as before, ExitStack() as after:
+        before.enter_context(claimed(path))
+        looks = iter([True])
+
+        def meanwhile(file: IO[bytes]) -> bool:
+            if file.name == Path(f"{path}.lock") and next(looks, False):
+                before.close()
+                after.enter_context(claimed(path))
+            return lock(file)
+
+        monkeypatch.setattr(claim, "_lock", meanwhile)
+        with pytest.raises(InputError, match="is writing it"), claimed(path):
+            pass
+        check_claims()
+    assert [*tmp_path.iterdir()] == []
+
+
+@pytest.mark.parametrize("names", ["none", "temporary", "no links"])
+def test_a_new_file_gets_its_name_only_once(
+    names: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """On a file system that has files without a name, one that has not, and one without links."""
     path = tmp_path / "out"
-    (first, file), (second, other) = new_file(path), new_file(path)
-    assert first != second
-    file.close()
-    other.close()
-    give_name(first, path)
-    with pytest.raises(FileExistsError):
-        give_name(second, path)
-    assert {*tmp_path.iterdir()} == {path, second}
+    if names != "none":
+        monkeypatch.setattr(os, "O_TMPFILE", os.O_DIRECTORY)  # as older systems understand it
+    if names == "no links":
+
+        def link(*_: object) -> None:
+            raise PermissionError(errno.EPERM, os.strerror(errno.EPERM))
+
+        monkeypatch.setattr(os, "link", link)
+    for replace, content in ((False, b"first"), (False, b"second"), (True, b"third")):
+        with contextlib.suppress(FileExistsError), NewFile(path) as new:
+            assert len([*tmp_path.glob("*.tmp")]) == (names != "none")
+            new.file.write(content)
+            new.file.flush()
+            new.give_name(replace=replace)
+            assert has_name(new.file, path)
+        assert new.file.closed == (content == b"second")
+        new.file.close()
+        assert path.read_bytes() == (b"third" if replace else b"first")
+        assert [*tmp_path.iterdir()] == [path]

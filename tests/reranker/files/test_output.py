@@ -90,7 +90,7 @@ def test_what_is_complete_is_on_the_disk_before_it_has_its_name(
     order = disk_order(tmp_path, monkeypatch)
     with whole_file(tmp_path / "out") as file:
         file.write(b"one\n")
-    assert order == ["write .tmp", ".tmp -> out", "write folder"]
+    assert order == ["write new", "replace out", "write folder"]
 
 
 def test_who_has_lost_a_claim_replaces_nothing(tmp_path: Path) -> None:
