@@ -62,8 +62,10 @@ class Ranker:
         weighing: Weighing,
         top: int | None = None,
     ) -> Ranking:
-        """``reranker.ranking.rank``, with the confidence in the best tree if it is known."""
-        ranking = rank(nbest, scores, weighing, top)
-        if self.calibration is None:
-            return ranking
-        return replace(ranking, confidence=self.calibration.confidence(ranking, weighing))
+        """``reranker.ranking.rank``, with the confidence in the best tree if it is known; then the
+        ``top`` best different candidates of it."""
+        ranking = rank(nbest, scores, weighing)
+        if self.calibration is not None:
+            sure = self.calibration.confidence(ranking, weighing)
+            ranking = replace(ranking, confidence=sure)
+        return ranking if top is None else ranking.cut(top)
