@@ -249,6 +249,7 @@ def _rankings(answer: Any) -> list[Ranking]:
                 for entry in sentence["rejected"]
             ),
             sentence["fallback"] or "",
+            margin=sentence["margin"],
             confidence=sentence["confidence"],
             origin=_origin(sentence.get("origin")),
         )

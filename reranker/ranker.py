@@ -62,13 +62,16 @@ class Ranker:
         weighing: Weighing,
         top: int | None = None,
     ) -> Ranking:
-        """``reranker.ranking.rank``, with the confidence in the best tree if it is known."""
-        ranking = rank(nbest, scores, weighing, top)
+        """``reranker.ranking.rank``, with the confidence in the best tree if it is known; then the
+        ``top`` best different candidates of it."""
+        ranking = rank(nbest, scores, weighing)
+        sure = None
         if nbest.certainty is not None:
-            return replace(ranking, confidence=_expected_precision(ranking, nbest))
-        if self.calibration is None:
-            return ranking
-        return replace(ranking, confidence=self.calibration.confidence(ranking, weighing))
+            sure = _expected_precision(ranking, nbest)
+        elif self.calibration is not None:
+            sure = self.calibration.confidence(ranking, weighing)
+        ranking = replace(ranking, confidence=sure)
+        return ranking if top is None else ranking.cut(top)
 
 
 def _expected_precision(ranking: Ranking, nbest: NBest) -> float | None:

@@ -150,6 +150,9 @@ class Ranking:
     """The answer if no candidate could be used."""
     beaten: int = 0
     """Candidates left out because they are not among the best few that were asked for."""
+    margin: float | None = None
+    """The best score less that of the next different candidate, which may have been left out; None
+    without one, or if it is too large for a number."""
     confidence: float | None = None
     """Where the parser can tell how sure it is (``certainty``): the mean probability of the best
     tree's brackets, which is the precision to expect. Elsewhere: the probability that the best tree
@@ -194,15 +197,12 @@ class Ranking:
         """The best tree as the parser wrote it; without any, ``fallback``."""
         return self.ranking[0].tree if self.ranking else self.fallback
 
-    @property
-    def margin(self) -> float | None:
-        """The best score less that of the next different candidate; None without one, or if it is
-        too large for a number."""
-        others = [entry for entry in self.ranking[1:] if entry.duplicate_of is None]
-        if not others:
-            return None
-        margin = self.ranking[0].score - others[0].score
-        return round(margin, SCORE_DECIMALS) if math.isfinite(margin) else None
+    def cut(self, top: int) -> Ranking:
+        """Without what stands behind the ``top`` best different candidates and their duplicates."""
+        different = [i for i, entry in enumerate(self.ranking) if entry.duplicate_of is None]
+        end = [*different, len(self.ranking)][min(top, len(different))]
+        beaten = self.beaten + len(self.ranking) - end
+        return replace(self, ranking=self.ranking[:end], beaten=beaten)
 
     def to_dict(self) -> dict[str, Any]:
         """Plain data for JSON; docs/output.md describes every field."""
@@ -241,10 +241,9 @@ def rank(
     nbest: NBest,
     scores: Sequence[Scored | None],
     weighing: Weighing,
-    top: int | None = None,
 ) -> Ranking:
     """Order the candidates of a list; ``scores[i]`` is candidate i's, None if it is known not to be
-    among the ``top`` different ones, beyond which none is kept. Ties keep the parser's order.
+    among the best that are asked for, or the two best. Ties keep the parser's order.
 
     A duplicate takes the score of the candidate it repeats, so it stands after it. With a weight
     below 1 a candidate that has no parser score is rejected (``no-score``). Raises RerankError
@@ -265,10 +264,6 @@ def rank(
             mixed[candidate.index] = score
     ranked = [_ranked(candidate, scored, mixed) for candidate, scored in usable]
     ranked.sort(key=lambda entry: (-entry.score, entry.index))
-    different = [place for place, entry in enumerate(ranked) if entry.duplicate_of is None]
-    if top is not None and len(different) > top:
-        beaten += len(ranked) - different[top]
-        del ranked[different[top] :]
     rejected.sort(key=lambda entry: (entry.index, entry.line))
     fallback = "" if ranked else replace(nbest, rejected=tuple(rejected)).fallback
     return Ranking(
@@ -277,9 +272,17 @@ def rank(
         tuple(rejected),
         fallback,
         beaten,
+        _margin(ranked),
         origin=nbest.origin,
         certainty=nbest.certainty,
     )
+
+
+def _margin(ranked: Sequence[Ranked]) -> float | None:
+    scores = [entry.score for entry in ranked if entry.duplicate_of is None]
+    if len(scores) < 2 or not math.isfinite(scores[0] - scores[1]):
+        return None
+    return round(scores[0] - scores[1], SCORE_DECIMALS)
 
 
 def _ranked(candidate: Candidate, scored: Scored, mixed: Mapping[int, float]) -> Ranked:

@@ -109,7 +109,8 @@ def usage(command: Sequence[str]) -> Usage:
 
 
 def imported(command: Sequence[str]) -> set[str]:
-    """The modules that it imports, in all its processes; raises RerankError if it fails."""
+    """The modules that import statements import, in all its processes; raises RerankError if it
+    fails."""
     done = subprocess.run(
         command,
         env={**os.environ, **SAY_IMPORTS},

@@ -30,6 +30,7 @@ from reranker.files.output import write_errors
 
 
 class _Command(Protocol):
+    __name__: str
     EXAMPLES: str
 
     def add_arguments(self, parser: argparse.ArgumentParser) -> None: ...

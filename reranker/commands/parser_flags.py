@@ -158,7 +158,7 @@ def _choice(arguments: argparse.Namespace) -> ParserChoice:
         seconds=arguments.parser_seconds,
         options=ReadOptions(arguments.format, beam=arguments.beam),
         overparsing=arguments.overparsing,
-        device=arguments.device,
+        device=getattr(arguments, "device", "cpu"),  # `rerank adapt` has none
     )
     return ParserChoice(
         arguments.parser or (), arguments.parser_command, arguments.parser_model or (), settings

@@ -30,6 +30,12 @@ class DistinctCandidates:
         """Tokens, an ``<eos>`` for each sequence included."""
 
     @property
+    def first(self) -> int | None:
+        """The place of the parser's first candidate; None if that was rejected."""
+        has_first = self._places and self.nbest.candidates[0].index == 0
+        return self._places[0] if has_first else None
+
+    @property
     def candidates(self) -> Iterable[tuple[int, int | None]]:
         """For each candidate its place in ``sequences`` and the index of the one it repeats."""
         return zip(self._places, self._originals, strict=True)

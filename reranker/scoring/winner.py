@@ -106,7 +106,9 @@ class WinnerSearch:
         top: int,
     ) -> list[list[Scored | None]]:
         """``Scorer.score``'s for at least the ``top`` best of each sentence's different candidates,
-        None for others. Raises Stopped if cancelled."""
+        and for what the best is compared with: the second best and the parser's first. None for
+        others. Raises Stopped if cancelled."""
+        top = max(top, 2)
         with self._lock:  # batches are scored side by side
             self._patience -= sum(sentence.size for sentence in batch)
             is_early = self._patience > 0
@@ -201,7 +203,9 @@ class Pruner:
         self._optimistic = place_scores(sentence, bounds.get, weighing)
         best_first = sorted(self._optimistic, key=lambda place: -self._optimistic[place])
         self.favourites: list[int] = best_first[:top]
-        """Places to be scored first."""
+        """Places to be scored first, that of the parser's first candidate among them."""
+        if sentence.first is not None and sentence.first not in self.favourites:
+            self.favourites.append(sentence.first)
 
     def rivals(self, exact: Mapping[int, Scored]) -> list[int]:
         """Other places that may yet be among the best, given the favourites' scores."""

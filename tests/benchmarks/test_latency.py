@@ -81,19 +81,24 @@ def test_what_a_process_used() -> None:
 
 
 # Torch's compiler: half a second and 70 MB that no answer needs.
-COMPILER = {"torch._dynamo", "sympy"}
+COMPILER = "torch._dynamo.", "sympy."
+
+
+def has_compiler(modules: set[str]) -> bool:
+    return any(module.startswith(COMPILER) for module in modules)
 
 
 def test_a_first_answer_needs_no_compiler() -> None:
     """Its time is measured by the benchmark; that only these modules are imported is what holds on
     every machine."""
     torch = imported([sys.executable, "-c", "import torch"])
-    assert "torch" in torch and not COMPILER & torch
-    assert imported([sys.executable, "-c", "import torch._dynamo"]) >= COMPILER
+    assert "torch" in torch and not has_compiler(torch)
+    assert has_compiler(imported([sys.executable, "-c", "import torch._dynamo"]))
+    assert has_compiler(imported([sys.executable, "-c", "import sympy"]))
     command = [RERANK, "--nbest", "examples/short.txt", "--models", "ckpt/"]
     first = imported(command)
     assert {"torch", "reranker.models.piece_encoder"} <= first
-    assert not COMPILER & first
+    assert not has_compiler(first)
     limit = TARGETS[MODULES].limit
     assert limit is not None and len(first - torch) <= limit
 
@@ -106,7 +111,7 @@ def test_a_first_parse_needs_no_compiler(with_bllip: bool, tmp_path: Path) -> No
     chosen = [] if with_bllip else ["--parser-command", toy]
     (tmp_path / "text").write_text("She met the man on Monday.\n")
     modules = imported([RERANK, "parse", str(tmp_path / "text"), *chosen, "--models", "ckpt/"])
-    assert "torch" in modules and not COMPILER & modules
+    assert "torch" in modules and not has_compiler(modules)
 
 
 def test_a_service_s_first_answer_needs_no_compiler() -> None:
@@ -117,7 +122,7 @@ def test_a_service_s_first_answer_needs_no_compiler() -> None:
         assert answer.status_code == 200 and len(answer.json()["sentences"]) == 4
         modules = imports(line.get("event", "") for line in server.log)
     assert "torch" in modules, "the scoring process says what it imports"
-    assert not COMPILER & modules
+    assert not has_compiler(modules)
 
 
 def test_outputs_and_the_waits_between() -> None:

@@ -97,7 +97,7 @@ def test_margins_as_wide_as_needed_miss_nothing() -> None:
     weighing = Weighing(0.8)
     cascade = Cascade(weighing, STAGES, (1e6, 1e6))
     for nbest, whole, some in zip(LISTS, everything(), found(cascade, weighing), strict=True):
-        assert rank(nbest, some, weighing, 1) == rank(nbest, whole, weighing, 1)
+        assert rank(nbest, some, weighing).cut(1) == rank(nbest, whole, weighing).cut(1)
 
 
 def test_without_parser_scores_where_they_count() -> None:
@@ -113,8 +113,8 @@ def test_without_parser_scores_where_they_count() -> None:
     scorer = Scorer(ENSEMBLE, "perplexity", False)
     (some,) = search.score([DistinctCandidates(without)], Cancellation(), scorer, weighing, 1)
     (whole,) = scorer.score([DistinctCandidates(without)], Cancellation())
-    ranking = rank(without, some, weighing, 1)
-    assert ranking == rank(without, whole, weighing, 1)
+    ranking = rank(without, some, weighing).cut(1)
+    assert ranking == rank(without, whole, weighing).cut(1)
     assert {one.code for one in ranking.rejected} == {"no-score"}
 
 

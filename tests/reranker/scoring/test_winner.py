@@ -47,11 +47,11 @@ def pruner(optimistic: Sequence[float], top: int, parser: Sequence[float] = ()) 
 
 def test_pruning_by_hand() -> None:
     found = pruner([10, 8, 9, 20], top=1)
-    assert found.favourites == [1]
+    assert found.favourites == [1, 0]  # and the parser's first
     # The favourite comes to 9.5: only what is at 9.5 or less at best can be better.
-    assert found.rivals({1: scored(9.5)}) == [2]
-    assert found.rivals({1: scored(8.1)}) == []
-    assert found.rivals({1: scored(30)}) == [0, 2, 3]
+    assert found.rivals({1: scored(9.5), 0: scored(11)}) == [2]
+    assert found.rivals({1: scored(8.1), 0: scored(11)}) == []
+    assert found.rivals({1: scored(30), 0: scored(40)}) == [2, 3]
 
 
 def test_a_bound_that_is_equal_to_the_bar_stays_in() -> None:
@@ -61,13 +61,14 @@ def test_a_bound_that_is_equal_to_the_bar_stays_in() -> None:
 
 def test_the_best_two() -> None:
     found = pruner([10, 8, 9, 20], top=2)
-    assert found.favourites == [1, 2]
-    assert found.rivals({1: scored(9), 2: scored(12)}) == [0]
+    assert found.favourites == [1, 2, 0]
+    assert found.rivals({1: scored(9), 2: scored(12), 0: scored(21)}) == []
+    assert found.rivals({1: scored(9), 2: scored(22), 0: scored(21)}) == [3]
 
 
 def test_the_parser_has_its_say() -> None:
     # Halves: -(10 + 2), -(8 + 6), -(9 + 1): the third is the most promising.
-    assert pruner([10, 8, 9], top=1, parser=[-2, -6, -1]).favourites == [2]
+    assert pruner([10, 8, 9], top=1, parser=[-2, -6, -1]).favourites == [2, 0]
 
 
 @pytest.mark.parametrize(
@@ -92,8 +93,8 @@ def test_the_best_are_those_of_the_whole_ranking(
         search.score(sentences, Cancellation(), scorer, weighing, top),
         strict=True,
     ):
-        expected = rank(nbest, everything, weighing, top)
-        assert rank(nbest, best, weighing, top) == expected
+        expected = rank(nbest, everything, weighing).cut(top)
+        assert rank(nbest, best, weighing).cut(top) == expected
         left_out += best.count(None)
     assert left_out > sum(len(nbest.candidates) for nbest in LISTS) / 2
 
@@ -114,8 +115,8 @@ def test_what_has_no_parser_score_is_still_rejected() -> None:
         [sentence], Cancellation(), scorer, weighing, 1
     )
     (everything,) = scorer.score([sentence], Cancellation())
-    found = rank(without, best, weighing, 1)
-    assert found == rank(without, everything, weighing, 1)
+    found = rank(without, best, weighing).cut(1)
+    assert found == rank(without, everything, weighing).cut(1)
     assert [one.code for one in found.rejected] == ["no-score"] * (len(nbest.candidates) // 2)
 
 
