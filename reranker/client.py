@@ -18,7 +18,7 @@ import httpx
 
 from reranker.errors import InputError, RerankError
 from reranker.nbest import Rejected
-from reranker.nbest.candidates import raw_list
+from reranker.nbest.candidates import log_probabilities, raw_list
 from reranker.nbest.data import Origin, RawCandidate
 from reranker.ranking import Ranked, Ranking, Weighing
 from reranker.trees import Tree
@@ -249,7 +249,7 @@ def _rankings(answer: Any) -> list[Ranking]:
                 for entry in sentence["rejected"]
             ),
             sentence["fallback"] or "",
-            margin=sentence["margin"],
+            margin=sentence.get("margin"),
             confidence=sentence["confidence"],
             origin=_origin(sentence.get("origin")),
         )
@@ -278,6 +278,8 @@ def _usable(
     candidates: Iterable[str | Tree | nltk.Tree], parser_scores: Sequence[float] | None = None
 ) -> list[RawCandidate]:
     """The candidates as text. Raises InputError for one that is neither text nor a tree."""
+    if parser_scores is not None:
+        parser_scores = log_probabilities(parser_scores)
     raw = raw_list(candidates, parser_scores).candidates
     for candidate in raw:
         if candidate.problem is not None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import atexit
 import os
 import threading
 from collections.abc import Callable
@@ -10,8 +9,8 @@ from typing import Any, TypeVar
 
 from reranker.checkpoints.ensemble_file import ModelNames
 from reranker.checkpoints.installed import models_in_environment
-from reranker.parsers.parser import Parser, ParserSettings
-from reranker.parsers.registry import create_parser
+from reranker.parsers.kept import kept_parser
+from reranker.parsers.parser import Parser
 from reranker.pipeline import Reranker
 from reranker.ranking import Ranking
 from reranker.scoring.cores import available_cores
@@ -28,7 +27,7 @@ def parse(
     form: Form = "text",
     words: Convention = "gum",
     models: ModelNames | None = None,
-    parser: str = "chart",
+    parser: Parser | str = "chart",
     parser_model: str = "",
     lm_weight: float | None = None,
     top: int | None = None,
@@ -40,8 +39,8 @@ def parse(
     ``form`` is ``text``, ``sentences`` (one a line) or ``tokens`` (the same, with a space between
     words), ``words`` how words are split (``gum`` or ``wsj``); ``models`` are those of
     ``Reranker.load``, ``parser`` and ``parser_model`` what `rerank parse` calls ``--parser`` and
-    ``--parser-model``. For all other settings, and for a text too long for a list of rankings, use
-    ``Reranker.parse``.
+    ``--parser-model``, or a parser itself. For all other settings, and for a text too long for a
+    list of rankings, use ``Reranker.parse``.
 
     >>> reranker.parse("She met the man.")[0].tree  # doctest: +SKIP
     '(S1 (S (NP (PRP She)) (VP (VBD met) (NP (DT the) (NN man))) (. .)))'
@@ -49,7 +48,7 @@ def parse(
     Raises InputError, which says what to install, without language models, or if the parser or its
     model is missing.
     """
-    chosen = _once((parser, parser_model), lambda: _parser(parser, parser_model))
+    chosen = kept_parser(parser, parser_model)
     if models is None:
         models = tuple(models_in_environment()) or None
     elif not isinstance(models, str | os.PathLike):
@@ -81,9 +80,3 @@ def _once(key: object, make: Callable[[], T]) -> T:
 
 
 begin_again_after_fork(_once, _renew_lock)
-
-
-def _parser(name: str, model: str) -> Parser:
-    parser = create_parser(name, ParserSettings(model=model))
-    atexit.register(parser.stop)
-    return parser

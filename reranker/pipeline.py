@@ -29,8 +29,9 @@ from reranker.confidence import Calibration
 from reranker.errors import InputError
 from reranker.files.text import TextInMemory
 from reranker.nbest import NBest, ReadOptions, Rejected, from_candidates, read_nbest
-from reranker.nbest.candidates import listed
+from reranker.nbest.candidates import listed, log_probabilities
 from reranker.nbest.words import printable
+from reranker.parsers.kept import kept_parser
 from reranker.parsers.parser import Parser
 from reranker.parsers.running import Parsing
 from reranker.ranker import Combination, Ranker
@@ -192,21 +193,26 @@ class Reranker(Ranker):
     ) -> Ranking:
         """Rank the candidates of one sentence: bracketed strings, ``Tree`` or ``nltk.Tree``.
 
-        ``parser_scores`` are the parser's natural-log probabilities, one for each candidate.
+        ``parser_scores`` are the parser's natural-log probabilities, one for each candidate: 0 or
+        less. Candidates none of which is a tree at all are a mistake in the call, and so is an
+        empty list (in a file or in ``rerank_lists`` it is an answer without a tree).
         ``weighing``, by default ``self.weighing``, says how they count; ``lm_weight`` alone
         replaces its weight. What is not a tree, or has other words than the first that is, is in
         the answer's ``rejected``; the others are ranked all the same.
 
-        Raises InputError for what is not a list of candidates, or not as many scores, for the
-        name of a file, and for a weight below 1 without scores.
+        Raises InputError for what is not a list of candidates, or not as many scores, for a
+        positive one, for the name of a file, and for a weight below 1 without scores.
         """
         chosen = self._chosen(weighing, lm_weight)
         if not isinstance(candidates, NBest):
             if parser_scores is None and chosen.lm_weight < 1:
                 raise InputError(f"lm_weight {chosen.lm_weight:g} needs parser_scores to mix with")
+            kind = type(candidates).__name__
+            if parser_scores is not None:
+                parser_scores = log_probabilities(parser_scores)
             candidates = from_candidates(candidates, parser_scores)
             if not candidates.candidates:
-                _refuse_files(candidates.rejected)
+                _refuse(candidates.rejected, kind)
         return next(self._rankings([candidates], chosen, False, None))
 
     def rerank_file(
@@ -233,7 +239,7 @@ class Reranker(Ranker):
     def parse(
         self,
         text: str,
-        parser: Parser,
+        parser: Parser | str,
         form: Form = "text",
         weighing: Weighing | None = None,
         *,
@@ -246,10 +252,11 @@ class Reranker(Ranker):
         """A ranking for each sentence of a text, in order, while the next ones are parsed; its
         ``origin`` says where the sentence and its words are.
 
-        ``parser``, of reranker.parsers.registry.create_parser, proposes the trees, ``jobs`` at
-        once, for words split as in GUM or in the Wall Street Journal's treebank (``words``). A
-        sentence of more than ``longest`` words, and one that cannot be parsed, has a ranking
-        without candidates: its ``tree`` is a flat one, and ``rejected`` says why.
+        ``parser``, of reranker.parsers.registry.create_parser or by its name alone
+        (reranker.parsers.kept), proposes the trees, ``jobs`` at once, for words split as in GUM or
+        in the Wall Street Journal's treebank (``words``). A sentence of more than ``longest``
+        words, and one that cannot be parsed, has a ranking without candidates: its ``tree`` is a
+        flat one, and ``rejected`` says why.
 
         Raises InputError for a parser that does not work.
         """
@@ -260,7 +267,7 @@ class Reranker(Ranker):
         content = text.replace("\ufeff", " ", 1) if text.startswith("\ufeff") else text
         # Half a surrogate pair, as JSON can have it, is replaced: it is no byte of a file.
         file = TextInMemory(printable(content).encode(), "text")
-        lists = Parsing(parser, Text([file], form, words, longest), jobs)
+        lists = Parsing(kept_parser(parser), Text([file], form, words, longest), jobs)
         return self.rerank_lists(lists, weighing, top=top, lm_weight=lm_weight)
 
     def score(self, trees: Candidates) -> list[float | None]:
@@ -344,10 +351,16 @@ class Reranker(Ranker):
         return pools.in_order(lists, score, self._lanes, min(pools.BATCH_TOKENS, most_tokens))
 
 
-def _refuse_files(rejected: Iterable[Rejected]) -> None:
+def _refuse(rejected: Sequence[Rejected], kind: str) -> None:
+    """Raises InputError for candidates of which nobody can have meant one as a tree."""
+    if not rejected:
+        raise InputError(f"no candidates: expected a list of trees, got an empty {kind}")
     for entry in rejected:
         if entry.code == "not-a-tree" and os.path.isfile(entry.text):
             raise InputError(f"{entry.text} is a file, not a tree: use rerank_file")
+    if all(entry.code == "not-a-tree" for entry in rejected):
+        given = rejected[0].text or rejected[0].message
+        raise InputError(f"none of the candidates is a tree; the first of this {kind}: {given:.60}")
 
 
 def _checked(weighing: Weighing) -> Weighing:

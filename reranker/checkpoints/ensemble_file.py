@@ -92,6 +92,8 @@ def _installed(names: ModelNames) -> Installed | None:
 
 def _named(names: ModelNames, combination: str) -> WeighedModels:
     paths = _checkpoint_paths(names)
+    if not paths:
+        raise InputError("no models: the list is empty (None stands for the installed ones)")
     files = [path for path in paths if path.suffix == ".toml"]
     if not files:
         return WeighedModels(tuple(paths), Weighing())

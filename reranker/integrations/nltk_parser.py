@@ -9,6 +9,7 @@ from nltk.parse.api import ParserI
 from nltk.tree import ProbabilisticTree
 
 from reranker.integrations.tokens import LONGEST, rank_sentences
+from reranker.parsers.kept import kept_parser
 from reranker.parsers.parser import Parser
 from reranker.pipeline import Reranker
 from reranker.ranking import Ranked
@@ -26,22 +27,24 @@ class RerankingParser(ParserI):  # type: ignore[misc]  # nltk has no types
     def __init__(
         self,
         reranker: Reranker,
-        parser: Parser,
+        parser: Parser | str,
         *,
         lm_weight: float | None = None,
         top: int | None = None,
         longest: int = LONGEST,
         jobs: int = 1,
     ) -> None:
-        """``parser`` proposes the trees, ``jobs`` sentences at once; the ``top`` best are given."""
-        self._reranker, self._parser = reranker, parser
+        """``parser``, or the one of that name, proposes the trees, ``jobs`` sentences at once; the
+        ``top`` best are given. Raises InputError for a parser that there is not."""
+        self._reranker, self._parser = reranker, kept_parser(parser)
         self._lm_weight, self._top, self._longest, self._jobs = lm_weight, top, longest, jobs
 
     def parse(self, sent: Sequence[str]) -> Iterator[ProbabilisticTree]:
         """The trees of a sentence, best first; none if it cannot be parsed.
 
         ``logprob()`` of a tree is its score, to the base 2 as everywhere in nltk. Words are spelled
-        as in treebanks: ``-LRB-``. Raises InputError for a parser that does not work.
+        as in treebanks: ``-LRB-``. Raises InputError for a parser that does not work, and
+        for a string.
         """
         return next(self.parse_sents([sent]))
 

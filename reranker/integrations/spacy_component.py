@@ -126,13 +126,17 @@ class ParseReranker:
     def __init__(
         self,
         reranker: Reranker,
-        parser: Parser,
+        parser: Parser | str,
         *,
         lm_weight: float | None = None,
         longest: int = LONGEST,
         jobs: int = 1,
     ) -> None:
-        self._reranker, self._parser = reranker, parser
+        # Not one that others share: ``close`` ends it.
+        if isinstance(parser, str):
+            parser = create_parser(parser, ParserSettings())
+        self._parser = parser
+        self._reranker = reranker
         self._lm_weight, self._longest, self._jobs = lm_weight, longest, jobs
 
     def __call__(self, doc: Doc) -> Doc:

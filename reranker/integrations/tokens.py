@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 
+from reranker.errors import InputError
 from reranker.nbest.data import Origin, Sentence
+from reranker.parsers.kept import kept_parser
 from reranker.parsers.parser import Parser
 from reranker.parsers.running import Parsing
 from reranker.pipeline import Reranker
@@ -18,7 +20,7 @@ LONGEST = 200
 
 def rank_sentences(
     reranker: Reranker,
-    parser: Parser,
+    parser: Parser | str,
     sentences: Iterable[Sequence[str]],
     *,
     lm_weight: float | None = None,
@@ -30,13 +32,21 @@ def rank_sentences(
 
     Trees have the words as treebanks write them (``-LRB-``). A sentence without words, of more than
     ``longest``, or that cannot be parsed, has a ranking without candidates, whose ``rejected`` says
-    why. Raises InputError for a parser that does not work.
+    why. Raises InputError for a parser that does not work, and for a sentence that is a
+    string.
     """
     read = (_text_sentence(words, longest) for words in sentences)
-    return reranker.rerank_lists(Parsing(parser, read, jobs), top=top, lm_weight=lm_weight)
+    return reranker.rerank_lists(
+        Parsing(kept_parser(parser), read, jobs), top=top, lm_weight=lm_weight
+    )
 
 
 def _text_sentence(tokens: Sequence[str], longest: int) -> TextSentence:
+    if isinstance(tokens, str):
+        raise InputError(
+            f"expected a list of words, got the string {tokens!r:.60}: split it into words, or "
+            "parse text with Reranker.parse"
+        )
     words = tuple(map(tree_word, tokens))
     problem = None
     if not all(words):

@@ -24,6 +24,7 @@ T = TypeVar("T")
 
 _BRACKETS = Source("candidates", Notation.BRACKETS)
 _NO_LISTS = (str, bytes, bytearray, Mapping, Tree)
+_ROUNDING = 1e-3  # nats that a sum of log-probabilities may be above 0
 _LINE_BREAK = re.compile(r"[\r\n\f\v]+")
 
 
@@ -87,6 +88,21 @@ def listed(candidates: Iterable[T]) -> list[T]:
     if is_one or not isinstance(candidates, Iterable):
         raise InputError(f"expected a list of candidates, not a single {kind}: pass [tree, ...]")
     return list(candidates)
+
+
+def log_probabilities(scores: Iterable[SupportsFloat | None]) -> list[Any]:
+    """The scores of a caller who says that they are log-probabilities; raises InputError for one
+    that cannot be. Files may hold other scores: they are not asked."""
+    if not isinstance(scores, Iterable):
+        raise InputError(f"parser_scores: one number per candidate, not {scores!r}")
+    checked = list(scores)
+    for place, score in enumerate(map(_finite, checked)):
+        if score is not None and score > _ROUNDING:
+            raise InputError(
+                f"parser_scores[{place}] is {score:g}: a log-probability is 0 or less; scores of "
+                "another kind cannot be mixed in, leave them out"
+            )
+    return checked
 
 
 def _raw_candidate(tree: Any, score: float | None, line: int) -> RawCandidate:

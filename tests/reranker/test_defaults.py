@@ -12,6 +12,8 @@ import reranker
 from reranker import defaults
 from reranker.checkpoints import installed
 from reranker.errors import InputError
+from reranker.parsers import kept
+from reranker.parsers.parser import Parser
 
 TEXT = "She met the man on Monday. He waved."
 
@@ -44,7 +46,9 @@ def test_what_is_loaded_is_kept_and_shared(
     models: list[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     loaded: dict[object, object] = {}
+    parsers: dict[tuple[str, str], Parser] = {}
     monkeypatch.setattr(defaults, "_loaded", loaded)
+    monkeypatch.setattr(kept, "_kept", parsers)
     found: list[str] = []
 
     def parse() -> None:
@@ -56,7 +60,7 @@ def test_what_is_loaded_is_kept_and_shared(
     for thread in threads:
         thread.join()
     assert len(found) == 4 and len(set(found)) == 1
-    assert set(loaded) == {("chart", ""), ("models", tuple(models))}
+    assert set(loaded) == {("models", tuple(models))} and set(parsers) == {("chart", "")}
 
 
 def test_models_named_by_the_environment(
@@ -83,6 +87,7 @@ def test_where_nothing_is_installed_it_is_said_what_to_install(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(defaults, "_loaded", {})
+    monkeypatch.setattr(kept, "_kept", {})
     monkeypatch.setattr(installed, "__file__", str(tmp_path / "a" / "b" / "c.py"))
     monkeypatch.setenv("XDG_DATA_HOME", str(tmp_path))
     with pytest.raises(InputError, match=r"install .*parse-reranker"):

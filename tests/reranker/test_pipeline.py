@@ -1,6 +1,8 @@
 from __future__ import annotations
 
 import random
+import subprocess
+import sys
 from collections.abc import Callable, Sequence
 from importlib.metadata import version
 from pathlib import Path
@@ -12,9 +14,10 @@ import pytest
 
 import reranker
 from reranker.checkpoints.checkpoint import Checkpoint
-from reranker.errors import RerankError
+from reranker.errors import InputError, RerankError
 from reranker.nbest import Candidate, NBest, from_candidates, read_nbest
 from reranker.nbest.data import Sentence
+from reranker.parsers.kept import kept_parser
 from reranker.pipeline import Reranker
 from reranker.ranking import Ranking, Weighing
 from reranker.scoring import pools
@@ -124,8 +127,53 @@ def test_a_broken_candidate_does_not_cost_the_others() -> None:
 
 
 def test_no_candidates() -> None:
-    assert RERANKER.rerank([]).status == "failed"
+    with pytest.raises(InputError, match=r"no candidates: .* got an empty list"):
+        RERANKER.rerank([])
+    with pytest.raises(InputError, match=r"none of the candidates is a tree; .* list: foo"):
+        RERANKER.rerank(["foo", "bar"])
+    with pytest.raises(InputError, match="no models: the list is empty"):
+        Reranker.load([])
+    # In a stream a sentence without a tree costs no other one its answer.
+    streamed = list(RERANKER.rerank_lists([[], ["foo"], CANDIDATES]))
+    assert [ranking.status for ranking in streamed] == ["failed", "failed", "ok"]
+    assert RERANKER.rerank(["(S (NP"]).status == "failed"  # a broken tree, not a mistake
     assert list(RERANKER.rerank_lists([])) == []
+
+
+def test_a_table_is_not_a_list_of_trees() -> None:
+    pandas = pytest.importorskip("pandas", reason="pandas is not installed")
+    table = pandas.DataFrame({"tree": CANDIDATES})
+    with pytest.raises(InputError, match="the first of this DataFrame: tree"):
+        RERANKER.rerank(table)
+    assert RERANKER.rerank(table["tree"]) == RERANKER.rerank(CANDIDATES)
+
+
+def test_a_log_probability_is_not_positive() -> None:
+    for good in (0.0, -0.0, 1e-9, float("nan"), None):  # sums of floats may be a little above 0
+        RERANKER.rerank(CANDIDATES[:2], [-1.0, good])  # type: ignore[list-item]
+    with pytest.raises(InputError, match=r"parser_scores\[1\] is 3\.5: a log-probability is 0 or"):
+        RERANKER.rerank(CANDIDATES[:2], [-1.0, 3.5])
+    # A file's scores may be of another kind, as those of a discriminative reranker are.
+    assert from_candidates(CANDIDATES[:1], [3.5]).candidates[0].parser_score == 3.5
+
+
+def test_a_parser_by_its_name() -> None:
+    with pytest.raises(InputError, match="there is no parser 'none'; there are benepar, bllip"):
+        RERANKER.parse("It runs.", "none")
+    with pytest.raises(InputError, match="a parser or its name, such as 'bllip', got None"):
+        RERANKER.parse("It runs.", None)  # type: ignore[arg-type]
+    pytest.importorskip("bllipparser", reason="bllipparser is not installed")
+    (named,) = RERANKER.parse("It runs.", "bllip")
+    assert len(named) > 1
+    assert [named] == list(RERANKER.parse("It runs.", kept_parser("bllip")))
+
+
+def test_completion_knows_what_there_is() -> None:
+    program = "import sys, reranker; print(*dir(reranker)); sys.exit('torch' in sys.modules)"
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True)
+    assert done.returncode == 0, "torch is imported"
+    assert {*reranker.__all__} <= {*done.stdout.split()}
+    assert all(getattr(reranker, name) for name in reranker.__all__)
 
 
 def test_parser_scores_mix_in() -> None:

@@ -53,6 +53,17 @@ def test_sentences_in_order_whatever_is_wrong_with_them(reranker: Reranker) -> N
         assert list(alone.parse(sentence)) == together
 
 
+def test_a_string_is_not_a_sentence(reranker: Reranker) -> None:
+    parser = RerankingParser(reranker, toy_parser())
+    message = "expected a list of words, got the string 'it is': split it into words"
+    with pytest.raises(InputError, match=message):
+        parser.parse("it is")
+    with pytest.raises(InputError, match=message):
+        list(parser.parse_sents(["it is"]))
+    with pytest.raises(InputError, match="there is no parser 'none'"):
+        RerankingParser(reranker, "none")
+
+
 def test_it_reads_no_more_than_it_needs(reranker: Reranker) -> None:
     read = []
 
