@@ -39,8 +39,8 @@ class _Bracket(NamedTuple):
     repetition: int  # 0 for the first bracket with this label and span, 1 for the second, ...
 
 
-# PYEVALB compares every bracket with every other: a second's work. EVALB takes 200 brackets a tree.
-_MOST_PAIRS = 4_000_000
+# PYEVALB compares every bracket with every other: seconds. EVALB takes 200 brackets a tree.
+_MOST_PAIRS = 40_000_000
 
 # PYEVALB divides by the number of brackets. This one is in every tree and crosses none; it is
 # subtracted from every count.

@@ -57,10 +57,10 @@ def test_the_best_few_with_what_repeats_them() -> None:
     """Of three different candidates, each with a duplicate, the best two."""
     nlls = [scored(10.0), scored(12.0), scored(11.0)]
     nlls += [replace(nlls[index], duplicate_of=index) for index in (2, 1, 0)]
-    ranking = rank(nbest(*[None] * 6), nlls, Weighing(), top=2)
+    ranking = rank(nbest(*[None] * 6), nlls, Weighing()).cut(2)
     assert [one.index for one in ranking] == [0, 5, 2, 3]
     assert ranking.beaten == 2
-    assert len(rank(nbest(*[None] * 6), nlls, Weighing(), top=3)) == 6
+    assert len(rank(nbest(*[None] * 6), nlls, Weighing()).cut(3)) == 6
 
 
 def test_mixing_with_the_parser() -> None:

@@ -17,7 +17,7 @@ from reranker.checkpoints.ensemble_file import (
 from reranker.commands.main import main
 from reranker.ranking import Weighing
 from tests.reranker.ensembles import CANDIDATES
-from tests.reranker.small_files import bllip, write
+from tests.reranker.small_files import bllip, break_off_after, write
 
 Capture = pytest.CaptureFixture[str]
 
@@ -88,13 +88,16 @@ def test_the_same_from_python(
     assert Reranker.load(["ens*.toml"]).weighing == TUNED
 
 
-def test_other_weights_are_another_run(tmp_path: Path, ensemble: str, capsys: Capture) -> None:
-    # The second list breaks the run off, after the first was written.
-    file = write(tmp_path / "n.txt", bllip(CANDIDATES[:3]))
+def test_other_weights_are_another_run(
+    tmp_path: Path, ensemble: str, capsys: Capture, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    file = write(tmp_path / "n.txt", bllip(CANDIDATES[:3], CANDIDATES[:3]))
     gold = write(tmp_path / "gold.mrg", CANDIDATES[0] + "\n" + CANDIDATES[0])
     out = tmp_path / "out.jsonl"
     command = ["--nbest", file, "--models", ensemble, "--out", str(out), "--gold", gold]
-    assert main(command) == 2
+    with monkeypatch.context() as patch:
+        break_off_after(1, patch)
+        assert main(command) == 2
     assert (tmp_path / "out.jsonl.part").exists()
     capsys.readouterr()
     models = read_ensemble_file(Path(ensemble))
