@@ -183,7 +183,7 @@ def test_parser_scores_mix_in() -> None:
     ranking = RERANKER.rerank(CANDIDATES, parser, Weighing(lm_weight=0.1))
     assert ranking.best is not None and ranking.best.index == favourite
     with pytest.raises(RerankError, match="2 parser scores for 6"):
-        RERANKER.rerank(CANDIDATES, [1.0, 2.0])
+        RERANKER.rerank(CANDIDATES, [-1.0, -2.0])
 
 
 def test_unknown_words_are_counted() -> None:

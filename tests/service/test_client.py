@@ -40,7 +40,7 @@ def test_the_same_ranking_as_in_the_process(server: Server, models: list[str]) -
         assert nothing is None
         assert client.info()["limits"]["max_depth"] == 500
         with pytest.raises(RerankError, match="1 parser scores for 6 candidates"):
-            client.rerank(CANDIDATES, [1.0])
+            client.rerank(CANDIDATES, [-1.0])
 
 
 def test_trees_of_all_kinds_and_a_weight(server: Server) -> None:
