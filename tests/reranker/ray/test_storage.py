@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gzip
 import http.server
+import os
 import threading
 from collections.abc import Iterator
 from functools import partial
@@ -54,7 +55,10 @@ def test_a_file_that_the_disk_has_otherwise_than_it_was_written_gets_no_name(
 ) -> None:
     def content() -> Iterator[bytes]:
         yield bytes(1 << 20)  # more than any buffer: it is in the file
-        (temporary,) = (tmp_path / "[out]").iterdir()
+        # It may have no name yet, only a descriptor.
+        opened = (each for each in Path("/proc/self/fd").iterdir() if each.exists())
+        inside = f"{tmp_path}/[out]/"
+        (temporary,) = (each for each in opened if os.readlink(each).startswith(inside))
         with temporary.open("r+b") as file:
             file.write(b"\1")
         yield b"the end"
