@@ -12,7 +12,7 @@ from reranker.trees.linearize import TaggedTree, is_word
 
 UNKNOWN, START, END, PADDING = 0, 1, 2, -1
 """Rows of the embedding that are no word's; of the vectors, 0 is that of a word without one.
-PADDING is no row, as in ``models.batch``."""
+PADDING stands for no row at all, as in ``models.batch``."""
 NO_LABEL, RARE_LABEL = 0, 1
 _SPECIAL = 3
 _LENGTHS = (3, 4, 5)

@@ -71,7 +71,7 @@ def run(arguments: argparse.Namespace) -> int:
 def _lists(
     arguments: argparse.Namespace, restore: bool, table: GoldTable | None
 ) -> nbest_files.Lists:
-    """The lists; that the gold trees are theirs is found out now, not after hours of scoring."""
+    """The lists. Gold trees that do not belong to them are refused here, before any scoring."""
     lists = nbest_files.open_lists(arguments, restore=restore)
     if table is not None and (same := nbest_files.read_ahead(arguments)) is not None:
         table.check(same)

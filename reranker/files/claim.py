@@ -74,7 +74,7 @@ class NewFile:
 
 
 def _unnamed(folder: Path) -> IO[bytes] | None:
-    """A file in a folder that has no name; None where there is no such thing."""
+    """A file without a name in ``folder``; None where the system has no such files."""
     with contextlib.suppress(OSError, AttributeError):
         file = os.fdopen(os.open(folder, os.O_TMPFILE | os.O_RDWR, 0o666), "r+b")
         if os.path.exists(f"/proc/self/fd/{file.fileno()}"):

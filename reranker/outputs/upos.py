@@ -29,7 +29,7 @@ _UPOS = {tag: upos for upos, tags in _TAGS.items() for tag in tags.split()}
 
 
 def upos(tag: str | None) -> str | None:
-    """The universal tag; None for what is no tag of the Penn Treebank.
+    """The universal tag, or None if ``tag`` is not one of the Penn Treebank's.
 
     >>> upos("VBZ"), upos("WP$"), upos("ADJA")
     ('VERB', 'PRON', None)
