@@ -231,14 +231,12 @@ def test_a_folder_has_one_run(command: list[str], capsys: Capture) -> None:
     whole = Path("text.txt").read_text()
     Path("text.txt").write_text("it may hang here\n" + whole)
     run = subprocess.Popen([sys.executable, "-m", "reranker.commands.main", *command])
-    until = time.monotonic() + 60
-    while not _children(run.pid) and time.monotonic() < until:
-        time.sleep(0.05)
+    until(lambda: _children(run.pid))
     assert main(command) == 2
     message = f"rerank: adapted/work: process {run.pid} is writing it"
     assert capsys.readouterr().err.splitlines()[-1] == message
     run.send_signal(signal.SIGTERM)
-    assert run.wait(20) == 130
+    assert run.wait(PATIENCE) == 130
     assert not Path("adapted/work.lock").exists()
 
 
