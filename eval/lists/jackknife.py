@@ -26,11 +26,14 @@ import re
 import resource
 import shutil
 import subprocess
+import tempfile
 import time
 from collections.abc import Iterator, Sequence
 from multiprocessing.connection import Connection
 from pathlib import Path
 from typing import NamedTuple
+
+from reranker.files.output import whole_file
 
 WORD = re.compile(r"\([^()\s]+ ([^()\s]+)\)")
 HEADING = re.compile(r"\(TOP \(NP \(NNP? Abstract\)\)\)")
@@ -134,9 +137,12 @@ def training_part(
 
 
 def train(model: Path, trees: Iterator[str], programs: Path, static: Path) -> None:
-    folder = model.with_name(model.name + ".tmp").resolve()
-    shutil.rmtree(folder, ignore_errors=True)
-    folder.mkdir()
+    with tempfile.TemporaryDirectory(dir=model.parent, ignore_cleanup_errors=True) as folder:
+        train_in(Path(folder).resolve(), trees, programs, static)
+        Path(folder).rename(model)
+
+
+def train_in(folder: Path, trees: Iterator[str], programs: Path, static: Path) -> None:
     for pattern in STATIC:
         for path in static.glob(pattern):
             shutil.copy(path, folder)
@@ -149,7 +155,6 @@ def train(model: Path, trees: Iterator[str], programs: Path, static: Path) -> No
         command.append(str(folder / name))
     with (folder / "training.log").open("w") as log:
         subprocess.run(command, check=True, stdout=log, stderr=log)
-    folder.rename(model)
 
 
 class Parser:
@@ -230,10 +235,8 @@ def write_shard(out: Path, shard: Shard, trees: Sequence[str], parser: Parser) -
 
 
 def write_whole(path: Path, text: str) -> None:
-    temporary = path.with_name(path.name + ".tmp")
-    with gzip.open(temporary, "wt", encoding="utf-8") as file:
-        file.write(text)
-    temporary.rename(path)
+    with whole_file(path) as file, gzip.open(file, "wt", encoding="utf-8") as packed:
+        packed.write(text)
 
 
 if __name__ == "__main__":

@@ -26,6 +26,8 @@ from pathlib import Path
 
 import jackknife
 
+from reranker.files.output import whole_file
+
 _NODE = re.compile(r"\(([^\s()]+) ")
 _SPELLED = {"PRPP": "PRP$", "WPP": "WP$", "-LSB-": "-LRB-", "-RSB-": "-RRB-", "SU": "SYM"}
 _NOT_OF_THE_MODEL = ("train.mrg", "tune.mrg", "training.log")
@@ -74,9 +76,8 @@ def pack(model: Path, out: Path) -> None:
                 entry.size = path.stat().st_size
                 with path.open("rb") as file:
                     archive.addfile(entry, file)
-    temporary = out.with_name(out.name + ".tmp")
-    temporary.write_bytes(gzip.compress(content.getvalue(), 9, mtime=0))
-    temporary.replace(out)
+    with whole_file(out) as packed:
+        packed.write(gzip.compress(content.getvalue(), 9, mtime=0))
 
 
 if __name__ == "__main__":

@@ -14,6 +14,7 @@ import os
 import re
 import secrets
 import socket
+import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import IO, Self
@@ -23,6 +24,10 @@ from reranker.errors import InputError, RerankError
 _LOGGER = logging.getLogger(__name__)
 _HOLDER = re.compile(rb"parse-reranker: process (\d+) on (.*) is writing\n")
 _HELD_BY_ANOTHER = (errno.EAGAIN, errno.EACCES)
+
+# A process that is killed while it starts another leaves a copy of itself, with the lock, until
+# that has become the other program.
+_SECONDS_TO_DIE = 10.0
 
 _held: list[_Claim] = []
 
@@ -146,6 +151,7 @@ def check_claims() -> None:
 class _Claim:
     def __init__(self, path: Path) -> None:
         self._path, self._lock = path, path.with_name(path.name + ".lock")
+        self._patient_until = time.monotonic() + _SECONDS_TO_DIE
         holder = f"parse-reranker: process {os.getpid()} on {socket.gethostname()} is writing\n"
         with NewFile(self._lock) as new:
             self._file = new.file
@@ -171,7 +177,10 @@ class _Claim:
                 if holder is None:
                     raise self._not_ours()
                 if not _lock(before):
-                    raise InputError(f"{self._path}: {_named(holder)} is writing it")
+                    if _is_alive(holder) or time.monotonic() > self._patient_until:
+                        raise InputError(f"{self._path}: {_named(holder)} is writing it")
+                    time.sleep(0.02)
+                    return False
                 if not has_name(before, self._lock):
                     return False
                 new.give_name(replace=True)  # its process has died
@@ -206,6 +215,18 @@ def _lock(file: IO[bytes]) -> bool:
         if error.errno in _HELD_BY_ANOTHER:
             return False
         _LOGGER.warning("files cannot be locked here; see that no other run writes the same")
+    return True
+
+
+def _is_alive(holder: re.Match[bytes]) -> bool:
+    """Whether the process is there, as far as can be known from this machine."""
+    if os.fsdecode(holder[2]) == socket.gethostname():
+        try:
+            os.kill(int(holder[1]), 0)
+        except ProcessLookupError:
+            return False
+        except (PermissionError, OverflowError):
+            return True
     return True
 
 

@@ -232,9 +232,10 @@ class NBest:
         words = map(" ".join, self.sentence or ())
         if self.origin is not None:
             return text_digest(self.origin.text, str(self.origin.offsets), *words)
-        candidates = (f"{each.index} {each.parser_score} {each.text}" for each in self.candidates)
-        rejected = (f"{each.index} {each.code} {each.text}" for each in self.rejected)
-        return text_digest(self.id, *words, "candidates", *candidates, "rejected", *rejected)
+        scores = str([each.parser_score for each in self.candidates])
+        rejected = str([(each.index, each.code, each.text) for each in self.rejected])
+        texts = [each.text for each in self.candidates]
+        return text_digest(self.id, *words, scores, rejected, *texts)
 
     def duplicates(self) -> list[int | None]:
         """For each candidate, the index of the first one with the same tokens; None for that one

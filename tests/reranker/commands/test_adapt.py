@@ -227,6 +227,27 @@ def test_an_interruption_leaves_no_parser_behind(command: list[str]) -> None:
     assert not list(Path("adapted/work").glob("00000.*"))
 
 
+def test_a_folder_has_one_run(command: list[str], capsys: Capture) -> None:
+    whole = Path("text.txt").read_text()
+    Path("text.txt").write_text("it may hang here\n" + whole)
+    run = subprocess.Popen([sys.executable, "-m", "reranker.commands.main", *command])
+    until(lambda: _children(run.pid))
+    assert main(command) == 2
+    message = f"rerank: adapted/work: process {run.pid} is writing it"
+    assert capsys.readouterr().err.splitlines()[-1] == message
+    run.send_signal(signal.SIGTERM)
+    assert run.wait(PATIENCE) == 130
+    assert not Path("adapted/work.lock").exists()
+
+
+def test_a_report_of_someone_else_is_not_replaced(command: list[str], capsys: Capture) -> None:
+    Path("adapted").mkdir()
+    Path("adapted/report.md").write_text("my report")
+    assert main(command) == 2
+    assert "adapted has files of something else" in capsys.readouterr().err
+    assert Path("adapted/report.md").read_text() == "my report"
+
+
 def _children(pid: int) -> list[int]:
     found = [path.read_text().split() for path in Path(f"/proc/{pid}/task").glob("*/children")]
     return [int(child) for several in found for child in several]

@@ -77,6 +77,22 @@ def test_a_claim_ends_with_its_process(number: signal.Signals, tmp_path: Path) -
     assert [*tmp_path.iterdir()] == []
 
 
+def test_a_process_that_is_killed_while_it_starts_another(tmp_path: Path) -> None:
+    """What is between fork and exec has the lock for a moment longer."""
+    forks = "import os, time\n" + HOLDER.replace(
+        'print("claimed"', 'os.fork() or (time.sleep(0.5), os._exit(0)); print("claimed"'
+    )
+    command = [sys.executable, "-W", "ignore", "-c", forks, str(tmp_path / "out")]
+    pipe = subprocess.PIPE
+    with subprocess.Popen(command, stdin=pipe, stdout=pipe) as process:
+        assert process.stdout is not None
+        assert process.stdout.readline() == b"claimed\n"
+        process.kill()
+        process.wait()
+        with claimed(tmp_path / "out"):
+            assert str(os.getpid()) in (tmp_path / "out.lock").read_text()
+
+
 def test_another_programs_lock_stays_as_it_is(tmp_path: Path) -> None:
     lock = tmp_path / "Cargo.lock"
     for content in ("", "[[package]]\n", "parse-reranker: process 1 on h is writing\nand more"):

@@ -55,17 +55,20 @@ def test_a_file_that_the_disk_has_otherwise_than_it_was_written_gets_no_name(
 ) -> None:
     def content() -> Iterator[bytes]:
         yield bytes(1 << 20)  # more than any buffer: it is in the file
-        # It may have no name yet, only a descriptor.
-        opened = (each for each in Path("/proc/self/fd").iterdir() if each.exists())
-        inside = f"{tmp_path}/[out]/"
-        (temporary,) = (each for each in opened if os.readlink(each).startswith(inside))
-        with temporary.open("r+b") as file:
+        with _opened_in(tmp_path / "[out]").open("r+b") as file:
             file.write(b"\1")
         yield b"the end"
 
     with pytest.raises(RerankError, match="a: cannot be written: the disk has other bytes"):
         storage.write("a", content())
     assert storage.sizes() == {}
+
+
+def _opened_in(folder: Path) -> Path:
+    """The file that this process has open there, which may have no name yet."""
+    descriptors = Path("/proc/self/fd").iterdir()
+    (file,) = (each for each in descriptors if os.path.realpath(each).startswith(f"{folder}/"))
+    return file
 
 
 def test_errors_name_the_file(tmp_path: Path) -> None:
