@@ -29,7 +29,7 @@ EXAMPLES = """examples:
 Every file after the first is compared with the first. Files have one tree per line, or are output
 of `rerank --output ranked`, of which the best trees are used. All roots are called TOP.
 
-exit status: 0 success, 2 unusable files"""
+exit status: 0 success, 2 unusable files, 3 out of memory"""
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:

@@ -21,7 +21,8 @@ EXAMPLES = """examples:
   rerank convert parses.txt --to seq2seq --tokens-out sentences.tsv --out beams.txt
   rerank convert parses.txt --to trees > first.txt
 
-exit status: 0 success, 1 some candidates were rejected, 2 unusable files or flags"""
+exit status: 0 success, 1 some candidates were rejected, 2 unusable files or flags, 3 out of
+memory"""
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:

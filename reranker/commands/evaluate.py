@@ -20,7 +20,7 @@ EXAMPLES = """examples:
   rerank eval gold.mrg.gz best.txt --parameters eval/collins.prm --sentences
 
 exit status: 0 every sentence was scored or skipped, 1 some could not be compared (each is named),
-2 unusable files"""
+2 unusable files, 3 out of memory"""
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
