@@ -30,3 +30,21 @@ class CheckpointError(RerankError):
 
 class ConfigError(RerankError):
     """A configuration names an unknown setting or gives a value that makes no sense."""
+
+
+# What torch says in a RuntimeError, for a GPU and for a CPU, and oneDNN; Python of threads, and of
+# C code that was not prepared for it; the system, and its loader of libraries.
+_NO_MEMORY = (
+    *("out of memory", "can't allocate memory", "could not create a primitive", "bad_alloc"),
+    *("can't start new thread", "without exception set", "without setting an exception"),
+    *("Cannot allocate memory", "failed to map segment"),
+)
+
+
+def lacks_memory(error: BaseException | None) -> bool:
+    """Whether an error, or what caused it, says that memory did not suffice."""
+    if isinstance(error, RuntimeError | SystemError | OSError | ImportError):
+        says_so = any(words in str(error) for words in _NO_MEMORY)
+    else:
+        says_so = isinstance(error, MemoryError)
+    return says_so or (error is not None and lacks_memory(error.__cause__))

@@ -7,6 +7,7 @@ from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
+from reranker.errors import lacks_memory
 from reranker.nbest import NBest
 from reranker.ranking import Scored
 from reranker.scoring.cancellation import Cancellation
@@ -14,9 +15,6 @@ from reranker.scoring.distinct import DistinctCandidates
 
 if TYPE_CHECKING:
     from reranker.service.scoring_process import Served
-
-# What torch says in a RuntimeError, for a GPU and for a CPU, and what oneDNN says.
-_NO_MEMORY = ("out of memory", "can't allocate memory", "could not create a primitive")
 
 
 def score_in_parts(
@@ -63,10 +61,3 @@ def score_in_parts(
     # A half cannot know what it repeats of the other.
     together = zip(left + right, DistinctCandidates(nbest).candidates, strict=True)
     return [[replace(scored, duplicate_of=original) for scored, (_, original) in together]]
-
-
-def lacks_memory(error: BaseException) -> bool:
-    """Whether an error of scoring says that memory did not suffice."""
-    if isinstance(error, RuntimeError):
-        return any(words in str(error) for words in _NO_MEMORY)
-    return isinstance(error, MemoryError)

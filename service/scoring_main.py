@@ -13,12 +13,11 @@ from typing import Any
 from reranker import Reranker
 from reranker.checkpoints.devices import gpu_memory
 from reranker.checkpoints.memory import now_and_then, return_freed_memory
-from reranker.errors import RerankError
+from reranker.errors import RerankError, lacks_memory
 from reranker.scoring.cancellation import Cancellation, Stopped
 from reranker.scoring.lanes import Lanes
 from reranker.service.faults import described
 from reranker.service.lines import answer_all, answer_in_thread, lines_to_service, resident_memory
-from reranker.service.parts import lacks_memory
 from reranker.service.scoring_process import Description, Member
 
 _RETURNING_SECONDS = 10.0
@@ -54,7 +53,8 @@ def _load(
     except RerankError as error:
         return "failed", str(error)
     except Exception as error:
-        return "failed", f"the models could not be loaded: {type(error).__name__}: {error}"
+        kind = "no-memory" if lacks_memory(error) else "failed"
+        return kind, f"the models could not be loaded: {type(error).__name__}: {error}"
     members = tuple(
         Member(member.name, member.sha256, member.vocabulary, member.parameters)
         for member in loaded.members

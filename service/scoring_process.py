@@ -182,6 +182,6 @@ class ScoringProcess:
             ((kind, value),) = replies(running.lines[0], order, Cancellation())
         except (EOFError, OSError):
             raise RerankError(str(running.lost())) from None
-        if kind == "failed":
-            raise RerankError(value)
+        if kind in ("failed", "no-memory"):
+            raise RerankError(value) from (MemoryError() if kind == "no-memory" else None)
         return value

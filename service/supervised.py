@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 
 import structlog
 
-from reranker.errors import RerankError
+from reranker.errors import RerankError, lacks_memory
 from reranker.service import logs
 from reranker.service.errors import ServiceError
 from reranker.service.faults import described
@@ -48,7 +48,7 @@ def work(
         app = _application(settings, number, folder, is_replacement)
         asyncio.run(_serve(app, settings, listener, connection))
     except RerankError as error:
-        connection.send(("failed", str(error)))
+        connection.send(("no-memory" if lacks_memory(error) else "failed", str(error)))
         sys.exit(2)
 
 

@@ -131,8 +131,8 @@ class _Worker:
         except TimeoutError:
             self.kill()
             what, value = "failed", f"worker {self.number} did not answer within {seconds:g} s"
-        if what == "failed":
-            raise _Failed(value)
+        if what in ("failed", "no-memory"):
+            raise _Failed(value) from (MemoryError() if what == "no-memory" else None)
         return value
 
     @property

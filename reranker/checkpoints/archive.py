@@ -20,7 +20,7 @@ from typing import IO, Any
 
 import torch
 
-from reranker.errors import CheckpointError
+from reranker.errors import CheckpointError, lacks_memory
 from reranker.files.output import whole_file, write_errors
 
 _MOST_RECORDS = 10_000
@@ -62,7 +62,7 @@ def read_archive(path: Path, sha256: str = "") -> Archive:
     """What ``write_atomically`` wrote; nothing in the file is executed.
 
     Raises CheckpointError, naming the file, if it is something else or damaged, and if its SHA-256
-    is not ``sha256``, where one is given.
+    is not ``sha256``, where one is given; MemoryError if memory does not suffice.
     """
     try:
         with path.open("rb") as file:
@@ -83,6 +83,8 @@ def read_archive(path: Path, sha256: str = "") -> Archive:
     except CheckpointError:
         raise
     except Exception as error:  # damaged bytes make the unpickler raise nearly anything
+        if lacks_memory(error):
+            raise MemoryError(f"{path}: {error}".rstrip(": ")) from error
         raise CheckpointError(f"{path}: not a checkpoint of `rerank train` ({_NO_CODE})") from error
 
 

@@ -14,7 +14,7 @@ from torch import nn
 from reranker.checkpoints.archive import Archive, write_atomically
 from reranker.checkpoints.content_hash import content_sha256
 from reranker.checkpoints.weights import stored_weights
-from reranker.errors import CheckpointError
+from reranker.errors import CheckpointError, lacks_memory
 
 Model = TypeVar("Model", bound=nn.Module)
 Words = TypeVar("Words")
@@ -76,7 +76,8 @@ def read_model(
 ) -> tuple[str, Model, Words, dict[str, Any], str]:
     """The fields of a ``Trained`` from a file of this kind; ``unpack`` makes the model and its
     vocabulary of the file's content. Raises CheckpointError, naming the file, for another version,
-    for parts that do not fit together, and for content that was changed since it was saved."""
+    for parts that do not fit together, and for content that was changed since it was saved;
+    MemoryError if memory does not suffice."""
     content: dict[str, Any] = archive.content
     version = content.get("version")
     if type(version) is not int or not 1 <= version <= kind.version:
@@ -89,6 +90,8 @@ def read_model(
         model, vocabulary = unpack(content)
         information = dict(content.get("information", {}))
     except _BROKEN as error:
+        if lacks_memory(error):
+            raise MemoryError(f"{path}: {error}".rstrip(": ")) from error
         reason = str(error).split("\n")[0]
         raise CheckpointError(f"{path}: a broken checkpoint ({reason})") from error
     return path.name, model, vocabulary, information, archive.sha256

@@ -39,7 +39,8 @@ The parser is `bllip` or a program that reads sentences, one a line with a space
 prints the n-best list of each in a format that `rerank` reads. To resume a stopped run, repeat the
 command.
 
-exit status: 0 success, 1 sentences were left out, 2 unusable files or flags, 130 interrupted"""
+exit status: 0 success, 1 sentences were left out, 2 unusable files or flags, 3 out of
+memory, 130 interrupted"""
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:

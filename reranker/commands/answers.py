@@ -20,7 +20,7 @@ from reranker.commands.arguments import counted, positive, weight
 from reranker.commands.gold_table import GoldTable
 from reranker.commands.least_sure import least_sure
 from reranker.commands.progress import Positioned, Progress, loading, message, status
-from reranker.errors import InputError
+from reranker.errors import InputError, lacks_memory
 from reranker.files.journal import Output, journaled_path, open_output
 from reranker.files.records import Written
 from reranker.nbest import NBest
@@ -310,7 +310,8 @@ def _opened(
     inputs: Sequence[str],
     settings: Mapping[str, Any],
 ) -> Iterator[Output]:
-    """What ``open_output`` opens; an interruption or an unusable input says what is kept of it."""
+    """What ``open_output`` opens; an interruption, an unusable input or lack of memory says what
+    is kept of it."""
     output = Output()
     try:
         with open_output(path, arguments.resume, settings) as output:
@@ -320,6 +321,10 @@ def _opened(
     except InputError as error:
         advice = ": correct this and run the same command with --resume to continue"
         raise InputError(f"{error}{_kept(output.kept, advice)}") from error
+    except Exception as error:
+        if lacks_memory(error):
+            error.add_note(_kept(output.kept, _resuming(arguments, inputs)))
+        raise
 
 
 def _kept(sentences: int, advice: str) -> str:

@@ -37,7 +37,7 @@ Run again, the command does what is missing: files that are new or changed, or t
 was used for, and what an interrupted run has not finished (docs/cluster.md).
 
 exit status: 0 success, 1 a file cannot be read, candidates were rejected or a sentence has none
-left, 2 unusable flags, output or cluster, 130 interrupted"""
+left, 2 unusable flags, output or cluster, 3 out of memory, 130 interrupted"""
 
 _BLOCK = 200
 

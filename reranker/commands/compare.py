@@ -29,7 +29,7 @@ EXAMPLES = """examples:
 Every file after the first is compared with the first. Files and folders have trees, or are output
 of `rerank --output ranked`, of which the best trees are used. Roots do not count.
 
-exit status: 0 success, 2 unusable files"""
+exit status: 0 success, 2 unusable files, 3 out of memory"""
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:

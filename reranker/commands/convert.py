@@ -27,7 +27,8 @@ EXAMPLES = """examples:
   rerank convert parses.txt --to trees > first.txt
   rerank convert wsj/02/ wsj/03/ --to trees --clean --out train.mrg
 
-exit status: 0 success, 1 some candidates were rejected, 2 unusable files or flags"""
+exit status: 0 success, 1 some candidates were rejected, 2 unusable files or flags, 3 out of
+memory"""
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:

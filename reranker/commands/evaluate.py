@@ -22,7 +22,7 @@ EXAMPLES = """examples:
   rerank eval wsj/23/*.mrg best.txt --parameters eval/collins.prm
 
 exit status: 0 every sentence was scored or skipped, 1 some could not be compared (each is named),
-2 unusable files"""
+2 unusable files, 3 out of memory"""
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:

@@ -30,7 +30,8 @@ EXAMPLES = """examples:
       rerank --nbest - --models ckpt/*.pt
   rerank generate --models en-de.pt --source test.en.gz --format text --nbest 1 --out test.out.de
 
-exit status: 0 success, 1 a sentence has no words, 2 unusable files or flags, 130 interrupted"""
+exit status: 0 success, 1 a sentence has no words, 2 unusable files or flags, 3 out of
+memory, 130 interrupted"""
 
 _NOTHING = Written(None, 0, 0, 0)
 

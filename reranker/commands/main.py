@@ -18,6 +18,7 @@ from collections.abc import Sequence
 from importlib import import_module
 from typing import NoReturn, Protocol, cast
 
+from reranker.commands.endings import ending
 from reranker.commands.interruptions import (
     INTERRUPTED,
     dealt_with,
@@ -25,7 +26,7 @@ from reranker.commands.interruptions import (
     leave,
 )
 from reranker.commands.progress import MessageHandler
-from reranker.errors import InputError, RerankError
+from reranker.errors import InputError
 from reranker.files.output import write_errors
 
 
@@ -66,8 +67,8 @@ def _command(name: str) -> _Command:
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    """Run the command; returns the exit code: 0 fine, 1 some input rejected, 2 unusable input, 130
-    interrupted, 141 the reader of standard output closed it."""
+    """Run the command; returns the exit code: 0 fine, 1 some input rejected, 2 unusable input,
+    3 out of memory, 130 interrupted, 141 the reader of standard output closed it."""
     given = list(sys.argv[1:] if argv is None else argv)
     if given == ["help"]:
         given = ["--help"]
@@ -87,6 +88,8 @@ def main(argv: Sequence[str] | None = None) -> int:
         from reranker.commands.serve import end_at_sigterm
 
         end_at_sigterm()
+    name = given[0] if given[:1] and given[0] in _SUBCOMMANDS else "rerank"
+    text = ""
     try:
         try:
             return _run(given)
@@ -94,21 +97,21 @@ def main(argv: Sequence[str] | None = None) -> int:
             # Not left to Python, which can only complain of an error on its way out.
             with write_errors("standard output"):
                 sys.stdout.flush()
-    except RerankError as error:
-        _say(str(error))
-        code = 2
     except KeyboardInterrupt as interrupt:  # perhaps with what is kept of the work
-        _say(f"interrupted{interrupt}")
-        code = INTERRUPTED
+        code, text = INTERRUPTED, f"interrupted{interrupt}"
         dealt_with()
     except BrokenPipeError:  # the reader has seen enough, as in `rerank ... | head`
         code = 128 + signal.SIGPIPE
+    except Exception as error:
+        code, text = ending(error, name)
+    if text:  # not before: what the error's frames hold is free now
+        _say(text)
     _discard_output()
     return code
 
 
 def _say(text: str) -> None:
-    with contextlib.suppress(OSError):  # the terminal is gone
+    with contextlib.suppress(OSError, MemoryError):  # the terminal is gone
         print(f"rerank: {text}", file=sys.stderr)
 
 

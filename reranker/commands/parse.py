@@ -36,7 +36,8 @@ EXAMPLES = """examples:
 A sentence that cannot be parsed gets a flat tree and is named on standard error.
 
 exit status: 0 success, 1 a sentence was not parsed or not read as it is written, or candidates were
-rejected, 2 unusable files or flags, 130 interrupted, 141 the reader of standard output closed it"""
+rejected, 2 unusable files or flags, 3 out of memory, 130 interrupted, 141 the reader of standard
+output closed it"""
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:

@@ -22,7 +22,7 @@ EXAMPLES = """examples:
   parseIt -N50 DATA sentences | rerank --nbest - --models ckpt/*.pt
 
 exit status: 0 success, 1 candidates were rejected or a sentence has none left, 2 unusable files or
-flags, 130 interrupted, 141 the reader of standard output closed it"""
+flags, 3 out of memory, 130 interrupted, 141 the reader of standard output closed it"""
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:

@@ -17,7 +17,7 @@ EXAMPLES = """examples:
   rerank serve --models ckpt/*.pt --parser-command './my-parser --nbest 50'
   RERANK_API_KEYS=secret rerank serve --config service.toml
 
-exit status: 0 stopped by a signal, 2 could not start"""
+exit status: 0 stopped by a signal, 2 could not start, 3 for lack of memory"""
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:

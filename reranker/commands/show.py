@@ -37,7 +37,8 @@ EXAMPLES = """examples:
 *NP is a bracket that the other tree does not have; with --gold, ✓ is a right bracket, ✗ a wrong
 one, as EVALB counts them with COLLINS' settings.
 
-exit status: 0 success, 1 some trees could not be read or scored, 2 unusable files"""
+exit status: 0 success, 1 some trees could not be read or scored, 2 unusable files, 3 out of
+memory"""
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:

@@ -16,6 +16,7 @@ from torch.distributed.elastic.multiprocessing.errors import ChildFailedError
 from torch.distributed.launcher.api import LaunchConfig, elastic_launch
 
 from reranker.commands import train
+from reranker.commands.endings import ending
 from reranker.commands.progress import MessageHandler, message
 from reranker.errors import ConfigError, InputError, RerankError
 from reranker.training.processes import are_launched, own_gpu
@@ -79,7 +80,7 @@ def launch(arguments: argparse.Namespace) -> int:
 
 def _work(arguments: argparse.Namespace) -> int:
     """One of the processes, from its start to its exit code. What a user has done wrong does not
-    count as a failure here, after which all would start again."""
+    count as a failure here, after which all would start again, nor does lack of memory."""
     for number in _ENDING:
         if signal.getsignal(number) != signal.SIG_IGN:
             signal.signal(number, signal.SIG_DFL)
@@ -89,9 +90,10 @@ def _work(arguments: argparse.Namespace) -> int:
     logging.getLogger("torch").setLevel(logging.WARNING)
     try:
         return train.run(arguments)
-    except RerankError as error:
-        print(f"rerank: {error}", file=sys.stderr)
-        return 2
+    except Exception as error:
+        code, text = ending(error, "train")
+    print(f"rerank: {text}", file=sys.stderr)
+    return code
 
 
 class _Messages(logging.Filter):

@@ -19,7 +19,7 @@ EXAMPLES = """examples:
   rerank validate samples.rnng --tokens sentences.txt --json > report.json
   rerank validate parses.txt --models ckpt/*.pt
 
-exit status: 0 success, 1 some candidates were rejected, 2 not an n-best file"""
+exit status: 0 success, 1 some candidates were rejected, 2 not an n-best file, 3 out of memory"""
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:

@@ -6,18 +6,38 @@ import subprocess
 import sys
 from collections.abc import Sequence
 
-_LIMITED = """
+_SMALL_FILES = """
 import resource, sys
-number, most = getattr(resource, sys.argv.pop(1)), int(sys.argv.pop(1))
-resource.setrlimit(number, (most, most))
+most = int(sys.argv.pop(1))
+resource.setrlimit(resource.RLIMIT_FSIZE, (most, most))
 from reranker.commands.main import program
 program()
 """
 
+_LITTLE_MEMORY = """
+import resource, sys
+more = int(sys.argv.pop(1))
+import reranker.commands.train, reranker.pipeline, reranker.training.loop
+from reranker.commands.main import program
+with open("/proc/self/statm") as file:
+    most = int(file.read().split()[0]) * resource.getpagesize() + more
+resource.setrlimit(resource.RLIMIT_AS, (most, most))
+program()
+"""
 
-def limited_run(limit: str, most: int, arguments: Sequence[str]) -> tuple[int, str]:
-    """The exit status and what is printed to standard error. ``limit`` is ``RLIMIT_FSIZE``: bytes
-    of any file, as on a disk that is full then; or ``RLIMIT_AS``: bytes of memory."""
-    command = [sys.executable, "-c", _LIMITED, limit, str(most), *arguments]
+
+def with_small_files(most: int, arguments: Sequence[str]) -> tuple[int, str]:
+    """The exit status and what is printed to standard error, where a file of more than ``most``
+    bytes cannot be written: as on a disk that is full then."""
+    return _run(_SMALL_FILES, most, arguments)
+
+
+def with_little_memory(more: int, arguments: Sequence[str]) -> tuple[int, str]:
+    """The same where ``more`` bytes can be had than there are once everything is imported."""
+    return _run(_LITTLE_MEMORY, more, arguments)
+
+
+def _run(program: str, size: int, arguments: Sequence[str]) -> tuple[int, str]:
+    command = [sys.executable, "-c", program, str(size), *arguments]
     run = subprocess.run(command, capture_output=True, text=True, timeout=300)
     return run.returncode, run.stderr

@@ -12,7 +12,7 @@ from reranker.checkpoints.archive import read_archive
 from reranker.checkpoints.checkpoint import load_checkpoint
 from reranker.commands.main import main
 from reranker.pipeline import Reranker
-from tests.reranker.limited_runs import limited_run
+from tests.reranker.limited_runs import with_small_files
 from tests.reranker.small_files import write
 
 Capture = pytest.CaptureFixture[str]
@@ -159,7 +159,7 @@ def test_a_full_disk_ends_a_run_which_resumes_from_its_last_state(command: list[
     longer = [*command, "--epochs", "4", "--out", "longer.pt"]
     before = Path("log/state.pt").read_bytes()
     assert len(before) > MOST
-    status, messages = limited_run("RLIMIT_FSIZE", MOST, longer)
+    status, messages = with_small_files(MOST, longer)
     assert status == 2
     assert messages.endswith("rerank: log/state.pt: cannot be written: File too large\n")
     assert "Traceback" not in messages

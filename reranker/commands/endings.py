@@ -1,0 +1,35 @@
+"""How a command that fails ends: exit status and message."""
+
+from __future__ import annotations
+
+from reranker.errors import RerankError, lacks_memory
+
+OUT_OF_MEMORY = 3  # exit status
+
+_MOST_REASON = 200  # characters
+_RANKING = "fewer --threads or a smaller ensemble (--models) take less"
+_LESS = {
+    "rerank": _RANKING,
+    "parse": f"{_RANKING}, fewer --jobs too",
+    "adapt": "fewer --threads and --jobs take less",
+    "cluster": "fewer --actors, of fewer --cores, take less",
+    "generate": "a smaller --beam takes less",
+    "serve": "fewer --workers or a smaller ensemble (--models) take less",
+    "train": "a smaller batch_tokens or batch_size in --config takes less, --shards too",
+}
+"""By command: what to do about it."""
+
+
+def ending(error: Exception, command: str) -> tuple[int, str]:
+    """Of what a user can do something about; other errors are raised again."""
+    if lacks_memory(error):
+        reason = str(error).strip().partition("\n")[0][:_MOST_REASON]
+        if isinstance(error, ImportError):
+            reason = "a library cannot be loaded"
+        because = f" ({reason})" if reason else ""
+        advice = _LESS.get(command, "smaller files take less")
+        notes = "".join(getattr(error, "__notes__", ()))
+        return OUT_OF_MEMORY, f"out of memory{because}; {advice}{notes}"
+    if isinstance(error, RerankError):
+        return 2, str(error)
+    raise error

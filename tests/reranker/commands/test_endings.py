@@ -1,0 +1,72 @@
+"""What a command says when memory does not suffice, in real processes that get little of it."""
+
+from __future__ import annotations
+
+import shlex
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+
+import pytest
+import torch
+
+from reranker.checkpoints.checkpoint import save_checkpoint
+from reranker.checkpoints.vocabulary import Vocabulary
+from reranker.commands.main import main
+from reranker.models import AwdLstmDoc, Config
+from tests.reranker.ensembles import CANDIDATES
+from tests.reranker.limited_runs import with_little_memory
+from tests.reranker.small_files import bllip, write
+
+MB = 1 << 20
+
+pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="/proc says how much there is")
+
+
+def last_line(more: int, arguments: Sequence[str]) -> str:
+    """What a run that lacks memory prints last."""
+    status, messages = with_little_memory(more, arguments)
+    assert status == 3, messages
+    assert "Traceback" not in messages
+    return messages.splitlines()[-1]
+
+
+def test_a_model_that_does_not_fit_is_not_called_broken(tmp_path: Path) -> None:
+    vocabulary = Vocabulary.build([CANDIDATES[0].split()], 1)
+    wide = AwdLstmDoc(Config(len(vocabulary), 500, (500, 500, 500), components=(0, 0, 0, 1)))
+    path = tmp_path / "wide.pt"
+    save_checkpoint(path, wide, vocabulary, {}, torch.float32)
+    lists = write(tmp_path / "lists.txt", bllip(CANDIDATES))
+    line = last_line(20 * MB, ["--nbest", lists, "--models", str(path), "--threads", "1"])
+    assert line.startswith(f"rerank: out of memory ({path}")
+    assert line.endswith("; fewer --threads or a smaller ensemble (--models) take less")
+
+
+def test_what_was_written_before_is_kept_and_resumed(tmp_path: Path, models: list[str]) -> None:
+    """The list that does not fit comes after 400 that do."""
+    lists = bllip(*[CANDIDATES[:3]] * 400, CANDIDATES[:1] * 100_000)
+    arguments = ["--nbest", write(tmp_path / "l.txt", lists), "--models", *models[:1]]
+    out = tmp_path / "o"
+    resumable = [*arguments, "--threads", "1", "--out", str(out)]
+    line = last_line(90 * MB, resumable)
+    assert line.startswith("rerank: out of memory")
+    kept = out.with_name("o.part").read_text().count("\n")
+    assert 0 < kept < 400
+    command = shlex.join([*resumable, "--resume"])
+    assert f"; {kept} sentences are kept; to continue: " in line and line.endswith(command)
+    assert main([*resumable, "--resume"]) == 0
+    assert main([*arguments, "--threads", "1", "--out", str(tmp_path / "whole")]) == 0
+    assert out.read_bytes() == (tmp_path / "whole").read_bytes()
+
+
+def test_training_says_which_settings_take_less(tmp_path: Path) -> None:
+    config = "[training]\nepochs = 1\nminimum_count = 1\n[model]\nhidden_sizes = [1500, 1500]\n"
+    trees = write(tmp_path / "trees", f"{CANDIDATES[0]}\n")
+    files = ["--config", write(tmp_path / "c.toml", config), "--train", trees, "--dev", trees]
+    flags = ["--out", str(tmp_path / "m.pt"), "--log-folder", str(tmp_path / "log")]
+    line = last_line(20 * MB, ["train", *files, *flags, "--threads", "1"])
+    assert line.startswith("rerank: out of memory")
+    assert line.endswith(
+        "; a smaller batch_tokens or batch_size in --config takes less, --shards too"
+    )
+    assert not (tmp_path / "m.pt").exists()
