@@ -12,6 +12,7 @@ import weakref
 from collections.abc import AsyncGenerator, Awaitable, Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Protocol, TypeVar
 
@@ -32,8 +33,8 @@ from reranker.service.lines import resident_memory
 from reranker.service.metrics import Metrics
 from reranker.service.parsing_process import ParsingProcess
 from reranker.service.reading import ReadingThreads
-from reranker.service.reading_process import ReadingProcess
-from reranker.service.readings import Order, Piece, Reading, read
+from reranker.service.reading_process import ReadingProcesses
+from reranker.service.readings import Order, Piece, Reading
 from reranker.service.scoring_process import Served
 from reranker.service.settings import Settings
 from reranker.service.work import Work
@@ -48,7 +49,7 @@ T = TypeVar("T")
 
 # Bytes of a body that takes longer than some 10 ms to read.
 _LONG_BODY = 100_000
-_LONG_THREADS = 2
+_THREADS = 2  # of each kind
 
 _RETURNING_SECONDS = 10.0
 
@@ -98,13 +99,16 @@ class Service:
         self._reloading = asyncio.Lock()
         self._shares = Shares(settings.queue_requests)
         self._rate = Rate(settings.client_rate)
-        # These parse requests and write answers; long ones do not hold up short ones.
-        self._pool = ReadingThreads(2, "requests", self.metrics)
-        self._long_pool = ReadingThreads(_LONG_THREADS, "long requests", self.metrics)
+        # These prepare requests and write answers; long ones do not hold up short ones.
+        self._pool = ReadingThreads(_THREADS, "requests", self.metrics)
+        self._long_pool = ReadingThreads(_THREADS, "long requests", self.metrics)
+        # These wait for processes that read bodies, and so hold up nothing else.
+        self._bodies = ReadingThreads(_THREADS, "bodies", self.metrics)
+        self._long_bodies = ReadingThreads(_THREADS, "long bodies", self.metrics)
         self._freeing: asyncio.Task[None] | None = None
         self._returning: asyncio.Task[None] | None = None
         self._warming: asyncio.Task[None] | None = None
-        self._reading = ReadingProcess(settings, _LONG_THREADS)
+        self._reading = ReadingProcesses(settings, _THREADS)
         self.parsing = ParsingProcess(settings, self.metrics)
         self._counting = ThreadPoolExecutor(1, "counting")
         self._numbers = itertools.count()
@@ -132,7 +136,8 @@ class Service:
             self.failure = RerankError(f"the service cannot start: {error}")
 
     async def _start(self) -> None:
-        given, _ = await asyncio.gather(self._loaded(), self.parsing.start())
+        reading = asyncio.to_thread(self._reading.start)
+        given, _, _ = await asyncio.gather(self._loaded(), self.parsing.start(), reading)
         self._worker.start(self._first_list)
         while not self._worker.is_ready and self.is_alive:
             await asyncio.sleep(0.01)
@@ -173,9 +178,8 @@ class Service:
             if task is not None:
                 task.cancel()
         await asyncio.to_thread(self._worker.stop)
-        self._pool.shutdown(wait=False, cancel_futures=True)
-        self._long_pool.shutdown(wait=False, cancel_futures=True)
-        self._counting.shutdown(wait=False, cancel_futures=True)
+        for pool in (self._pool, self._long_pool, self._bodies, self._long_bodies, self._counting):
+            pool.shutdown(wait=False, cancel_futures=True)
         await asyncio.gather(
             asyncio.to_thread(self._reading.close), asyncio.to_thread(self.parsing.close)
         )
@@ -242,13 +246,7 @@ class Service:
     async def in_thread(self, function: Callable[[Cancellation], T], size: int = 0) -> T:
         """Run what would block the event loop, in time that grows with the ``size`` of a body; it
         should look at its argument now and then."""
-        cancellation = Cancellation()
-        loop = asyncio.get_running_loop()
-        pool = self._pool if size < _LONG_BODY else self._long_pool
-        try:
-            return await loop.run_in_executor(pool, function, cancellation)
-        finally:
-            cancellation.cancel()
+        return await _in_thread(self._pool if size < _LONG_BODY else self._long_pool, function)
 
     @contextlib.contextmanager
     def counting(self, media: str) -> Iterator[Callable[[bytearray, bytes], Awaitable[None]]]:
@@ -273,14 +271,9 @@ class Service:
 
     async def read(self, order: Order) -> Reading:
         """What is in a body; raises ServiceError."""
-        size = len(order.body)
-
-        def job(cancellation: Cancellation) -> Reading:
-            if size < _LONG_BODY:
-                return read(order, self.settings, cancellation)
-            return self._reading.read(order, cancellation)
-
-        return await self.in_thread(job, size)
+        is_long = len(order.body) >= _LONG_BODY
+        pool = self._long_bodies if is_long else self._bodies
+        return await _in_thread(pool, partial(self._reading.read, order, is_long=is_long))
 
     async def work(
         self,
@@ -373,6 +366,15 @@ class Service:
         for name in (*self.settings.models, str(self.settings.api_keys_file)):
             message = message.replace(f"{Path(name).parent}/", "")
         return message
+
+
+async def _in_thread(pool: ThreadPoolExecutor, function: Callable[[Cancellation], T]) -> T:
+    """What the function returns there; it should look at its argument now and then."""
+    cancellation = Cancellation()
+    try:
+        return await asyncio.get_running_loop().run_in_executor(pool, function, cancellation)
+    finally:
+        cancellation.cancel()
 
 
 def _collect_garbage_bit_by_bit() -> None:

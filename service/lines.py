@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import contextlib
 import logging
+import math
 import os
 import signal
 import subprocess
@@ -126,17 +127,23 @@ def resident_memory(process: int | str = "self") -> float:
     return float(pages) * os.sysconf("SC_PAGE_SIZE")
 
 
-def replies(line: Connection, order: object, cancellation: Cancellation) -> Iterator[Any]:
+def replies(
+    line: Connection, order: object, cancellation: Cancellation, patience: float = math.inf
+) -> Iterator[Any]:
     """What comes back, to the last reply, each of a kind and a value. Cancelling and pausing are
-    passed on to the other side. Raises EOFError or OSError if it has ended."""
+    passed on to the other side. Raises EOFError or OSError if it has ended, TimeoutError if it was
+    cancelled and nothing came back for ``patience`` seconds."""
     is_told = is_done = is_paused = False
+    until = math.inf
     try:
         line.send(order)
         while not is_done:
             while not line.poll(_LOOKING_SECONDS):
                 if cancellation.is_cancelled and not is_told:
                     line.send(_STOP)
-                    is_told = True
+                    is_told, until = True, time.monotonic() + patience
+                elif time.monotonic() > until:
+                    raise TimeoutError
                 elif cancellation.is_paused != is_paused:
                     is_paused = not is_paused
                     line.send(_PAUSE if is_paused else _GO_ON)

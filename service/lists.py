@@ -12,6 +12,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from reranker.errors import InputError
 from reranker.files.text import TextInMemory
 from reranker.nbest import NBest, ReadOptions, Rejected, Sentence, from_candidates, read_nbest
+from reranker.nbest.data import RawList
 from reranker.nbest.dialects.registry import DIALECTS
 from reranker.nbest.faithful import Source
 from reranker.nbest.lines import HEAD_LINES
@@ -41,7 +42,11 @@ def read_lists(
     lists: Iterable[NBest]
     if isinstance(body, schemas.TextRequest):
         check_lines(body.nbest.count("\n"), settings.max_values)
-        field, lists = "nbest", _from_text(body, warn, describe)
+
+        def check(raw: RawList) -> None:  # before each candidate takes its sentence's length
+            _check_length(raw.id, len(raw.candidates), settings, "nbest")
+
+        field, lists = "nbest", _from_text(body, warn, describe, check)
     elif isinstance(body, schemas.SentencesRequest):
         field, lists = "sentences", _from_sentences(body)
     elif isinstance(body, schemas.DocumentsRequest):
@@ -67,12 +72,14 @@ def _from_text(
     body: schemas.TextRequest,
     warn: Callable[[str], None],
     describe: Callable[[dict[str, str]], None],
+    check: Callable[[RawList], None],
 ) -> Iterator[NBest]:
     options = ReadOptions(
         format="auto" if body.format == "ptb" else body.format,
         tokens=None if body.tokens is None else TextInMemory(body.tokens.encode(), "tokens"),
         repair=body.repair,
         beam=body.beam,
+        check=check,
     )
     try:
         # A text/plain body may have bytes that are not UTF-8.
@@ -150,12 +157,16 @@ def _within_limits(
             many = f"more than {len(accepted)} sentences"
             raise over_limit("max_sentences", settings.max_sentences, many, field)
         candidates = len(nbest.candidates) + len(nbest.rejected)
-        if candidates > settings.max_candidates:
-            many = f"list {nbest.id} with {candidates} candidates"
-            raise over_limit("max_candidates", settings.max_candidates, many, field)
+        _check_length(nbest.id, candidates, settings, field)
         _check_trees(nbest, settings, field)
         accepted.append(nbest)
     return accepted
+
+
+def _check_length(name: str, candidates: int, settings: Settings, field: str) -> None:
+    if candidates > settings.max_candidates:
+        many = f"list {name} with {candidates} candidates"
+        raise over_limit("max_candidates", settings.max_candidates, many, field)
 
 
 def _check_trees(nbest: NBest, settings: Settings, field: str) -> None:

@@ -1,10 +1,10 @@
-"""What runs in the reading process. The first line brings pieces of bodies that are counted while
-they arrive; each of the others has a thread that reads bodies into n-best lists."""
+"""What runs in a process that reads: bodies into n-best lists, one at a time; or it counts pieces
+of bodies while they arrive."""
 
 from __future__ import annotations
 
 import gc
-import os
+import signal
 from collections.abc import Iterator
 from functools import partial
 
@@ -14,28 +14,30 @@ from reranker.service import counting
 from reranker.service.counting import Count
 from reranker.service.errors import ServiceError
 from reranker.service.faults import described
-from reranker.service.lines import MORE, answer_all, answer_in_thread, lines_to_service
+from reranker.service.lines import MORE, answer_all, lines_to_service
 from reranker.service.readings import Order, Piece, read
 from reranker.service.settings import Settings
 
-# A long body comes after what is small and what answers, and takes long to score anyway.
-_NICENESS = 14
-
 
 def main() -> None:
-    first, *others = lines_to_service()
-    os.nice(_NICENESS)
-    share_freed_memory(1)  # threads take turns in Python anyway
+    (line,) = lines_to_service()
+    share_freed_memory(1)
     gc.set_threshold(50_000, 20, 20)  # among what is made of bodies it finds nothing
-    for line in others:
-        answer_in_thread(line, _read, return_freed_memory)
-    answer_all(first, partial(_count, {}))
+    answer_all(line, partial(_answers, {}), return_freed_memory)
+
+
+def _answers(
+    counts: dict[int, Count], order: tuple[Settings, Piece | Order], cancellation: Cancellation
+) -> Iterator[tuple[str, object]]:
+    settings, what = order
+    if isinstance(what, Piece):
+        return _count(counts, what, settings)
+    return _read(what, settings, cancellation)
 
 
 def _count(
-    counts: dict[int, Count], order: tuple[Settings, Piece], _: Cancellation
+    counts: dict[int, Count], piece: Piece, settings: Settings
 ) -> Iterator[tuple[str, object]]:
-    settings, piece = order
     if piece.is_first:
         counts[piece.number] = counting.of(piece.media, settings)
     try:
@@ -50,12 +52,15 @@ def _count(
 
 
 def _read(
-    order: tuple[Settings, Order], cancellation: Cancellation
+    order: Order, settings: Settings, cancellation: Cancellation
 ) -> Iterator[tuple[str, object]]:
-    """The lists one by one: taken all at once, they would hold up whoever takes them."""
-    settings, what = order
+    """The lists one by one: taken all at once, they would hold up whoever takes them. The process
+    ends, by SIGPROF, once it has used up the CPU time for such a body: no code of Python's is
+    needed for that, which would wait for the end of a regular expression."""
+    megabytes = max(1, len(order.body) / 2**20)
+    signal.setitimer(signal.ITIMER_PROF, settings.reading_seconds * megabytes)
     try:
-        reading = read(what, settings, cancellation)
+        reading = read(order, settings, cancellation)
         for nbest in cancellation.checked(reading.lists):
             yield MORE, nbest
         yield "done", reading._replace(lists=[])
@@ -65,6 +70,8 @@ def _read(
         yield _refused(error)
     except BaseException as error:
         yield "failed", described(error, with_text=True)
+    finally:
+        signal.setitimer(signal.ITIMER_PROF, 0)
 
 
 def _refused(error: ServiceError) -> tuple[str, object]:

@@ -201,6 +201,12 @@ class Settings(BaseSettings):
         20.0, description="time for a request's headers to arrive, then for its body, else 408"
     )
 
+    reading_seconds: _Seconds = Field(
+        10.0,
+        description="CPU time to read a body of at most a megabyte, in proportion for longer ones, "
+        "else 422",
+    )
+
     api_keys: _Keys = Field([], description="keys for using the service; none: no key is needed")
     api_keys_file: Path | None = Field(None, description="file with more, one per line")
     admin_keys: _Keys = Field([], description="keys for reloading models; none: only SIGHUP does")
@@ -284,7 +290,7 @@ class Settings(BaseSettings):
         names = (
             "max_body_bytes max_values max_tree_bytes max_sentences max_candidates "
             "max_tree_tokens max_depth max_characters longest queue_requests queue_tokens "
-            "queue_bytes request_seconds max_request_seconds body_seconds"
+            "queue_bytes request_seconds max_request_seconds body_seconds reading_seconds"
         )
         return {name: getattr(self, name) for name in names.split()}
 

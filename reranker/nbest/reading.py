@@ -41,6 +41,8 @@ class ReadOptions:
     """Lines of a list, for files that do not say."""
     restore: bool = False
     """Give candidates as bracketed trees with the sentence's words and tags, not unchanged."""
+    check: Callable[[RawList], None] | None = None
+    """Called with each list before its candidates are read; what it raises ends the reading."""
 
 
 class NBestFile:
@@ -49,6 +51,7 @@ class NBestFile:
     def __init__(self, path: Path, options: ReadOptions, warn: Callable[[str], None]) -> None:
         """Raises InputError if the file cannot be read, is empty or is in no known format."""
         self._lines = NumberedLines(path, options.beam, warn)
+        self._check = options.check
         self.name = printable(self._lines.name)
         try:
             self._dialect = self._find_dialect(options.format)
@@ -92,7 +95,10 @@ class NBestFile:
 
     def raw_lists(self) -> Iterator[RawList]:
         """The lists as they stand in the file."""
-        return self._dialect.read(self._lines)
+        for raw in self._dialect.read(self._lines):
+            if self._check is not None:
+                self._check(raw)
+            yield raw
 
     @property
     def size(self) -> int | None:

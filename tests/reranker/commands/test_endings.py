@@ -61,6 +61,7 @@ def test_what_was_written_before_is_kept_and_resumed(tmp_path: Path, models: lis
 
 def test_training_says_which_settings_take_less(tmp_path: Path) -> None:
     config = "[training]\nepochs = 1\nminimum_count = 1\n[model]\nhidden_sizes = [1500, 1500]\n"
+    config += "components = [0, 0, 1]\n"
     trees = write(tmp_path / "trees", f"{CANDIDATES[0]}\n")
     files = ["--config", write(tmp_path / "c.toml", config), "--train", trees, "--dev", trees]
     flags = ["--out", str(tmp_path / "m.pt"), "--log-folder", str(tmp_path / "log")]

@@ -1,0 +1,156 @@
+"""Texts that repeat something until they are long, and all that reads text from outside: whatever
+takes time that grows faster than its text, or looks for something at every place, shows it here."""
+
+from __future__ import annotations
+
+import contextlib
+import time
+from collections.abc import Callable, Iterator
+from functools import partial
+
+from reranker.errors import RerankError
+from reranker.evaluation.lines import read_line, with_top_root
+from reranker.evaluation.parameters import Parameters
+from reranker.evaluation.sentence import score_pair
+from reranker.files.text import TextInMemory
+from reranker.nbest import FORMATS, ReadOptions, read_nbest
+from reranker.nbest.dialects.dialect import Dialect, Head
+from reranker.nbest.dialects.registry import DIALECTS
+from reranker.nbest.guess import guess, not_text
+from reranker.nbest.notation import Notation, may_be_tree, read_skeleton
+from reranker.nbest.tokens_file import read_sentences
+from reranker.nbest.words import check_words, escaped
+from reranker.outputs.conllu import from_conllu
+from reranker.text.reading import Text
+from reranker.text.splitting import Form
+from reranker.text.words import Convention
+from reranker.trees.linearize import linearize_text
+from reranker.trees.splitting import split_trees
+from reranker.trees.tree import Tree
+
+Reader = Callable[[str], object]
+
+SIGNS = (
+    "1", "a", "A", "S", " ", "\t", "\n", "\r", "(", ")", "[", "{", "<", ">", "-", "+", ".", ",",
+    ";", ":", "|", '"', "'", "`", "_", "/", "\\", "@", "=", "*", "#", "&", "!", "?", "^", "0",
+    "X", "\x00", "\x1c", "\xa0", "\u0300", "\u0316", "\xe9", "\u03a3", "\u201d", "\u2014",
+    "\u2026", "\u4e2d", "\U0001f600", "\udcff",
+)  # fmt: skip
+PARTS = (
+    "|||", " ||| ", "\n\n", "\r\n", "\t\t", "1 1\n", "1.1", "1e5", "e-", "1,", "-1 ",
+    "-Infinity ", "(S ", "(NN a)", "(A b)\n", ")S ", " )S", "(A )B ", " (", "(A", "( ", "( (",
+    "(())", "(-NONE- *)", "(TOP ", "(TOP\n", "(NP-SBJ ", "(`` ') ", "('' '') ", "\\(", "\\)",
+    " XX", "<s> ", "UNK-", "_A_ ", "0\t", "S-0\t", "H-0\t-1\t", "2 x\n", "1\t0\n",
+    "0 ||| 1 ||| (S a)\n", "[Text=", "# constituency = ", "# Parse 1 with score ",
+    "# Parse 1 with score 1\n", "Sentence #1 (", "{\"", "\"candidates\": [", "http://", "www.",
+    "://", "a@a", "a-a", "a. ", "a.\" ", "Mr. ", "...", "\u0300\u0316",
+)  # fmt: skip
+HEADS = (
+    "(S (A a) ", "(TOP\n", "(S\n", "1\t0\n-1\n", "1 x\n", "2\n(S ", "-1\t(S ", "1\t", "0 ||| ",
+    "0 ||| -1 ||| ", "H-0\t-1\t(S ", "(S XX )S\n(S ", "{\"candidates\": [\"",
+    "# Parse 1 with score ", "a.", "http://", "Sentence #1 (1 tokens):\n[Text=\n(",
+    "# constituency = ", f"(TOP{' ' * 2000}\n", f"({'A' * 2000}\n",
+)  # fmt: skip
+"""What brings a reader to where it reads candidates, scores and the like."""
+_PROSE = "The old man saw it.\n"
+_PAIRED = "1aA \t\n()-.|\"'\\<:/@_"
+
+
+def pairs() -> Iterator[str]:
+    """Two different signs."""
+    yield from (one + other for one in _PAIRED for other in _PAIRED if one != other)
+    yield "\u0300\u0316"
+
+
+def repeated(part: str, characters: int, head: str = "", tail: str = "x") -> str:
+    """A ``tail`` that is none of it makes a search that has got so far fail."""
+    return head + part * (characters // len(part)) + tail
+
+
+def cpu_seconds(reader: Reader, text: str) -> float:
+    """What reading the text takes; what is wrong with it does not matter."""
+    begun = time.process_time()
+    with contextlib.suppress(RerankError):
+        reader(text)
+    return time.process_time() - begun
+
+
+def ordinary_seconds(name: str, characters: int) -> float:
+    """What reading this much of something ordinary takes, which is linear: sentences for those that
+    read text, lists for all others."""
+    lists = "2\t0\n-1\n(S1 (NP (DT the) (NN man)))\n-2\n(S1 (X (DT the) (NN man)))\n\n"
+    kind, reader = (_PROSE, READERS[name]) if name in TEXTS else (lists, _lists("bllip"))
+    return cpu_seconds(reader, repeated(kind, characters, tail=""))
+
+
+def _file(text: str) -> TextInMemory:
+    return TextInMemory(text.encode("utf-8", "surrogateescape"), "text")
+
+
+def _lines(text: str) -> list[str]:
+    return text.splitlines(keepends=True)
+
+
+def _lists(name: str, **how: object) -> Reader:
+    def read(text: str) -> None:
+        options = ReadOptions(name, beam=2 if name == "opennmt" else None, **how)  # type: ignore[arg-type]
+        for nbest in read_nbest(_file(text), options=options, warn=lambda _: None):
+            assert nbest.fallback
+            nbest.duplicates()
+
+    return read
+
+
+def _recognised(dialect: Dialect, text: str) -> None:
+    dialect.recognise(Head(_lines(text)))
+    dialect.detect_notation(_lines(text))
+
+
+def _text(form: Form, convention: Convention, text: str) -> None:
+    for sentence in Text([_file(text)], form, convention):
+        assert sentence.origin
+
+
+def _rows(text: str) -> None:
+    """The same in each column of CoNLL-U."""
+    clean = text.replace("\n", " ").replace("\t", " ")
+    row = ["1", clean, "_", "_", clean, "_", "_", "_", "_", f"Constituency={clean}*"]
+    list(from_conllu(["\t".join(row)]))
+
+
+def _alike(text: str) -> None:
+    check_words([text], [f"{text}y"])
+
+
+COLLINS = Parameters.collins()
+READERS: dict[str, Reader] = {
+    "what a file looks like": lambda text: (guess(_lines(text)), not_text("text", text)),
+    **{f"recognise {name}": partial(_recognised, dialect) for name, dialect in DIALECTS.items()},
+    **{f"read {name}": _lists(name) for name in ("auto", *FORMATS)},
+    **{f"repair {name}": _lists(name, repair=True) for name in ("trees", "rnng", "berkeley")},
+    "repair as authors": lambda text: _lists(
+        "seq2seq", repair="authors", tokens=_file("a b c\n" * 3)
+    )(text),
+    **{
+        f"repair {notation.value}": partial(read_skeleton, notation=notation)
+        for notation in Notation
+    },
+    "tree": Tree.from_string,
+    "may be a tree": may_be_tree,
+    "linearised tree": linearize_text,
+    "trees of a treebank": lambda text: list(split_trees(_lines(text))),
+    "sentences": lambda text: list(read_sentences(_file(text))),
+    "words": lambda text: (escaped(text), _alike(text)),
+    "EVALB": lambda text: read_line(text, COLLINS),
+    "EVALB's root": with_top_root,
+    "EVALB's score": lambda text: score_pair(f"(TOP (A {text}))", f"(TOP {text})", COLLINS),
+    "CoNLL-U": _rows,
+    "tokens": partial(_text, "tokens", "gum"),
+}
+# Libraries split these into sentences and words, and take their time.
+TEXTS: dict[str, Reader] = {
+    "lines": partial(_text, "sentences", "gum"),
+    "text": partial(_text, "text", "gum"),
+    "text as in WSJ": partial(_text, "text", "wsj"),
+}
+READERS |= TEXTS

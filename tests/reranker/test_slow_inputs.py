@@ -1,0 +1,67 @@
+"""All that reads text from outside takes time in proportion to it, whatever it repeats.
+
+CPU seconds, as multiples of what reading as much of ordinary lists or sentences takes: the margin
+is far above what anything linear needs, and what is quadratic exceeds it by far at these sizes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+
+import pytest
+
+from tests.reranker.repetitions import (
+    HEADS,
+    PARTS,
+    READERS,
+    SIGNS,
+    TEXTS,
+    cpu_seconds,
+    ordinary_seconds,
+    pairs,
+    repeated,
+)
+
+_SHORT, _LONG, _LONG_TEXT = 1 << 15, 1_000_000, 1 << 17
+_MARGIN = 30
+_LEAST = 0.05  # seconds: less than this is not measured well
+
+Kind = tuple[str, str]
+"""A head, and what is repeated behind it."""
+
+
+def assert_linear(name: str, kinds: Iterable[Kind], characters: int) -> None:
+    """At each size from ``_SHORT`` up, so that what is quadratic fails soon."""
+    sizes = [_SHORT]
+    while sizes[-1] < characters:
+        sizes.append(min(characters, 4 * sizes[-1]))
+    allowed = {size: _LEAST + _MARGIN * ordinary_seconds(name, size) for size in sizes}
+    for head, part in kinds:
+        for size in sizes:
+            seconds = cpu_seconds(READERS[name], repeated(part, size, head))
+            assert seconds < allowed[size], (
+                f"{name}: {seconds:.2f} s for {size} characters of {part!r} after {head!r}"
+            )
+
+
+def behind_heads() -> Iterator[Kind]:
+    return ((head, part) for head in HEADS for part in (*SIGNS, *PARTS))
+
+
+@pytest.mark.parametrize("name", [name for name in READERS if name not in TEXTS])
+def test_repeated_signs(name: str) -> None:
+    assert_linear(name, (("", sign) for sign in SIGNS), _SHORT)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", READERS)
+def test_a_megabyte(name: str) -> None:
+    most = _LONG_TEXT if name in TEXTS else _LONG
+    assert_linear(name, (("", part) for part in (*SIGNS, *PARTS)), most)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", READERS)
+def test_pairs_and_what_comes_behind_a_head(name: str) -> None:
+    assert_linear(name, (("", part) for part in pairs()), _SHORT)
+    assert_linear(name, behind_heads(), _SHORT)
