@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterator
 from functools import partial
 
 from reranker.errors import RerankError
-from reranker.evaluation.lines import read_line, with_top_root
+from reranker.evaluation.lines import read_line
 from reranker.evaluation.parameters import Parameters
 from reranker.evaluation.sentence import score_pair
 from reranker.files.text import TextInMemory
@@ -119,6 +119,7 @@ def _rows(text: str) -> None:
 
 
 def _alike(text: str) -> None:
+    assert escaped(text)
     check_words([text], [f"{text}y"])
 
 
@@ -140,9 +141,8 @@ READERS: dict[str, Reader] = {
     "linearised tree": linearize_text,
     "trees of a treebank": lambda text: list(split_trees(_lines(text))),
     "sentences": lambda text: list(read_sentences(_file(text))),
-    "words": lambda text: (escaped(text), _alike(text)),
+    "words": _alike,
     "EVALB": lambda text: read_line(text, COLLINS),
-    "EVALB's root": with_top_root,
     "EVALB's score": lambda text: score_pair(f"(TOP (A {text}))", f"(TOP {text})", COLLINS),
     "CoNLL-U": _rows,
     "tokens": partial(_text, "tokens", "gum"),

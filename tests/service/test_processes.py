@@ -125,7 +125,7 @@ def test_old_models_leave_the_scoring_process(tmp_path: Path) -> None:
         assert len(beside(server, "scoring_main")) == 1
 
 
-def test_a_long_body_is_read_elsewhere(shared: Server) -> None:
+def test_a_long_body_is_read_elsewhere(own: Server) -> None:
     """With the figures of a short one."""
     one_sentence = sentence("We", "saw", "it", *["again"] * 20)
     body = json.dumps({"sentences": [one_sentence] * 400})
