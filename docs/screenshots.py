@@ -1,6 +1,6 @@
 """The pictures of docs/page.md and README.md: the example on the page, with the checkpoints in
-``ckpt/``, and a sentence that was typed, parsed by bllip. Needs Debian's ``chromium`` and
-``fonts-dejavu``, ``pip install playwright`` and the extra ``bllip``.
+``ckpt/``, and a sentence that was typed. Needs Debian's ``chromium`` and ``fonts-dejavu``, and
+``pip install playwright``.
 
     python docs/screenshots.py            # writes docs/images/page-*.png
 

@@ -21,8 +21,8 @@ PAGES = [
 ]
 
 # Left out: installing, and what other tests do (tests/service starts the server for curl,
-# tests/reranker/commands/test_adapt.py and test_parse.py have a parser).
-NOT_RUN = ("python3 -m venv", "make ", "curl ", "rerank adapt ", "rerank parse ")
+# tests/reranker/commands/test_adapt.py has a parser).
+NOT_RUN = ("python3 -m venv", "make ", "curl ", "rerank adapt ")
 # Training for an hour on a treebank, in a second.
 SHORTER = {"--budget 60": "--epochs 1", "small.toml": "tiny.toml"}
 
@@ -56,7 +56,7 @@ def test_examples_run_in_order_and_print_what_the_page_says(tmp_path: Path) -> N
         if output is not None:
             assert done.stdout == output, command
         count += 1
-    assert count == 11
+    assert count == 12
     best = (place / "best.txt").read_text(encoding="utf-8").splitlines()
     assert len(best) == len(gold.splitlines())
 
@@ -82,6 +82,14 @@ def test_links_lead_somewhere(page: Path) -> None:
         assert linked.exists(), target
         if heading:
             assert heading in anchors(linked), target
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
+def test_checkpoints_that_are_named_are_there(page: Path) -> None:
+    text = page.read_text("utf-8")
+    written = set(re.findall(r"--(?:out|save) (ckpt/\S+)", text))
+    named = set(re.findall(r"\bckpt/[\w*/.-]*\w", text)) - written
+    assert [name for name in named if not any(ROOT.glob(name))] == []
 
 
 def anchors(page: Path) -> set[str]:

@@ -222,8 +222,10 @@ function report(error) {
   say(error.status === undefined ? `The answer cannot be shown: ${error.message}` : error.message + wait);
 }
 
-/** Show a message; "" takes it away. */
+/** Show a message, wherever on the page its reader is; "" takes it away. */
 export function say(text) {
-  byId("message").textContent = text;
-  byId("message").hidden = !text;
+  const message = byId("message");
+  message.textContent = text;
+  message.hidden = !text;
+  if (text) message.focus(); // which scrolls to it
 }

@@ -211,6 +211,18 @@ def test_what_cannot_be_used_is_said(page: Page) -> None:
     assert page.locator("#chosen-canvas text.word").all_text_contents() == ["It", "runs"]
 
 
+@pytest.mark.parametrize(("width", "height"), [(1440, 800), (390, 600)])
+def test_what_is_said_is_in_view_and_has_the_focus(page: Page, width: int, height: int) -> None:
+    page.set_viewport_size({"width": width, "height": height})
+    page.evaluate("scrollTo(0, document.body.scrollHeight)")
+    page.click("#submit")
+    message = page.locator("#message:focus", has_text="nothing to rerank")
+    box = message.bounding_box()
+    assert box is not None and 0 <= box["y"] and box["y"] + box["height"] <= height
+    page.keyboard.press("Tab")
+    assert page.evaluate("document.querySelector('#input').contains(document.activeElement)")
+
+
 def test_repaired_candidates_and_lists_without_parser_scores_are_marked(page: Page) -> None:
     whole = "(S (NP She )NP (VP left (NP town )NP )VP . )S"
     broken = "(S (NP She )NP (VP left (NP town )NP . )S"
