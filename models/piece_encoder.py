@@ -3,6 +3,7 @@ its second segment, the vectors of the first added to the positions."""
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, fields
 
 import torch
@@ -78,15 +79,15 @@ class PieceEncoder(nn.Module):
 
     def forward(self, pieces: Tensor, dtype: torch.dtype = torch.float32) -> Tensor:
         """What is read at each word's last piece, [T, B, size]. ``pieces`` [T, B, P] are those of
-        every word, at least one, PADDING behind them. Sentences that do not fit the positions are
-        read in parts. ``dtype`` is that of matrix products."""
+        every word, at least one, PADDING behind them. A sentence that does not fit the positions is
+        read in windows that overlap by half. ``dtype`` is that of matrix products."""
         is_piece = pieces != PADDING
         counts = is_piece.sum(2).T
         lengths = counts.sum(1)
-        longest, words = int(lengths.max()), len(pieces)
-        if longest > self.config.positions:
-            halves = pieces[: words // 2], pieces[words // 2 :]
-            return torch.cat([self(half, dtype) for half in halves])
+        longest = int(lengths.max())
+        if longest > self.config.positions:  # each by itself: its windows depend on no other
+            alone = range(pieces.shape[1])
+            return torch.cat([self._in_windows(pieces[:, i : i + 1], dtype) for i in alone], 1)
         by_sentence, kept = pieces.transpose(0, 1).flatten(1), is_piece.transpose(0, 1).flatten(1)
         rows = by_sentence.new_zeros(len(lengths), longest)
         is_read = torch.arange(longest, device=rows.device) < lengths.unsqueeze(1)
@@ -108,6 +109,33 @@ class PieceEncoder(nn.Module):
         last = (counts.cumsum(1) - 1).unsqueeze(2)
         read: Tensor = data.gather(1, last.expand(-1, -1, data.shape[2]))
         return read.transpose(0, 1)
+
+    def _in_windows(self, pieces: Tensor, dtype: torch.dtype) -> Tensor:
+        """The same of one sentence: of every word what the window reads whose middle is nearest."""
+        counts = (pieces != PADDING).sum((1, 2)).tolist()
+        read = []
+        for start, end, first, last in windows(counts, self.config.positions):
+            read.append(self(pieces[start:end], dtype)[first - start : last - start])
+        return torch.cat(read)
+
+
+def windows(counts: Sequence[int], positions: int) -> Iterator[tuple[int, int, int, int]]:
+    """For words of so many pieces: each window's first word, the one behind its last, and the same
+    of the words that are taken from it. No window has more than ``positions`` pieces.
+
+    >>> list(windows([1] * 10, 6))
+    [(0, 6, 0, 4), (3, 9, 4, 7), (6, 10, 7, 10)]
+    """
+    start = first = 0
+    while start < len(counts):
+        total, end = 0, start
+        while end < len(counts) and total + counts[end] <= positions:
+            total += counts[end]
+            end += 1
+        following = max(start + 1, (start + end) // 2) if end < len(counts) else end
+        last = (following + end) // 2
+        yield start, end, first, last
+        start, first = following, last
 
 
 def _layer_output(

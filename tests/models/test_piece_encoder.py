@@ -9,10 +9,12 @@ from typing import Any
 
 import pytest
 import torch
+from hypothesis import given
+from hypothesis import strategies as st
 from torch import Tensor
 
 from reranker.models import products
-from reranker.models.piece_encoder import PieceConfig, PieceEncoder
+from reranker.models.piece_encoder import PieceConfig, PieceEncoder, windows
 from reranker.training.pretrained import PretrainedEncoder
 from tests.models.bert import slowly, write_encoder
 
@@ -74,14 +76,31 @@ def test_in_scoring_too_and_alone_the_same_to_the_last_bit_whatever_came_before(
             assert torch.allclose(together[:, number], alone[number][:, 0], atol=1e-5)
 
 
-def test_what_does_not_fit_the_positions_is_read_in_parts() -> None:
-    encoder, sentence = build(), words(20, 1)
-    assert (sentence >= 0).sum() > 24
+def test_what_does_not_fit_the_positions_is_read_in_windows_that_overlap() -> None:
+    encoder, sentence, other = build(), words(20, 1), words(20, 2)
+    assert min(int((each >= 0).sum()) for each in (sentence, other)) > 24
     found = encoder(sentence)
     assert found.shape == (20, 1, 6)
-    ends = [0, 5, 10, 15, 20]
-    for start, end in pairwise(ends):
-        assert torch.allclose(found[start:end], encoder(sentence[start:end]), atol=1e-5)
+    counts = (sentence >= 0).sum((1, 2)).tolist()
+    for start, end, first, last in windows(counts, CONFIG.positions):
+        alone = encoder(sentence[start:end])[first - start : last - start]
+        assert torch.allclose(found[first:last], alone, atol=1e-5)
+    together = encoder(torch.cat([other, sentence], 1))
+    assert torch.allclose(together[:, 1:], found, atol=1e-5)
+
+
+@given(st.lists(st.integers(1, 3), min_size=1, max_size=40), st.integers(3, 12))
+def test_windows(counts: list[int], positions: int) -> None:
+    """Every word is taken once, and as far from both ends of its window as half of what the
+    neighbouring windows share."""
+    chosen = list(windows(counts, positions))
+    assert [word for _, _, first, last in chosen for word in range(first, last)] == [
+        *range(len(counts))
+    ]
+    for start, end, first, last in chosen:
+        assert start <= first <= last <= end and sum(counts[start:end]) <= positions
+    for (_, end, _, last), (start, _, first, _) in pairwise(chosen):
+        assert first == last and abs((end - last) - (first - start)) <= 1
 
 
 def test_dropout_is_for_training_only() -> None:

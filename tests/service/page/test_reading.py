@@ -218,7 +218,7 @@ def test_what_is_said_is_in_view_and_has_the_focus(page: Page, width: int, heigh
     page.click("#submit")
     message = page.locator("#message:focus", has_text="nothing to rerank")
     box = message.bounding_box()
-    assert box is not None and 0 <= box["y"] and box["y"] + box["height"] <= height
+    assert box is not None and box["y"] >= 0 and box["y"] + box["height"] <= height
     page.keyboard.press("Tab")
     assert page.evaluate("document.querySelector('#input').contains(document.activeElement)")
 
