@@ -15,6 +15,7 @@ from dataclasses import dataclass, fields
 import torch
 from torch import Tensor, nn
 from torch.nn import functional
+from torch.nn.utils.rnn import pack_padded_sequence, pad_packed_sequence
 
 from reranker.models.batch import PADDING
 from reranker.models.dropout import locked_dropout
@@ -108,7 +109,13 @@ class SpanModel(nn.Module):
             self.tag_output = matrix(config.tag_count, before)
             self.tag_bias = nn.Parameter(torch.zeros(config.tag_count))
 
-    def read(self, words: Tensor, features: Tensor, dtype: torch.dtype = torch.float32) -> Tensor:
+    def read(
+        self,
+        words: Tensor,
+        features: Tensor,
+        dtype: torch.dtype = torch.float32,
+        lengths: Tensor | None = None,
+    ) -> Tensor:
         """Both directions' outputs at the sentence's start, its words and its end,
         [n + 2, B, 2 H].
 
@@ -125,7 +132,7 @@ class SpanModel(nn.Module):
             assert isinstance(ahead, LstmLayer) and isinstance(back, LstmLayer)
             if number:
                 data = locked_dropout(data, config.hidden_dropout, self.training)
-            data = _both_directions(data, ahead, back)
+            data = _both_directions(data, ahead, back, lengths)
         return data
 
     def boundaries(self, data: Tensor) -> tuple[Tensor, Tensor]:
@@ -169,6 +176,13 @@ class SpanModel(nn.Module):
         """``read`` of one sentence, ``words`` [n + 2], for scoring: [n + 2, 1, 2 H]."""
         dtype = torch.promote_types(self.embedding.dtype, torch.float32)
         return self.read(words.unsqueeze(1), features.unsqueeze(1), dtype)
+
+    def read_together(self, words: Tensor, features: Tensor, lengths: Tensor) -> list[Tensor]:
+        """``read_one`` of B sentences of any ``lengths``, as ``read`` takes them. It is equal to
+        ``read_one`` but for the last bits, which depend on the other sentences."""
+        dtype = torch.promote_types(self.embedding.dtype, torch.float32)
+        data = self.read(words, features, dtype, lengths)
+        return [data[:length, i : i + 1] for i, length in enumerate(lengths.tolist())]
 
     def tag_log_probabilities(self, data: Tensor) -> Tensor:
         """What ``read_one`` returned -> log P of each tag of each word, [n, tag_count]."""
@@ -226,13 +240,30 @@ def _cross_entropy(logits: Tensor, targets: Tensor) -> Tensor:
     )
 
 
-def _both_directions(data: Tensor, ahead: LstmLayer, back: LstmLayer) -> Tensor:
+def _both_directions(
+    data: Tensor, ahead: LstmLayer, back: LstmLayer, lengths: Tensor | None
+) -> Tensor:
     """The outputs of both, one behind the other, [T, B, 2 H]."""
     weights = [*ahead.kernel_weights(data.dtype), *back.kernel_weights(data.dtype)]
     zeros = data.new_zeros(2, data.shape[1], ahead.recurrent_weight.shape[1])
     # Without cuDNN's usual rounding to ten bits, which training may have and scores must not.
     with torch.backends.cudnn.flags(allow_tf32=ahead.training):
+        if lengths is None:
+            outputs, _, _ = torch.lstm(
+                data, (zeros, zeros), weights, True, 1, 0.0, ahead.training, True, False
+            )
+            return outputs
+        # Backwards, a shorter sentence begins at its own end.
+        packed = pack_padded_sequence(data, lengths, enforce_sorted=False)
         outputs, _, _ = torch.lstm(
-            data, (zeros, zeros), weights, True, 1, 0.0, ahead.training, True, False
+            packed.data,
+            packed.batch_sizes,
+            (zeros, zeros),
+            weights,
+            True,
+            1,
+            0.0,
+            ahead.training,
+            True,
         )
-    return outputs
+        return pad_packed_sequence(packed._replace(data=outputs), total_length=len(data))[0]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 import numpy as np
@@ -24,7 +24,7 @@ from reranker.nbest.data import LEAST_PROBABILITY, Certainty, Sentence
 from reranker.parsers.parser import ParserSettings
 from reranker.ranking import SCORE_DECIMALS
 from reranker.scoring.cancellation import Cancellation
-from reranker.scoring.span_table import SpanTable, read_sentence
+from reranker.scoring.span_table import SpanTable, Words, read_sentence, read_sentences
 
 MOST_WORDS = 500
 """A longer sentence is not parsed: memory grows with the square of its length, 170 MB for this
@@ -35,9 +35,9 @@ class ChartParser:
     """The ``settings.candidates`` best of all trees, by the log-probability of the labels of all
     spans, which is the same number that the model gives as a member of an ensemble.
     ``settings.model`` is a span model, by default the installed one. It runs in this process, in
-    as many threads as ask at once; what it makes of a sentence depends on nothing else."""
+    as many threads as ask at once. On the CPU what it makes of a sentence depends on nothing else;
+    a GPU reads several at once, and the last bits of their scores differ by that."""
 
-    batch_sizes = (1, 4, 8)
     root = "TOP"
 
     def __init__(self, settings: ParserSettings) -> None:
@@ -52,13 +52,30 @@ class ChartParser:
         (self._member,) = placed([member], devices(settings.device)[:1], "exact")
         self._temperature = _temperature(path, self._member.information.get("temperature", 1.0))
         self._candidates = settings.candidates
+        self._is_batched = self._member.model.embedding.device.type != "cpu"
+        self.batch_sizes = (1, 16, 64) if self._is_batched else (1, 4, 8)
         self._cancellation = Cancellation()
 
     def parse(self, sentences: Sequence[Sentence]) -> list[NBest | str]:
         """For each sentence its list or, if it is too long, why there is none. Raises Stopped after
         ``stop``."""
         torch.set_num_threads(1)  # of this thread's products: as in scoring, the bits depend on it
-        return [self._parse(each) for each in self._cancellation.checked(sentences)]
+        tables = self._tables([each.words for each in sentences if len(each.words) <= MOST_WORDS])
+        return [
+            f"{len(each.words)} words, more than the {MOST_WORDS} that the parser chart takes"
+            if len(each.words) > MOST_WORDS
+            else self._parse(each, next(tables))
+            for each in self._cancellation.checked(sentences)
+        ]
+
+    def _tables(self, sentences: Sequence[Words]) -> Iterator[SpanTable]:
+        member, cancellation = self._member, self._cancellation
+        if self._is_batched and sentences:
+            return read_sentences(member.model, member.vocabulary, sentences, cancellation)
+        return (
+            read_sentence(member.model, member.vocabulary, words, cancellation)
+            for words in sentences
+        )
 
     def unknown_words(self, words: Sequence[str]) -> int:
         """How many of the words are known by their spelling alone."""
@@ -67,12 +84,8 @@ class ChartParser:
     def stop(self) -> None:
         self._cancellation.cancel()
 
-    def _parse(self, sentence: Sentence) -> NBest | str:
-        words = sentence.words
-        if len(words) > MOST_WORDS:
-            return f"{len(words)} words, more than the {MOST_WORDS} that the parser chart takes"
-        model, vocabulary = self._member.model, self._member.vocabulary
-        table = read_sentence(model, vocabulary, words, self._cancellation)
+    def _parse(self, sentence: Sentence, table: SpanTable) -> NBest:
+        words, vocabulary = sentence.words, self._member.vocabulary
         gains, without = gains_of(table)
         tags = sentence.tags or best_tags(words, table.tags, vocabulary.tags)
         chart = Chart(gains)

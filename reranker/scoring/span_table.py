@@ -4,14 +4,17 @@ from __future__ import annotations
 
 import threading
 from collections import OrderedDict
+from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 from weakref import WeakKeyDictionary
 
 import numpy as np
 import torch
 from numpy.typing import NDArray
+from torch.nn.utils.rnn import pad_sequence
 
 from reranker.checkpoints.span_vocabulary import SpanVocabulary
+from reranker.models.batch import source_batch
 from reranker.models.span_model import SpanModel
 from reranker.scoring.cancellation import Cancellation
 
@@ -38,16 +41,39 @@ def read_sentence(
     ``remembered``. It takes 4 n² L bytes. Raises Stopped if cancelled."""
     device = model.embedding.device
     rows, features = vocabulary.encode(words)
-    labels = np.zeros((len(words), len(words), model.config.label_count), np.float32)
     with torch.inference_mode():
         data = model.read_one(
             torch.tensor(rows, device=device), torch.tensor(features, device=device)
         )
-        pieces = model.label_log_probabilities(data)
-        for first, piece in (cancellation or Cancellation()).checked(pieces):
-            labels[first : first + len(piece), first:] = piece.float().cpu().numpy()
-        tags = model.tag_log_probabilities(data).float().cpu().numpy()
-    table = SpanTable(labels, tags)
+        return _table(model, words, data, cancellation or Cancellation())
+
+
+def read_sentences(
+    model: SpanModel,
+    vocabulary: SpanVocabulary,
+    sentences: Sequence[Words],
+    cancellation: Cancellation | None = None,
+) -> Iterator[SpanTable]:
+    """The same of several sentences, which are read at once: for a GPU, where that is as fast as
+    reading one. The tables differ from those of ``read_sentence`` in the last bits."""
+    device = model.embedding.device
+    encoded = [vocabulary.encode(words) for words in sentences]
+    features = source_batch([own for _, own in encoded])
+    rows = pad_sequence([torch.tensor(own) for own, _ in encoded])
+    lengths = torch.tensor([len(own) for own, _ in encoded])
+    with torch.inference_mode():
+        read = model.read_together(rows.to(device), features.to(device), lengths)
+        for words, data in zip(sentences, read, strict=True):
+            yield _table(model, words, data, cancellation or Cancellation())
+
+
+def _table(
+    model: SpanModel, words: Words, data: torch.Tensor, cancellation: Cancellation
+) -> SpanTable:
+    labels = np.zeros((len(words), len(words), model.config.label_count), np.float32)
+    for first, piece in cancellation.checked(model.label_log_probabilities(data)):
+        labels[first : first + len(piece), first:] = piece.float().cpu().numpy()
+    table = SpanTable(labels, model.tag_log_probabilities(data).float().cpu().numpy())
     _memory_of(model).keep(words, table)
     return table
 

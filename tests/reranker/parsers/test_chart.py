@@ -77,6 +77,25 @@ def test_the_ensemble_gives_the_same_number_without_reading_again(
         assert [-each.nll for each in ranking] == [each.parser_score for each in ranking]
 
 
+def test_a_gpu_reads_sentences_together_and_finds_the_same(model: str) -> None:
+    """Its path, on the CPU: sentences of all lengths, one of them too long for the encoder."""
+    alone, together = (
+        create_parser("chart", ParserSettings(model=model, candidates=12)) for _ in range(2)
+    )
+    together._is_batched = True  # type: ignore[attr-defined]
+    sentences = [*SENTENCES, "the " * 501, "man saw it " * 40]
+    given = [Sentence.of(sentence.split()) for sentence in sentences]
+    span_table._memories.clear()
+    for one_by_one, at_once in zip(alone.parse(given), together.parse(given), strict=True):
+        if isinstance(one_by_one, str) or isinstance(at_once, str):
+            assert one_by_one == at_once
+            continue
+        for expected, found in zip(one_by_one.candidates, at_once.candidates, strict=True):
+            assert found.parser_score == pytest.approx(expected.parser_score, abs=2e-3)
+        assert at_once.certainty is not None and one_by_one.certainty is not None
+        assert at_once.certainty.entropy == pytest.approx(one_by_one.certainty.entropy, abs=1e-3)
+
+
 def test_a_reading_is_forgotten_with_the_model_and_when_there_are_many(
     parser: Parser, monkeypatch: pytest.MonkeyPatch
 ) -> None:
