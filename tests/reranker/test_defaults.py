@@ -36,7 +36,7 @@ def test_the_obvious_call(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_the_readme_s_first_tree(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("RERANK_MODELS", raising=False)
     readme = (Path(__file__).parents[2] / "README.md").read_text("utf-8")
-    found = re.search(r'echo "(.+)" \| rerank parse -\n```\n\n```text\n(.+)\n```', readme)
+    found = re.search(r'echo "(.+)" \| rerank parse -\n(.+)\n```', readme)
     assert found is not None
     (ranking,) = reranker.parse(found[1])
     assert ranking.tree == found[2]

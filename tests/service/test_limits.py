@@ -32,6 +32,7 @@ LIMITS = {
     "queue_tokens": 50,
     "queue_bytes": 40_000,
     "body_seconds": 600.0,
+    "reading_seconds": 10.0,
     "request_seconds": 600.0,
     "max_request_seconds": 800.0,
 }
