@@ -228,10 +228,11 @@ class Ranking:
                 for entry in self.rejected
             ],
             **origin,
-            **self._certainty(),
+            **self.certainty_data(),
         }
 
-    def _certainty(self) -> dict[str, Any]:
+    def certainty_data(self) -> dict[str, Any]:
+        """The entropy, where it is known."""
         if self.certainty is None:
             return {}
         return {"entropy": round(self.certainty.entropy, SCORE_DECIMALS)}

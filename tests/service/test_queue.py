@@ -64,7 +64,9 @@ class Watched(Reranker):
 
 def started(reranker: Reranker, **settings: int) -> ScoringThreads:
     made = ScoringThreads(Settings.model_validate({"models": ["none"], **settings}), Metrics())
-    made.start(lambda: Work(reranker, [nbest("warm-up", CANDIDATES[0])], later(), is_warm_up=True))
+    made.start(
+        lambda: [Work(reranker, [nbest("warm-up", CANDIDATES[0])], later(), is_warm_up=True)]
+    )
     until(lambda: made.is_ready)
     return made
 
@@ -107,7 +109,8 @@ RERANKER = Watched()
 
 def taken(queue: Queue, slot: Slot | None = None) -> list[str]:
     """The lists of a slot's next batch, of the main one's if none is given."""
-    return [piece.nbest.id for piece in queue.next_batch(slot or queue.main)]
+    pieces = (piece.what for piece in queue.next_batch(slot or queue.main))
+    return [what.id if isinstance(what, NBest) else what.origin.text for what in pieces]
 
 
 def finish(queue: Queue, slot: Slot) -> None:
@@ -515,7 +518,7 @@ def test_without_hope_requests_are_refused_at_once() -> None:
 
     broken = Broken()
     worker = ScoringThreads(Settings.model_validate({"models": ["none"]}), Metrics())
-    worker.start(lambda: Work(broken, [nbest("warm-up", "(A b)")], later(), is_warm_up=True))
+    worker.start(lambda: [Work(broken, [nbest("warm-up", "(A b)")], later(), is_warm_up=True)])
     until(lambda: worker.is_hopeless)
     work = Work(broken, [nbest("a", "(A b)")], later())
     with pytest.raises(ServiceError, match="cannot be restarted") as caught:
