@@ -28,7 +28,15 @@ from reranker.service.work import Work
 
 VERSION = version("parse-reranker")
 
-_SENTENCE_FIELDS = "id", "status", "best_index", "margin", "confidence", "fallback"
+_SENTENCE_FIELDS = (
+    "id",
+    "status",
+    "best_index",
+    "margin",
+    "confidence",
+    "better_than_first",
+    "fallback",
+)
 _RANKED_FIELDS = (
     "nll", "perplexity", "tokens", "unknown_words", "parser_score", "duplicate_of", "repaired",
     "member_nll",

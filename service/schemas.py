@@ -304,8 +304,13 @@ class RankedSentence(BaseModel):
         "if it is too large for a number"
     )
     confidence: float | None = Field(
+        description="share of the best tree's brackets that should be right; null where the parser "
+        "cannot tell (only chart can)"
+    )
+    better_than_first: float | None = Field(
         description="probability that the best tree has a better F1 than the parser's first; null "
-        "if it is the parser's first, and where none was fitted for these models and this weighing"
+        "if it is the parser's first, where none was fitted for these models and this weighing, "
+        "and where there is a confidence"
     )
     fallback: str | None = Field(description="if failed: a tree to use instead")
     ranking: list[Ranked]
@@ -344,8 +349,29 @@ class Origin(BaseModel):
     )
 
 
+class Constituent(BaseModel):
+    label: str
+    parent: int | None = Field(description="its place in the array, from 0; null for the root")
+    words: tuple[int, int] = Field(
+        description="its first word, from 0, and the one behind its last"
+    )
+    start: int | None = Field(description="its first character, as in `offsets`")
+    end: int | None = Field(description="the one after its last")
+    probability: float | None = Field(
+        description="P(the tree has this bracket | words); null for the root, and where the parser "
+        "cannot tell (only chart can)"
+    )
+
+
 class ParsedSentence(RankedSentence):
     origin: Origin
+    entropy: float | None = Field(
+        description="of the distribution over all trees of the sentence, in nats; null where the "
+        "parser cannot tell"
+    )
+    constituents: list[Constituent] | None = Field(
+        None, description="of the best tree, parents before children, with return_trees"
+    )
 
 
 class ParseAnswer(_Answer):
