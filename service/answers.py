@@ -20,6 +20,7 @@ from reranker.service.schemas import (
     AnswerOptions,
     AnyRequest,
     Options,
+    ParseOptions,
     Rejected,
     ScoreRequest,
     TextsRequest,
@@ -108,12 +109,12 @@ def parse_end_line(usage: Mapping[str, int], warnings: Sequence[str]) -> bytes:
     return _json({"end": {"usage": usage, "warnings": warnings}})
 
 
-def parsed_sentence(ranking: Ranking, body: AnswerOptions) -> bytes:
+def parsed_sentence(ranking: Ranking, body: ParseOptions) -> bytes:
     """A sentence of the answer to ``/parse``, written at once: it takes less memory."""
     return _json(_parsed(ranking, body))
 
 
-def parsed_line(ranking: Ranking, body: AnswerOptions) -> bytes:
+def parsed_line(ranking: Ranking, body: ParseOptions) -> bytes:
     return _json({"sentence": _parsed(ranking, body)})
 
 
@@ -214,11 +215,14 @@ def _sentence(ranking: Ranking, body: AnswerOptions) -> dict[str, Any]:
     }
 
 
-def _parsed(ranking: Ranking, body: AnswerOptions) -> dict[str, Any]:
+def _parsed(ranking: Ranking, body: ParseOptions) -> dict[str, Any]:
     """With the constituents of the best tree, as ``rerank parse --output json`` has them."""
     data = _sentence(ranking, body) | {"entropy": None, **ranking.certainty_data()}
     if body.return_trees:
         data["constituents"] = constituents(ParsedSentence.from_ranking(ranking))
+    if body.return_brackets:
+        known = ranking.certainty
+        data["brackets"] = None if known is None else known.rows()
     return data
 
 

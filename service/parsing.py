@@ -96,7 +96,7 @@ class Parsing:
         return _Given(reading.sentences, asked, reading.warnings, reranker, weighing, deadline)
 
     async def _whole(
-        self, given: _Given, size: int, write: Callable[[Ranking, schemas.AnswerOptions], bytes]
+        self, given: _Given, size: int, write: Callable[[Ranking, schemas.ParseOptions], bytes]
     ) -> list[bytes]:
         """What is written of all sentences is held in memory, and counts like the body."""
         written = list[bytes]()
@@ -118,7 +118,7 @@ class Parsing:
         yield answers.parse_end_line(self._usage, given.warnings)
 
     async def _written(
-        self, given: _Given, write: Callable[[Ranking, schemas.AnswerOptions], bytes]
+        self, given: _Given, write: Callable[[Ranking, schemas.ParseOptions], bytes]
     ) -> AsyncGenerator[bytes]:
         """What is written of each sentence, in order. Raises ServiceError."""
         parsing = self._service.parsing
@@ -167,7 +167,7 @@ class Parsing:
         given: _Given,
         nbest: NBest,
         scores: list[Scored],
-        write: Callable[[Ranking, schemas.AnswerOptions], bytes],
+        write: Callable[[Ranking, schemas.ParseOptions], bytes],
         _: Cancellation,
     ) -> bytes:
         ranked = answers.rankings(given.reranker, [nbest], [scores], given.weighing)
@@ -185,5 +185,5 @@ class Parsing:
         return request_id
 
 
-def _formatted(output: str, ranking: Ranking, _: schemas.AnswerOptions) -> bytes:
+def _formatted(output: str, ranking: Ranking, _: schemas.ParseOptions) -> bytes:
     return f"{format_ranking(ranking, output)}\n".encode("utf-8", "replace")

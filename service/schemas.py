@@ -80,6 +80,14 @@ class AnswerOptions(_RankOptions):
     )
 
 
+class ParseOptions(AnswerOptions):
+    """The same for texts."""
+
+    return_brackets: bool = Field(
+        False, description="return the probability of every bracket that any tree may have"
+    )
+
+
 class Options(AnswerOptions):
     """The same, and how to read n-best lists."""
 
@@ -101,7 +109,7 @@ class QueryOptions(Options):
     model_config = ConfigDict(strict=False)
 
 
-class ParseQuery(AnswerOptions):
+class ParseQuery(ParseOptions):
     model_config = ConfigDict(strict=False)
 
 
@@ -222,21 +230,21 @@ class ScoreRequest(_Strict):
 _SENTENCES = ["We saw the man.", "It runs."]
 
 
-class TextToParse(AnswerOptions):
+class TextToParse(ParseOptions):
     """Running text, which is split into sentences and words."""
 
     model_config = _with_example({"text": " ".join(_SENTENCES), "top_n": 1}, "Text")
     text: str = Field(min_length=1)
 
 
-class SentencesToParse(AnswerOptions):
+class SentencesToParse(ParseOptions):
     """One sentence in each string, which is split into words."""
 
     model_config = _with_example({"sentences": _SENTENCES}, "Sentences to parse")
     sentences: list[str] = Field(min_length=1)
 
 
-class TokensToParse(AnswerOptions):
+class TokensToParse(ParseOptions):
     """The words of each sentence."""
 
     model_config = _with_example({"tokens": [["It", "runs", "."]]}, "Words to parse")
@@ -371,6 +379,12 @@ class ParsedSentence(RankedSentence):
     )
     constituents: list[Constituent] | None = Field(
         None, description="of the best tree, parents before children, with return_trees"
+    )
+    brackets: list[tuple[int, int, str, float]] | None = Field(
+        None,
+        description="with return_brackets: first word, the one after the last, label, and "
+        "P(the tree has this bracket | words) where it is not next to nothing; null where the "
+        "parser cannot tell",
     )
 
 
