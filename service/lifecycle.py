@@ -67,6 +67,8 @@ class Loaded:
     def fingerprint(self) -> str:
         """The same in two processes if their answers are."""
         hashes = ",".join(member.sha256 for member in self.reranker.members)
+        if isinstance(self.reranker, Models):
+            hashes += f" {self.reranker.parser}"
         return f"{hashes} {self.reranker.signature(self.reranker.weighing)}"
 
 

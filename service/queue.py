@@ -177,7 +177,8 @@ class Queue:
     def _check_time(self, client: str, tokens: int, deadline: float) -> None:
         allowed = _WAITING_SHARE * (deadline - time.monotonic())
         if self.tokens and self._tokens_ahead(client, tokens) > allowed * self.speed:
-            raise overloaded(_pause(self._tokens_in_all / self.speed - allowed))
+            waiting = self.tokens + self._taken_tokens
+            raise overloaded(_pause(waiting / self.speed - allowed))
 
     def _tokens_ahead(self, client: str, tokens: int) -> int:
         """What will probably be scored before the last piece of a request, given that clients take
@@ -186,18 +187,18 @@ class Queue:
         own = [other.waiting_tokens for other in self._waiting if other.client == client]
         of_client = tokens + min(sum(own), len(own) * tokens)
         waiting = min(self.tokens, len(clients) * of_client - tokens)
-        return self._tokens_in_all - self.tokens + waiting
+        return self._taken_tokens + waiting
 
     @property
-    def _tokens_in_all(self) -> int:
-        """Of what waits and of what is being scored."""
-        taken = (piece.tokens for slot in self.slots for piece in slot.batch)
-        return self.tokens + sum(taken)
+    def _taken_tokens(self) -> int:
+        """Of what is being scored."""
+        return sum(piece.tokens for slot in self.slots for piece in slot.batch)
 
     @property
     def work_seconds(self) -> float:
-        """How long it will probably take to score everything that waits or has begun."""
-        return self._tokens_in_all / self.speed
+        """How long it will probably take to score all lists that wait, and what has begun. Texts
+        that wait take no room from others."""
+        return (self._shares.total + self._taken_tokens) / self.speed
 
     @property
     def seconds_to_wait(self) -> int:
