@@ -18,7 +18,7 @@ from reranker.ranking import Scored
 from reranker.scoring.cancellation import Stopped
 from reranker.service.errors import ServiceError, draining, unavailable
 from reranker.service.faults import described
-from reranker.service.lines import resident_memory
+from reranker.service.lines import Lost, resident_memory
 from reranker.service.metrics import Metrics
 from reranker.service.parts import score_in_parts
 from reranker.service.queue import Queue, Slot
@@ -56,6 +56,7 @@ class ScoringThreads:
             self._lanes = {slot: process.line(place) for place, slot in enumerate(slots)}
             self.process = process
         self._metrics, self._most_tokens = metrics, settings.max_tree_tokens
+        self._log_text = settings.log_text
         self._ready: set[Slot] = set()
         self._failed_starts = 0
         self._threads: dict[Slot, threading.Thread] = {}
@@ -225,7 +226,7 @@ class ScoringThreads:
         for nbest, seconds, fault in line.parse(models, sentences, slot.cancellation):
             self._metrics.parser_seconds.observe(seconds)
             if fault is not None:
-                _LOGGER.error("the parser failed", **fault)
+                _LOGGER.error("the parser failed", **described(Lost("", fault), self._log_text))
             lists.append(without_long_trees(nbest, self._most_tokens))
         return lists
 

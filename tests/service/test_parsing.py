@@ -24,6 +24,7 @@ from reranker.pipeline import Reranker
 from reranker.ranking import Ranking
 from reranker.service import schemas
 from reranker.service.parsing import CONLLU
+from reranker.service.reasons import BROKEN
 from reranker.service.streams import LINES
 from tests.reranker.span_models import untrained_spans
 from tests.service.servers import Server, serving
@@ -290,6 +291,35 @@ def test_a_replacement_never_parses_with_another_model(models: list[str], tmp_pa
         answer = post(client, TEXT)
         assert (answer.status_code, error_of(answer)["code"]) == (503, "worker-crashed")
         server.logged("the scoring thread crashed and cannot be restarted")
+
+
+def test_what_the_parser_fails_at_costs_a_sentence(
+    models: list[str], spans: str, tmp_path: Path
+) -> None:
+    """Here a fault that is put into it. The log has its kind, and no words of users."""
+    (tmp_path / "sitecustomize.py").write_text(
+        "import sys\n"
+        "if 'reranker.service.scoring_main' in sys.orig_argv:\n"
+        "    from reranker.parsers.chart import ChartParser\n"
+        "    parse_one = ChartParser.parse_one\n"
+        "    def failing(self, sentence, cancellation):\n"
+        "        if 'crash' in sentence.words:\n"
+        "            raise ValueError(' '.join(sentence.words))\n"
+        "        return parse_one(self, sentence, cancellation)\n"
+        "    ChartParser.parse_one = failing\n"
+    )
+    folders = os.pathsep.join(filter(None, [str(tmp_path), os.environ.get("PYTHONPATH")]))
+    with (
+        serving(models, "--parser-model", spans, PYTHONPATH=folders) as server,
+        server.client() as client,
+    ):
+        found = sentences(post(client, "We saw it. Aardvarks crash. We saw the man."))
+        assert [one["status"] for one in found] == ["ok", "failed", "ok"]
+        assert found[1]["fallback"] == "(TOP (S (XX Aardvarks) (XX crash) (XX .)))"
+        assert found[1]["rejected"][0]["message"] == BROKEN
+        assert found[1]["confidence"] is None and len(found[1]["constituents"]) == 2
+        line = server.logged("the parser failed")
+        assert line["error"] == "ValueError" and "Aardvarks" not in str(server.log)
 
 
 def test_a_model_that_is_none_stops_the_service(models: list[str]) -> None:
