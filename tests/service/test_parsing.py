@@ -301,12 +301,12 @@ def test_what_the_parser_fails_at_costs_a_sentence(
         "import sys\n"
         "if 'reranker.service.scoring_main' in sys.orig_argv:\n"
         "    from reranker.parsers.chart import ChartParser\n"
-        "    parse_one = ChartParser.parse_one\n"
-        "    def failing(self, sentence, cancellation):\n"
-        "        if 'crash' in sentence.words:\n"
-        "            raise ValueError(' '.join(sentence.words))\n"
-        "        return parse_one(self, sentence, cancellation)\n"
-        "    ChartParser.parse_one = failing\n"
+        "    parse = ChartParser.parse\n"
+        "    def failing(self, sentences, cancellation=None):\n"
+        "        if 'crash' in sentences[0].words:\n"
+        "            raise ValueError(' '.join(sentences[0].words))\n"
+        "        return parse(self, sentences, cancellation)\n"
+        "    ChartParser.parse = failing\n"
     )
     folders = os.pathsep.join(filter(None, [str(tmp_path), os.environ.get("PYTHONPATH")]))
     with (
