@@ -251,6 +251,7 @@ def _rankings(answer: Any) -> list[Ranking]:
             sentence["fallback"] or "",
             margin=sentence.get("margin"),
             confidence=sentence["confidence"],
+            better_than_first=sentence.get("better_than_first"),
             origin=_origin(sentence.get("origin")),
         )
         for sentence in answer["sentences"]

@@ -58,9 +58,10 @@ class Calibration:
         log_odds = self.intercept + math.fsum(weight * value for weight, value in terms)
         return (1 + math.tanh(log_odds / 2)) / 2  # exp could leave the number range
 
-    def confidence(self, ranking: Ranking, weighing: Weighing) -> float | None:
-        """In the ranking's best tree; None if it is the parser's first, if that is not ranked, if
-        one has no parser score, and for a weighing that differs in more than ``lm_weight``."""
+    def better_than_first(self, ranking: Ranking, weighing: Weighing) -> float | None:
+        """The probability that the ranking's best tree is better than the parser's first; None if
+        it is that one, if that is not ranked, if one has no parser score, and for a weighing that
+        differs in more than ``lm_weight``."""
         best = ranking.best
         holds = weighing.replaced(self.weighing.lm_weight) == self.weighing
         if not holds or best is None or best.index == 0:

@@ -62,19 +62,18 @@ class Ranker:
         weighing: Weighing,
         top: int | None = None,
     ) -> Ranking:
-        """``reranker.ranking.rank``, with the confidence in the best tree if it is known; then the
+        """``reranker.ranking.rank``, with how sure the best tree is if that is known; then the
         ``top`` best different candidates of it."""
         ranking = rank(nbest, scores, weighing)
-        sure = None
         if nbest.certainty is not None:
-            sure = _expected_precision(ranking, nbest)
+            ranking = replace(ranking, confidence=_confidence(ranking, nbest))
         elif self.calibration is not None:
-            sure = self.calibration.confidence(ranking, weighing)
-        ranking = replace(ranking, confidence=sure)
+            better = self.calibration.better_than_first(ranking, weighing)
+            ranking = replace(ranking, better_than_first=better)
         return ranking if top is None else ranking.cut(top)
 
 
-def _expected_precision(ranking: Ranking, nbest: NBest) -> float | None:
+def _confidence(ranking: Ranking, nbest: NBest) -> float | None:
     """The mean probability of the best tree's brackets."""
     if ranking.best is None or nbest.certainty is None:
         return None

@@ -154,10 +154,12 @@ class Ranking:
     """The best score less that of the next different candidate, which may have been left out; None
     without one, or if it is too large for a number."""
     confidence: float | None = None
-    """Where the parser can tell how sure it is (``certainty``): the mean probability of the best
-    tree's brackets, which is the precision to expect. Elsewhere: the probability that the best tree
-    has a better F1 than the parser's first; None if it is the parser's first, or if nothing is
-    known of the models (reranker.confidence)."""
+    """The share of the best tree's brackets that should be right: the mean of their probabilities.
+    None where the parser cannot tell (``certainty``)."""
+    better_than_first: float | None = None
+    """The probability that the best tree has a better F1 than the parser's first
+    (reranker.confidence). None if it is the parser's first, if nothing is known of the models, and
+    where ``confidence`` is known."""
     origin: Origin | None = None
     """Where the sentence is in the text that was parsed."""
     certainty: Certainty | None = None
@@ -215,6 +217,7 @@ class Ranking:
             "best_index": best.index if best else None,
             "margin": self.margin,
             "confidence": self.confidence,
+            "better_than_first": self.better_than_first,
             "fallback": None if best else self.fallback,
             "ranking": [entry.to_dict() for entry in self.ranking],
             "rejected": [
@@ -228,10 +231,11 @@ class Ranking:
                 for entry in self.rejected
             ],
             **origin,
-            **self._certainty(),
+            **self.certainty_data(),
         }
 
-    def _certainty(self) -> dict[str, Any]:
+    def certainty_data(self) -> dict[str, Any]:
+        """The entropy, where it is known."""
         if self.certainty is None:
             return {}
         return {"entropy": round(self.certainty.entropy, SCORE_DECIMALS)}

@@ -11,6 +11,8 @@ from typing import Any
 from reranker import Ranking, Weighing
 from reranker.nbest import NBest
 from reranker.nbest.data import Origin
+from reranker.outputs.sentence import ParsedSentence
+from reranker.outputs.spans import constituents
 from reranker.ranker import Ranker
 from reranker.ranking import Criterion, Scored, perplexity
 from reranker.service.errors import ServiceError, content
@@ -18,6 +20,7 @@ from reranker.service.schemas import (
     AnswerOptions,
     AnyRequest,
     Options,
+    ParseOptions,
     Rejected,
     ScoreRequest,
     TextsRequest,
@@ -26,7 +29,15 @@ from reranker.service.work import Work
 
 VERSION = version("parse-reranker")
 
-_SENTENCE_FIELDS = "id", "status", "best_index", "margin", "confidence", "fallback"
+_SENTENCE_FIELDS = (
+    "id",
+    "status",
+    "best_index",
+    "margin",
+    "confidence",
+    "better_than_first",
+    "fallback",
+)
 _RANKED_FIELDS = (
     "nll", "perplexity", "tokens", "unknown_words", "parser_score", "duplicate_of", "repaired",
     "member_nll",
@@ -98,9 +109,13 @@ def parse_end_line(usage: Mapping[str, int], warnings: Sequence[str]) -> bytes:
     return _json({"end": {"usage": usage, "warnings": warnings}})
 
 
-def parsed_sentence(ranking: Ranking, body: AnswerOptions) -> bytes:
+def parsed_sentence(ranking: Ranking, body: ParseOptions) -> bytes:
     """A sentence of the answer to ``/parse``, written at once: it takes less memory."""
-    return _json(_sentence(ranking, body))
+    return _json(_parsed(ranking, body))
+
+
+def parsed_line(ranking: Ranking, body: ParseOptions) -> bytes:
+    return _json({"sentence": _parsed(ranking, body)})
 
 
 def parse_answer(
@@ -139,13 +154,23 @@ def models(reranker: Ranker) -> list[dict[str, Any]]:
 
 
 def usage(work: Work) -> dict[str, int]:
-    """What there is in a request, or in a part of it."""
+    """What there is in a request for lists to be scored."""
+    return _usage(work.lists, work.tokens)
+
+
+def usage_of(lists: Sequence[NBest], scores: Sequence[Sequence[Scored]]) -> dict[str, int]:
+    """The same of lists that have been scored."""
+    different = (each for scored in scores for each in scored if each.duplicate_of is None)
+    return _usage(lists, sum(each.tokens for each in different))
+
+
+def _usage(lists: Sequence[NBest], tokens: int) -> dict[str, int]:
     return {
-        "sentences": len(work.lists),
-        "candidates": sum(len(nbest.candidates) for nbest in work.lists),
-        "rejected": sum(len(nbest.rejected) for nbest in work.lists),
-        "tokens": work.tokens,
-        "total_tokens": work.tokens,
+        "sentences": len(lists),
+        "candidates": sum(len(nbest.candidates) for nbest in lists),
+        "rejected": sum(len(nbest.rejected) for nbest in lists),
+        "tokens": tokens,
+        "total_tokens": tokens,
     }
 
 
@@ -188,6 +213,17 @@ def _sentence(ranking: Ranking, body: AnswerOptions) -> dict[str, Any]:
         "rejected": _rejected(ranking),
         **({} if ranking.origin is None else {"origin": _origin(ranking.origin)}),
     }
+
+
+def _parsed(ranking: Ranking, body: ParseOptions) -> dict[str, Any]:
+    """With the constituents of the best tree, as ``rerank parse --output json`` has them."""
+    data = _sentence(ranking, body) | {"entropy": None, **ranking.certainty_data()}
+    if body.return_trees:
+        data["constituents"] = constituents(ParsedSentence.from_ranking(ranking))
+    if body.return_brackets:
+        known = ranking.certainty
+        data["brackets"] = None if known is None else known.rows()
+    return data
 
 
 def _origin(origin: Origin) -> dict[str, Any]:

@@ -22,6 +22,7 @@ from fastapi import Depends, Request
 from reranker.checkpoints.memory import return_freed_memory
 from reranker.errors import RerankError
 from reranker.nbest import NBest, from_candidates
+from reranker.nbest.data import Origin, Sentence
 from reranker.ranking import Scored
 from reranker.scoring.cancellation import Cancellation
 from reranker.service.bodies import BodyBytes
@@ -35,10 +36,11 @@ from reranker.service.parsing_process import ParsingProcess
 from reranker.service.reading import ReadingThreads
 from reranker.service.reading_process import ReadingProcesses
 from reranker.service.readings import Order, Piece, Reading
-from reranker.service.scoring_process import Served
+from reranker.service.scoring_process import Models, Served
 from reranker.service.settings import Settings
 from reranker.service.work import Work
 from reranker.service.worker import ScoringThreads
+from reranker.text.reading import TextSentence
 
 if TYPE_CHECKING:
     from reranker import Reranker
@@ -65,6 +67,8 @@ class Loaded:
     def fingerprint(self) -> str:
         """The same in two processes if their answers are."""
         hashes = ",".join(member.sha256 for member in self.reranker.members)
+        if isinstance(self.reranker, Models):
+            hashes += f" {self.reranker.parser}"
         return f"{hashes} {self.reranker.signature(self.reranker.weighing)}"
 
 
@@ -96,6 +100,9 @@ class Service:
         """None if this is the only process."""
         self._given: Served | None = reranker
         self._worker = ScoringThreads(settings, self.metrics, is_here=reranker is not None)
+        is_built_in = settings.has_built_in_parser and self._worker.process is not None
+        self.parsing = None if is_built_in else ParsingProcess(settings, self.metrics)
+        """For other parsers than the built-in one, which is where scores are computed."""
         self._reloading = asyncio.Lock()
         self._shares = Shares(settings.queue_requests)
         self._rate = Rate(settings.client_rate)
@@ -109,7 +116,6 @@ class Service:
         self._returning: asyncio.Task[None] | None = None
         self._warming: asyncio.Task[None] | None = None
         self._reading = ReadingProcesses(settings, _THREADS)
-        self.parsing = ParsingProcess(settings, self.metrics)
         self._counting = ThreadPoolExecutor(1, "counting")
         self._numbers = itertools.count()
         self._tokens_per_byte = 0.1  # of long bodies, learned
@@ -119,7 +125,9 @@ class Service:
         self.metrics.device_memory.set_function(lambda: self._worker.device_memory)
         self.metrics.memory.labels("answering").set_function(resident_memory)
         self.metrics.memory.labels("reading").set_function(lambda: self._reading.memory)
-        self.metrics.memory.labels("parsing").set_function(lambda: self.parsing.memory)
+        if (parsing := self.parsing) is not None:
+            self.metrics.memory.labels("parsing").set_function(lambda: parsing.memory)
+        self.metrics.parsing_sentences.set_function(lambda: self.unparsed_sentences)
         if (process := self._worker.process) is not None:
             self.metrics.memory.labels("scoring").set_function(lambda: process.memory)
         for name, value in settings.limits.items():
@@ -137,8 +145,8 @@ class Service:
 
     async def _start(self) -> None:
         reading = asyncio.to_thread(self._reading.start)
-        given, _, _ = await asyncio.gather(self._loaded(), self.parsing.start(), reading)
-        self._worker.start(self._first_list)
+        given, _, _ = await asyncio.gather(self._loaded(), self._start_parsing(), reading)
+        self._worker.start(self._first_work)
         while not self._worker.is_ready and self.is_alive:
             await asyncio.sleep(0.01)
         if not self.is_alive:
@@ -150,8 +158,13 @@ class Service:
             self.switch(loaded)
         else:
             await self.supervisor.join(loaded)
-        self._warming = asyncio.create_task(self.parsing.warm_up())
+        if self.parsing is not None:
+            self._warming = asyncio.create_task(self.parsing.warm_up())
         _LOGGER.info("ready", models=[member.name for member in given.members])
+
+    async def _start_parsing(self) -> None:
+        if self.parsing is not None:
+            await self.parsing.start()
 
     async def _loaded(self) -> Served:
         if self._given is None:
@@ -166,7 +179,7 @@ class Service:
 
         return Reranker.load(**self.settings.loading)
 
-    def _first_list(self) -> Work:
+    def _first_work(self) -> list[Work]:
         """For the scoring thread, now and after a crash."""
         reranker = self.reranker or self._given
         assert reranker is not None
@@ -180,9 +193,8 @@ class Service:
         await asyncio.to_thread(self._worker.stop)
         for pool in (self._pool, self._long_pool, self._bodies, self._long_bodies, self._counting):
             pool.shutdown(wait=False, cancel_futures=True)
-        await asyncio.gather(
-            asyncio.to_thread(self._reading.close), asyncio.to_thread(self.parsing.close)
-        )
+        closing = [self._reading.close] + ([self.parsing.close] if self.parsing else [])
+        await asyncio.gather(*map(asyncio.to_thread, closing))
 
     async def drain(self) -> None:
         """Refuse new requests and wait for those accepted, no longer than the settings say."""
@@ -192,7 +204,8 @@ class Service:
         while self.in_flight and time.monotonic() < until:
             await asyncio.sleep(0.02)
         _LOGGER.info("drained", unfinished=self.in_flight)
-        self.parsing.drop_all()
+        if self.parsing is not None:
+            self.parsing.drop_all()
         await asyncio.to_thread(self._worker.stop)
 
     @property
@@ -217,6 +230,20 @@ class Service:
         if self.reranker is None:
             raise unavailable("loading", "the models are being loaded", retry_after=2)
         return self.reranker
+
+    @property
+    def has_parser(self) -> bool:
+        """Whether there is a parser, though it may not work."""
+        if self.parsing is not None:
+            return self.parsing.is_there
+        return isinstance(self.reranker, Models) and self.reranker.parser is not None
+
+    @property
+    def unparsed_sentences(self) -> int:
+        """Those that wait for a parser or are being parsed."""
+        if self.parsing is not None:
+            return self.parsing.sentences
+        return self._worker.queue.sentences
 
     @property
     def work_seconds(self) -> float:
@@ -284,14 +311,16 @@ class Service:
         token_scores: bool,
         size: int,
         is_admitted: bool = False,
+        sentences: Sequence[TextSentence] = (),
     ) -> Work:
-        """What there is to score, for ``scores``; ``size`` is the body's."""
-        most = self._worker.queue.piece_tokens
+        """What there is to score, or to parse first, for ``scores``; ``size`` is the body's."""
+        most, candidates = self._worker.queue.piece_tokens, self.settings.candidates
 
         def make(_: Cancellation) -> Work:
             return Work(
-                reranker, lists, deadline, client, token_scores, most, is_admitted=is_admitted
-            )
+                reranker, lists, deadline, client, token_scores, most, sentences, candidates,
+                is_admitted=is_admitted,
+            )  # fmt: skip
 
         work = await self.in_thread(make, size)
         if size >= _LONG_BODY:
@@ -337,8 +366,11 @@ class Service:
         try:
             keys = Keys(self.settings)
             reranker = await asyncio.to_thread(self._load)
-            async for _ in self._worker.score(_warm_up(reranker, self.settings)):
-                pass
+            if isinstance(reranker, Models) and reranker.no_parser and self.has_parser:
+                raise RerankError(reranker.no_parser)
+            for work in _warm_up(reranker, self.settings):
+                async for _ in self._worker.score(work):
+                    pass
         except (RerankError, ServiceError) as error:
             _LOGGER.error("models not reloaded", **described(error, with_text=True))
             raise ServiceError(409, "reload-failed", self._without_paths(str(error))) from error
@@ -392,9 +424,9 @@ async def _return_freed_memory() -> None:
         await asyncio.to_thread(return_freed_memory)
 
 
-def _warm_up(reranker: Served, settings: Settings) -> Work:
+def _warm_up(reranker: Served, settings: Settings) -> list[Work]:
     """What is scored before the first real list, and tells the speed: 50 trees of 20 words, and
-    one of a word."""
+    one of a word; and a text, where it is parsed, too."""
     phrases = ["(NP (DT the) (NN cat))"] * 10
     trees = (
         f"(S1 (S {' '.join(phrases[:first])} (VP {' '.join(phrases[first:last])}) "
@@ -404,7 +436,14 @@ def _warm_up(reranker: Served, settings: Settings) -> Work:
     )
     lists = [from_candidates([*trees][:50]), from_candidates(["(S1 (NN cat))"])]
     deadline = time.monotonic() + settings.max_request_seconds
-    return Work(reranker, lists, deadline, is_warm_up=True)
+    works = [Work(reranker, lists, deadline, is_warm_up=True)]
+    if isinstance(reranker, Models) and reranker.parser is not None:
+        sentence = Sentence.of(
+            ["When", "the", "cat", "sat", "on", "the", "mat", ",", "a", "dog", "came", "in", "."]
+        )
+        text = [TextSentence(sentence, Origin("", 0, "", ()))]
+        works.append(Work(reranker, (), deadline, sentences=text, is_warm_up=True))
+    return works
 
 
 async def _of(request: Request) -> Service:

@@ -26,6 +26,7 @@ _ERRORS = {
     400: "invalid JSON",
     401: "missing or invalid key",
     403: "not an admin key",
+    406: "`Accept` names no form that the answer can have",
     408: "the headers or the body took too long to arrive",
     409: "the new models cannot be loaded; the old ones stay in use",
     413: "the body is too large",
@@ -81,8 +82,16 @@ _TEXT["content"]["text/plain"] = {
     "schema": {"type": "string", "minLength": 1},
     "example": schemas.TextToParse.model_json_schema()["examples"][0]["text"],
 }
-PARSE = _route(schemas.ParseAnswer, (*_BODY_ERRORS, 501), requestBody=_TEXT)
-PARSE["responses"][200]["content"] = _LINES
+PARSE = _route(schemas.ParseAnswer, (*_BODY_ERRORS, 406, 501), requestBody=_TEXT)
+PARSE["responses"][200]["content"] = {
+    "text/plain": {
+        "schema": {"type": "string", "description": "the best tree of each sentence, one a line"}
+    },
+    "text/x-conllu": {
+        "schema": {"type": "string", "description": "CoNLL-U, as `rerank parse --output conllu`"}
+    },
+    **_LINES,
+}
 VALIDATE = _route(schemas.ValidateAnswer, _BODY_ERRORS, requestBody=_LISTS)
 SCORE = _route(schemas.ScoreAnswer, _BODY_ERRORS, requestBody=_body(schemas.ScoreRequest))
 RELOAD = _route(schemas.ReloadAnswer, (401, 403, 409, 503))

@@ -19,12 +19,11 @@ from reranker.nbest.data import Sentence
 from reranker.parsers.in_process import InProcessParser
 from reranker.parsers.parser import Parser, root_of
 from reranker.parsers.running import parsed, parsed_list
-from reranker.scoring.cancellation import Cancellation, Stopped
-from reranker.service.errors import ServiceError
+from reranker.scoring.cancellation import Cancellation
 from reranker.service.faults import described
-from reranker.service.reasons import for_log, presentable
+from reranker.service.reasons import BROKEN, for_log, presentable
 from reranker.service.settings import Settings
-from reranker.service.texts import TextOrder, TextReading, read_text
+from reranker.service.texts import without_long_trees
 from reranker.service.turns import Turns
 from reranker.text.reading import TextSentence
 
@@ -38,18 +37,12 @@ _FINISHING_SECONDS = 1.0
 # Whoever comes next waits for a batch, however many sentences a parser would take at once.
 _MOST_AT_ONCE = 16
 
-# Reading so many characters takes about as long as parsing a word.
-_CHARACTERS_PER_WORD = 500
-
-BROKEN = "the parser does not work; the log of the service says why"
-
 NOBODY = 0
 """The number of no request."""
 
 Reply = tuple[int, str, object]
-"""Of which request, of what kind, and a value: ``read`` (a ``TextReading`` without its sentences,
-and how many sentences and words there are), ``list`` (a list, and the seconds it took), ``refused``
-(a ServiceError's arguments), ``failed`` and ``log`` (for the log)."""
+"""Of which request, of what kind, and a value: ``list`` (a list, and the seconds it took),
+``refused`` (a ServiceError's arguments) and ``log`` (for the log)."""
 
 
 @dataclass(eq=False)
@@ -58,11 +51,8 @@ class ParseWork:
 
     number: int
     client: str
-    order: TextOrder
+    sentences: Sequence[TextSentence]
     cancellation: Cancellation = field(default_factory=Cancellation)
-    sentences: Sequence[TextSentence] = ()
-    is_read: bool = False
-    is_being_read: bool = False
     given: int = 0
     """Sentences that a parser has been given."""
     scored: int = 0
@@ -78,12 +68,10 @@ class ParseWork:
     @property
     def waits(self) -> bool:
         """Whether there is something to do for it."""
-        if self.cancellation.is_cancelled or self.is_being_read:
-            return False
         rest = len(self.sentences) - self.given
         # Not in driblets, since a program may take long to start.
         is_room = self.given + min(self.size, rest) <= self.scored + AHEAD
-        return not self.is_read or (rest > 0 and is_room)
+        return rest > 0 and is_room and not self.cancellation.is_cancelled
 
 
 @dataclass(eq=False)
@@ -177,10 +165,7 @@ class ParseQueue:
 
     def _run(self, slot: _Slot) -> None:
         while (work := self._next(slot)) is not None:
-            if not work.is_read:
-                self._read(slot, work)
-            else:
-                self._parse(slot, work)
+            self._parse(slot, work)
             with self._changed:
                 slot.work, slot.is_asked = None, False
 
@@ -191,7 +176,6 @@ class ParseQueue:
                 waiting = [work for work in self._works.values() if work.waits]
                 if waiting and (slot.parser is not None or not self._others_are_free()):
                     work = slot.work = min(waiting, key=self._turn)
-                    work.is_being_read = not work.is_read
                     self._changed.notify_all()  # for those that waited since this one was free
                     return work
                 self._changed.wait()
@@ -208,29 +192,6 @@ class ParseQueue:
         if work.number in self._works:
             self._clients.give(work.client, words)
             self._requests.give(work, words)
-
-    def _read(self, slot: _Slot, work: ParseWork) -> None:
-        reply: Reply
-        reading: TextReading | None = None
-        try:
-            reading = read_text(work.order, self._settings, work.cancellation)
-            words = sum(len(each.sentence.words) for each in reading.sentences)
-            counts = len(reading.sentences), words
-            reply = work.number, "read", (reading._replace(sentences=[]), *counts)
-        except Stopped:
-            return
-        except ServiceError as error:
-            arguments = error.status, error.code, error.message, error.param
-            reply = work.number, "refused", arguments
-        except BaseException as error:
-            reply = work.number, "failed", described(error, with_text=True)
-        self._send(reply)
-        with self._changed:
-            self._charge(work, 1 + len(work.order.body) / _CHARACTERS_PER_WORD)
-            if reading is not None:
-                work.sentences, work.is_read, work.is_being_read = reading.sentences, True, False
-                slot.work = None  # it is this one that goes on with it, if its parser is loaded
-                self._changed.notify_all()
 
     def _parse(self, slot: _Slot, work: ParseWork) -> None:
         try:
@@ -319,15 +280,9 @@ class ParseQueue:
 
     def _presentable(self, each: TextSentence, nbest: NBest) -> NBest:
         """Without trees beyond the limits, and without what is for the operator alone."""
-        most = self._settings.max_tree_tokens
-        short = [one for one in nbest.candidates if len(one.tokens) < most]  # <eos> is one more
-        long = [one for one in nbest.candidates if len(one.tokens) >= most]
-        message = f"more tokens than max_tree_tokens = {most}"
-        rejected = list(nbest.rejected)
         if each.problem is None:  # else it is we who say so
-            rejected = [self._told(entry) for entry in rejected]
-        rejected += [one.rejected("too-long", message) for one in long]
-        return replace(nbest, candidates=tuple(short), rejected=tuple(rejected))
+            nbest = replace(nbest, rejected=tuple(map(self._told, nbest.rejected)))
+        return without_long_trees(nbest, self._settings.max_tree_tokens)
 
     def _told(self, entry: Rejected) -> Rejected:
         told = presentable(entry, self._settings.parser_choice.names)

@@ -1,5 +1,5 @@
-"""What runs in the parsing process: texts become sentences, which parsers in processes of their own
-turn into n-best lists.
+"""What runs in the parsing process, for other parsers than the built-in one: sentences become
+n-best lists, mostly in processes of the parsers' own.
 
 There is one line to the service, on which the orders and replies of all requests go.
 """
@@ -24,8 +24,6 @@ from reranker.parsers.parser import Parser
 from reranker.service.lines import lines_to_service
 from reranker.service.parse_queue import NOBODY, ParseQueue, ParseWork, Reply
 from reranker.service.settings import Settings
-from reranker.text.splitting import stretches
-from reranker.text.words import split_into_words
 
 # Parsing comes after what answers, and beside scoring.
 _NICENESS = 9
@@ -77,8 +75,6 @@ def _temporary_folder() -> str | None:
 def _begin(queue: ParseQueue, send: Callable[[Reply], None]) -> None:
     """Load what takes long to load, and see whether the parser works."""
     try:
-        list(stretches(["It runs.\n"], "text"))
-        split_into_words("It runs.")
         queue.try_parser(_FIRST)
     except InputError as error:
         send((NOBODY, "no parser", str(error)))

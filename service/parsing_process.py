@@ -1,5 +1,5 @@
-"""The process in which texts are parsed, as the service sees it. ``parsing_main`` is what runs
-there, with parsers in processes of their own."""
+"""The process in which other parsers than the built-in one are asked, as the service sees it.
+``parsing_main`` is what runs there, with parsers in processes of their own."""
 
 from __future__ import annotations
 
@@ -10,23 +10,23 @@ import math
 import threading
 import time
 from collections import deque
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import asynccontextmanager, suppress
 from subprocess import TimeoutExpired
-from typing import Any, NamedTuple
+from typing import Any
 
 import structlog
 
-from reranker.checkpoints.installed import installed_span_model
-from reranker.errors import InputError, RerankError
+from reranker.errors import RerankError
 from reranker.nbest import NBest
 from reranker.service.errors import ServiceError, draining, overloaded, unavailable
 from reranker.service.lines import Beside, Lost, Running
 from reranker.service.metrics import Metrics
-from reranker.service.parse_queue import BROKEN, NOBODY
+from reranker.service.parse_queue import NOBODY
+from reranker.service.reasons import BROKEN
 from reranker.service.settings import Settings
-from reranker.service.texts import TextOrder, TextReading
+from reranker.text.reading import TextSentence
 
 _LOGGER = structlog.get_logger("rerank.parsing")
 
@@ -39,52 +39,28 @@ _ENDING_SECONDS = 0.5
 # After a parser could not be started, whoever asks sooner is told so at once.
 _AGAIN_SECONDS = 5.0
 
-_NO_PARSER = (
-    "this service has no parser: install the built-in one's model (pip install "
-    "parse-reranker-models), or start `rerank serve` with --parser-model and a span model, or with "
-    "--parser-command and a program that prints n-best lists"
-)
-
-
-class ToParse(NamedTuple):
-    """What is to be parsed of a request."""
-
-    reading: TextReading
-    """Without the sentences themselves."""
-    sentences: int
-    words: int
-
 
 class Parse:
     """A request's way through the parsing process; for the event loop."""
 
-    def __init__(self, process: ParsingProcess, number: int, client: str) -> None:
+    def __init__(
+        self, process: ParsingProcess, number: int, client: str, sentences: Sequence[TextSentence]
+    ) -> None:
         self.client = client
-        self.words = 0
+        self.words = sum(len(each.sentence.words) for each in sentences)
         """Those that have not been parsed yet."""
-        self.sentences = 0
+        self.sentences = self._all = len(sentences)
         """The same of sentences."""
         self._process, self._number = process, number
-        self._read: ToParse | None = None
         self._lists: deque[NBest] = deque()
         self._error: ServiceError | None = None
         self._changed = asyncio.Event()
         self._taken = 0
 
-    async def read(self, seconds: float) -> ToParse:
-        """What is in the body. Raises ServiceError, also 429 if it can probably not be parsed
-        within ``seconds`` seconds beside others."""
-        while self._read is None:
-            await self._next_change()
-        self.words, self.sentences = self._read.words, self._read.sentences
-        self._process.check_room(self, seconds)
-        return self._read
-
     async def lists(self) -> list[NBest]:
         """The lists that are there now, in order, at least one; none after the last. Raises
         ServiceError."""
-        assert self._read is not None
-        if self._taken == self._read.sentences:
+        if self._taken == self._all:
             return []
         await self._process.send("scored", self._number, self._taken)
         while not self._lists:
@@ -102,20 +78,14 @@ class Parse:
 
     def receive(self, kind: str, value: Any) -> None:
         """A reply of the process."""
-        if kind == "read":
-            self._read = ToParse(*value)
-        elif kind == "list":
+        if kind == "list":
             nbest, _ = value
             self.words -= len(nbest.words)
             self.sentences -= 1
             self._lists.append(nbest)
-        elif kind == "refused":
-            status, code, message, param = value
-            after = 5 if status == 503 else None
-            self._error = ServiceError(status, code, message, param, after)
         else:
-            _LOGGER.error("reading a text failed", **value)
-            self._error = ServiceError(500, "internal", "internal error; see the service's log")
+            status, code, message, param = value
+            self._error = ServiceError(status, code, message, param, retry_after=5)
         self._changed.set()
 
     def fail(self, error: ServiceError) -> None:
@@ -141,13 +111,9 @@ class ParsingProcess:
         # Orders in their order; a long body takes as long as the process takes to read it.
         self._sender = ThreadPoolExecutor(1, "orders to parsers")
         self._seconds_a_word = 0.0  # of one parser, learned
-        self._lacks = _missing(settings)
-        metrics.parsing_sentences.set_function(lambda: self.sentences)
-
-    @property
-    def is_there(self) -> bool:
+        names = settings.parser_choice.names
+        self.is_there = "bllip" not in names or bool(importlib.util.find_spec("bllipparser"))
         """Whether there is a parser, though it may not work."""
-        return self._lacks is None
 
     @property
     def memory(self) -> float:
@@ -172,17 +138,20 @@ class ParsingProcess:
                 await self._started()
 
     @asynccontextmanager
-    async def parse(self, order: TextOrder, client: str) -> AsyncIterator[Parse]:
-        """Have a text parsed; what is under way of it when this ends is cancelled. Raises
-        ServiceError 501 without a parser, 503 if it cannot be started now."""
-        if self._lacks is not None:
-            raise ServiceError(501, "no-parser", _NO_PARSER)
+    async def parse(
+        self, sentences: Sequence[TextSentence], client: str, deadline: float
+    ) -> AsyncIterator[Parse]:
+        """Have sentences parsed; what is under way of them when this ends is cancelled. Raises
+        ServiceError 429 if they can probably not be parsed by the deadline beside others, 503 if
+        the parser cannot be started now."""
         if await self._started():
             raise unavailable("parser-failed", BROKEN, math.ceil(_AGAIN_SECONDS))
         number = next(self._numbers)
-        parse = self._active[number] = Parse(self, number, client)
+        parse = Parse(self, number, client, sentences)
+        self.check_room(parse, deadline - time.monotonic())
+        self._active[number] = parse
         try:
-            await self.send("parse", number, client, order)
+            await self.send("parse", number, client, sentences)
             yield parse
         finally:
             del self._active[number]
@@ -310,19 +279,6 @@ class ParsingProcess:
             parse.fail(_crashed())
         if self._active:
             _LOGGER.error("parsing crashed", **why.description)
-
-
-def _missing(settings: Settings) -> str | None:
-    """Why there cannot be a parser, if that is known without asking for it."""
-    names = settings.parser_choice.names
-    if "bllip" in names and importlib.util.find_spec("bllipparser") is None:
-        return "bllipparser is not installed"
-    try:
-        if names == ["chart"]:
-            installed_span_model(settings.parser_choice.models.get("chart", ""))
-    except InputError as error:
-        return str(error)
-    return None
 
 
 def _crashed() -> ServiceError:

@@ -113,13 +113,18 @@ class Queue:
         """A shorter list takes as long as one of so many; measured by the warm-up."""
         self._idle_speed = 0.0  # nothing else was being scored
         self.is_closed = False
-        metrics.queue_tokens.set_function(lambda: self.tokens)
+        metrics.queue_tokens.set_function(lambda: self._shares.total)
         metrics.queue_requests.set_function(lambda: len(self._waiting))
 
     @property
     def tokens(self) -> int:
         """Of everything that waits."""
-        return int(self._shares.total)
+        return sum(work.waiting_tokens for work in self._waiting)
+
+    @property
+    def sentences(self) -> int:
+        """Those of texts that wait to be parsed."""
+        return sum(work.count - work.taken for work in self._waiting if work.is_text)
 
     @property
     def batch_tokens(self) -> int:
@@ -143,9 +148,12 @@ class Queue:
             if self.is_closed:
                 raise draining()
             if not (work.is_warm_up or work.is_admitted):
-                self.check_room(work.client, work.tokens, work.deadline)
+                if not work.is_text:
+                    self._check_share(work.client, work.tokens)
+                self._check_time(work.client, work.tokens, work.deadline)
             work.is_small = work.tokens <= self._tokens_in(_SMALL_SECONDS)
-            self._shares.take(work.client, work.tokens)
+            if not work.is_text:  # sentences take little memory before their turn comes
+                self._shares.take(work.client, work.tokens)
             self._clients.join(work.client, self._ahead)
             self._requests.join(work)
             self._waiting.append(work)
@@ -159,11 +167,18 @@ class Queue:
     def check_room(self, client: str, tokens: int, deadline: float) -> None:
         """Raises ServiceError 429 unless a request for so many tokens would be admitted."""
         with self._changed:
-            if not self._shares.has_room(client, tokens):
-                raise overloaded(self.seconds_to_wait)
-            allowed = _WAITING_SHARE * (deadline - time.monotonic())
-            if self.tokens and self._tokens_ahead(client, tokens) > allowed * self.speed:
-                raise overloaded(_pause(self._tokens_in_all / self.speed - allowed))
+            self._check_share(client, tokens)
+            self._check_time(client, tokens, deadline)
+
+    def _check_share(self, client: str, tokens: int) -> None:
+        if not self._shares.has_room(client, tokens):
+            raise overloaded(self.seconds_to_wait)
+
+    def _check_time(self, client: str, tokens: int, deadline: float) -> None:
+        allowed = _WAITING_SHARE * (deadline - time.monotonic())
+        if self.tokens and self._tokens_ahead(client, tokens) > allowed * self.speed:
+            waiting = self.tokens + self._taken_tokens
+            raise overloaded(_pause(waiting / self.speed - allowed))
 
     def _tokens_ahead(self, client: str, tokens: int) -> int:
         """What will probably be scored before the last piece of a request, given that clients take
@@ -172,18 +187,18 @@ class Queue:
         own = [other.waiting_tokens for other in self._waiting if other.client == client]
         of_client = tokens + min(sum(own), len(own) * tokens)
         waiting = min(self.tokens, len(clients) * of_client - tokens)
-        return self._tokens_in_all - self.tokens + waiting
+        return self._taken_tokens + waiting
 
     @property
-    def _tokens_in_all(self) -> int:
-        """Of what waits and of what is being scored."""
-        taken = (piece.tokens for slot in self.slots for piece in slot.batch)
-        return self.tokens + sum(taken)
+    def _taken_tokens(self) -> int:
+        """Of what is being scored."""
+        return sum(piece.tokens for slot in self.slots for piece in slot.batch)
 
     @property
     def work_seconds(self) -> float:
-        """How long it will probably take to score everything that waits or has begun."""
-        return self._tokens_in_all / self.speed
+        """How long it will probably take to score all lists that wait, and what has begun. Texts
+        that wait take no room from others."""
+        return (self._shares.total + self._taken_tokens) / self.speed
 
     @property
     def seconds_to_wait(self) -> int:
@@ -248,7 +263,8 @@ class Queue:
             cost = max(piece.tokens, self.least_tokens)
             self._clients.give(work.client, cost)
             self._requests.give(work, cost)
-            self._shares.give_back(work.client, piece.tokens)
+            if not work.is_text:
+                self._shares.give_back(work.client, piece.tokens)
             if work.taken == len(work.pieces):
                 self._leave(work)
         return batch
@@ -262,7 +278,9 @@ class Queue:
         fitting = [
             work
             for work in self._waiting
-            if self._may_score(slot, work) and (first is None or _go_together(work, first))
+            if work.waits
+            and self._may_score(slot, work)
+            and (first is None or _go_together(work, first))
         ]
         if slot is self.small and fitting:
             # Nobody passes those that have been given less by far.
@@ -293,12 +311,20 @@ class Queue:
     def _turn(self, work: Work) -> tuple[float, float]:
         return self._clients.given(work.client), self._requests.given(work)
 
+    def deliver(self, work: Work) -> None:
+        """A list of a request has been taken."""
+        with self._changed:
+            work.delivered += 1
+            if work.is_text:
+                self._changed.notify_all()
+
     def remove(self, work: Work) -> None:
         """Drop what waits of a request; a batch is stopped if all of it is for requests that are
         over."""
         with self._changed:
             if work in self._waiting:
-                self._shares.give_back(work.client, work.waiting_tokens)
+                if not work.is_text:
+                    self._shares.give_back(work.client, work.waiting_tokens)
                 self._metrics.unscored.inc(work.waiting_tokens)
                 self._leave(work)
             for slot in self.slots:
@@ -349,5 +375,7 @@ def _pause(seconds: float) -> int:
 
 
 def _go_together(work: Work, other: Work) -> bool:
-    """What is small does not wait for what is not, and ensembles are never mixed."""
-    return work.reranker is other.reranker and work.is_small == other.is_small
+    """What is small does not wait for what is not, and ensembles are never mixed, nor lists and
+    sentences."""
+    is_alike = work.is_small == other.is_small and work.is_text == other.is_text
+    return is_alike and work.reranker is other.reranker

@@ -1,5 +1,5 @@
-"""What runs in a process that reads: bodies into n-best lists, one at a time; or it counts pieces
-of bodies while they arrive."""
+"""What runs in a process that reads: bodies into n-best lists or sentences, one at a time; or it
+counts pieces of bodies while they arrive."""
 
 from __future__ import annotations
 
@@ -54,16 +54,16 @@ def _count(
 def _read(
     order: Order, settings: Settings, cancellation: Cancellation
 ) -> Iterator[tuple[str, object]]:
-    """The lists one by one: taken all at once, they would hold up whoever takes them. The process
-    ends, by SIGPROF, once it has used up the CPU time for such a body: no code of Python's is
-    needed for that, which would wait for the end of a regular expression."""
+    """The lists or sentences one by one: taken all at once, they would hold up whoever takes them.
+    The process ends, by SIGPROF, once it has used up the CPU time for such a body: no code of
+    Python's is needed for that, which would wait for the end of a regular expression."""
     megabytes = max(1, len(order.body) / 2**20)
     signal.setitimer(signal.ITIMER_PROF, settings.reading_seconds * megabytes)
     try:
         reading = read(order, settings, cancellation)
-        for nbest in cancellation.checked(reading.lists):
-            yield MORE, nbest
-        yield "done", reading._replace(lists=[])
+        for item in cancellation.checked([*reading.lists, *reading.sentences]):
+            yield MORE, item
+        yield "done", reading._replace(lists=[], sentences=[])
     except Stopped:
         yield "stopped", None
     except ServiceError as error:

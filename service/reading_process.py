@@ -16,7 +16,9 @@ from reranker.scoring.cancellation import Cancellation, Stopped
 from reranker.service.errors import ServiceError, draining, over_limit, unavailable
 from reranker.service.lines import MORE, Beside, Lost, Running, replies
 from reranker.service.readings import Order, Piece, Reading
+from reranker.service.schemas import ParseQuery
 from reranker.service.settings import Settings
+from reranker.text.reading import TextSentence
 
 _LOGGER = structlog.get_logger("rerank.service")
 
@@ -25,6 +27,9 @@ _NICENESS = 14
 
 # How long a process has to stop by itself. It takes a quarter of a second to start another.
 _PATIENCE_SECONDS = 1.0
+
+# CPU time for the first text, which waits for libraries to be loaded.
+_FIRST_SECONDS = 60.0
 
 
 class ReadingProcesses:
@@ -44,13 +49,11 @@ class ReadingProcesses:
         return sum(each.memory for each in self._all)
 
     def start(self) -> None:
-        """Start one for short bodies, so that the first of them need not wait."""
-        idle = self._idle[False]
-        process = idle.get()
-        try:
-            _started(process)
-        finally:
-            idle.put(process)
+        """Start one for short bodies, and have it read a first text, so that the first of them
+        need not wait."""
+        settings = self._settings.model_copy(update={"reading_seconds": _FIRST_SECONDS})
+        order = Order("/parse", b"It runs.", "text/plain", ParseQuery.model_validate({}))
+        self._read(order, Cancellation(), is_long=False, settings=settings)
 
     def close(self) -> None:
         for process in self._all:
@@ -70,11 +73,16 @@ class ReadingProcesses:
     def read(self, order: Order, cancellation: Cancellation, is_long: bool) -> Reading:
         """``readings.read``, there; raises ServiceError 422 if it takes more CPU time than
         ``reading_seconds`` allows, 503 if the process dies of it, and Stopped if cancelled."""
+        return self._read(order, cancellation, is_long, self._settings)
+
+    def _read(
+        self, order: Order, cancellation: Cancellation, is_long: bool, settings: Settings
+    ) -> Reading:
         idle = self._idle[is_long]
         process = idle.get()
         try:
             running = _started(process, _NICENESS if is_long else 0)
-            return _read(running.lines[0], (self._settings, order), cancellation)
+            return _read(running.lines[0], (settings, order), cancellation)
         except TimeoutError:  # it does not even notice that it should stop
             process.end()
             _LOGGER.warning("reading did not stop and was ended")
@@ -123,10 +131,10 @@ def _started(process: Beside, niceness: int = 0) -> Running:
 
 
 def _read(line: Connection, order: tuple[Settings, Order], cancellation: Cancellation) -> Reading:
-    lists: list[NBest] = []
+    items: list[NBest | TextSentence] = []
     for kind, value in replies(line, order, cancellation, _PATIENCE_SECONDS):
         if kind == MORE:
-            lists.append(value)
+            items.append(value)
     if kind == "stopped":
         raise Stopped
     if kind == "refused":
@@ -134,4 +142,7 @@ def _read(line: Connection, order: tuple[Settings, Order], cancellation: Cancell
     if kind == "failed":
         raise Lost("reading failed", value)
     reading: Reading = value
-    return reading._replace(lists=lists)
+    return reading._replace(
+        lists=[item for item in items if isinstance(item, NBest)],
+        sentences=[item for item in items if isinstance(item, TextSentence)],
+    )

@@ -1,4 +1,5 @@
-"""Bodies -> n-best lists: what is counted, parsed and read of a request, wherever that is done."""
+"""Bodies -> n-best lists or sentences: what is counted, parsed and read of a request, wherever that
+is done."""
 
 from __future__ import annotations
 
@@ -11,14 +12,16 @@ from reranker.scoring.cancellation import Cancellation
 from reranker.service import bodies, counting, schemas
 from reranker.service.lists import read_lists, read_trees
 from reranker.service.settings import Settings
+from reranker.service.texts import parse_asked, read_sentences, warnings_of
+from reranker.text.reading import TextSentence
 
 _SCORE_BODY = TypeAdapter(schemas.ScoreRequest)
 
 # Bytes that are counted between two looks at whether anybody still waits.
 _PIECE = 65_536
 
-Path = Literal["/rerank", "/score", "/validate"]
-Asked = schemas.AnyRequest | schemas.ScoreRequest
+Path = Literal["/rerank", "/parse", "/score", "/validate"]
+Asked = schemas.AnyRequest | schemas.AnyToParse | schemas.ScoreRequest
 
 
 class Order(NamedTuple):
@@ -27,7 +30,7 @@ class Order(NamedTuple):
     path: Path
     body: bytes
     media: str
-    query: schemas.QueryOptions | None
+    query: schemas.QueryOptions | schemas.ParseQuery | None
     """For what the body has no options for; ``/score`` has none."""
 
 
@@ -47,8 +50,10 @@ class Reading(NamedTuple):
     """What was in a body."""
 
     asked: Asked
-    """Without what is in the lists."""
+    """Without what is in the lists or sentences."""
     lists: list[NBest]
+    sentences: list[TextSentence]
+    """For ``/parse``, instead of lists."""
     warnings: list[str]
     files: list[dict[str, str]]
     """Name and format of the texts, for ``/validate``."""
@@ -62,12 +67,20 @@ def read(order: Order, settings: Settings, cancellation: Cancellation) -> Readin
     warnings: list[str] = []
     files: list[dict[str, str]] = []
     asked: Asked
-    if order.path == "/score":
+    lists: list[NBest] = []
+    sentences: list[TextSentence] = []
+    if isinstance(order.query, schemas.ParseQuery):
+        asked = parse_asked(order.body, order.media, order.query, cancellation)
+        sentences = read_sentences(asked, settings, cancellation)
+        warnings += warnings_of(sentences)
+    elif order.path == "/score":
         asked = bodies.parse(_SCORE_BODY, order.body, cancellation)
         lists = read_trees(asked, settings, cancellation)
     else:
         asked = bodies.parse_lists(order.body, order.media, order.query, cancellation)
         lists = read_lists(asked, settings, warnings.append, files.append, cancellation)
-    given = {"nbest": "", "sentences": [], "documents": [], "texts": [], "trees": []}
+    given = {"nbest": "", "text": "", "sentences": [], "documents": [], "texts": [], "trees": []}
+    if sentences:
+        given["tokens"] = []
     unneeded = {name: none for name, none in given.items() if name in type(asked).model_fields}
-    return Reading(asked.model_copy(update=unneeded), lists, warnings, files)
+    return Reading(asked.model_copy(update=unneeded), lists, sentences, warnings, files)

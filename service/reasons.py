@@ -19,6 +19,8 @@ _ENDING = re.compile(r"(the parser (?:ended with status|was killed by signal) \d
 # The name of what was raised, with which such a reason begins.
 _RAISED = re.compile(r"(?:^|: )(\w+(?:Error|Exception))(?=:|$)")
 
+BROKEN = "the parser does not work; the log of the service says why"
+
 UNSAID = "the parser failed; the log of the service says why"
 
 

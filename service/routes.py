@@ -7,7 +7,7 @@ import contextlib
 from collections.abc import AsyncGenerator, Callable, Coroutine, Sequence
 from dataclasses import asdict
 from functools import partial
-from typing import Annotated, Any
+from typing import Annotated, Any, cast
 
 from fastapi import Header, Query, Request
 from fastapi.responses import Response
@@ -40,7 +40,8 @@ Timeout = Annotated[
 Asking = Annotated[schemas.QueryOptions, Query()]
 AskingToParse = Annotated[schemas.ParseQuery, Query()]
 
-Job = Callable[[bytes, Served, float], Coroutine[None, None, bytes | streams.Lines]]
+Answer = bytes | streams.Text | streams.Lines
+Job = Callable[[bytes, Served, float], Coroutine[None, None, Answer]]
 Scores = Sequence[list[Scored]]  # for each list, what the language models say of each candidate
 
 
@@ -65,7 +66,8 @@ async def parse(
 
     The body is JSON with a `text`, with `sentences` or with the `tokens` of each, or text as
     `text/plain`, with the options in the query. A sentence that the parser cannot parse gets a flat
-    tree (`fallback`), and `rejected` says why.
+    tree (`fallback`), and `rejected` says why. `Accept` chooses JSON, the best trees alone, a line
+    for each sentence (`text/plain`), or CoNLL-U (`text/x-conllu`).
     """
     bodies.check_media_type(request, "application/json", "text/plain")
     return await _answer(request, service, timeout, Parsing(request, service, query).job)
@@ -137,7 +139,7 @@ async def info(service: Running) -> Any:
             "jobs": settings.parsers,
             "words": settings.words,
         }
-        if service.parsing.is_there
+        if service.has_parser
         else None,
         "limits": settings.limits,
         "batching": {
@@ -268,7 +270,8 @@ def _scoring(
         size = len(body)
         service.expect(size, request.state.client, deadline)
         reading = await service.read(Order(kind.path, body, bodies.media_type(request), query))
-        lists, kind.asked, kind.warnings = reading.lists, reading.asked, reading.warnings
+        lists, kind.warnings = reading.lists, reading.warnings
+        kind.asked = cast(Any, reading.asked)  # of the path's own kind
         request.state.details.update(
             sentences=len(lists),
             candidates=sum(len(nbest.candidates) for nbest in lists),

@@ -80,6 +80,14 @@ class AnswerOptions(_RankOptions):
     )
 
 
+class ParseOptions(AnswerOptions):
+    """The same for texts."""
+
+    return_brackets: bool = Field(
+        False, description="return the probability of every bracket that any tree may have"
+    )
+
+
 class Options(AnswerOptions):
     """The same, and how to read n-best lists."""
 
@@ -101,7 +109,7 @@ class QueryOptions(Options):
     model_config = ConfigDict(strict=False)
 
 
-class ParseQuery(AnswerOptions):
+class ParseQuery(ParseOptions):
     model_config = ConfigDict(strict=False)
 
 
@@ -222,21 +230,21 @@ class ScoreRequest(_Strict):
 _SENTENCES = ["We saw the man.", "It runs."]
 
 
-class TextToParse(AnswerOptions):
+class TextToParse(ParseOptions):
     """Running text, which is split into sentences and words."""
 
     model_config = _with_example({"text": " ".join(_SENTENCES), "top_n": 1}, "Text")
     text: str = Field(min_length=1)
 
 
-class SentencesToParse(AnswerOptions):
+class SentencesToParse(ParseOptions):
     """One sentence in each string, which is split into words."""
 
     model_config = _with_example({"sentences": _SENTENCES}, "Sentences to parse")
     sentences: list[str] = Field(min_length=1)
 
 
-class TokensToParse(AnswerOptions):
+class TokensToParse(ParseOptions):
     """The words of each sentence."""
 
     model_config = _with_example({"tokens": [["It", "runs", "."]]}, "Words to parse")
@@ -304,8 +312,13 @@ class RankedSentence(BaseModel):
         "if it is too large for a number"
     )
     confidence: float | None = Field(
+        description="share of the best tree's brackets that should be right; null where the parser "
+        "cannot tell (only chart can)"
+    )
+    better_than_first: float | None = Field(
         description="probability that the best tree has a better F1 than the parser's first; null "
-        "if it is the parser's first, and where none was fitted for these models and this weighing"
+        "if it is the parser's first, where none was fitted for these models and this weighing, "
+        "and where there is a confidence"
     )
     fallback: str | None = Field(description="if failed: a tree to use instead")
     ranking: list[Ranked]
@@ -344,8 +357,35 @@ class Origin(BaseModel):
     )
 
 
+class Constituent(BaseModel):
+    label: str
+    parent: int | None = Field(description="its place in the array, from 0; null for the root")
+    words: tuple[int, int] = Field(
+        description="its first word, from 0, and the one behind its last"
+    )
+    start: int | None = Field(description="its first character, as in `offsets`")
+    end: int | None = Field(description="the one after its last")
+    probability: float | None = Field(
+        description="P(the tree has this bracket | words); null for the root, and where the parser "
+        "cannot tell (only chart can)"
+    )
+
+
 class ParsedSentence(RankedSentence):
     origin: Origin
+    entropy: float | None = Field(
+        description="of the distribution over all trees of the sentence, in nats; null where the "
+        "parser cannot tell"
+    )
+    constituents: list[Constituent] | None = Field(
+        None, description="of the best tree, parents before children, with return_trees"
+    )
+    brackets: list[tuple[int, int, str, float]] | None = Field(
+        None,
+        description="with return_brackets: first word, the one after the last, label, and "
+        "P(the tree has this bracket | words) where it is not next to nothing; null where the "
+        "parser cannot tell",
+    )
 
 
 class ParseAnswer(_Answer):

@@ -1,4 +1,4 @@
-"""The process that scores, as the service sees it.
+"""The process that scores, and parses with the built-in parser, as the service sees it.
 
 If it dies (lack of memory, a fault in a library), another takes its place. ``scoring_main`` is what
 runs there.
@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from reranker.checkpoints.vocabulary import Vocabulary
     from reranker.confidence import Calibration
     from reranker.service.settings import Settings
+    from reranker.text.reading import TextSentence
 
 Served: TypeAlias = "Reranker | Models"
 """What scores for the service: in its own process, or in another."""
@@ -50,6 +51,19 @@ class Description(NamedTuple):
     calibration: Calibration | None
     device: str
     precision: str
+    parser: str | None
+    """The SHA-256 of the built-in parser's model; None if there is no such parser."""
+    no_parser: str
+    """Why there is none; empty if another parser is asked."""
+
+
+class Parsed(NamedTuple):
+    """What the built-in parser made of a sentence."""
+
+    nbest: NBest
+    seconds: float
+    fault: dict[str, str] | None = None
+    """What went wrong, for the log."""
 
 
 class Models(Ranker):
@@ -58,7 +72,7 @@ class Models(Ranker):
     def __init__(self, number: int, description: Description) -> None:
         self.number = number
         self.members, self.combination, self.weighing, self.calibration = description[:4]
-        self.device, self.precision = description[4:]
+        self.device, self.precision, self.parser, self.no_parser = description[4:]
 
     def score_lists(
         self,
@@ -86,8 +100,23 @@ class Line:
         token_scores: bool,
         cancellation: Cancellation,
     ) -> list[list[Scored]]:
+        scores: list[list[Scored]] = self._answer(
+            models, ("score", models.number, lists, token_scores), cancellation
+        )
+        return scores
+
+    def parse(
+        self, models: Models, sentences: Sequence[TextSentence], cancellation: Cancellation
+    ) -> list[Parsed]:
+        """What the built-in parser makes of each sentence. Raises Stopped and Lost."""
+        parsed: list[Parsed] = self._answer(
+            models, ("parse", models.number, sentences), cancellation
+        )
+        return parsed
+
+    def _answer(self, models: Models, order: object, cancellation: Cancellation) -> Any:
         running = self._process.with_models(models)
-        line, order = running.lines[self._place], (models.number, lists, token_scores)
+        line = running.lines[self._place]
         try:
             ((kind, (value, memory)),) = replies(line, order, cancellation)
         except (EOFError, OSError):
@@ -99,8 +128,7 @@ class Line:
             raise MemoryError
         if kind == "failed":
             raise Lost("scoring failed", value)
-        scores: list[list[Scored]] = value
-        return scores
+        return value
 
 
 class ScoringProcess:
@@ -132,7 +160,7 @@ class ScoringProcess:
         with self._lock:
             self._count += 1
             running = self._beside.running or self._start()
-            description = self._loaded(running, self._count, self._settings.sha256)
+            description = self._loaded(running, self._count, self._settings.sha256, None)
             models = self._models[self._count] = Models(self._count, description)
             return models
 
@@ -156,7 +184,7 @@ class ScoringProcess:
                 if models.number not in self._there:
                     # The same ones, even if the files have changed since.
                     hashes = [member.sha256 for member in models.members]
-                    self._loaded(running, models.number, hashes)
+                    self._loaded(running, models.number, hashes, models.parser)
             except RerankError as error:
                 raise Lost(str(error)) from error
             return running
@@ -170,10 +198,20 @@ class ScoringProcess:
         self._ask(running, "slots", self._slots)
         return running
 
-    def _loaded(self, running: Running, number: int, sha256: Sequence[str]) -> Description:
-        """Have models loaded; raises RerankError."""
-        loading = {**self._settings.loading, "sha256": sha256}
-        description: Description = self._ask(running, "load", number, loading)
+    def _loaded(
+        self, running: Running, number: int, sha256: Sequence[str], parser: str | None
+    ) -> Description:
+        """Have models loaded, and the built-in parser if that is asked: the one with the hash
+        ``parser``, if there is one. Raises RerankError, also for a parser that is named and does
+        not work."""
+        settings = self._settings
+        loading = {**settings.loading, "sha256": sha256}
+        choice = settings.parser_choice if settings.has_built_in_parser else None
+        description: Description = self._ask(running, "load", number, loading, choice)
+        if description.parser is None and settings.has_parser and choice is not None:
+            raise RerankError(description.no_parser)
+        if parser is not None and description.parser != parser:
+            raise RerankError("the parser's model has changed since it was loaded")
         self._there.add(number)
         return description
 

@@ -280,6 +280,11 @@ class Settings(BaseSettings):
         return ParserChoice(self.parser, self.parser_command, self.parser_model, settings)
 
     @property
+    def has_built_in_parser(self) -> bool:
+        """Whether the process that scores parses, too: no other parser is asked."""
+        return self.parser_choice.names == ["chart"]
+
+    @property
     def parsers(self) -> int:
         """How many run at once."""
         return self.parser_jobs or max(1, available_cores() // self.workers)

@@ -20,6 +20,13 @@ LINES = "application/x-ndjson"
 _SMALL = 65_536
 
 
+class Text(NamedTuple):
+    """An answer that is not JSON."""
+
+    content: bytes
+    media: str
+
+
 class Lines(NamedTuple):
     """An answer of many lines, the first of which is there."""
 
@@ -42,16 +49,19 @@ class Answer(Response):
 
     def __init__(
         self,
-        content: bytes | Lines,
+        content: bytes | Text | Lines,
         request: Request,
         metrics: Metrics,
         deadline: float,
         held: contextlib.AsyncExitStack,
     ) -> None:
-        self._content, self._request, self._metrics = content, request, metrics
+        media = LINES if isinstance(content, Lines) else "application/json"
+        if isinstance(content, Text):
+            content, media = content
+        self._content: bytes | Lines = content
+        self._request, self._metrics = request, metrics
         self._deadline, self._held = deadline, held
-        are_lines = isinstance(content, Lines)
-        super().__init__(media_type=LINES if are_lines else "application/json")
+        super().__init__(media_type=media)  # which gets a charset if it is text
         self.headers["Vary"] = "Accept"
         if isinstance(content, Lines):
             del self.headers["Content-Length"]

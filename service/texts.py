@@ -8,52 +8,30 @@ request.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
+from dataclasses import replace
 from functools import partial
-from typing import NamedTuple
 
 from reranker.files.text import TextInMemory
+from reranker.nbest import NBest
 from reranker.nbest.data import Origin, Sentence
 from reranker.nbest.words import printable
 from reranker.scoring.cancellation import Cancellation
-from reranker.service import bodies, counting, schemas
+from reranker.service import bodies, schemas
 from reranker.service.errors import ServiceError, over_limit
 from reranker.service.settings import Settings
 from reranker.text.reading import Text, TextSentence
 from reranker.text.splitting import Form
 from reranker.text.words import given_words
 
-# Bytes that are counted between two looks at whether anybody still waits.
-_PIECE = 65_536
-
 _MOST_WARNINGS = 20
 
 _BYTE_ORDER_MARK = "\ufeff"
 
 
-class TextOrder(NamedTuple):
-    """What is to be parsed."""
-
-    body: bytes
-    media: str
-    query: schemas.ParseQuery
-    """For what the body has no options for."""
-
-
-class TextReading(NamedTuple):
-    """What was in a body."""
-
-    asked: schemas.AnyToParse
-    """Without the text itself."""
-    sentences: list[TextSentence]
-    warnings: list[str]
-
-
-def read_text(order: TextOrder, settings: Settings, cancellation: Cancellation) -> TextReading:
-    """Raises ServiceError, and Stopped if cancelled."""
-    count = counting.of(order.media, settings)
-    for start in cancellation.checked(range(0, len(order.body), _PIECE)):
-        count.feed(order.body[start : start + _PIECE])
-    asked = _parse(order, cancellation)
+def read_sentences(
+    asked: schemas.AnyToParse, settings: Settings, cancellation: Cancellation
+) -> list[TextSentence]:
+    """The sentences of a request for ``/parse``. Raises ServiceError, and Stopped if cancelled."""
     field, given = _given(asked)
     characters = sum(map(len, given))
     if characters > settings.max_characters:
@@ -67,16 +45,30 @@ def read_text(order: TextOrder, settings: Settings, cancellation: Cancellation) 
         sentences.append(sentence)
     if not any(sentence.sentence.words for sentence in sentences):
         raise ServiceError(422, "unreadable", "there are no words in the text", field)
-    nothing = "" if field == "text" else []
-    return TextReading(asked.model_copy(update={field: nothing}), sentences, _warnings(sentences))
+    return sentences
 
 
-def _parse(order: TextOrder, cancellation: Cancellation) -> schemas.AnyToParse:
-    options = order.query.model_dump(exclude_unset=True)
-    if order.media == "text/plain":
-        text = order.body.decode("utf-8", "surrogateescape")
+def without_long_trees(nbest: NBest, most_tokens: int) -> NBest:
+    """A parser's list, in which trees of more tokens are rejected."""
+    # <eos> is one more.
+    long = [each for each in nbest.candidates if len(each.tokens) >= most_tokens]
+    if not long:
+        return nbest
+    message = f"more tokens than max_tree_tokens = {most_tokens}"
+    short = (each for each in nbest.candidates if len(each.tokens) < most_tokens)
+    rejected = (each.rejected("too-long", message) for each in long)
+    return replace(nbest, candidates=tuple(short), rejected=(*nbest.rejected, *rejected))
+
+
+def parse_asked(
+    body: bytes, media: str, query: schemas.ParseQuery, cancellation: Cancellation
+) -> schemas.AnyToParse:
+    """A body for ``/parse``; ``query`` is for what it has no options for. Raises ServiceError."""
+    options = query.model_dump(exclude_unset=True)
+    if media == "text/plain":
+        text = body.decode("utf-8", "surrogateescape")
         return schemas.TextToParse.model_construct(None, text=text, **options)
-    asked = bodies.parse(schemas.PARSE_BODY, order.body, cancellation)
+    asked = bodies.parse(schemas.PARSE_BODY, body, cancellation)
     missing = type(asked).model_fields.keys() - asked.model_fields_set
     return asked.model_copy(update={name: options[name] for name in missing & options.keys()})
 
@@ -143,7 +135,8 @@ def _not_one_word(words: Iterable[str]) -> str | None:
     return None
 
 
-def _warnings(sentences: Iterable[TextSentence]) -> list[str]:
+def warnings_of(sentences: Iterable[TextSentence]) -> list[str]:
+    """Of characters that were replaced."""
     faults = [
         f"line {each.origin.line}: {each.fault}; U+FFFD is in its place"
         for each in sentences

@@ -1,4 +1,5 @@
-"""The lists of one request on their way through the queue: cut into pieces, and put together."""
+"""The lists or sentences of one request on their way through the queue: cut into pieces, and put
+together."""
 
 from __future__ import annotations
 
@@ -13,19 +14,28 @@ from reranker.nbest.data import Candidate
 from reranker.ranking import Scored, repeating
 from reranker.scoring.distinct import DistinctCandidates
 from reranker.service.errors import ServiceError
+from reranker.text.reading import TextSentence
 
 if TYPE_CHECKING:
     from reranker.service.scoring_process import Served
 
 
+AHEAD = 32
+"""How many sentences of a text are parsed and scored before the answer takes them."""
+
+# Language model tokens of a tree, for each word of the sentence.
+_TOKENS_PER_WORD = 3
+
+
 @dataclass(frozen=True, slots=True, eq=False)
 class Piece:
-    """What is scored at once: a list, or some of the different candidates of a long one."""
+    """What is scored at once: a list, some of the different candidates of a long one, or a sentence
+    that is to be parsed first."""
 
     work: Work
     place: int  # of the list in the request
     part: int  # of the list
-    nbest: NBest
+    what: NBest | TextSentence
     tokens: int
 
 
@@ -40,6 +50,10 @@ class Work:
     token_scores: bool = False
     most_tokens: int = 10**9
     """Of a piece."""
+    sentences: Sequence[TextSentence] = ()
+    """Instead of lists: they are parsed first."""
+    candidates: int = 50
+    """Trees that the parser proposes for a sentence, at most."""
     is_warm_up: bool = False
     is_admitted: bool = False
     """Whether it has waited for room already: sentences of a text that is being parsed."""
@@ -47,18 +61,24 @@ class Work:
     """Called by the scoring thread when there is something new: scores or an error."""
     pieces: list[Piece] = field(init=False)
     tokens: int = field(init=False)
-    """Those that are scored; duplicates count once."""
+    """Those that are scored; duplicates count once. Of sentences, an estimate."""
     waiting_tokens: int = field(init=False)
     error: ServiceError | None = None
     is_cancelled: bool = False
     is_small: bool = False  # for the queue
     taken: int = 0  # how many pieces have been put into a batch
+    delivered: int = 0
+    """How many lists the answer has been given."""
     since: float = field(default_factory=time.monotonic)
     _cut: dict[int, DistinctCandidates] = field(default_factory=dict)  # lists of several pieces
+    _parsed: dict[int, NBest] = field(default_factory=dict)  # of sentences, until they are taken
     _scores: list[list[list[Scored] | None]] = field(init=False)  # of each list's parts
 
     def __post_init__(self) -> None:
         self.pieces, self._scores = [], []
+        for place, sentence in enumerate(self.sentences):
+            self.pieces.append(Piece(self, place, 0, sentence, self._expected_tokens(sentence)))
+            self._scores.append([None])
         for place, nbest in enumerate(self.lists):
             distinct = DistinctCandidates(nbest)
             parts = [(nbest, distinct.size)]
@@ -69,11 +89,31 @@ class Work:
             self._scores.append([None] * len(parts))
         self.tokens = self.waiting_tokens = sum(piece.tokens for piece in self.pieces)
 
+    def _expected_tokens(self, sentence: TextSentence) -> int:
+        """Of the trees of a sentence."""
+        if sentence.problem is not None:
+            return 1
+        return _TOKENS_PER_WORD * self.candidates * len(sentence.sentence.words)
+
     @property
     def is_over(self) -> bool:
         """Whether nobody waits for it: it failed, was cancelled, or the deadline has passed."""
         is_done = self.is_cancelled or self.error is not None
         return is_done or time.monotonic() > self.deadline
+
+    @property
+    def is_text(self) -> bool:
+        return bool(self.sentences)
+
+    @property
+    def count(self) -> int:
+        """Of lists, or of sentences."""
+        return len(self._scores)
+
+    @property
+    def waits(self) -> bool:
+        """Whether its next piece may be scored: of a text, not too long before it is needed."""
+        return not self.is_text or self.taken - self.delivered < AHEAD
 
     def next_piece(self) -> Piece:
         """Take the next piece that waits."""
@@ -96,8 +136,14 @@ class Work:
             return [repeating(together[n], original) for n, original in distinct.candidates]
         return together
 
-    def add(self, piece: Piece, scores: list[Scored]) -> None:
-        """Store the scores of a piece."""
+    def list_of(self, place: int) -> NBest:
+        """A list whose scores are there; of a sentence, once."""
+        return self._parsed.pop(place) if self.is_text else self.lists[place]
+
+    def add(self, piece: Piece, nbest: NBest, scores: list[Scored]) -> None:
+        """Store the scores of a piece, which are of ``nbest``."""
+        if self.is_text:
+            self._parsed[piece.place] = replace(nbest, id=str(piece.place))
         if not self.token_scores:
             scores = [replace(scored, token_scores=None) for scored in scores]
         self._scores[piece.place][piece.part] = scores

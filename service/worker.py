@@ -13,17 +13,20 @@ from functools import partial
 
 import structlog
 
+from reranker.nbest import NBest
 from reranker.ranking import Scored
 from reranker.scoring.cancellation import Stopped
 from reranker.service.errors import ServiceError, draining, unavailable
 from reranker.service.faults import described
-from reranker.service.lines import resident_memory
+from reranker.service.lines import Lost, resident_memory
 from reranker.service.metrics import Metrics
 from reranker.service.parts import score_in_parts
 from reranker.service.queue import Queue, Slot
-from reranker.service.scoring_process import Line, ScoringProcess
+from reranker.service.scoring_process import Line, Models, ScoringProcess
 from reranker.service.settings import Settings
+from reranker.service.texts import without_long_trees
 from reranker.service.work import Piece, Work
+from reranker.text.reading import TextSentence
 
 _LOGGER = structlog.get_logger("rerank.scoring")
 
@@ -52,7 +55,8 @@ class ScoringThreads:
             process = ScoringProcess(settings, [(slot.threads, slot.niceness) for slot in slots])
             self._lanes = {slot: process.line(place) for place, slot in enumerate(slots)}
             self.process = process
-        self._metrics = metrics
+        self._metrics, self._most_tokens = metrics, settings.max_tree_tokens
+        self._log_text = settings.log_text
         self._ready: set[Slot] = set()
         self._failed_starts = 0
         self._threads: dict[Slot, threading.Thread] = {}
@@ -76,8 +80,9 @@ class ScoringThreads:
 
         return gpu_memory() or resident_memory()
 
-    def start(self, warm_up: Callable[[], Work]) -> None:
-        """Start the threads; ``warm_up`` makes what each scores first, now and after a crash."""
+    def start(self, warm_up: Callable[[], list[Work]]) -> None:
+        """Start the threads; ``warm_up`` makes what each scores first, now and after a crash; the
+        first of it tells the speed."""
         self._start(self.queue.main, warm_up)
 
     def stop(self) -> None:
@@ -99,11 +104,12 @@ class ScoringThreads:
         try:
             if self.is_hopeless:
                 raise self.crashed()
-            for place in range(len(work.lists)):
+            for place in range(work.count):
                 while (scores := work.scores_of(place)) is None:
                     await changed.wait()
                     changed.clear()
                 yield scores
+                self.queue.deliver(work)
         finally:
             work.is_cancelled = True
             self.queue.remove(work)
@@ -115,14 +121,14 @@ class ScoringThreads:
             return unavailable("worker-crashed", "scoring crashed and cannot be restarted")
         return unavailable("worker-crashed", "scoring crashed and is restarted; try again")
 
-    def _start(self, slot: Slot, warm_up: Callable[[], Work]) -> None:
+    def _start(self, slot: Slot, warm_up: Callable[[], list[Work]]) -> None:
         thread = threading.Thread(None, self._run, slot.name, (slot, warm_up), daemon=True)
         self._threads[slot] = thread
         thread.start()
 
     # What follows runs in the scoring threads.
 
-    def _run(self, slot: Slot, warm_up: Callable[[], Work]) -> None:
+    def _run(self, slot: Slot, warm_up: Callable[[], list[Work]]) -> None:
         """Score until the queue is closed; after a crash another thread continues."""
         try:
             self._warm_up(slot, warm_up())
@@ -141,13 +147,14 @@ class ScoringThreads:
             if not self.is_hopeless and not self.queue.is_closed:
                 self._start(slot, warm_up)
 
-    def _warm_up(self, slot: Slot, work: Work) -> None:
+    def _warm_up(self, slot: Slot, works: Sequence[Work]) -> None:
         """In the main slot twice, since the first time is slow; the second tells the speed, of a
         long list and of one as short as they come."""
-        seconds = [self._seconds(slot, piece) for piece in work.pieces]
-        if slot is self.queue.main:
-            self.queue.learn_first(work.pieces[0].tokens, *seconds)
-        work.forget_pieces()
+        for number, work in enumerate(works):
+            seconds = [self._seconds(slot, piece) for piece in work.pieces]
+            if slot is self.queue.main and number == 0:
+                self.queue.learn_first(work.pieces[0].tokens, *seconds)
+            work.forget_pieces()
 
     def _seconds(self, slot: Slot, piece: Piece) -> float:
         seconds = []
@@ -175,7 +182,7 @@ class ScoringThreads:
     def _score(self, slot: Slot, batch: list[Piece]) -> None:
         started = time.monotonic()
         try:
-            scores = self._scores(slot, batch)
+            lists, scores = self._scores(slot, batch)
         except Stopped:
             self._metrics.stopped.inc()
             return
@@ -187,22 +194,41 @@ class ScoringThreads:
                 self.queue.learn_speed(tokens, seconds)
             if any(piece.work.is_warm_up and piece.place == 0 for piece in batch):
                 self.queue.learn_again(tokens, seconds)
-        for piece, scored in zip(batch, scores, strict=True):
+        for piece, nbest, scored in zip(batch, lists, scores, strict=True):
             if scored is None:
                 message = "a tree is too large for device memory"
                 piece.work.fail(unavailable("out-of-memory", message))
             else:
-                piece.work.add(piece, scored)
+                piece.work.add(piece, nbest, scored)
 
-    def _scores(self, slot: Slot, batch: Sequence[Piece]) -> list[list[Scored] | None]:
-        return score_in_parts(
+    def _scores(
+        self, slot: Slot, batch: Sequence[Piece]
+    ) -> tuple[list[NBest], list[list[Scored] | None]]:
+        """The lists, of sentences what the parser makes of them, and the scores of each."""
+        lists = [piece.what for piece in batch if isinstance(piece.what, NBest)]
+        if batch[0].work.is_text:
+            lists = self._parsed(slot, batch)
+        scores = score_in_parts(
             batch[0].work.reranker,
-            [piece.nbest for piece in batch],
+            lists,
             any(piece.work.token_scores for piece in batch),
             self._halved,
             slot.cancellation,
             self._lanes[slot],
         )
+        return lists, scores
+
+    def _parsed(self, slot: Slot, batch: Sequence[Piece]) -> list[NBest]:
+        models, line = batch[0].work.reranker, self._lanes[slot]
+        assert isinstance(models, Models) and isinstance(line, Line)
+        sentences = [piece.what for piece in batch if isinstance(piece.what, TextSentence)]
+        lists = []
+        for nbest, seconds, fault in line.parse(models, sentences, slot.cancellation):
+            self._metrics.parser_seconds.observe(seconds)
+            if fault is not None:
+                _LOGGER.error("the parser failed", **described(Lost("", fault), self._log_text))
+            lists.append(without_long_trees(nbest, self._most_tokens))
+        return lists
 
     def _halved(self) -> None:
         self._metrics.memory_retries.inc()

@@ -187,6 +187,11 @@ class Certainty:
             for label in each.label.split(" ")
         ]
 
+    def rows(self) -> list[tuple[int, int, str, float]]:
+        """All of ``probabilities``, to 4 decimals, by place and label."""
+        rows = ((*key, round(value, 4)) for key, value in self.probabilities.items())
+        return sorted(rows, key=lambda row: (row[0], -row[1], row[2]))
+
     def mean(self, tokens: Sequence[str]) -> float | None:
         """The mean over the brackets of a tree: the precision to expect of it. None without any."""
         found = [probability for *_, probability in self.of(tokens)]

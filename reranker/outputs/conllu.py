@@ -40,6 +40,8 @@ def to_conllu(sentence: ParsedSentence) -> str:
         comments.append(f"# score = {sentence.score}")
     if sentence.confidence is not None:
         comments.append(f"# confidence = {sentence.confidence}")
+    if sentence.better_than_first is not None:
+        comments.append(f"# better_than_first = {sentence.better_than_first}")
     rows, text = _rows(sentence)
     comments.append(f"# text = {text}")
     if sentence.tree is not None:

@@ -39,7 +39,8 @@ class ParsedSentence:
     """Of the tree, as in ``Ranked``; None if it is a fallback."""
     origin: Origin | None = None
     confidence: float | None = None
-    """As in ``Ranking``."""
+    better_than_first: float | None = None
+    """Both as in ``Ranking``."""
     certainty: Certainty | None = None
 
     @classmethod
@@ -53,7 +54,10 @@ class ParsedSentence:
             if error.code != "empty":  # (TOP )
                 raise
         score = ranking.best.score if ranking.best else None
-        return cls(ranking.id, tree, score, ranking.origin, ranking.confidence, ranking.certainty)
+        return cls(
+            ranking.id, tree, score, ranking.origin, ranking.confidence, ranking.better_than_first,
+            ranking.certainty,
+        )  # fmt: skip
 
     @cached_property
     def words(self) -> tuple[ParsedWord, ...]:

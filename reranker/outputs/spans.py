@@ -31,14 +31,15 @@ def to_dict(sentence: ParsedSentence) -> dict[str, Any]:
             | {"start": word.start, "end": word.end}
             for word in words
         ],
-        "constituents": _constituents(sentence),
+        "constituents": constituents(sentence),
         "confidence": sentence.confidence,
+        "better_than_first": sentence.better_than_first,
         "entropy": None if certainty is None else round(certainty.entropy, SCORE_DECIMALS),
     }
 
 
-def _constituents(sentence: ParsedSentence) -> list[dict[str, Any]]:
-    """Parents before children, left to right."""
+def constituents(sentence: ParsedSentence) -> list[dict[str, Any]]:
+    """Parents before children, left to right; ``Constituent`` of docs/sentence.schema.json."""
     if sentence.tree is None:
         return []
     words = sentence.words

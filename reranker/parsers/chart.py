@@ -56,26 +56,37 @@ class ChartParser:
         self.batch_sizes = (1, 16, 64) if self._is_batched else (1, 4, 8)
         self._cancellation = Cancellation()
 
-    def parse(self, sentences: Sequence[Sentence]) -> list[NBest | str]:
-        """For each sentence its list or, if it is too long, why there is none. Raises Stopped after
-        ``stop``."""
+    def parse(
+        self, sentences: Sequence[Sentence], cancellation: Cancellation | None = None
+    ) -> list[NBest | str]:
+        """For each sentence its list or, if it is too long, why there is none. Raises Stopped if
+        cancelled, and after ``stop`` without a ``cancellation`` of the caller's own."""
         torch.set_num_threads(1)  # of this thread's products: as in scoring, the bits depend on it
-        tables = self._tables([each.words for each in sentences if len(each.words) <= MOST_WORDS])
+        cancellation = cancellation or self._cancellation
+        short = [each.words for each in sentences if len(each.words) <= MOST_WORDS]
+        tables = self._tables(short, cancellation)
         return [
             f"{len(each.words)} words, more than the {MOST_WORDS} that the parser chart takes"
             if len(each.words) > MOST_WORDS
             else self._parse(each, next(tables))
-            for each in self._cancellation.checked(sentences)
+            for each in cancellation.checked(sentences)
         ]
 
-    def _tables(self, sentences: Sequence[Words]) -> Iterator[SpanTable]:
-        member, cancellation = self._member, self._cancellation
+    def _tables(
+        self, sentences: Sequence[Words], cancellation: Cancellation
+    ) -> Iterator[SpanTable]:
+        member = self._member
         if self._is_batched and sentences:
             return read_sentences(member.model, member.vocabulary, sentences, cancellation)
         return (
             read_sentence(member.model, member.vocabulary, words, cancellation)
             for words in sentences
         )
+
+    @property
+    def sha256(self) -> str:
+        """Of the span model."""
+        return self._member.sha256
 
     def unknown_words(self, words: Sequence[str]) -> int:
         """How many of the words are known by their spelling alone."""

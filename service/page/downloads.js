@@ -10,7 +10,8 @@ export function rankedLine(sentence, order, sourceName) {
     status: order.best ? "ok" : "failed",
     best_index: order.best?.index ?? null,
     margin: order.margin,
-    confidence: order.confidence ?? null,
+    confidence: order.confidence,
+    better_than_first: order.betterThanFirst,
     fallback: order.best ? null : sentence.fallback,
     ranking: order.ranking.map(({ candidate, score, duplicateOf }) => ({
       index: candidate.index,
@@ -34,6 +35,7 @@ export function rankedLine(sentence, order, sourceName) {
       message,
     })),
     ...(sentence.origin ? { origin: { file: sourceName, ...sentence.origin } } : {}),
+    ...(typeof sentence.entropy === "number" ? { entropy: sentence.entropy } : {}),
   });
 }
 

@@ -2,14 +2,17 @@
 
 import { svg } from "./elements.js";
 import { LEVEL, VERDICT_WIDTH, boxWidth } from "./layout.js";
+import { percent } from "./wording.js";
 
 const LABEL_HALF = 8; // half a label's height
 const CORNER = 5;
+const FAINTEST_LABEL = 0.62; // opacity that leaves a contrast of 4.5 to 1
+const FAINTEST_BRANCH = 0.3;
 
 /**
  * A tree that `layOut` has placed, as an <svg>. `marked` are the nodes to highlight, `otherTags`
- * the leaves whose tag differs. Nodes whose `isRight` is not null get ✓ or ✗. Each node gets its
- * drawn group as `node.drawn`.
+ * the leaves whose tag differs. Nodes whose `isRight` is not null get ✓ or ✗; the less `probability`
+ * a node has, the fainter it is. Each node gets its drawn group as `node.drawn`.
  */
 export function draw(tree, size, marked, otherTags, description) {
   const picture = svg("svg", {
@@ -44,8 +47,12 @@ function branches(node, className) {
         : `V${bar - corner}q0 ${corner} ${side * corner} ${corner}H${child.x - side * corner}` +
           `q${side * corner} 0 ${side * corner} ${corner}V${end}`;
   }
-  return svg("path", { d: path, class: className });
+  return svg("path", { d: path, class: className, opacity: opacityOf(node, FAINTEST_BRANCH) });
 }
+
+/** null where nothing is known. */
+const opacityOf = ({ probability }, least) =>
+  probability === null ? null : (least + (1 - least) * probability).toFixed(2);
 
 function label(node, isMarked) {
   const width = boxWidth(node);
@@ -57,7 +64,9 @@ function label(node, isMarked) {
     rx: 4,
   });
   const [room, y] = [node.isRight === null ? 0 : VERDICT_WIDTH, node.y + 4];
-  const parts = [svg("text", { x: node.x - room / 2, y, class: "label" }, node.label)];
+  const opacity = opacityOf(node, FAINTEST_LABEL);
+  const parts = [svg("text", { x: node.x - room / 2, y, class: "label", opacity }, node.label)];
+  if (node.probability !== null) parts.push(svg("title", {}, `${node.label}: ${percent(node.probability)} sure`));
   if (room) {
     const [text, className] = node.isRight ? ["✓", "right"] : ["✗", "wrong"];
     const x = node.x + width / 2 - room / 2 - 3;

@@ -186,7 +186,7 @@ function showReading() {
   const other = order.ranking.find((ranked) => ranked.index === asked && ranked !== best);
   const compared = other ?? runnerUp;
   const shown = (ranked) =>
-    ranked && { ...described(ranked, order, weight), judged: gold.of(ranked.candidate) };
+    ranked && { ...described(ranked, order, weight), judged: gold.of(ranked.candidate), sentence };
   reading.show({
     best: shown(best),
     other: shown(compared),

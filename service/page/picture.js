@@ -27,6 +27,7 @@ export function standalone(picture) {
     for (const name of names) shape.setAttribute(name, style.getPropertyValue(name));
   }
   host.remove();
+  for (const title of copy.querySelectorAll("title")) title.remove();
   for (const node of copy.querySelectorAll("[class]")) node.removeAttribute("class");
   copy.prepend(svg("rect", { x, y, width, height, fill: paper, stroke: "none" }));
   return copy;
@@ -45,6 +46,7 @@ export function pngOf(picture) {
   context.translate(-x, -y);
   for (const shape of standalone(picture).querySelectorAll("path, rect, text")) {
     const style = (name) => shape.getAttribute(name) ?? "";
+    context.globalAlpha = Number(style("opacity") || 1);
     context.lineWidth = Number.parseFloat(style("stroke-width")) || 1;
     context.setLineDash((style("stroke-dasharray").match(/[\d.]+/g) ?? []).map(Number));
     if (shape.tagName === "text") paintText(context, shape, style);

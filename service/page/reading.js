@@ -1,6 +1,8 @@
 // Two trees next to each other, and their tokens' surprisals below.
 
 import { actionsFor } from "./actions.js";
+import { probabilityOf } from "./answer.js";
+import { showBrackets } from "./brackets.js";
 import { draw } from "./drawing.js";
 import { showEdges } from "./edges.js";
 import { byId, element } from "./elements.js";
@@ -8,6 +10,7 @@ import { judgement } from "./goldpanel.js";
 import { LEVEL, layOut } from "./layout.js";
 import { SHADES, fillStrip, onStripKey, scrollToGain } from "./strip.js";
 import { constituentsMissingIn, treeFor } from "./trees.js";
+import { percent } from "./wording.js";
 
 const SMALLEST = 0.72; // a tree shrinks to this before it scrolls
 const SIDES = ["chosen", "other"];
@@ -68,8 +71,8 @@ export class Reading {
   }
 
   /**
-   * `best` and `other` are {candidate, name, title, details, judged} or null, where `judged` is what
-   * gold.js says, or null; `id` is the sentence's, `models` how many surprisals are summed, `words`
+   * `best` and `other` are {candidate, name, title, details, judged, sentence} or null, where
+   * `judged` is what gold.js says, or null, and `sentence` as prepared() makes it; `id` is the sentence's, `models` how many surprisals are summed, `words`
    * are the elements of original.js.
    */
   show({ best, other, models, id, words }) {
@@ -95,9 +98,12 @@ export class Reading {
 
   #draw(pair, models) {
     performance.mark("draw-begins");
-    const trees = pair.map(({ candidate, judged }) => {
+    const trees = pair.map(({ candidate, judged, sentence }) => {
       const tree = treeFor(candidate);
-      for (const node of tree.nodes) node.isRight = judged?.right.get(node) ?? null;
+      for (const node of tree.nodes) {
+        node.isRight = judged?.right.get(node) ?? null;
+        node.probability = probabilityOf(node, sentence);
+      }
       return tree;
     });
     this.#size = layOut(trees);
@@ -124,6 +130,7 @@ export class Reading {
     }));
     fillStrip(byId("strip"), this.#rows, models, (row, token) => this.#pointAtToken(row, token));
     scrollToGain(byId("strip-scroll"));
+    showBrackets(first, this.#words, (node) => this.#pointAt(0, node));
     this.#point(null);
     performance.measure("draw", "draw-begins");
   }
@@ -171,15 +178,19 @@ export class Reading {
 
   // Show the cost of a constituent's brackets, or of a word, and the words it spans.
   #pointAtNode(place, target) {
-    const row = this.#rows[place];
+    const { tree } = this.#rows[place];
     const drawn = target.closest("g");
-    if (!drawn) return;
-    const node = [...row.tree.nodes, ...row.tree.leaves].find((each) => each.drawn === drawn);
+    if (drawn) this.#pointAt(place, [...tree.nodes, ...tree.leaves].find((each) => each.drawn === drawn));
+  }
+
+  #pointAt(place, node) {
+    const row = this.#rows[place];
     const tokens = [node.opening, node.closing].filter(Number.isInteger);
     const scores = tokens.map((at) => row.candidate.token_scores[at]);
     const cost = scores.reduce((sum, [, logProbability]) => sum - logProbability, 0);
     const within = row.tree.leaves.slice(node.start, node.end);
-    this.#point(row, scores.map(([token]) => token).join(" … "), cost, [node, ...within]);
+    const sure = node.children ? node.probability : null;
+    this.#point(row, scores.map(([token]) => token).join(" … "), cost, [node, ...within], sure);
   }
 
   // Show what a word of the text costs, and where it is in both trees.
@@ -192,7 +203,7 @@ export class Reading {
     this.#point(row, text, -logProbability, leaves);
   }
 
-  #point(row, text, surprisal, nodes = []) {
+  #point(row, text, surprisal, nodes = [], probability = null) {
     for (const drawn of this.#pointed) drawn.classList.remove("pointed");
     const words = nodes.filter((node) => !node.children).map((leaf) => this.#words[leaf.start]);
     this.#pointed = [...nodes.map((node) => node.drawn), ...words].filter(Boolean);
@@ -208,6 +219,7 @@ export class Reading {
       ` in ${row.name === "best" ? "the best tree" : `the ${row.name}`}: `,
       element("b", {}, `${surprisal.toFixed(2)} nats`),
       each,
+      probability === null ? "" : `; ${percent(probability)} sure`,
     );
   }
 }

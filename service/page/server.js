@@ -33,7 +33,7 @@ export async function* rerank(list, limits, key, signal) {
   const { text, nbest, tokens, format, beam } = list;
   const isText = text !== undefined;
   const given = isText
-    ? { text }
+    ? { text, return_brackets: true }
     : {
         nbest,
         ...(tokens.trim() ? { tokens } : {}),

@@ -3,7 +3,7 @@
 import { unparsed } from "./answer.js";
 import { bestTree } from "./downloads.js";
 import { modelsScore } from "./ranking.js";
-import { counted, minus, nats, parsers, shortNumber, signed } from "./wording.js";
+import { counted, minus, nats, parsers, percent, shortNumber, signed } from "./wording.js";
 
 /** Which tree is on top and by how much: the statement itself, and what goes with it. */
 export function verdict(sentence, order) {
@@ -43,15 +43,14 @@ function lead({ margin, runnerUp, ranking }) {
   return `, ${nats(margin)} nats ahead of ${second}.`;
 }
 
-/** How sure it is that the best tree is better than the parser's first; "" if nothing says so. */
-export const certainty = ({ confidence }) =>
-  confidence === null ? "" : `${percent(confidence)} sure that this is better than the parser’s first.`;
-
-function percent(probability) {
-  if (probability > 0.99) return "More than 99 %";
-  if (probability < 0.01) return "Less than 1 %";
-  return `${Math.round(100 * probability)} %`;
+/** How good the best tree should be, as far as that is known. */
+export function certainty({ confidence, betterThanFirst }) {
+  if (confidence !== null) return `${capital(percent(confidence))} of its brackets should be right.`;
+  if (betterThanFirst === null) return "";
+  return `${capital(percent(betterThanFirst))} sure that this is better than the parser’s first.`;
 }
+
+const capital = (text) => text[0].toUpperCase() + text.slice(1);
 
 /** A ranked candidate as the drawings show it: {candidate, name, title, details}. */
 export function described(ranked, order, weight) {

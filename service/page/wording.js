@@ -41,3 +41,10 @@ export const enumeration = (names) =>
 
 /** "1 sentence", "2 sentences". */
 export const counted = (count, noun) => `${count} ${noun}${count === 1 ? "" : "s"}`;
+
+/** A probability. */
+export function percent(probability) {
+  if (probability > 0.99) return "more than 99 %";
+  if (probability < 0.01) return "less than 1 %";
+  return `${Math.round(100 * probability)} %`;
+}

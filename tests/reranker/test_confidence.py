@@ -38,10 +38,10 @@ def test_by_hand() -> None:
     # odds are log 3 + 1 * log e - 0.5 * log e^2 = log 3, and the probability is 3 of 3 + 1.
     assert features([math.e - 1, 8.0], 1 - math.e**2) == pytest.approx((1, -2))
     first, second = ((-20.0, -20.0), -5.0), ((math.e - 21, -12.0), -4 - math.e**2)
-    assert KNOWN.confidence(ranking(first, second), Weighing()) == 0.75
+    assert KNOWN.better_than_first(ranking(first, second), Weighing()) == 0.75
     # A member that does not like the choice makes it less likely: log 3 - 1 - 1, odds 3 / e^2.
     disliked = ((-19 - math.e, -2.0), -4 - math.e**2)
-    assert KNOWN.confidence(ranking(first, disliked), Weighing()) == pytest.approx(
+    assert KNOWN.better_than_first(ranking(first, disliked), Weighing()) == pytest.approx(
         3 / (3 + math.e**2), abs=5e-5
     )
 
@@ -49,13 +49,13 @@ def test_by_hand() -> None:
 def test_what_only_one_member_says() -> None:
     alone = ranking(((-20.0,), -5.0), ((math.e - 21,), -4 - math.e**2))
     assert alone.ranking[0].member_nll == ()
-    assert KNOWN.confidence(alone, Weighing()) == 0.75
+    assert KNOWN.better_than_first(alone, Weighing()) == 0.75
 
 
 def test_where_nothing_can_be_said() -> None:
     good, bad = ((-1.0, -1.0), -5.0), ((-9.0, -9.0), -6.0)
     chosen = ranking(bad, good)
-    assert KNOWN.confidence(chosen, Weighing()) is not None
+    assert KNOWN.better_than_first(chosen, Weighing()) is not None
     for other in (
         ranking(good, bad),  # the best is the parser's first
         ranking(),
@@ -63,23 +63,25 @@ def test_where_nothing_can_be_said() -> None:
         ranking((bad[0], None), good),
         ranking(bad, (good[0], None)),
     ):
-        assert KNOWN.confidence(other, Weighing()) is None
+        assert KNOWN.better_than_first(other, Weighing()) is None
     others = (
         Weighing(1.0, "token-perplexity"),
         Weighing(token_bonus=0.1),
         Weighing(member_weights=(0.5, 1.5)),
     )
     for weighing in others:
-        assert KNOWN.confidence(chosen, weighing) is None
+        assert KNOWN.better_than_first(chosen, weighing) is None
     # Which weight chose matters little, given the scores.
-    assert KNOWN.confidence(chosen, Weighing(0.9)) == KNOWN.confidence(chosen, Weighing())
+    assert KNOWN.better_than_first(chosen, Weighing(0.9)) == KNOWN.better_than_first(
+        chosen, Weighing()
+    )
 
 
 def test_scores_may_be_any_number() -> None:
     first, second = ((-1.7e308,), 1.7e308), ((-1.0,), -1.7e308)
     for signs in ((1.0, 1.0), (0.0, 0.0), (-900.0, -900.0)):
         known = Calibration(Weighing(), 0.0, signs)
-        probability = known.confidence(ranking(first, second), Weighing())
+        probability = known.better_than_first(ranking(first, second), Weighing())
         assert probability is not None and 0 <= probability <= 1
 
 
@@ -99,17 +101,17 @@ def test_it_is_told_and_changes_nothing_else() -> None:
     for turn in range(len(CANDIDATES)):
         trees = [*CANDIDATES[turn:], *CANDIDATES[:turn]]
         expected, found = plain.rerank(trees, parser), sure.rerank(trees, parser)
-        assert expected.confidence is None
-        assert replace(found, confidence=None) == expected
-        assert found.confidence == KNOWN.confidence(expected, Weighing())
-        told.append(found.confidence)
+        assert expected.better_than_first is None
+        assert replace(found, better_than_first=None) == expected
+        assert found.better_than_first == KNOWN.better_than_first(expected, Weighing())
+        told.append(found.better_than_first)
         for top in range(1, len(trees) + 1):
             (few,) = sure.rerank_lists([sure_list(trees, parser)], top=top)
-            assert (few.confidence, few.margin) == (found.confidence, found.margin)
+            assert (few.better_than_first, few.margin) == (found.better_than_first, found.margin)
         other = sure.rerank(trees, parser, lm_weight=0.5)
-        assert other.confidence == KNOWN.confidence(other, Weighing(0.5))
+        assert other.better_than_first == KNOWN.better_than_first(other, Weighing(0.5))
         per_token = Weighing(criterion="token-perplexity")
-        assert sure.rerank(trees, parser, per_token).confidence is None
+        assert sure.rerank(trees, parser, per_token).better_than_first is None
     assert None in told and any(told)
 
 

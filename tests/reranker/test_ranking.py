@@ -116,6 +116,7 @@ def test_nothing_usable() -> None:
         "best_index": None,
         "margin": None,
         "confidence": None,
+        "better_than_first": None,
         "fallback": "(TOP )",
         "ranking": [],
         "rejected": [

@@ -205,14 +205,17 @@ def test_examples_are_answered_as_described(http: httpx.Client) -> None:
     assert [len(answer.json()["sentences"]) for answer in answers] == [2, 2, 2, 1]
 
 
-def test_the_curl_line_of_the_docs(parsing: Server) -> None:
+def test_the_curl_lines_of_the_docs(parsing: Server) -> None:
     docs = (ROOT / "docs" / "service.md").read_text(encoding="utf-8")
-    (command,) = re.findall(r"^curl [^\n]*/parse(?:.*\\\n)?.*$", docs, re.MULTILINE)
-    done = subprocess.run(
-        ["bash", "-euc", command.replace("http://localhost:8000", parsing.url)],
-        capture_output=True, text=True,
+    as_json, as_trees = (
+        subprocess.run(
+            ["bash", "-euc", command.replace("http://localhost:8000", parsing.url)],
+            capture_output=True, text=True,
+        ).stdout
+        for command in re.findall(r"^curl [^\n]*/parse(?:.*\\\n)?.*$", docs, re.MULTILINE)
     )  # fmt: skip
-    assert [len(one["ranking"]) for one in json.loads(done.stdout)["sentences"]] == [1, 1]
+    assert [len(one["ranking"]) for one in json.loads(as_json)["sentences"]] == [1, 1]
+    assert Tree.from_string(as_trees).leaves() == ["It", "runs", "."]
 
 
 def test_information_and_metrics(http: httpx.Client) -> None:

@@ -15,6 +15,7 @@ from typing import Any
 import pytest
 
 from reranker.errors import InputError
+from reranker.files.text import TextInMemory
 from reranker.nbest import NBest, ReadOptions
 from reranker.nbest.data import Sentence
 from reranker.parsers import command
@@ -23,11 +24,10 @@ from reranker.parsers.in_process import OneTreeParser
 from reranker.parsers.parser import Parser, ParserSettings
 from reranker.parsers.registry import create_parser
 from reranker.scoring.cancellation import Stopped
-from reranker.service.parse_queue import AHEAD, BROKEN, NOBODY, ParseQueue, ParseWork, Reply
-from reranker.service.reasons import UNSAID
-from reranker.service.schemas import ParseQuery
+from reranker.service.parse_queue import AHEAD, NOBODY, ParseQueue, ParseWork, Reply
+from reranker.service.reasons import BROKEN, UNSAID
 from reranker.service.settings import load_settings
-from reranker.service.texts import TextOrder
+from reranker.text.reading import Text
 from tests.reranker.parsers.time_limits import impatient
 from tests.waiting import PATIENCE, until
 
@@ -94,7 +94,7 @@ class Replies:
             return self._found[number][:count]
 
     def lists(self, number: int, count: int) -> list[NBest]:
-        return [value[0] for kind, value in self.of(number, 1 + count) if kind == "list"]
+        return [value[0] for kind, value in self.of(number, count) if kind == "list"]
 
     def now(self, number: int) -> int:
         return len(self._found[number])
@@ -121,8 +121,8 @@ class CalledLate:
 
 
 def work(number: int, text: str, client: str = "a") -> ParseWork:
-    order = TextOrder(text.encode(), "text/plain", ParseQuery.model_validate({}))
-    return ParseWork(number, client, order)
+    file = TextInMemory(text.encode(), "text")
+    return ParseWork(number, client, list(Text([file])))
 
 
 def sentences(first: str, count: int) -> str:
@@ -150,11 +150,9 @@ def made() -> Iterator[Made]:
 
 
 @pytest.mark.parametrize("jobs", [1, 3])
-def test_lists_come_in_order_and_say_how_many_there_will_be(made: Made, jobs: int) -> None:
+def test_lists_come_in_order(made: Made, jobs: int) -> None:
     queue, replies = made(Flat, jobs)
     queue.add(work(1, "".join(f"word{n} is here.\n\n" for n in range(20))))
-    ((kind, (reading, count, words)),) = replies.of(1, 1)
-    assert (kind, count, words, reading.sentences) == ("read", 20, 80, [])
     lists = replies.lists(1, 20)
     assert [nbest.id for nbest in lists] == [str(n) for n in range(20)]
     assert [nbest.words[0] for nbest in lists] == [f"word{n}" for n in range(20)]
@@ -166,11 +164,11 @@ def test_clients_take_turns(made: Made) -> None:
     queue, replies = made(lambda: parser)
     for number in (1, 2, 3):
         queue.add(work(number, sentences(f"huge{number}", 20), "greedy"))
-    replies.of(1, 1)
+    until(lambda: parser.parsed)
     queue.add(work(4, sentences("tiny", 2), "kind"))
     parser.gate.set()
     replies.lists(4, 2)
-    # One batch was under way, and reading takes turns, too.
+    # One batch was under way.
     assert parser.parsed.index("tiny") < 4
     # The greedy one's requests take turns among themselves.
     for number in (1, 2, 3):
@@ -184,7 +182,7 @@ def test_only_so_much_is_parsed_ahead(made: Made) -> None:
     queue.add(work(1, sentences("it", 100)))
     replies.lists(1, AHEAD)
     time.sleep(0.3)
-    assert replies.now(1) == 1 + AHEAD
+    assert replies.now(1) == AHEAD
     queue.scored(1, 10)
     replies.lists(1, AHEAD + 10)
     queue.scored(1, 100)
@@ -206,7 +204,7 @@ def test_who_hangs_up_stops_the_parser(made: Made) -> None:
     queue.cancel(1)
     assert [nbest.words[0] for nbest in replies.lists(2, 1)] == ["next"]
     assert parsers[0].is_stopped and len(parsers) == 2
-    assert replies.now(1) == 1
+    assert replies.now(1) == 0
 
 
 def test_a_parser_that_finishes_soon_is_kept(made: Made, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -245,7 +243,7 @@ def test_one_that_hangs_or_dies_costs_a_sentence(
 def test_a_parser_that_has_never_worked_fails_the_request(made: Made) -> None:
     queue, replies = made(Flat)
     queue.add(work(1, "broken it is"))
-    assert replies.of(1, 2)[1] == ("refused", (503, "parser-failed", BROKEN, None))
+    assert replies.of(1, 1)[0] == ("refused", (503, "parser-failed", BROKEN, None))
     ((kind, value),) = replies.of(NOBODY, 1)
     assert kind == "log" and value["error"] == "InputError" and "message" not in value
     # Once it has, such a sentence is one that cannot be parsed, and the other in its batch can be.
@@ -299,7 +297,7 @@ def test_a_parser_that_cannot_be_made(made: Made) -> None:
     with pytest.raises(InputError, match="no model"):
         queue.try_parser(Sentence.of(("It", "runs", ".")))
     queue.add(work(1, "it is"))
-    assert replies.of(1, 2)[1][0] == "refused"
+    assert replies.of(1, 1)[0][0] == "refused"
 
 
 def test_one_that_parses_nothing_does_not_count_as_one_that_works(made: Made) -> None:
@@ -385,14 +383,3 @@ def test_trees_of_too_many_tokens_are_rejected(made: Made) -> None:
     assert len(short.candidates) == 1 and not long.candidates
     assert long.rejected[0].code == "too-long"
     assert "max_tree_tokens = 7" in long.rejected[0].message
-
-
-def test_a_body_that_is_refused(made: Made) -> None:
-    queue, replies = made(Flat)
-    queue.add(work(1, " \n"))
-    ((kind, value),) = replies.of(1, 1)
-    assert kind == "refused" and value[:2] == (422, "unreadable")
-    queue.cancel(1)
-    queue.cancel(1)
-    queue.add(work(2, "it is"))
-    replies.lists(2, 1)

@@ -8,6 +8,7 @@ import shlex
 import signal
 import sys
 import tarfile
+import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -16,17 +17,18 @@ import pytest
 
 from reranker.checkpoints.installed import BLLIP_FILE
 from reranker.errors import RerankError
+from reranker.nbest.data import Origin, Sentence
 from reranker.service import parsing_process
 from reranker.service.errors import ServiceError
 from reranker.service.metrics import Metrics
 from reranker.service.parsing_process import ParsingProcess
-from reranker.service.schemas import ParseQuery
 from reranker.service.settings import load_settings
-from reranker.service.texts import TextOrder
+from reranker.text.reading import TextSentence
 from tests.reranker.parsers.hanging import Hanging, has_ended
+from tests.waiting import PATIENCE
 
 TOY = Path(__file__).parents[1] / "reranker" / "parsers" / "toy_parser.py"
-ORDER = TextOrder(b"We saw it.", "text/plain", ParseQuery.model_validate({}))
+SENTENCES = [TextSentence(Sentence.of(["We", "saw", "it", "."]), Origin("text", 1, "", ()))]
 
 
 def made(**settings: Any) -> ParsingProcess:
@@ -46,8 +48,7 @@ def temporary(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]
 
 async def parsed(process: ParsingProcess) -> int:
     """The number of trees for a sentence."""
-    async with process.parse(ORDER, "client") as parse:
-        await parse.read(60)
+    async with process.parse(SENTENCES, "client", time.monotonic() + PATIENCE) as parse:
         (nbest,) = await parse.lists()
         return len(nbest.candidates)
 

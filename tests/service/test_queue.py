@@ -15,7 +15,7 @@ import torch
 
 from reranker import Reranker
 from reranker.nbest import NBest
-from reranker.nbest.data import RawCandidate, RawList
+from reranker.nbest.data import Origin, RawCandidate, RawList, Sentence
 from reranker.nbest.faithful import Source, accept
 from reranker.nbest.notation import Notation
 from reranker.ranking import Criterion, Scored
@@ -26,8 +26,9 @@ from reranker.service.metrics import Metrics
 from reranker.service.parts import score_in_parts
 from reranker.service.queue import Queue, Slot
 from reranker.service.settings import Settings
-from reranker.service.work import Work
+from reranker.service.work import AHEAD, Work
 from reranker.service.worker import ScoringThreads
+from reranker.text.reading import TextSentence
 from tests.reranker.ensembles import CANDIDATES, untrained
 from tests.waiting import PATIENCE, until
 
@@ -64,7 +65,9 @@ class Watched(Reranker):
 
 def started(reranker: Reranker, **settings: int) -> ScoringThreads:
     made = ScoringThreads(Settings.model_validate({"models": ["none"], **settings}), Metrics())
-    made.start(lambda: Work(reranker, [nbest("warm-up", CANDIDATES[0])], later(), is_warm_up=True))
+    made.start(
+        lambda: [Work(reranker, [nbest("warm-up", CANDIDATES[0])], later(), is_warm_up=True)]
+    )
     until(lambda: made.is_ready)
     return made
 
@@ -107,7 +110,8 @@ RERANKER = Watched()
 
 def taken(queue: Queue, slot: Slot | None = None) -> list[str]:
     """The lists of a slot's next batch, of the main one's if none is given."""
-    return [piece.nbest.id for piece in queue.next_batch(slot or queue.main)]
+    pieces = (piece.what for piece in queue.next_batch(slot or queue.main))
+    return [what.id if isinstance(what, NBest) else what.origin.text for what in pieces]
 
 
 def finish(queue: Queue, slot: Slot) -> None:
@@ -123,6 +127,55 @@ def test_clients_take_turns_whatever_they_ask_for() -> None:
     assert [taken(queue) for _ in range(3)] == [["a0", "b0"], ["b0", "a1"], ["b1", "a2"]]
     queue.add(asked("c", *[20] * 6))  # and has no claim to what others were given before
     assert [taken(queue) for _ in range(3)] == [["b1", "c0"], ["a3", "b2"], ["c1", "a4"]]
+
+
+def text(client: str, sentences: int) -> Work:
+    """A request for so many sentences of two words, whose trees are expected to have 6 tokens."""
+    words = Sentence(("It", "runs"))
+    given = [TextSentence(words, Origin("", 0, f"{client}{n}", ())) for n in range(sentences)]
+    deadline = time.monotonic() + 1000
+    return Work(RERANKER, (), deadline, client, sentences=given, candidates=1)
+
+
+def test_a_long_text_takes_turns_with_lists() -> None:
+    """40 tokens a batch, which lists and sentences do not share."""
+    queue = queue_of(80)
+    queue.add(text("a", 100))
+    assert taken(queue) == [f"a{n}" for n in range(6)]
+    queue.add(asked("b", *[20] * 3))
+    assert [taken(queue) for _ in range(4)] == [
+        [f"a{n}" for n in range(6, 12)],
+        ["b0", "b1"],
+        [f"a{n}" for n in range(12, 18)],
+        ["b2"],
+    ]
+
+
+def test_only_so_much_of_a_text_is_parsed_ahead() -> None:
+    queue = queue_of(1000)
+    work = text("a", 100)
+    queue.add(work)
+    assert taken(queue) == [f"a{n}" for n in range(AHEAD)]
+    assert queue.sentences == 100 - AHEAD
+    queue.add(asked("a", 20))  # of the same client, which waits for nothing
+    assert taken(queue) == ["a0"]
+    queue.deliver(work)
+    queue.deliver(work)
+    assert taken(queue) == [f"a{n}" for n in (AHEAD, AHEAD + 1)]
+    queue.remove(work)
+    assert queue.sentences == 0
+
+
+def test_a_text_is_refused_if_it_would_be_late_not_for_its_length() -> None:
+    """Alone it is always admitted; lists may hold no more tokens than there is room for."""
+    queue = queue_of(80, queue_tokens=100)
+    queue.add(text("a", 1000))
+    queue.add(asked("b", 20))  # for which the text leaves all of the room
+    with pytest.raises(ServiceError) as caught:
+        late = text("c", 1000)
+        late.deadline = time.monotonic() + 60
+        queue.add(late)
+    assert (caught.value.status, caught.value.code) == (429, "queue-full")
 
 
 def test_who_comes_back_has_what_it_had() -> None:
@@ -515,7 +568,7 @@ def test_without_hope_requests_are_refused_at_once() -> None:
 
     broken = Broken()
     worker = ScoringThreads(Settings.model_validate({"models": ["none"]}), Metrics())
-    worker.start(lambda: Work(broken, [nbest("warm-up", "(A b)")], later(), is_warm_up=True))
+    worker.start(lambda: [Work(broken, [nbest("warm-up", "(A b)")], later(), is_warm_up=True)])
     until(lambda: worker.is_hopeless)
     work = Work(broken, [nbest("a", "(A b)")], later())
     with pytest.raises(ServiceError, match="cannot be restarted") as caught:

@@ -38,7 +38,7 @@ def comparable(row: dict[str, Any]) -> dict[str, Any]:
         {("score" if name == "relevance_score" else name): one[name] for name in one}
         for one in row["ranking"]
     ]
-    names = ("id", "status", "best_index", "margin", "confidence", "fallback")
+    names = ("id", "status", "best_index", "margin", "confidence", "better_than_first", "fallback")
     rejected = [(one["index"], one["line"], one["code"]) for one in row["rejected"]]
     return {**{name: row[name] for name in names}, "ranking": ranking, "rejected": rejected}
 

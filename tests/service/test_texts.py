@@ -3,24 +3,30 @@
 from __future__ import annotations
 
 import json
-from typing import Any
+from typing import Any, cast
 
 import pytest
 
 from reranker.scoring.cancellation import Cancellation, Stopped
 from reranker.service.errors import ServiceError
-from reranker.service.schemas import ParseQuery
+from reranker.service.readings import Order, Reading
+from reranker.service.readings import read as read_order
+from reranker.service.schemas import AnyToParse, ParseQuery
 from reranker.service.settings import load_settings
-from reranker.service.texts import TextOrder, TextReading, read_text
 
 
-def read(body: Any, media: str = "application/json", **settings: Any) -> TextReading:
+def read(body: Any, media: str = "application/json", **settings: Any) -> Reading:
     content = body if isinstance(body, bytes) else json.dumps(body).encode()
-    order = TextOrder(content, media, ParseQuery.model_validate({"lm_weight": 0.25, "top_n": 3}))
-    return read_text(order, load_settings(settings), Cancellation())
+    query = ParseQuery.model_validate({"lm_weight": 0.25, "top_n": 3})
+    order = Order("/parse", content, media, query)
+    return read_order(order, load_settings(settings), Cancellation())
 
 
-def spelled(reading: TextReading, texts: list[str]) -> list[list[str]]:
+def asked(reading: Reading) -> AnyToParse:
+    return cast(AnyToParse, reading.asked)
+
+
+def spelled(reading: Reading, texts: list[str]) -> list[list[str]]:
     """By their offsets; ``texts`` has each sentence's text."""
     return [
         [text[start:end] for start, end in sentence.origin.offsets]
@@ -45,15 +51,15 @@ def test_offsets_are_characters_of_the_text(first: str) -> None:
 
 def test_plain_text_and_options_of_the_query() -> None:
     reading = read(b"We saw \xff it.\nIt runs\x07.", "text/plain")
-    assert (reading.asked.lm_weight, reading.asked.top_n) == (0.25, 3)
+    assert (asked(reading).lm_weight, asked(reading).top_n) == (0.25, 3)
     assert reading.warnings == [
         "line 1: byte 0xff is not UTF-8; U+FFFD is in its place",
         "line 2: control character U+0007; U+FFFD is in its place",
     ]
     assert reading.sentences[0].sentence.words == ("We", "saw", "\ufffd", "it", ".")
     # The body has the last word.
-    assert read({"text": "It runs.", "top_n": 1}).asked.top_n == 1
-    assert read({"text": "It runs.", "top_n": None}).asked.top_n is None
+    assert asked(read({"text": "It runs.", "top_n": 1})).top_n == 1
+    assert asked(read({"text": "It runs.", "top_n": None})).top_n is None
 
 
 def test_each_sentence_is_answered() -> None:
@@ -126,6 +132,6 @@ def test_long_sentences_are_not_for_parsers_and_warnings_are_counted() -> None:
 def test_reading_stops_when_nobody_waits() -> None:
     cancellation = Cancellation()
     cancellation.cancel()
-    order = TextOrder(b"It runs.", "text/plain", ParseQuery.model_validate({}))
+    order = Order("/parse", b"It runs.", "text/plain", ParseQuery.model_validate({}))
     with pytest.raises(Stopped):
-        read_text(order, load_settings({}), cancellation)
+        read_order(order, load_settings({}), cancellation)

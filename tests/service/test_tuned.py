@@ -105,7 +105,7 @@ def test_a_client_that_leaves_the_weights_open_gets_the_tuned_ones(
         assert client.rerank_text(text, TUNED) == by_default != other
 
 
-def test_confidence_is_the_commands(tuned: Server, ensemble: Path, tmp_path: Path) -> None:
+def test_a_choice_is_as_sure_as_the_commands(tuned: Server, ensemble: Path, tmp_path: Path) -> None:
     """Whatever the request asks for: null where the command writes null."""
     file = tmp_path / "nbest"
     text = "\n\n".join(EXAMPLE.read_text(encoding="utf-8").split("\n\n")[:6]) + "\n"
@@ -116,14 +116,14 @@ def test_confidence_is_the_commands(tuned: Server, ensemble: Path, tmp_path: Pat
         command = ["--nbest", str(file), "--models", str(ensemble), "--output", "ranked"]
         assert main([*command, *flags, "--out", str(out)]) == 0
         lines = out.read_text(encoding="utf-8").splitlines()
-        return [json.loads(line)["confidence"] for line in lines]
+        return [json.loads(line)["better_than_first"] for line in lines]
 
     def found(**options: Any) -> list[float | None]:
         answer = http.post("/rerank", json={"nbest": text, **options}).json()
         sentences = answer["sentences"]
         for one in sentences:
-            assert one["best_index"] != 0 or one["confidence"] is None
-        return [one["confidence"] for one in sentences]
+            assert one["best_index"] != 0 or one["better_than_first"] is None
+        return [one["better_than_first"] for one in sentences]
 
     with tuned.client() as http:
         told = found()
@@ -136,7 +136,7 @@ def test_confidence_is_the_commands(tuned: Server, ensemble: Path, tmp_path: Pat
         assert found(criterion="token-perplexity") == [None] * 6
         assert expected("--criterion", "token-perplexity") == [None] * 6
     with Client(tuned.url) as client:
-        assert [ranking.confidence for ranking in client.rerank_text(text)] == told
+        assert [ranking.better_than_first for ranking in client.rerank_text(text)] == told
 
 
 def test_a_span_model_is_described_like_the_others(tuned: Server) -> None:

@@ -71,3 +71,10 @@ def test_it_is_an_output_of_its_own(tmp_path: Path, flag: list[str], capsys: Cap
     (tmp_path / "t.txt").write_text(TEXT)
     assert main(["parse", str(tmp_path / "t.txt"), "--least-sure", "3", *flag]) == 2
     assert "--least-sure is an output of its own" in capsys.readouterr().err
+
+
+def test_other_parsers_cannot_tell(tmp_path: Path, capsys: Capture) -> None:
+    (tmp_path / "t.txt").write_text(TEXT)
+    command = ["parse", str(tmp_path / "t.txt"), "--least-sure", "3", "--parser-command", "cat"]
+    assert main(command) == 2
+    assert "--least-sure needs the parser chart" in capsys.readouterr().err

@@ -310,8 +310,8 @@ def test_confidence_is_told_saved_and_drawn(
     # The same order of the same models, and how sure it is of it.
     (row,) = _reranked(tmp_path, save, CANDIDATES)
     (plain,) = _reranked(tmp_path, *models, CANDIDATES)
-    assert row["confidence"] is not None and plain["confidence"] is None
-    assert {**row, "confidence": None} == plain
+    assert row["better_than_first"] is not None and plain["better_than_first"] is None
+    assert {**row, "better_than_first": None} == plain
 
 
 def test_too_few_choices_to_learn_from(tmp_path: Path, models: list[str], capsys: Capture) -> None:

@@ -71,7 +71,7 @@ def test_the_same_probability_as_for_a_ranking() -> None:
             for parts in some.members[row, :size]
         ]
         ranking = rank(NBest("x", tuple(listed), (), 1), scores, weighing)
-        confidence = known.confidence(ranking, weighing)
+        confidence = known.better_than_first(ranking, weighing)
         assert (confidence is None) == (row not in expected)
         if confidence is not None:
             assert confidence == pytest.approx(expected[row], abs=1e-4)

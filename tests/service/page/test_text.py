@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import httpx
 import jsonschema
 import pytest
 
@@ -18,6 +19,7 @@ from tests.reranker.ensembles import CANDIDATES
 from tests.service.page.browsing import (
     MARKUP,
     PATIENCE,
+    move_slider,
     open_page,
     paste,
     text_of,
@@ -195,6 +197,60 @@ def test_the_built_in_parser_parses(context: BrowserContext, checkpoints: list[s
         assert page.locator("#candidates > li").count() == 50
         assert page.locator("#candidates > li").first.locator(".place").is_visible()
         assert not page.locator("#weight").is_disabled()  # it has scores of its own
+
+
+def test_brackets_show_how_sure_they_are(context: BrowserContext, checkpoints: list[str]) -> None:
+    text = "When the last guests left the hotel closed its kitchen."
+    with serving(checkpoints) as server:
+        body = {"text": text, "lm_weight": 1, "criterion": "perplexity"}
+        answer = httpx.post(f"{server.url}/parse", json=body, timeout=PATIENCE).json()
+        (sentence,) = answer["sentences"]
+        page = context.new_page()
+        open_page(page, server.url)
+        parse(page, text)
+        share = round(100 * sentence["confidence"])
+        assert text_of(page, "#certainty") == f"{share} % of its brackets should be right."
+        assert "sure" not in text_of(page, "#verdict")
+        # In the picture faint, and a number for who points at it.
+        sure = [each["probability"] for each in sentence["constituents"][1:]]
+        nodes = page.locator("#chosen-canvas .node:has(title)")
+        assert nodes.count() == len(sure) > 5
+        drawn = nodes.evaluate_all(
+            """nodes => nodes.map((node) => [
+                Number(node.querySelector(".label").getAttribute("opacity")),
+                node.querySelector("title").textContent,
+            ])"""
+        )
+        for (opacity, title), probability in zip(drawn, sure, strict=True):
+            assert opacity == pytest.approx(0.62 + 0.38 * probability, abs=0.01)
+            if 0.01 <= probability <= 0.99:
+                assert title.endswith(f": {round(100 * probability)} % sure")
+        # In words, the least sure first, for a keyboard and for a screen reader.
+        assert page.locator("#bracket-list button").first.is_hidden()
+        page.locator("#brackets summary").press("Enter")
+        page.keyboard.press("Tab")
+        least = min(sentence["constituents"][1:], key=lambda each: each["probability"])
+        words = text[least["start"] : least["end"]]
+        focused = page.locator("#bracket-list button:focus")
+        assert (
+            text_of(page, "#bracket-list button:focus")
+            .replace(" .", ".")
+            .startswith(f"{least['label']} {words} ")
+        )
+        assert focused.count() == 1
+        pointed = "#chosen-canvas .node.pointed"
+        assert text_of(page, pointed).startswith(least["label"])
+        assert "sure" in text_of(page, "#readout")
+        # Another tree on top has a confidence of its own.
+        move_slider(page, 0)
+        assert text_of(page, "#certainty").endswith("of its brackets should be right.")
+
+
+def test_other_parsers_cannot_tell(page: Page) -> None:
+    parse(page, "We saw it.")
+    assert page.locator("#brackets").is_hidden() and page.locator("#legend-sure").is_hidden()
+    assert text_of(page, "#certainty") == ""
+    assert page.locator("#chosen-canvas [opacity]").count() == 0
 
 
 def test_on_a_phone(browser: Browser, address: str) -> None:

@@ -1,0 +1,43 @@
+"""Which form of an answer a client takes (RFC 9110, section 12.5.1)."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from starlette.requests import Request
+
+from reranker.service.errors import ServiceError
+
+
+def chosen(request: Request, offered: Sequence[str]) -> str:
+    """The media type that ``Accept`` prefers; of several that it likes as much, the one that it
+    names, or names first, else the first of ``offered``. Raises ServiceError 406 if it takes none.
+    """
+    ranges = [_range(text) for text in request.headers.get("accept", "").split(",") if text.strip()]
+    if not ranges:
+        return offered[0]
+    best = max(offered, key=lambda media: _liking(media, ranges))
+    if _liking(best, ranges)[0] == 0:
+        named = ", ".join(offered)
+        raise ServiceError(406, "not-acceptable", f"the answer can be {named}", "Accept")
+    return best
+
+
+def _range(text: str) -> tuple[str, float]:
+    """A media range and its quality, from 0 to 1; 0 for one that is no number."""
+    media, *parameters = (part.strip().lower() for part in text.split(";"))
+    quality = next((part[2:] for part in parameters if part.startswith("q=")), "1")
+    try:
+        return media, min(1.0, max(0.0, float(quality)))
+    except ValueError:
+        return media, 0.0
+
+
+def _liking(media: str, ranges: Sequence[tuple[str, float]]) -> tuple[float, int, int]:
+    """Quality, how exactly it is named, and how soon: of the most exact range that fits."""
+    kind = media.partition("/")[0]
+    for exactness, name in ((2, media), (1, f"{kind}/*"), (0, "*/*")):
+        for place, (given, quality) in enumerate(ranges):
+            if given == name:
+                return quality, exactness, -place if exactness == 2 else -len(ranges)
+    return 0.0, 0, 0
