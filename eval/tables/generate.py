@@ -76,7 +76,7 @@ def _make(arguments: argparse.Namespace) -> int:
                 "commands": [arguments.command],
                 "settings": settings,
             }
-            publish(name, {**figures, **how}, folder, arguments.into, _markdown)
+            publish(name, {**figures, **how}, folder, _markdown)
         print(f"tables: as Markdown and JSON in {folder}", file=sys.stderr)
         return 1 if work.failures else 0
 

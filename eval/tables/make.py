@@ -32,7 +32,6 @@ from reranker.checkpoints.members import load_member
 from reranker.commands.arguments import positive
 from reranker.errors import InputError, RerankError
 from reranker.files.digest import file_sha256
-from reranker.files.markdown import page_with
 from reranker.files.output import open_whole
 
 # The part of the budget for training; scoring, mostly of n-best lists, is known to take less than
@@ -92,7 +91,7 @@ def _make(arguments: argparse.Namespace) -> int:
         for name, table in study.tables.items():
             method = _method(arguments, study, length, table)
             how = {"method": method, "commands": [arguments.command], "settings": settings}
-            publish(name, {**results.table(table), **how}, folder, arguments.into)
+            publish(name, {**results.table(table), **how}, folder)
         print(f"tables: as Markdown and JSON in {folder}", file=sys.stderr)
         return 1 if work.failures else 0
 
@@ -149,7 +148,6 @@ def publish(
     name: str,
     table: dict[str, Any],
     folder: Path,
-    into: Path | None,
     text_of: Callable[[dict[str, Any]], str] = markdown,
 ) -> None:
     """Print the table, and write it as Markdown and JSON."""
@@ -159,8 +157,6 @@ def publish(
     for ending, written in ((".json", content), (".md", text)):
         with open_whole(folder / f"{name}{ending}") as file:
             file.write(written)
-    if into:
-        into.write_text(page_with(into, name, text), "utf-8")
 
 
 def _method(arguments: argparse.Namespace, study: Study, length: str, table: Table) -> str:
@@ -217,8 +213,6 @@ def _arguments_of(program: str, description: str | None) -> argparse.ArgumentPar
     add("--workers", type=positive, default=2, metavar="N", help="commands at a time (default: 2)")
     add("--threads", type=positive, default=1, metavar="N", help="of each command (default: 1)")
     add("--device", default="cpu", metavar="cpu|cuda", help="where (default: cpu)")
-    text = "also put the tables between its markers"
-    add("--into", type=Path, metavar="FILE.md", help=text)
     return parser
 
 
