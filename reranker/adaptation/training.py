@@ -13,6 +13,7 @@ from reranker.checkpoints.span_file import SpanCheckpoint
 from reranker.errors import ConfigError
 from reranker.files.output import copy_whole
 from reranker.training.config import TrainingConfig
+from reranker.training.language_model_run import LanguageModelRun
 from reranker.training.loop import train
 from reranker.training.loss import dev_perplexity
 from reranker.training.run import Progress
@@ -79,7 +80,7 @@ def adapted(
     def tell(progress: Progress, loss: float, done: float) -> None:
         report(done)
 
-    train(config, learned, held_out, out, folder, start_from=path, report=tell)
+    train(LanguageModelRun(config, learned, held_out, start_from=path), out, folder, tell)
     after = dev_perplexity(load_checkpoint(out).model, trees, eos)
     return Adapted(path.stem, before, after)
 

@@ -17,6 +17,7 @@ from reranker.models.mixture import negative_log_likelihood
 from reranker.training.batches import EncodedPair, PairBatches, pair_batch
 from reranker.training.loss import merged_perplexity
 from reranker.training.pair_config import PairConfig
+from reranker.training.processes import Processes
 from reranker.training.recipes import DecayRecipe, FastRecipe
 from reranker.training.run import Run
 
@@ -30,9 +31,15 @@ class PairRun(Run):
     model: EncoderDecoder
 
     def __init__(
-        self, config: PairConfig, pairs: Sequence[Pair], dev: Sequence[Pair], device: str
+        self,
+        config: PairConfig,
+        pairs: Sequence[Pair],
+        dev: Sequence[Pair],
+        *,
+        device: str = "cpu",
+        processes: Processes = Processes(),
     ) -> None:
-        super().__init__(config, device)
+        super().__init__(config, device, processes)
         self.vocabulary = PairVocabulary.build(
             config.task, pairs, config.merges, config.minimum_count
         )

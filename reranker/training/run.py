@@ -16,6 +16,7 @@ import torch
 from torch import Tensor, nn
 
 from reranker.checkpoints.archive import read_archive, write_atomically
+from reranker.checkpoints.memory import keep_freed_memory
 from reranker.errors import ConfigError
 from reranker.models import State
 from reranker.models.batch import PADDING, Batch
@@ -51,12 +52,21 @@ class Run(ABC):
     model: nn.Module
     recipe: Recipe
 
-    def __init__(self, config: RunConfig, device: str) -> None:
-        self.config, self.device = config, device
+    def __init__(self, config: RunConfig, device: str, processes: Processes) -> None:
+        """Seeds the random numbers, so comes before anything else that uses them. If there are
+        several processes, each has to make the run, in ``processes.agreeing()``. Raises ConfigError
+        if its batches are cut into fewer shards than there are processes."""
+        if processes.size > max(1, config.shards):
+            raise ConfigError(
+                f"{processes.size} processes, but shards is {config.shards}: each has to have one"
+            )
+        keep_freed_memory()
+        torch.set_flush_denormal(True)  # gradients full of denormals run a hundred times slower
+        torch.manual_seed(config.seed)
+        self.config, self.device, self.processes = config, device, processes
         self.progress = Progress()
         self.carried: State | None = None  # the state after the last batch
         self.carried_shards: dict[int, State] = {}  # the same of each shard that is computed here
-        self.processes = Processes()
 
     @abstractmethod
     def backward(self, batch: Batch) -> tuple[float, int]:

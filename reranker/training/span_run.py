@@ -18,6 +18,7 @@ from reranker.models.batch import Batch
 from reranker.models.span_model import SpanModel
 from reranker.training.loss import merged_perplexity
 from reranker.training.pretrained import PretrainedEncoder
+from reranker.training.processes import Processes
 from reranker.training.recipes import FastRecipe
 from reranker.training.run import Run
 from reranker.training.span_config import SpanTrainingConfig
@@ -47,14 +48,17 @@ class SpanRun(Run):
         config: SpanTrainingConfig,
         train_trees: Sequence[TaggedTree],
         dev_trees: Sequence[TaggedTree],
-        device: str,
-        vectors: WordVectors | None,
-        encoder: PretrainedEncoder | None = None,
+        *,
+        device: str = "cpu",
+        processes: Processes = Processes(),
         start_from: Path | None = None,
+        vectors: WordVectors | None = None,
+        encoder: PretrainedEncoder | None = None,
     ) -> None:
-        """Raises ConfigError if there is nothing to learn from, or if the configuration does not
-        fit ``start_from``."""
-        super().__init__(config, device)
+        """``start_from`` is a span model that learns more; otherwise ``encoder`` is where the new
+        one's encoder starts, and without it there is none. Raises ConfigError if there is nothing
+        to learn from, or if the configuration does not fit ``start_from``."""
+        super().__init__(config, device, processes)
         self.start_from = start_from
         self.dtype = torch.bfloat16 if config.precision == "bfloat16" else torch.float32
         if start_from is None:

@@ -18,11 +18,11 @@ import torch
 import reranker.training.loop as training
 from reranker.checkpoints.archive import read_archive, write_atomically
 from reranker.errors import ConfigError
-from reranker.training.loop import train, train_pairs, train_spans
 from reranker.training.processes import Processes
 from tests.reranker.toy_trees import DEV, TREES
 from tests.reranker.training import test_loop, test_pair_run, test_span_run
 from tests.reranker.training.forked import in_processes
+from tests.reranker.training.runs import train
 
 Train = Callable[..., float]
 
@@ -39,13 +39,13 @@ RUNS: dict[str, Train] = {
     ),
     "shards": partial(train, replace(FAST, shards=2), TREES, DEV),
     "spans": partial(
-        train_spans,
+        train,
         replace(test_span_run.CONFIG, **GROWING),
         test_span_run.TREES,
         test_span_run.DEV,
     ),
     "pairs": partial(
-        train_pairs,
+        train,
         replace(test_pair_run.CONFIG, **GROWING),
         test_pair_run.TRAIN,
         test_pair_run.DEV,

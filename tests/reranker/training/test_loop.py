@@ -20,10 +20,10 @@ from reranker.errors import CheckpointError, ConfigError
 from reranker.models import AwdLstmDoc, Config
 from reranker.training.config import TrainingConfig
 from reranker.training.log import TrainingLog
-from reranker.training.loop import train
 from reranker.training.loss import authors_beta, dev_perplexity, printed_beta
 from reranker.training.run import Progress
 from tests.reranker.toy_trees import DEV, TREES, tree
+from tests.reranker.training.runs import train
 
 MODEL: dict[str, Any] = {
     "embedding_size": 8,

@@ -26,7 +26,6 @@ from reranker.training import processes as processes_module
 from reranker.training import shards
 from reranker.training.config import TrainingConfig
 from reranker.training.language_model_run import LanguageModelRun
-from reranker.training.loop import train, train_pairs, train_spans
 from reranker.training.loss import dev_perplexity
 from reranker.training.pair_config import PairConfig
 from reranker.training.processes import Processes
@@ -37,6 +36,7 @@ from reranker.training.word_vectors import WordVectors
 from reranker.trees.linearize import TaggedTree
 from tests.reranker.toy_trees import DEV, TREES
 from tests.reranker.training.forked import in_processes
+from tests.reranker.training.runs import train
 
 pytestmark = [
     pytest.mark.skipif(
@@ -177,8 +177,8 @@ def test_without_dropout_the_gradient_is_that_of_the_whole_batch(config: Trainin
     """All of it but the balance of the mixture, which each shard has for itself."""
     config = replace(config, model=QUIET, mixture_balance=0.0, shards=0)
     torch.manual_seed(1)
-    whole = LanguageModelRun(config, TREES, DEV, "cpu", None, None)
-    cut = LanguageModelRun(replace(config, shards=3), TREES, DEV, "cpu", None, None)
+    whole = LanguageModelRun(config, TREES, DEV)
+    cut = LanguageModelRun(replace(config, shards=3), TREES, DEV)
     cut.model.load_state_dict(whole.model.state_dict())
     for _ in range(4):  # the state is carried from batch to batch
         batch = whole.recipe.batches.next()
@@ -194,7 +194,7 @@ def test_without_dropout_the_gradient_is_that_of_the_whole_batch(config: Trainin
 
 def test_a_batch_of_few_columns_leaves_shards_empty() -> None:
     torch.manual_seed(1)
-    one = LanguageModelRun(replace(FAST, model=QUIET), TREES, DEV, "cpu", None, None)
+    one = LanguageModelRun(replace(FAST, model=QUIET), TREES, DEV)
     tokens = one.dev[0]
     batch = Batch(torch.tensor([[0], *([token] for token in tokens[:-1])]),
                   torch.tensor([[token] for token in tokens]), False)  # fmt: skip
@@ -238,8 +238,8 @@ def test_encoder_decoders_are_the_same_too(recipe: Literal["fast", "sgd"], tmp_p
     pairs = [Pair((a, b), (b.upper(), a.upper())[: len(a) - 2]) for a in words for b in words]
 
     def work(folder: Path, processes: Processes = ALONE) -> None:
-        train_pairs(config, pairs, pairs[::2], folder / "model.pt", folder / "log",
-                    processes=processes)  # fmt: skip
+        files = folder / "model.pt", folder / "log"
+        train(config, pairs, pairs[::2], *files, processes=processes)
 
     work(tmp_path / "1")
     expected = dict(load_generator(tmp_path / "1/model.pt").model.state_dict())
@@ -259,8 +259,8 @@ def test_span_models_are_the_same_too(tmp_path: Path) -> None:
     trees, dev = ([*map(TaggedTree, some)] for some in (TREES, DEV))
 
     def work(folder: Path, processes: Processes = ALONE) -> None:
-        train_spans(config, trees, dev, folder / "model.pt", folder / "log", vectors=vectors,
-                    processes=processes)  # fmt: skip
+        files = folder / "model.pt", folder / "log"
+        train(config, trees, dev, *files, vectors=vectors, processes=processes)
 
     work(tmp_path / "1")
     expected = dict(load_span_model(tmp_path / "1/model.pt").model.state_dict())
@@ -273,7 +273,7 @@ def test_span_models_are_the_same_too(tmp_path: Path) -> None:
 def test_shards_have_dropout_masks_of_their_own() -> None:
     """Two shards with the same columns, or one in two steps, would give the same gradient."""
     torch.manual_seed(1)
-    one = LanguageModelRun(replace(FAST, shards=2), TREES, DEV, "cpu", None, None)
+    one = LanguageModelRun(replace(FAST, shards=2), TREES, DEV)
     batch = one.recipe.batches.next()
     inputs, targets = (part[:, :1].repeat(1, 2) for part in batch[:2])
     double = Batch(inputs, targets, False)
@@ -288,7 +288,7 @@ def test_shards_have_dropout_masks_of_their_own() -> None:
 
 def test_dev_perplexity_is_the_same_for_any_number_of_processes(tmp_path: Path) -> None:
     torch.manual_seed(1)
-    one = LanguageModelRun(FAST, TREES, TREES[:11], "cpu", None, None)
+    one = LanguageModelRun(FAST, TREES, TREES[:11])
     expected = dev_perplexity(one.model, one.dev, 0, batch_tokens=30)
 
     def work(processes: Processes) -> None:

@@ -20,11 +20,11 @@ from reranker.text.running import CLOSING, OPENING, Line
 from reranker.training.batches import StreamBatches
 from reranker.training.config import TrainingConfig
 from reranker.training.language_model_run import LanguageModelRun
-from reranker.training.loop import train
 from reranker.training.loss import backward, text_perplexity
 from reranker.training.recipes import ThesisRecipe
 from tests.models.settings import ONE_OF_EACH, SETTINGS, build
 from tests.reranker.small_files import write
+from tests.reranker.training.runs import train
 
 THESIS = TrainingConfig(
     recipe="thesis",
@@ -125,7 +125,7 @@ def test_a_text_is_learned_and_a_killed_run_resumes(tmp_path: Path) -> None:
     perplexity = train(config, LINES, LINES[:7], tmp_path / "m.pt", tmp_path / "log")
     checkpoint = load_checkpoint(tmp_path / "m.pt")
     assert perplexity < 3, "9 symbols"
-    run = LanguageModelRun(config, LINES, LINES[:7], "cpu", tmp_path / "m.pt", None)
+    run = LanguageModelRun(config, LINES, LINES[:7], start_from=tmp_path / "m.pt")
     again = text_perplexity(checkpoint.model, run.dev, checkpoint.vocabulary.eos, run.opening)
     assert again == pytest.approx(perplexity, rel=1e-5)
     # Articles of 9 and 6 tokens, six of each, which are two columns; their openings are given.
