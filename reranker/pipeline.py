@@ -33,7 +33,7 @@ from reranker.nbest.candidates import listed, log_probabilities
 from reranker.nbest.words import printable
 from reranker.parsers.kept import kept_parser
 from reranker.parsers.parser import Parser
-from reranker.parsers.running import Parsing
+from reranker.parsers.running import ParsedLists
 from reranker.ranker import Combination, Ranker
 from reranker.ranking import SCORE_DECIMALS, Criterion, Ranking, Scored, Weighing
 from reranker.scoring import pools
@@ -267,7 +267,7 @@ class Reranker(Ranker):
         content = text.replace("\ufeff", " ", 1) if text.startswith("\ufeff") else text
         # Half a surrogate pair, as JSON can have it, is replaced: it is no byte of a file.
         file = TextInMemory(printable(content).encode(), "text")
-        lists = Parsing(kept_parser(parser), Text([file], form, words, longest), jobs)
+        lists = ParsedLists(kept_parser(parser), Text([file], form, words, longest), jobs)
         return self.rerank_lists(lists, weighing, top=top, lm_weight=lm_weight)
 
     def score(self, trees: Candidates) -> list[float | None]:

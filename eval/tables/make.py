@@ -22,7 +22,7 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
-from prepare import Files, prepare, source_files
+from prepare import StudyFiles, prepare, source_files
 from report import markdown
 from results import FOLDS, Results
 from study import ROOT, Study, Table, to_toml
@@ -80,7 +80,7 @@ def _make(arguments: argparse.Namespace) -> int:
     settings = _settings(arguments, study, sources, minutes)
     folder = arguments.work or Path("runs", "-".join(["tables", study.path.stem, *arguments.only]))
     with work_folder(folder, settings, arguments.workers, arguments.threads) as work:
-        files = Files(folder, arguments.data)
+        files = StudyFiles(folder, arguments.data)
         _write_models(study, work, files)
         to_do = f", {to_train} to be trained {length}" if to_train else ""
         print(f"{len(study.all_runs())} models{to_do}", file=sys.stderr)
@@ -126,7 +126,7 @@ def _settings(
     }
 
 
-def _write_models(study: Study, work: Work, files: Files) -> None:
+def _write_models(study: Study, work: Work, files: StudyFiles) -> None:
     """Configurations of the models to be trained, and copies of the checkpoints.
 
     Raises CheckpointError for a file that is not a checkpoint, InputError for one that does not say

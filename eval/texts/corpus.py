@@ -25,7 +25,7 @@ UNKNOWN = "<unk>"
 
 
 @dataclass
-class Files:
+class CorpusFiles:
     """Text files, a sentence a line; ``word_of`` is what becomes of a word."""
 
     word_of: Callable[[str], str] = str
@@ -55,7 +55,7 @@ class Files:
         return sum(map(len, self.lines(path)))
 
 
-class Part(NamedTuple):
+class CorpusPart(NamedTuple):
     """What became of a part of the corpus."""
 
     name: str
@@ -83,7 +83,7 @@ def divided(counts: Mapping[Path, int], shares: Sequence[float], seed: int) -> l
     return [[path for path in counts if path in set(part)] for part in parts]
 
 
-def most_frequent(files: Files, paths: Iterable[Path], words: int) -> set[str]:
+def most_frequent(files: CorpusFiles, paths: Iterable[Path], words: int) -> set[str]:
     """Of equally frequent words, the alphabetically first."""
     counts: Counter[str] = Counter()
     for path in paths:
@@ -94,8 +94,8 @@ def most_frequent(files: Files, paths: Iterable[Path], words: int) -> set[str]:
 
 
 def write_part(
-    files: Files, paths: Sequence[Path], known: set[str], out: Path, enclosed: bool
-) -> Part:
+    files: CorpusFiles, paths: Sequence[Path], known: set[str], out: Path, enclosed: bool
+) -> CorpusPart:
     """Write the lines of the files with ``<unk>`` for words that are not ``known``; each file as an
     article if ``enclosed``."""
     lines = words = of_known = 0
@@ -110,10 +110,10 @@ def write_part(
                 file.write(" ".join(kept) + "\n")
             if enclosed:
                 file.write("</article>\n")
-    return Part(out.name, len(paths), lines, words, of_known)
+    return CorpusPart(out.name, len(paths), lines, words, of_known)
 
 
-def table(parts: Iterable[Part], vocabulary: int) -> str:
+def table(parts: Iterable[CorpusPart], vocabulary: int) -> str:
     """As Table 4.1 of Daniluk (2016)."""
     rows = [("part", "files", "lines", "words", "in vocabulary")]
     for part in parts:

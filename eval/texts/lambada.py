@@ -15,7 +15,7 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
-from corpus import Files, divided, most_frequent, table, write_part
+from corpus import CorpusFiles, divided, most_frequent, table, write_part
 
 from reranker.commands.arguments import positive, weight
 from reranker.errors import RerankError
@@ -39,7 +39,7 @@ def main(argv: Sequence[str]) -> int:
     parser.add_argument("--seed", type=int, default=1, metavar="N", help="of the division")
     arguments = parser.parse_args(argv)
     try:
-        files = Files()
+        files = CorpusFiles()
         counts = {path: files.count(path) for path in arguments.novels}
         dev, train = divided(counts, (arguments.held_out,), arguments.seed)
         known = most_frequent(files, train, arguments.words)

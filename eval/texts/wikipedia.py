@@ -17,7 +17,7 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
-from corpus import Files, divided, most_frequent, table, write_part
+from corpus import CorpusFiles, divided, most_frequent, table, write_part
 
 from reranker.commands.arguments import positive, weight
 from reranker.errors import InputError, RerankError
@@ -58,7 +58,7 @@ def main(argv: Sequence[str]) -> int:
 
 
 def _make(arguments: argparse.Namespace) -> int:
-    files = Files(without_number)
+    files = CorpusFiles(without_number)
     counts = {path: files.count(path) for path in arguments.articles}
     if empty := [path for path, words in counts.items() if not words]:
         raise InputError(f"{empty[0]}: an article without words")

@@ -24,7 +24,7 @@ Trees = Sequence[tuple[str, ...]]
 """Linearised."""
 
 
-class Recipe(NamedTuple):
+class AdaptationRecipe(NamedTuple):
     """How to train on."""
 
     epochs: float  # passes over silver and gold trees
@@ -60,7 +60,7 @@ def adapted(
     held_out: Trees,
     out: Path,
     folder: Path,
-    recipe: Recipe,
+    recipe: AdaptationRecipe,
     report: Callable[[float], None],
 ) -> Adapted | None:
     """Train the checkpoint on and write it to ``out``; its state is in ``folder``, so that the same
@@ -86,7 +86,7 @@ def adapted(
 
 
 def trained_on(
-    path: Path, checkpoint: Checkpoint, recipe: Recipe, tokens: int = 0
+    path: Path, checkpoint: Checkpoint, recipe: AdaptationRecipe, tokens: int = 0
 ) -> TrainingConfig:
     """How to train the checkpoint on, with so many tokens. Raises ConfigError if it does not say
     how it was trained, or if the recipe makes no sense."""

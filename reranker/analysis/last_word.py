@@ -18,7 +18,8 @@ from reranker.errors import InputError
 from reranker.files.table import aligned
 from reranker.models import Features, LanguageModel
 from reranker.perplexity import perplexity
-from reranker.text.passages import Refused, read_passages
+from reranker.text.passages import read_passages
+from reranker.text.reading import Refused
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 
-class Result(Protocol):
+class Analysis(Protocol):
     """An analysis of one or more models."""
 
     def text(self) -> str:

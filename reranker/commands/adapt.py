@@ -25,7 +25,7 @@ from reranker.trees.treebank import treebank_files
 if TYPE_CHECKING:
     from reranker.adaptation.folder import Folder
     from reranker.adaptation.stages import Silver
-    from reranker.adaptation.training import Adapted, Recipe
+    from reranker.adaptation.training import AdaptationRecipe, Adapted
     from reranker.pipeline import Reranker
 
 FEWEST = 50  # sentences to learn from
@@ -224,10 +224,10 @@ def _gold(arguments: argparse.Namespace, models: Sequence[Path]) -> list[tuple[s
     return [linearize(tree) for tree in read_treebank(arguments.train)]
 
 
-def _recipe(arguments: argparse.Namespace) -> Recipe:
-    from reranker.adaptation.training import Recipe
+def _recipe(arguments: argparse.Namespace) -> AdaptationRecipe:
+    from reranker.adaptation.training import AdaptationRecipe
 
-    return Recipe(arguments.epochs, arguments.rate, arguments.gold_share, arguments.seed)
+    return AdaptationRecipe(arguments.epochs, arguments.rate, arguments.gold_share, arguments.seed)
 
 
 def _reranker(

@@ -20,9 +20,9 @@ from reranker.nbest.dialects.registry import DIALECTS
 from reranker.outputs.registry import needs_brackets
 
 if TYPE_CHECKING:
-    from reranker.ray.outcome import Outcome
+    from reranker.ray.outcome import ClusterOutcome
     from reranker.ray.parts import Shard
-    from reranker.ray.work import Ranked
+    from reranker.ray.work import RankTask
 
 EXAMPLES = """examples:
   rerank cluster --nbest 'lists/*.zst' --out trees/ --models ckpt/*.pt
@@ -147,7 +147,7 @@ def run(arguments: argparse.Namespace) -> int:
     require_ray("rerank cluster", "fsspec", "ray", "pyarrow")
     named = None if arguments.to else _models(arguments)
     with status("looking for files"):
-        from reranker.ray.outcome import Outcome
+        from reranker.ray.outcome import ClusterOutcome
         from reranker.ray.parts import REJECTED, finished, shards
         from reranker.ray.storage import Storage, expanded
 
@@ -161,7 +161,7 @@ def run(arguments: argparse.Namespace) -> int:
         for shard in wanted:
             if storage.holds(shard.url, shard.name):
                 raise InputError(f"{shard.url}: is also an output; give --out another folder")
-        outcome = Outcome(finished(storage, wanted, arguments.verify))
+        outcome = ClusterOutcome(finished(storage, wanted, arguments.verify))
     missing = [shard for shard in wanted if shard.name not in outcome.records]
     if outcome.records:
         complete = f"{counted(len(outcome.records), 'file')} of {len(wanted)}"
@@ -259,26 +259,26 @@ def _run(
     arguments: argparse.Namespace,
     named: WeighedModels | None,
     missing: list[Shard],
-    outcome: Outcome,
+    outcome: ClusterOutcome,
 ) -> None:
     """Do what is missing, and say what it took."""
     with status("loading Ray"):
         from reranker.ray import cluster, connection
-        from reranker.ray.work import Format, Reading, TextOptions
+        from reranker.ray.work import ConvertTask, ShardReader, TextOptions
 
     options: ReadOptions | TextOptions = nbest_files.options(
         arguments, named is not None and _restores(arguments)
     )
     if arguments.text:
         options = TextOptions(arguments.form, arguments.words, arguments.longest)
-    reading = Reading(tuple(missing), arguments.out, options)
+    reading = ShardReader(tuple(missing), arguments.out, options)
     with connection.connected(arguments.address):
         least, most = arguments.actors
         # One that converts computes with one core.
         cores = arguments.cores or (1 if named is None else None)
         actors = connection.actors(least, most, cores, arguments.gpus)
         job = (
-            Format(arguments.to, arguments.to_beam)
+            ConvertTask(arguments.to, arguments.to_beam)
             if named is None
             else _ranked(arguments, named, actors.cores)
         )
@@ -299,11 +299,11 @@ def _run(
         )
 
 
-def _ranked(arguments: argparse.Namespace, named: WeighedModels, cores: int) -> Ranked:
-    from reranker.ray.work import Ranked
+def _ranked(arguments: argparse.Namespace, named: WeighedModels, cores: int) -> RankTask:
+    from reranker.ray.work import RankTask
 
     device = "cpu" if arguments.device == "auto" and not arguments.gpus else arguments.device
-    return Ranked(
+    return RankTask(
         models=named,
         combination=arguments.combine,
         device=device,

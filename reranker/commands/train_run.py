@@ -229,6 +229,7 @@ def _pairs(arguments: argparse.Namespace, side: str, config: PairConfig) -> list
 
 class _ProgressBar:
     """Share of the budget used, loss, best dev perplexity and speed, on a terminal."""
+
     def __init__(self) -> None:
         from tqdm import tqdm
 

@@ -62,13 +62,13 @@ def beam_search(
     The models share their vocabularies; their probabilities are averaged. Fewer hypotheses than
     ``beam.size`` come back only where fewer exist.
     """
-    search = _Search(models, source, longest, eos, beam)
+    search = _BeamSearch(models, source, longest, eos, beam)
     while search.sentences:
         search.step()
     return search.finished
 
 
-class _Search:
+class _BeamSearch:
     """The hypotheses under way: ``beam.size`` rows for each sentence that is not done."""
 
     def __init__(

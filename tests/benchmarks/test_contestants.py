@@ -11,7 +11,7 @@ from benchmarks.scoring.authors import halved
 from benchmarks.scoring.contestants import OURS, Contestant, Scorer
 from benchmarks.scoring.figures import agreement, compare, comparison
 from benchmarks.scoring.measure import interleaved
-from benchmarks.scoring.setting import Sentence, Setting, encoded, untrained
+from benchmarks.scoring.setting import Setting, TimedSentence, encoded, untrained
 from reranker.checkpoints.checkpoint import Checkpoint
 from reranker.checkpoints.vocabulary import Vocabulary
 from reranker.models import Config
@@ -22,7 +22,7 @@ VOCABULARY = Vocabulary(["<eos>", "<unk>", "(<unk>", ")<unk>", "a", "b", "c"])
 EOS, A, B, C = 0, 4, 5, 6
 
 
-def sentence_of(*candidates: str) -> Sentence:
+def sentence_of(*candidates: str) -> TimedSentence:
     made = tuple(Candidate(i, one, tuple(one.split()), None, 1) for i, one in enumerate(candidates))
     return encoded([NBest("0", made, (), 1)], VOCABULARY)[0]
 

@@ -18,15 +18,15 @@ from reranker.files.digest import file_sha256
 from reranker.nbest import ReadOptions
 from reranker.parsers.choice import ParserChoice
 from reranker.ray import work
-from reranker.ray.parts import Record, Shard, finished, shards
+from reranker.ray.parts import FinishedShard, Shard, finished, shards
 from reranker.ray.storage import Storage, expanded
 from reranker.ray.work import (
     Batch,
     Converter,
-    Format,
-    Ranked,
-    Ranker,
-    Reading,
+    ConvertTask,
+    RankActor,
+    RankTask,
+    ShardReader,
     TextOptions,
     joined,
 )
@@ -49,14 +49,14 @@ def wanted(tmp_path: Path) -> list[Shard]:
 
 def _ranker(
     wanted: list[Shard], out: str, models: list[str], checkpoints: list[bytes], output: str
-) -> Ranker:
+) -> RankActor:
     named = named_models(models, pins=map(file_sha256, models))
-    ranked = Ranked(named, "sum", "cpu", 1, "exact", output, False, None)
-    return Ranker(wanted, out, ranked, checkpoints)
+    ranked = RankTask(named, "sum", "cpu", 1, "exact", output, False, None)
+    return RankActor(wanted, out, ranked, checkpoints)
 
 
 def _rows(wanted: list[Shard], out: str) -> list[Batch]:
-    reading = Reading(tuple(wanted), out, ReadOptions())
+    reading = ShardReader(tuple(wanted), out, ReadOptions())
     return list(reading({"shard": range(len(wanted))}))
 
 
@@ -69,7 +69,7 @@ def _joined(wanted: list[Shard], out: str, rows: Iterable[Batch]) -> None:
         if row["kind"] == [work.END]:
             end = json.loads(row["content"][0])
             record = joined(wanted[row["shard"][0]], out, **end)
-            assert isinstance(record, Record)
+            assert isinstance(record, FinishedShard)
 
 
 @pytest.mark.parametrize("block", [1, 3, 100])
@@ -151,7 +151,7 @@ def test_a_damaged_part_is_computed_again(
         assert (tmp_path / "out" / shard.name).read_bytes() == printed(
             shard.url, models, tmp_path / "expected"
         )
-    record = Record.from_bytes(Storage(out).read(wanted[0].record))
+    record = FinishedShard.from_bytes(Storage(out).read(wanted[0].record))
     assert record is not None
     assert record.warnings == [f"{part}: damaged; its sentences are computed again"]
 
@@ -244,7 +244,7 @@ def test_what_is_left_of_a_damaged_file_is_ranked_and_the_damage_reported(
     _joined(cut, out, [ranker(row) for row in _rows(cut, out)])
     expected = printed(str(damaged), models, tmp_path / "expected")
     assert (tmp_path / "out" / cut[0].name).read_bytes() == expected
-    record = Record.from_bytes(Storage(out).read(cut[0].record))
+    record = FinishedShard.from_bytes(Storage(out).read(cut[0].record))
     assert record is not None
     assert "cut short" in record.rejected[-1]["message"]
 
@@ -277,11 +277,11 @@ def test_text_becomes_what_rerank_parse_prints(
     assert main(arguments) == 1
 
     wanted = shards(expanded([str(text)]), output, {}, block)
-    reading = Reading(tuple(wanted), str(out), TextOptions("text", "gum", 200))
+    reading = ShardReader(tuple(wanted), str(out), TextOptions("text", "gum", 200))
     named = named_models(models, pins=map(file_sha256, models))
     parser = ParserChoice(command=PROGRAM)
-    ranked = Ranked(named, "sum", "cpu", 1, "exact", output, False, None, parser)
-    ranker = Ranker(wanted, str(out), ranked, checkpoints)
+    ranked = RankTask(named, "sum", "cpu", 1, "exact", output, False, None, parser)
+    ranker = RankActor(wanted, str(out), ranked, checkpoints)
     _joined(wanted, str(out), [ranker(row) for row in reading({"shard": [0]})])
     assert (out / wanted[0].name).read_bytes() == expected.read_bytes()
     record = finished(Storage(str(out)), wanted)[wanted[0].name]
@@ -298,7 +298,7 @@ def test_what_is_not_text_fails_alone(tmp_path: Path) -> None:
     }.items():
         (tmp_path / name).write_bytes(content)
     wanted = shards(expanded([f"{tmp_path}/[abc]"]), "best", {}, 10)
-    reading = Reading(tuple(wanted), str(tmp_path / "out"), TextOptions("text", "gum", 200))
+    reading = ShardReader(tuple(wanted), str(tmp_path / "out"), TextOptions("text", "gum", 200))
     rows = list(reading({"shard": range(3)}))
     assert [(row["shard"], row["kind"]) for row in rows] == [
         ([0], [work.FAILED]),
@@ -316,7 +316,7 @@ def test_lists_are_converted_as_rerank_convert_does(
     wanted: list[Shard], tmp_path: Path, block: int, to: str
 ) -> None:
     out, wanted = str(tmp_path / "out"), _of(wanted, block)
-    converter = Converter(wanted, out, Format(to, 5))
+    converter = Converter(wanted, out, ConvertTask(to, 5))
     _joined(wanted, out, [converter(row) for row in _rows(wanted, out)])
     for shard in wanted:
         flags = ["--to", to, "--to-beam", "5", "--out", f"{tmp_path}/expected"]
@@ -329,7 +329,7 @@ def test_lists_are_converted_as_rerank_convert_does(
 
 
 def test_a_list_longer_than_the_beam_fails_its_shard(wanted: list[Shard], tmp_path: Path) -> None:
-    converter = Converter(wanted, str(tmp_path / "out"), Format("opennmt", 1))
+    converter = Converter(wanted, str(tmp_path / "out"), ConvertTask("opennmt", 1))
     answer = converter(_rows(wanted, str(tmp_path / "out"))[0])
     assert answer["kind"] == [work.FAILED]
     assert answer["content"][0].endswith(b"a.txt: list 1 has 2 candidates, more than the beam of 1")
