@@ -229,8 +229,8 @@ def ours(models: Sequence[Checkpoint], arguments: argparse.Namespace, stages: St
 
 
 def authors(checkpoint: Checkpoint, arguments: argparse.Namespace) -> GpuRun:
-    """The same for one of the models in their code, a sentence's raw candidates a batch; as many
-    models take as many times as long."""
+    """The time of the authors' code for one model, with a sentence's raw candidates as a batch; N
+    models take N times as long."""
     scorer = AuthorsScorer(arguments.authors, checkpoint, AUTHORS_GIGABYTES)
     run, vocabulary = GpuRun("authors", 1), checkpoint.vocabulary
     scorer.scores(next(lists(arguments, vocabulary)).ids)

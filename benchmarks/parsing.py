@@ -58,7 +58,7 @@ _JOINS_LAST = re.compile(
 
 
 class Cost(NamedTuple):
-    """Of a stage, for so many sentences."""
+    """What a stage took for so many sentences."""
 
     stage: str
     sentences: int

@@ -90,7 +90,7 @@ class Reranker(Ranker):
         """
         self.weighing, self.calibration = _checked(weighing), calibration
         if threads is not None and not (type(threads) is int and threads > 0):
-            raise InputError(f"threads is a number from 1 up, not {threads!r}")
+            raise InputError(f"threads must be a positive integer, got {threads!r}")
         self._lanes = Lanes(threads or available_cores())
         share_freed_memory(self._lanes.count)
         self._ensemble = Ensemble(members, combination, self._lanes)
@@ -143,7 +143,7 @@ class Reranker(Ranker):
         threads: int | None = None,
         precision: Precision = "exact",
     ) -> Reranker:
-        """The same for models whose files and weighing are known. Raises what ``load`` raises."""
+        """A reranker of models whose files and weighing are known. Raises what ``load`` raises."""
         given = named, combination, device, threads, precision
         where = devices(device)
         expected = named.sha256 or [""] * len(named.paths)
@@ -302,7 +302,7 @@ class Reranker(Ranker):
         self, weighing: Weighing | None, lm_weight: float | None, top: int | None = None
     ) -> Weighing:
         if top is not None and not (type(top) is int and top > 0):
-            raise InputError(f"top is a number from 1 up, not {top!r}")
+            raise InputError(f"top must be a positive integer, got {top!r}")
         return _checked(weighing or self.weighing).replaced(lm_weight)
 
     def _rankings(

@@ -29,7 +29,7 @@ SAY_IMPORTS = {"PYTHONPROFILEIMPORTTIME": "1"}
 
 
 class Spent(NamedTuple):
-    """Of a process and its children, in seconds."""
+    """The time of a process and its children, in seconds."""
 
     wall: float
     cpu: float

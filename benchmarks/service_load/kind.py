@@ -48,7 +48,7 @@ class Asked(NamedTuple):
         return self.answers.total() - self.answers["200"]
 
     def percentile(self, percent: float) -> float:
-        """Of the answered ones, in seconds (nearest rank); not a number if there are none."""
+        """A percentile of the answer times, in seconds (nearest rank); NaN if there are none."""
         ordered = sorted(self.seconds)
         return ordered[math.ceil(percent * len(ordered) / 100) - 1] if ordered else math.nan
 

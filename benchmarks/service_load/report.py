@@ -19,7 +19,7 @@ PROMISED = {"501 malformed-http", "503 loading", "503 draining", "504 deadline"}
 
 
 class Found(NamedTuple):
-    """Of a whole run."""
+    """The measurements of a whole run."""
 
     seconds: float  # among hostile clients
     every: Mapping[str, float]  # seconds from one question of a kind client to its next

@@ -20,7 +20,7 @@ _CRASH = "the scoring thread crashed and is restarted"
 
 
 class UsageSample(NamedTuple):
-    """Of a process and its children, at a time by time.monotonic()."""
+    """What a process and its children use, at a time by time.monotonic()."""
 
     when: float
     megabytes: float
@@ -86,7 +86,7 @@ def _with_children(pid: int) -> Iterator[int]:
 
 
 class Tally:
-    """Of the server's log, which is too long to be kept."""
+    """Counts the lines of the server's log, which is too long to keep."""
 
     def __init__(self) -> None:
         self.statuses: Counter[str] = Counter()  # of all answers, whoever got them

@@ -9,7 +9,6 @@ squares.
 
 from __future__ import annotations
 
-import argparse
 import json
 import sys
 from collections.abc import Iterator, Sequence
@@ -19,6 +18,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
+from reranker.commands.arguments import script_parser
 from reranker.errors import InputError, RerankError
 from reranker.files.figure import label_plainly, new_figure, save_figure
 from reranker.files.markdown import grid
@@ -148,8 +148,8 @@ def _draw_points(
     lines: dict[Group, GainLine],
     gain: float,
 ) -> None:
-    """Those of one set. Colours are kinds of choice, markers vocabularies, which the legend calls
-    by their model, if there is only one."""
+    """Draw the points of one set. Colours are kinds of choice, markers vocabularies, which the
+    legend names by their model if there is only one."""
     vocabularies = list(dict.fromkeys(vocabulary for _, vocabulary, _ in points))
     for (place, vocabulary, kind), members in points.items():
         if place != name:
@@ -176,9 +176,7 @@ def _draw_points(
 
 def main(argv: Sequence[str]) -> int:
     """Print and draw; returns 0, or 2 for files that cannot be used."""
-    parser = argparse.ArgumentParser(
-        prog="curve.py", description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
+    parser = script_parser("curve.py", __doc__)
     parser.add_argument("tables", type=Path, nargs="+", metavar="TABLE.json")
     parser.add_argument("--gain", type=float, default=4.5, metavar="F1", help="default: 4.5")
     parser.add_argument("--plot", type=Path, metavar="FILE.png")

@@ -17,7 +17,7 @@ import shlex
 import shutil
 import signal
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any
@@ -29,7 +29,7 @@ from study import ROOT, Study, Table, to_toml
 from work import Work, plan, work_folder
 
 from reranker.checkpoints.members import load_member
-from reranker.commands.arguments import positive
+from reranker.commands.arguments import positive, script_parser
 from reranker.errors import InputError, RerankError
 from reranker.files.digest import file_sha256
 from reranker.files.output import open_whole
@@ -108,21 +108,30 @@ def training_length(epochs: float, minutes: float) -> tuple[list[str], str]:
     return [], "as long as their configurations say"
 
 
+def common_settings(
+    arguments: argparse.Namespace, shrink: int, minutes: float, sources: Iterable[Path]
+) -> dict[str, Any]:
+    """What the figures of any study depend on."""
+    return {
+        "minutes of training for each model": round(minutes, 4),
+        "epochs": arguments.epochs,
+        "shrink": shrink,
+        "sentences": arguments.sentences,
+        "device": arguments.device,
+        "workers and threads": [arguments.workers, arguments.threads],
+        "data": {str(path): file_sha256(path)[:16] for path in sources},
+        "machine": machine(),
+    }
+
+
 def _settings(
     arguments: argparse.Namespace, study: Study, sources: Sequence[Path], minutes: float
 ) -> dict[str, Any]:
     """What every figure depends on, except the models themselves."""
     return {
-        "minutes of training for each model": round(minutes, 4),
-        "epochs": arguments.epochs,
-        "shrink": study.shrink,
-        "sentences": arguments.sentences,
-        "device": arguments.device,
-        "workers and threads": [arguments.workers, arguments.threads],
-        "data": {str(path): file_sha256(path)[:16] for path in sources},
+        **common_settings(arguments, study.shrink, minutes, sources),
         "text": study.data.text,
         "sets": {name: evaluated.model_dump() for name, evaluated in study.sets.items()},
-        "machine": machine(),
     }
 
 
@@ -189,9 +198,7 @@ def machine() -> str:
 
 def _arguments_of(program: str, description: str | None) -> argparse.ArgumentParser:
     """The flags of a command that makes tables."""
-    parser = argparse.ArgumentParser(
-        prog=program, description=description, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
+    parser = script_parser(program, description)
     add = parser.add_argument
     add("study", type=Path, metavar="STUDY.toml")
     add("--only", nargs="+", default=[], metavar="TABLE", help="some of its tables")

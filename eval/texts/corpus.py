@@ -6,6 +6,7 @@ several times, so that a corpus need not fit into memory.
 
 from __future__ import annotations
 
+import argparse
 import random
 import sys
 from collections import Counter
@@ -14,6 +15,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import NamedTuple
 
+from reranker.commands.arguments import positive, script_parser, weight
 from reranker.errors import InputError
 from reranker.files.output import open_whole, output_path
 from reranker.files.table import aligned
@@ -22,6 +24,24 @@ from reranker.nbest.words import split_words
 from reranker.text.running import MARKS, line_fault
 
 UNKNOWN = "<unk>"
+WORDS = 77_000
+
+
+def corpus_parser(
+    program: str, description: str | None, files: str, share: float, parts: str
+) -> argparse.ArgumentParser:
+    """The flags of a script that divides ``files``, and holds out a ``share`` of the words for
+    ``parts``."""
+    parser = script_parser(program, description)
+    add = parser.add_argument
+    add(files, nargs="+", type=Path, metavar=files.upper().removesuffix("S"))
+    add("--out", type=Path, required=True, metavar="FOLDER")
+    text = "size of the vocabulary (default: %(default)s)"
+    add("--words", type=positive, default=WORDS, metavar="N", help=text)
+    text = f"share of the words for {parts} (default: %(default).3g)"
+    add("--held-out", type=weight, default=share, metavar="SHARE", help=text)
+    add("--seed", type=int, default=1, metavar="N", help="of the division")
+    return parser
 
 
 @dataclass
@@ -84,7 +104,7 @@ def divided(counts: Mapping[Path, int], shares: Sequence[float], seed: int) -> l
 
 
 def most_frequent(files: CorpusFiles, paths: Iterable[Path], words: int) -> set[str]:
-    """Of equally frequent words, the alphabetically first."""
+    """The most frequent words; of equally frequent ones, the alphabetically first."""
     counts: Counter[str] = Counter()
     for path in paths:
         for line in files.lines(path):

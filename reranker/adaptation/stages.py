@@ -96,8 +96,8 @@ class Silver(NamedTuple):
 
 
 def silver(made: Sequence[Choice], margin: float | None) -> Silver:
-    """Those of which the ensemble is certain (``Choice.is_certain``), or all with None for the
-    margin; and every ``HELD_OUT``-th."""
+    """The trees of which the ensemble is certain (``Choice.is_certain``), or all if the margin is
+    None; every ``HELD_OUT``-th is held out."""
     trees = [linearize_text(choice.tree) for choice in made]
     held_out = trees[::HELD_OUT]
     seen = Counter(map(_words, held_out))

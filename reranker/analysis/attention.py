@@ -34,7 +34,7 @@ class AttentionWindow(NamedTuple):
 
     @property
     def steps_back(self) -> range:
-        """Of each entry of ``Features.attention``, the oldest first."""
+        """How far back each entry of ``Features.attention`` looks, the oldest first."""
         return range(self.farthest, self.nearest - 1, -1)
 
 

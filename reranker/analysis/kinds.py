@@ -125,7 +125,7 @@ class _Job:
         return {name: analysis(model, self.trees, name, self.tick) for name, model in models}
 
     def read_source(self, analysis: Callable[[Checkpoint, Source, str, Tick], T]) -> dict[str, T]:
-        """The same of the trees or the texts."""
+        """What ``analysis`` makes of each model and the trees or texts."""
         return {
             name: analysis(model, self.source, name, self.tick) for name, model in self.models()
         }

@@ -55,13 +55,7 @@ class TextPerplexities:
 
     def to_json(self) -> Any:
         return [
-            {
-                "model": model,
-                "texts": {
-                    name: {**total._asdict(), "perplexity": total.perplexity}
-                    for name, total in totals.items()
-                },
-            }
+            {"model": model, "texts": {name: total.to_json() for name, total in totals.items()}}
             for model, totals in self.models.items()
         ]
 

@@ -27,7 +27,7 @@ _LARGE = 1e-3
 
 @dataclass(frozen=True, slots=True)
 class MatrixRank:
-    """Of one model's A~ (equation 9): a row log P(. | c) for each of some contexts c."""
+    """The rank of one model's A~ (equation 9): a row log P(. | c) for each of some contexts c."""
 
     model: str
     contexts: int
@@ -132,7 +132,7 @@ def _tree_rows(
 def _text_rows(
     checkpoint: Checkpoint, texts: Sequence[RunningText], tokens: int | None, tick: Tick
 ) -> Iterator[Tensor]:
-    """The same at the first ``tokens`` positions of the texts."""
+    """log P of the whole vocabulary at the first ``tokens`` positions of the texts, [n, V] each."""
     left = tokens
     for batch in read_source(checkpoint, texts, tick):
         is_context = batch.is_token

@@ -18,7 +18,7 @@ class Analysis(Protocol):
         """Its table."""
 
     def to_json(self) -> Any:
-        """The same and more, unrounded; plain data."""
+        """The table's figures and more, unrounded, as plain data."""
 
     def draw(self, figure: Figure) -> None:
         """Fill an empty figure."""

@@ -12,7 +12,13 @@ from typing import TYPE_CHECKING, Any
 
 from reranker.checkpoints.ensemble_file import WeighedModels, named_models
 from reranker.commands import parser_flags
-from reranker.commands.arguments import counted, number_from, positive, weight, whole_number
+from reranker.commands.arguments import (
+    add_threads,
+    counted,
+    number_from,
+    weight,
+    whole_number,
+)
 from reranker.commands.progress import Bar, loading
 from reranker.errors import InputError
 from reranker.files.claim import claimed
@@ -112,9 +118,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         metavar="N",
         help="random seed of the training (default: %(default)s)",
     )
-    parser.add_argument(
-        "--threads", type=positive, metavar="N", help="CPU threads (default: one for each core)"
-    )
+    add_threads(parser)
 
 
 def run(arguments: argparse.Namespace) -> int:

@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
 
 from reranker.checkpoints.ensemble_file import named_models
-from reranker.commands.arguments import counted, positive, weight
+from reranker.commands.arguments import add_output, add_threads, counted, positive, weight
 from reranker.commands.gold_table import GoldTable
 from reranker.commands.least_sure import least_sure
 from reranker.commands.progress import Positioned, ProgressBar, loading, message, status
@@ -45,20 +45,8 @@ class RankableLists(Positioned, Protocol):
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the flags that name the models and say what to write, and where."""
-    parser.add_argument(
-        "--out",
-        type=Path,
-        metavar="FILE",
-        help="write to FILE instead of stdout; it appears when complete",
-    )
-    parser.add_argument(
-        "--resume",
-        action="store_true",
-        help="continue from the FILE.part that an interrupted run with --out left, if there is one",
-    )
-    parser.add_argument(
-        "--threads", type=positive, metavar="N", help="CPU threads (default: one for each core)"
-    )
+    add_output(parser)
+    add_threads(parser)
     add_ranking_arguments(parser)
 
 

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from reranker.checkpoints.ensemble_file import WeighedModels, named_models
 from reranker.commands import answers, nbest_files, parser_flags
-from reranker.commands.arguments import counted, number_from, positive
+from reranker.commands.arguments import add_restore, counted, number_from, positive
 from reranker.commands.progress import Bar, message, status
 from reranker.commands.ray_packages import require_ray
 from reranker.errors import InputError
@@ -86,11 +86,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--to-beam", type=positive, metavar="K", help="lines per list, for --to opennmt"
     )
     answers.add_ranking_arguments(parser)
-    parser.add_argument(
-        "--restore",
-        action="store_true",
-        help="write bracketed trees with the sentence's words and tags, not the parser's text",
-    )
+    add_restore(parser)
     parser.add_argument(
         "--address",
         metavar="WHERE",

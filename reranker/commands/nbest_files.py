@@ -138,8 +138,8 @@ def options(arguments: argparse.Namespace, restore: bool = False) -> ReadOptions
 
 
 def read_ahead(arguments: argparse.Namespace) -> Iterator[NBest] | None:
-    """The same lists once more, to check them before they are scored; None if a file can be read
-    only once."""
+    """The lists, read a first time to check them before scoring; None if a file can be read only
+    once."""
     files = expanded(arguments.nbest)
     if not all(map(os.path.isfile, [*files, *filter(None, [arguments.tokens])])):
         return None

@@ -21,6 +21,8 @@ from reranker.parsers.choice import ParserChoice
 from reranker.parsers.parser import Parser, ParserSettings
 from reranker.scoring.cores import available_cores
 
+_DEFAULTS = ParserSettings()
+
 
 def add_arguments(parser: argparse.ArgumentParser, *, longest: int) -> None:
     """Add the flags; ``longest`` is the default of ``--longest``."""
@@ -64,7 +66,7 @@ def add_choice(parser: argparse.ArgumentParser, *, longest: int) -> None:
     parser.add_argument(
         "--candidates",
         type=positive,
-        default=50,
+        default=_DEFAULTS.candidates,
         metavar="N",
         help="trees that the parser proposes for a sentence; a command has its own flags for that "
         "(default: %(default)s)",
@@ -72,14 +74,14 @@ def add_choice(parser: argparse.ArgumentParser, *, longest: int) -> None:
     parser.add_argument(
         "--overparsing",
         type=positive,
-        default=10,
+        default=_DEFAULTS.overparsing,
         metavar="N",
         help="how thoroughly bllip searches; 21 takes three times as long (default: %(default)s)",
     )
     parser.add_argument(
         "--parser-seconds",
         type=positive,
-        default=20,
+        default=int(_DEFAULTS.seconds),
         metavar="S",
         help="time limit for a sentence; for a command, on average over those that it gets at once "
         "(default: %(default)s)",

@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 
 from reranker.commands import answers, nbest_files
+from reranker.commands.arguments import add_restore
 from reranker.commands.gold_table import GoldTable
 from reranker.errors import InputError
 from reranker.evaluation.brackets import GoldTrees
@@ -29,11 +30,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the flags of ``rerank`` to ``parser``."""
     nbest_files.add_arguments(parser, required=True)
     answers.add_arguments(parser)
-    parser.add_argument(
-        "--restore",
-        action="store_true",
-        help="write bracketed trees with the sentence's words and tags, not the parser's text",
-    )
+    add_restore(parser)
     parser.add_argument(
         "--gold",
         nargs="+",

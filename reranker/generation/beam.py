@@ -29,7 +29,7 @@ class Hypothesis(NamedTuple):
     tokens: tuple[int, ...]
     """Without ``<eos>``."""
     log_probability: float
-    """Of the tokens and ``<eos>``, in nats."""
+    """Log-probability of the tokens and ``<eos>``, in nats."""
     score: float
     """What the hypotheses of a sentence are ordered by: greater is better."""
 
@@ -81,7 +81,7 @@ class _BeamSearch:
     ) -> None:
         self.models, self.longest, self.eos, self.beam = models, longest, eos, beam
         self.sentences = list(range(source.shape[1]))
-        """Those that are not done."""
+        """The hypotheses that are not finished."""
         self.finished: list[list[Hypothesis]] = [[] for _ in self.sentences]
         self.memories: list[Memory] = []
         self.states: list[DecoderState] = []

@@ -13,15 +13,15 @@ from reranker.parsers.registry import create_parser
 
 @dataclass(frozen=True, slots=True)
 class ParserChoice:
-    """Parsers by name, and what is said of them all."""
+    """Parsers by name, and the settings that they share."""
 
     named: Sequence[str] = ()
-    """None: command if there is a ``command``, else chart."""
+    """If empty: command if there is a ``command``, else chart."""
     command: str | None = None
     named_models: Sequence[str] = ()
     """The model of the only parser, or of one of several, as ``NAME=MODEL``."""
     settings: ParserSettings = field(default_factory=ParserSettings)
-    """But for command and model."""
+    """All but command and model."""
 
     @property
     def names(self) -> list[str]:

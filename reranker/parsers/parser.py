@@ -40,8 +40,8 @@ class Parser(Protocol):
 
     @property
     def batch_sizes(self) -> Sequence[int]:
-        """How many sentences to give it at once: the first time, the second time ..., then always
-        as many as last."""
+        """How many sentences to give it at once: the first time, the second time and so on; the
+        last size repeats."""
 
     def parse(self, sentences: Sequence[Sentence]) -> Sequence[NBest | str]:
         """For each sentence its list, with at least one candidate, or why there is none.

@@ -16,7 +16,7 @@ class ClusterOutcome:
     """What a run did and what there is now."""
 
     records: dict[str, FinishedShard]
-    """Of the shards that are complete, by name."""
+    """The records of complete shards, by name."""
     failed: dict[str, str] = field(default_factory=dict)
     """The shards that could not be read, by name, and why."""
     sentences: int = 0
@@ -30,7 +30,7 @@ class ClusterOutcome:
 
     @property
     def counts(self) -> Counter[str]:
-        """Of all complete shards."""
+        """The counts of all complete shards together."""
         total: Counter[str] = Counter()
         for record in self.records.values():
             total.update(record.counts)

@@ -39,7 +39,7 @@ class Shard:
 
     url: str
     name: str
-    """Of the output, below the output folder."""
+    """The name of the output, below the output folder."""
     key: str
     """Different for another content of the input, and for other settings."""
     block: int
@@ -105,8 +105,8 @@ class FinishedBlock:
     def of(
         cls, first: int, answers: Iterable[tuple[Ranking | NBest, Mapping[str, int], str]]
     ) -> FinishedBlock:
-        """Of what came in, its counts and what is written; ``first`` is the place of the first
-        sentence in its shard."""
+        """Made of the block's input, its counts and what is written; ``first`` is the place of the
+        first sentence in its shard."""
         part = cls(Counter(), [], b"")
         texts = []
         for place, (given, counts, text) in enumerate(answers, first):

@@ -16,7 +16,7 @@ T = TypeVar("T")
 
 
 class _Forks:
-    """Of this process, in which jobs run in threads."""
+    """What forks of this process, in which jobs run in threads, must know."""
 
     def __init__(self) -> None:
         self.is_among_work = False

@@ -56,7 +56,7 @@ class PairRun(Run):
         self.recipe = make(self.model, config, batches)
 
     def backward(self, batch: Batch) -> tuple[float, int]:
-        """Of the mean over tokens or, with ``sgd``, over sentences."""
+        """The objective is the mean over tokens or, with ``sgd``, over sentences."""
         self.model.train()
         loss, tokens = self._loss(batch)
         torch.autograd.backward(loss / self.weight(batch))

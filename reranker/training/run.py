@@ -66,7 +66,7 @@ class Run(ABC):
         self.config, self.device, self.processes = config, device, processes
         self.progress = Progress()
         self.carried: State | None = None  # the state after the last batch
-        self.carried_shards: dict[int, State] = {}  # the same of each shard that is computed here
+        self.carried_shards: dict[int, State] = {}  # and that of each shard computed here
 
     @abstractmethod
     def backward(self, batch: Batch) -> tuple[float, int]:
@@ -194,16 +194,16 @@ def _differences(saved: Any, identity: dict[str, Any]) -> str:
     if not isinstance(config, dict):
         return ""
     there, here = ({**each, **(each.get("model") or {})} for each in (config, identity["config"]))
-    told = [
+    differing = [
         f"{name} is {there.get(name, 'unset')}, not {here.get(name, 'unset')}"
         for name in {**here, **there}
         if name != "model" and there.get(name) != here.get(name)
     ]
-    return f" ({'; '.join(told)})" if told else ""
+    return f" ({'; '.join(differing)})" if differing else ""
 
 
 def _moved(states: dict[int, State], device: str) -> dict[int, State]:
-    """The same states on ``device``."""
+    """The states, on ``device``."""
     return {
         number: tuple(tuple(part.to(device) for part in layer) for layer in state)
         for number, state in states.items()

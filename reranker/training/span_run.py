@@ -78,7 +78,7 @@ class SpanRun(Run):
         self.recipe = FastRecipe(self.model, config, batches, slow, config.encoder_rate)
 
     def backward(self, batch: Batch) -> tuple[float, int]:
-        """Of the mean over words; the loss is per word, of all spans."""
+        """The objective is the mean over words; the loss is per word, of all spans."""
         self.model.train()
         is_unknown = torch.rand(batch.inputs.shape) < self.unknown_rates[batch.inputs]
         loss, words = self._loss(batch, batch.inputs.masked_fill(is_unknown, UNKNOWN))
@@ -125,7 +125,7 @@ class SpanRun(Run):
         }
 
     def _labelled(self, trees: Sequence[TaggedTree]) -> list[LabelledSentence]:
-        """Those that have words: a tree may hold nothing but traces."""
+        """The trees that have words, labelled: a tree may hold nothing but traces."""
         sentences = (labelled(self.vocabulary, tree) for tree in trees)
         return [sentence for sentence in sentences if sentence.length]
 

@@ -16,7 +16,7 @@ from reranker.checkpoints.checkpoint import Checkpoint
 from reranker.checkpoints.vocabulary import Vocabulary
 from reranker.models import Config
 from reranker.nbest import Candidate, NBest
-from reranker.scoring.walk import score_one_by_one
+from tests.reranker.scoring.one_by_one import score_one_by_one
 
 VOCABULARY = Vocabulary(["<eos>", "<unk>", "(<unk>", ")<unk>", "a", "b", "c"])
 EOS, A, B, C = 0, 4, 5, 6

@@ -84,7 +84,7 @@ def lists(tmp_path: Path) -> object:
         paths[name] = tmp_path / f"{name}.jsonl"
         found.sort(key=lambda one: str(one["nll"]))
         paths[name].write_text(ranked(found, found), "utf-8")
-    return results.Lists(paths, gold, True)
+    return results.StudyLists(paths, gold, True)
 
 
 def test_models_are_scored_apart_and_averaged(lists: object) -> None:
@@ -205,7 +205,7 @@ def test_the_plan_of_a_study(tmp_path: Path, capsys: pytest.CaptureFixture[str])
     text = STUDY.replace("[models.lstm]", again).replace('models = ["lstm"] }', shown, 1)
     path.write_text(text, "utf-8")
     study = studies.Study.read(path)
-    files = prepare.Files(tmp_path)
+    files = prepare.StudyFiles(tmp_path)
     steps = {step.name: step for step in work.plan(study, files, ["--epochs", "3"], ["--x"])}
     assert list(steps)[:4] == ["doc-1", "again-1", "lstm-1", "doc-2"]
     assert " ".join(steps["doc-2"].arguments) == (
@@ -236,7 +236,7 @@ def test_the_plan_of_text(tmp_path: Path) -> None:
     path = tmp_path / "study.toml"
     path.write_text(TEXT_STUDY, "utf-8")
     study = studies.Study.read(path)
-    files = prepare.Files(Path("work"), tmp_path)
+    files = prepare.StudyFiles(Path("work"), tmp_path)
     steps = {
         step.name: " ".join(step.arguments) for step in work.plan(study, files, ["--x"], ["--y"])
     }

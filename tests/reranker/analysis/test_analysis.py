@@ -21,7 +21,6 @@ from reranker.analysis.report import names
 from reranker.analysis.windows import WindowPoint, Windows, point
 from reranker.errors import InputError
 from reranker.models import AwdLstmDoc, Config
-from reranker.scoring.walk import score_one_by_one
 from reranker.trees.tree import Tree
 from tests.models.settings import SETTINGS, build
 from tests.reranker.ensembles import CANDIDATES, untrained
@@ -35,6 +34,7 @@ from tests.reranker.known_models import (
     known_softmax,
     trees,
 )
+from tests.reranker.scoring.one_by_one import score_one_by_one
 from tests.reranker.small_files import write
 
 

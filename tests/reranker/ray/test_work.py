@@ -72,6 +72,12 @@ def _joined(wanted: list[Shard], out: str, rows: Iterable[Batch]) -> None:
             assert isinstance(record, FinishedShard)
 
 
+def _make(wanted: list[Shard], out: str, models: list[str], checkpoints: list[bytes]) -> None:
+    """Read, rank and join all of the shards."""
+    ranker = _ranker(wanted, out, models, checkpoints, "best")
+    _joined(wanted, out, [ranker(row) for row in _rows(wanted, out)])
+
+
 @pytest.mark.parametrize("block", [1, 3, 100])
 @pytest.mark.parametrize("output", ["best", "ranked"])
 def test_shards_are_what_rerank_prints_for_blocks_of_any_size_in_any_order(
@@ -179,8 +185,7 @@ def test_finished_shards_are_compared_with_their_hash_where_that_is_asked_for(
     wanted: list[Shard], models: list[str], checkpoints: list[bytes], tmp_path: Path
 ) -> None:
     out = str(tmp_path / "out")
-    ranker = _ranker(wanted, out, models, checkpoints, "best")
-    _joined(wanted, out, [ranker(row) for row in _rows(wanted, out)])
+    _make(wanted, out, models, checkpoints)
     assert sorted(finished(Storage(out), wanted, verify=True)) == ["a.jsonl", "b.jsonl"]
     shard = tmp_path / "out/a.jsonl"
     shard.write_bytes(_flipped(shard.read_bytes()))
@@ -194,8 +199,7 @@ def test_parts_of_another_block_size_are_not_mistaken_for_ones_of_this(
     out, wanted = str(tmp_path / "out"), _of(wanted, 2)
     other = _of(wanted, 3)
     _ranker(other, out, models, checkpoints, "best")(_rows(other, out)[0])
-    ranker = _ranker(wanted, out, models, checkpoints, "best")
-    _joined(wanted, out, [ranker(row) for row in _rows(wanted, out)])
+    _make(wanted, out, models, checkpoints)
     assert (tmp_path / "out/a.jsonl").read_bytes() == printed(
         wanted[0].url, models, tmp_path / "expected"
     )
@@ -205,8 +209,7 @@ def test_finished_shards_are_known_until_they_their_input_or_settings_change(
     wanted: list[Shard], models: list[str], checkpoints: list[bytes], tmp_path: Path
 ) -> None:
     out = str(tmp_path / "out")
-    ranker = _ranker(wanted, out, models, checkpoints, "best")
-    _joined(wanted, out, [ranker(row) for row in _rows(wanted, out)])
+    _make(wanted, out, models, checkpoints)
     records = finished(Storage(out), wanted)
     # Lists 0 and 5 have a broken candidate; lists of 1 to 4 usable ones.
     assert records["a.jsonl"].counts["sentences"] == 7
@@ -240,8 +243,7 @@ def test_what_is_left_of_a_damaged_file_is_ranked_and_the_damage_reported(
     damaged = tmp_path / "damaged.txt.gz"
     damaged.write_bytes(packed[: len(packed) // 2])
     cut, out = shards(expanded([str(damaged)]), "best", {}, 2), str(tmp_path / "out")
-    ranker = _ranker(cut, out, models, checkpoints, "best")
-    _joined(cut, out, [ranker(row) for row in _rows(cut, out)])
+    _make(cut, out, models, checkpoints)
     expected = printed(str(damaged), models, tmp_path / "expected")
     assert (tmp_path / "out" / cut[0].name).read_bytes() == expected
     record = FinishedShard.from_bytes(Storage(out).read(cut[0].record))

@@ -17,12 +17,13 @@ from reranker.checkpoints.vocabulary import Vocabulary
 from reranker.errors import CheckpointError
 from reranker.models import LanguageModel
 from reranker.scoring.trie import Trie
-from reranker.scoring.walk import edge_log_probabilities, score_one_by_one
+from reranker.scoring.walk import edge_log_probabilities
 from reranker.training.config import TrainingConfig
 from reranker.training.language_model_run import LanguageModelRun
 from reranker.training.loop import train
 from reranker.training.loss import dev_perplexity
 from tests.models.settings import ONE_OF_EACH, SETTINGS, WORDS, architecture, build, larger
+from tests.reranker.scoring.one_by_one import score_one_by_one
 from tests.reranker.toy_trees import DEV, TREES
 
 every_setting = pytest.mark.parametrize("setting", SETTINGS)

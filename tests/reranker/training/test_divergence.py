@@ -5,7 +5,6 @@ from __future__ import annotations
 
 import json
 import re
-import sys
 from collections.abc import Callable
 from dataclasses import replace
 from functools import partial
@@ -23,6 +22,8 @@ from tests.reranker.toy_trees import DEV, TREES
 from tests.reranker.training import test_loop, test_pair_run, test_span_run
 from tests.reranker.training.forked import in_processes
 from tests.reranker.training.runs import train
+
+pytestmark = pytest.mark.usefixtures("without_plots")
 
 Train = Callable[..., float]
 
@@ -55,13 +56,6 @@ MESSAGE = (
     r"training diverged: (?:in|after) batch (\d+) .*(?:inf|nan|not finite); the best weights "
     r"before, dev perplexity \S+, are in \S+/m\.pt; try a lower learning_rate than 0\.1"
 )
-
-
-@pytest.fixture(autouse=True)
-def _without_plots(monkeypatch: pytest.MonkeyPatch) -> None:
-    """They take longer than these runs."""
-    monkeypatch.setitem(sys.modules, "tensorboard.summary.writer.record_writer", None)
-    monkeypatch.setitem(sys.modules, "matplotlib.figure", None)
 
 
 def check_stopped(train: Train, folder: Path) -> None:

@@ -67,10 +67,7 @@ Report = Callable[[Progress, float, float], None]
 
 
 @pytest.fixture(autouse=True)
-def _without_plots(monkeypatch: pytest.MonkeyPatch) -> None:
-    """As where the ``train`` extra is not installed: plots take longer than these runs."""
-    monkeypatch.setitem(sys.modules, "tensorboard.summary.writer.record_writer", None)
-    monkeypatch.setitem(sys.modules, "matplotlib.figure", None)
+def _every_loss(without_plots: None, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(training, "_LOG_INTERVAL", 2)
 
 

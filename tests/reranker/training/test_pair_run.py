@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -18,18 +17,13 @@ from reranker.models.batch import PADDING
 from reranker.training.batches import EncodedPair, PairBatches, pair_batch
 from reranker.training.pair_config import PairConfig
 from reranker.training.pair_run import PairRun
+from tests.reranker.generation import generators
 from tests.reranker.training.killed import check_resumed
 from tests.reranker.training.runs import train
 
-SIZES: dict[str, Any] = {
-    "embedding_size": 16,
-    "hidden_sizes": [16, 16],
-    "attentional_size": 16,
-    "components": [0, 0, 1, 1],
-    "hidden_dropout": 0.1,
-    "output_dropout": 0.1,
-    "embedding_range": 0.3,
-}
+pytestmark = pytest.mark.usefixtures("without_plots")
+
+SIZES: dict[str, Any] = {**generators.SIZES, "hidden_dropout": 0.1, "output_dropout": 0.1}
 CONFIG = PairConfig(
     epochs=2, learning_rate=0.01, warmup_batches=5, batch_tokens=40, merges=0, model=SIZES,
     validate_every=0, stored_precision="float32",
@@ -40,13 +34,6 @@ PAIRS = [
     Pair((a, b, c), (c.upper(), b.upper(), a.upper())) for a in WORDS for b in WORDS for c in WORDS
 ]
 TRAIN, DEV = [pair for n, pair in enumerate(PAIRS) if n % 5], PAIRS[::5]
-
-
-@pytest.fixture(autouse=True)
-def _without_plots(monkeypatch: pytest.MonkeyPatch) -> None:
-    """They take longer than the training."""
-    monkeypatch.setitem(sys.modules, "tensorboard.summary.writer.record_writer", None)
-    monkeypatch.setitem(sys.modules, "matplotlib.figure", None)
 
 
 @pytest.mark.parametrize("recipe", ["fast", "sgd"])

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from collections import Counter
 from dataclasses import replace
 from functools import partial
@@ -31,6 +30,8 @@ from tests.reranker.toy_trees import TREES as TOKENS
 from tests.reranker.training.killed import check_resumed
 from tests.reranker.training.runs import train
 
+pytestmark = pytest.mark.usefixtures("without_plots")
+
 ROOT = Path(__file__).parents[3]
 TREES, DEV = ([TaggedTree(tokens) for tokens in some] for some in (TOKENS, DEV_TOKENS))
 SIZES: dict[str, Any] = {
@@ -48,13 +49,6 @@ VECTORS = WordVectors(("the", "dog", "unseen", "child"), torch.arange(12.0).view
 def encoder(tmp_path: Path) -> PretrainedEncoder:
     write_encoder(tmp_path / "bert", ["the", "dog", "##s", "s", "##e", "child", "zebra"])
     return PretrainedEncoder.read(tmp_path / "bert")
-
-
-@pytest.fixture(autouse=True)
-def _without_plots(monkeypatch: pytest.MonkeyPatch) -> None:
-    """They take longer than the training."""
-    monkeypatch.setitem(sys.modules, "tensorboard.summary.writer.record_writer", None)
-    monkeypatch.setitem(sys.modules, "matplotlib.figure", None)
 
 
 def test_it_learns_where_constituents_are(tmp_path: Path) -> None:

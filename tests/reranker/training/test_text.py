@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import copy
 import math
-import sys
 from dataclasses import replace
 from pathlib import Path
 
@@ -26,6 +25,8 @@ from tests.models.settings import ONE_OF_EACH, SETTINGS, build
 from tests.reranker.small_files import write
 from tests.reranker.training.runs import train
 
+pytestmark = pytest.mark.usefixtures("without_plots")
+
 THESIS = TrainingConfig(
     recipe="thesis",
     text=True,
@@ -42,13 +43,6 @@ THESIS = TrainingConfig(
 )
 ARTICLE: list[Line] = [(OPENING,), ("^the", "cat", "sleeps"), ("it", "runs"), (CLOSING,)]
 LINES = 6 * [*ARTICLE, (OPENING,), ("a", "dog", "runs"), (CLOSING,)]
-
-
-@pytest.fixture(autouse=True)
-def _without_plots(monkeypatch: pytest.MonkeyPatch) -> None:
-    """As where the ``train`` extra is not installed: plots take longer than these runs."""
-    monkeypatch.setitem(sys.modules, "tensorboard.summary.writer.record_writer", None)
-    monkeypatch.setitem(sys.modules, "matplotlib.figure", None)
 
 
 @pytest.mark.parametrize("setting", ONE_OF_EACH)
