@@ -6,7 +6,6 @@ import argparse
 import sys
 from collections.abc import Mapping
 from dataclasses import asdict
-from importlib.metadata import version
 from typing import TYPE_CHECKING, Any
 
 from reranker.checkpoints.ensemble_file import WeighedModels, named_models
@@ -18,6 +17,7 @@ from reranker.errors import InputError
 from reranker.nbest import FORMATS, ReadOptions
 from reranker.nbest.dialects.registry import DIALECTS
 from reranker.outputs.registry import needs_brackets
+from reranker.ranker import VERSION
 
 if TYPE_CHECKING:
     from reranker.ray.outcome import ClusterOutcome
@@ -226,13 +226,13 @@ def _settings(arguments: argparse.Namespace, named: WeighedModels | None) -> dic
     if named is None:
         conversion = ("format", "repair", "beam", "to", "to_beam")
         return {
-            "version": version("parse-reranker"),
+            "version": VERSION,
             **{name: getattr(arguments, name) for name in conversion},
         }
     known = named.calibration if arguments.output == "ranked" else None
     names = ("format", "repair", "beam", "output", "top", "token_scores", "combine", "precision")
     return {
-        "version": version("parse-reranker"),
+        "version": VERSION,
         "models": list(named.sha256),
         **(_text_settings(arguments) if arguments.text else {}),
         **{name: getattr(arguments, name) for name in names},
