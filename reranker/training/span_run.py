@@ -16,7 +16,7 @@ from reranker.checkpoints.span_vocabulary import END, UNKNOWN, SpanVocabulary
 from reranker.errors import ConfigError
 from reranker.models.batch import Batch
 from reranker.models.span_model import SpanModel
-from reranker.training.loss import merged_perplexity
+from reranker.training.loss import grouped_perplexity
 from reranker.training.pretrained import PretrainedEncoder
 from reranker.training.processes import Processes
 from reranker.training.recipes import FastRecipe
@@ -90,16 +90,14 @@ class SpanRun(Run):
 
     def dev_perplexity(self) -> float:
         """Per word, of the labels of all spans, and of its tag if tags are learned."""
-        self.model.eval()
-        results = []
         limits = self.config.batch_tokens, self.config.batch_spans
         groups = same_length(range(len(self.dev)), self.dev, *limits)
-        with torch.no_grad():
-            for numbers in self.processes.shares(groups):
-                batch = span_batch([self.dev[number] for number in numbers])
-                loss, words = self._loss(batch, batch.inputs)
-                results.append((float(loss), words))
-        return merged_perplexity(results, self.processes)
+
+        def loss_of(numbers: Sequence[int]) -> tuple[Tensor, int]:
+            batch = span_batch([self.dev[number] for number in numbers])
+            return self._loss(batch, batch.inputs)
+
+        return grouped_perplexity(self.model, groups, loss_of, self.processes)
 
     def write_checkpoint(self, path: Path) -> None:
         self.model.eval()
