@@ -24,10 +24,10 @@ from typing import Any, NamedTuple
 import torch
 
 from benchmarks.scoring.authors import AuthorsScorer
-from benchmarks.scoring.measure import Work, work_per_token
+from benchmarks.scoring.measure import TokenWork, work_per_token
 from benchmarks.scoring.setting import (
     PAPER,
-    Sentence,
+    TimedSentence,
     encoded,
     nodes,
     raw_tokens,
@@ -51,7 +51,7 @@ TINY = Config(PAPER.vocabulary_size, 16, (24, 24, 16), (0, 0, 1, 2))
 LAYERS, DECODER, TARGETS = "layers and projections", "normalisers", "targets"
 
 
-class Run(NamedTuple):
+class GpuRun(NamedTuple):
     """One line: what was done until time was up."""
 
     name: str
@@ -61,7 +61,7 @@ class Run(NamedTuple):
     raw: int = 0
     nodes: int = 0
 
-    def plus(self, seconds: float, batch: Sequence[Sentence]) -> Run:
+    def plus(self, seconds: float, batch: Sequence[TimedSentence]) -> GpuRun:
         return self._replace(
             seconds=self.seconds + seconds,
             sentences=self.sentences + len(batch),
@@ -171,7 +171,7 @@ def options() -> argparse.ArgumentParser:
     return parser
 
 
-def lists(arguments: argparse.Namespace, vocabulary: Vocabulary) -> Iterator[Sentence]:
+def lists(arguments: argparse.Namespace, vocabulary: Vocabulary) -> Iterator[TimedSentence]:
     """As many as asked for, each as long as asked for."""
     given = read(arguments.lists, arguments.candidates)
     for number in range(arguments.sentences):
@@ -198,12 +198,12 @@ def wait(device: str) -> None:
         torch.cuda.synchronize()
 
 
-def ours(models: Sequence[Checkpoint], arguments: argparse.Namespace, stages: Stages) -> Run:
+def ours(models: Sequence[Checkpoint], arguments: argparse.Namespace, stages: Stages) -> GpuRun:
     """Sentences through all models until there are no more or time is up, after some that warm
     up."""
     reranker = Reranker(models, threads=1)  # stages are those of one
 
-    def score(batch: Sequence[Sentence]) -> None:
+    def score(batch: Sequence[TimedSentence]) -> None:
         for _ in reranker.score_lists(sentence.nbest for sentence in batch):
             pass
 
@@ -217,7 +217,7 @@ def ours(models: Sequence[Checkpoint], arguments: argparse.Namespace, stages: St
     ]
     places += [(each.model, "mixed", LAYERS) for each in models]
     outputs = [(mixture, "log_normalisers", DECODER), (mixture, "continuations", TARGETS)]
-    run, sentences = Run("exact", len(models)), lists(arguments, vocabulary)
+    run, sentences = GpuRun("exact", len(models)), lists(arguments, vocabulary)
     end = time.perf_counter() + arguments.budget
     with stages.wrapping(*places, *outputs):
         while time.perf_counter() < end:
@@ -228,11 +228,11 @@ def ours(models: Sequence[Checkpoint], arguments: argparse.Namespace, stages: St
     return run
 
 
-def authors(checkpoint: Checkpoint, arguments: argparse.Namespace) -> Run:
-    """The same for one of the models in their code, a sentence's raw candidates a batch; as many
-    models take as many times as long."""
+def authors(checkpoint: Checkpoint, arguments: argparse.Namespace) -> GpuRun:
+    """The time of the authors' code for one model, with a sentence's raw candidates as a batch; N
+    models take N times as long."""
     scorer = AuthorsScorer(arguments.authors, checkpoint, AUTHORS_GIGABYTES)
-    run, vocabulary = Run("authors", 1), checkpoint.vocabulary
+    run, vocabulary = GpuRun("authors", 1), checkpoint.vocabulary
     scorer.scores(next(lists(arguments, vocabulary)).ids)
     end = time.perf_counter() + arguments.budget
     for sentence in lists(arguments, vocabulary):
@@ -243,7 +243,7 @@ def authors(checkpoint: Checkpoint, arguments: argparse.Namespace) -> Run:
     return run
 
 
-def speed_rows(runs: Sequence[Run], models: int) -> list[list[str]]:
+def speed_rows(runs: Sequence[GpuRun], models: int) -> list[list[str]]:
     rows = [["", "sentences", "models", "s", "raw tokens/s and model", f"{WHOLE} x {models}, s"]]
     tokens = runs[0].raw / runs[0].sentences * WHOLE * models
     for run in runs:
@@ -253,7 +253,9 @@ def speed_rows(runs: Sequence[Run], models: int) -> list[list[str]]:
     return rows
 
 
-def stage_rows(run: Run, seconds: dict[str, float], work: Work, best: float) -> list[list[str]]:
+def stage_rows(
+    run: GpuRun, seconds: dict[str, float], work: TokenWork, best: float
+) -> list[list[str]]:
     """Where the time went. The rest is building tries, moving numbers and sums on the processor;
     peak is that of a matrix product."""
     needed = {LAYERS: work.lstm + work.projections, DECODER: work.decoder, "all": work.total}

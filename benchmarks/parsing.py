@@ -40,7 +40,7 @@ from reranker.nbest import NBest, ReadOptions, read_nbest
 from reranker.nbest.writing import list_text
 from reranker.parsers.choice import ParserChoice
 from reranker.parsers.parser import ParserSettings
-from reranker.parsers.running import Parsing
+from reranker.parsers.running import ParsedLists
 from reranker.pipeline import Reranker
 from reranker.text.reading import Text
 from reranker.trees.tree import Tree
@@ -58,7 +58,7 @@ _JOINS_LAST = re.compile(
 
 
 class Cost(NamedTuple):
-    """Of a stage, for so many sentences."""
+    """What a stage took for so many sentences."""
 
     stage: str
     sentences: int
@@ -128,7 +128,7 @@ class Parsed:
 
 
 @dataclass(frozen=True, slots=True)
-class Piece:
+class MeasuredSentences:
     """What was measured of some sentences."""
 
     parsed: Parsed
@@ -183,7 +183,7 @@ def _parse(
     def parse() -> list[NBest]:
         tokens = "".join(" ".join(words) + "\n" for words in sentences).encode()
         parser = choice.create()
-        parsing = Parsing(parser, Text([TextInMemory(tokens, "tokens")], "tokens"), jobs)
+        parsing = ParsedLists(parser, Text([TextInMemory(tokens, "tokens")], "tokens"), jobs)
         try:
             return list(parsing)
         finally:
@@ -195,7 +195,7 @@ def _parse(
     return lists, same_words(sentences, found), [splitting, parsing]
 
 
-def reranked(parsed: Parsed, reranker: Reranker) -> Piece:
+def reranked(parsed: Parsed, reranker: Reranker) -> MeasuredSentences:
     """The best candidates of these lists, from the folder they are in if they are there."""
     signature = reranker.signature(reranker.weighing)
     figures = parsed.lists.with_suffix(f".{_digest(signature)}.json")
@@ -207,7 +207,7 @@ def reranked(parsed: Parsed, reranker: Reranker) -> Piece:
         bests = [ranking.best for ranking in rankings]
         _keep(figures, {"chosen": [best and best.index for best in bests], "cost": cost})
     kept = json.loads(figures.read_text("utf-8"))
-    return Piece(parsed, kept["chosen"], Cost(*kept["cost"]))
+    return MeasuredSentences(parsed, kept["chosen"], Cost(*kept["cost"]))
 
 
 def kept_lists(parsed: Parsed) -> list[NBest]:
@@ -223,7 +223,7 @@ def _keep(path: Path, figures: dict[str, Any]) -> None:
         file.write(json.dumps(figures) + "\n")
 
 
-def report(trees: Sequence[str], pieces: Sequence[Piece]) -> str:
+def report(trees: Sequence[str], pieces: Sequence[MeasuredSentences]) -> str:
     """F1 and costs of all pieces of a treebank."""
     with tempfile.TemporaryDirectory() as temporary:
         gold = Path(temporary, "gold.mrg")

@@ -14,7 +14,7 @@ def locked_dropout(values: Tensor, rate: float, training: bool) -> Tensor:
 
 
 def shared_dropout(components: Tensor, rate: float, training: bool) -> Tensor:
-    """The same for the mixture's vectors [T, B, J, D]: one mask for all T and all J."""
+    """Drop numbers of the mixture's vectors [T, B, J, D], with one mask for all T and all J."""
     if not training or rate == 0:
         return components
     _, batch, _, size = components.shape

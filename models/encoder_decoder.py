@@ -62,7 +62,7 @@ class Memory(NamedTuple):
     is_position: Tensor  # [B, S]
 
     def rows(self, which: Tensor) -> Memory:
-        """Those of some sentences."""
+        """The memory of some sentences."""
         return Memory(*(part[which] for part in self))
 
 

@@ -60,7 +60,7 @@ class Reader(nn.Module, ABC):
     def step(
         self, outputs: Tensor, tokens: Tensor, state: LayerState
     ) -> tuple[Tensor, Tensor | None, LayerState]:
-        """The same for one time step, without the first dimension."""
+        """One time step of ``forward``; its tensors lack the first dimension."""
         read, attention, state = self(outputs.unsqueeze(0), tokens.unsqueeze(0), state)
         return read[0], None if attention is None else attention[0], state
 

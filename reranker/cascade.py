@@ -17,8 +17,8 @@ from reranker.ranking import Weighing
 
 @dataclass(frozen=True, slots=True)
 class Cascade:
-    """In which order the members of an ensemble score, and what stays after each stage, for choices
-    by ``weighing``."""
+    """In which order the members of an ensemble score, and which candidates survive each stage, for
+    choices by ``weighing``."""
 
     weighing: Weighing
     stages: tuple[tuple[int, ...], ...]

@@ -3,9 +3,6 @@
 from __future__ import annotations
 
 import os
-import threading
-from collections.abc import Callable
-from typing import Any, TypeVar
 
 from reranker.checkpoints.ensemble_file import ModelNames
 from reranker.checkpoints.installed import models_in_environment
@@ -14,11 +11,11 @@ from reranker.parsers.parser import Parser
 from reranker.pipeline import Reranker
 from reranker.ranking import Ranking
 from reranker.scoring.cores import available_cores
-from reranker.scoring.forks import begin_again_after_fork
+from reranker.scoring.forks import Once
 from reranker.text.splitting import Form
 from reranker.text.words import Convention
 
-T = TypeVar("T")
+_loaded = Once()
 
 
 def parse(
@@ -53,30 +50,8 @@ def parse(
         models = tuple(models_in_environment()) or None
     elif not isinstance(models, str | os.PathLike):
         models = tuple(models)
-    loaded = _once(("models", models), lambda: Reranker.load(models))
+    loaded = _loaded.get(("models", models), lambda: Reranker.load(models))
     rankings = loaded.parse(
         text, chosen, form, words=words, lm_weight=lm_weight, top=top, jobs=available_cores()
     )
     return list(rankings)
-
-
-_lock = threading.Lock()
-_loaded: dict[object, Any] = {}
-
-
-def _renew_lock(_: object) -> None:
-    """Another thread of the process that this one was forked from may have held it."""
-    global _lock
-    _lock = threading.Lock()
-
-
-def _once(key: object, make: Callable[[], T]) -> T:
-    """What ``make`` returned when it was first called for this key, by whichever thread."""
-    with _lock:
-        if key not in _loaded:
-            _loaded[key] = make()
-        loaded: T = _loaded[key]
-        return loaded
-
-
-begin_again_after_fork(_once, _renew_lock)

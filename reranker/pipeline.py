@@ -33,7 +33,7 @@ from reranker.nbest.candidates import listed, log_probabilities
 from reranker.nbest.words import printable
 from reranker.parsers.kept import kept_parser
 from reranker.parsers.parser import Parser
-from reranker.parsers.running import Parsing
+from reranker.parsers.running import ParsedLists
 from reranker.ranker import Combination, Ranker
 from reranker.ranking import SCORE_DECIMALS, Criterion, Ranking, Scored, Weighing
 from reranker.scoring import pools
@@ -90,7 +90,7 @@ class Reranker(Ranker):
         """
         self.weighing, self.calibration = _checked(weighing), calibration
         if threads is not None and not (type(threads) is int and threads > 0):
-            raise InputError(f"threads is a number from 1 up, not {threads!r}")
+            raise InputError(f"threads must be a positive integer, got {threads!r}")
         self._lanes = Lanes(threads or available_cores())
         share_freed_memory(self._lanes.count)
         self._ensemble = Ensemble(members, combination, self._lanes)
@@ -143,7 +143,7 @@ class Reranker(Ranker):
         threads: int | None = None,
         precision: Precision = "exact",
     ) -> Reranker:
-        """The same for models whose files and weighing are known. Raises what ``load`` raises."""
+        """A reranker of models whose files and weighing are known. Raises what ``load`` raises."""
         given = named, combination, device, threads, precision
         where = devices(device)
         expected = named.sha256 or [""] * len(named.paths)
@@ -267,7 +267,7 @@ class Reranker(Ranker):
         content = text.replace("\ufeff", " ", 1) if text.startswith("\ufeff") else text
         # Half a surrogate pair, as JSON can have it, is replaced: it is no byte of a file.
         file = TextInMemory(printable(content).encode(), "text")
-        lists = Parsing(kept_parser(parser), Text([file], form, words, longest), jobs)
+        lists = ParsedLists(kept_parser(parser), Text([file], form, words, longest), jobs)
         return self.rerank_lists(lists, weighing, top=top, lm_weight=lm_weight)
 
     def score(self, trees: Candidates) -> list[float | None]:
@@ -302,7 +302,7 @@ class Reranker(Ranker):
         self, weighing: Weighing | None, lm_weight: float | None, top: int | None = None
     ) -> Weighing:
         if top is not None and not (type(top) is int and top > 0):
-            raise InputError(f"top is a number from 1 up, not {top!r}")
+            raise InputError(f"top must be a positive integer, got {top!r}")
         return _checked(weighing or self.weighing).replaced(lm_weight)
 
     def _rankings(

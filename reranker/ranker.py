@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from reranker.checkpoints.span_vocabulary import SpanVocabulary
     from reranker.checkpoints.vocabulary import Vocabulary
 
-_VERSION = version("parse-reranker")
+VERSION = version("parse-reranker")
 Combination = Literal["sum", "average"]
 
 
@@ -51,7 +51,7 @@ class Ranker:
         """Everything a figure depends on, on one line."""
         members = ",".join(f"{member.name}:{member.sha256[:8]}" for member in self.members)
         return (
-            f"version={_VERSION} models={members} combine={self.combination} "
+            f"version={VERSION} models={members} combine={self.combination} "
             f"{weighing.signature()} precision={self.precision} device={self.device}"
         )
 

@@ -28,8 +28,8 @@ PATIENCE = {"X-Request-Timeout": "600", "Content-Type": "text/plain"}
 SAY_IMPORTS = {"PYTHONPROFILEIMPORTTIME": "1"}
 
 
-class Usage(NamedTuple):
-    """Of a process and its children, in seconds."""
+class Spent(NamedTuple):
+    """The time of a process and its children, in seconds."""
 
     wall: float
     cpu: float
@@ -97,7 +97,7 @@ class Driver:
         return answer
 
 
-def usage(command: Sequence[str]) -> Usage:
+def usage(command: Sequence[str]) -> Spent:
     """Runs it to its end; raises RerankError if it fails."""
     before = os.times()
     done = subprocess.run(command, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)
@@ -105,7 +105,7 @@ def usage(command: Sequence[str]) -> Usage:
     _check(command, done.returncode, done.stderr)
     user = after.children_user - before.children_user
     system = after.children_system - before.children_system
-    return Usage(after.elapsed - before.elapsed, user + system)
+    return Spent(after.elapsed - before.elapsed, user + system)
 
 
 def imported(command: Sequence[str]) -> set[str]:

@@ -17,14 +17,14 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from benchmarks.scoring.authors import AuthorsScorer
-from benchmarks.scoring.setting import Ids, Sentence
+from benchmarks.scoring.setting import Ids, TimedSentence
 from reranker.checkpoints.checkpoint import Checkpoint
 from reranker.models import Features, LanguageModel
 from reranker.models.batch import whole_trees
 from reranker.pipeline import Reranker
 
 Scores = list[NDArray[np.float64]]
-Scorer = Callable[[Sequence[Sentence]], Scores]
+Scorer = Callable[[Sequence[TimedSentence]], Scores]
 Preparation = Callable[[Sequence[Checkpoint], int], Scorer]  # models, threads
 Decode = Callable[[LanguageModel, Features, Tensor], Tensor]
 
@@ -47,7 +47,7 @@ def by_sentence(
     def prepare(checkpoints: Sequence[Checkpoint], threads: int) -> Scorer:
         scorers = [scorer_of(checkpoint) for checkpoint in checkpoints]
 
-        def score(sentences: Sequence[Sentence]) -> Scores:
+        def score(sentences: Sequence[TimedSentence]) -> Scores:
             torch.set_num_threads(threads)
             return [np.sum([of(each.ids) for of in scorers], axis=0) for each in sentences]
 
@@ -103,7 +103,7 @@ def all_scores(checkpoints: Sequence[Checkpoint], threads: int) -> Scorer:
     """`rerank --output ranked` without reading and writing, on one lane for each thread."""
     reranker = Reranker(checkpoints, threads=threads)
 
-    def score(sentences: Sequence[Sentence]) -> Scores:
+    def score(sentences: Sequence[TimedSentence]) -> Scores:
         torch.set_num_threads(1)  # each lane's; in MKL this is everybody's
         scored_lists = reranker.score_lists(sentence.nbest for sentence in sentences)
         return [np.array([-each.nll for each in scored]) for _, scored in scored_lists]
@@ -115,7 +115,7 @@ def winner_only(checkpoints: Sequence[Checkpoint], threads: int) -> Scorer:
     """`rerank`, which writes the best tree and no more."""
     reranker = Reranker(checkpoints, threads=threads)
 
-    def score(sentences: Sequence[Sentence]) -> Scores:
+    def score(sentences: Sequence[TimedSentence]) -> Scores:
         torch.set_num_threads(1)
         scores: Scores = []
         rankings = reranker.rerank_lists((sentence.nbest for sentence in sentences), top=1)

@@ -17,7 +17,7 @@ from benchmarks.scoring.setting import Setting, nodes, raw_tokens
 REFERENCE = OURS[0].name
 
 
-class Result(NamedTuple):
+class ContestantResult(NamedTuple):
     contestant: Contestant
     seconds: float  # the median of the rounds
     difference: float | None  # the largest of a candidate's score from the reference's, in nats
@@ -26,7 +26,7 @@ class Result(NamedTuple):
 
 def compare(
     contestants: Sequence[Contestant], setting: Setting, rounds: int, threads: int
-) -> tuple[list[Result], float]:
+) -> tuple[list[ContestantResult], float]:
     """What every contestant did, ``REFERENCE`` among them, and the operations per second of a
     matrix product meanwhile."""
     last: dict[str, Scores] = {}
@@ -39,7 +39,7 @@ def compare(
     actions = {name: partial(score, name) for name in scorers}
     seconds = interleaved({**actions, "sgemm": lambda: peaks.append(sgemm(threads))}, rounds)
     results = [
-        Result(
+        ContestantResult(
             each,
             median(seconds[each.name]),
             *agreement(setting, last[REFERENCE], last[each.name]),
@@ -61,7 +61,7 @@ def agreement(setting: Setting, reference: Scores, scores: Scores) -> tuple[floa
 
 
 def comparison(
-    results: Sequence[Result],
+    results: Sequence[ContestantResult],
     setting: Setting,
     peak: float,
     memory: Mapping[str, tuple[float, float]],

@@ -16,7 +16,7 @@ from reranker.models.products import linear
 MATRIX = 2_048
 
 
-class Work(NamedTuple):
+class TokenWork(NamedTuple):
     """Floating-point operations to read one token and compute the next one's normaliser.
 
     A multiplication and an addition count two; activations and exponentials are left out.
@@ -31,7 +31,7 @@ class Work(NamedTuple):
         return sum(self)
 
 
-def work_per_token(config: Config) -> Work:
+def work_per_token(config: Config) -> TokenWork:
     """Four gates of every layer; k_j (equation 11) and pi (10); J logits for every word (7)."""
     size, hidden = config.embedding_size, config.hidden_sizes
     layers = list(zip((size, *hidden), hidden, strict=False))  # inputs and units of each
@@ -41,7 +41,7 @@ def work_per_token(config: Config) -> Work:
     if mixture > 1:
         projections += 2 * hidden[-1] * mixture
     width = size if config.components else hidden[-1]
-    return Work(
+    return TokenWork(
         lstm=sum(2 * 4 * units * (inputs + units) for inputs, units in layers),
         projections=projections,
         decoder=2 * max(mixture, 1) * width * config.vocabulary_size,

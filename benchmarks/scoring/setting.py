@@ -35,7 +35,7 @@ NEEDED = (EOS, UNKNOWN_WORD, UNKNOWN_OPENING, UNKNOWN_CLOSING)
 REPEATED = 0.41
 
 
-class Sentence(NamedTuple):
+class TimedSentence(NamedTuple):
     nbest: NBest
     ids: Ids
 
@@ -43,7 +43,7 @@ class Sentence(NamedTuple):
 class Setting(NamedTuple):
     title: str
     checkpoints: list[Checkpoint]
-    sentences: list[Sentence]
+    sentences: list[TimedSentence]
 
 
 def load(arguments: argparse.Namespace) -> Setting:
@@ -121,19 +121,21 @@ def stretched(nbest: NBest, length: int, seed: int = 0) -> NBest:
     return replace(nbest, candidates=tuple(candidates))
 
 
-def encoded(lists: Sequence[NBest], vocabulary: Vocabulary) -> list[Sentence]:
+def encoded(lists: Sequence[NBest], vocabulary: Vocabulary) -> list[TimedSentence]:
     """With the ids of their tokens."""
     return [
-        Sentence(nbest, [vocabulary.encode(candidate.tokens) for candidate in nbest.candidates])
+        TimedSentence(
+            nbest, [vocabulary.encode(candidate.tokens) for candidate in nbest.candidates]
+        )
         for nbest in lists
     ]
 
 
-def raw_tokens(sentences: Sequence[Sentence]) -> int:
+def raw_tokens(sentences: Sequence[TimedSentence]) -> int:
     """What is scored if nothing is shared."""
     return sum(len(sequence) for sentence in sentences for sequence in sentence.ids)
 
 
-def nodes(sentences: Sequence[Sentence]) -> int:
+def nodes(sentences: Sequence[TimedSentence]) -> int:
     """Distinct beginnings that something follows: what is left to compute if all is shared."""
     return sum(Trie(sentence.ids, sentence.ids[0][-1]).rows for sentence in sentences)

@@ -15,9 +15,9 @@ from benchmarks.latency.lists import of_size
 from benchmarks.scoring.measure import machine
 from benchmarks.service_load.attacks import ATTACKS, GROUPS, Material, storm
 from benchmarks.service_load.expected import ranked
-from benchmarks.service_load.kind import Asked, Client, Question, ask, seconds_alone
+from benchmarks.service_load.kind import Asked, KindClient, Question, ask, seconds_alone
 from benchmarks.service_load.report import Found, targets, written
-from benchmarks.service_load.watching import Tally, Usage, sleep_lightly, usage
+from benchmarks.service_load.watching import Tally, UsageSample, sleep_lightly, usage
 from reranker.nbest import NBest, read_nbest
 from reranker.nbest.writing import list_text
 from reranker.scoring.cores import available_cores
@@ -65,7 +65,7 @@ def with_answers(lists: Sequence[NBest], models: Sequence[str]) -> Questions:
     return Questions(small, large[:10], huge)
 
 
-def kind_clients(questions: Questions, port: int) -> dict[str, list[Client]]:
+def kind_clients(questions: Questions, port: int) -> dict[str, list[KindClient]]:
     """By kind; no two kinds ask in step. How often they ask is a matter of how fast the service is
     here: half of their share of it is for tiny questions, half for medium ones."""
     tiny = [f"127.0.0.{n}" for n in range(2, 6)]
@@ -74,15 +74,15 @@ def kind_clients(questions: Questions, port: int) -> dict[str, list[Client]]:
         "tiny: 5 x 10 words": _asking(tiny, questions.tiny, port),
         "medium: 50 x 20 words": _asking(medium, questions.medium, port),
         # Like a probe of Kubernetes': over a new connection each time.
-        LIVE: [Client("127.0.0.8", 0.05, [Question("/health/live")], keeps_alive=False)],
+        LIVE: [KindClient("127.0.0.8", 0.05, [Question("/health/live")], keeps_alive=False)],
     }
 
 
-def _asking(addresses: Sequence[str], questions: Sequence[Question], port: int) -> list[Client]:
+def _asking(addresses: Sequence[str], questions: Sequence[Question], port: int) -> list[KindClient]:
     """Each takes its part of half of the share."""
     alone = seconds_alone(list(islice(cycle(questions), FIRST_QUESTIONS)), port)
     every = alone * len(addresses) / (KIND_SHARE / 2)
-    return [Client(address, every, questions) for address in addresses]
+    return [KindClient(address, every, questions) for address in addresses]
 
 
 def measured(server: Server, questions: Questions, seconds: float) -> Found:
@@ -138,7 +138,7 @@ def material(questions: Questions, seed: int) -> Material:
     return Material(questions.huge, questions.medium, random.Random(seed))
 
 
-def watch(server: Server, until: Sequence[Future[Any]], tally: Tally) -> list[Usage]:
+def watch(server: Server, until: Sequence[Future[Any]], tally: Tally) -> list[UsageSample]:
     """Samples until all of these are done."""
     samples = []
     while not all(future.done() for future in until):

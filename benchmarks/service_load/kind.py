@@ -27,7 +27,7 @@ class Question(NamedTuple):
     rows: Sequence[Row] = ()
 
 
-class Client(NamedTuple):
+class KindClient(NamedTuple):
     """Asks one question after another, one every ``every`` seconds, from its own address."""
 
     address: str
@@ -48,12 +48,12 @@ class Asked(NamedTuple):
         return self.answers.total() - self.answers["200"]
 
     def percentile(self, percent: float) -> float:
-        """Of the answered ones, in seconds (nearest rank); not a number if there are none."""
+        """A percentile of the answer times, in seconds (nearest rank); NaN if there are none."""
         ordered = sorted(self.seconds)
         return ordered[math.ceil(percent * len(ordered) / 100) - 1] if ordered else math.nan
 
 
-def ask(clients: Sequence[Client], port: int, since: float, until: float) -> Asked:
+def ask(clients: Sequence[KindClient], port: int, since: float, until: float) -> Asked:
     """Let them ask from ``since`` to ``until`` (by time.monotonic()), each in a thread."""
     with contextlib.suppress(PermissionError):
         os.setpriority(os.PRIO_PROCESS, 0, -10)  # clients elsewhere would have processors, too
@@ -82,7 +82,7 @@ def seconds_alone(questions: Sequence[Question], port: int) -> float:
     return median(seconds)
 
 
-def _ask(client: Client, port: int, since: float, until: float) -> Asked:
+def _ask(client: KindClient, port: int, since: float, until: float) -> Asked:
     """A late answer makes the next questions late, too, and that counts: they were due."""
     asked = Asked(Counter(), [], [])
     connection = HTTPConnection(

@@ -8,7 +8,7 @@ from statistics import median
 from typing import NamedTuple
 
 from benchmarks.service_load.kind import Asked
-from benchmarks.service_load.watching import Sleeper, Tally, Usage
+from benchmarks.service_load.watching import Sleeper, Tally, UsageSample
 
 TIMES_IDLE = 5.0
 LIVE_SECONDS = 0.1
@@ -19,7 +19,7 @@ PROMISED = {"501 malformed-http", "503 loading", "503 draining", "504 deadline"}
 
 
 class Found(NamedTuple):
-    """Of a whole run."""
+    """The measurements of a whole run."""
 
     seconds: float  # among hostile clients
     every: Mapping[str, float]  # seconds from one question of a kind client to its next
@@ -27,44 +27,44 @@ class Found(NamedTuple):
     among: Mapping[str, Asked]  # kind clients among hostile ones
     live: tuple[Asked, Asked]  # GET /health/live, alone and among
     hostile: Mapping[str, Counter[str]]
-    samples: Sequence[Usage]  # among hostile clients
-    end: Usage
+    samples: Sequence[UsageSample]  # among hostile clients
+    end: UsageSample
     machine: Sleeper
     tally: Tally
     has_ended: bool  # the service, by itself
 
 
-class Target(NamedTuple):
+class Verdict(NamedTuple):
     what: str
     value: str
     is_met: bool
 
 
-def targets(found: Found) -> list[Target]:
+def targets(found: Found) -> list[Verdict]:
     lost = sum(asked.lost for asked in found.among.values())
-    made = [Target("kind clients lose nothing", f"{lost} lost", not lost)]
+    made = [Verdict("kind clients lose nothing", f"{lost} lost", not lost)]
     for name, asked in found.among.items():
         times = asked.percentile(99) / found.idle[name].percentile(99)
         what = f"p99 at most {TIMES_IDLE:g} times the idle p99, {name}"
-        made.append(Target(what, f"{times:.1f} times", times <= TIMES_IDLE))
+        made.append(Verdict(what, f"{times:.1f} times", times <= TIMES_IDLE))
     live = found.live[1]
     slow = live.percentile(99.9)
     what = f"/health/live under {1000 * LIVE_SECONDS:g} ms at p99.9, always 200"
     is_met = slow < LIVE_SECONDS and not live.lost
-    made.append(Target(what, f"{1000 * slow:.0f} ms, {live.lost} lost", is_met))
+    made.append(Verdict(what, f"{1000 * slow:.0f} ms, {live.lost} lost", is_met))
     first, *later = megabytes_by_minute(found)[1:]
     change = max(abs(each - first) / first for each in later) if first else 1.0
     what = f"memory flat within {100 * FLAT:g} % after the first minute"
-    made.append(Target(what, f"{100 * change:.0f} %", change <= FLAT))
+    made.append(Verdict(what, f"{100 * change:.0f} %", change <= FLAT))
     most = max(each.megabytes for each in found.samples)
     what = f"memory under {MOST_MEGABYTES:,.0f} MB"
-    made.append(Target(what, f"{most:.0f} MB", most < MOST_MEGABYTES))
+    made.append(Verdict(what, f"{most:.0f} MB", most < MOST_MEGABYTES))
     errors = [status for status in found.tally.statuses if status >= "5"]
     unpromised = sorted({*errors} - PROMISED) + sorted(set(found.tally.errors))
     if found.has_ended:
         unpromised.append("the service has ended")
     value = ", ".join(unpromised) or "none"
-    return [*made, Target("no 5xx but promised ones", value, not unpromised)]
+    return [*made, Verdict("no 5xx but promised ones", value, not unpromised)]
 
 
 def megabytes_by_minute(found: Found) -> list[float]:

@@ -19,8 +19,8 @@ _PAUSE_SECONDS = 0.01  # less is nothing
 _CRASH = "the scoring thread crashed and is restarted"
 
 
-class Usage(NamedTuple):
-    """Of a process and its children, at a time by time.monotonic()."""
+class UsageSample(NamedTuple):
+    """What a process and its children use, at a time by time.monotonic()."""
 
     when: float
     megabytes: float
@@ -64,7 +64,7 @@ def sleep_lightly(since: float, until: float) -> Sleeper:
     return Sleeper(sorted(late), pauses)
 
 
-def usage(pid: int) -> Usage:
+def usage(pid: int) -> UsageSample:
     """All zero if the process has ended."""
     megabytes, threads, descriptors = 0.0, 0, 0
     for process in _with_children(pid):
@@ -74,7 +74,7 @@ def usage(pid: int) -> Usage:
             megabytes += int(fields.get("VmRSS", "0 kB").split()[0]) / 1024
             threads += int(fields["Threads"])
             descriptors += len(list(Path(f"/proc/{process}/fd").iterdir()))
-    return Usage(time.monotonic(), megabytes, threads, descriptors)
+    return UsageSample(time.monotonic(), megabytes, threads, descriptors)
 
 
 def _with_children(pid: int) -> Iterator[int]:
@@ -86,7 +86,7 @@ def _with_children(pid: int) -> Iterator[int]:
 
 
 class Tally:
-    """Of the server's log, which is too long to be kept."""
+    """Counts the lines of the server's log, which is too long to keep."""
 
     def __init__(self) -> None:
         self.statuses: Counter[str] = Counter()  # of all answers, whoever got them

@@ -46,7 +46,7 @@ TUNED_ON = 30  # every 30th training tree; the programs use the first 1,000
 STATIC = ("terms.txt", "headInfo.txt", "bugFix.txt", "featInfo.*")
 
 
-class Shard(NamedTuple):
+class FoldShard(NamedTuple):
     treebank: str
     fold: int
     number: int
@@ -89,7 +89,7 @@ def main() -> None:
         if not model.exists():
             train(model, training_part(trees, folds, fold), arguments.programs, arguments.static)
         options = {"nbest": arguments.candidates, "overparsing": arguments.overparsing}
-        with Parser(model, options, arguments.cpu_seconds) as child:
+        with FoldParser(model, options, arguments.cpu_seconds) as child:
             for shard in missing:
                 write_shard(arguments.out, shard, trees[shard.treebank], child)
 
@@ -112,14 +112,14 @@ def folds_of(trees: Sequence[str]) -> list[list[int]]:
     return folds
 
 
-def shards(treebank: str, fold: int, places: Sequence[int]) -> list[Shard]:
+def shards(treebank: str, fold: int, places: Sequence[int]) -> list[FoldShard]:
     """The fold in pieces of like size, none above SHARD sentences."""
     pieces = max(1, math.ceil(len(places) / SHARD))
     cuts = [len(places) * piece // pieces for piece in range(pieces + 1)]
-    return [Shard(treebank, fold, n, places[cuts[n] : cuts[n + 1]]) for n in range(pieces)]
+    return [FoldShard(treebank, fold, n, places[cuts[n] : cuts[n + 1]]) for n in range(pieces)]
 
 
-def interleaved(treebanks: Sequence[Sequence[Shard]]) -> list[Shard]:
+def interleaved(treebanks: Sequence[Sequence[FoldShard]]) -> list[FoldShard]:
     """Every prefix has about the same share of each treebank."""
     placed = [((n + 0.5) / len(one), shard) for one in treebanks for n, shard in enumerate(one)]
     return [shard for _, shard in sorted(placed, key=lambda pair: pair[0])]
@@ -157,7 +157,7 @@ def train_in(folder: Path, trees: Iterator[str], programs: Path, static: Path) -
         subprocess.run(command, check=True, stdout=log, stderr=log)
 
 
-class Parser:
+class FoldParser:
     """A trained parser in a process of its own, which a hard sentence may end: BLLIP cannot be
     interrupted, and a process has only one model."""
 
@@ -173,7 +173,7 @@ class Parser:
         theirs.close()
         self._connection.recv()  # EOFError if the model cannot be loaded
 
-    def __enter__(self) -> Parser:
+    def __enter__(self) -> FoldParser:
         return self
 
     def __exit__(self, *_: object) -> None:
@@ -213,7 +213,7 @@ def serve(connection: Connection, model: Path, options: dict[str, int], cpu_seco
         connection.send((rest.splitlines(), time.process_time() - begin))
 
 
-def write_shard(out: Path, shard: Shard, trees: Sequence[str], parser: Parser) -> None:
+def write_shard(out: Path, shard: FoldShard, trees: Sequence[str], parser: FoldParser) -> None:
     lists, gold, failed, cpu_seconds = [], [], [], 0.0
     for place in shard.places:
         words = WORD.findall(trees[place])

@@ -14,14 +14,13 @@ the parser's first N.
 
 from __future__ import annotations
 
-import argparse
 import sys
 from collections.abc import Mapping, Sequence
 
 from confidence import read_set
 from report import NONE, p_text
 
-from reranker.commands.arguments import whole_number
+from reranker.commands.arguments import script_parser, whole_number
 from reranker.errors import InputError, RerankError
 from reranker.evaluation.brackets import corpus_f1
 from reranker.evaluation.significance import compare
@@ -87,11 +86,7 @@ def _weighing(members: Sequence[str], some: Sequence[str]) -> Weighing:
 
 def main(argv: Sequence[str]) -> int:
     """Print; returns 0, or 2 for files or names that cannot be used."""
-    parser = argparse.ArgumentParser(
-        prog="ablation.py",
-        description=__doc__,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
-    )
+    parser = script_parser("ablation.py", __doc__)
     parser.add_argument("sets", nargs="+", metavar="NAME=RANKED,GOLD")
     parser.add_argument("--members", nargs="+", required=True, metavar="MEMBER")
     parser.add_argument("--subset", nargs="+", action="append", default=[], metavar="MEMBER")

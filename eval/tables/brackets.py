@@ -10,7 +10,6 @@ of a tenth of the brackets and how many of them are right; beside it what chance
 
 from __future__ import annotations
 
-import argparse
 import sys
 from collections import Counter
 from collections.abc import Iterator, Sequence
@@ -22,6 +21,7 @@ from reranker.chart.best import Chart
 from reranker.chart.bracketed import bracketed
 from reranker.checkpoints.installed import installed_span_model
 from reranker.checkpoints.span_file import SpanCheckpoint, load_span_model
+from reranker.commands.arguments import script_parser
 from reranker.errors import RerankError
 from reranker.files.figure import new_figure, save_figure
 from reranker.files.markdown import grid
@@ -63,11 +63,7 @@ def _brackets(tokens: Sequence[str]) -> Iterator[tuple[int, int, str]]:
 
 def main(argv: Sequence[str]) -> int:
     """Print a row for each treebank and temperature; returns 0, or 2 for unusable files."""
-    parser = argparse.ArgumentParser(
-        prog="brackets.py",
-        description=__doc__,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
-    )
+    parser = script_parser("brackets.py", __doc__)
     parser.add_argument("sets", nargs="+", metavar="NAME=TREES")
     parser.add_argument("--parser-model", default="", metavar="FILE.pt")
     parser.add_argument("--every", type=int, default=1, help="take every n-th tree")

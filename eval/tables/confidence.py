@@ -8,11 +8,10 @@ figures are cross-validated in blocks of neighbouring sentences, as `rerank tune
 
 from __future__ import annotations
 
-import argparse
 import sys
 from collections.abc import Mapping, Sequence
 
-from reranker.commands.arguments import weight
+from reranker.commands.arguments import script_parser, weight
 from reranker.commands.confidence_table import HEADS, cells
 from reranker.commands.ranked_file import ranked_lines
 from reranker.errors import InputError, RerankError
@@ -59,11 +58,7 @@ def _judged(judged: Choices, fitted: Choices, weighing: Weighing) -> Judged:
 
 def main(argv: Sequence[str]) -> int:
     """Print; returns 0, or 2 for files that cannot be used."""
-    parser = argparse.ArgumentParser(
-        prog="confidence.py",
-        description=__doc__,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
-    )
+    parser = script_parser("confidence.py", __doc__)
     parser.add_argument("sets", nargs="+", metavar="NAME=RANKED,GOLD")
     parser.add_argument("--lm-weight", type=weight, default=1.0, metavar="W", help="default: 1")
     arguments = parser.parse_args(argv)

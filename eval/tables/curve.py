@@ -9,7 +9,6 @@ squares.
 
 from __future__ import annotations
 
-import argparse
 import json
 import sys
 from collections.abc import Iterator, Sequence
@@ -19,6 +18,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
+from reranker.commands.arguments import script_parser
 from reranker.errors import InputError, RerankError
 from reranker.files.figure import label_plainly, new_figure, save_figure
 from reranker.files.markdown import grid
@@ -32,7 +32,7 @@ FEWEST = 3  # perplexities that a line is drawn through
 Group = tuple[str, str, str]  # set, vocabulary and kind of choice: what a line is drawn for
 
 
-class Point(NamedTuple):
+class GainPoint(NamedTuple):
     """A row's gain over the parser, in F1 points."""
 
     row: str
@@ -40,7 +40,7 @@ class Point(NamedTuple):
     gain: float
 
 
-class Line(NamedTuple):
+class GainLine(NamedTuple):
     """gain = ``at_one`` - ``per_nat`` ln(perplexity), and how far points lie from it."""
 
     at_one: float
@@ -48,7 +48,7 @@ class Line(NamedTuple):
     deviation: float
 
     @classmethod
-    def through(cls, points: Sequence[Point]) -> Line:
+    def through(cls, points: Sequence[GainPoint]) -> GainLine:
         nats = np.log([point.perplexity for point in points])
         gains = np.array([point.gain for point in points])
         slope, at_one = np.polyfit(nats, gains, 1).tolist()
@@ -62,9 +62,9 @@ class Line(NamedTuple):
         return float(np.exp((self.at_one - gain) / self.per_nat))
 
 
-def read_points(paths: Sequence[Path]) -> dict[Group, list[Point]]:
+def read_points(paths: Sequence[Path]) -> dict[Group, list[GainPoint]]:
     """The rows of F1 tables. Raises InputError for another file, and if no row has both figures."""
-    points: dict[Group, list[Point]] = {}
+    points: dict[Group, list[GainPoint]] = {}
     for path in paths:
         try:
             for group, point in _points(json.loads(path.read_text("utf-8"))):
@@ -78,7 +78,7 @@ def read_points(paths: Sequence[Path]) -> dict[Group, list[Point]]:
     return points
 
 
-def _points(table: dict[str, Any]) -> Iterator[tuple[Group, Point]]:
+def _points(table: dict[str, Any]) -> Iterator[tuple[Group, GainPoint]]:
     for row in table["rows"]:
         for name, figures in {} if "failed" in row else row["sets"].items():
             if None in figures["perplexity"]:
@@ -88,20 +88,20 @@ def _points(table: dict[str, Any]) -> Iterator[tuple[Group, Point]]:
             for kind in KINDS:
                 if figures[kind]:
                     gain = mean(each["f1"] for each in figures[kind]) - base
-                    point = Point(row["name"], mean(figures["perplexity"]), gain)
+                    point = GainPoint(row["name"], mean(figures["perplexity"]), gain)
                     yield (label, vocabulary, kind), point
 
 
-def fit(points: dict[Group, list[Point]]) -> dict[Group, Line]:
+def fit(points: dict[Group, list[GainPoint]]) -> dict[Group, GainLine]:
     """A line through the points of each group that has enough."""
     return {
-        group: Line.through(members)
+        group: GainLine.through(members)
         for group, members in sorted(points.items())
         if len({point.perplexity for point in members}) >= FEWEST
     }
 
 
-def report(points: dict[Group, list[Point]], lines: dict[Group, Line], gain: float) -> str:
+def report(points: dict[Group, list[GainPoint]], lines: dict[Group, GainLine], gain: float) -> str:
     """A Markdown table of the lines."""
     heads = ["set", "vocabulary", "choice", "points", "least perplexity", "best gain", "F1 a nat"]
     rows = []
@@ -117,7 +117,7 @@ def report(points: dict[Group, list[Point]], lines: dict[Group, Line], gain: flo
 
 
 def draw(
-    points: dict[Group, list[Point]], lines: dict[Group, Line], gain: float, path: Path
+    points: dict[Group, list[GainPoint]], lines: dict[Group, GainLine], gain: float, path: Path
 ) -> None:
     """A panel for each set: points, their lines, dashed beyond the points, and the gain."""
     names = list(dict.fromkeys(name for name, _, _ in points))
@@ -144,12 +144,12 @@ def draw(
 def _draw_points(
     axes: Axes,
     name: str,
-    points: dict[Group, list[Point]],
-    lines: dict[Group, Line],
+    points: dict[Group, list[GainPoint]],
+    lines: dict[Group, GainLine],
     gain: float,
 ) -> None:
-    """Those of one set. Colours are kinds of choice, markers vocabularies, which the legend calls
-    by their model, if there is only one."""
+    """Draw the points of one set. Colours are kinds of choice, markers vocabularies, which the
+    legend names by their model if there is only one."""
     vocabularies = list(dict.fromkeys(vocabulary for _, vocabulary, _ in points))
     for (place, vocabulary, kind), members in points.items():
         if place != name:
@@ -176,9 +176,7 @@ def _draw_points(
 
 def main(argv: Sequence[str]) -> int:
     """Print and draw; returns 0, or 2 for files that cannot be used."""
-    parser = argparse.ArgumentParser(
-        prog="curve.py", description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
+    parser = script_parser("curve.py", __doc__)
     parser.add_argument("tables", type=Path, nargs="+", metavar="TABLE.json")
     parser.add_argument("--gain", type=float, default=4.5, metavar="F1", help="default: 4.5")
     parser.add_argument("--plot", type=Path, metavar="FILE.png")

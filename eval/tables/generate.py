@@ -20,16 +20,15 @@ from pathlib import Path
 from typing import Any
 
 from generation_study import GenerationStudy, GenerationTable, System
-from make import TRAINING_SHARE, machine, made, publish, training_length
+from make import TRAINING_SHARE, common_settings, machine, made, publish, training_length
 from measures import MEASURES, Bracketing, Measure
 from prepare import spread
-from report import NONE, mean_text, p_text, size_text, without_empty_columns
+from report import NONE, mean_text, p_text, provenance, size_text, without_empty_columns
 from study import ROOT, to_toml
 from work import Step, Work, work_folder
 
 from reranker.checkpoints.encoder_decoder_file import load_generator
 from reranker.errors import InputError
-from reranker.files.digest import file_sha256
 from reranker.files.output import open_whole
 from reranker.files.text import read_lines
 from reranker.trees.linearize import cleaned
@@ -50,16 +49,10 @@ def _make(arguments: argparse.Namespace) -> int:
     minutes = TRAINING_SHARE * arguments.budget * arguments.workers / count
     flags, length = training_length(arguments.epochs, minutes)
     data = {name: _Data(table, arguments.data) for name, table in study.tables.items()}
+    sources = [path for each in data.values() for path in each.all_files()]
     settings = {
-        "minutes of training for each model": round(minutes, 4),
-        "epochs": arguments.epochs,
-        "shrink": study.shrink,
-        "sentences": arguments.sentences,
-        "device": arguments.device,
-        "workers and threads": [arguments.workers, arguments.threads],
-        "data": {str(p): file_sha256(p)[:16] for each in data.values() for p in each.all_files()},
+        **common_settings(arguments, study.shrink, minutes, sources),
         "search": {name: [t.beams, t.length_power] for name, t in study.tables.items()},
-        "machine": machine(),
     }
     folder = arguments.work or Path("runs", "-".join(["tables", study.path.stem, *arguments.only]))
     with work_folder(folder, settings, arguments.workers, arguments.threads) as work:
@@ -76,7 +69,7 @@ def _make(arguments: argparse.Namespace) -> int:
                 "commands": [arguments.command],
                 "settings": settings,
             }
-            publish(name, {**figures, **how}, folder, arguments.into, _markdown)
+            publish(name, {**figures, **how}, folder, _markdown)
         print(f"tables: as Markdown and JSON in {folder}", file=sys.stderr)
         return 1 if work.failures else 0
 
@@ -98,7 +91,7 @@ class _Data:
         return [path for paths in self.files.values() for path in paths]
 
     def flags(self) -> list[str]:
-        """Of ``rerank train``."""
+        """Flags of ``rerank train``."""
         flags = []
         for name in ("train", "train_target", "dev", "dev_target"):
             if self.files[name]:
@@ -161,7 +154,7 @@ class _Plan:
         return {**columns, **({"reranked": "reranked.mrg"} if table.rerank else {})}
 
     def output(self, part: Sequence[str], ending: str) -> Path:
-        """Of one model or an ensemble."""
+        """The output file of a model or an ensemble."""
         stem = part[0] if len(part) == 1 else f"{part[0]}x{len(part)}"
         return self.folder / "outputs" / f"{stem}.{ending}"
 
@@ -306,20 +299,14 @@ def _markdown(table: dict[str, Any]) -> str:
             oracles += column.get("oracle", [])
         line += [mean_text(oracles), row["printed"] or NONE]
         cells.append(line)
-    lines = ["<details><summary>Commands and signatures</summary>", "", "```text"]
-    complete = [row for row in table["rows"] if "failed" not in row]
-    for row in complete:
-        minutes = ", ".join(f"{each:g}" for each in row["trained_minutes"])
-        lines.append(f"{row['name']}: trained for {minutes} minutes; {' '.join(row['models'])}")
-    commands = dict.fromkeys(command for row in complete for command in row["commands"])
-    lines += ["", *table["commands"], *commands, "```", "", "</details>"]
     failures = [
         f"- {row['name']}: {line}" for row in table["rows"] for line in row.get("failed", ())
     ]
     parts = [f"**{table['title']}.** {table['method']}", without_empty_columns(heads, cells)]
     if failures:
         parts.append("Failed:\n\n" + "\n".join(failures))
-    return "\n\n".join([*parts, "\n".join(lines)]) + "\n"
+    made_by = provenance(table, lambda row: " ".join(row["models"]))
+    return "\n\n".join([*parts, made_by]) + "\n"
 
 
 if __name__ == "__main__":

@@ -17,22 +17,21 @@ import shlex
 import shutil
 import signal
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
-from prepare import Files, prepare, source_files
+from prepare import StudyFiles, prepare, source_files
 from report import markdown
 from results import FOLDS, Results
 from study import ROOT, Study, Table, to_toml
 from work import Work, plan, work_folder
 
 from reranker.checkpoints.members import load_member
-from reranker.commands.arguments import positive
+from reranker.commands.arguments import positive, script_parser
 from reranker.errors import InputError, RerankError
 from reranker.files.digest import file_sha256
-from reranker.files.markdown import page_with
 from reranker.files.output import open_whole
 
 # The part of the budget for training; scoring, mostly of n-best lists, is known to take less than
@@ -81,7 +80,7 @@ def _make(arguments: argparse.Namespace) -> int:
     settings = _settings(arguments, study, sources, minutes)
     folder = arguments.work or Path("runs", "-".join(["tables", study.path.stem, *arguments.only]))
     with work_folder(folder, settings, arguments.workers, arguments.threads) as work:
-        files = Files(folder, arguments.data)
+        files = StudyFiles(folder, arguments.data)
         _write_models(study, work, files)
         to_do = f", {to_train} to be trained {length}" if to_train else ""
         print(f"{len(study.all_runs())} models{to_do}", file=sys.stderr)
@@ -92,7 +91,7 @@ def _make(arguments: argparse.Namespace) -> int:
         for name, table in study.tables.items():
             method = _method(arguments, study, length, table)
             how = {"method": method, "commands": [arguments.command], "settings": settings}
-            publish(name, {**results.table(table), **how}, folder, arguments.into)
+            publish(name, {**results.table(table), **how}, folder)
         print(f"tables: as Markdown and JSON in {folder}", file=sys.stderr)
         return 1 if work.failures else 0
 
@@ -109,25 +108,34 @@ def training_length(epochs: float, minutes: float) -> tuple[list[str], str]:
     return [], "as long as their configurations say"
 
 
+def common_settings(
+    arguments: argparse.Namespace, shrink: int, minutes: float, sources: Iterable[Path]
+) -> dict[str, Any]:
+    """What the figures of any study depend on."""
+    return {
+        "minutes of training for each model": round(minutes, 4),
+        "epochs": arguments.epochs,
+        "shrink": shrink,
+        "sentences": arguments.sentences,
+        "device": arguments.device,
+        "workers and threads": [arguments.workers, arguments.threads],
+        "data": {str(path): file_sha256(path)[:16] for path in sources},
+        "machine": machine(),
+    }
+
+
 def _settings(
     arguments: argparse.Namespace, study: Study, sources: Sequence[Path], minutes: float
 ) -> dict[str, Any]:
     """What every figure depends on, except the models themselves."""
     return {
-        "minutes of training for each model": round(minutes, 4),
-        "epochs": arguments.epochs,
-        "shrink": study.shrink,
-        "sentences": arguments.sentences,
-        "device": arguments.device,
-        "workers and threads": [arguments.workers, arguments.threads],
-        "data": {str(path): file_sha256(path)[:16] for path in sources},
+        **common_settings(arguments, study.shrink, minutes, sources),
         "text": study.data.text,
         "sets": {name: evaluated.model_dump() for name, evaluated in study.sets.items()},
-        "machine": machine(),
     }
 
 
-def _write_models(study: Study, work: Work, files: Files) -> None:
+def _write_models(study: Study, work: Work, files: StudyFiles) -> None:
     """Configurations of the models to be trained, and copies of the checkpoints.
 
     Raises CheckpointError for a file that is not a checkpoint, InputError for one that does not say
@@ -149,7 +157,6 @@ def publish(
     name: str,
     table: dict[str, Any],
     folder: Path,
-    into: Path | None,
     text_of: Callable[[dict[str, Any]], str] = markdown,
 ) -> None:
     """Print the table, and write it as Markdown and JSON."""
@@ -159,8 +166,6 @@ def publish(
     for ending, written in ((".json", content), (".md", text)):
         with open_whole(folder / f"{name}{ending}") as file:
             file.write(written)
-    if into:
-        into.write_text(page_with(into, name, text), "utf-8")
 
 
 def _method(arguments: argparse.Namespace, study: Study, length: str, table: Table) -> str:
@@ -193,9 +198,7 @@ def machine() -> str:
 
 def _arguments_of(program: str, description: str | None) -> argparse.ArgumentParser:
     """The flags of a command that makes tables."""
-    parser = argparse.ArgumentParser(
-        prog=program, description=description, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
+    parser = script_parser(program, description)
     add = parser.add_argument
     add("study", type=Path, metavar="STUDY.toml")
     add("--only", nargs="+", default=[], metavar="TABLE", help="some of its tables")
@@ -217,8 +220,6 @@ def _arguments_of(program: str, description: str | None) -> argparse.ArgumentPar
     add("--workers", type=positive, default=2, metavar="N", help="commands at a time (default: 2)")
     add("--threads", type=positive, default=1, metavar="N", help="of each command (default: 1)")
     add("--device", default="cpu", metavar="cpu|cuda", help="where (default: cpu)")
-    text = "also put the tables between its markers"
-    add("--into", type=Path, metavar="FILE.md", help=text)
     return parser
 
 

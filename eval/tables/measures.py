@@ -29,7 +29,7 @@ class Measure(ABC):
     """Judges outputs of the test sources; ``references`` is the file with their targets."""
 
     names: tuple[str, ...]
-    """Of the figures."""
+    """What the figures are called."""
 
     @abstractmethod
     def figures(self, path: Path) -> list[float]:
@@ -48,7 +48,7 @@ class Measure(ABC):
 
 
 class Bleu(Measure):
-    """Of text that is tokenised already."""
+    """BLEU of tokenised text."""
 
     names = ("BLEU",)
 
@@ -142,7 +142,7 @@ class Bracketing(Measure):
         )
 
     def _trees(self, path: Path) -> list[list[str]]:
-        """Of each sentence, at least one."""
+        """The trees of each sentence, at least one."""
         if path.suffix == ".mrg":
             found = [[line.rstrip("\n")] for line in read_lines(path)]
         else:

@@ -20,7 +20,7 @@ from reranker.trees.treebank import read_treebank
 
 
 @dataclass(frozen=True, slots=True)
-class Files:
+class StudyFiles:
     """Where everything is in a work folder, and in ``root``, the folder of the study's data."""
 
     folder: Path
@@ -65,7 +65,7 @@ def source_files(study: Study, root: Path) -> list[Path]:
     return list(dict.fromkeys(path for matching in paths.values() for path in matching))
 
 
-def prepare(study: Study, files: Files, sentences: int) -> None:
+def prepare(study: Study, files: StudyFiles, sentences: int) -> None:
     """Write what is not there yet; of the lists, ``sentences`` of each set, evenly spread (0: all).
 
     Raises InputError for files that cannot be used.

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from operator import itemgetter
 from statistics import mean, stdev
 from typing import Any
 
@@ -28,7 +29,7 @@ def markdown(table: dict[str, Any]) -> str:
     ]
     if failures:
         parts.append("Failed:\n\n" + "\n".join(failures))
-    return "\n\n".join([*parts, _provenance(table)]) + "\n"
+    return "\n\n".join([*parts, provenance(table)]) + "\n"
 
 
 def _f1_table(table: dict[str, Any], name: str) -> str:
@@ -69,7 +70,7 @@ def _f1_row(row: dict[str, Any], name: str, table: dict[str, Any]) -> list[str]:
 
 
 def _figures_table(table: dict[str, Any]) -> str:
-    """Of perplexities and what else has one figure for each set."""
+    """A table of perplexities, or of another measure with one figure for each set."""
     names, cell = table["sets"], _CELLS[table["kind"]]
     heads = ["model", "seeds", "parameters", "trained tokens"]
     heads += [figures["name"] for figures in names.values()] + ["printed"]
@@ -115,13 +116,16 @@ _CELLS = {
 }
 
 
-def _provenance(table: dict[str, Any]) -> str:
-    """Every row's time and signature, then the commands: of the table, and of each model once."""
+def provenance(
+    table: dict[str, Any], made_by: Callable[[dict[str, Any]], str] = itemgetter("signature")
+) -> str:
+    """Every row's time and what it was ``made_by``, then the commands: of the table, and of each
+    model once."""
     lines = ["<details><summary>Commands and signatures</summary>", "", "```text"]
     complete = [row for row in table["rows"] if "failed" not in row]
     for row in complete:
         minutes = ", ".join(f"{each:g}" for each in row["trained_minutes"])
-        lines.append(f"{row['name']}: trained for {minutes} minutes; {row['signature']}")
+        lines.append(f"{row['name']}: trained for {minutes} minutes; {made_by(row)}")
     commands = dict.fromkeys(command for row in complete for command in row["commands"])
     return "\n".join([*lines, "", *table["commands"], *commands, "```", "", "</details>"])
 

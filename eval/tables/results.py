@@ -14,8 +14,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
-from prepare import Files
-from study import Row, Study, Table
+from prepare import StudyFiles
+from study import Study, StudyRow, Table
 from work import Work, analysis
 
 from reranker.checkpoints.members import LoadedMember, load_member
@@ -60,7 +60,7 @@ def perplexity(members: Sequence[NDArray[np.float64]]) -> float:
     return float(np.exp(-averaged.mean()))
 
 
-class Lists:
+class StudyLists:
     """The n-best lists of a set, scored by many models."""
 
     def __init__(self, paths: Mapping[str, Path], gold: Path, gold_tags: bool) -> None:
@@ -126,7 +126,7 @@ def f1_figures(chosen: Counts, parser: Counts, oracle: Counts) -> dict[str, Any]
     }
 
 
-class Run(NamedTuple):
+class ModelRun(NamedTuple):
     """What a table says of a model."""
 
     sha256: str
@@ -139,10 +139,10 @@ class Run(NamedTuple):
 class Results:
     """Figures of what is in the work folder."""
 
-    def __init__(self, study: Study, work: Work, files: Files) -> None:
+    def __init__(self, study: Study, work: Work, files: StudyFiles) -> None:
         self.study, self.work, self.files = study, work, files
-        self.runs: dict[str, Run] = {}
-        self.lists: dict[str, Lists] = {}
+        self.runs: dict[str, ModelRun] = {}
+        self.lists: dict[str, StudyLists] = {}
         self._letters: dict[Vocabulary, str] = {}
         self._choices: dict[tuple[str, ...], dict[str, Counts]] = {}
         for name in study.all_runs():
@@ -152,7 +152,7 @@ class Results:
             paths = {run: files.scored(run, f"{name}.lists") for run in self.runs}
             if paths := {run: path for run, path in paths.items() if path.exists()}:
                 gold = files.data(f"{name}.gold.mrg")
-                self.lists[name] = Lists(paths, gold, evaluated.gold_tags)
+                self.lists[name] = StudyLists(paths, gold, evaluated.gold_tags)
 
     def table(self, table: Table) -> dict[str, Any]:
         """Everything about a table."""
@@ -168,12 +168,12 @@ class Results:
             "rows": rows,
         }
 
-    def _run(self, checkpoint: LoadedMember) -> Run:
+    def _run(self, checkpoint: LoadedMember) -> ModelRun:
         letter = ""
         if isinstance(checkpoint.vocabulary, Vocabulary):
             new = chr(ord("A") + len(self._letters))
             letter = self._letters.setdefault(checkpoint.vocabulary, new)
-        return Run(
+        return ModelRun(
             checkpoint.sha256,
             sum(parameter.numel() for parameter in checkpoint.model.parameters()),
             int(checkpoint.information["tokens"]),
@@ -191,7 +191,7 @@ class Results:
             figures["random"] = lists.random_f1()
         return figures
 
-    def _row(self, row: Row, table: Table) -> dict[str, Any]:
+    def _row(self, row: StudyRow, table: Table) -> dict[str, Any]:
         members = self.study.members(row)
         named = {"name": row.name, "printed": row.printed, "runs": members}
         if failed := self._failed(row):
@@ -215,7 +215,7 @@ class Results:
             "sets": sets,
         }
 
-    def _figures(self, row: Row, name: str, table: Table) -> dict[str, Any]:
+    def _figures(self, row: StudyRow, name: str, table: Table) -> dict[str, Any]:
         """By their names, those of each run, or one of an ensemble."""
         parts, kind = self._parts(row), analysis(self.study, table, name)
         if kind not in ANALYSED:
@@ -230,7 +230,7 @@ class Results:
         [figures] = json.loads(self.files.scored(run, name).read_text("utf-8"))
         return dict(figures)
 
-    def _f1(self, row: Row, name: str, table: Table) -> dict[str, Any]:
+    def _f1(self, row: StudyRow, name: str, table: Table) -> dict[str, Any]:
         lists, parts = self.lists[name].all, self._parts(row)
         parser, oracle = lists.parsers_first(), lists.oracle()
         choices = [self._choice(part, name) for part in parts]
@@ -258,7 +258,7 @@ class Results:
             self._choices[key] = choice(self.lists[name].of(part), tuned_lists)
         return self._choices[key]
 
-    def _parts(self, row: Row) -> list[list[str]]:
+    def _parts(self, row: StudyRow) -> list[list[str]]:
         """The runs whose figures a row shows: those of each seed, or all together."""
         members = self.study.members(row)
         return [members] if row.ensemble else [[run] for run in members]
@@ -272,12 +272,12 @@ class Results:
         paths = [self.files.scored(run, f"{name}.{kind}") for run in part]
         return perplexity([token_log_probabilities(path) for path in paths])
 
-    def _failed(self, row: Row) -> list[str]:
+    def _failed(self, row: StudyRow) -> list[str]:
         """Why runs of the row failed."""
         failures = self.work.failures
         return [failures[run] for run in self.study.members(row) if run in failures]
 
-    def _signature(self, row: Row, table: Table) -> str:
+    def _signature(self, row: StudyRow, table: Table) -> str:
         members = self.study.members(row)
         models = ",".join(f"{name}:{self.runs[name].sha256[:8]}" for name in members)
         parts = [f"version={version('parse-reranker')}", f"models={models}"]

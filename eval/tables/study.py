@@ -23,11 +23,11 @@ CONFIGS = ROOT / "models" / "configs"
 DEFAULT_SIZES = {"embedding_size": 280, "hidden_sizes": [960, 960, 620]}
 
 
-class _Settings(BaseModel):
+class _StudyTable(BaseModel):
     model_config = ConfigDict(extra="forbid", frozen=True)
 
 
-class Data(_Settings):
+class Data(_StudyTable):
     """What models learn from and are selected on; file patterns, relative to ``--data``."""
 
     train: list[str]
@@ -35,7 +35,7 @@ class Data(_Settings):
     text: bool = False  # running text, a sentence a line, instead of trees
 
 
-class EvaluationSet(_Settings):
+class EvaluationSet(_StudyTable):
     """What models are judged on: perplexity of ``trees``, or of text, F1 of what they choose of
     ``nbest``."""
 
@@ -49,7 +49,7 @@ class EvaluationSet(_Settings):
     weight_from: str = ""  # the set that tunes the mixture's weight; without it, cross-validation
 
 
-class Model(_Settings):
+class StudyModel(_StudyTable):
     """A file of ``models/configs``, with changes, trained with seeds 1 to ``seeds``; or a
     ``checkpoint``, relative to the repository's root, judged as it is."""
 
@@ -61,7 +61,7 @@ class Model(_Settings):
     checkpoint: str = ""
 
 
-class Row(_Settings):
+class StudyRow(_StudyTable):
     """One model, all its seeds separately, or an ensemble of several models' seeds."""
 
     name: str
@@ -71,11 +71,11 @@ class Row(_Settings):
     printed: str = ""  # the figure in the paper
 
 
-class Table(_Settings):
+class Table(_StudyTable):
     title: str
     kind: Literal["F1", "perplexity", "variation", "rank", "last word"]
     sets: Annotated[list[str], Field(min_length=1)]
-    rows: Annotated[list[Row], Field(min_length=1)]
+    rows: Annotated[list[StudyRow], Field(min_length=1)]
     reference: str = ""  # the row whose F1 the other rows are tested against, besides the parser's
 
 
@@ -96,13 +96,13 @@ def input_errors(path: Path) -> Iterator[None]:
         raise InputError(f"{path}: {error}") from error
 
 
-class Study(_Settings):
+class Study(_StudyTable):
     """A study's file, with sizes divided by ``shrink``."""
 
     path: Path
     data: Data
     sets: dict[str, EvaluationSet]
-    models: dict[str, Model]
+    models: dict[str, StudyModel]
     tables: dict[str, Table]
     training: dict[str, Any] = {}
     shrink: PositiveInt = 1
@@ -151,7 +151,7 @@ class Study(_Settings):
         """The names of the models to be trained."""
         return [name for name, model in self.models.items() if not model.checkpoint]
 
-    def members(self, row: Row) -> list[str]:
+    def members(self, row: StudyRow) -> list[str]:
         """The runs of a row."""
         return [run for name in row.models for run in self.runs(name)[: row.seeds or None]]
 
@@ -225,7 +225,7 @@ class Study(_Settings):
         ):
             raise ValueError(f"tables.{name}: row {ensembles[0]!r}: no ensemble has such figures")
 
-    def _check_model(self, name: str, model: Model) -> None:
+    def _check_model(self, name: str, model: StudyModel) -> None:
         if model.checkpoint:
             if model.model_dump(exclude_defaults=True).keys() != {"checkpoint"}:
                 raise ValueError("a checkpoint has no other settings")

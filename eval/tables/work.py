@@ -20,7 +20,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from prepare import Files
+from prepare import StudyFiles
 from study import Study, Table
 
 from reranker.errors import InputError
@@ -52,7 +52,9 @@ class Step:
         return done
 
 
-def plan(study: Study, files: Files, length: Sequence[str], options: Sequence[str]) -> list[Step]:
+def plan(
+    study: Study, files: StudyFiles, length: Sequence[str], options: Sequence[str]
+) -> list[Step]:
     """All steps: training, first seeds first, then scoring. ``length`` are the flags of training
     that say how long, ``options`` flags of every command."""
     trained = [
@@ -77,7 +79,7 @@ def analysis(study: Study, table: Table, name: str) -> str:
     return "last-word" if study.sets[name].passages else "perplexity"
 
 
-def _training(study: Study, name: str, seed: int, files: Files, flags: Sequence[str]) -> Step:
+def _training(study: Study, name: str, seed: int, files: StudyFiles, flags: Sequence[str]) -> Step:
     run, start = f"{name}-{seed}", study.models[name].start_from
     out, logs = files.checkpoint(run), files.folder / "training" / run
     arguments = ["train", "--config", files.config(name)]
@@ -94,7 +96,7 @@ def _training(study: Study, name: str, seed: int, files: Files, flags: Sequence[
     return Step(run, [*map(str, arguments), *flags], out, needs, scratch=logs / "state.pt")
 
 
-def _scoring(study: Study, run: str, files: Files, options: Sequence[str]) -> Iterator[Step]:
+def _scoring(study: Study, run: str, files: StudyFiles, options: Sequence[str]) -> Iterator[Step]:
     """The trees of every set, for perplexity, and its lists, if a table asks for their F1."""
     tables = [table for table in study.tables.values() if table.kind == "F1"]
     shown = [table for table in tables if any(run in study.members(row) for row in table.rows)]
@@ -112,7 +114,7 @@ def _scoring(study: Study, run: str, files: Files, options: Sequence[str]) -> It
             yield Step(label, [*map(str, arguments), *options], out, [checkpoint])
 
 
-def _analyses(study: Study, run: str, files: Files, options: Sequence[str]) -> Iterator[Step]:
+def _analyses(study: Study, run: str, files: StudyFiles, options: Sequence[str]) -> Iterator[Step]:
     """What ``rerank analyse`` has to say of a run for the tables that show it."""
     tables = study.tables.values()
     shown = [table for table in tables if any(run in study.members(row) for row in table.rows)]

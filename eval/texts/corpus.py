@@ -6,6 +6,7 @@ several times, so that a corpus need not fit into memory.
 
 from __future__ import annotations
 
+import argparse
 import random
 import sys
 from collections import Counter
@@ -14,6 +15,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import NamedTuple
 
+from reranker.commands.arguments import positive, script_parser, weight
 from reranker.errors import InputError
 from reranker.files.output import open_whole, output_path
 from reranker.files.table import aligned
@@ -22,10 +24,28 @@ from reranker.nbest.words import split_words
 from reranker.text.running import MARKS, line_fault
 
 UNKNOWN = "<unk>"
+WORDS = 77_000
+
+
+def corpus_parser(
+    program: str, description: str | None, files: str, share: float, parts: str
+) -> argparse.ArgumentParser:
+    """The flags of a script that divides ``files``, and holds out a ``share`` of the words for
+    ``parts``."""
+    parser = script_parser(program, description)
+    add = parser.add_argument
+    add(files, nargs="+", type=Path, metavar=files.upper().removesuffix("S"))
+    add("--out", type=Path, required=True, metavar="FOLDER")
+    text = "size of the vocabulary (default: %(default)s)"
+    add("--words", type=positive, default=WORDS, metavar="N", help=text)
+    text = f"share of the words for {parts} (default: %(default).3g)"
+    add("--held-out", type=weight, default=share, metavar="SHARE", help=text)
+    add("--seed", type=int, default=1, metavar="N", help="of the division")
+    return parser
 
 
 @dataclass
-class Files:
+class CorpusFiles:
     """Text files, a sentence a line; ``word_of`` is what becomes of a word."""
 
     word_of: Callable[[str], str] = str
@@ -55,7 +75,7 @@ class Files:
         return sum(map(len, self.lines(path)))
 
 
-class Part(NamedTuple):
+class CorpusPart(NamedTuple):
     """What became of a part of the corpus."""
 
     name: str
@@ -83,8 +103,8 @@ def divided(counts: Mapping[Path, int], shares: Sequence[float], seed: int) -> l
     return [[path for path in counts if path in set(part)] for part in parts]
 
 
-def most_frequent(files: Files, paths: Iterable[Path], words: int) -> set[str]:
-    """Of equally frequent words, the alphabetically first."""
+def most_frequent(files: CorpusFiles, paths: Iterable[Path], words: int) -> set[str]:
+    """The most frequent words; of equally frequent ones, the alphabetically first."""
     counts: Counter[str] = Counter()
     for path in paths:
         for line in files.lines(path):
@@ -94,8 +114,8 @@ def most_frequent(files: Files, paths: Iterable[Path], words: int) -> set[str]:
 
 
 def write_part(
-    files: Files, paths: Sequence[Path], known: set[str], out: Path, enclosed: bool
-) -> Part:
+    files: CorpusFiles, paths: Sequence[Path], known: set[str], out: Path, enclosed: bool
+) -> CorpusPart:
     """Write the lines of the files with ``<unk>`` for words that are not ``known``; each file as an
     article if ``enclosed``."""
     lines = words = of_known = 0
@@ -110,10 +130,10 @@ def write_part(
                 file.write(" ".join(kept) + "\n")
             if enclosed:
                 file.write("</article>\n")
-    return Part(out.name, len(paths), lines, words, of_known)
+    return CorpusPart(out.name, len(paths), lines, words, of_known)
 
 
-def table(parts: Iterable[Part], vocabulary: int) -> str:
+def table(parts: Iterable[CorpusPart], vocabulary: int) -> str:
     """As Table 4.1 of Daniluk (2016)."""
     rows = [("part", "files", "lines", "words", "in vocabulary")]
     for part in parts:

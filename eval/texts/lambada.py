@@ -10,36 +10,21 @@ published. Exit status: 0, 1 if lines were left out, 2 if files cannot be used.
 
 from __future__ import annotations
 
-import argparse
 import sys
 from collections.abc import Sequence
-from pathlib import Path
 
-from corpus import Files, divided, most_frequent, table, write_part
+from corpus import CorpusFiles, corpus_parser, divided, most_frequent, table, write_part
 
-from reranker.commands.arguments import positive, weight
 from reranker.errors import RerankError
 
-WORDS = 77_000
 HELD_OUT = 0.002  # of the words; 361,000 of 203 million in the thesis' Table 4.1
 
 
 def main(argv: Sequence[str]) -> int:
-    parser = argparse.ArgumentParser(
-        prog="lambada.py",
-        description=__doc__,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
-    )
-    parser.add_argument("novels", nargs="+", type=Path, metavar="NOVEL")
-    parser.add_argument("--out", type=Path, required=True, metavar="FOLDER")
-    text = "size of the vocabulary (default: %(default)s)"
-    parser.add_argument("--words", type=positive, default=WORDS, metavar="N", help=text)
-    text = "share of the words for dev (default: %(default)s)"
-    parser.add_argument("--held-out", type=weight, default=HELD_OUT, metavar="SHARE", help=text)
-    parser.add_argument("--seed", type=int, default=1, metavar="N", help="of the division")
+    parser = corpus_parser("lambada.py", __doc__, "novels", HELD_OUT, "dev")
     arguments = parser.parse_args(argv)
     try:
-        files = Files()
+        files = CorpusFiles()
         counts = {path: files.count(path) for path in arguments.novels}
         dev, train = divided(counts, (arguments.held_out,), arguments.seed)
         known = most_frequent(files, train, arguments.words)

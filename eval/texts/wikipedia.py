@@ -15,14 +15,11 @@ import argparse
 import re
 import sys
 from collections.abc import Sequence
-from pathlib import Path
 
-from corpus import Files, divided, most_frequent, table, write_part
+from corpus import CorpusFiles, corpus_parser, divided, most_frequent, table, write_part
 
-from reranker.commands.arguments import positive, weight
 from reranker.errors import InputError, RerankError
 
-WORDS = 77_000
 HELD_OUT = 1.2 / 24.9  # of the thesis' words, for each of dev and test
 _NUMBER = re.compile(r"[-+]?\d[\d.,]*", re.ASCII)
 
@@ -37,18 +34,7 @@ def without_number(word: str) -> str:
 
 
 def main(argv: Sequence[str]) -> int:
-    parser = argparse.ArgumentParser(
-        prog="wikipedia.py",
-        description=__doc__,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
-    )
-    parser.add_argument("articles", nargs="+", type=Path, metavar="ARTICLE")
-    parser.add_argument("--out", type=Path, required=True, metavar="FOLDER")
-    text = "size of the vocabulary (default: %(default)s)"
-    parser.add_argument("--words", type=positive, default=WORDS, metavar="N", help=text)
-    text = "share of the words for each of dev and test (default: the thesis', %(default).3f)"
-    parser.add_argument("--held-out", type=weight, default=HELD_OUT, metavar="SHARE", help=text)
-    parser.add_argument("--seed", type=int, default=1, metavar="N", help="of the division")
+    parser = corpus_parser("wikipedia.py", __doc__, "articles", HELD_OUT, "each of dev and test")
     arguments = parser.parse_args(argv)
     try:
         return _make(arguments)
@@ -58,7 +44,7 @@ def main(argv: Sequence[str]) -> int:
 
 
 def _make(arguments: argparse.Namespace) -> int:
-    files = Files(without_number)
+    files = CorpusFiles(without_number)
     counts = {path: files.count(path) for path in arguments.articles}
     if empty := [path for path, words in counts.items() if not words]:
         raise InputError(f"{empty[0]}: an article without words")

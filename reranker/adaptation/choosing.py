@@ -29,7 +29,8 @@ class Choice:
 
     @classmethod
     def of(cls, ranking: Ranking) -> Choice:
-        """Of a list with at least one candidate. Raises InputError if it cannot be weighed."""
+        """The choice from a list with at least one candidate. Raises InputError if it cannot be
+        weighed."""
         if ranking.best is None:
             raise InputError(
                 "the ensemble's weights are for parser scores, too, which the parser does not print"

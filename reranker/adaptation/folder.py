@@ -10,11 +10,11 @@ from pathlib import Path
 from typing import Any
 
 from reranker.adaptation.choosing import Choice
-from reranker.adaptation.text import Refused
 from reranker.errors import InputError, RerankError
 from reranker.files.output import open_whole, write_errors
 from reranker.nbest import NBest, ReadOptions, read_nbest
 from reranker.nbest.writing import list_text
+from reranker.text.reading import Refused
 
 _JSON_LINES = ReadOptions("jsonl")
 

@@ -10,11 +10,10 @@ from typing import NamedTuple, TypeVar
 
 from reranker.adaptation.choosing import Choice, choices
 from reranker.adaptation.folder import Folder
-from reranker.adaptation.text import Refused
 from reranker.parsers.parser import Parser
 from reranker.parsers.waiting import result_of
 from reranker.pipeline import Reranker
-from reranker.text.reading import TextSentence
+from reranker.text.reading import Refused, TextSentence
 from reranker.trees.linearize import is_word, linearize_text
 
 T = TypeVar("T")
@@ -45,7 +44,7 @@ def parse(
             for line in lines:
                 answer = line.fault or line.problem or next(parsed)
                 if isinstance(answer, str):
-                    refused.append(Refused.of(line, answer))
+                    refused.append(Refused(line.origin.file, line.origin.line, answer))
                 else:
                     lists.append(answer)
             folder.put_lists(number, lists, refused)
@@ -97,8 +96,8 @@ class Silver(NamedTuple):
 
 
 def silver(made: Sequence[Choice], margin: float | None) -> Silver:
-    """Those of which the ensemble is certain (``Choice.is_certain``), or all with None for the
-    margin; and every ``HELD_OUT``-th."""
+    """The trees of which the ensemble is certain (``Choice.is_certain``), or all if the margin is
+    None; every ``HELD_OUT``-th is held out."""
     trees = [linearize_text(choice.tree) for choice in made]
     held_out = trees[::HELD_OUT]
     seen = Counter(map(_words, held_out))

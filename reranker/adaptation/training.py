@@ -13,6 +13,7 @@ from reranker.checkpoints.span_file import SpanCheckpoint
 from reranker.errors import ConfigError
 from reranker.files.output import copy_whole
 from reranker.training.config import TrainingConfig
+from reranker.training.language_model_run import LanguageModelRun
 from reranker.training.loop import train
 from reranker.training.loss import dev_perplexity
 from reranker.training.run import Progress
@@ -23,7 +24,7 @@ Trees = Sequence[tuple[str, ...]]
 """Linearised."""
 
 
-class Recipe(NamedTuple):
+class AdaptationRecipe(NamedTuple):
     """How to train on."""
 
     epochs: float  # passes over silver and gold trees
@@ -59,7 +60,7 @@ def adapted(
     held_out: Trees,
     out: Path,
     folder: Path,
-    recipe: Recipe,
+    recipe: AdaptationRecipe,
     report: Callable[[float], None],
 ) -> Adapted | None:
     """Train the checkpoint on and write it to ``out``; its state is in ``folder``, so that the same
@@ -79,13 +80,13 @@ def adapted(
     def tell(progress: Progress, loss: float, done: float) -> None:
         report(done)
 
-    train(config, learned, held_out, out, folder, start_from=path, report=tell)
+    train(LanguageModelRun(config, learned, held_out, start_from=path), out, folder, tell)
     after = dev_perplexity(load_checkpoint(out).model, trees, eos)
     return Adapted(path.stem, before, after)
 
 
 def trained_on(
-    path: Path, checkpoint: Checkpoint, recipe: Recipe, tokens: int = 0
+    path: Path, checkpoint: Checkpoint, recipe: AdaptationRecipe, tokens: int = 0
 ) -> TrainingConfig:
     """How to train the checkpoint on, with so many tokens. Raises ConfigError if it does not say
     how it was trained, or if the recipe makes no sense."""

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 
-class Window(NamedTuple):
+class AttentionWindow(NamedTuple):
     """The ``size`` positions that a model attends to, the most recent ``nearest`` steps back: 0 is
     the token just read (RM), 1 the one before it (Attention, Key-Value, Key-Value-Predict)."""
 
@@ -34,11 +34,11 @@ class Window(NamedTuple):
 
     @property
     def steps_back(self) -> range:
-        """Of each entry of ``Features.attention``, the oldest first."""
+        """How far back each entry of ``Features.attention`` looks, the oldest first."""
         return range(self.farthest, self.nearest - 1, -1)
 
 
-def window_of(checkpoint: Checkpoint) -> Window | None:
+def window_of(checkpoint: Checkpoint) -> AttentionWindow | None:
     """None for a model without attention, or with attention inside its layers (LSTMN)."""
     start = torch.tensor([[checkpoint.vocabulary.eos]])
     with torch.no_grad():
@@ -46,10 +46,10 @@ def window_of(checkpoint: Checkpoint) -> Window | None:
     if features.attention is None:
         return None
     sees_itself = bool(features.attention.sum() > 0)  # nothing else can be seen at the start
-    return Window(features.attention.shape[-1], 0 if sees_itself else 1)
+    return AttentionWindow(features.attention.shape[-1], 0 if sees_itself else 1)
 
 
-def checked_window(checkpoint: Checkpoint, name: str) -> Window:
+def checked_window(checkpoint: Checkpoint, name: str) -> AttentionWindow:
     """Raises InputError for a model whose ``window_of`` is None."""
     window = window_of(checkpoint)
     if window is None:
@@ -62,7 +62,7 @@ def checked_window(checkpoint: Checkpoint, name: str) -> Window:
 class Positions(NamedTuple):
     """A model's mean attention to each position, and over how many tokens it was taken."""
 
-    window: Window
+    window: AttentionWindow
     weights: dict[int, float]  # by steps back, the oldest first
     tokens: int
 
@@ -133,7 +133,7 @@ class AttentionByPosition:
         all_axes[-1].set_xlabel("position (tokens back)")
 
 
-class Row(NamedTuple):
+class AttentionRow(NamedTuple):
     """The attention of a model, the oldest position first, when it predicts a token."""
 
     token: str
@@ -144,7 +144,7 @@ Place = tuple[int, int]  # a tree's number and a token's in it as it is read, bo
 
 
 def random_places(
-    trees: Sequence[LinearTree], windows: Sequence[Window], count: int, seed: int
+    trees: Sequence[LinearTree], windows: Sequence[AttentionWindow], count: int, seed: int
 ) -> list[Place]:
     """``count`` of the tokens at which every model's window is full (or all, if fewer), in order.
 
@@ -163,7 +163,7 @@ def random_places(
 
 def attention_at(
     checkpoint: Checkpoint, trees: Sequence[LinearTree], places: Sequence[Place]
-) -> list[Row]:
+) -> list[AttentionRow]:
     """The rows of a model with attention at ``places``."""
     numbers = sorted({number for number, _ in places})
     weights: dict[Place, tuple[float, ...]] = {}
@@ -174,7 +174,9 @@ def attention_at(
                 here = batch.attention[token, column[number]]
                 weights[number, token] = tuple(here.tolist())
     return [
-        Row((*trees[number].as_read(checkpoint).tokens, EOS)[token], weights[number, token])
+        AttentionRow(
+            (*trees[number].as_read(checkpoint).tokens, EOS)[token], weights[number, token]
+        )
         for number, token in places
     ]
 
@@ -183,7 +185,7 @@ def attention_at(
 class AttentionSample:
     """Figure 4.2: attention at tokens drawn at random, the same for every model."""
 
-    models: dict[str, tuple[Window, list[Row]]]
+    models: dict[str, tuple[AttentionWindow, list[AttentionRow]]]
 
     def text(self) -> str:
         return "\n\n".join(

@@ -44,6 +44,9 @@ class Total(NamedTuple):
     def perplexity(self) -> float:
         return perplexity(self.nll, self.tokens)
 
+    def to_json(self) -> dict[str, float]:
+        return {**self._asdict(), "perplexity": self.perplexity}
+
 
 def broad_class(kind: str) -> str:
     """The class of a part of speech, a bracket or ``<eos>``.
@@ -64,8 +67,8 @@ def totals_by_class(
     class_of: Callable[[str], str] = broad_class,
     tick: Tick = ignore,
 ) -> dict[str, Total]:
-    """Of every class that occurs, in the order of the tables (other classes alphabetically), and of
-    all tokens."""
+    """A total for every class that occurs, in the order of the tables (other classes
+    alphabetically), and one for all tokens."""
     totals: dict[str, Total] = {}
     for place, values in token_log_probabilities(checkpoint, trees, tick):
         for kind, value in zip(trees[place].kinds, values, strict=True):
@@ -97,13 +100,7 @@ class ClassPerplexities:
 
     def to_json(self) -> Any:
         return [
-            {
-                "model": model,
-                "classes": {
-                    name: {**total._asdict(), "perplexity": total.perplexity}
-                    for name, total in totals.items()
-                },
-            }
+            {"model": model, "classes": {name: total.to_json() for name, total in totals.items()}}
             for model, totals in self.models.items()
         ]
 

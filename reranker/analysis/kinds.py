@@ -28,10 +28,10 @@ from reranker.analysis.mixture import LayerWeights, Variation, mixture_weights
 from reranker.analysis.perplexity import TextPerplexities, Values, averaged, token_score_lines
 from reranker.analysis.rank import MatrixRank, Ranks, matrix_rank
 from reranker.analysis.readings import LinearTree, Tick, ignore, read_trees, token_count
-from reranker.analysis.report import Result, names
+from reranker.analysis.report import Analysis, names
 from reranker.analysis.running import (
+    RunningText,
     Source,
-    Text,
     predicted_tokens,
     read_texts,
     text_log_probabilities,
@@ -49,7 +49,7 @@ logger = logging.getLogger(__name__)
 T = TypeVar("T")
 
 
-def analysed(arguments: argparse.Namespace) -> Result:
+def analysed(arguments: argparse.Namespace) -> Analysis:
     """The analysis of ``arguments.kind``; raises RerankError for unusable models or trees."""
     if arguments.kind == "curves":
         return read_curves(arguments.runs, arguments.by)
@@ -69,7 +69,7 @@ class _Job:
         self.trees: list[LinearTree] = []
         if getattr(arguments, "trees", None):
             self.trees = read_trees(arguments.trees, sample, seed)
-        self.texts: list[Text] = []
+        self.texts: list[RunningText] = []
         if getattr(arguments, "text", None):
             if sample is not None:
                 raise InputError("--sample draws trees: it cannot be used with --text")
@@ -125,7 +125,7 @@ class _Job:
         return {name: analysis(model, self.trees, name, self.tick) for name, model in models}
 
     def read_source(self, analysis: Callable[[Checkpoint, Source, str, Tick], T]) -> dict[str, T]:
-        """The same of the trees or the texts."""
+        """What ``analysis`` makes of each model and the trees or texts."""
         return {
             name: analysis(model, self.source, name, self.tick) for name, model in self.models()
         }
@@ -208,7 +208,7 @@ def _attention_example(job: _Job) -> Example:
     return Example(tokens, token, tuple(predictions))
 
 
-_ANALYSES: dict[str, Callable[[_Job], Result]] = {
+_ANALYSES: dict[str, Callable[[_Job], Analysis]] = {
     "variation": lambda job: Variation(tuple(job.read_source(mixture_weights).values())),
     "layers": lambda job: LayerWeights(tuple(job.read_source(mixture_weights).values())),
     "rank": _rank,

@@ -18,7 +18,8 @@ from reranker.errors import InputError
 from reranker.files.table import aligned
 from reranker.models import Features, LanguageModel
 from reranker.perplexity import perplexity
-from reranker.text.passages import Refused, read_passages
+from reranker.text.passages import read_passages
+from reranker.text.reading import Refused
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -35,7 +36,7 @@ class PassageSet(NamedTuple):
 
 
 class LastWord(NamedTuple):
-    """Of one model on one set."""
+    """The scores of one model on one set."""
 
     passages: int
     correct: int  # the last word is more probable than any other symbol
@@ -50,7 +51,7 @@ class LastWord(NamedTuple):
 
     @property
     def perplexity(self) -> float:
-        """Of the last words; one outside the vocabulary has the probability of ``<unk>``."""
+        """Per last word; one outside the vocabulary has the probability of ``<unk>``."""
         return perplexity(self.nll, self.passages)
 
     @property

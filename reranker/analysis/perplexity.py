@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from reranker.analysis.classes import ALL, Total
-from reranker.analysis.running import Text
+from reranker.analysis.running import RunningText
 from reranker.files.table import aligned
 
 if TYPE_CHECKING:
@@ -40,7 +40,7 @@ class TextPerplexities:
 
     @classmethod
     def from_values(
-        cls, texts: Sequence[Text], models: dict[str, Values], average: Values | None
+        cls, texts: Sequence[RunningText], models: dict[str, Values], average: Values | None
     ) -> TextPerplexities:
         rows = {**models, **({} if average is None else {AVERAGE: average})}
         names = [text.name for text in texts]
@@ -55,13 +55,7 @@ class TextPerplexities:
 
     def to_json(self) -> Any:
         return [
-            {
-                "model": model,
-                "texts": {
-                    name: {**total._asdict(), "perplexity": total.perplexity}
-                    for name, total in totals.items()
-                },
-            }
+            {"model": model, "texts": {name: total.to_json() for name, total in totals.items()}}
             for model, totals in self.models.items()
         ]
 
@@ -80,7 +74,7 @@ class TextPerplexities:
         axes.legend()
 
 
-def token_score_lines(texts: Sequence[Text], values: Values) -> Iterator[str]:
+def token_score_lines(texts: Sequence[RunningText], values: Values) -> Iterator[str]:
     """A line of JSON for each line of the texts: its tokens that are predicted, and log P."""
     for text, scores in zip(texts, values, strict=True):
         start = 0

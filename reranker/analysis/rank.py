@@ -13,7 +13,7 @@ from torch import Tensor
 
 from reranker.analysis.mixture import component_layers
 from reranker.analysis.readings import LinearTree, ReadBatch, Tick, ignore, read_in_batches
-from reranker.analysis.running import Source, Text, read_source
+from reranker.analysis.running import RunningText, Source, read_source
 from reranker.checkpoints.checkpoint import Checkpoint
 from reranker.files.table import aligned
 
@@ -27,7 +27,7 @@ _LARGE = 1e-3
 
 @dataclass(frozen=True, slots=True)
 class MatrixRank:
-    """Of one model's A~ (equation 9): a row log P(. | c) for each of some contexts c."""
+    """The rank of one model's A~ (equation 9): a row log P(. | c) for each of some contexts c."""
 
     model: str
     contexts: int
@@ -70,7 +70,7 @@ def matrix_rank(
     ``tokens`` times the vocabulary if that is less; time: that product times the shorter side.
     """
     exact = replace(checkpoint, model=copy.deepcopy(checkpoint.model).double())
-    texts = [each for each in source if isinstance(each, Text)]
+    texts = [each for each in source if isinstance(each, RunningText)]
     if texts:
         rows = _text_rows(exact, texts, tokens, tick)
     else:
@@ -130,9 +130,9 @@ def _tree_rows(
 
 
 def _text_rows(
-    checkpoint: Checkpoint, texts: Sequence[Text], tokens: int | None, tick: Tick
+    checkpoint: Checkpoint, texts: Sequence[RunningText], tokens: int | None, tick: Tick
 ) -> Iterator[Tensor]:
-    """The same at the first ``tokens`` positions of the texts."""
+    """log P of the whole vocabulary at the first ``tokens`` positions of the texts, [n, V] each."""
     left = tokens
     for batch in read_source(checkpoint, texts, tick):
         is_context = batch.is_token

@@ -11,14 +11,14 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 
-class Result(Protocol):
+class Analysis(Protocol):
     """An analysis of one or more models."""
 
     def text(self) -> str:
         """Its table."""
 
     def to_json(self) -> Any:
-        """The same and more, unrounded; plain data."""
+        """The table's figures and more, unrounded, as plain data."""
 
     def draw(self, figure: Figure) -> None:
         """Fill an empty figure."""

@@ -20,7 +20,7 @@ from reranker.models.running import read_through
 from reranker.text.running import OPENING, Line, encoded, is_mark, opening_id, read_running_text
 
 
-class Text(NamedTuple):
+class RunningText(NamedTuple):
     """A file of running text, read from the start state."""
 
     name: str
@@ -34,19 +34,19 @@ class Text(NamedTuple):
             yield [] if is_opening else [*line, *([] if is_mark(line) else [EOS])]
 
 
-Source = Sequence[LinearTree] | Sequence[Text]
+Source = Sequence[LinearTree] | Sequence[RunningText]
 
 
-def read_texts(paths: Iterable[Path]) -> list[Text]:
+def read_texts(paths: Iterable[Path]) -> list[RunningText]:
     """Raises InputError as ``read_running_text`` does."""
     paths = list(paths)
     return [
-        Text(name, read_running_text([path]))
+        RunningText(name, read_running_text([path]))
         for name, path in zip(names(paths), paths, strict=True)
     ]
 
 
-def predicted_tokens(texts: Iterable[Text]) -> int:
+def predicted_tokens(texts: Iterable[RunningText]) -> int:
     """How many tokens a model predicts in them."""
     return sum(len(line) for text in texts for line in text.predicted())
 
@@ -61,7 +61,7 @@ def read_source(checkpoint: Checkpoint, source: Source, tick: Tick = ignore) -> 
     if trees:
         yield from read_in_batches(checkpoint, trees, tick)
     vocabulary = checkpoint.vocabulary
-    for number, text in enumerate(each for each in source if isinstance(each, Text)):
+    for number, text in enumerate(each for each in source if isinstance(each, RunningText)):
         if vocabulary.backward:
             raise InputError(f"{checkpoint.name}: a backward model, which cannot read running text")
         ids = list(chain.from_iterable(encoded(vocabulary, text.lines)))
@@ -73,7 +73,7 @@ def read_source(checkpoint: Checkpoint, source: Source, tick: Tick = ignore) -> 
 
 
 def text_log_probabilities(
-    checkpoint: Checkpoint, text: Text, tick: Tick = ignore
+    checkpoint: Checkpoint, text: RunningText, tick: Tick = ignore
 ) -> NDArray[np.float64]:
     """log P in nats of every token that is predicted, in order: [N]."""
     parts = []

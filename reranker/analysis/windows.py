@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, slots=True)
-class Point:
+class WindowPoint:
     """A checkpoint's perplexity on the trees and the window it was trained with."""
 
     model: str
@@ -30,7 +30,7 @@ class Point:
 
 def point(
     checkpoint: Checkpoint, trees: Sequence[LinearTree], name: str, tick: Tick = ignore
-) -> Point:
+) -> WindowPoint:
     """Raises InputError for a model without a window."""
     config = checkpoint.model.config
     window = getattr(config, "window", getattr(config, "order", None))  # L of attention, N of RNN-N
@@ -40,7 +40,7 @@ def point(
     for _, values in token_log_probabilities(checkpoint, trees, tick):
         total -= sum(values)
         tokens += len(values)
-    return Point(name, checkpoint.model.architecture, window, perplexity(total, tokens))
+    return WindowPoint(name, checkpoint.model.architecture, window, perplexity(total, tokens))
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,7 +48,7 @@ class Windows:
     """Perplexity per token, an architecture a row and a window a column. Several checkpoints in one
     cell (seeds) give their mean and standard deviation."""
 
-    points: tuple[Point, ...]
+    points: tuple[WindowPoint, ...]
 
     def text(self) -> str:
         windows = sorted({point.window for point in self.points})

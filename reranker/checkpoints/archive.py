@@ -55,7 +55,7 @@ class Archive:
     size: int
     """Bytes of the file."""
     sha256: str
-    """Of the file."""
+    """The SHA-256 of the file."""
 
 
 def read_archive(path: Path, sha256: str = "") -> Archive:

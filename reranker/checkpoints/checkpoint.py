@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -45,8 +45,6 @@ def save_checkpoint(
 ) -> None:
     """Write the checkpoint, whole or not at all; weights are stored as ``dtype``."""
     parts = {
-        "architecture": model.architecture,
-        "config": asdict(model.config),
         "vocabulary": list(vocabulary.symbols),
         "word_classes": _packed(vocabulary.classes),
         "class_rules": vocabulary.rules,
@@ -65,7 +63,7 @@ def load_checkpoint(
     ``sha256``, where one is given.
     """
     if not isinstance(path, str | os.PathLike):
-        raise CheckpointError(f"a checkpoint is named by its path, not by {path!r:.40}")
+        raise CheckpointError(f"expected the path of a checkpoint, got {path!r:.40}")
     path = Path(path)
     return opened_checkpoint(path, read_archive(path, sha256), device)
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -39,8 +39,6 @@ def save_generator(
 ) -> None:
     """Write the checkpoint, whole or not at all; weights are stored as ``dtype``."""
     parts = {
-        "architecture": model.architecture,
-        "config": asdict(model.config),
         "task": vocabulary.task,
         "source_words": list(vocabulary.source_words),
         "source_pieces": list(vocabulary.source_pieces),

@@ -147,8 +147,8 @@ def read_ensemble_file(path: Path) -> WeighedModels:
 
 
 def calibration_beside(paths: Sequence[Path], hashes: Sequence[str]) -> Calibration | None:
-    """That of the ``confidence.toml`` in the checkpoints' folder, if there is one and it was made
-    for exactly these checkpoints, in any order.
+    """The calibration in the checkpoints' folder, ``confidence.toml``, if there is one and it was
+    made for exactly these checkpoints, in any order.
 
     Raises InputError, naming the file, if it is invalid.
     """

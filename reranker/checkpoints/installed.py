@@ -124,8 +124,8 @@ def installed_span_model(name: str = "") -> tuple[Path, str]:
 
 
 def default_models() -> Installed:
-    """Those to use where none are named and ``RERANK_MODELS`` is not set. Raises InputError if
-    there are none, or several of which none is ours."""
+    """The models to use if none are named and ``RERANK_MODELS`` is not set. Raises InputError if
+    none are installed, or several of which none is ours."""
     found = installed_models()
     if not found:
         raise InputError(

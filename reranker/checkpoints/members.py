@@ -18,7 +18,7 @@ def load_member(path: str | os.PathLike[str], sha256: str = "") -> LoadedMember:
     """Read a member of an ensemble of either kind. Raises CheckpointError as ``load_checkpoint``
     does."""
     if not isinstance(path, str | os.PathLike):
-        raise CheckpointError(f"a checkpoint is named by its path, not by {path!r:.40}")
+        raise CheckpointError(f"expected the path of a checkpoint, got {path!r:.40}")
     path = Path(path)
     archive = read_archive(path, sha256)
     if SPANS.matches(archive.content):

@@ -4,7 +4,7 @@ its version, weights, information on them, and a hash of it all."""
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any, Generic, NamedTuple, TypeVar
 
@@ -15,6 +15,9 @@ from reranker.checkpoints.archive import Archive, write_atomically
 from reranker.checkpoints.content_hash import content_sha256
 from reranker.checkpoints.weights import stored_weights
 from reranker.errors import CheckpointError, lacks_memory
+from reranker.models import LanguageModel
+from reranker.models.encoder_decoder import EncoderDecoder
+from reranker.models.span_model import SpanModel
 
 Model = TypeVar("Model", bound=nn.Module)
 Words = TypeVar("Words")
@@ -51,16 +54,18 @@ class Format(NamedTuple):
 def write_model(
     path: Path,
     kind: Format,
-    model: nn.Module,
+    model: LanguageModel | SpanModel | EncoderDecoder,
     parts: Mapping[str, Any],
     information: Mapping[str, Any],
     dtype: torch.dtype,
 ) -> None:
-    """Write the file, whole or not at all. ``parts`` are what this kind of model has besides;
-    weights are stored as ``dtype``."""
+    """Write the file, whole or not at all. ``parts`` are those of the vocabulary; weights are
+    stored as ``dtype``."""
     content = {
         "format": kind.name,
         "version": kind.version,
+        "architecture": model.architecture,
+        "config": asdict(model.config),
         **parts,
         "weights": stored_weights(model, dtype),
         "information": information,

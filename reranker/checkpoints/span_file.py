@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -43,8 +43,6 @@ def save_span_model(
 ) -> None:
     """Write the checkpoint, whole or not at all; weights are stored as ``dtype``."""
     parts = {
-        "architecture": model.architecture,
-        "config": asdict(model.config),
         # Long texts: a list of so many words would take several times the space.
         **{name: "\n".join(getattr(vocabulary, name)) for name in _LISTS},
         "pieces": "\n".join(vocabulary.pieces.pieces) if vocabulary.pieces else "",

@@ -45,7 +45,7 @@ class WordPieces:
         return self._padded(found or [self._rows[UNKNOWN_PIECE]])
 
     def special(self, piece: str) -> list[int]:
-        """The same for one of the special pieces, ``[CLS]`` say."""
+        """The row of a special piece such as ``[CLS]``, and -1 up to ``per_word``."""
         return self._padded([self._rows[piece]])
 
     def _padded(self, rows: list[int]) -> list[int]:

@@ -12,7 +12,13 @@ from typing import TYPE_CHECKING, Any
 
 from reranker.checkpoints.ensemble_file import WeighedModels, named_models
 from reranker.commands import parser_flags
-from reranker.commands.arguments import counted, number_from, positive, weight, whole_number
+from reranker.commands.arguments import (
+    add_threads,
+    counted,
+    number_from,
+    weight,
+    whole_number,
+)
 from reranker.commands.progress import Bar, loading
 from reranker.errors import InputError
 from reranker.files.claim import claimed
@@ -25,7 +31,7 @@ from reranker.trees.treebank import treebank_files
 if TYPE_CHECKING:
     from reranker.adaptation.folder import Folder
     from reranker.adaptation.stages import Silver
-    from reranker.adaptation.training import Adapted, Recipe
+    from reranker.adaptation.training import AdaptationRecipe, Adapted
     from reranker.pipeline import Reranker
 
 FEWEST = 50  # sentences to learn from
@@ -112,9 +118,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         metavar="N",
         help="random seed of the training (default: %(default)s)",
     )
-    parser.add_argument(
-        "--threads", type=positive, metavar="N", help="CPU threads (default: one for each core)"
-    )
+    add_threads(parser)
 
 
 def run(arguments: argparse.Namespace) -> int:
@@ -224,10 +228,10 @@ def _gold(arguments: argparse.Namespace, models: Sequence[Path]) -> list[tuple[s
     return [linearize(tree) for tree in read_treebank(arguments.train)]
 
 
-def _recipe(arguments: argparse.Namespace) -> Recipe:
-    from reranker.adaptation.training import Recipe
+def _recipe(arguments: argparse.Namespace) -> AdaptationRecipe:
+    from reranker.adaptation.training import AdaptationRecipe
 
-    return Recipe(arguments.epochs, arguments.rate, arguments.gold_share, arguments.seed)
+    return AdaptationRecipe(arguments.epochs, arguments.rate, arguments.gold_share, arguments.seed)
 
 
 def _reranker(

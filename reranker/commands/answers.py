@@ -16,12 +16,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
 
 from reranker.checkpoints.ensemble_file import named_models
-from reranker.commands.arguments import counted, positive, weight
+from reranker.commands.arguments import add_output, add_threads, counted, positive, weight
 from reranker.commands.gold_table import GoldTable
 from reranker.commands.least_sure import least_sure
-from reranker.commands.progress import Positioned, Progress, loading, message, status
+from reranker.commands.progress import Positioned, ProgressBar, loading, message, status
 from reranker.errors import InputError, lacks_memory
-from reranker.files.journal import Output, journaled_path, open_output
+from reranker.files.journal import AnswerOutput, journaled_path, open_output
 from reranker.files.records import Written
 from reranker.nbest import NBest
 from reranker.outputs import certainty
@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 _LONGEST_ADVICE = 300  # characters of a command
 
 
-class Lists(Positioned, Protocol):
+class RankableLists(Positioned, Protocol):
     """The lists to be ranked, in order."""
 
     def __next__(self) -> NBest: ...
@@ -45,20 +45,8 @@ class Lists(Positioned, Protocol):
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the flags that name the models and say what to write, and where."""
-    parser.add_argument(
-        "--out",
-        type=Path,
-        metavar="FILE",
-        help="write to FILE instead of stdout; it appears when complete",
-    )
-    parser.add_argument(
-        "--resume",
-        action="store_true",
-        help="continue from the FILE.part that an interrupted run with --out left, if there is one",
-    )
-    parser.add_argument(
-        "--threads", type=positive, metavar="N", help="CPU threads (default: one for each core)"
-    )
+    add_output(parser)
+    add_threads(parser)
     add_ranking_arguments(parser)
 
 
@@ -147,7 +135,7 @@ def write(
     arguments: argparse.Namespace,
     inputs: Sequence[str],
     other_inputs: Sequence[Path],
-    open_lists: Callable[[], Lists],
+    open_lists: Callable[[], RankableLists],
     settings: Callable[[], Mapping[str, Any]],
     say_rejected: Callable[[Ranking], None],
     table: GoldTable | None = None,
@@ -189,7 +177,7 @@ def write(
     tally = _Tally(lists, table, weighing)
     top = arguments.top if arguments.output == "ranked" else 1
     known = _settings(arguments, reranker, weighing, settings())
-    opened: AbstractContextManager[Output]
+    opened: AbstractContextManager[AnswerOutput]
     if least_sure_count is None:
         opened = _opened(out, arguments, inputs, known)
     else:
@@ -232,11 +220,11 @@ class _Tally:
     """Iterates over the lists still to be ranked, and counts what became of them: for the progress
     bar, the gold table and the summary."""
 
-    def __init__(self, lists: Lists, table: GoldTable | None, weighing: Weighing) -> None:
+    def __init__(self, lists: RankableLists, table: GoldTable | None, weighing: Weighing) -> None:
         self._lists, self._table = lists, table
         self._weight = weighing.lm_weight
         self._is_warned = False
-        self.progress = Progress(lists)
+        self.progress = ProgressBar(lists)
         self.digests: deque[str] = deque()
         """Of the lists that were read and are not yet counted."""
         self.counts: Counter[str] = Counter()
@@ -294,7 +282,7 @@ def summary(counts: Mapping[str, int]) -> str:
     )
 
 
-def _skip(tally: _Tally, output: Output) -> None:
+def _skip(tally: _Tally, output: AnswerOutput) -> None:
     """Skip and count the sentences that an interrupted run has written. Raises InputError if the
     lists are others."""
     with status("skipping what the interrupted run has written"):
@@ -309,10 +297,10 @@ def _opened(
     arguments: argparse.Namespace,
     inputs: Sequence[str],
     settings: Mapping[str, Any],
-) -> Iterator[Output]:
+) -> Iterator[AnswerOutput]:
     """What ``open_output`` opens; an interruption, an unusable input or lack of memory says what
     is kept of it."""
-    output = Output()
+    output = AnswerOutput()
     try:
         with open_output(path, arguments.resume, settings) as output:
             yield output

@@ -5,6 +5,44 @@ from __future__ import annotations
 import argparse
 import math
 from collections.abc import Callable
+from pathlib import Path
+
+
+def script_parser(program: str, description: str | None) -> argparse.ArgumentParser:
+    """The parser of a script whose ``description`` is printed with its line breaks."""
+    return argparse.ArgumentParser(
+        prog=program, description=description, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+
+
+def add_threads(parser: argparse.ArgumentParser) -> None:
+    """Add ``--threads``."""
+    text = "CPU threads (default: one for each core)"
+    parser.add_argument("--threads", type=positive, metavar="N", help=text)
+
+
+def add_output(parser: argparse.ArgumentParser) -> None:
+    """Add ``--out`` and ``--resume``, of a command that can go on where it was interrupted."""
+    parser.add_argument(
+        "--out",
+        type=Path,
+        metavar="FILE",
+        help="write to FILE instead of stdout; it appears when complete",
+    )
+    parser.add_argument(
+        "--resume",
+        action="store_true",
+        help="continue from the FILE.part that an interrupted run with --out left, if there is one",
+    )
+
+
+def add_restore(parser: argparse.ArgumentParser) -> None:
+    """Add ``--restore``."""
+    parser.add_argument(
+        "--restore",
+        action="store_true",
+        help="write bracketed trees with the sentence's words and tags, not the parser's text",
+    )
 
 
 def whole_number(least: int, most: int | None = None) -> Callable[[str], int]:

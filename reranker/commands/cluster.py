@@ -6,23 +6,23 @@ import argparse
 import sys
 from collections.abc import Mapping
 from dataclasses import asdict
-from importlib.metadata import version
 from typing import TYPE_CHECKING, Any
 
 from reranker.checkpoints.ensemble_file import WeighedModels, named_models
 from reranker.commands import answers, nbest_files, parser_flags
-from reranker.commands.arguments import counted, number_from, positive
+from reranker.commands.arguments import add_restore, counted, number_from, positive
 from reranker.commands.progress import Bar, message, status
 from reranker.commands.ray_packages import require_ray
 from reranker.errors import InputError
 from reranker.nbest import FORMATS, ReadOptions
 from reranker.nbest.dialects.registry import DIALECTS
 from reranker.outputs.registry import needs_brackets
+from reranker.ranker import VERSION
 
 if TYPE_CHECKING:
-    from reranker.ray.outcome import Outcome
+    from reranker.ray.outcome import ClusterOutcome
     from reranker.ray.parts import Shard
-    from reranker.ray.work import Ranked
+    from reranker.ray.work import RankTask
 
 EXAMPLES = """examples:
   rerank cluster --nbest 'lists/*.zst' --out trees/ --models ckpt/*.pt
@@ -86,11 +86,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--to-beam", type=positive, metavar="K", help="lines per list, for --to opennmt"
     )
     answers.add_ranking_arguments(parser)
-    parser.add_argument(
-        "--restore",
-        action="store_true",
-        help="write bracketed trees with the sentence's words and tags, not the parser's text",
-    )
+    add_restore(parser)
     parser.add_argument(
         "--address",
         metavar="WHERE",
@@ -147,7 +143,7 @@ def run(arguments: argparse.Namespace) -> int:
     require_ray("rerank cluster", "fsspec", "ray", "pyarrow")
     named = None if arguments.to else _models(arguments)
     with status("looking for files"):
-        from reranker.ray.outcome import Outcome
+        from reranker.ray.outcome import ClusterOutcome
         from reranker.ray.parts import REJECTED, finished, shards
         from reranker.ray.storage import Storage, expanded
 
@@ -161,7 +157,7 @@ def run(arguments: argparse.Namespace) -> int:
         for shard in wanted:
             if storage.holds(shard.url, shard.name):
                 raise InputError(f"{shard.url}: is also an output; give --out another folder")
-        outcome = Outcome(finished(storage, wanted, arguments.verify))
+        outcome = ClusterOutcome(finished(storage, wanted, arguments.verify))
     missing = [shard for shard in wanted if shard.name not in outcome.records]
     if outcome.records:
         complete = f"{counted(len(outcome.records), 'file')} of {len(wanted)}"
@@ -230,13 +226,13 @@ def _settings(arguments: argparse.Namespace, named: WeighedModels | None) -> dic
     if named is None:
         conversion = ("format", "repair", "beam", "to", "to_beam")
         return {
-            "version": version("parse-reranker"),
+            "version": VERSION,
             **{name: getattr(arguments, name) for name in conversion},
         }
     known = named.calibration if arguments.output == "ranked" else None
     names = ("format", "repair", "beam", "output", "top", "token_scores", "combine", "precision")
     return {
-        "version": version("parse-reranker"),
+        "version": VERSION,
         "models": list(named.sha256),
         **(_text_settings(arguments) if arguments.text else {}),
         **{name: getattr(arguments, name) for name in names},
@@ -259,26 +255,26 @@ def _run(
     arguments: argparse.Namespace,
     named: WeighedModels | None,
     missing: list[Shard],
-    outcome: Outcome,
+    outcome: ClusterOutcome,
 ) -> None:
     """Do what is missing, and say what it took."""
     with status("loading Ray"):
         from reranker.ray import cluster, connection
-        from reranker.ray.work import Format, Reading, TextOptions
+        from reranker.ray.work import ConvertTask, ShardReader, TextOptions
 
     options: ReadOptions | TextOptions = nbest_files.options(
         arguments, named is not None and _restores(arguments)
     )
     if arguments.text:
         options = TextOptions(arguments.form, arguments.words, arguments.longest)
-    reading = Reading(tuple(missing), arguments.out, options)
+    reading = ShardReader(tuple(missing), arguments.out, options)
     with connection.connected(arguments.address):
         least, most = arguments.actors
         # One that converts computes with one core.
         cores = arguments.cores or (1 if named is None else None)
         actors = connection.actors(least, most, cores, arguments.gpus)
         job = (
-            Format(arguments.to, arguments.to_beam)
+            ConvertTask(arguments.to, arguments.to_beam)
             if named is None
             else _ranked(arguments, named, actors.cores)
         )
@@ -299,11 +295,11 @@ def _run(
         )
 
 
-def _ranked(arguments: argparse.Namespace, named: WeighedModels, cores: int) -> Ranked:
-    from reranker.ray.work import Ranked
+def _ranked(arguments: argparse.Namespace, named: WeighedModels, cores: int) -> RankTask:
+    from reranker.ray.work import RankTask
 
     device = "cpu" if arguments.device == "auto" and not arguments.gpus else arguments.device
-    return Ranked(
+    return RankTask(
         models=named,
         combination=arguments.combine,
         device=device,

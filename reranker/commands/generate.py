@@ -6,11 +6,10 @@ import argparse
 import itertools
 import sys
 from collections.abc import Iterator, Sequence
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 from reranker.checkpoints.ensemble_file import named_models
-from reranker.commands.arguments import number_from, positive
+from reranker.commands.arguments import add_output, add_threads, number_from, positive
 from reranker.commands.nbest_files import digest
 from reranker.commands.progress import loading
 from reranker.errors import InputError
@@ -52,14 +51,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         metavar="FILE",
         help="sentences, one a line, words between spaces; .gz and .zst too (default: stdin)",
     )
-    parser.add_argument(
-        "--out", type=Path, metavar="FILE", help="write to FILE instead of stdout, when complete"
-    )
-    parser.add_argument(
-        "--resume",
-        action="store_true",
-        help="continue from the FILE.part that an interrupted run with --out left, if there is one",
-    )
+    add_output(parser)
     parser.add_argument(
         "--beam", type=positive, default=10, metavar="K", help="hypotheses (default: %(default)s)"
     )
@@ -85,9 +77,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "each (default: %(default)s)",
     )
     parser.add_argument("--device", default="cpu", metavar="cpu|cuda")
-    parser.add_argument(
-        "--threads", type=positive, metavar="N", help="CPU threads (default: all cores)"
-    )
+    add_threads(parser)
 
 
 def run(arguments: argparse.Namespace) -> int:
@@ -150,7 +140,7 @@ def _text(number: int, words: Sequence[str], found: Sequence[Generated], form: s
 
 
 def _shown(lists: Iterator[list[Generated]], done: int) -> Iterator[list[Generated]]:
-    """The same, counted on a terminal."""
+    """The lists, unchanged, counted on a terminal."""
     from tqdm import tqdm
 
     quiet = not sys.stderr.isatty()

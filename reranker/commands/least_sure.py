@@ -7,13 +7,13 @@ import heapq
 from collections.abc import Iterator
 from pathlib import Path
 
-from reranker.files.journal import Output
+from reranker.files.journal import AnswerOutput
 from reranker.files.output import open_whole
 from reranker.files.records import Written
 from reranker.outputs.certainty import HEADING
 
 
-class LeastSure(Output):
+class LeastSure(AnswerOutput):
     """Keeps the ``count`` least sure of the rows that are written to it; of equal ones the first.
     Rows whose confidence is not known come last."""
 
@@ -37,7 +37,7 @@ class LeastSure(Output):
 
 
 @contextlib.contextmanager
-def least_sure(path: Path | None, count: int) -> Iterator[Output]:
+def least_sure(path: Path | None, count: int) -> Iterator[AnswerOutput]:
     """Standard output for None, else the file; it is written at the end, whole or not at all."""
     rows = LeastSure(count)
     yield rows

@@ -75,7 +75,7 @@ def _repair(text: str) -> Repair:
     raise argparse.ArgumentTypeError(f"{text!r} is not 'authors'; name files before --repair")
 
 
-class Lists:
+class FileLists:
     """Iterates over the lists of opened files, and knows how much of these that is."""
 
     def __init__(self, files: NBestFiles, first: NBest) -> None:
@@ -108,7 +108,7 @@ def open_lists(
     *,
     restore: bool = False,
     describe: Callable[[dict[str, str]], None] | None = None,
-) -> Lists:
+) -> FileLists:
     """The lists of the given files. The first list is read at once, so that a wrong file is
     reported before models are loaded.
 
@@ -127,7 +127,7 @@ def open_lists(
         first = next(lists)
     except StopIteration:
         raise InputError(f"{', '.join(arguments.nbest)}: no n-best lists") from None
-    return Lists(lists, first)
+    return FileLists(lists, first)
 
 
 def options(arguments: argparse.Namespace, restore: bool = False) -> ReadOptions:
@@ -138,8 +138,8 @@ def options(arguments: argparse.Namespace, restore: bool = False) -> ReadOptions
 
 
 def read_ahead(arguments: argparse.Namespace) -> Iterator[NBest] | None:
-    """The same lists once more, to check them before they are scored; None if a file can be read
-    only once."""
+    """The lists, read a first time to check them before scoring; None if a file can be read only
+    once."""
     files = expanded(arguments.nbest)
     if not all(map(os.path.isfile, [*files, *filter(None, [arguments.tokens])])):
         return None

@@ -20,7 +20,7 @@ from reranker.files.text import TextFile, open_text
 from reranker.nbest import NBest
 from reranker.nbest.guess import not_text
 from reranker.parsers.language import LanguageCheck
-from reranker.parsers.running import Parsing
+from reranker.parsers.running import ParsedLists
 from reranker.ranking import Ranking
 from reranker.text.reading import CUT, Text, TextSentence
 from reranker.text.splitting import LONGEST
@@ -167,7 +167,7 @@ class _Lists:
         if first is None:
             raise InputError(f"{', '.join(paths)}: no text")
         sentences = itertools.chain([first], sentences)
-        self._parsing = Parsing(parser, sentences, parser_flags.jobs(arguments))
+        self._parsing = ParsedLists(parser, sentences, parser_flags.jobs(arguments))
         if not arguments.resume:  # which sentences to begin with is not known yet
             self._parsing.start()
 

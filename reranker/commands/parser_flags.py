@@ -18,7 +18,7 @@ from reranker.nbest import FORMATS, ReadOptions
 from reranker.nbest.dialects.registry import DIALECTS
 from reranker.parsers.bllip_model import bllip_model
 from reranker.parsers.choice import ParserChoice
-from reranker.parsers.parser import Parser, ParserSettings
+from reranker.parsers.parser import Parser, ParserSettings, option_of
 from reranker.scoring.cores import available_cores
 
 
@@ -39,51 +39,18 @@ def add_arguments(parser: argparse.ArgumentParser, *, longest: int) -> None:
 
 def add_choice(parser: argparse.ArgumentParser, *, longest: int) -> None:
     """Add the flags but for the format of a command's lists."""
-    parser.add_argument(
-        "--parser",
-        action="append",
-        metavar="NAME",
-        help="chart, bllip, command, encdec or another that is installed (default: command with "
-        "--parser-command, else chart, which is built in); several times: their candidates "
-        "together",
-    )
-    parser.add_argument(
-        "--parser-command",
-        metavar="COMMAND",
-        help="a program that reads sentences, one a line, and prints n-best lists",
-    )
-    parser.add_argument(
-        "--parser-model",
-        action="append",
-        metavar="MODEL",
-        help="of chart: a span model of `rerank train` (default: the installed one); of bllip: a "
-        "folder, a .tar.gz or the name of an installed one (default: the first that `rerank "
-        "models` lists); of encdec: a checkpoint of `rerank train`; NAME=MODEL says whose it is if "
-        "there are several parsers",
-    )
-    parser.add_argument(
-        "--candidates",
-        type=positive,
-        default=50,
-        metavar="N",
-        help="trees that the parser proposes for a sentence; a command has its own flags for that "
-        "(default: %(default)s)",
-    )
-    parser.add_argument(
-        "--overparsing",
-        type=positive,
-        default=10,
-        metavar="N",
-        help="how thoroughly bllip searches; 21 takes three times as long (default: %(default)s)",
-    )
-    parser.add_argument(
-        "--parser-seconds",
-        type=positive,
-        default=20,
-        metavar="S",
-        help="time limit for a sentence; for a command, on average over those that it gets at once "
-        "(default: %(default)s)",
-    )
+    for flag, kind, name, how in (
+        ("--parser", ParserChoice, "named", {"action": "append", "metavar": "NAME"}),
+        ("--parser-command", ParserChoice, "command", {"metavar": "COMMAND"}),
+        ("--parser-model", ParserChoice, "named_models", {"action": "append", "metavar": "MODEL"}),
+        ("--candidates", ParserSettings, "candidates", {"type": positive, "metavar": "N"}),
+        ("--overparsing", ParserSettings, "overparsing", {"type": positive, "metavar": "N"}),
+        ("--parser-seconds", ParserSettings, "seconds", {"type": positive, "metavar": "S"}),
+    ):
+        default, text = option_of(kind, name)
+        if default:
+            how, text = {**how, "default": default}, f"{text} (default: %(default)s)"
+        parser.add_argument(flag, help=text, **how)
     parser.add_argument(
         "--jobs",
         type=positive,

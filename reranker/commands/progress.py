@@ -68,7 +68,7 @@ class Positioned(Protocol):
         """About how many of these bytes what was read so far takes up."""
 
 
-class Progress:
+class ProgressBar:
     """How much of n-best files or texts is finished: a bar, sentences, their rate and the remaining
     time; of pipes, whose end is not known, without the bar."""
 

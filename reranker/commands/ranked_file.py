@@ -83,7 +83,7 @@ def _check_trees(sentence: Any) -> None:
 
 
 def _check_indexes(sentence: dict[str, Any]) -> None:
-    """The same for the indexes of the best candidate, the ranked ones and the rejected ones."""
+    """Check the indexes of the best candidate, the ranked ones and the rejected ones."""
     indexes = [entry["index"] for entry in sentence["ranking"]]
     rejected = [entry["index"] for entry in sentence["rejected"]]
     if not all(isinstance(index, int) and index >= 0 for index in [*indexes, *rejected]):

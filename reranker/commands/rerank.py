@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 
 from reranker.commands import answers, nbest_files
+from reranker.commands.arguments import add_restore
 from reranker.commands.gold_table import GoldTable
 from reranker.errors import InputError
 from reranker.evaluation.brackets import GoldTrees
@@ -29,11 +30,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the flags of ``rerank`` to ``parser``."""
     nbest_files.add_arguments(parser, required=True)
     answers.add_arguments(parser)
-    parser.add_argument(
-        "--restore",
-        action="store_true",
-        help="write bracketed trees with the sentence's words and tags, not the parser's text",
-    )
+    add_restore(parser)
     parser.add_argument(
         "--gold",
         nargs="+",
@@ -70,7 +67,7 @@ def run(arguments: argparse.Namespace) -> int:
 
 def _lists(
     arguments: argparse.Namespace, restore: bool, table: GoldTable | None
-) -> nbest_files.Lists:
+) -> nbest_files.FileLists:
     """The lists. Gold trees that do not belong to them are refused here, before any scoring."""
     lists = nbest_files.open_lists(arguments, restore=restore)
     if table is not None and (same := nbest_files.read_ahead(arguments)) is not None:

@@ -171,7 +171,7 @@ def _ranked_change(sentence: dict[str, Any], nbest: NBest) -> Change:
 
 
 def _judged(changes: Iterable[Change], gold: GoldTrees) -> Iterator[Change]:
-    """The same with scores. Raises InputError for more or fewer gold trees than sentences."""
+    """The changes, scored. Raises InputError for more or fewer gold trees than sentences."""
     trees = zip(gold.places, gold, strict=True)
     for change in changes:
         place, tree = next(trees, (None, None))
@@ -249,7 +249,7 @@ class _Summary:
         self._best: list[tuple[int, int, int]] = []
 
     def counted(self, changes: Iterable[Change]) -> Iterator[Change]:
-        """The same sentences, counted as they pass."""
+        """The sentences, unchanged, counted as they pass."""
         for change in changes:
             self._counts["all"] += 1
             self._counts["changed"] += change.first is not None

@@ -15,7 +15,7 @@ from torch.distributed.elastic.multiprocessing.api import DefaultLogsSpecs, Sign
 from torch.distributed.elastic.multiprocessing.errors import ChildFailedError
 from torch.distributed.launcher.api import LaunchConfig, elastic_launch
 
-from reranker.commands import train
+from reranker.commands import train_run
 from reranker.commands.endings import ending
 from reranker.commands.progress import MessageHandler, message
 from reranker.errors import ConfigError, InputError, RerankError
@@ -35,8 +35,8 @@ def launch(arguments: argparse.Namespace) -> int:
         raise InputError(
             "--nproc: a launcher has already started this process; torchrun has --nproc-per-node"
         )
-    train.output(arguments)
-    config = train.configuration(arguments, count)
+    train_run.output(arguments)
+    config = train_run.configuration(arguments, count)
     if config.shards < count:
         raise ConfigError(f"--nproc {count}, but shards is {config.shards}: each has to have one")
     if arguments.device.startswith("cuda"):
@@ -69,7 +69,7 @@ def launch(arguments: argparse.Namespace) -> int:
         rank, failure = error.get_first_failure()
         raise RerankError(
             f"{_end(rank, count, failure.exitcode)}; "
-            f"the same command resumes from the last state in {train.log_folder(arguments)}"
+            f"the same command resumes from the last state in {train_run.log_folder(arguments)}"
         ) from error
     except SignalException as error:
         raise KeyboardInterrupt from error
@@ -89,7 +89,7 @@ def _work(arguments: argparse.Namespace) -> int:
     )
     logging.getLogger("torch").setLevel(logging.WARNING)
     try:
-        return train.run(arguments)
+        return train_run.run(arguments)
     except Exception as error:
         code, text = ending(error, "train")
     print(f"rerank: {text}", file=sys.stderr)

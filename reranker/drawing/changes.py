@@ -135,7 +135,7 @@ def _plain_keys(tree: Tree) -> list[_Key]:
 
 
 def _evalb_keys(tree: Tree, parameters: Parameters) -> list[_Key]:
-    """The same as EVALB counts them: without the words and labels that it deletes."""
+    """The brackets as EVALB counts them: without the words and labels that it deletes."""
     nodes = brackets(tree)
     as_read = read_line(tree.to_string(), parameters).brackets
     if len(as_read) != len(nodes):  # brackets within words, which EVALB takes for constituents
@@ -183,7 +183,7 @@ class Change:
     """Candidates that could not be read."""
 
     def judged(self, gold: GoldTree) -> Change:
-        """The same with the scores against the gold tree, and its tags if trees are to get them."""
+        """The change with scores against the gold tree, and its tags if trees are to get them."""
         best_score = gold.score(self.best or _NO_TREE)
         return replace(
             self,

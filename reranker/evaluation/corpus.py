@@ -11,7 +11,14 @@ from dataclasses import dataclass
 
 from reranker.errors import InputError
 from reranker.evaluation.parameters import Parameters
-from reranker.evaluation.sentence import Gold, SentenceScore, f1, percentage, score_pair
+from reranker.evaluation.sentence import (
+    BracketCounts,
+    Gold,
+    SentenceScore,
+    f1,
+    percentage,
+    score_pair,
+)
 
 __all__ = ["CorpusScore", "Gold", "Parameters", "Summary", "evaluate"]
 
@@ -19,7 +26,7 @@ _COUNTS = ("matched", "gold", "test", "crossing", "words", "correct_tags")
 
 
 @dataclass(frozen=True, slots=True)
-class Summary:
+class Summary(BracketCounts):
     """Counts over many sentences; all but the first three are of valid ones. Rates are in %."""
 
     sentences: int
@@ -54,14 +61,6 @@ class Summary:
     def valid(self) -> int:
         """Sentences that the figures cover."""
         return self.sentences - self.errors - self.skipped
-
-    @property
-    def recall(self) -> float:
-        return percentage(self.matched, self.gold)
-
-    @property
-    def precision(self) -> float:
-        return percentage(self.matched, self.test)
 
     @property
     def f1(self) -> float:

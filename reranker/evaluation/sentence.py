@@ -56,23 +56,14 @@ class _Prepared(NamedTuple):
     sentence: list[str]
 
 
-@dataclass(frozen=True, slots=True)
-class SentenceScore:
-    """One sentence's counts; all but ``length`` are 0 unless ``status`` is ``valid``.
+class BracketCounts:
+    """What follows from the numbers of matched, gold and test brackets."""
 
-    ``skip`` is a test tree without words, ``error`` one that cannot be compared with its gold
-    tree; ``reason`` says why. ``length`` counts gold words, for the cut-off.
-    """
+    __slots__ = ()
 
-    status: Literal["valid", "skip", "error"]
-    length: int
-    reason: str = ""
-    matched: int = 0
-    gold: int = 0
-    test: int = 0
-    crossing: int = 0
-    words: int = 0
-    correct_tags: int = 0
+    matched: int
+    gold: int
+    test: int
 
     @property
     def counts(self) -> tuple[int, int, int]:
@@ -88,6 +79,25 @@ class SentenceScore:
     def precision(self) -> float:
         """Percentage of test brackets that are right; 0 where there are none."""
         return percentage(self.matched, self.test)
+
+
+@dataclass(frozen=True, slots=True)
+class SentenceScore(BracketCounts):
+    """One sentence's counts; all but ``length`` are 0 unless ``status`` is ``valid``.
+
+    ``skip`` is a test tree without words, ``error`` one that cannot be compared with its gold
+    tree; ``reason`` says why. ``length`` counts gold words, for the cut-off.
+    """
+
+    status: Literal["valid", "skip", "error"]
+    length: int
+    reason: str = ""
+    matched: int = 0
+    gold: int = 0
+    test: int = 0
+    crossing: int = 0
+    words: int = 0
+    correct_tags: int = 0
 
     @property
     def f1(self) -> float:

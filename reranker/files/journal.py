@@ -34,7 +34,7 @@ from reranker.files.output import open_whole, output_path, whole_file, write_err
 from reranker.files.records import Record, Written, header, settings_in
 
 
-class Output:
+class AnswerOutput:
     """Standard output, which has nothing to resume."""
 
     kept = 0
@@ -71,7 +71,9 @@ def _beside(path: Path) -> tuple[Path, Path]:
 
 
 @contextlib.contextmanager
-def open_output(path: Path | None, resume: bool, settings: Mapping[str, Any]) -> Iterator[Output]:
+def open_output(
+    path: Path | None, resume: bool, settings: Mapping[str, Any]
+) -> Iterator[AnswerOutput]:
     """Standard output for None, else the file; after an error or a kill its parts stay.
 
     ``settings``, plain data, are what the answers depend on. Raises InputError if the file cannot
@@ -83,7 +85,7 @@ def open_output(path: Path | None, resume: bool, settings: Mapping[str, Any]) ->
         if resume:
             raise InputError("standard output cannot be resumed: name an output file")
         with open_whole(None):
-            yield Output()
+            yield AnswerOutput()
         return
     with claimed(path):
         file = _JournaledFile(path, resume, settings)
@@ -94,7 +96,7 @@ def open_output(path: Path | None, resume: bool, settings: Mapping[str, Any]) ->
             file.close()
 
 
-class _JournaledFile(Output):
+class _JournaledFile(AnswerOutput):
     _part: IO[bytes] | None = None
     _journal: IO[bytes] | None = None
 

@@ -19,7 +19,7 @@ class Written(NamedTuple):
     repaired: int
 
     def counts(self) -> dict[str, int]:
-        """Of this one sentence; those of several add up to what the summary says."""
+        """The counts of this sentence; those of all sentences add up to the summary's."""
         return {
             "sentences": 1,
             "candidates": self.ranked,
@@ -34,11 +34,11 @@ class Record(NamedTuple):
     """What a line says of an answer."""
 
     end: int
-    """Of the answer, in bytes from the start of the file."""
+    """Where the answer ends, in bytes from the start of the file."""
     checksum: int
     """CRC-32 of the answer, its line break included."""
     digest: str
-    """Of the sentence's input."""
+    """A digest of the sentence's input."""
     written: Written
 
     @classmethod

@@ -119,7 +119,8 @@ class TextFile:
 
 
 class TextInMemory(TextFile):
-    """The same for bytes in memory. They are never unpacked: a few could become any number."""
+    """A text file's interface to bytes in memory. They are never unpacked: a few could become any
+    number."""
 
     _unpacks = False
 

@@ -29,7 +29,7 @@ class Hypothesis(NamedTuple):
     tokens: tuple[int, ...]
     """Without ``<eos>``."""
     log_probability: float
-    """Of the tokens and ``<eos>``, in nats."""
+    """Log-probability of the tokens and ``<eos>``, in nats."""
     score: float
     """What the hypotheses of a sentence are ordered by: greater is better."""
 
@@ -62,13 +62,13 @@ def beam_search(
     The models share their vocabularies; their probabilities are averaged. Fewer hypotheses than
     ``beam.size`` come back only where fewer exist.
     """
-    search = _Search(models, source, longest, eos, beam)
+    search = _BeamSearch(models, source, longest, eos, beam)
     while search.sentences:
         search.step()
     return search.finished
 
 
-class _Search:
+class _BeamSearch:
     """The hypotheses under way: ``beam.size`` rows for each sentence that is not done."""
 
     def __init__(
@@ -81,7 +81,7 @@ class _Search:
     ) -> None:
         self.models, self.longest, self.eos, self.beam = models, longest, eos, beam
         self.sentences = list(range(source.shape[1]))
-        """Those that are not done."""
+        """The hypotheses that are not finished."""
         self.finished: list[list[Hypothesis]] = [[] for _ in self.sentences]
         self.memories: list[Memory] = []
         self.states: list[DecoderState] = []

@@ -21,7 +21,7 @@ class Generated(NamedTuple):
     """One output of a sentence."""
 
     tokens: list[str]
-    """Of a tree, or words."""
+    """Tokens of a tree, or words."""
     log_probability: float
     """In nats; of an ensemble, from the average of its probabilities of each token."""
     score: float

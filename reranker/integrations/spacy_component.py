@@ -34,6 +34,7 @@ from reranker.integrations.tokens import LONGEST, rank_sentences
 from reranker.nbest.data import UNKNOWN_TAG
 from reranker.outputs.sentence import ParsedSentence
 from reranker.outputs.upos import upos
+from reranker.parsers.choice import ParserChoice
 from reranker.parsers.parser import Parser, ParserSettings
 from reranker.parsers.registry import create_parser
 from reranker.pipeline import Reranker
@@ -44,7 +45,7 @@ from reranker.trees.tree import ROOT_LABELS, Tree
 T = TypeVar("T")
 
 _ATTRIBUTE = "parse_reranker"
-"""Of a document: its parses as plain data, so that they are kept when it is written to a file."""
+"""A document's parses as plain data, so that they are kept when it is written to a file."""
 
 _Parse = tuple[int, int, str, float | None, str | None]
 """A sentence's first token and the one behind its last, its tree, its score and its problem."""
@@ -61,7 +62,7 @@ class NonConstituentError(InputError):
         "parser": None,
         "parser_model": "",
         "parser_command": "",
-        "candidates": 50,
+        "candidates": ParserSettings().candidates,
         "lm_weight": None,
         "longest": LONGEST,
         "jobs": None,
@@ -87,12 +88,15 @@ def create_component(
 ) -> ParseReranker:
     """The component as the config says, whose names are those of the flags of `rerank parse`.
     Raises InputError."""
-    settings = ParserSettings(
-        command=parser_command, model=parser_model, candidates=candidates, device=device
+    choice = ParserChoice(
+        [parser] if parser else (),
+        parser_command or None,
+        [parser_model] if parser_model else (),
+        ParserSettings(candidates=candidates, device=device),
     )
     return ParseReranker(
         Reranker.load(models, device=device, threads=threads),
-        create_parser(parser or ("command" if parser_command else "chart"), settings),
+        choice.create(),
         lm_weight=lm_weight,
         longest=longest,
         jobs=jobs or available_cores(),
@@ -216,11 +220,11 @@ class _Constituent(NamedTuple):
 
     doc: Doc
     tokens: list[int]
-    """Of each word of the sentence its token."""
+    """The token of each word of the sentence."""
     nodes: tuple[_Node, ...]
-    """Of the sentence, parents first."""
+    """The sentence's nodes, parents first."""
     place: int
-    """Of this one among the nodes."""
+    """This constituent's place among the nodes."""
 
     @property
     def node(self) -> _Node:
@@ -239,7 +243,7 @@ class _Constituent(NamedTuple):
 
 @lru_cache(maxsize=1024)
 def _nodes(text: str) -> tuple[_Node, ...]:
-    """Those of a tree, with one for each span."""
+    """The nodes of a tree, one for each span."""
     tree = Tree.from_string(text)
     if tree.label in ROOT_LABELS and len(tree.children) == 1 and isinstance(tree.children[0], Tree):
         tree = tree.children[0]
@@ -265,7 +269,7 @@ def _nodes(text: str) -> tuple[_Node, ...]:
 
 
 def _parse_of(span: Span) -> _Parse:
-    """Of the sentence that the span is in."""
+    """The parse of the sentence that contains the span."""
     parses: list[_Parse] | None = span.doc._.get(_ATTRIBUTE)
     if parses is None:
         raise NonConstituentError("the document has not been parsed: add_pipe('parse_reranker')")
@@ -312,7 +316,7 @@ def _parent(span: Span) -> Span | None:
 
 
 def _of_token(getter: Callable[[Span], T]) -> Callable[[Token], T]:
-    """The same of the span that is only this token."""
+    """A token's getter: that of the span of this token alone."""
     return lambda token: getter(token.doc[token.i : token.i + 1])
 
 

@@ -36,7 +36,7 @@ class Sentence:
 
     @property
     def tokens(self) -> tuple[Word, ...]:
-        """The same as ``words``: none is written together with another."""
+        """``words``, since no two are written as one token."""
         return self.words
 
     @property
@@ -64,7 +64,7 @@ class Document:
 
     @property
     def comments(self) -> list[list[str]]:
-        """Of each sentence."""
+        """The comments of each sentence."""
         return [sentence.comments for sentence in self.sentences]
 
     def to_dict(self) -> list[list[dict[str, Any]]]:

@@ -8,7 +8,7 @@ from reranker.errors import InputError
 from reranker.nbest.data import Origin, Sentence
 from reranker.parsers.kept import kept_parser
 from reranker.parsers.parser import Parser
-from reranker.parsers.running import Parsing
+from reranker.parsers.running import ParsedLists
 from reranker.pipeline import Reranker
 from reranker.ranking import Ranking
 from reranker.text.reading import TextSentence
@@ -37,7 +37,7 @@ def rank_sentences(
     """
     read = (_text_sentence(words, longest) for words in sentences)
     return reranker.rerank_lists(
-        Parsing(kept_parser(parser), read, jobs), top=top, lm_weight=lm_weight
+        ParsedLists(kept_parser(parser), read, jobs), top=top, lm_weight=lm_weight
     )
 
 

@@ -63,7 +63,7 @@ def raw_list(
     line: int | None = None,
     sentence: Sentence | None = None,
 ) -> RawList:
-    """The same, not checked against the words yet; for readers of files."""
+    """``from_candidates`` without the check against the words; for readers of files."""
     trees = listed(candidates)
     if parser_scores is None:
         parser_scores = [None] * len(trees)

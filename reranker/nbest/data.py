@@ -63,11 +63,11 @@ class Origin(NamedTuple):
 
     file: str
     line: int
-    """Of its first word, from 1."""
+    """The line of its first word, from 1."""
     text: str
     """From its first word to its last."""
     offsets: tuple[tuple[int, int], ...]
-    """Of each word its first character and the one after its last, counted from 0 at the start of
+    """The first character of each word and the one after its last, counted from 0 at the start of
     the file's text."""
 
 
@@ -171,7 +171,7 @@ class Certainty:
     """P(the tree has this bracket | words), by its first word, the one behind its last, and its
     label; less than ``LEAST_PROBABILITY`` where there is none."""
     entropy: float
-    """Of the distribution over trees, in nats; 0 if one is certain."""
+    """Entropy of the distribution over trees, in nats; 0 if one tree is certain."""
 
     def of(self, tokens: Sequence[str]) -> list[tuple[int, int, str, float]]:
         """The brackets of a linearised tree, each with its probability: parents before children,
@@ -211,9 +211,9 @@ class NBest:
     origin: Origin | None = None
     """Known of the sentences of a text that was parsed."""
     root: str = "TOP"
-    """Of the trees of the parser that was given the text."""
+    """The root of the trees of the parser that was given the text."""
     certainty: Certainty | None = None
-    """Of a parser that can tell."""
+    """How certain the parser is, if it can tell."""
 
     @property
     def fallback(self) -> str:

@@ -110,7 +110,7 @@ class BllipParser:
         raise Stopped
 
     def _drop(self, worker: Conversation) -> None:
-        """Of one that ended. Raises Stopped if that is why."""
+        """Forget a worker that ended. Raises Stopped if the caller's cancelling ended it."""
         with self._lock:
             self._busy.discard(worker)
             if self._is_stopped:

@@ -38,7 +38,7 @@ class BllipModel(NamedTuple):
 
     path: Path
     sha256: str | None
-    """Of a packed one."""
+    """The hash of a packed model."""
 
     def folder(self) -> Path:
         """The folder of its files, unpacked if need be. Raises InputError for what is not one."""

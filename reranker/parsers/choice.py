@@ -6,22 +6,33 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 
 from reranker.errors import InputError
-from reranker.parsers.parser import Parser, ParserSettings
+from reranker.parsers.parser import Parser, ParserSettings, option
 from reranker.parsers.pool import PooledParsers
 from reranker.parsers.registry import create_parser
 
 
 @dataclass(frozen=True, slots=True)
 class ParserChoice:
-    """Parsers by name, and what is said of them all."""
+    """Parsers by name, and the settings that they share."""
 
-    named: Sequence[str] = ()
-    """None: command if there is a ``command``, else chart."""
-    command: str | None = None
-    named_models: Sequence[str] = ()
-    """The model of the only parser, or of one of several, as ``NAME=MODEL``."""
+    named: Sequence[str] = option(
+        (),
+        "chart, bllip, command, encdec or another that is installed (default: command with "
+        "--parser-command, else chart, which is built in); several times: their candidates "
+        "together",
+    )
+    command: str | None = option(
+        None, "a program that reads sentences, one a line, and prints n-best lists"
+    )
+    named_models: Sequence[str] = option(
+        (),
+        "of chart: a span model of `rerank train` (default: the installed one); of bllip: a "
+        "folder, a .tar.gz or the name of an installed one (default: the first that `rerank "
+        "models` lists); of encdec: a checkpoint of `rerank train`; NAME=MODEL says whose it is if "
+        "there are several parsers",
+    )
     settings: ParserSettings = field(default_factory=ParserSettings)
-    """But for command and model."""
+    """All but command and model."""
 
     @property
     def names(self) -> list[str]:

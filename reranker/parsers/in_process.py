@@ -4,23 +4,21 @@ them."""
 from __future__ import annotations
 
 import importlib.util
-import json
 import threading
 from collections.abc import Callable, Sequence
 
 from reranker.errors import InputError
-from reranker.nbest import NBest, ReadOptions
+from reranker.nbest import NBest
 from reranker.nbest.data import Sentence
-from reranker.parsers.answers import printed_lists
+from reranker.parsers.answers import bracketed_list
 from reranker.parsers.failures import Failures
 from reranker.scoring.cancellation import Stopped
 
-_LISTS = ReadOptions("jsonl")
 _LONGEST_REASON = 200  # characters
 
 
 class InProcessParser:
-    """Calls ``lists``, which is ``printed_lists`` of what a library makes of sentences, from one
+    """Calls ``lists``, which has a list for each sentence or says why there is none, from one
     thread at a time: the library uses several cores by itself, and need not allow more. A sentence
     has no time limit."""
 
@@ -73,9 +71,8 @@ class OneTreeParser(InProcessParser):
         super().__init__(name, self._lists_of_one)
 
     def _lists_of_one(self, sentences: Sequence[Sentence]) -> list[NBest | str] | str:
-        trees = self._trees(sentences)
-        lines = "".join(json.dumps({"candidates": [{"tree": tree}]}) + "\n" for tree in trees)
-        return printed_lists(lines.encode(), sentences, _LISTS)
+        trees = zip(self._trees(sentences), sentences, strict=True)
+        return [bracketed_list(tree, sentence) for tree, sentence in trees]
 
 
 def check_installed(name: str) -> None:

@@ -3,21 +3,13 @@
 from __future__ import annotations
 
 import atexit
-import threading
 
 from reranker.errors import InputError
 from reranker.parsers.parser import Parser, ParserSettings
 from reranker.parsers.registry import create_parser
-from reranker.scoring.forks import begin_again_after_fork
+from reranker.scoring.forks import Once
 
-_lock = threading.Lock()
-_kept: dict[tuple[str, str], Parser] = {}
-
-
-def _renew_lock(_: object) -> None:
-    """Another thread of the process that this one was forked from may have held it."""
-    global _lock
-    _lock = threading.Lock()
+_kept = Once()
 
 
 def kept_parser(parser: Parser | str, model: str = "") -> Parser:
@@ -28,12 +20,10 @@ def kept_parser(parser: Parser | str, model: str = "") -> Parser:
         if not hasattr(parser, "batch_sizes"):
             raise InputError(f"expected a parser or its name, such as 'bllip', got {parser!r:.60}")
         return parser
-    with _lock:
-        kept = _kept.get((parser, model))
-        if kept is None:
-            kept = _kept[parser, model] = create_parser(parser, ParserSettings(model=model))
-            atexit.register(kept.stop)
-    return kept
+    return _kept.get((parser, model), lambda: _made(parser, model))
 
 
-begin_again_after_fork(kept_parser, _renew_lock)
+def _made(name: str, model: str) -> Parser:
+    parser = create_parser(name, ParserSettings(model=model))
+    atexit.register(parser.stop)
+    return parser

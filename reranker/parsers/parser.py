@@ -3,11 +3,22 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
-from typing import Protocol
+from dataclasses import dataclass, field, fields
+from typing import Any, Protocol
 
 from reranker.nbest import NBest, ReadOptions
 from reranker.nbest.data import Sentence
+
+
+def option(default: Any, help: str) -> Any:
+    """A field that a user sets, by a flag or otherwise; ``help`` is the same everywhere."""
+    return field(default=default, metadata={"help": help})
+
+
+def option_of(kind: type, name: str) -> tuple[Any, str]:
+    """The default and the help of an ``option``."""
+    (declared,) = (each for each in fields(kind) if each.name == name)
+    return declared.default, declared.metadata["help"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -18,16 +29,20 @@ class ParserSettings:
     """A program and its arguments, as for a shell."""
     model: str = ""
     """A name, a folder or a file; empty: the parser's default."""
-    candidates: int = 50
-    """Trees for each sentence, at most."""
-    seconds: float = 20.0
-    """Time limit for a sentence."""
+    candidates: int = option(
+        50,
+        "trees that the parser proposes for a sentence; a command has its own flags for that",
+    )
+    seconds: float = option(
+        20,
+        "time limit for a sentence; for a command, on average over those that it gets at once",
+    )
     options: ReadOptions = field(default_factory=ReadOptions)
     """The format of the lists that a program prints."""
     device: str = "cpu"
     """Where models of ours compute: as ``Reranker.load`` takes it."""
-    overparsing: int = 10
-    """How thoroughly BLLIP searches; its own default, 21, takes three times as long for 0.6 F1."""
+    # BLLIP's own default, 21, gains 0.6 F1.
+    overparsing: int = option(10, "how thoroughly bllip searches; 21 takes three times as long")
 
 
 class Parser(Protocol):
@@ -40,8 +55,8 @@ class Parser(Protocol):
 
     @property
     def batch_sizes(self) -> Sequence[int]:
-        """How many sentences to give it at once: the first time, the second time ..., then always
-        as many as last."""
+        """How many sentences to give it at once: the first time, the second time and so on; the
+        last size repeats."""
 
     def parse(self, sentences: Sequence[Sentence]) -> Sequence[NBest | str]:
         """For each sentence its list, with at least one candidate, or why there is none.

@@ -59,7 +59,7 @@ class Program:
                 os.killpg(self._guard.pid, signal.SIGKILL)
 
     def end(self) -> None:
-        """The same, and wait until it is gone; the pipes stay open."""
+        """Kill it and wait until it is gone; the pipes stay open."""
         self._end_guard()
         self.process.wait()
 

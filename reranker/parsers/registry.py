@@ -30,7 +30,7 @@ _OURS = {
 
 
 def parser_names() -> list[str]:
-    """Of every parser that there is."""
+    """The names of all parsers."""
     return sorted({*_OURS, *(point.name for point in entry_points(group=_GROUP))})
 
 

@@ -21,7 +21,7 @@ _Parsed = tuple[int, NBest]
 """With the sentence's position."""
 
 
-class Parsing:
+class ParsedLists:
     """Iterates over the list of every sentence. Those that cannot be parsed have no candidate, and
     one entry in ``rejected`` that says why (``unparsed``). Lists are numbered from 0."""
 
@@ -30,7 +30,7 @@ class Parsing:
         self._sentences = iter(sentences)
         self._number = 0
         self.position = 0
-        """Of the last sentence whose list was given (``TextSentence.position``)."""
+        """The ``position`` of the last sentence whose list was given."""
         self._sizes = self._batch_sizes()
         self._threads = ThreadPoolExecutor(jobs, "parsing")
         self._under_way: deque[Future[list[_Parsed]]] = deque()
@@ -96,7 +96,7 @@ class Parsing:
 
 
 def parsed(parser: Parser, batch: Sequence[TextSentence]) -> list[NBest]:
-    """The list of each sentence, as ``Parsing`` gives it, but for its number. Raises what
+    """The list of each sentence, as ``ParsedLists`` gives it, but for its number. Raises what
     ``Parser.parse`` does."""
     given = [each.sentence for each in batch if each.problem is None]
     answers = iter(parser.parse(given) if given else ())

@@ -14,9 +14,9 @@ from ray.data import ActorPoolStrategy, DataContext, TaskPoolStrategy
 from reranker.errors import RerankError
 from reranker.ray import work
 from reranker.ray.connection import Actors, ray_errors
-from reranker.ray.outcome import Outcome
-from reranker.ray.parts import Record, Shard
-from reranker.ray.work import Converter, Format, Ranked, Ranker, Reading
+from reranker.ray.outcome import ClusterOutcome
+from reranker.ray.parts import FinishedShard, Shard
+from reranker.ray.work import Converter, ConvertTask, RankActor, RankTask, ShardReader
 
 _READERS_FOR = 8
 """Actors that one reader feeds: reading takes a tenth of the time of scoring, or less."""
@@ -49,7 +49,7 @@ class _Assembly:
             task = self._join.remote(self._shards[shard], self._out, *end)
             self._joining[task] = self._shards[shard]
 
-    def records(self, wait: bool) -> Iterator[tuple[Shard, Record]]:
+    def records(self, wait: bool) -> Iterator[tuple[Shard, FinishedShard]]:
         """The shards that were joined by now; with ``wait``, all of them. Raises RerankError if
         one cannot be written."""
         while self._joining:
@@ -65,10 +65,10 @@ class _Assembly:
 
 def run(
     shards: Sequence[Shard],
-    reading: Reading,
-    job: Ranked | Format,
+    reading: ShardReader,
+    job: RankTask | ConvertTask,
     actors: Actors,
-    outcome: Outcome,
+    outcome: ClusterOutcome,
     report: Callable[[], None] = lambda: None,
 ) -> None:
     """Rank shards, or convert them, and add to ``outcome`` what becomes of them; Ray is connected.
@@ -102,13 +102,13 @@ def run(
     outcome.seconds = time.monotonic() - begin - outcome.startup
 
 
-def _collect(assembly: _Assembly, outcome: Outcome, wait: bool) -> None:
+def _collect(assembly: _Assembly, outcome: ClusterOutcome, wait: bool) -> None:
     for shard, record in assembly.records(wait):
         outcome.records[shard.name] = record
 
 
 def _dataset(
-    shards: Sequence[Shard], reading: Reading, job: Ranked | Format, actors: Actors
+    shards: Sequence[Shard], reading: ShardReader, job: RankTask | ConvertTask, actors: Actors
 ) -> ray.data.Dataset:
     context = DataContext.get_current()
     context.enable_progress_bars = False
@@ -116,13 +116,13 @@ def _dataset(
     # waits when those that wait fill their part of the object store.
     context.target_max_block_size = 1
     context.print_on_execution_start = False
-    worker: type[Ranker | Converter]
+    worker: type[RankActor | Converter]
     given: dict[str, Any] = {"shards": shards, "out": reading.out}
-    if isinstance(job, Format):
+    if isinstance(job, ConvertTask):
         worker = Converter
         given |= {"to": job}
     else:
-        worker = Ranker
+        worker = RankActor
         checkpoints = [ray.put(path.read_bytes()) for path in job.models.paths]
         given |= {"ranked": job, "checkpoints": checkpoints}
     places = [{"shard": place} for place in range(len(shards))]

@@ -20,7 +20,7 @@ from reranker.scoring.cores import available_cores
 _CORES = 4
 _SECONDS_TO_CONNECT = 10.0
 _STORE_BYTES = 1 << 29
-"""Of shared memory for blocks on their way, where Ray is started here; a block takes a few MB."""
+"""Shared memory for blocks on their way, if Ray is started here; a block takes a few MB."""
 
 
 @dataclass(frozen=True, slots=True)

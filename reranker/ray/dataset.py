@@ -12,7 +12,7 @@ from reranker.checkpoints.ensemble_file import ModelNames, named_models
 from reranker.errors import InputError
 from reranker.nbest import from_candidates
 from reranker.outputs.registry import format_ranking
-from reranker.ray.work import Ranked, loaded, self_contained
+from reranker.ray.work import RankTask, loaded, self_contained
 
 if TYPE_CHECKING:
     import pyarrow
@@ -56,7 +56,7 @@ def map_lists(
     weighing = named.weighing.replaced(lm_weight)
     if weighing.lm_weight < 1 and parser_scores is None:
         raise InputError(f"lm_weight {weighing.lm_weight:g} needs parser_scores to mix with")
-    ranked = Ranked(
+    ranked = RankTask(
         models=self_contained(named, "sum", weighing),
         combination="sum",
         device="auto" if gpus else "cpu",
@@ -87,7 +87,7 @@ class _ListRanker:
 
     def __init__(
         self,
-        ranked: Ranked,
+        ranked: RankTask,
         checkpoints: Sequence[Any],
         candidates: str,
         parser_scores: str | None,

@@ -7,16 +7,16 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 
-from reranker.ray.parts import REJECTED, Record, Shard
+from reranker.ray.parts import REJECTED, FinishedShard, Shard
 from reranker.ray.storage import Storage
 
 
 @dataclass(slots=True)
-class Outcome:
+class ClusterOutcome:
     """What a run did and what there is now."""
 
-    records: dict[str, Record]
-    """Of the shards that are complete, by name."""
+    records: dict[str, FinishedShard]
+    """The records of complete shards, by name."""
     failed: dict[str, str] = field(default_factory=dict)
     """The shards that could not be read, by name, and why."""
     sentences: int = 0
@@ -30,7 +30,7 @@ class Outcome:
 
     @property
     def counts(self) -> Counter[str]:
-        """Of all complete shards."""
+        """The counts of all complete shards together."""
         total: Counter[str] = Counter()
         for record in self.records.values():
             total.update(record.counts)
@@ -50,6 +50,6 @@ class Outcome:
                 entry = {"file": shard.url, "message": self.failed[shard.name]}
                 yield json.dumps(entry).encode() + b"\n"
             elif self.records[shard.name].counts.get("rejected"):
-                record = Record.from_bytes(storage.read(shard.record))
+                record = FinishedShard.from_bytes(storage.read(shard.record))
                 for rejected in record.rejected if record else ():
                     yield json.dumps(rejected).encode() + b"\n"

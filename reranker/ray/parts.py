@@ -39,7 +39,7 @@ class Shard:
 
     url: str
     name: str
-    """Of the output, below the output folder."""
+    """The name of the output, below the output folder."""
     key: str
     """Different for another content of the input, and for other settings."""
     block: int
@@ -94,7 +94,7 @@ def _place(url: str) -> list[str]:
 
 
 @dataclass(slots=True)
-class Part:
+class FinishedBlock:
     """What became of a block of sentences."""
 
     counts: Counter[str]
@@ -104,9 +104,9 @@ class Part:
     @classmethod
     def of(
         cls, first: int, answers: Iterable[tuple[Ranking | NBest, Mapping[str, int], str]]
-    ) -> Part:
-        """Of what came in, its counts and what is written; ``first`` is the place of the first
-        sentence in its shard."""
+    ) -> FinishedBlock:
+        """Made of the block's input, its counts and what is written; ``first`` is the place of the
+        first sentence in its shard."""
         part = cls(Counter(), [], b"")
         texts = []
         for place, (given, counts, text) in enumerate(answers, first):
@@ -134,7 +134,7 @@ class Part:
         return _sha256_line(content) + content
 
     @classmethod
-    def read(cls, storage: Storage, name: str) -> Part:
+    def read(cls, storage: Storage, name: str) -> FinishedBlock:
         """Raises RerankError for a file that cannot be read or is not what ``to_bytes`` made."""
         begin, _, content = storage.read(name).partition(b"\n")
         if begin + b"\n" != _sha256_line(content):
@@ -145,7 +145,7 @@ class Part:
 
 
 @dataclass(frozen=True, slots=True)
-class Record:
+class FinishedShard:
     """What is known of a finished shard."""
 
     url: str
@@ -161,7 +161,7 @@ class Record:
         return json.dumps(asdict(self)).encode() + b"\n"
 
     @classmethod
-    def from_bytes(cls, content: bytes) -> Record | None:
+    def from_bytes(cls, content: bytes) -> FinishedShard | None:
         """None for what is not a record of this version."""
         try:
             return cls(**json.loads(content))
@@ -173,7 +173,9 @@ def _sha256_line(content: bytes) -> bytes:
     return hashlib.sha256(content).hexdigest().encode() + b"\n"
 
 
-def finished(storage: Storage, wanted: Sequence[Shard], verify: bool = False) -> dict[str, Record]:
+def finished(
+    storage: Storage, wanted: Sequence[Shard], verify: bool = False
+) -> dict[str, FinishedShard]:
     """The records, by name, of the shards that are there and as they would be written now; without
     what was rejected, which can be much. With ``verify``, every shard is read, and one whose
     content does not have the SHA-256 of its record is left out."""
@@ -182,7 +184,7 @@ def finished(storage: Storage, wanted: Sequence[Shard], verify: bool = False) ->
     records = storage.read_all([shard.record for shard in there])
     found = {}
     for shard, content in zip(there, records, strict=True):
-        record = Record.from_bytes(content)
+        record = FinishedShard.from_bytes(content)
         if record is not None and (record.key, record.size) == (shard.key, sizes[shard.name]):
             found[shard.name] = replace(record, rejected=[])
     if verify:
@@ -193,7 +195,7 @@ def finished(storage: Storage, wanted: Sequence[Shard], verify: bool = False) ->
 
 def join(
     storage: Storage, shard: Shard, firsts: Sequence[int], warnings: list[str], faults: int
-) -> Record:
+) -> FinishedShard:
     """Write a shard of its parts, then its record, and remove the parts; ``faults`` is the number
     of sentences that were not read as they are written. Raises RerankError, also for a part that is
     damaged."""
@@ -204,7 +206,7 @@ def join(
     def answers() -> Iterator[bytes]:
         for first in firsts:
             try:
-                part = Part.read(storage, shard.part(first))
+                part = FinishedBlock.read(storage, shard.part(first))
             except RerankError as error:
                 again = "the same command computes its sentences again"
                 raise RerankError(f"{error}; {again}") from error
@@ -214,7 +216,7 @@ def join(
             yield part.answers
 
     size = storage.write(shard.name, answers())
-    record = Record(
+    record = FinishedShard(
         shard.url, shard.key, size, digest.hexdigest(), dict(counts), rejected, warnings
     )
     storage.write(shard.record, iter([record.to_bytes()]))

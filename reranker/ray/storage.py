@@ -78,7 +78,7 @@ class Storage:
             return cast(bytes, self._files.cat_file(f"{self._root}/{name}"))
 
     def read_all(self, names: Sequence[str]) -> list[bytes]:
-        """The same for many files, several at a time."""
+        """The contents of many files, several read at a time."""
         with ThreadPoolExecutor(_AT_ONCE) as threads:
             return list(threads.map(self.read, names))
 

@@ -26,9 +26,9 @@ from reranker.nbest.guess import not_text
 from reranker.nbest.writing import list_text
 from reranker.outputs.registry import format_ranking, written
 from reranker.parsers.choice import ParserChoice
-from reranker.parsers.running import Parsing
+from reranker.parsers.running import ParsedLists
 from reranker.ranking import Weighing
-from reranker.ray.parts import Part, Record, Shard, join
+from reranker.ray.parts import FinishedBlock, FinishedShard, Shard, join
 from reranker.ray.storage import Storage, open_text
 from reranker.text.reading import Text, TextSentence
 from reranker.text.splitting import Form
@@ -63,7 +63,7 @@ class TextOptions:
 
 
 @dataclass(frozen=True, slots=True)
-class Reading:
+class ShardReader:
     """How shards are read: as n-best lists, or as text for a parser."""
 
     shards: tuple[Shard, ...]
@@ -115,7 +115,7 @@ def _is_usable(
     so that one that is damaged is computed again and not in the way for ever."""
     if name in there:
         try:
-            Part.read(storage, name)
+            FinishedBlock.read(storage, name)
         except RerankError as error:
             warn(f"{error}; its sentences are computed again")
             return False
@@ -139,7 +139,7 @@ def _text(url: str, options: TextOptions, warn: Callable[[str], None]) -> Iterat
 
 
 @dataclass(frozen=True, slots=True)
-class Ranked:
+class RankTask:
     """What is computed for each sentence, and how."""
 
     models: WeighedModels
@@ -169,7 +169,7 @@ def self_contained(
     return replace(named, sha256=named.sha256 or hashes, calibration=calibration, weighing=weighing)
 
 
-def loaded(ranked: Ranked, checkpoints: Sequence[Any]) -> Reranker:
+def loaded(ranked: RankTask, checkpoints: Sequence[Any]) -> Reranker:
     """The ensemble; ``checkpoints`` are the files' bytes, or references to them in Ray's object
     store: the machine need not have them on its disk. Raises RerankError."""
     # Lanes use the cores that the actor has, not threads within a product.
@@ -208,7 +208,9 @@ class _Actor:
     def __init__(self, shards: Sequence[Shard], out: str) -> None:
         self._shards, self._storage = shards, Storage(out)
 
-    def _kept(self, place: int, first: int, part: Part, sentences: int, begin: float) -> Batch:
+    def _kept(
+        self, place: int, first: int, part: FinishedBlock, sentences: int, begin: float
+    ) -> Batch:
         """Write the part; the row that says so, with the CPU time since ``begin``."""
         try:
             self._storage.write(self._shards[place].part(first), iter([part.to_bytes()]))
@@ -218,14 +220,14 @@ class _Actor:
         return row(place, first, DONE, json.dumps([sentences, seconds]).encode())
 
 
-class Ranker(_Actor):
+class RankActor(_Actor):
     """An actor: it loads the ensemble once, then ranks block after block."""
 
     def __init__(
         self,
         shards: Sequence[Shard],
         out: str,
-        ranked: Ranked,
+        ranked: RankTask,
         checkpoints: Sequence[Any],
     ) -> None:
         """``checkpoints`` as ``loaded`` takes them."""
@@ -247,7 +249,7 @@ class Ranker(_Actor):
             token_scores=ranked.token_scores,
             top=ranked.top if ranked.output == "ranked" else 1,
         )
-        part = Part.of(
+        part = FinishedBlock.of(
             first,
             (
                 (ranking, written(ranking).counts(), format_ranking(ranking, ranked.output) + "\n")
@@ -260,12 +262,12 @@ class Ranker(_Actor):
         """The lists, which those of text get from the parser while others are ranked."""
         if self._parser is None:
             return sentences
-        parsing = Parsing(self._parser, sentences, self._ranked.jobs)
+        parsing = ParsedLists(self._parser, sentences, self._ranked.jobs)
         return (replace(nbest, id=str(place)) for place, nbest in enumerate(parsing, first))
 
 
 @dataclass(frozen=True, slots=True)
-class Format:
+class ConvertTask:
     """What lists are converted to."""
 
     name: str
@@ -276,7 +278,7 @@ class Format:
 class Converter(_Actor):
     """An actor that writes lists in another format; it needs no models."""
 
-    def __init__(self, shards: Sequence[Shard], out: str, to: Format) -> None:
+    def __init__(self, shards: Sequence[Shard], out: str, to: ConvertTask) -> None:
         super().__init__(shards, out)
         self._to = to
 
@@ -288,7 +290,7 @@ class Converter(_Actor):
         place, first = int(batch["shard"][0]), int(batch["first"][0])
         lists: list[NBest] = pickle.loads(batch["content"][0])
         try:
-            part = Part.of(first, map(self._converted, lists, itertools.count(first)))
+            part = FinishedBlock.of(first, map(self._converted, lists, itertools.count(first)))
         except RerankError as error:
             return row(place, 0, FAILED, f"{self._shards[place].url}: {error}".encode())
         return self._kept(place, first, part, len(lists), begin)
@@ -304,7 +306,7 @@ class Converter(_Actor):
 
 def joined(
     shard: Shard, out: str, firsts: Sequence[int], warnings: list[str], faults: int
-) -> Record | str:
+) -> FinishedShard | str:
     """A task: the record of a shard whose parts are there; or why it cannot be written."""
     try:
         return join(Storage(out), shard, firsts, warnings, faults)

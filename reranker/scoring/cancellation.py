@@ -21,7 +21,7 @@ class Cancellation:
     """Shared by a caller, who may cancel, and what computes for it, which looks now and then."""
 
     def __init__(self, outer: Cancellation | None = None) -> None:
-        """Of a part of something that can be cancelled as a whole, by ``outer``."""
+        """With ``outer``, this is a part of something that can be cancelled as a whole."""
         self._cancelled, self._paused = threading.Event(), threading.Event()
         self._outer = outer
 

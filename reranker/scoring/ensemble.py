@@ -94,7 +94,7 @@ class Ensemble:
         self._longest_first = sorted(range(len(costs)), key=lambda number: -costs[number])
 
     def on(self, lanes: Lanes) -> Ensemble:
-        """The same ensemble, computed elsewhere."""
+        """This ensemble, computed on other lanes."""
         other = copy(self)
         other.lanes = lanes
         return other

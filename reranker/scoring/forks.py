@@ -16,7 +16,7 @@ T = TypeVar("T")
 
 
 class _Forks:
-    """Of this process, in which jobs run in threads."""
+    """What forks of this process, in which jobs run in threads, must know."""
 
     def __init__(self) -> None:
         self.is_among_work = False
@@ -50,6 +50,27 @@ def begin_again_after_fork(owner: T, begin: Callable[[T], None]) -> None:
     """Have ``begin(owner)`` called in every forked child before anything else, as long as the owner
     exists."""
     _forks.begin[owner] = begin
+
+
+class Once:
+    """Values by key, each made once, by whichever thread asks first. A forked child has them, too;
+    its lock is new, as a thread of its parent may have held the other."""
+
+    def __init__(self) -> None:
+        self._values: dict[object, Any] = {}
+        self._renew()
+        begin_again_after_fork(self, Once._renew)
+
+    def get(self, key: object, make: Callable[[], T]) -> T:
+        """What ``make`` returned when a value for this key was first asked for."""
+        with self._lock:
+            if key not in self._values:
+                self._values[key] = make()
+            value: T = self._values[key]
+            return value
+
+    def _renew(self) -> None:
+        self._lock = threading.Lock()
 
 
 def submitted(threads: ThreadPoolExecutor, job: Callable[[], T]) -> Future[T]:

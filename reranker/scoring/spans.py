@@ -9,7 +9,7 @@ are needed, each once, and where each candidate finds its own.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 
 import numpy as np
 import torch
@@ -111,24 +111,3 @@ def _label_tables(
     data = model.read_one(torch.tensor(rows, device=device), torch.tensor(features, device=device))
     for first, piece in model.label_log_probabilities(data):
         yield first, piece.double().cpu().numpy()
-
-
-def score_spans_one_by_one(
-    model: SpanModel, vocabulary: SpanVocabulary, sequences: Iterable[Sequence[str]]
-) -> NDArray[np.float64]:
-    """The same totals the obvious way, for each sequence all spans of its sentence: what tests
-    compare with."""
-    totals = []
-    with torch.inference_mode():
-        for tokens in sequences:
-            rows, features = vocabulary.encode([token for token in tokens if is_word(token)])
-            labels = {(c.start, c.end): vocabulary.label(c.label) for c in constituents(tokens)}
-            total = 0.0
-            data = model.read_one(torch.tensor(rows), torch.tensor(features))
-            for first, piece in model.label_log_probabilities(data):
-                for row, by_last in enumerate(piece.tolist()):
-                    for last in range(row, len(by_last)):
-                        span = first + row, first + last + 1
-                        total += by_last[last][labels.get(span, NO_LABEL)]
-            totals.append(total)
-    return np.array(totals)

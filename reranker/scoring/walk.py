@@ -9,7 +9,7 @@ window of levels, and so the words.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from concurrent.futures import Future
 from functools import partial
 from typing import NamedTuple
@@ -128,20 +128,3 @@ def _padded(numbers: Numbers, size: int, device: torch.device) -> Tensor:
     """On the device, filled with zeros; what these stand for is computed and never asked for."""
     whole = functional.pad(torch.from_numpy(numbers), (0, size - len(numbers)))
     return whole.to(device, non_blocking=True)
-
-
-def score_one_by_one(
-    model: LanguageModel, sequences: Sequence[Sequence[int]], eos: int
-) -> NDArray[np.float64]:
-    """The same totals the obvious way, one sequence at a time through the whole vocabulary: what
-    tests and benchmarks compare with."""
-    totals = []
-    device = model.embedding.device
-    with torch.inference_mode():
-        for ids in sequences:
-            inputs = torch.tensor([eos, *ids[:-1]], device=device).unsqueeze(1)
-            features, _ = model(inputs, model.initial_state(1))
-            table = model.log_probabilities(features)[:, 0]
-            picked = table.gather(1, torch.tensor(ids, device=device).unsqueeze(1))
-            totals.append(float(picked.double().sum()))
-    return np.array(totals)

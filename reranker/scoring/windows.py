@@ -27,7 +27,7 @@ def window_rows(device: torch.device) -> int:
 
 
 @dataclass(frozen=True, slots=True)
-class Part:
+class Step:
     """A level, or as much of a wide one as is computed in one step."""
 
     rows: slice  # its place in the window, padding included
@@ -38,7 +38,7 @@ class Part:
 class Window:
     """Consecutive parts. What stands for padding is computed and never asked for."""
 
-    parts: list[Part]
+    parts: list[Step]
     rows: Numbers  # per row of the window: its number in the trie; 0 for padding
     parents: Numbers  # per row of the window: its prefix's row in the level before
     real: Numbers  # the rows that are not padding
@@ -80,6 +80,6 @@ def _window(held: list[_Held]) -> Window:
         rows[mine] = np.arange(first, first + len(parents))
         all_parents[mine] = parents
         is_real[mine] = True
-        parts.append(Part(slice(start, start + size), ends_level))
+        parts.append(Step(slice(start, start + size), ends_level))
         start += size
     return Window(parts, rows, all_parents, np.flatnonzero(is_real))

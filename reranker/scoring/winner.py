@@ -298,7 +298,7 @@ def _walk(
 
 
 class KnownValues:
-    """Of a span model: its exact values cost less than bounds of a language model's."""
+    """A span model's exact values, which cost less than bounds of a language model's."""
 
     def __init__(self, values: NDArray[np.float64]) -> None:
         self._values = values
@@ -347,7 +347,7 @@ class KeptWalk:
         return values
 
     def _chosen(self, rows: Numbers) -> Predictors:
-        """Those of some rows, in ascending order."""
+        """The predictors of some rows, in ascending order."""
         parts = []
         for start, window in zip(self._starts, self._predictors, strict=False):
             first, last = np.searchsorted(rows, (start, start + len(window.components)))

@@ -5,22 +5,11 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator
-from typing import NamedTuple
 
 from reranker.files.text import open_text
 from reranker.nbest.words import split_words
+from reranker.text.reading import Refused
 from reranker.text.running import Line, line_fault, tokens_of
-
-
-class Refused(NamedTuple):
-    """A line that is left out."""
-
-    file: str
-    line: int
-    reason: str
-
-    def __str__(self) -> str:
-        return f"{self.file}:{self.line}: left out: {self.reason}"
 
 
 def read_passages(path: str | os.PathLike[str]) -> Iterator[Line | Refused]:

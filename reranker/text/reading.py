@@ -41,6 +41,17 @@ class TextSentence(NamedTuple):
         return f"{self.origin.file}:{self.origin.line}"
 
 
+class Refused(NamedTuple):
+    """A line of a text that is left out."""
+
+    file: str
+    line: int
+    reason: str
+
+    def __str__(self) -> str:
+        return f"{self.file}:{self.line}: left out: {self.reason}"
+
+
 class Text:
     """Iterates over the sentences of one or several texts, in order."""
 

@@ -43,7 +43,7 @@ _ADDRESS = re.compile(
     re.IGNORECASE,
 )
 # The second part is what could be a name in front of an @ but is not, up to the next web page. It
-# is passed over at once, or the search would begin anew at every hyphen of `a-a-a-...`.
+# is passed over at once, or the search would begin again at every hyphen of `a-a-a-...`.
 _ADDRESS_OR_NONE = re.compile(
     rf"({_ADDRESS.pattern})|\b(?:\w+|[.+-])(?:(?!https?://|ftp://|www\.)\w+|[.+-])*",
     re.IGNORECASE,

@@ -19,6 +19,7 @@ from reranker.text.running import opening_id
 from reranker.training.batches import StreamBatches, TreeBatches
 from reranker.training.config import TrainingConfig
 from reranker.training.loss import backward, dev_perplexity, text_perplexity
+from reranker.training.processes import Processes
 from reranker.training.recipes import FastRecipe, PaperRecipe, Recipe, ThesisRecipe
 from reranker.training.run import Run
 from reranker.training.start import start
@@ -37,12 +38,20 @@ class LanguageModelRun(Run):
         config: TrainingConfig,
         train_trees: Sequence[Sequence[str]] | TreeFiles,
         dev_trees: Sequence[Sequence[str]],
-        device: str,
-        start_from: Path | None,
-        vectors: WordVectors | None,
+        *,
+        device: str = "cpu",
+        processes: Processes = Processes(),
+        start_from: Path | None = None,
+        vectors: WordVectors | None = None,
     ) -> None:
-        """Raises ConfigError if the configuration does not fit ``start_from`` or the trees."""
-        super().__init__(config, device)
+        """Trees are linearised or, with ``config.text``, lines of running text (see
+        ``reranker.text.running``), through which the state is carried. Training trees that do not
+        fit into memory are given as ``TreeFiles``.
+
+        ``start_from`` is a checkpoint whose vocabulary and weights are taken; otherwise embeddings
+        start with ``vectors``, which also assign rare words to classes. Raises ConfigError if the
+        configuration does not fit ``start_from`` or the trees."""
+        super().__init__(config, device, processes)
         self.start_from = start_from
         self.dtype = torch.bfloat16 if config.precision == "bfloat16" else torch.float32
         if start_from is None:

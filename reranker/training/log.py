@@ -62,7 +62,7 @@ class Log(ABC):
 
 
 class NoLog(Log):
-    """For processes that leave it to another."""
+    """Does nothing; rank 0 writes the log."""
 
     def __init__(self, folder: Path, resume_at: int) -> None:
         return

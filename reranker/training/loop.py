@@ -1,4 +1,4 @@
-"""The training loop: from treebanks, or pairs, to a checkpoint.
+"""The training loop: from a new or a saved run to a checkpoint.
 
 A run may be killed at any moment: its whole state (weights, optimiser, place in the data, random
 numbers) is saved every ``STATE_INTERVAL`` seconds, and the same command resumes it.
@@ -8,133 +8,40 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from pathlib import Path
 
 import torch
 
-from reranker.checkpoints.memory import keep_freed_memory
-from reranker.checkpoints.pair_vocabulary import Pair
 from reranker.errors import ConfigError
 from reranker.training import shards
-from reranker.training.config import TrainingConfig
-from reranker.training.language_model_run import LanguageModelRun
 from reranker.training.log import Log, NoLog, TrainingLog
-from reranker.training.pair_config import PairConfig
-from reranker.training.pair_run import PairRun
-from reranker.training.pretrained import PretrainedEncoder
-from reranker.training.processes import Processes
 from reranker.training.run import Progress, Run
-from reranker.training.run_config import RunConfig
-from reranker.training.span_config import SpanTrainingConfig
-from reranker.training.span_run import SpanRun
-from reranker.training.tree_files import TreeFiles
-from reranker.training.word_vectors import WordVectors
-from reranker.trees.linearize import TaggedTree
 
 STATE_INTERVAL = 45.0  # seconds
 _LOG_INTERVAL = 50  # batches
 
 
-def train(
-    config: TrainingConfig,
-    train_trees: Sequence[Sequence[str]] | TreeFiles,
-    dev_trees: Sequence[Sequence[str]],
-    out: Path,
-    log_folder: Path,
-    *,
-    device: str = "cpu",
-    start_from: Path | None = None,
-    vectors: WordVectors | None = None,
-    processes: Processes = Processes(),
-    report: Callable[[Progress, float, float], None] = lambda progress, loss, done: None,
-) -> float:
-    """Train on linearised trees and write the best model to ``out``; returns its perplexity per
-    token on the dev trees, ``<eos>`` included. With ``config.text`` the trees are lines of running
-    text (``reranker.text.running``), and its state is carried through the dev text.
-
-    Training trees that do not fit into memory are given as ``TreeFiles``.
-
-    ``start_from`` is a checkpoint whose vocabulary and weights are taken; otherwise ``vectors`` are
-    where embeddings start, and they assign rare words to classes. ``report(progress, loss, done)``
-    is called after every batch with the loss in nats per token and the share of the budget used.
-    Of several ``processes``, all have to call this with the same arguments; the first writes files.
-
-    Raises ConfigError if ``log_folder`` holds the state of another run, if the configuration does
-    not fit ``start_from`` or the trees, and if training diverges, in which case ``out`` is written
-    all the same if an evaluation gave a finite perplexity before.
-    """
-    _prepare(config, processes)
-    with processes.agreeing():
-        run = LanguageModelRun(config, train_trees, dev_trees, device, start_from, vectors)
-    run.processes = processes
-    return _finish(run, out, log_folder, report)
-
-
-def train_pairs(
-    config: PairConfig,
-    pairs: Sequence[Pair],
-    dev: Sequence[Pair],
-    out: Path,
-    log_folder: Path,
-    *,
-    device: str = "cpu",
-    processes: Processes = Processes(),
-    report: Callable[[Progress, float, float], None] = lambda progress, loss, done: None,
-) -> float:
-    """The same for an encoder-decoder; the perplexity is per token of the dev targets."""
-    _prepare(config, processes)
-    with processes.agreeing():
-        run = PairRun(config, pairs, dev, device)
-    run.processes = processes
-    return _finish(run, out, log_folder, report)
-
-
-def train_spans(
-    config: SpanTrainingConfig,
-    train_trees: Sequence[TaggedTree],
-    dev_trees: Sequence[TaggedTree],
-    out: Path,
-    log_folder: Path,
-    *,
-    device: str = "cpu",
-    vectors: WordVectors | None = None,
-    encoder: PretrainedEncoder | None = None,
-    start_from: Path | None = None,
-    processes: Processes = Processes(),
-    report: Callable[[Progress, float, float], None] = lambda progress, loss, done: None,
-) -> float:
-    """Train a span model; losses and the perplexity are per word, of all spans' labels and, if the
-    configuration has ``minimum_tags``, of its part-of-speech tag. ``encoder`` is where its encoder
-    starts; without one it has none. ``start_from`` is a span model that learns more."""
-    _prepare(config, processes)
-    with processes.agreeing():
-        run = SpanRun(config, train_trees, dev_trees, device, vectors, encoder, start_from)
-    run.processes = processes
-    return _finish(run, out, log_folder, report)
-
-
-def _prepare(config: RunConfig, processes: Processes) -> None:
-    """Raises ConfigError if the batches are not cut into as many shards as there are processes."""
-    if processes.size > max(1, config.shards):
-        raise ConfigError(
-            f"{processes.size} processes, but shards is {config.shards}: each has to have one"
-        )
-    keep_freed_memory()
-    torch.set_flush_denormal(True)  # gradients full of denormals run a hundred times slower
-    torch.manual_seed(config.seed)
-
-
 class _Diverged(Exception):
-    """A number of the run is not finite any more, and nothing that follows would be; the text says
-    which."""
+    """A number of the run is no longer finite; the text says which."""
 
 
-def _finish(
-    run: Run, out: Path, log_folder: Path, report: Callable[[Progress, float, float], None]
+def train(
+    run: Run,
+    out: Path,
+    log_folder: Path,
+    report: Callable[[Progress, float, float], None] = lambda progress, loss, done: None,
 ) -> float:
-    """Resume or begin the run and train to its end; the best perplexity on the dev data. Raises
-    ConfigError if it diverges; what was best until then is in ``out``."""
+    """Resume or begin the run, train to its end and write the best model to ``out``; returns its
+    perplexity on the dev data.
+
+    ``report(progress, loss, done)`` is called after every batch with the loss in nats per token (of
+    a span model, per word) and the share of the budget used. If the run has several processes, all
+    of them must call this; the first writes files.
+
+    Raises ConfigError if ``log_folder`` holds the state of another run, and if training diverges,
+    in which case ``out`` is written all the same if an evaluation gave a finite perplexity before.
+    """
     reason = ""
     try:
         _train_on(run, log_folder, report)

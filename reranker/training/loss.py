@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 
 import torch
-from torch import Tensor
+from torch import Tensor, nn
 
 from reranker.models import Features, LanguageModel, State
 from reranker.models.batch import PADDING, Batch, grouped_by_length, whole_trees
+from reranker.models.encoder_decoder import EncoderDecoder
 from reranker.models.mixture import negative_log_likelihood
 from reranker.models.running import read_on, read_through
 from reranker.perplexity import perplexity
@@ -75,21 +76,30 @@ def dev_perplexity(
 ) -> float:
     """Perplexity per token, ``<eos>`` included; every tree is read from the start state. Several
     ``processes`` share the work; the result is the same."""
+    groups = grouped_by_length(range(len(trees)), list(map(len, trees)), batch_tokens)
+
+    def loss_of(numbers: Sequence[int]) -> tuple[Tensor, int]:
+        batch = whole_trees([trees[number] for number in numbers], eos)
+        loss, tokens, _, _ = _loss(model, batch, None, dtype, device)
+        return loss, tokens
+
+    return grouped_perplexity(model, groups, loss_of, processes)
+
+
+def grouped_perplexity(
+    model: nn.Module,
+    groups: Iterable[Sequence[int]],
+    loss_of: Callable[[Sequence[int]], tuple[Tensor, int]],
+    processes: Processes,
+) -> float:
+    """Perplexity per token. ``loss_of`` has the loss of a group in nats and its number of tokens;
+    ``processes`` share the groups."""
     was_training = model.training
     model.eval()
-    results = []
-    groups = list(grouped_by_length(range(len(trees)), list(map(len, trees)), batch_tokens))
     with torch.no_grad():
-        for numbers in processes.shares(groups):
-            batch = whole_trees([trees[number] for number in numbers], eos)
-            loss, tokens, _, _ = _loss(model, batch, None, dtype, device)
-            results.append((float(loss), tokens))
+        losses = map(loss_of, processes.shares(list(groups)))
+        results = [(float(loss), tokens) for loss, tokens in losses]
     model.train(was_training)
-    return merged_perplexity(results, processes)
-
-
-def merged_perplexity(results: Sequence[tuple[float, int]], processes: Processes) -> float:
-    """Per token, of the losses in nats and numbers of tokens of this process's ``shares``."""
     total, count = 0.0, 0
     for loss, tokens in processes.merged(results):
         total += loss
@@ -113,7 +123,7 @@ def text_perplexity(
     ids = [number for line in lines for number in line]
     with torch.no_grad():
         for features, targets in read_through(model, ids, eos, opening, dtype=dtype):
-            loss, tokens = _summed(model, features, targets)
+            loss, tokens = summed_loss(model, features, targets)
             total += float(loss)
             count += tokens
     model.train(was_training)
@@ -128,11 +138,13 @@ def _loss(
     inputs, targets = batch.inputs.to(device), batch.targets.to(device)
     state = state or model.initial_state(inputs.shape[1])
     features, state = read_on(model, inputs, state, batch.opening, dtype)
-    loss, count = _summed(model, features, targets)
+    loss, count = summed_loss(model, features, targets)
     return loss, count, features, state
 
 
-def _summed(model: LanguageModel, features: Features, targets: Tensor) -> tuple[Tensor, int]:
+def summed_loss(
+    model: LanguageModel | EncoderDecoder, features: Features, targets: Tensor
+) -> tuple[Tensor, int]:
     """The summed negative log-likelihood in nats of ``targets`` [T, B], and how many there are."""
     is_target = targets != PADDING
     loss = negative_log_likelihood(

@@ -11,12 +11,12 @@ from torch import Tensor, nn
 
 from reranker.checkpoints.encoder_decoder_file import save_generator
 from reranker.checkpoints.pair_vocabulary import Pair, PairVocabulary
-from reranker.models.batch import PADDING, Batch, grouped_by_length
+from reranker.models.batch import Batch, grouped_by_length
 from reranker.models.encoder_decoder import EncoderDecoder
-from reranker.models.mixture import negative_log_likelihood
 from reranker.training.batches import EncodedPair, PairBatches, pair_batch
-from reranker.training.loss import merged_perplexity
+from reranker.training.loss import grouped_perplexity, summed_loss
 from reranker.training.pair_config import PairConfig
+from reranker.training.processes import Processes
 from reranker.training.recipes import DecayRecipe, FastRecipe
 from reranker.training.run import Run
 
@@ -30,9 +30,15 @@ class PairRun(Run):
     model: EncoderDecoder
 
     def __init__(
-        self, config: PairConfig, pairs: Sequence[Pair], dev: Sequence[Pair], device: str
+        self,
+        config: PairConfig,
+        pairs: Sequence[Pair],
+        dev: Sequence[Pair],
+        *,
+        device: str = "cpu",
+        processes: Processes = Processes(),
     ) -> None:
-        super().__init__(config, device)
+        super().__init__(config, device, processes)
         self.vocabulary = PairVocabulary.build(
             config.task, pairs, config.merges, config.minimum_count
         )
@@ -49,7 +55,7 @@ class PairRun(Run):
         self.recipe = make(self.model, config, batches)
 
     def backward(self, batch: Batch) -> tuple[float, int]:
-        """Of the mean over tokens or, with ``sgd``, over sentences."""
+        """The objective is the mean over tokens or, with ``sgd``, over sentences."""
         self.model.train()
         loss, tokens = self._loss(batch)
         torch.autograd.backward(loss / self.weight(batch))
@@ -59,16 +65,13 @@ class PairRun(Run):
         return batch.targets.shape[1] if self.config.recipe == "sgd" else super().weight(batch)
 
     def dev_perplexity(self) -> float:
-        self.model.eval()
-        results = []
         lengths = [pair.length for pair in self.dev]
-        groups = list(grouped_by_length(range(len(self.dev)), lengths, _DEV_TOKENS))
-        with torch.no_grad():
-            for numbers in self.processes.shares(groups):
-                batch = pair_batch([self.dev[number] for number in numbers], self.vocabulary.eos)
-                loss, tokens = self._loss(batch)
-                results.append((float(loss), tokens))
-        return merged_perplexity(results, self.processes)
+        groups = grouped_by_length(range(len(self.dev)), lengths, _DEV_TOKENS)
+
+        def loss_of(numbers: Sequence[int]) -> tuple[Tensor, int]:
+            return self._loss(pair_batch([self.dev[n] for n in numbers], self.vocabulary.eos))
+
+        return grouped_perplexity(self.model, groups, loss_of, self.processes)
 
     def write_checkpoint(self, path: Path) -> None:
         information = {**self.trained(), "pairs": self.pairs, "dev_pairs": len(self.dev)}
@@ -87,15 +90,7 @@ class PairRun(Run):
         targets = batch.targets.to(self.device)
         memory, state = self.model.encode(batch.source.to(self.device))
         features, _ = self.model(batch.inputs.to(self.device), memory, state)
-        is_target = targets != PADDING
-        loss = negative_log_likelihood(
-            features.components[is_target],
-            features.log_weights[is_target],
-            self.model.output_weight,
-            self.model.decoder_bias,
-            targets[is_target],
-        )
-        return loss, int(is_target.sum())
+        return summed_loss(self.model, features, targets)
 
     def _encoded(self, pair: Pair) -> EncodedPair:
         vocabulary = self.vocabulary

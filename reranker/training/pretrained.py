@@ -59,7 +59,7 @@ class PretrainedEncoder:
         return cls(config, pieces, _weights(folder / "model.safetensors", config))
 
     def with_pieces_of(self, words: Iterable[str], most: int) -> PretrainedEncoder:
-        """The same with ``most`` of its pieces, if it has more: those of ``words``, and the first
+        """The encoder with ``most`` of its pieces, if it has more: those of ``words`` and the first
         of the others, which are the most frequent."""
         needed = {row for word in set(words) for row in self.pieces.rows(word)}
         single = (row for row, piece in enumerate(self.pieces.pieces) if len(piece.lstrip("#")) < 2)

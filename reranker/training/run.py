@@ -16,6 +16,7 @@ import torch
 from torch import Tensor, nn
 
 from reranker.checkpoints.archive import read_archive, write_atomically
+from reranker.checkpoints.memory import keep_freed_memory
 from reranker.errors import ConfigError
 from reranker.models import State
 from reranker.models.batch import PADDING, Batch
@@ -51,12 +52,21 @@ class Run(ABC):
     model: nn.Module
     recipe: Recipe
 
-    def __init__(self, config: RunConfig, device: str) -> None:
-        self.config, self.device = config, device
+    def __init__(self, config: RunConfig, device: str, processes: Processes) -> None:
+        """Seeds the random numbers, so comes before anything else that uses them. If there are
+        several processes, each has to make the run, in ``processes.agreeing()``. Raises ConfigError
+        if its batches are cut into fewer shards than there are processes."""
+        if processes.size > max(1, config.shards):
+            raise ConfigError(
+                f"{processes.size} processes, but shards is {config.shards}: each has to have one"
+            )
+        keep_freed_memory()
+        torch.set_flush_denormal(True)  # gradients full of denormals run a hundred times slower
+        torch.manual_seed(config.seed)
+        self.config, self.device, self.processes = config, device, processes
         self.progress = Progress()
         self.carried: State | None = None  # the state after the last batch
-        self.carried_shards: dict[int, State] = {}  # the same of each shard that is computed here
-        self.processes = Processes()
+        self.carried_shards: dict[int, State] = {}  # and that of each shard computed here
 
     @abstractmethod
     def backward(self, batch: Batch) -> tuple[float, int]:
@@ -184,16 +194,16 @@ def _differences(saved: Any, identity: dict[str, Any]) -> str:
     if not isinstance(config, dict):
         return ""
     there, here = ({**each, **(each.get("model") or {})} for each in (config, identity["config"]))
-    told = [
+    differing = [
         f"{name} is {there.get(name, 'unset')}, not {here.get(name, 'unset')}"
         for name in {**here, **there}
         if name != "model" and there.get(name) != here.get(name)
     ]
-    return f" ({'; '.join(told)})" if told else ""
+    return f" ({'; '.join(differing)})" if differing else ""
 
 
 def _moved(states: dict[int, State], device: str) -> dict[int, State]:
-    """The same states on ``device``."""
+    """The states, on ``device``."""
     return {
         number: tuple(tuple(part.to(device) for part in layer) for layer in state)
         for number, state in states.items()

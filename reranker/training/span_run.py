@@ -16,8 +16,9 @@ from reranker.checkpoints.span_vocabulary import END, UNKNOWN, SpanVocabulary
 from reranker.errors import ConfigError
 from reranker.models.batch import Batch
 from reranker.models.span_model import SpanModel
-from reranker.training.loss import merged_perplexity
+from reranker.training.loss import grouped_perplexity
 from reranker.training.pretrained import PretrainedEncoder
+from reranker.training.processes import Processes
 from reranker.training.recipes import FastRecipe
 from reranker.training.run import Run
 from reranker.training.span_config import SpanTrainingConfig
@@ -47,14 +48,17 @@ class SpanRun(Run):
         config: SpanTrainingConfig,
         train_trees: Sequence[TaggedTree],
         dev_trees: Sequence[TaggedTree],
-        device: str,
-        vectors: WordVectors | None,
-        encoder: PretrainedEncoder | None = None,
+        *,
+        device: str = "cpu",
+        processes: Processes = Processes(),
         start_from: Path | None = None,
+        vectors: WordVectors | None = None,
+        encoder: PretrainedEncoder | None = None,
     ) -> None:
-        """Raises ConfigError if there is nothing to learn from, or if the configuration does not
-        fit ``start_from``."""
-        super().__init__(config, device)
+        """``start_from`` is a span model that learns more; otherwise ``encoder`` is where the new
+        one's encoder starts, and without it there is none. Raises ConfigError if there is nothing
+        to learn from, or if the configuration does not fit ``start_from``."""
+        super().__init__(config, device, processes)
         self.start_from = start_from
         self.dtype = torch.bfloat16 if config.precision == "bfloat16" else torch.float32
         if start_from is None:
@@ -74,7 +78,7 @@ class SpanRun(Run):
         self.recipe = FastRecipe(self.model, config, batches, slow, config.encoder_rate)
 
     def backward(self, batch: Batch) -> tuple[float, int]:
-        """Of the mean over words; the loss is per word, of all spans."""
+        """The objective is the mean over words; the loss is per word, of all spans."""
         self.model.train()
         is_unknown = torch.rand(batch.inputs.shape) < self.unknown_rates[batch.inputs]
         loss, words = self._loss(batch, batch.inputs.masked_fill(is_unknown, UNKNOWN))
@@ -86,16 +90,14 @@ class SpanRun(Run):
 
     def dev_perplexity(self) -> float:
         """Per word, of the labels of all spans, and of its tag if tags are learned."""
-        self.model.eval()
-        results = []
         limits = self.config.batch_tokens, self.config.batch_spans
         groups = same_length(range(len(self.dev)), self.dev, *limits)
-        with torch.no_grad():
-            for numbers in self.processes.shares(groups):
-                batch = span_batch([self.dev[number] for number in numbers])
-                loss, words = self._loss(batch, batch.inputs)
-                results.append((float(loss), words))
-        return merged_perplexity(results, self.processes)
+
+        def loss_of(numbers: Sequence[int]) -> tuple[Tensor, int]:
+            batch = span_batch([self.dev[number] for number in numbers])
+            return self._loss(batch, batch.inputs)
+
+        return grouped_perplexity(self.model, groups, loss_of, self.processes)
 
     def write_checkpoint(self, path: Path) -> None:
         self.model.eval()
@@ -121,7 +123,7 @@ class SpanRun(Run):
         }
 
     def _labelled(self, trees: Sequence[TaggedTree]) -> list[LabelledSentence]:
-        """Those that have words: a tree may hold nothing but traces."""
+        """The trees that have words, labelled: a tree may hold nothing but traces."""
         sentences = (labelled(self.vocabulary, tree) for tree in trees)
         return [sentence for sentence in sentences if sentence.length]
 

@@ -1,4 +1,4 @@
-"""Where a span model starts: anew, on an encoder's weights if there is one, or as a trained one
+"""Where a span model starts: new, on an encoder's weights if there is one, or as a trained one
 that is to learn more."""
 
 from __future__ import annotations

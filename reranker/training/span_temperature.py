@@ -59,7 +59,7 @@ def _gains(model: SpanModel, sentence: LabelledSentence) -> tuple[Gains, float]:
 
 
 def _minimum(function: Callable[[float], float], low: float, high: float) -> float:
-    """Of a function with one minimum, by golden-section search."""
+    """Where a function with a single minimum has it, by golden-section search."""
     ratio = (math.sqrt(5) - 1) / 2
     inner = [high - ratio * (high - low), low + ratio * (high - low)]
     values = [function(inner[0]), function(inner[1])]

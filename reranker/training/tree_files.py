@@ -1,7 +1,7 @@
 """Training trees that do not fit into memory: they are read in two passes, one for the vocabulary
 and one that writes their tokens to disk, from where batches take them.
 
-Batches are the same as of trees in memory, whose order is drawn anew for every epoch.
+Batches are the same as of trees in memory, whose order is drawn again for every epoch.
 """
 
 from __future__ import annotations
@@ -66,7 +66,7 @@ class TokenFile(Sequence[list[int]]):
         return ids
 
     def lengths(self) -> list[int]:
-        """Of all sequences."""
+        """The lengths of all sequences."""
         lengths: list[int] = self.ends.diff(prepend=torch.ones(1, dtype=torch.int64)).tolist()
         return lengths
 
@@ -79,7 +79,7 @@ class TokenFile(Sequence[list[int]]):
 
 
 class TreeFiles(Iterable[tuple[str, ...]]):
-    """The linearised trees of treebank files, read anew whenever they are gone through."""
+    """The linearised trees of treebank files, read again on each pass."""
 
     def __init__(
         self, names: Sequence[Name], folder: Path, processes: Processes = Processes()

@@ -15,12 +15,12 @@ class Constituent(NamedTuple):
     label: str
     """The labels of the brackets, from the outermost in, with spaces between them."""
     place: int
-    """Of its first bracket among the tokens."""
+    """The place of its first bracket among the tokens."""
 
 
 def constituents(tokens: Sequence[str]) -> list[Constituent]:
-    """Those of a tree's tokens, in the order of their first brackets; brackets around no words are
-    left out.
+    """The constituents of a tree's tokens, in the order of their first brackets; brackets around no
+    words are left out.
 
     >>> for each in constituents("(S (NP It )NP (VP runs )VP . )S".split()):
     ...     print(*each)

@@ -134,7 +134,7 @@ class Tree:
         return cls.from_string(" ".join(text))
 
     def to_nltk(self) -> nltk.Tree:
-        """The same tree as ``nltk.Tree``."""
+        """This tree as ``nltk.Tree``."""
         import nltk
 
         root = nltk.Tree(self.label, [])
@@ -183,7 +183,7 @@ class Tree:
         return [tag for tag in self.tags() if tag != TRACE]
 
     def with_tags(self, tags: Iterable[str]) -> Tree:
-        """The same tree with other part-of-speech tags, left to right; traces stay.
+        """This tree with other part-of-speech tags, left to right; traces stay.
 
         Raises TreeError (``wrong-length``) unless there is one tag for each of the others.
         """
@@ -193,7 +193,7 @@ class Tree:
         return self._with_leaves(iter(tags), None)
 
     def with_words(self, words: Iterable[str]) -> Tree:
-        """The same tree with other words, left to right; traces stay.
+        """This tree with other words, left to right; traces stay.
 
         Raises TreeError (``wrong-length``) unless there is one word for each leaf but the traces.
         """

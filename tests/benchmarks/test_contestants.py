@@ -11,18 +11,18 @@ from benchmarks.scoring.authors import halved
 from benchmarks.scoring.contestants import OURS, Contestant, Scorer
 from benchmarks.scoring.figures import agreement, compare, comparison
 from benchmarks.scoring.measure import interleaved
-from benchmarks.scoring.setting import Sentence, Setting, encoded, untrained
+from benchmarks.scoring.setting import Setting, TimedSentence, encoded, untrained
 from reranker.checkpoints.checkpoint import Checkpoint
 from reranker.checkpoints.vocabulary import Vocabulary
 from reranker.models import Config
 from reranker.nbest import Candidate, NBest
-from reranker.scoring.walk import score_one_by_one
+from tests.reranker.scoring.one_by_one import score_one_by_one
 
 VOCABULARY = Vocabulary(["<eos>", "<unk>", "(<unk>", ")<unk>", "a", "b", "c"])
 EOS, A, B, C = 0, 4, 5, 6
 
 
-def sentence_of(*candidates: str) -> Sentence:
+def sentence_of(*candidates: str) -> TimedSentence:
     made = tuple(Candidate(i, one, tuple(one.split()), None, 1) for i, one in enumerate(candidates))
     return encoded([NBest("0", made, (), 1)], VOCABULARY)[0]
 

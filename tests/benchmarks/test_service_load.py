@@ -19,9 +19,9 @@ from benchmarks.service_load.attacks import ATTACKS, GROUPS
 from benchmarks.service_load.bombs import BOMBS, LARGEST
 from benchmarks.service_load.expected import is_right
 from benchmarks.service_load.hostile import with_answers
-from benchmarks.service_load.kind import Asked, Client, Question, ask
+from benchmarks.service_load.kind import Asked, KindClient, Question, ask
 from benchmarks.service_load.report import Found, megabytes_by_minute, targets, written
-from benchmarks.service_load.watching import Sleeper, Tally, Usage, sleep_lightly, usage
+from benchmarks.service_load.watching import Sleeper, Tally, UsageSample, sleep_lightly, usage
 from reranker.nbest import read_nbest
 from tests.service.servers import serving
 from tests.waiting import until
@@ -40,7 +40,7 @@ def found(**changes: object) -> Found:
     """A quiet run of 15 "minutes" of a second each, with one sample in each."""
     kind = Asked(Counter({"200": 100}), [0.1] * 100, [0.0] * 100)
     live = Asked(Counter({"200": 2000}), [0.01] * 2000, [0.0] * 2000)
-    samples = [Usage(1000.5 + number, 500.0, 12, 30) for number in range(15)]
+    samples = [UsageSample(1000.5 + number, 500.0, 12, 30) for number in range(15)]
     run = Found(
         seconds=15,
         every={"tiny": 2.5},
@@ -82,11 +82,11 @@ def test_what_misses_a_target() -> None:
     assert missed(found(live=(late, late))) == [
         "/health/live under 100 ms at p99.9, always 200: 200 ms, 0 lost"
     ]
-    growing = [Usage(1000.5 + n, 400.0 + 10 * n, 12, 30) for n in range(15)]
+    growing = [UsageSample(1000.5 + n, 400.0 + 10 * n, 12, 30) for n in range(15)]
     assert missed(found(samples=growing)) == [
         "memory flat within 10 % after the first minute: 32 %"  # from 410 to 540
     ]
-    fat = [Usage(1000.5 + n, 1600.0, 12, 30) for n in range(15)]
+    fat = [UsageSample(1000.5 + n, 1600.0, 12, 30) for n in range(15)]
     assert missed(found(samples=fat)) == ["memory under 1,500 MB: 1600 MB"]
 
 
@@ -123,7 +123,9 @@ def test_a_sleeper_wakes_all_the_time() -> None:
 
 
 def test_each_fifteenth_of_the_time_has_its_median() -> None:
-    samples = [Usage(100 + 0.25 * n, [10.0, 90.0, 30.0, 40.0][n % 4], 1, 1) for n in range(60)]
+    samples = [
+        UsageSample(100 + 0.25 * n, [10.0, 90.0, 30.0, 40.0][n % 4], 1, 1) for n in range(60)
+    ]
     assert megabytes_by_minute(found(samples=samples)) == [35.0] * 15
 
 
@@ -149,7 +151,7 @@ def test_a_late_answer_counts_from_when_it_was_due() -> None:
     with HTTPServer(("127.0.0.1", 0), Slow) as service:
         threading.Thread(target=service.serve_forever, daemon=True).start()
         since = time.monotonic()
-        client = Client("127.0.0.9", 0.1, [Question("/")])
+        client = KindClient("127.0.0.9", 0.1, [Question("/")])
         asked = ask([client], service.server_port, since, since + 0.45)
         service.shutdown()
     assert asked.answers == {"200": 4, "429": 1} and asked.lost == 1
@@ -161,7 +163,7 @@ def test_a_late_answer_counts_from_when_it_was_due() -> None:
 
 def test_nobody_answers() -> None:
     since = time.monotonic()
-    asked = ask([Client("127.0.0.9", 0.1, [Question("/")])], 1, since, since + 0.15)
+    asked = ask([KindClient("127.0.0.9", 0.1, [Question("/")])], 1, since, since + 0.15)
     assert asked.answers == {"no answer (ConnectionRefusedError)": 2} and asked.lost == 2
 
 

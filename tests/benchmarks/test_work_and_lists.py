@@ -7,7 +7,7 @@ import pytest
 
 from benchmarks.scoring.measure import work_per_token
 from benchmarks.scoring.setting import (
-    Sentence,
+    TimedSentence,
     encoded,
     nodes,
     raw_tokens,
@@ -48,7 +48,7 @@ def test_work_in_the_papers_sizes() -> None:
 
 def test_nodes_are_the_beginnings_that_something_follows() -> None:
     # "", 1, 1 2, 1 3, 1 3 4; then "" and 1.
-    sentences = [Sentence(NBest("0", (), (), 1), ids) for ids in (SENTENCE, [[1, EOS]])]
+    sentences = [TimedSentence(NBest("0", (), (), 1), ids) for ids in (SENTENCE, [[1, EOS]])]
     assert nodes(sentences) == 5 + 2
     assert raw_tokens(sentences) == 10 + 2
 

@@ -73,7 +73,7 @@ def test_a_shard_has_lists_gold_and_failures(tmp_path: Path) -> None:
     for folder in ("lists", "gold"):
         (tmp_path / folder).mkdir()
     trees = ["", "(TOP (NP (DT the) (NN cat)))", "(TOP (NN no))", "(TOP (NP (-LRB- -LRB-) (NN I)))"]
-    shard = jackknife.Shard("gum", 0, 1, [1, 2, 3])
+    shard = jackknife.FoldShard("gum", 0, 1, [1, 2, 3])
     jackknife.write_shard(tmp_path, shard, trees, OneTree())
 
     lists = list(read_nbest(str(tmp_path / "lists" / "gum-0-01.txt.gz")))

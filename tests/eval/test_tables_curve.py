@@ -67,8 +67,8 @@ def test_a_line_needs_three_points_and_has_to_fall(
 
 def line_through(*gains: float) -> Any:
     """The gains at 0, 1, ... nats."""
-    return curve.Line.through(
-        [curve.Point("row", math.e**nats, gain) for nats, gain in enumerate(gains)]
+    return curve.GainLine.through(
+        [curve.GainPoint("row", math.e**nats, gain) for nats, gain in enumerate(gains)]
     )
 
 

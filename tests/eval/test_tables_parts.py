@@ -10,7 +10,6 @@ import numpy as np
 import pytest
 
 from reranker.errors import InputError
-from reranker.files.markdown import page_with
 from tests.eval.toy_study import STUDY, TABLES, make, module, write_data
 from tests.reranker.tuned_lists import BEST, GOLD, WORSE, WORST, entry, ranked
 
@@ -85,7 +84,7 @@ def lists(tmp_path: Path) -> object:
         paths[name] = tmp_path / f"{name}.jsonl"
         found.sort(key=lambda one: str(one["nll"]))
         paths[name].write_text(ranked(found, found), "utf-8")
-    return results.Lists(paths, gold, True)
+    return results.StudyLists(paths, gold, True)
 
 
 def test_models_are_scored_apart_and_averaged(lists: object) -> None:
@@ -113,15 +112,6 @@ def test_f1_and_the_share_of_the_gap() -> None:
     assert found["f1"] == pytest.approx(f1)
     assert found["halves"] == [100, pytest.approx(low)]
     assert found["gap_closed"] == pytest.approx(100 * (f1 - low) / (100 - low))
-
-
-def test_a_table_is_put_between_its_markers(tmp_path: Path) -> None:
-    page = tmp_path / "results.md"
-    page.write_text("a\n<!-- one -->\nold\n<!-- end of one -->\nb\n", "utf-8")
-    expected = "a\n<!-- one -->\n\\1 new\n<!-- end of one -->\nb\n"
-    assert page_with(page, "one", r"\1 new" + "\n") == expected
-    with pytest.raises(InputError, match="no place for the table: <!-- two -->"):
-        page_with(page, "two", "")
 
 
 @pytest.mark.parametrize(
@@ -215,7 +205,7 @@ def test_the_plan_of_a_study(tmp_path: Path, capsys: pytest.CaptureFixture[str])
     text = STUDY.replace("[models.lstm]", again).replace('models = ["lstm"] }', shown, 1)
     path.write_text(text, "utf-8")
     study = studies.Study.read(path)
-    files = prepare.Files(tmp_path)
+    files = prepare.StudyFiles(tmp_path)
     steps = {step.name: step for step in work.plan(study, files, ["--epochs", "3"], ["--x"])}
     assert list(steps)[:4] == ["doc-1", "again-1", "lstm-1", "doc-2"]
     assert " ".join(steps["doc-2"].arguments) == (
@@ -246,7 +236,7 @@ def test_the_plan_of_text(tmp_path: Path) -> None:
     path = tmp_path / "study.toml"
     path.write_text(TEXT_STUDY, "utf-8")
     study = studies.Study.read(path)
-    files = prepare.Files(Path("work"), tmp_path)
+    files = prepare.StudyFiles(Path("work"), tmp_path)
     steps = {
         step.name: " ".join(step.arguments) for step in work.plan(study, files, ["--x"], ["--y"])
     }
@@ -340,9 +330,9 @@ def test_a_row_names_its_signature_and_every_command_comes_once() -> None:
     assert "compared where the letter is the same" in shown
 
 
-def test_the_pages_have_the_command_and_a_place_for_every_table() -> None:
+def test_the_pages_have_the_command_and_every_table() -> None:
     root = TABLES.parents[1]
-    page = root / "docs" / "lab-notes.md"
+    page = (root / "docs" / "lab-notes.md").read_text("utf-8")
     dry = subprocess.run(
         ["make", "--dry-run", "tables"], cwd=root, capture_output=True, text=True, check=True
     )
@@ -353,8 +343,8 @@ def test_the_pages_have_the_command_and_a_place_for_every_table() -> None:
     assert command in dry.stdout
     assert command in (root / "docs" / "tables.md").read_text("utf-8")
     for study in ("open", "orderings"):
-        for name in studies.Study.read(TABLES / f"{study}.toml").tables:
-            assert f"figures of {name}\n" in page_with(page, name, f"figures of {name}\n")
+        for table in studies.Study.read(TABLES / f"{study}.toml").tables.values():
+            assert f"\n**{table.title}.** " in page
 
 
 def test_a_work_folder_is_of_one_run(tmp_path: Path) -> None:

@@ -24,7 +24,7 @@ with atheris.instrument_imports():
     from reranker.nbest import FORMATS, NBest, ReadOptions
     from reranker.nbest.data import Sentence
     from reranker.parsers.answers import given_lines, printed_lists
-    from reranker.parsers.running import Parsing
+    from reranker.parsers.running import ParsedLists
     from reranker.text.reading import Text, TextSentence
     from reranker.text.splitting import Form
     from reranker.text.words import Convention
@@ -79,7 +79,7 @@ def one_input(data: bytes) -> None:
 
     read.extend(remembered())
     check_places(content.decode(errors="surrogateescape").removeprefix("\ufeff"), read)
-    parsing = Parsing(Printer(printed, options), iter(remembered()), 1)
+    parsing = ParsedLists(Printer(printed, options), iter(remembered()), 1)
     try:
         lists = list(parsing)
     finally:

@@ -13,7 +13,7 @@ from reranker import defaults
 from reranker.checkpoints import installed
 from reranker.errors import InputError
 from reranker.parsers import kept
-from reranker.parsers.parser import Parser
+from reranker.scoring.forks import Once
 
 TEXT = "She met the man on Monday. He waved."
 
@@ -45,8 +45,7 @@ def test_the_readme_s_first_tree(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_what_is_loaded_is_kept_and_shared(
     models: list[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    loaded: dict[object, object] = {}
-    parsers: dict[tuple[str, str], Parser] = {}
+    loaded, parsers = Once(), Once()
     monkeypatch.setattr(defaults, "_loaded", loaded)
     monkeypatch.setattr(kept, "_kept", parsers)
     found: list[str] = []
@@ -60,7 +59,8 @@ def test_what_is_loaded_is_kept_and_shared(
     for thread in threads:
         thread.join()
     assert len(found) == 4 and len(set(found)) == 1
-    assert set(loaded) == {("models", tuple(models))} and set(parsers) == {("chart", "")}
+    assert set(loaded._values) == {("models", tuple(models))}
+    assert set(parsers._values) == {("chart", "")}
 
 
 def test_models_named_by_the_environment(
@@ -86,8 +86,8 @@ def test_an_unknown_parser() -> None:
 def test_where_nothing_is_installed_it_is_said_what_to_install(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(defaults, "_loaded", {})
-    monkeypatch.setattr(kept, "_kept", {})
+    monkeypatch.setattr(defaults, "_loaded", Once())
+    monkeypatch.setattr(kept, "_kept", Once())
     monkeypatch.setattr(installed, "__file__", str(tmp_path / "a" / "b" / "c.py"))
     monkeypatch.setenv("XDG_DATA_HOME", str(tmp_path))
     with pytest.raises(InputError, match=r"install .*parse-reranker"):

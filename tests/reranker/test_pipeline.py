@@ -21,10 +21,10 @@ from reranker.parsers.kept import kept_parser
 from reranker.pipeline import Reranker
 from reranker.ranking import Ranking, Weighing
 from reranker.scoring import pools
-from reranker.scoring.walk import score_one_by_one
 from reranker.trees.linearize import linearize, linearize_text
 from reranker.trees.tree import Tree
 from tests.reranker.ensembles import CANDIDATES, untrained
+from tests.reranker.scoring.one_by_one import score_one_by_one
 from tests.reranker.small_files import bllip
 
 RERANKER = Reranker([untrained(1), untrained(2), untrained(3, words=("extra", "words"))])
@@ -237,8 +237,8 @@ def test_arguments_that_make_no_sense_say_what_is_wanted(tmp_path: Path) -> None
         (lambda value: Reranker(members, value), "mean", "combination is 'sum' or 'average'"),
         (lambda value: Reranker(members, value), "cuda", "combination is 'sum' or 'average'"),
         (lambda value: Reranker(value), ["ck.pt"], "a member is a Checkpoint, not 'ck.pt'"),
-        (lambda value: Reranker(members, threads=value), 0, "threads is a number from 1 up"),
-        (lambda value: Reranker(members, threads=value), "2", "threads is a number from 1 up"),
+        (lambda value: Reranker(members, threads=value), 0, "threads must be a positive integer"),
+        (lambda value: Reranker(members, threads=value), "2", "threads must be a positive integer"),
         (lambda value: Reranker(members, weighing=value), 0.4, "weighing is a Weighing, not 0.4"),
         (lambda value: RERANKER.rerank(CANDIDATES, weighing=value), 0.4, "lm_weight="),
         (
@@ -251,7 +251,7 @@ def test_arguments_that_make_no_sense_say_what_is_wanted(tmp_path: Path) -> None
         (
             lambda value: RERANKER.rerank_file(path, top=value),
             0,
-            "top is a number from 1 up, not 0",
+            "top must be a positive integer, got 0",
         ),
         (lambda value: RERANKER.rerank_file(path, lm_weight=value), 3, "is not between 0 and 1"),
         (RERANKER.rerank, [str(path)], "lists.txt is a file, not a tree: use rerank_file"),

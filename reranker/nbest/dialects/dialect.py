@@ -32,7 +32,7 @@ class Head:
 
     @cached_property
     def trees_are_linearized(self) -> bool:
-        """The same of the lines that begin a tree."""
+        """Whether most lines that begin a tree have closing brackets with labels."""
         return _are_linearized([line for line in self.lines if line.startswith(("(", "<s>"))])
 
     @cached_property

@@ -18,10 +18,9 @@ from reranker.analysis.mixture import component_layers, mixture_weights
 from reranker.analysis.rank import MatrixRank, matrix_rank
 from reranker.analysis.readings import LinearTree, linear_tree, read_trees, token_log_probabilities
 from reranker.analysis.report import names
-from reranker.analysis.windows import Point, Windows, point
+from reranker.analysis.windows import WindowPoint, Windows, point
 from reranker.errors import InputError
 from reranker.models import AwdLstmDoc, Config
-from reranker.scoring.walk import score_one_by_one
 from reranker.trees.tree import Tree
 from tests.models.settings import SETTINGS, build
 from tests.reranker.ensembles import CANDIDATES, untrained
@@ -35,6 +34,7 @@ from tests.reranker.known_models import (
     known_softmax,
     trees,
 )
+from tests.reranker.scoring.one_by_one import score_one_by_one
 from tests.reranker.small_files import write
 
 
@@ -236,16 +236,16 @@ def test_perplexities_by_class_weigh_back_to_the_whole() -> None:
 
 def test_windows_by_hand() -> None:
     found = point(even_attention(4), trees(THE_DOG, THE_DOG_BARKS), "a.pt")
-    assert found == Point("a.pt", "attention", 4, found.perplexity)
+    assert found == WindowPoint("a.pt", "attention", 4, found.perplexity)
     assert found.perplexity == pytest.approx(2 ** (34 / 11))
     with pytest.raises(InputError, match=r"l\.pt: awd-lstm-doc has no window"):
         point(known_softmax(), trees(THE_DOG), "l.pt")
     some = Windows(
         (
-            Point("1", "attention", 10, 7.0),
-            Point("2", "attention", 2, 5.0),
-            Point("3", "rnn-n", 2, 6.0),
-            Point("4", "attention", 10, 9.0),
+            WindowPoint("1", "attention", 10, 7.0),
+            WindowPoint("2", "attention", 2, 5.0),
+            WindowPoint("3", "rnn-n", 2, 6.0),
+            WindowPoint("4", "attention", 10, 9.0),
         )
     )
     assert [line.split() for line in some.text().splitlines()] == [

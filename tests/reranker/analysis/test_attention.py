@@ -8,7 +8,7 @@ from dataclasses import replace
 import pytest
 
 from reranker.analysis.attention import (
-    Window,
+    AttentionWindow,
     attention_at,
     attention_by_position,
     random_places,
@@ -32,10 +32,10 @@ from tests.reranker.known_models import (
 
 
 def test_what_models_attend_to() -> None:
-    assert window_of(known_memory((0.1, 0.2, 0.7))) == Window(3, 0)
-    assert list(Window(3, 0).steps_back) == [2, 1, 0]
-    assert window_of(even_attention(4)) == Window(4, 1)
-    assert list(Window(4, 1).steps_back) == [4, 3, 2, 1]
+    assert window_of(known_memory((0.1, 0.2, 0.7))) == AttentionWindow(3, 0)
+    assert list(AttentionWindow(3, 0).steps_back) == [2, 1, 0]
+    assert window_of(even_attention(4)) == AttentionWindow(4, 1)
+    assert list(AttentionWindow(4, 1).steps_back) == [4, 3, 2, 1]
     for setting in SETTINGS:
         member = checkpoint(build(setting))
         attends = setting.split(":")[0] not in ("awd-lstm-doc", "rnn-n", "lstmn")
@@ -46,11 +46,11 @@ def test_attention_by_position_of_known_weights() -> None:
     some = trees(THE_DOG, THE_DOG_BARKS)
     # RM's window of 3 is full from the third of 5 and of 6 tokens on: 3 + 4.
     window, weights, tokens = attention_by_position(known_memory((0.1, 0.2, 0.7)), some, "m")
-    assert (window, tokens) == (Window(3, 0), 7)
+    assert (window, tokens) == (AttentionWindow(3, 0), 7)
     assert weights == pytest.approx({2: 0.1, 1: 0.2, 0: 0.7}, abs=1e-6)
     # Attention sees the outputs before: its window of 4 is full from the fifth on: 1 + 2.
     window, weights, tokens = attention_by_position(even_attention(4), some, "m")
-    assert (window, tokens) == (Window(4, 1), 3)
+    assert (window, tokens) == (AttentionWindow(4, 1), 3)
     assert weights == pytest.approx(dict.fromkeys((4, 3, 2, 1), 0.25))
     with pytest.raises(InputError, match="m: no tree is longer than its window of 20"):
         attention_by_position(even_attention(20), some, "m")
@@ -60,7 +60,7 @@ def test_attention_by_position_of_known_weights() -> None:
 
 def test_attention_at_random_tokens() -> None:
     some = trees(THE_DOG, THE_DOG_BARKS)
-    windows = [Window(3, 0), Window(4, 1)]
+    windows = [AttentionWindow(3, 0), AttentionWindow(4, 1)]
     full = [(0, 4), (1, 4), (1, 5)]  # where both windows are
     assert random_places(some, windows, 70, seed=0) == full
     drawn = {tuple(random_places(some, windows, 2, seed)) for seed in range(50)}
@@ -70,7 +70,7 @@ def test_attention_at_random_tokens() -> None:
     for row in rows:
         assert row.weights == pytest.approx((0.1, 0.2, 0.7), abs=1e-6)
     with pytest.raises(InputError, match="no tree has more than 6 tokens"):
-        random_places(some, [Window(6, 1)], 1, seed=0)
+        random_places(some, [AttentionWindow(6, 1)], 1, seed=0)
 
 
 def test_an_example_by_hand() -> None:

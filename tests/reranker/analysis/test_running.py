@@ -15,7 +15,12 @@ from reranker.analysis.last_word import last_word, read_set
 from reranker.analysis.mixture import mixture_weights
 from reranker.analysis.perplexity import averaged, token_score_lines
 from reranker.analysis.rank import _singular_values, matrix_rank
-from reranker.analysis.running import Text, predicted_tokens, read_texts, text_log_probabilities
+from reranker.analysis.running import (
+    RunningText,
+    predicted_tokens,
+    read_texts,
+    text_log_probabilities,
+)
 from reranker.checkpoints.checkpoint import Checkpoint
 from reranker.checkpoints.vocabulary import Vocabulary
 from reranker.errors import InputError
@@ -50,7 +55,7 @@ def one_by_one(model: LanguageModel, ids: list[int], opening: int) -> list[float
 
 @pytest.mark.parametrize("setting", SETTINGS)
 def test_log_probabilities_are_those_of_single_steps(setting: str) -> None:
-    member, text = of_words(setting), Text("t", 3 * LINES)
+    member, text = of_words(setting), RunningText("t", 3 * LINES)
     ids = [number for line in encoded(WORDS, text.lines) for number in line]
     expected = one_by_one(member.model, ids, opening_id(WORDS))
     found = text_log_probabilities(member, text)
@@ -65,7 +70,7 @@ def test_probabilities_are_averaged_token_by_token() -> None:
 
 
 def test_a_line_of_scores_for_each_line_of_text() -> None:
-    text = Text("t", [(OPENING,), ("a",), (), (CLOSING,)])
+    text = RunningText("t", [(OPENING,), ("a",), (), (CLOSING,)])
     values = [np.array([-1.5, -0.5, -2.0, -0.25])]
     assert [json.loads(line) for line in token_score_lines([text], values)] == [
         [],
@@ -78,14 +83,14 @@ def test_a_line_of_scores_for_each_line_of_text() -> None:
 def test_a_backward_model_reads_no_text() -> None:
     backward = untrained(5, backward=True)
     with pytest.raises(InputError, match="a backward model, which cannot read running text"):
-        text_log_probabilities(backward, Text("t", [("a",)]))
+        text_log_probabilities(backward, RunningText("t", [("a",)]))
     with pytest.raises(InputError, match="m: a backward model reads the last word first"):
         last_word(backward, [], "m")
 
 
 def test_mixture_weights_of_text() -> None:
     member = known_mixture((0.5, 0.3, 0.2), components=(1, 2))
-    weights = mixture_weights(member, [Text("t", [("the", "dog"), ("barks",)])], "m")
+    weights = mixture_weights(member, [RunningText("t", [("the", "dog"), ("barks",)])], "m")
     assert weights.summed == pytest.approx((2.5, 1.5, 1.0))  # the dog <eos> barks <eos>
     assert weights.tokens == {"words": 3, "opening": 0, "closing": 0, "end": 2}
 
@@ -93,7 +98,7 @@ def test_mixture_weights_of_text() -> None:
 @pytest.mark.parametrize("setting", ["awd-lstm-doc: softmax", "awd-lstm-doc: DOC"])
 def test_ranks_of_text(setting: str) -> None:
     lines = [line for line in LINES if line[0] not in (OPENING, CLOSING)]
-    member, text = of_words(setting), Text("t", 5 * lines)
+    member, text = of_words(setting), RunningText("t", 5 * lines)
     contexts = predicted_tokens([text])
     symbols = len(WORDS)
     whole = matrix_rank(member, [text], "m", None)
@@ -103,7 +108,7 @@ def test_ranks_of_text(setting: str) -> None:
     else:
         assert whole.rank == whole.bound == symbols
     # With articles, every one begins with the same contexts again: of these, eight are different.
-    articles = matrix_rank(member, [Text("t", 5 * LINES)], "m", None)
+    articles = matrix_rank(member, [RunningText("t", 5 * LINES)], "m", None)
     assert (articles.contexts, articles.rank) == (50, min(8, whole.bound))
     assert matrix_rank(member, [text], "m", 3).contexts == 3
     assert matrix_rank(member, [text, text], "m", contexts + 2).contexts == contexts + 2

@@ -140,7 +140,7 @@ def refusal(path: Path) -> str:
 def test_a_path_may_be_a_string_and_nothing_else(path: Path) -> None:
     assert load_checkpoint(str(path)).sha256 == load_checkpoint(path).sha256
     for wrong in (5, None, [path], b"sound.pt"):
-        with pytest.raises(CheckpointError, match="a checkpoint is named by its path, not by "):
+        with pytest.raises(CheckpointError, match="expected the path of a checkpoint, got "):
             load_checkpoint(wrong)  # type: ignore[arg-type]
 
 

@@ -89,7 +89,7 @@ def test_each_kind_is_told_from_the_other(saved: Path, tmp_path: Path) -> None:
         load_checkpoint(saved)
     with pytest.raises(CheckpointError, match="not a span model"):
         load_span_model(tmp_path / "lm.pt")
-    with pytest.raises(CheckpointError, match="named by its path"):
+    with pytest.raises(CheckpointError, match="expected the path of a checkpoint"):
         load_member(3)  # type: ignore[arg-type]
     with pytest.raises(CheckpointError, match="SHA-256"):
         load_member(saved, "0" * 64)

@@ -9,7 +9,7 @@ import shlex
 import subprocess
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import httpx
@@ -25,6 +25,14 @@ from tests.reranker.ray.lists import printed, write_shard
 needs_ray = pytest.mark.skipif(
     importlib.util.find_spec("ray") is None, reason="needs the extra: pip install '.[ray]'"
 )
+
+
+def on_ray(test: Callable[..., None]) -> Callable[..., None]:
+    """The test uses the Ray of this file, whose workers may warn."""
+    marks = (pytest.mark.usefixtures("ray_here"), pytest.mark.filterwarnings("default"))
+    for mark in (*marks, pytest.mark.slow, needs_ray):
+        test = mark(test)
+    return test
 
 
 @pytest.fixture
@@ -123,15 +131,13 @@ def ray_here(bucket: str) -> Iterator[None]:
     ray.shutdown()
 
 
-@needs_ray
-@pytest.mark.slow
-@pytest.mark.filterwarnings("default")
+@on_ray
 @pytest.mark.parametrize(
     "flags",
     [("--actors", "1", "--block", "2"), ("--actors", "2:2", "--cores", "1", "--block", "3")],
 )
 def test_files_are_what_rerank_prints(
-    lists: Path, models: list[str], tmp_path: Path, ray_here: None, flags: tuple[str, ...]
+    lists: Path, models: list[str], tmp_path: Path, flags: tuple[str, ...]
 ) -> None:
     out = tmp_path / "out"
     assert _run(lists, out, models, "--output", "ranked", *flags) == 1  # some are rejected
@@ -141,14 +147,11 @@ def test_files_are_what_rerank_prints(
         assert (out / f"{name}.jsonl").read_bytes() == expected
 
 
-@needs_ray
-@pytest.mark.slow
-@pytest.mark.filterwarnings("default")
+@on_ray
 def test_a_broken_file_is_reported_the_others_done_and_what_changes_done_again(
     lists: Path,
     models: list[str],
     tmp_path: Path,
-    ray_here: None,
     capsys: pytest.CaptureFixture[str],
 ) -> None:
     out = tmp_path / "out"
@@ -173,14 +176,11 @@ def test_a_broken_file_is_reported_the_others_done_and_what_changes_done_again(
     assert (out / "a.mrg").stat().st_mtime_ns == unchanged
 
 
-@needs_ray
-@pytest.mark.slow
-@pytest.mark.filterwarnings("default")
+@on_ray
 def test_damaged_parts_and_finished_files_are_made_again(
     lists: Path,
     models: list[str],
     tmp_path: Path,
-    ray_here: None,
     capsys: pytest.CaptureFixture[str],
 ) -> None:
     """The part is one that the command itself has written, before its output's folder went."""
@@ -204,12 +204,8 @@ def test_damaged_parts_and_finished_files_are_made_again(
         assert (out / f"{name}.mrg").read_bytes() == expected
 
 
-@needs_ray
-@pytest.mark.slow
-@pytest.mark.filterwarnings("default")
-def test_texts_become_what_rerank_parse_prints(
-    models: list[str], tmp_path: Path, ray_here: None
-) -> None:
+@on_ray
+def test_texts_become_what_rerank_parse_prints(models: list[str], tmp_path: Path) -> None:
     program = Path(__file__).parents[1] / "parsers" / "toy_parser.py"
     flags = ["--parser-command", f"{sys.executable} {program}", "--models", *models]
     texts = {"a.txt": "We saw it. " * 7, "b.txt": "The man (with eyes) isn't there! We saw it.\n"}
@@ -225,12 +221,8 @@ def test_texts_become_what_rerank_parse_prints(
         assert written.read_bytes() == expected.read_bytes()
 
 
-@needs_ray
-@pytest.mark.slow
-@pytest.mark.filterwarnings("default")
-def test_a_bucket_to_another(
-    lists: Path, models: list[str], tmp_path: Path, ray_here: None, bucket: str
-) -> None:
+@on_ray
+def test_a_bucket_to_another(lists: Path, models: list[str], tmp_path: Path, bucket: str) -> None:
     storage = Storage(bucket)
     for path in lists.iterdir():
         storage.write(f"lists/{path.name}", iter([path.read_bytes()]))
@@ -241,10 +233,8 @@ def test_a_bucket_to_another(
         assert storage.read(f"trees/{name}.mrg") == expected
 
 
-@needs_ray
-@pytest.mark.slow
-@pytest.mark.filterwarnings("default")
-def test_a_data_set_gets_the_trees_that_python_gets(models: list[str], ray_here: None) -> None:
+@on_ray
+def test_a_data_set_gets_the_trees_that_python_gets(models: list[str]) -> None:
     import ray.data
 
     from reranker import Reranker

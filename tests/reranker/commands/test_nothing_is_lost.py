@@ -195,12 +195,18 @@ def test_an_ensemble_is_not_replaced_by_what_is_made_of_it(
     refused(capsys, "parser.py: is also an input", *parse, "--out", "parser.py")
 
 
-def test_a_second_run_says_who_is_writing_and_loses_nothing(
-    models: list[str], capsys: Capture
-) -> None:
+def whole(models: list[str]) -> list[str]:
+    """Rank ``LISTS`` into a file of this name; the flags but for the lists and the output."""
     Path("lists").write_text(LISTS)
     rerank = ["--models", *models, "--out"]
     assert main(["--nbest", "lists", *rerank, "whole"]) == 0
+    return rerank
+
+
+def test_a_second_run_says_who_is_writing_and_loses_nothing(
+    models: list[str], capsys: Capture
+) -> None:
+    rerank = whole(models)
     with running("--nbest", "-", *rerank, "out") as first:
         feed(first, HEAD)
         wait_until(lambda: lines("out.part") >= 2)
@@ -247,9 +253,7 @@ def test_what_is_deleted_under_a_run_is_not_replaced_by_it(models: list[str]) ->
 
 
 def test_other_standard_input_is_not_mixed_in(models: list[str]) -> None:
-    Path("lists").write_text(LISTS)
-    rerank = ["--models", *models, "--out"]
-    assert main(["--nbest", "lists", *rerank, "whole"]) == 0
+    rerank = whole(models)
     with running("--nbest", "-", *rerank, "out") as first:
         feed(first, LISTS)
         wait_until(lambda: lines("out.part") >= 3)

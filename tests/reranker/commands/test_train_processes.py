@@ -19,6 +19,7 @@ from torch import Tensor
 from reranker.checkpoints.checkpoint import load_checkpoint
 from reranker.commands.main import main
 from reranker.training.processes import _SET_BY_LAUNCHERS
+from tests.reranker.commands.test_train import TREES
 from tests.reranker.small_files import write
 
 Capture = pytest.CaptureFixture[str]
@@ -37,11 +38,6 @@ embedding_size = 4
 hidden_sizes = [5]
 components = []
 tied = false
-"""
-TREES = """(S1 (S (NP (DT The) (NN cat)) (VP (VBZ runs))))
-(S1 (S (NP (DT The) (NN dog)) (VP (VBZ runs))))
-(S1 (S (NP (DT The) (NNS zebras)) (VP (VBD ran))))
-(S1 (S (NP (DT The) (NNS lions)) (VP (VBZ runs))))
 """
 TRAIN = ["train", "--config", "c.toml", "--train", "trees", "--dev", "trees", "--threads", "1"]
 

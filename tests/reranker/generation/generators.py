@@ -6,8 +6,9 @@ from pathlib import Path
 from typing import Any
 
 from reranker.checkpoints.pair_vocabulary import Pair
-from reranker.training.loop import train_pairs
+from reranker.training.loop import train
 from reranker.training.pair_config import PairConfig
+from reranker.training.pair_run import PairRun
 from reranker.training.pairs import tree_pairs
 from reranker.trees.tree import Tree
 
@@ -42,5 +43,5 @@ def trained_parser(folder: Path) -> Path:
     """The checkpoint of a parser that knows its training trees."""
     path = folder / "parser.pt"
     if not path.exists():
-        train_pairs(CONFIG, pairs(), pairs(), path, folder / "log")
+        train(PairRun(CONFIG, pairs(), pairs()), path, folder / "log")
     return path

@@ -19,7 +19,7 @@ from reranker.parsers.bllip import BllipParser
 from reranker.parsers.parser import ParserSettings
 from reranker.parsers.pool import PooledParsers
 from reranker.parsers.registry import create_parser
-from reranker.parsers.running import Parsing
+from reranker.parsers.running import ParsedLists
 from reranker.scoring.cancellation import Stopped
 from reranker.text.reading import Text
 from tests.reranker.forks import in_child
@@ -79,7 +79,7 @@ def scores_fall(nbest: NBest) -> bool:
 
 def test_flat_trees_have_the_root_of_the_others(parser: BllipParser) -> None:
     file = TextInMemory(b"It runs.\nThe old man saw it.\n", "text")
-    parsed, flat = Parsing(parser, Text([file], "sentences", longest=3), 1)
+    parsed, flat = ParsedLists(parser, Text([file], "sentences", longest=3), 1)
     assert parsed.candidates[0].tree.label == "S1"
     assert flat.fallback == "(S1 (S (XX The) (XX old) (XX man) (XX saw) (XX it) (XX .)))"
     assert PooledParsers({"bllip": parser}).root == "S1"

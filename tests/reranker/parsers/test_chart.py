@@ -20,9 +20,9 @@ from reranker.parsers.registry import create_parser
 from reranker.pipeline import Reranker
 from reranker.scoring import span_table
 from reranker.scoring.cancellation import Stopped
-from reranker.scoring.spans import score_spans_one_by_one
 from reranker.trees.tree import Tree
 from tests.reranker.ensembles import untrained
+from tests.reranker.scoring.one_by_one import score_spans_one_by_one
 from tests.reranker.span_models import untrained_spans
 
 SENTENCES = [

@@ -13,7 +13,7 @@ from reranker.nbest.data import Origin, Sentence
 from reranker.parsers.command import CommandParser
 from reranker.parsers.parser import ParserSettings
 from reranker.parsers.registry import create_parser, parser_names
-from reranker.parsers.running import Parsing
+from reranker.parsers.running import ParsedLists
 from reranker.text.reading import TextSentence
 from tests.reranker.parsers.test_command import COMMAND
 
@@ -39,7 +39,7 @@ def parser() -> CommandParser:
 
 @pytest.mark.parametrize("jobs", [1, 3])
 def test_lists_in_order_with_their_places(jobs: int) -> None:
-    parsing = Parsing(parser(), sentences(40), jobs)
+    parsing = ParsedLists(parser(), sentences(40), jobs)
     found = list(parsing)
     parsing.close()
     assert [nbest.id for nbest in found] == [str(number) for number in range(40)]
@@ -59,8 +59,8 @@ def test_lists_in_order_with_their_places(jobs: int) -> None:
 
 
 def test_lists_do_not_depend_on_where_a_run_begins() -> None:
-    whole = Parsing(parser(), sentences(20), 1)
-    rest = Parsing(parser(), sentences(20), 2)
+    whole = ParsedLists(parser(), sentences(20), 1)
+    rest = ParsedLists(parser(), sentences(20), 2)
     skipped = [rest.skip() for _ in range(7)]
     assert all(nbest and not nbest.candidates for nbest in skipped) and rest.position == 60
     assert list(rest) == list(whole)[7:]
@@ -70,7 +70,7 @@ def test_lists_do_not_depend_on_where_a_run_begins() -> None:
 def test_only_so_much_is_read_ahead() -> None:
     read = itertools.count()
     endless = (text_sentence(number, "it runs far") for number in read)
-    parsing = Parsing(parser(), endless, 1)
+    parsing = ParsedLists(parser(), endless, 1)
     next(parsing)
     parsing.close()
     assert next(read) <= 8 + 16 + 32 + 1

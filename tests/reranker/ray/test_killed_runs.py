@@ -50,7 +50,7 @@ def _workers(run: int) -> dict[int, str]:
         above = process
         while above in processes and above != run:
             above = processes[above][0]
-        for role in ("Ranker", "Reading", "joined"):
+        for role in ("RankActor", "ShardReader", "joined"):
             if above == run and role in command:
                 found[process] = role
     return found

@@ -18,15 +18,15 @@ from reranker.files.digest import file_sha256
 from reranker.nbest import ReadOptions
 from reranker.parsers.choice import ParserChoice
 from reranker.ray import work
-from reranker.ray.parts import Record, Shard, finished, shards
+from reranker.ray.parts import FinishedShard, Shard, finished, shards
 from reranker.ray.storage import Storage, expanded
 from reranker.ray.work import (
     Batch,
     Converter,
-    Format,
-    Ranked,
-    Ranker,
-    Reading,
+    ConvertTask,
+    RankActor,
+    RankTask,
+    ShardReader,
     TextOptions,
     joined,
 )
@@ -49,14 +49,14 @@ def wanted(tmp_path: Path) -> list[Shard]:
 
 def _ranker(
     wanted: list[Shard], out: str, models: list[str], checkpoints: list[bytes], output: str
-) -> Ranker:
+) -> RankActor:
     named = named_models(models, pins=map(file_sha256, models))
-    ranked = Ranked(named, "sum", "cpu", 1, "exact", output, False, None)
-    return Ranker(wanted, out, ranked, checkpoints)
+    ranked = RankTask(named, "sum", "cpu", 1, "exact", output, False, None)
+    return RankActor(wanted, out, ranked, checkpoints)
 
 
 def _rows(wanted: list[Shard], out: str) -> list[Batch]:
-    reading = Reading(tuple(wanted), out, ReadOptions())
+    reading = ShardReader(tuple(wanted), out, ReadOptions())
     return list(reading({"shard": range(len(wanted))}))
 
 
@@ -69,7 +69,13 @@ def _joined(wanted: list[Shard], out: str, rows: Iterable[Batch]) -> None:
         if row["kind"] == [work.END]:
             end = json.loads(row["content"][0])
             record = joined(wanted[row["shard"][0]], out, **end)
-            assert isinstance(record, Record)
+            assert isinstance(record, FinishedShard)
+
+
+def _make(wanted: list[Shard], out: str, models: list[str], checkpoints: list[bytes]) -> None:
+    """Read, rank and join all of the shards."""
+    ranker = _ranker(wanted, out, models, checkpoints, "best")
+    _joined(wanted, out, [ranker(row) for row in _rows(wanted, out)])
 
 
 @pytest.mark.parametrize("block", [1, 3, 100])
@@ -151,7 +157,7 @@ def test_a_damaged_part_is_computed_again(
         assert (tmp_path / "out" / shard.name).read_bytes() == printed(
             shard.url, models, tmp_path / "expected"
         )
-    record = Record.from_bytes(Storage(out).read(wanted[0].record))
+    record = FinishedShard.from_bytes(Storage(out).read(wanted[0].record))
     assert record is not None
     assert record.warnings == [f"{part}: damaged; its sentences are computed again"]
 
@@ -179,8 +185,7 @@ def test_finished_shards_are_compared_with_their_hash_where_that_is_asked_for(
     wanted: list[Shard], models: list[str], checkpoints: list[bytes], tmp_path: Path
 ) -> None:
     out = str(tmp_path / "out")
-    ranker = _ranker(wanted, out, models, checkpoints, "best")
-    _joined(wanted, out, [ranker(row) for row in _rows(wanted, out)])
+    _make(wanted, out, models, checkpoints)
     assert sorted(finished(Storage(out), wanted, verify=True)) == ["a.jsonl", "b.jsonl"]
     shard = tmp_path / "out/a.jsonl"
     shard.write_bytes(_flipped(shard.read_bytes()))
@@ -194,8 +199,7 @@ def test_parts_of_another_block_size_are_not_mistaken_for_ones_of_this(
     out, wanted = str(tmp_path / "out"), _of(wanted, 2)
     other = _of(wanted, 3)
     _ranker(other, out, models, checkpoints, "best")(_rows(other, out)[0])
-    ranker = _ranker(wanted, out, models, checkpoints, "best")
-    _joined(wanted, out, [ranker(row) for row in _rows(wanted, out)])
+    _make(wanted, out, models, checkpoints)
     assert (tmp_path / "out/a.jsonl").read_bytes() == printed(
         wanted[0].url, models, tmp_path / "expected"
     )
@@ -205,8 +209,7 @@ def test_finished_shards_are_known_until_they_their_input_or_settings_change(
     wanted: list[Shard], models: list[str], checkpoints: list[bytes], tmp_path: Path
 ) -> None:
     out = str(tmp_path / "out")
-    ranker = _ranker(wanted, out, models, checkpoints, "best")
-    _joined(wanted, out, [ranker(row) for row in _rows(wanted, out)])
+    _make(wanted, out, models, checkpoints)
     records = finished(Storage(out), wanted)
     # Lists 0 and 5 have a broken candidate; lists of 1 to 4 usable ones.
     assert records["a.jsonl"].counts["sentences"] == 7
@@ -240,11 +243,10 @@ def test_what_is_left_of_a_damaged_file_is_ranked_and_the_damage_reported(
     damaged = tmp_path / "damaged.txt.gz"
     damaged.write_bytes(packed[: len(packed) // 2])
     cut, out = shards(expanded([str(damaged)]), "best", {}, 2), str(tmp_path / "out")
-    ranker = _ranker(cut, out, models, checkpoints, "best")
-    _joined(cut, out, [ranker(row) for row in _rows(cut, out)])
+    _make(cut, out, models, checkpoints)
     expected = printed(str(damaged), models, tmp_path / "expected")
     assert (tmp_path / "out" / cut[0].name).read_bytes() == expected
-    record = Record.from_bytes(Storage(out).read(cut[0].record))
+    record = FinishedShard.from_bytes(Storage(out).read(cut[0].record))
     assert record is not None
     assert "cut short" in record.rejected[-1]["message"]
 
@@ -277,11 +279,11 @@ def test_text_becomes_what_rerank_parse_prints(
     assert main(arguments) == 1
 
     wanted = shards(expanded([str(text)]), output, {}, block)
-    reading = Reading(tuple(wanted), str(out), TextOptions("text", "gum", 200))
+    reading = ShardReader(tuple(wanted), str(out), TextOptions("text", "gum", 200))
     named = named_models(models, pins=map(file_sha256, models))
     parser = ParserChoice(command=PROGRAM)
-    ranked = Ranked(named, "sum", "cpu", 1, "exact", output, False, None, parser)
-    ranker = Ranker(wanted, str(out), ranked, checkpoints)
+    ranked = RankTask(named, "sum", "cpu", 1, "exact", output, False, None, parser)
+    ranker = RankActor(wanted, str(out), ranked, checkpoints)
     _joined(wanted, str(out), [ranker(row) for row in reading({"shard": [0]})])
     assert (out / wanted[0].name).read_bytes() == expected.read_bytes()
     record = finished(Storage(str(out)), wanted)[wanted[0].name]
@@ -298,7 +300,7 @@ def test_what_is_not_text_fails_alone(tmp_path: Path) -> None:
     }.items():
         (tmp_path / name).write_bytes(content)
     wanted = shards(expanded([f"{tmp_path}/[abc]"]), "best", {}, 10)
-    reading = Reading(tuple(wanted), str(tmp_path / "out"), TextOptions("text", "gum", 200))
+    reading = ShardReader(tuple(wanted), str(tmp_path / "out"), TextOptions("text", "gum", 200))
     rows = list(reading({"shard": range(3)}))
     assert [(row["shard"], row["kind"]) for row in rows] == [
         ([0], [work.FAILED]),
@@ -316,7 +318,7 @@ def test_lists_are_converted_as_rerank_convert_does(
     wanted: list[Shard], tmp_path: Path, block: int, to: str
 ) -> None:
     out, wanted = str(tmp_path / "out"), _of(wanted, block)
-    converter = Converter(wanted, out, Format(to, 5))
+    converter = Converter(wanted, out, ConvertTask(to, 5))
     _joined(wanted, out, [converter(row) for row in _rows(wanted, out)])
     for shard in wanted:
         flags = ["--to", to, "--to-beam", "5", "--out", f"{tmp_path}/expected"]
@@ -329,7 +331,7 @@ def test_lists_are_converted_as_rerank_convert_does(
 
 
 def test_a_list_longer_than_the_beam_fails_its_shard(wanted: list[Shard], tmp_path: Path) -> None:
-    converter = Converter(wanted, str(tmp_path / "out"), Format("opennmt", 1))
+    converter = Converter(wanted, str(tmp_path / "out"), ConvertTask("opennmt", 1))
     answer = converter(_rows(wanted, str(tmp_path / "out"))[0])
     assert answer["kind"] == [work.FAILED]
     assert answer["content"][0].endswith(b"a.txt: list 1 has 2 candidates, more than the beam of 1")

@@ -21,6 +21,7 @@ from reranker.scoring.distinct import DistinctCandidates
 from reranker.scoring.ensemble import Ensemble
 from reranker.scoring.lanes import Lanes
 from reranker.scoring.scorer import Scorer
+from tests.reranker.small_lists import without_every_second_score
 
 ROOT = Path(__file__).parents[3]
 MEMBERS = [
@@ -101,13 +102,7 @@ def test_margins_as_wide_as_needed_miss_nothing() -> None:
 
 
 def test_without_parser_scores_where_they_count() -> None:
-    nbest = LISTS[0]
-    without = replace(
-        nbest,
-        candidates=tuple(
-            replace(c, parser_score=None) if c.index % 2 else c for c in nbest.candidates
-        ),
-    )
+    without = without_every_second_score(LISTS[0])
     weighing = Weighing(0.5)
     search = CascadeSearch(ENSEMBLE, Cascade(weighing, STAGES, (1e6, 1e6)))
     scorer = Scorer(ENSEMBLE, "perplexity", False)

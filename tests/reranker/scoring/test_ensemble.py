@@ -19,11 +19,11 @@ from reranker.scoring.distinct import DistinctCandidates
 from reranker.scoring.ensemble import Ensemble
 from reranker.scoring.lanes import Lanes
 from reranker.scoring.scorer import Scorer
-from reranker.scoring.walk import score_one_by_one
 from reranker.scoring.winner import Coarse, TwoPassScorer
 from reranker.trees.linearize import linearize
 from reranker.trees.tree import Tree
 from tests.reranker.ensembles import CANDIDATES, untrained
+from tests.reranker.scoring.one_by_one import score_one_by_one
 from tests.reranker.small_files import bllip
 
 TOKENS = [linearize(Tree.from_string(text)) for text in CANDIDATES]

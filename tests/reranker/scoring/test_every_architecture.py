@@ -17,11 +17,13 @@ from reranker.checkpoints.vocabulary import Vocabulary
 from reranker.errors import CheckpointError
 from reranker.models import LanguageModel
 from reranker.scoring.trie import Trie
-from reranker.scoring.walk import edge_log_probabilities, score_one_by_one
+from reranker.scoring.walk import edge_log_probabilities
 from reranker.training.config import TrainingConfig
+from reranker.training.language_model_run import LanguageModelRun
 from reranker.training.loop import train
 from reranker.training.loss import dev_perplexity
 from tests.models.settings import ONE_OF_EACH, SETTINGS, WORDS, architecture, build, larger
+from tests.reranker.scoring.one_by_one import score_one_by_one
 from tests.reranker.toy_trees import DEV, TREES
 
 every_setting = pytest.mark.parametrize("setting", SETTINGS)
@@ -157,7 +159,7 @@ def test_training_learns(run: str, tmp_path: Path, monkeypatch: pytest.MonkeyPat
     config = replace(config, model=model)
     config.check()
     out = tmp_path / "model.pt"
-    perplexity = train(config, TREES, DEV, out, tmp_path / "log")
+    perplexity = train(LanguageModelRun(config, TREES, DEV), out, tmp_path / "log")
     assert perplexity < 8, "that of the symbols' frequencies is 16"
     checkpoint = load_checkpoint(out)
     dev = [checkpoint.vocabulary.encode(tokens) for tokens in DEV]

@@ -28,8 +28,8 @@ from reranker.scoring.distinct import DistinctCandidates
 from reranker.scoring.ensemble import Ensemble
 from reranker.scoring.lanes import Lanes
 from reranker.scoring.scorer import Scorer
-from reranker.scoring.spans import score_spans_one_by_one
 from reranker.scoring.winner import WinnerSearch
+from tests.reranker.scoring.one_by_one import score_spans_one_by_one
 
 ROOT = Path(__file__).parents[3]
 DATA = ROOT.parent / "shared/data/nbest"

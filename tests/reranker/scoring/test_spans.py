@@ -17,12 +17,12 @@ from reranker.nbest import read_nbest
 from reranker.pipeline import Reranker
 from reranker.ranking import Weighing
 from reranker.scoring.cancellation import Cancellation, Stopped
-from reranker.scoring.spans import SpanSequences, score_spans_one_by_one, span_log_probabilities
-from reranker.scoring.walk import score_one_by_one
+from reranker.scoring.spans import SpanSequences, span_log_probabilities
 from reranker.scoring.winner import WinnerSearch
 from reranker.trees.linearize import linearize
 from reranker.trees.tree import Tree
 from tests.reranker.ensembles import CANDIDATES, untrained
+from tests.reranker.scoring.one_by_one import score_one_by_one, score_spans_one_by_one
 from tests.reranker.span_models import untrained_spans
 
 ROOT = Path(__file__).parents[3]

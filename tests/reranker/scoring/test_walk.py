@@ -11,11 +11,12 @@ from reranker.models.config import Config
 from reranker.scoring import windows
 from reranker.scoring.cancellation import Cancellation, Stopped
 from reranker.scoring.trie import Trie
-from reranker.scoring.walk import edge_log_probabilities, score_one_by_one
+from reranker.scoring.walk import edge_log_probabilities
 from reranker.scoring.winner import KeptWalk, coarse_output
 from reranker.trees.linearize import linearize
 from reranker.trees.tree import Tree
 from tests.reranker.ensembles import CANDIDATES, untrained
+from tests.reranker.scoring.one_by_one import score_one_by_one
 
 MEMBER = untrained(1)
 SEQUENCES = [MEMBER.vocabulary.encode(linearize(Tree.from_string(text))) for text in CANDIDATES]

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -19,6 +18,7 @@ from reranker.scoring.lanes import Lanes
 from reranker.scoring.scorer import Scorer
 from reranker.scoring.winner import Pruner, WinnerSearch
 from reranker.trees.linearize import linearize_text
+from tests.reranker.small_lists import without_every_second_score
 
 ROOT = Path(__file__).parents[3]
 # Of one vocabulary, so that they can be averaged.
@@ -101,12 +101,7 @@ def test_the_best_are_those_of_the_whole_ranking(
 
 def test_what_has_no_parser_score_is_still_rejected() -> None:
     nbest = LISTS[0]
-    without = replace(
-        nbest,
-        candidates=tuple(
-            replace(c, parser_score=None) if c.index % 2 else c for c in nbest.candidates
-        ),
-    )
+    without = without_every_second_score(nbest)
     weighing = Weighing(0.5)
     ensemble = Ensemble(MEMBERS[:1], "sum", Lanes(1))
     scorer = Scorer(ensemble, "perplexity", False)

@@ -39,7 +39,7 @@ def check_resumed(train: Callable[..., float], folder: Path) -> Path:
         training.STATE_INTERVAL = interval
     perplexities = [train(path, path.with_suffix("")) for path in paths]
     assert perplexities[0] == perplexities[1]
-    found, expected = (read_archive(path).content["weights"] for path in paths)
-    assert found.keys() == expected.keys()
-    assert all(torch.equal(weight, expected[name]) for name, weight in found.items())
+    weights, expected = (read_archive(path).content["weights"] for path in paths)
+    assert weights.keys() == expected.keys()
+    assert all(torch.equal(weight, expected[name]) for name, weight in weights.items())
     return paths[0]

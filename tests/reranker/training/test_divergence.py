@@ -5,7 +5,6 @@ from __future__ import annotations
 
 import json
 import re
-import sys
 from collections.abc import Callable
 from dataclasses import replace
 from functools import partial
@@ -18,11 +17,13 @@ import torch
 import reranker.training.loop as training
 from reranker.checkpoints.archive import read_archive, write_atomically
 from reranker.errors import ConfigError
-from reranker.training.loop import train, train_pairs, train_spans
 from reranker.training.processes import Processes
 from tests.reranker.toy_trees import DEV, TREES
 from tests.reranker.training import test_loop, test_pair_run, test_span_run
 from tests.reranker.training.forked import in_processes
+from tests.reranker.training.runs import train
+
+pytestmark = pytest.mark.usefixtures("without_plots")
 
 Train = Callable[..., float]
 
@@ -39,13 +40,13 @@ RUNS: dict[str, Train] = {
     ),
     "shards": partial(train, replace(FAST, shards=2), TREES, DEV),
     "spans": partial(
-        train_spans,
+        train,
         replace(test_span_run.CONFIG, **GROWING),
         test_span_run.TREES,
         test_span_run.DEV,
     ),
     "pairs": partial(
-        train_pairs,
+        train,
         replace(test_pair_run.CONFIG, **GROWING),
         test_pair_run.TRAIN,
         test_pair_run.DEV,
@@ -55,13 +56,6 @@ MESSAGE = (
     r"training diverged: (?:in|after) batch (\d+) .*(?:inf|nan|not finite); the best weights "
     r"before, dev perplexity \S+, are in \S+/m\.pt; try a lower learning_rate than 0\.1"
 )
-
-
-@pytest.fixture(autouse=True)
-def _without_plots(monkeypatch: pytest.MonkeyPatch) -> None:
-    """They take longer than these runs."""
-    monkeypatch.setitem(sys.modules, "tensorboard.summary.writer.record_writer", None)
-    monkeypatch.setitem(sys.modules, "matplotlib.figure", None)
 
 
 def check_stopped(train: Train, folder: Path) -> None:

@@ -20,10 +20,10 @@ from reranker.errors import CheckpointError, ConfigError
 from reranker.models import AwdLstmDoc, Config
 from reranker.training.config import TrainingConfig
 from reranker.training.log import TrainingLog
-from reranker.training.loop import train
 from reranker.training.loss import authors_beta, dev_perplexity, printed_beta
 from reranker.training.run import Progress
 from tests.reranker.toy_trees import DEV, TREES, tree
+from tests.reranker.training.runs import train
 
 MODEL: dict[str, Any] = {
     "embedding_size": 8,
@@ -67,10 +67,7 @@ Report = Callable[[Progress, float, float], None]
 
 
 @pytest.fixture(autouse=True)
-def _without_plots(monkeypatch: pytest.MonkeyPatch) -> None:
-    """As where the ``train`` extra is not installed: plots take longer than these runs."""
-    monkeypatch.setitem(sys.modules, "tensorboard.summary.writer.record_writer", None)
-    monkeypatch.setitem(sys.modules, "matplotlib.figure", None)
+def _every_loss(without_plots: None, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(training, "_LOG_INTERVAL", 2)
 
 

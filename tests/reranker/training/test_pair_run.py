@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -16,20 +15,15 @@ from reranker.checkpoints.pair_vocabulary import Pair
 from reranker.errors import ConfigError
 from reranker.models.batch import PADDING
 from reranker.training.batches import EncodedPair, PairBatches, pair_batch
-from reranker.training.loop import train_pairs
 from reranker.training.pair_config import PairConfig
 from reranker.training.pair_run import PairRun
+from tests.reranker.generation import generators
 from tests.reranker.training.killed import check_resumed
+from tests.reranker.training.runs import train
 
-SIZES: dict[str, Any] = {
-    "embedding_size": 16,
-    "hidden_sizes": [16, 16],
-    "attentional_size": 16,
-    "components": [0, 0, 1, 1],
-    "hidden_dropout": 0.1,
-    "output_dropout": 0.1,
-    "embedding_range": 0.3,
-}
+pytestmark = pytest.mark.usefixtures("without_plots")
+
+SIZES: dict[str, Any] = {**generators.SIZES, "hidden_dropout": 0.1, "output_dropout": 0.1}
 CONFIG = PairConfig(
     epochs=2, learning_rate=0.01, warmup_batches=5, batch_tokens=40, merges=0, model=SIZES,
     validate_every=0, stored_precision="float32",
@@ -42,13 +36,6 @@ PAIRS = [
 TRAIN, DEV = [pair for n, pair in enumerate(PAIRS) if n % 5], PAIRS[::5]
 
 
-@pytest.fixture(autouse=True)
-def _without_plots(monkeypatch: pytest.MonkeyPatch) -> None:
-    """They take longer than the training."""
-    monkeypatch.setitem(sys.modules, "tensorboard.summary.writer.record_writer", None)
-    monkeypatch.setitem(sys.modules, "matplotlib.figure", None)
-
-
 @pytest.mark.parametrize("recipe", ["fast", "sgd"])
 def test_it_learns_to_turn_words_round(tmp_path: Path, recipe: Any) -> None:
     config = replace(CONFIG, epochs=30, learning_rate=0.02, batch_tokens=20)
@@ -56,7 +43,7 @@ def test_it_learns_to_turn_words_round(tmp_path: Path, recipe: Any) -> None:
         config = replace(config, recipe="sgd", learning_rate=0.5, steady_epochs=20, clip=5.0)
     # Without looking at the source, a word is one of five: 5 ** (2 / 3) = 2.9, <eos> counted.
     short = [Pair(pair.source[:2], pair.target[1:]) for pair in PAIRS[::5]]
-    perplexity = train_pairs(config, short, short[::2], tmp_path / "m.pt", tmp_path / "log")
+    perplexity = train(config, short, short[::2], tmp_path / "m.pt", tmp_path / "log")
     assert perplexity < 1.3
     information = load_generator(tmp_path / "m.pt").information
     assert information["dev_perplexity"] == perplexity
@@ -66,23 +53,23 @@ def test_it_learns_to_turn_words_round(tmp_path: Path, recipe: Any) -> None:
 @pytest.mark.parametrize("recipe", ["fast", "sgd"])
 def test_a_killed_run_resumes_to_the_same_bits(tmp_path: Path, recipe: Any) -> None:
     config = replace(CONFIG, recipe=recipe, steady_epochs=1)
-    check_resumed(partial(train_pairs, config, TRAIN, DEV), tmp_path)
+    check_resumed(partial(train, config, TRAIN, DEV), tmp_path)
 
 
 def test_the_state_of_another_run_is_refused(tmp_path: Path) -> None:
     short = replace(CONFIG, epochs=0.5)
-    train_pairs(short, TRAIN, DEV, tmp_path / "m.pt", tmp_path / "log")
+    train(short, TRAIN, DEV, tmp_path / "m.pt", tmp_path / "log")
     for config, pairs in ((replace(short, seed=2), TRAIN), (short, TRAIN[:90])):
         with pytest.raises(ConfigError, match="other settings"):
-            train_pairs(config, pairs, DEV, tmp_path / "m.pt", tmp_path / "log")
-    train_pairs(CONFIG, TRAIN, DEV, tmp_path / "m.pt", tmp_path / "log")  # more time is none
+            train(config, pairs, DEV, tmp_path / "m.pt", tmp_path / "log")
+    train(CONFIG, TRAIN, DEV, tmp_path / "m.pt", tmp_path / "log")  # more time is none
 
 
 def test_the_objective_of_sgd_is_the_loss_of_a_sentence() -> None:
     gradients = {}
     for recipe in ("fast", "sgd"):
         torch.manual_seed(1)
-        run = PairRun(replace(CONFIG, recipe=recipe), TRAIN, DEV, "cpu")
+        run = PairRun(replace(CONFIG, recipe=recipe), TRAIN, DEV)
         batch = run.recipe.batches.next()
         run.model.config = replace(run.model.config, hidden_dropout=0.0, output_dropout=0.0)
         loss, tokens = run.backward(batch)
@@ -100,7 +87,7 @@ def test_the_rate_of_sgd_decays_after_its_steady_epochs() -> None:
         CONFIG, recipe="sgd", learning_rate=0.8, decay=0.5, steady_epochs=2, batch_tokens=10_000
     )
     torch.manual_seed(1)
-    run = PairRun(config, TRAIN, DEV, "cpu")
+    run = PairRun(config, TRAIN, DEV)
     rates = []
     for _ in range(4):  # one batch an epoch
         batch = run.recipe.batches.next()
@@ -113,7 +100,7 @@ def test_the_rate_of_sgd_decays_after_its_steady_epochs() -> None:
 
 def test_a_uniform_start() -> None:
     torch.manual_seed(1)
-    run = PairRun(replace(CONFIG, start="uniform"), TRAIN, DEV, "cpu")
+    run = PairRun(replace(CONFIG, start="uniform"), TRAIN, DEV)
     for name, weight in run.model.named_parameters():
         most = weight.detach().abs().max()
         assert most <= 0.3, name

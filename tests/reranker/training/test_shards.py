@@ -2,7 +2,6 @@ import json
 import os
 import random
 import signal
-import sys
 from collections.abc import Iterator
 from dataclasses import replace
 from functools import partial
@@ -26,7 +25,6 @@ from reranker.training import processes as processes_module
 from reranker.training import shards
 from reranker.training.config import TrainingConfig
 from reranker.training.language_model_run import LanguageModelRun
-from reranker.training.loop import train, train_pairs, train_spans
 from reranker.training.loss import dev_perplexity
 from reranker.training.pair_config import PairConfig
 from reranker.training.processes import Processes
@@ -36,7 +34,10 @@ from reranker.training.span_config import SpanTrainingConfig
 from reranker.training.word_vectors import WordVectors
 from reranker.trees.linearize import TaggedTree
 from tests.reranker.toy_trees import DEV, TREES
+from tests.reranker.training import test_loop, test_pair_run
 from tests.reranker.training.forked import in_processes
+from tests.reranker.training.runs import train
+from tests.reranker.training.test_loop import same
 
 pytestmark = [
     pytest.mark.skipif(
@@ -45,55 +46,16 @@ pytestmark = [
     pytest.mark.filterwarnings("ignore:.*fork:DeprecationWarning"),
 ]
 
-MODEL: dict[str, Any] = {  # with the paper's dropout
-    "embedding_size": 8,
-    "hidden_sizes": [10, 9],
-    "components": [0, 1, 2],
-    "embedding_range": 0.3,
-}
-PAIR_MODEL: dict[str, Any] = {
-    "embedding_size": 16,
-    "hidden_sizes": [16, 16],
-    "attentional_size": 16,
-    "components": [0, 0, 1, 1],
-    "hidden_dropout": 0.1,
-    "output_dropout": 0.1,
-    "embedding_range": 0.3,
-}
-FAST = TrainingConfig(
-    recipe="fast",
-    minimum_count=1,
-    epochs=3,
-    learning_rate=0.02,
-    batch_tokens=90,
-    warmup_batches=3,
-    validate_every=5,
-    stored_precision="float32",
-    shards=4,
-    model=MODEL,
-)
-PAPER = replace(
-    FAST,
-    recipe="paper",
-    epochs=1,
-    learning_rate=4.0,
-    clip=0.25,
-    batch_size=6,
-    sequence_length=9,
-    activation_regularization=2.0,
-    temporal_regularization=1.0,
-    validate_every=0,
-)
+FAST = replace(test_loop.FAST, epochs=3, batch_tokens=90, shards=4)
+PAPER = replace(test_loop.PAPER, batch_size=6, shards=4)
 THESIS = replace(PAPER, recipe="thesis", learning_rate=0.01, epochs=2, temporal_regularization=0.0)
-QUIET = {**MODEL, **{name: 0.0 for name in Config.__slots__ if name.endswith("dropout")}}
+QUIET = {**test_loop.MODEL, **{name: 0.0 for name in Config.__slots__ if name.endswith("dropout")}}
 ALONE = Processes()
 
 
 @pytest.fixture(autouse=True)
-def _settings(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    """No plots, which take longer than these runs; every loss is logged; one thread each."""
-    monkeypatch.setitem(sys.modules, "tensorboard.summary.writer.record_writer", None)
-    monkeypatch.setitem(sys.modules, "matplotlib.figure", None)
+def _settings(without_plots: None, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """Every loss is logged; one thread each."""
     monkeypatch.setattr(training, "_LOG_INTERVAL", 1)
     monkeypatch.setattr(processes_module, "_SECONDS_TO_BE_ENDED", 0.0)
     threads = torch.get_num_threads()
@@ -115,12 +77,6 @@ def rows(folder: Path) -> list[dict[str, float]]:
     return [
         {name: row[name] for name in row if name != "seconds"} for row in map(json.loads, lines)
     ]
-
-
-def same(some: dict[str, Tensor], others: dict[str, Tensor]) -> bool:
-    return some.keys() == others.keys() and all(
-        torch.equal(some[name], others[name]) for name in some
-    )
 
 
 @pytest.mark.parametrize("count", range(1, 14))
@@ -177,8 +133,8 @@ def test_without_dropout_the_gradient_is_that_of_the_whole_batch(config: Trainin
     """All of it but the balance of the mixture, which each shard has for itself."""
     config = replace(config, model=QUIET, mixture_balance=0.0, shards=0)
     torch.manual_seed(1)
-    whole = LanguageModelRun(config, TREES, DEV, "cpu", None, None)
-    cut = LanguageModelRun(replace(config, shards=3), TREES, DEV, "cpu", None, None)
+    whole = LanguageModelRun(config, TREES, DEV)
+    cut = LanguageModelRun(replace(config, shards=3), TREES, DEV)
     cut.model.load_state_dict(whole.model.state_dict())
     for _ in range(4):  # the state is carried from batch to batch
         batch = whole.recipe.batches.next()
@@ -194,7 +150,7 @@ def test_without_dropout_the_gradient_is_that_of_the_whole_batch(config: Trainin
 
 def test_a_batch_of_few_columns_leaves_shards_empty() -> None:
     torch.manual_seed(1)
-    one = LanguageModelRun(replace(FAST, model=QUIET), TREES, DEV, "cpu", None, None)
+    one = LanguageModelRun(replace(FAST, model=QUIET), TREES, DEV)
     tokens = one.dev[0]
     batch = Batch(torch.tensor([[0], *([token] for token in tokens[:-1])]),
                   torch.tensor([[token] for token in tokens]), False)  # fmt: skip
@@ -232,14 +188,14 @@ def test_any_number_of_processes_gives_the_same_run_to_the_last_bit(
 def test_encoder_decoders_are_the_same_too(recipe: Literal["fast", "sgd"], tmp_path: Path) -> None:
     config = PairConfig(
         recipe=recipe, epochs=2, learning_rate=0.01, batch_tokens=40, merges=0, validate_every=0,
-        stored_precision="float32", shards=3, model=PAIR_MODEL,
+        stored_precision="float32", shards=3, model=test_pair_run.SIZES,
     )  # fmt: skip
     words = ["one", "two", "three"]
     pairs = [Pair((a, b), (b.upper(), a.upper())[: len(a) - 2]) for a in words for b in words]
 
     def work(folder: Path, processes: Processes = ALONE) -> None:
-        train_pairs(config, pairs, pairs[::2], folder / "model.pt", folder / "log",
-                    processes=processes)  # fmt: skip
+        files = folder / "model.pt", folder / "log"
+        train(config, pairs, pairs[::2], *files, processes=processes)
 
     work(tmp_path / "1")
     expected = dict(load_generator(tmp_path / "1/model.pt").model.state_dict())
@@ -259,8 +215,8 @@ def test_span_models_are_the_same_too(tmp_path: Path) -> None:
     trees, dev = ([*map(TaggedTree, some)] for some in (TREES, DEV))
 
     def work(folder: Path, processes: Processes = ALONE) -> None:
-        train_spans(config, trees, dev, folder / "model.pt", folder / "log", vectors=vectors,
-                    processes=processes)  # fmt: skip
+        files = folder / "model.pt", folder / "log"
+        train(config, trees, dev, *files, vectors=vectors, processes=processes)
 
     work(tmp_path / "1")
     expected = dict(load_span_model(tmp_path / "1/model.pt").model.state_dict())
@@ -273,7 +229,7 @@ def test_span_models_are_the_same_too(tmp_path: Path) -> None:
 def test_shards_have_dropout_masks_of_their_own() -> None:
     """Two shards with the same columns, or one in two steps, would give the same gradient."""
     torch.manual_seed(1)
-    one = LanguageModelRun(replace(FAST, shards=2), TREES, DEV, "cpu", None, None)
+    one = LanguageModelRun(replace(FAST, shards=2), TREES, DEV)
     batch = one.recipe.batches.next()
     inputs, targets = (part[:, :1].repeat(1, 2) for part in batch[:2])
     double = Batch(inputs, targets, False)
@@ -288,7 +244,7 @@ def test_shards_have_dropout_masks_of_their_own() -> None:
 
 def test_dev_perplexity_is_the_same_for_any_number_of_processes(tmp_path: Path) -> None:
     torch.manual_seed(1)
-    one = LanguageModelRun(FAST, TREES, TREES[:11], "cpu", None, None)
+    one = LanguageModelRun(FAST, TREES, TREES[:11])
     expected = dev_perplexity(one.model, one.dev, 0, batch_tokens=30)
 
     def work(processes: Processes) -> None:

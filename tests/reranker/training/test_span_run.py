@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from collections import Counter
 from dataclasses import replace
 from functools import partial
@@ -19,7 +18,6 @@ from reranker.errors import ConfigError
 from reranker.models.span_model import span_ends
 from reranker.pipeline import Reranker
 from reranker.scoring.span_table import read_sentence
-from reranker.training.loop import train_spans
 from reranker.training.pretrained import PretrainedEncoder
 from reranker.training.span_config import SpanTrainingConfig
 from reranker.training.span_run import SpanRun
@@ -30,6 +28,9 @@ from tests.models.bert import write_encoder
 from tests.reranker.toy_trees import DEV as DEV_TOKENS
 from tests.reranker.toy_trees import TREES as TOKENS
 from tests.reranker.training.killed import check_resumed
+from tests.reranker.training.runs import train
+
+pytestmark = pytest.mark.usefixtures("without_plots")
 
 ROOT = Path(__file__).parents[3]
 TREES, DEV = ([TaggedTree(tokens) for tokens in some] for some in (TOKENS, DEV_TOKENS))
@@ -50,16 +51,9 @@ def encoder(tmp_path: Path) -> PretrainedEncoder:
     return PretrainedEncoder.read(tmp_path / "bert")
 
 
-@pytest.fixture(autouse=True)
-def _without_plots(monkeypatch: pytest.MonkeyPatch) -> None:
-    """They take longer than the training."""
-    monkeypatch.setitem(sys.modules, "tensorboard.summary.writer.record_writer", None)
-    monkeypatch.setitem(sys.modules, "matplotlib.figure", None)
-
-
 def test_it_learns_where_constituents_are(tmp_path: Path) -> None:
     config = replace(CONFIG, epochs=40)
-    perplexity = train_spans(config, TREES, DEV, tmp_path / "m.pt", tmp_path / "log")
+    perplexity = train(config, TREES, DEV, tmp_path / "m.pt", tmp_path / "log")
     assert perplexity < 1.5, "guessing is 80 labels' worth"
     information = load_span_model(tmp_path / "m.pt").information
     assert information["dev_perplexity"] == perplexity and information["train_trees"] == 20
@@ -74,13 +68,13 @@ def test_a_killed_run_resumes_to_the_same_bits(
 ) -> None:
     config = replace(CONFIG, known_pieces=11)
     start: dict[str, Any] = {"encoder": encoder} if has_encoder else {"vectors": VECTORS}
-    path = check_resumed(partial(train_spans, config, TREES, DEV, **start), tmp_path)
+    path = check_resumed(partial(train, config, TREES, DEV, **start), tmp_path)
     pieces = load_span_model(path).vocabulary.pieces
     assert (len(pieces.pieces) if pieces else 0) == (11 if has_encoder else 0)
 
 
 def test_the_state_of_another_run_is_refused(tmp_path: Path, encoder: PretrainedEncoder) -> None:
-    train_spans(replace(CONFIG, epochs=0.5), TREES, DEV, tmp_path / "m.pt", tmp_path / "log")
+    train(replace(CONFIG, epochs=0.5), TREES, DEV, tmp_path / "m.pt", tmp_path / "log")
     runs: list[tuple[SpanTrainingConfig, Any, dict[str, Any]]] = [
         (replace(CONFIG, seed=2), TREES, {}),
         (CONFIG, TREES[:9], {}),
@@ -89,12 +83,12 @@ def test_the_state_of_another_run_is_refused(tmp_path: Path, encoder: Pretrained
     ]
     for config, trees, start in runs:
         with pytest.raises(ConfigError, match="other settings"):
-            train_spans(config, trees, DEV, tmp_path / "m.pt", tmp_path / "log", **start)
+            train(config, trees, DEV, tmp_path / "m.pt", tmp_path / "log", **start)
 
 
 def test_word_vectors_of_the_trees_come_first_and_stay(tmp_path: Path) -> None:
     config = replace(CONFIG, known_vectors=3)
-    train_spans(config, TREES, DEV, tmp_path / "m.pt", tmp_path / "log", vectors=VECTORS)
+    train(config, TREES, DEV, tmp_path / "m.pt", tmp_path / "log", vectors=VECTORS)
     found = load_span_model(tmp_path / "m.pt")
     assert found.vocabulary.vector_words == ("the", "dog", "child")
     kept = VECTORS.vectors[[0, 1, 3]]
@@ -106,7 +100,7 @@ def test_an_encoder_learns_at_its_own_rate(tmp_path: Path, encoder: PretrainedEn
     moved = []
     for rate in (0.0, 0.1, 1.0):
         run = SpanRun(
-            replace(CONFIG, encoder_rate=rate, weight_decay=0.0), TREES, DEV, "cpu", None, encoder
+            replace(CONFIG, encoder_rate=rate, weight_decay=0.0), TREES, DEV, encoder=encoder
         )
         assert run.model.encoder
         before = run.model.encoder.positions.detach().clone()
@@ -118,7 +112,7 @@ def test_an_encoder_learns_at_its_own_rate(tmp_path: Path, encoder: PretrainedEn
 
 
 def test_rare_words_are_made_unknown_more_often() -> None:
-    run = SpanRun(CONFIG, TREES, DEV, "cpu", None)
+    run = SpanRun(CONFIG, TREES, DEV)
     words = run.vocabulary.words
     counts = [sum(tokens.count(word) for tokens in TOKENS) for word in words]
     rates = run.unknown_rates[3:].tolist()
@@ -134,7 +128,7 @@ def test_rare_words_are_made_unknown_more_often() -> None:
 
 
 def test_batches_hold_sentences_of_one_length_and_all_labels() -> None:
-    run = SpanRun(CONFIG, TREES, DEV, "cpu", None)
+    run = SpanRun(CONFIG, TREES, DEV)
     sentences = [labelled(run.vocabulary, tree) for tree in TREES]
     batches = SpanBatches(sentences, 20, 30, seed=1)
     seen = 0
@@ -157,14 +151,14 @@ def test_batches_hold_sentences_of_one_length_and_all_labels() -> None:
 
 
 def test_a_tree_of_nothing_but_traces_is_left_out(tmp_path: Path) -> None:
-    run = SpanRun(CONFIG, [*TREES, TaggedTree(())], [TaggedTree(()), *DEV], "cpu", None)
+    run = SpanRun(CONFIG, [*TREES, TaggedTree(())], [TaggedTree(()), *DEV])
     assert len(run.dev) == len(DEV) and run.train_trees == len(TREES)
     assert run.dev_perplexity() > 1
 
 
 def test_trees_without_words_are_refused() -> None:
     with pytest.raises(ConfigError, match="the dev trees have no words"):
-        SpanRun(CONFIG, TREES, [], "cpu", None)
+        SpanRun(CONFIG, TREES, [])
 
 
 @pytest.mark.parametrize(
@@ -217,7 +211,7 @@ TAGGED = [
 
 def test_tags_are_learned_beside_spans(tmp_path: Path) -> None:
     config = replace(CONFIG, epochs=40, minimum_tags=1)
-    train_spans(config, TAGGED, TAGGED[:4], tmp_path / "m.pt", tmp_path / "log")
+    train(config, TAGGED, TAGGED[:4], tmp_path / "m.pt", tmp_path / "log")
     checkpoint = load_span_model(tmp_path / "m.pt")
     assert set(checkpoint.vocabulary.tags) == {tag for tree in TAGGED for tag in tree.tags}
     (tree, *_) = TAGGED
@@ -228,7 +222,7 @@ def test_tags_are_learned_beside_spans(tmp_path: Path) -> None:
 
 
 def test_rare_tags_and_trees_without_tags_are_no_targets() -> None:
-    run = SpanRun(replace(CONFIG, minimum_tags=10), [*TAGGED, *TREES], DEV, "cpu", None)
+    run = SpanRun(replace(CONFIG, minimum_tags=10), [*TAGGED, *TREES], DEV)
     rare = {tag for tag, count in Counter(t for e in TAGGED for t in e.tags).items() if count < 10}
     assert rare and not rare & set(run.vocabulary.tags)
     assert (
@@ -244,12 +238,12 @@ def test_rare_tags_and_trees_without_tags_are_no_targets() -> None:
 def test_a_trained_model_learns_more(tmp_path: Path) -> None:
     """Its weights and its words are where they were; new words, labels and tags come behind."""
     first = tmp_path / "first.pt"
-    train_spans(CONFIG, TREES, DEV, first, tmp_path / "log")
+    train(CONFIG, TREES, DEV, first, tmp_path / "log")
     before = load_span_model(first)
     new = TaggedTree(("(Q", "(NP", "zebra", ")NP", "sleeps", ")Q"), ("WZ", "WS"))
     trees = [*TAGGED, new]
     config = replace(CONFIG, minimum_tags=1)
-    run = SpanRun(config, trees, DEV, "cpu", None, start_from=first)
+    run = SpanRun(config, trees, DEV, start_from=first)
     after = run.vocabulary
     assert after.words[: len(before.vocabulary.words)] == before.vocabulary.words
     assert "zebra" in after.words and "Q" in after.labels and "WZ" in after.tags
@@ -257,8 +251,8 @@ def test_a_trained_model_learns_more(tmp_path: Path) -> None:
     for name, weight in run.model.named_parameters():
         if name in weights:
             assert torch.equal(weight[: len(weights[name])], weights[name])
-    train_spans(config, trees, DEV, tmp_path / "m.pt", tmp_path / "log2", start_from=first)
+    train(config, trees, DEV, tmp_path / "m.pt", tmp_path / "log2", start_from=first)
     assert load_span_model(tmp_path / "m.pt").information["start_from"] == "first.pt"
     wrong = replace(config, model={**SIZES, "span_size": 8})
     with pytest.raises(ConfigError, match=r"first.pt: its left is 16 x 24, but \[model\] makes it"):
-        SpanRun(wrong, trees, DEV, "cpu", None, start_from=first)
+        SpanRun(wrong, trees, DEV, start_from=first)

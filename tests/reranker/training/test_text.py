@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import copy
 import math
-import sys
 from dataclasses import replace
 from pathlib import Path
 
@@ -20,11 +19,13 @@ from reranker.text.running import CLOSING, OPENING, Line
 from reranker.training.batches import StreamBatches
 from reranker.training.config import TrainingConfig
 from reranker.training.language_model_run import LanguageModelRun
-from reranker.training.loop import train
 from reranker.training.loss import backward, text_perplexity
 from reranker.training.recipes import ThesisRecipe
 from tests.models.settings import ONE_OF_EACH, SETTINGS, build
 from tests.reranker.small_files import write
+from tests.reranker.training.runs import train
+
+pytestmark = pytest.mark.usefixtures("without_plots")
 
 THESIS = TrainingConfig(
     recipe="thesis",
@@ -42,13 +43,6 @@ THESIS = TrainingConfig(
 )
 ARTICLE: list[Line] = [(OPENING,), ("^the", "cat", "sleeps"), ("it", "runs"), (CLOSING,)]
 LINES = 6 * [*ARTICLE, (OPENING,), ("a", "dog", "runs"), (CLOSING,)]
-
-
-@pytest.fixture(autouse=True)
-def _without_plots(monkeypatch: pytest.MonkeyPatch) -> None:
-    """As where the ``train`` extra is not installed: plots take longer than these runs."""
-    monkeypatch.setitem(sys.modules, "tensorboard.summary.writer.record_writer", None)
-    monkeypatch.setitem(sys.modules, "matplotlib.figure", None)
 
 
 @pytest.mark.parametrize("setting", ONE_OF_EACH)
@@ -125,7 +119,7 @@ def test_a_text_is_learned_and_a_killed_run_resumes(tmp_path: Path) -> None:
     perplexity = train(config, LINES, LINES[:7], tmp_path / "m.pt", tmp_path / "log")
     checkpoint = load_checkpoint(tmp_path / "m.pt")
     assert perplexity < 3, "9 symbols"
-    run = LanguageModelRun(config, LINES, LINES[:7], "cpu", tmp_path / "m.pt", None)
+    run = LanguageModelRun(config, LINES, LINES[:7], start_from=tmp_path / "m.pt")
     again = text_perplexity(checkpoint.model, run.dev, checkpoint.vocabulary.eos, run.opening)
     assert again == pytest.approx(perplexity, rel=1e-5)
     # Articles of 9 and 6 tokens, six of each, which are two columns; their openings are given.

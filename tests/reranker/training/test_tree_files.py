@@ -14,13 +14,13 @@ from reranker.checkpoints.checkpoint import load_checkpoint
 from reranker.checkpoints.vocabulary import Vocabulary
 from reranker.errors import InputError, RerankError
 from reranker.training.config import TrainingConfig
-from reranker.training.loop import train
 from reranker.training.processes import Processes
 from reranker.training.tree_files import TokenFile, TreeFiles
 from reranker.trees.linearize import linearize
 from reranker.trees.treebank import read_treebank
 from tests.reranker.small_files import write
 from tests.reranker.training.forked import in_processes
+from tests.reranker.training.runs import train
 from tests.reranker.training.test_shards import FAST, PAPER
 
 TREES = [

@@ -1,0 +1,261 @@
+"""What ``rerank train`` does in one process: reads its files, trains, and says how it goes."""
+
+from __future__ import annotations
+
+import argparse
+import contextlib
+import functools
+import os
+import sys
+import threading
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import torch
+
+from reranker.checkpoints.pair_vocabulary import Pair
+from reranker.commands.arguments import counted
+from reranker.errors import InputError, RerankError
+from reranker.files.claim import claimed
+from reranker.files.output import files_of, output_paths, write_errors
+from reranker.models.encoder_decoder import EncoderDecoder
+from reranker.models.span_model import SpanModel
+from reranker.text.running import read_running_text
+from reranker.training.config import TrainingConfig
+from reranker.training.language_model_run import LanguageModelRun
+from reranker.training.log import log_files
+from reranker.training.loop import train
+from reranker.training.pair_config import PairConfig
+from reranker.training.pair_run import PairRun
+from reranker.training.pairs import text_pairs, tree_pairs
+from reranker.training.pretrained import PretrainedEncoder
+from reranker.training.processes import Processes, are_launched, joined, own_threads
+from reranker.training.run import Progress, Run
+from reranker.training.run_config import RunConfig, read_tables
+from reranker.training.span_config import SpanTrainingConfig
+from reranker.training.span_run import SpanRun
+from reranker.training.tree_files import TreeFiles
+from reranker.training.word_vectors import WordVectors
+from reranker.trees.linearize import linearize, linearize_tagged
+from reranker.trees.tree import Tree
+from reranker.trees.treebank import read_treebank, treebank_files
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Train in this process, alone or one of those that a launcher has started; returns the exit
+    code."""
+    with joined(arguments.device) as (processes, arguments.device):
+        if are_launched() and not (arguments.threads or "OMP_NUM_THREADS" in os.environ):
+            torch.set_num_threads(own_threads())
+        if processes.is_first:
+            return _train(arguments, processes)
+        with open(os.devnull, "w") as nowhere, contextlib.redirect_stderr(nowhere):
+            try:
+                return _train(arguments, processes)
+            except RerankError:  # the first says it
+                return 2
+
+
+def log_folder(arguments: argparse.Namespace) -> Path:
+    """Where the run has its log and its state."""
+    folder: Path | None = arguments.log_folder
+    return folder or Path("runs") / arguments.out.stem
+
+
+def configuration(arguments: argparse.Namespace, processes: int) -> RunConfig:
+    """What --config and other flags say; for several processes (0: a plain run), batches are cut
+    into as many shards, if nothing says how many. Raises ConfigError naming the file."""
+    architecture = read_tables(arguments.config).get("model", {}).get("architecture")
+    kinds: dict[Any, type[RunConfig]] = {
+        EncoderDecoder.architecture: PairConfig,
+        SpanModel.architecture: SpanTrainingConfig,
+    }
+    read = functools.partial(
+        kinds.get(architecture, TrainingConfig).from_file,
+        arguments.config,
+        budget_minutes=arguments.budget,
+        epochs=arguments.epochs,
+        seed=arguments.seed,
+        precision=arguments.precision,
+        direction=arguments.direction,
+        text=arguments.text,
+        fine_tuning=arguments.fine_tuning,
+    )
+    config = read(shards=arguments.shards)
+    return config if config.shards or not processes else read(shards=processes)
+
+
+def output(arguments: argparse.Namespace) -> Path:
+    """The file to write; makes its folder and the log folder. Raises InputError if it, or a file of
+    the log folder, would take the place of something else."""
+    for folder in (arguments.out.parent, log_folder(arguments)):
+        with write_errors(folder):
+            folder.mkdir(parents=True, exist_ok=True)
+    names = ("train", "dev", "train_target", "dev_target")
+    inputs: list[str | Path] = []
+    for name in names:
+        inputs += treebank_files(getattr(arguments, name) or ())
+    others = (arguments.config, arguments.start_from, arguments.vectors, arguments.encoder)
+    inputs += files_of(filter(None, others))
+    (out, *_) = output_paths([arguments.out, *log_files(log_folder(arguments))], inputs)
+    assert out is not None
+    return out
+
+
+@contextlib.contextmanager
+def _claimed(arguments: argparse.Namespace, processes: Processes) -> Iterator[Path]:
+    """The file to write. The first process claims it and the state, for all of them. Raises
+    InputError if another run has one of them."""
+    with contextlib.ExitStack() as claims:
+        with processes.agreeing():
+            out = output(arguments)
+            state = log_folder(arguments) / "state.pt"
+            for path in (state, out) if processes.is_first else ():
+                claims.enter_context(claimed(path))
+        yield out
+
+
+def _train(arguments: argparse.Namespace, processes: Processes) -> int:
+    """In this process, one of ``processes``."""
+    with _claimed(arguments, processes) as out:
+        return _trained(arguments, processes, out)
+
+
+def _trained(arguments: argparse.Namespace, processes: Processes, out: Path) -> int:
+    """From the files to the checkpoint ``out``."""
+    with processes.agreeing():
+        config = configuration(arguments, processes.size if are_launched() else 0)
+    if arguments.device.startswith("cuda") and not torch.cuda.is_available():
+        raise InputError(f"--device {arguments.device}: no CUDA device here")
+    if arguments.threads:
+        torch.set_num_threads(arguments.threads)
+    with processes.agreeing():
+        new_run = _new_run(arguments, config, processes)
+    with processes.agreeing():
+        run = new_run()
+    bar = _ProgressBar()
+    perplexity = train(run, out, log_folder(arguments), bar.report)
+    bar.close()
+    unit = "word" if isinstance(run, SpanRun) else "token"
+    print(f"{arguments.out}: dev perplexity {perplexity:.3f} per {unit}", file=sys.stderr)
+    return 0
+
+
+def _new_run(
+    arguments: argparse.Namespace, config: RunConfig, processes: Processes
+) -> Callable[[], Run]:
+    """Reads what the run learns from; the run is made by a call. Raises InputError for flags that
+    its kind of model does not have, and for files that cannot be read."""
+    where: dict[str, Any] = {"device": arguments.device, "processes": processes}
+    if isinstance(config, PairConfig):
+        _check_flags(arguments, config.task)
+        pairs, dev_pairs = (_pairs(arguments, side, config) for side in ("train", "dev"))
+        _announce(len(pairs), len(dev_pairs), "pairs", log_folder(arguments))
+        return functools.partial(PairRun, config, pairs, dev_pairs, **where)
+    if arguments.train_target or arguments.dev_target:
+        raise InputError("--train-target and --dev-target are for encoder-decoders")
+    train_trees, dev_trees = _trees(arguments, config, processes)
+    where["start_from"] = arguments.start_from
+    if arguments.vectors is not None:
+        where["vectors"] = WordVectors.read(arguments.vectors, arguments.vector_words)
+    if isinstance(config, SpanTrainingConfig):
+        if arguments.encoder:
+            if arguments.start_from:
+                raise InputError("--start-from: the checkpoint has an encoder of its own, or none")
+            where["encoder"] = PretrainedEncoder.read(arguments.encoder)
+        return functools.partial(SpanRun, config, train_trees, dev_trees, **where)
+    assert isinstance(config, TrainingConfig)
+    if arguments.encoder:
+        raise InputError("--encoder is for span models")
+    return functools.partial(LanguageModelRun, config, train_trees, dev_trees, **where)
+
+
+def _trees(
+    arguments: argparse.Namespace, config: RunConfig, processes: Processes
+) -> tuple[Any, Any]:
+    """What is in --train and --dev: tokens of trees, with their tags for a span model, or of lines
+    of text."""
+    is_text = isinstance(config, TrainingConfig) and config.text
+    folder = log_folder(arguments)
+    if arguments.stream:
+        if is_text or not isinstance(config, TrainingConfig):
+            raise InputError("--stream is for language models that are trained on trees")
+        dev = [*map(linearize, read_treebank(arguments.dev))]
+        files = TreeFiles(arguments.train, folder, processes)
+        _announce(f"{counted(len(files.paths), 'file')} of", len(dev), "trees", folder)
+        return files, dev
+    is_tagged = isinstance(config, SpanTrainingConfig)
+    read: Callable[[Tree], Any] = linearize_tagged if is_tagged else linearize
+    train_lines, dev_lines = (
+        read_running_text(paths) if is_text else [*map(read, read_treebank(paths))]
+        for paths in (arguments.train, arguments.dev)
+    )
+    _announce(len(train_lines), len(dev_lines), "lines" if is_text else "trees", folder)
+    return train_lines, dev_lines
+
+
+def _announce(train: int | str, dev: int, noun: str, folder: Path) -> None:
+    print(f"{train} training {noun}, {dev} dev {noun}; logs in {folder}", file=sys.stderr)
+
+
+def _check_flags(arguments: argparse.Namespace, task: str) -> None:
+    """Raises InputError for flags that an encoder-decoder does not have."""
+    if arguments.stream:
+        raise InputError("--stream is for language models that are trained on trees")
+    if arguments.start_from or arguments.vectors:
+        raise InputError("--start-from and --vectors are for language models")
+    if arguments.encoder:
+        raise InputError("--encoder is for span models")
+    if task == "parsing" and (arguments.train_target or arguments.dev_target):
+        raise InputError("--train-target and --dev-target are for text; trees are in --train")
+    for side in ("train", "dev"):
+        sources, targets = getattr(arguments, side), getattr(arguments, f"{side}_target")
+        if targets and len(targets) != len(sources):
+            raise InputError(
+                f"--{side}-target: {len(targets)} files for {len(sources)} of --{side}"
+            )
+
+
+def _pairs(arguments: argparse.Namespace, side: str, config: PairConfig) -> list[Pair]:
+    """What an encoder-decoder learns from, or is selected on."""
+    sources, targets = getattr(arguments, side), getattr(arguments, f"{side}_target")
+    if config.task == "parsing":
+        return list(tree_pairs(read_treebank(sources), config.tags))
+    files = zip(sources, targets or [None] * len(sources), strict=True)
+    return [pair for source, target in files for pair in text_pairs(source, target)]
+
+
+class _ProgressBar:
+    """Share of the budget used, loss, best dev perplexity and speed, on a terminal."""
+
+    def __init__(self) -> None:
+        from tqdm import tqdm
+
+        # Not one for several processes: such a lock would outlive a process that is killed.
+        tqdm.set_lock(threading.RLock())
+        self._bar = tqdm(
+            total=1.0,
+            disable=not sys.stderr.isatty(),
+            bar_format="{percentage:5.1f}%|{bar}| {elapsed} left {remaining} {postfix}",
+        )
+        self._start = time.monotonic()
+        self._first_tokens: int | None = None  # of this run; a resumed one has trained on others
+
+    def report(self, progress: Progress, loss: float, done: float) -> None:
+        """``loss`` in nats per token; ``done`` from 0 to 1."""
+        if self._first_tokens is None:
+            self._first_tokens = progress.tokens
+        seconds = max(1e-9, time.monotonic() - self._start)
+        speed = (progress.tokens - self._first_tokens) / seconds
+        self._bar.n = done
+        self._bar.set_postfix_str(
+            f"{loss:.3f} nats/token, dev perplexity {progress.best_perplexity:.3f}, "
+            f"{speed:,.0f} tokens/s",
+            refresh=False,
+        )
+        self._bar.update(0)
+
+    def close(self) -> None:
+        self._bar.close()
