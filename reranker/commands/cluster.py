@@ -144,7 +144,7 @@ def run(arguments: argparse.Namespace) -> int:
     named = None if arguments.to else _models(arguments)
     with status("looking for files"):
         from reranker.ray.outcome import ClusterOutcome
-        from reranker.ray.parts import REJECTED, finished, shards
+        from reranker.ray.parts import FOLDER, REJECTED, finished, shards
         from reranker.ray.storage import Storage, expanded
 
         files, storage = expanded(arguments.nbest or arguments.text), Storage(arguments.out)
@@ -154,17 +154,31 @@ def run(arguments: argparse.Namespace) -> int:
         if arguments.to:
             output = "ranked" if arguments.to == "jsonl" else "lists"
         wanted = shards(files, output, settings, arguments.block)
-        for shard in wanted:
-            if storage.holds(shard.url, shard.name):
-                raise InputError(f"{shard.url}: is also an output; give --out another folder")
-        outcome = ClusterOutcome(finished(storage, wanted, arguments.verify))
-    missing = [shard for shard in wanted if shard.name not in outcome.records]
-    if outcome.records:
-        complete = f"{counted(len(outcome.records), 'file')} of {len(wanted)}"
-        message(f"rerank: {complete} complete already")
-    if missing:
-        _run(arguments, named, missing, outcome)
-    outcome.write_rejected(storage, wanted)
+        names = [name for shard in wanted for name in (shard.name, shard.record)]
+        if replaced := storage.written_input(files, names, FOLDER):
+            raise InputError(f"{replaced}: is also an output; give --out another folder")
+    with storage.claimed(FOLDER):
+        with status("looking for files"):
+            outcome = ClusterOutcome(finished(storage, wanted, arguments.verify))
+        missing = [shard for shard in wanted if shard.name not in outcome.records]
+        if outcome.records:
+            complete = f"{counted(len(outcome.records), 'file')} of {len(wanted)}"
+            message(f"rerank: {complete} complete already")
+        if missing:
+            _run(arguments, named, missing, outcome)
+        outcome.write_rejected(storage, wanted)
+    return _report(arguments, storage.path(REJECTED), outcome, wanted, missing)
+
+
+def _report(
+    arguments: argparse.Namespace,
+    rejected: str,
+    outcome: ClusterOutcome,
+    wanted: list[Shard],
+    missing: list[Shard],
+) -> int:
+    """Say what became of all files, ``rejected`` naming the one that says what was; returns the
+    exit code."""
     for shard in missing:
         if shard.name in outcome.failed:
             message(f"rerank: {outcome.failed[shard.name]}")
@@ -176,8 +190,7 @@ def run(arguments: argparse.Namespace) -> int:
     print(_converted(counts) if arguments.to else answers.summary(counts), file=sys.stderr)
     if outcome.failed or counts["rejected"]:
         failed = f"{counted(len(outcome.failed), 'file')} of {len(wanted)} cannot be read; "
-        where = storage.path(REJECTED)
-        message(f"rerank: {failed if outcome.failed else ''}what was rejected: {where}")
+        message(f"rerank: {failed if outcome.failed else ''}what was rejected: {rejected}")
     wrong = (counts[name] for name in ("rejected", "failed", "faults"))
     return 1 if outcome.failed or any(wrong) else 0
 
@@ -260,6 +273,7 @@ def _run(
     """Do what is missing, and say what it took."""
     with status("loading Ray"):
         from reranker.ray import cluster, connection
+        from reranker.ray.storage import absolute
         from reranker.ray.work import ConvertTask, ShardReader, TextOptions
 
     options: ReadOptions | TextOptions = nbest_files.options(
@@ -267,7 +281,7 @@ def _run(
     )
     if arguments.text:
         options = TextOptions(arguments.form, arguments.words, arguments.longest)
-    reading = ShardReader(tuple(missing), arguments.out, options)
+    reading = ShardReader(tuple(missing), absolute(arguments.out), options)
     with connection.connected(arguments.address):
         least, most = arguments.actors
         # One that converts computes with one core.

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import errno
+
 from reranker.errors import RerankError, lacks_memory
 
 OUT_OF_MEMORY = 3  # exit status
@@ -33,4 +35,7 @@ def ending(error: Exception, command: str) -> tuple[int, str]:
         return OUT_OF_MEMORY, f"out of memory{because}; {advice}{notes}"
     if isinstance(error, RerankError):
         return 2, str(error)
+    # Errors of a command's files are RerankErrors, which name them.
+    if isinstance(error, OSError) and error.errno == errno.ENOSPC and error.filename is None:
+        return 2, f"standard output or standard error: cannot be written: {error.strerror}"
     raise error

@@ -25,7 +25,7 @@ from typing import Any
 from reranker.errors import InputError, RerankError
 from reranker.nbest import NBest
 from reranker.ranking import Ranking
-from reranker.ray.storage import Storage, is_local
+from reranker.ray.storage import Storage, absolute
 
 FOLDER = "_rerank"
 REJECTED = f"{FOLDER}/rejected.jsonl"
@@ -67,7 +67,7 @@ def shards(
     folder is that of the input below the folder that all inputs share. Raises InputError if two
     would have the same name.
     """
-    places = [_place(url) for url in files]
+    places = [absolute(url).split("/") for url in files]
     folders = [place[:-1] for place in places]
     shared = 0
     for level in zip(*folders, strict=False):
@@ -83,14 +83,12 @@ def shards(
         name = stem + _SUFFIXES.get(output, ".jsonl")
         if name in found:
             raise InputError(f"{found[name]} and {url} would both be written as {name}")
+        if name.startswith(f"{FOLDER}/"):
+            raise InputError(f"{url}: would be written as {name}, among the run's own files")
         found[name] = url
         described = json.dumps([url, identity, settings], sort_keys=True)
         made.append(Shard(url, name, hashlib.sha256(described.encode()).hexdigest()[:16], block))
     return made
-
-
-def _place(url: str) -> list[str]:
-    return (os.path.abspath(url) if is_local(url) else url).split("/")
 
 
 @dataclass(slots=True)
@@ -215,6 +213,8 @@ def join(
             digest.update(part.answers)
             yield part.answers
 
+    # After a kill here, the record of before would be that of another content.
+    storage.remove_file(shard.record)
     size = storage.write(shard.name, answers())
     record = FinishedShard(
         shard.url, shard.key, size, digest.hexdigest(), dict(counts), rejected, warnings

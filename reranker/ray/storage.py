@@ -8,16 +8,16 @@ import hashlib
 import io
 import os
 import shutil
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from pathlib import Path
+from pathlib import Path, PurePosixPath
 from typing import IO, TYPE_CHECKING, Any, cast
 
 import fsspec
 from fsspec.implementations.local import LocalFileSystem
 
 from reranker.errors import InputError, RerankError
-from reranker.files.claim import to_disk
+from reranker.files.claim import claimed, to_disk
 from reranker.files.output import whole_file
 from reranker.files.text import TextFile
 
@@ -38,7 +38,9 @@ class Storage:
     """A folder, local or not, and the files below it."""
 
     def __init__(self, url: str) -> None:
-        """Raises InputError for a name of no known kind of storage."""
+        """Raises InputError for a name of no known kind of storage, and for none at all."""
+        if not url:
+            raise InputError("a folder without a name: '.' is the one that you are in")
         self.url = url.rstrip("/") or "/"
         self._files, self._root = opened(self.url)
 
@@ -55,13 +57,30 @@ class Storage:
         """The name by which a person can find a file of this folder."""
         return f"{self.url}/{name}"
 
-    def holds(self, url: str, name: str) -> bool:
-        """Whether ``name`` in this folder is the file that ``url`` names."""
-        files, path = opened(url)
-        ours = f"{self._root}/{name}"
-        if files == self._files and isinstance(files, LocalFileSystem) and os.path.exists(ours):
-            return os.path.samefile(path, ours)
-        return bool(files == self._files and path == ours)
+    @contextlib.contextmanager
+    def claimed(self, folder: str) -> Iterator[None]:
+        """A context in which no other process claims ``folder``, where this storage has locks: on
+        local disks. Raises InputError, naming the process, if another one does."""
+        if not isinstance(self._files, LocalFileSystem):
+            yield
+            return
+        with _errors(self.path(folder), "written", InputError):
+            os.makedirs(self._root, exist_ok=True)
+        with claimed(Path(self._root, folder)):
+            yield
+
+    def written_input(self, urls: Iterable[str], names: Iterable[str], own: str) -> str | None:
+        """The first of ``urls`` that is a file of these names, which are to be written, or of the
+        folder ``own``, under whatever name; None if there is none."""
+        inputs = [(url, *opened(url)) for url in urls]
+        inputs = [each for each in inputs if each[1] == self._files]
+        ours = {_same(self._files, f"{self._root}/{name}") for name in names}
+        folder = _same(self._files, f"{self._root}/{own}")
+        for url, files, path in inputs:
+            above = {_same(files, str(each)) for each in PurePosixPath(path).parents}
+            if _same(files, path) in ours or folder in above:
+                return url
+        return None
 
     def write(self, name: str, content: Iterator[bytes]) -> int:
         """Write a file, whole or not at all, and return its size. Raises RerankError."""
@@ -124,8 +143,14 @@ class Storage:
 def opened(url: str) -> tuple[Any, str]:
     """The file system of a URL or local path, and the path in it. Raises InputError."""
     with _errors(url, "opened", InputError):
-        files, path = fsspec.core.url_to_fs(url)
+        files, path = fsspec.core.url_to_fs(absolute(url))
         return files, os.path.abspath(path) if isinstance(files, LocalFileSystem) else path
+
+
+def absolute(url: str) -> str:
+    """The name that means the same in every process: those of a cluster were started in other
+    folders."""
+    return os.path.abspath(url) if is_local(url) else url
 
 
 def is_local(url: str) -> bool:
@@ -149,7 +174,8 @@ def expanded(patterns: list[str]) -> dict[str, str]:
                 if entry["type"] == "directory" and not is_pattern:
                     raise InputError(f"{pattern}: a folder; name its files: '{pattern}/*'")
                 if entry["type"] != "directory":
-                    found[_named(pattern, files, each)] = _identity(entry)
+                    name = each if is_local(pattern) else str(files.unstrip_protocol(each))
+                    found[name] = _identity(entry)
     return found
 
 
@@ -201,11 +227,13 @@ class _Stream(io.RawIOBase):
         super().close()
 
 
-def _named(pattern: str, files: Any, path: str) -> str:
-    """A match as the pattern would have named it."""
-    if not is_local(pattern):
-        return str(files.unstrip_protocol(path))
-    return path if os.path.isabs(pattern) else os.path.relpath(path)
+def _same(files: Any, path: str) -> object:
+    """What a file is known by, whatever links lead to it."""
+    if isinstance(files, LocalFileSystem):
+        with contextlib.suppress(OSError):
+            status = os.stat(path)
+            return status.st_dev, status.st_ino
+    return path
 
 
 def _identity(entry: dict[str, Any]) -> str:

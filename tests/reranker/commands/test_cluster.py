@@ -17,6 +17,7 @@ import pytest
 
 from reranker.commands.main import main
 from reranker.errors import InputError
+from reranker.files.claim import claimed
 from reranker.outputs.registry import format_ranking
 from reranker.ray.storage import Storage
 from tests.reranker.ensembles import CANDIDATES
@@ -62,6 +63,7 @@ def _run(lists: Path, out: Path, models: list[str], *flags: str) -> int:
         (["--to", "jsonl"], "--to converts --nbest, without --models and --output"),
         (["--parser", "bllip"], "a parser is for --text; --nbest has its trees already"),
         (["--nbest", "none*"], "none*: no file matches"),
+        (["--out", ""], "a folder without a name: '.' is the one that you are in"),
     ],
 )
 def test_what_cannot_be_done_is_refused(
@@ -80,6 +82,62 @@ def test_bounds_of_actors(lists: Path, capsys: pytest.CaptureFixture[str]) -> No
         _run(lists, lists / "../out", ["x.pt"], "--actors", "3:2")
     assert stopped.value.code == 2
     assert "'3:2': the first number is the smaller one" in capsys.readouterr().err
+
+
+@needs_ray
+@pytest.mark.parametrize(
+    ("inputs", "out", "replaced"),
+    [
+        (["x.txt", "out/x.mrg"], "out", "out/x.mrg"),  # what becomes of another input
+        (["x.txt", "links/x.mrg"], "out", "links/x.mrg"),
+        (["x.mrg"], ".", "x.mrg"),
+        (["out/_rerank/shards/x.txt"], "out", "out/_rerank/shards/x.txt"),
+    ],
+)
+def test_no_input_is_replaced(
+    inputs: list[str],
+    out: str,
+    replaced: str,
+    models: list[str],
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "out").mkdir()
+    (tmp_path / "links").symlink_to("out")
+    for name in inputs:
+        Path(name).parent.mkdir(parents=True, exist_ok=True)
+        write_shard(Path(name), 0, 2)
+    assert main(["cluster", "--nbest", *inputs, "--out", out, "--models", *models]) == 2
+    message = f"rerank: {tmp_path / replaced}: is also an output; give --out another folder"
+    assert message in capsys.readouterr().err
+    assert [*tmp_path.rglob("*.json*")] == []
+
+
+@needs_ray
+def test_a_folder_has_one_run(
+    lists: Path, models: list[str], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "out").mkdir()
+    with claimed(tmp_path / "out/_rerank"):
+        assert _run(lists, tmp_path / "out", models) == 2
+    message = f"rerank: {tmp_path}/out/_rerank: process {os.getpid()} is writing it"
+    assert message in capsys.readouterr().err
+    assert [*(tmp_path / "out").iterdir()] == []
+
+
+@needs_ray
+def test_an_output_is_not_one_of_the_runs_own_files(
+    models: list[str], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "lists/_rerank").mkdir(parents=True)
+    for name in ("a.txt", "_rerank/rejected.txt"):
+        write_shard(tmp_path / "lists" / name, 0, 2)
+    given = ["--nbest", f"{tmp_path}/lists/**/*.txt", "--out", str(tmp_path / "out")]
+    assert main(["cluster", *given, "--to", "jsonl"]) == 2
+    message = "/_rerank/rejected.txt: would be written as _rerank/rejected.jsonl, among the run's"
+    assert message in capsys.readouterr().err
 
 
 @pytest.fixture
@@ -202,6 +260,18 @@ def test_damaged_parts_and_finished_files_are_made_again(
     for name in ("a", "b"):
         expected = printed(lists / f"{name}.txt", models, tmp_path / "expected")
         assert (out / f"{name}.mrg").read_bytes() == expected
+
+
+@on_ray
+def test_names_are_those_of_the_folder_that_the_command_was_given_in(
+    lists: Path, models: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Ray's processes were started in another one."""
+    monkeypatch.chdir(tmp_path)
+    assert _run(Path("lists"), Path("out"), models) == 1  # some are rejected
+    for name in ("a", "b"):
+        expected = printed(lists / f"{name}.txt", models, tmp_path / "expected")
+        assert (tmp_path / "out" / f"{name}.mrg").read_bytes() == expected
 
 
 @on_ray

@@ -142,6 +142,20 @@ def test_a_full_disk_is_reported(arguments: list[str], tmp_path: Path, models: l
     assert "rerank: standard output: cannot be written: No space left on device" in done.stderr
 
 
+@pytest.mark.parametrize("stream", ["stdout", "stderr"])
+def test_a_full_disk_is_not_a_rejected_candidate(stream: str) -> None:
+    """Whose exit status is 1."""
+    command = [sys.executable, "-m", "reranker.commands.main"]
+    command += ["completion", "bash"] if stream == "stdout" else ["--nbest", "examples/short.txt"]
+    with open("/dev/full", "w") as full:
+        out, messages = (
+            (full, subprocess.PIPE) if stream == "stdout" else (subprocess.DEVNULL, full)
+        )
+        done = subprocess.run(command, stdout=out, stderr=messages, text=True)
+    assert done.returncode == 2
+    assert "Traceback" not in (done.stderr or "")
+
+
 def test_a_reader_that_has_seen_enough(tmp_path: Path, models: list[str]) -> None:
     file = write(tmp_path / "n.txt", bllip(*[CANDIDATES] * 20_000))
     command = [sys.executable, "-m", "reranker.commands.main", "--nbest", file, "--models"]

@@ -6,7 +6,7 @@ import gzip
 import json
 import shlex
 import sys
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import replace
 from pathlib import Path
 
@@ -18,7 +18,7 @@ from reranker.files.digest import file_sha256
 from reranker.nbest import ReadOptions
 from reranker.parsers.choice import ParserChoice
 from reranker.ray import work
-from reranker.ray.parts import FinishedShard, Shard, finished, shards
+from reranker.ray.parts import FinishedShard, Shard, finished, join, shards
 from reranker.ray.storage import Storage, expanded
 from reranker.ray.work import (
     Batch,
@@ -223,6 +223,31 @@ def test_finished_shards_are_known_until_they_their_input_or_settings_change(
     assert not finished(
         Storage(out), shards(expanded([f"{tmp_path}/lists/*.txt"]), "ranked", {}, 10)
     )
+
+
+class _KilledBeforeTheRecord(Storage):
+    def write(self, name: str, content: Iterator[bytes]) -> int:
+        if name.endswith(".json"):
+            raise KeyboardInterrupt
+        return super().write(name, content)
+
+
+def test_a_shard_without_its_record_is_not_taken_for_the_one_before(
+    wanted: list[Shard], models: list[str], checkpoints: list[bytes], tmp_path: Path
+) -> None:
+    """Of other settings, and by chance as long."""
+    out = str(tmp_path / "out")
+    ranker = _ranker(wanted, out, models, checkpoints, "best")
+    _joined(wanted, out, [ranker(row) for row in _rows(wanted, out)])
+    size = Storage(out).sizes()[wanted[0].name]
+    changed = [replace(shard, key="b" * 16) for shard in wanted]
+    ranker = _ranker(changed, out, models[:1], checkpoints[:1], "best")
+    rows = [ranker(row) for row in _rows(changed, out)]
+    (end,) = (row for row in rows if row["kind"] == [work.END] and row["shard"] == [0])
+    with pytest.raises(KeyboardInterrupt):
+        join(_KilledBeforeTheRecord(out), changed[0], **json.loads(end["content"][0]))
+    (tmp_path / "out" / wanted[0].name).write_bytes(b"x" * size)
+    assert list(finished(Storage(out), wanted)) == ["b.jsonl"]
 
 
 def test_a_shard_that_is_no_nbest_file_fails_alone(wanted: list[Shard], tmp_path: Path) -> None:
