@@ -37,12 +37,12 @@ from benchmarks.scoring.setting import (
     untrained,
 )
 from reranker.checkpoints.checkpoint import Checkpoint, load_checkpoint
-from reranker.checkpoints.memory import keep_freed_memory
 from reranker.checkpoints.vocabulary import Vocabulary
 from reranker.errors import RerankError
 from reranker.files.table import aligned
 from reranker.models import Config, mixture
 from reranker.pipeline import Reranker
+from reranker.process.memory import keep_freed_memory
 
 WHOLE = 2_416  # sentences of the Penn Treebank's section 23
 VOCABULARY = "ckpt/doc-forward.pt"  # gives words their numbers

@@ -18,7 +18,7 @@ from collections.abc import Sequence
 import httpx
 
 from benchmarks.blocks import bllip_blocks
-from reranker.scoring.cores import available_cores
+from reranker.process.cores import available_cores
 from tests.service.servers import serving
 
 

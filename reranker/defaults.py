@@ -9,9 +9,9 @@ from reranker.checkpoints.installed import models_in_environment
 from reranker.parsers.kept import kept_parser
 from reranker.parsers.parser import Parser
 from reranker.pipeline import Reranker
+from reranker.process.cores import available_cores
+from reranker.process.forks import Once
 from reranker.ranking import Ranking
-from reranker.scoring.cores import available_cores
-from reranker.scoring.forks import Once
 from reranker.text.splitting import Form
 from reranker.text.words import Convention
 

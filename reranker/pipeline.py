@@ -24,7 +24,6 @@ from reranker.checkpoints.ensemble_file import (
     named_models,
 )
 from reranker.checkpoints.members import LoadedMember, load_member
-from reranker.checkpoints.memory import return_freed_memory, share_freed_memory
 from reranker.confidence import Calibration
 from reranker.errors import InputError
 from reranker.files.text import TextInMemory
@@ -34,12 +33,13 @@ from reranker.nbest.words import printable
 from reranker.parsers.kept import kept_parser
 from reranker.parsers.parser import Parser
 from reranker.parsers.running import ParsedLists
+from reranker.process.cancellation import Cancellation
+from reranker.process.cores import available_cores
+from reranker.process.memory import return_freed_memory, share_freed_memory
 from reranker.ranker import Combination, Ranker
 from reranker.ranking import SCORE_DECIMALS, Criterion, Ranking, Scored, Weighing
 from reranker.scoring import pools
-from reranker.scoring.cancellation import Cancellation
 from reranker.scoring.cascade import CascadeSearch
-from reranker.scoring.cores import available_cores
 from reranker.scoring.ensemble import Ensemble
 from reranker.scoring.lanes import Lanes
 from reranker.scoring.scorer import Scorer

@@ -13,7 +13,7 @@ from pydantic import TypeAdapter, ValidationError
 from pydantic_core import from_json, to_json
 from starlette.requests import ClientDisconnect, Request
 
-from reranker.scoring.cancellation import Cancellation
+from reranker.process.cancellation import Cancellation
 from reranker.service.clients import Shares
 from reranker.service.errors import ServiceError, overloaded, too_late
 from reranker.service.schemas import (

@@ -19,12 +19,12 @@ from typing import TYPE_CHECKING, Annotated, Protocol, TypeVar
 import structlog
 from fastapi import Depends, Request
 
-from reranker.checkpoints.memory import return_freed_memory
 from reranker.errors import RerankError
 from reranker.nbest import NBest, from_candidates
 from reranker.nbest.data import Origin, Sentence
+from reranker.process.cancellation import Cancellation
+from reranker.process.memory import return_freed_memory
 from reranker.ranking import Scored
-from reranker.scoring.cancellation import Cancellation
 from reranker.service.bodies import BodyBytes
 from reranker.service.clients import Rate, Shares
 from reranker.service.errors import ServiceError, draining, overloaded, too_often, unavailable

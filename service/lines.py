@@ -19,7 +19,7 @@ from multiprocessing.connection import Connection, Pipe
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from reranker.scoring.cancellation import Cancellation
+from reranker.process.cancellation import Cancellation
 
 # How often to look whether anybody still waits, on this side and on the other.
 _LOOKING_SECONDS, _HEARING_SECONDS = 0.02, 0.005

@@ -18,7 +18,7 @@ from reranker.nbest.faithful import Source
 from reranker.nbest.lines import HEAD_LINES
 from reranker.nbest.notation import Notation
 from reranker.nbest.words import split_words
-from reranker.scoring.cancellation import Cancellation
+from reranker.process.cancellation import Cancellation
 from reranker.service import schemas
 from reranker.service.counting import check_lines
 from reranker.service.errors import ServiceError, over_limit

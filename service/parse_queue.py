@@ -19,7 +19,7 @@ from reranker.nbest.data import Sentence
 from reranker.parsers.in_process import InProcessParser
 from reranker.parsers.parser import Parser, root_of
 from reranker.parsers.running import parsed, parsed_list
-from reranker.scoring.cancellation import Cancellation
+from reranker.process.cancellation import Cancellation
 from reranker.service.faults import described
 from reranker.service.reasons import BROKEN, for_log, presentable
 from reranker.service.settings import Settings

@@ -15,8 +15,8 @@ from starlette.requests import Request
 from reranker import Ranking, Weighing
 from reranker.nbest import NBest
 from reranker.outputs.registry import format_ranking
+from reranker.process.cancellation import Cancellation
 from reranker.ranking import Scored
-from reranker.scoring.cancellation import Cancellation
 from reranker.service import accepting, answers, bodies, schemas, streams
 from reranker.service.errors import ServiceError
 from reranker.service.lifecycle import Service

@@ -16,11 +16,11 @@ from functools import partial
 from multiprocessing.connection import Connection
 from typing import Any
 
-from reranker.checkpoints.memory import now_and_then, share_freed_memory
 from reranker.errors import InputError
 from reranker.nbest.data import Sentence
 from reranker.nbest.dialects.registry import DIALECTS
 from reranker.parsers.parser import Parser
+from reranker.process.memory import now_and_then, share_freed_memory
 from reranker.service.lines import lines_to_service
 from reranker.service.parse_queue import NOBODY, ParseQueue, ParseWork, Reply
 from reranker.service.settings import Settings

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any
 
 from reranker.errors import lacks_memory
 from reranker.nbest import NBest
+from reranker.process.cancellation import Cancellation
 from reranker.ranking import Scored
-from reranker.scoring.cancellation import Cancellation
 from reranker.scoring.distinct import DistinctCandidates
 
 if TYPE_CHECKING:

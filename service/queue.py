@@ -16,8 +16,8 @@ import threading
 import time
 from dataclasses import dataclass, field
 
-from reranker.scoring.cancellation import Cancellation
-from reranker.scoring.cores import available_cores
+from reranker.process.cancellation import Cancellation
+from reranker.process.cores import available_cores
 from reranker.service.clients import Shares
 from reranker.service.errors import draining, overloaded
 from reranker.service.metrics import Metrics

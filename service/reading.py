@@ -6,7 +6,7 @@ from collections.abc import Callable
 from concurrent.futures import Future, ThreadPoolExecutor
 from typing import Any, TypeVar
 
-from reranker.scoring.cancellation import Stopped
+from reranker.process.cancellation import Stopped
 from reranker.service.metrics import Metrics
 
 T = TypeVar("T")

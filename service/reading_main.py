@@ -8,8 +8,8 @@ import signal
 from collections.abc import Iterator
 from functools import partial
 
-from reranker.checkpoints.memory import return_freed_memory, share_freed_memory
-from reranker.scoring.cancellation import Cancellation, Stopped
+from reranker.process.cancellation import Cancellation, Stopped
+from reranker.process.memory import return_freed_memory, share_freed_memory
 from reranker.service import counting
 from reranker.service.counting import Count
 from reranker.service.errors import ServiceError

@@ -12,7 +12,7 @@ from multiprocessing.connection import Connection
 import structlog
 
 from reranker.nbest import NBest
-from reranker.scoring.cancellation import Cancellation, Stopped
+from reranker.process.cancellation import Cancellation, Stopped
 from reranker.service.errors import ServiceError, draining, over_limit, unavailable
 from reranker.service.lines import MORE, Beside, Lost, Running, replies
 from reranker.service.readings import Order, Piece, Reading

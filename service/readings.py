@@ -8,7 +8,7 @@ from typing import Literal, NamedTuple
 from pydantic import TypeAdapter
 
 from reranker.nbest import NBest
-from reranker.scoring.cancellation import Cancellation
+from reranker.process.cancellation import Cancellation
 from reranker.service import bodies, counting, schemas
 from reranker.service.lists import read_lists, read_trees
 from reranker.service.settings import Settings

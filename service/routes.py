@@ -17,9 +17,9 @@ from pydantic.json_schema import SkipJsonSchema
 from reranker import Ranking, Weighing
 from reranker.nbest import FORMATS, NBest
 from reranker.nbest.report import Report
+from reranker.process.cancellation import Cancellation
 from reranker.ranker import Ranker
 from reranker.ranking import Scored
-from reranker.scoring.cancellation import Cancellation
 from reranker.service import answers, bodies, schemas, streams
 from reranker.service.errors import JSONLine, ServiceError
 from reranker.service.lifecycle import Running, Service

@@ -14,13 +14,13 @@ from typing import Any, NamedTuple, cast
 
 from reranker import Reranker
 from reranker.checkpoints.devices import gpu_memory
-from reranker.checkpoints.memory import now_and_then, return_freed_memory
 from reranker.errors import InputError, RerankError, lacks_memory
 from reranker.nbest import NBest
 from reranker.parsers.chart import ChartParser
 from reranker.parsers.choice import ParserChoice
 from reranker.parsers.running import parsed_list
-from reranker.scoring.cancellation import Cancellation, Stopped
+from reranker.process.cancellation import Cancellation, Stopped
+from reranker.process.memory import now_and_then, return_freed_memory
 from reranker.scoring.lanes import Lanes
 from reranker.service.faults import described
 from reranker.service.lines import answer_all, answer_in_thread, lines_to_service, resident_memory

@@ -15,9 +15,9 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
 from reranker.errors import RerankError
 from reranker.nbest import NBest
+from reranker.process.cancellation import Cancellation, Stopped
 from reranker.ranker import Combination, Ranker
 from reranker.ranking import Scored, Weighing
-from reranker.scoring.cancellation import Cancellation, Stopped
 from reranker.service.lines import Beside, Lost, Running, replies
 
 if TYPE_CHECKING:

@@ -19,8 +19,8 @@ from typing import TYPE_CHECKING
 import structlog
 
 from reranker.checkpoints.ensemble_file import named_models
-from reranker.checkpoints.memory import share_freed_memory
 from reranker.errors import InputError
+from reranker.process.memory import share_freed_memory
 from reranker.service import logs
 from reranker.service.errors import ServiceError
 from reranker.service.settings import Settings, load_settings

@@ -28,7 +28,7 @@ from reranker.errors import InputError
 from reranker.nbest import FORMATS, ReadOptions
 from reranker.parsers.choice import ParserChoice
 from reranker.parsers.parser import ParserSettings
-from reranker.scoring.cores import available_cores
+from reranker.process.cores import available_cores
 from reranker.text.words import Convention
 from reranker.trees.tree import MAX_DEPTH
 

@@ -53,7 +53,7 @@ def work(
 
 
 def _application(settings: Settings, number: int, folder: str, is_ready_first: bool) -> FastAPI:
-    from reranker.scoring.cores import available_cores
+    from reranker.process.cores import available_cores
     from reranker.service import metrics
     from reranker.service.app import create_app
 

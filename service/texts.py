@@ -15,7 +15,7 @@ from reranker.files.text import TextInMemory
 from reranker.nbest import NBest
 from reranker.nbest.data import Origin, Sentence
 from reranker.nbest.words import printable
-from reranker.scoring.cancellation import Cancellation
+from reranker.process.cancellation import Cancellation
 from reranker.service import bodies, schemas
 from reranker.service.errors import ServiceError, over_limit
 from reranker.service.settings import Settings

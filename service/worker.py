@@ -14,8 +14,8 @@ from functools import partial
 import structlog
 
 from reranker.nbest import NBest
+from reranker.process.cancellation import Stopped
 from reranker.ranking import Scored
-from reranker.scoring.cancellation import Stopped
 from reranker.service.errors import ServiceError, draining, unavailable
 from reranker.service.faults import described
 from reranker.service.lines import Lost, resident_memory

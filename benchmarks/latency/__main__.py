@@ -29,7 +29,7 @@ from benchmarks.scoring.measure import machine
 from reranker.commands.arguments import positive
 from reranker.errors import RerankError
 from reranker.nbest import read_nbest
-from reranker.scoring.cores import available_cores
+from reranker.process.cores import available_cores
 
 ROOT = Path(__file__).resolve().parents[2]
 GUM, EXAMPLES = "../shared/data/nbest/gum_dev_50best.txt.gz", "examples/parses.txt"

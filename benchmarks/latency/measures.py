@@ -18,7 +18,7 @@ from benchmarks.latency.versions import Version, imported, outputs, peak_megabyt
 from reranker.errors import RerankError
 from reranker.nbest import NBest
 from reranker.nbest.writing import list_text
-from reranker.scoring.cores import available_cores
+from reranker.process.cores import available_cores
 
 
 class Sizes(NamedTuple):

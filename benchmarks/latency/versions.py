@@ -17,7 +17,7 @@ import httpx
 
 from benchmarks.latency import driver
 from reranker.errors import RerankError
-from reranker.scoring.cores import available_cores
+from reranker.process.cores import available_cores
 from tests.service.servers import serving
 
 DRIVER = Path(driver.__file__)

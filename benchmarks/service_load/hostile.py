@@ -20,7 +20,7 @@ from benchmarks.service_load.report import Found, targets, written
 from benchmarks.service_load.watching import Tally, UsageSample, sleep_lightly, usage
 from reranker.nbest import NBest, read_nbest
 from reranker.nbest.writing import list_text
-from reranker.scoring.cores import available_cores
+from reranker.process.cores import available_cores
 from tests.service.servers import Server, serving
 
 LIVE = "GET /health/live"

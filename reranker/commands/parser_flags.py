@@ -19,7 +19,7 @@ from reranker.nbest.dialects.registry import DIALECTS
 from reranker.parsers.bllip_model import bllip_model
 from reranker.parsers.choice import ParserChoice
 from reranker.parsers.parser import Parser, ParserSettings, option_of
-from reranker.scoring.cores import available_cores
+from reranker.process.cores import available_cores
 
 
 def add_arguments(parser: argparse.ArgumentParser, *, longest: int) -> None:

@@ -38,8 +38,8 @@ from reranker.parsers.choice import ParserChoice
 from reranker.parsers.parser import Parser, ParserSettings
 from reranker.parsers.registry import create_parser
 from reranker.pipeline import Reranker
+from reranker.process.cores import available_cores
 from reranker.ranking import Ranking
-from reranker.scoring.cores import available_cores
 from reranker.trees.tree import ROOT_LABELS, Tree
 
 T = TypeVar("T")

@@ -16,8 +16,8 @@ from reranker.parsers.answers import given_lines, printed_lists
 from reranker.parsers.bllip_model import bllip_model
 from reranker.parsers.conversation import Conversation, Ended, Unread
 from reranker.parsers.parser import ParserSettings
-from reranker.scoring.cancellation import Stopped
-from reranker.scoring.forks import begin_again_after_fork
+from reranker.process.cancellation import Stopped
+from reranker.process.forks import begin_again_after_fork
 
 _STARTING_SECONDS = 120.0  # to load its model, beside others that do
 _LISTS = ReadOptions("jsonl")

@@ -22,8 +22,8 @@ from reranker.errors import CheckpointError, InputError
 from reranker.nbest import Candidate, NBest
 from reranker.nbest.data import LEAST_PROBABILITY, Certainty, Sentence
 from reranker.parsers.parser import ParserSettings
+from reranker.process.cancellation import Cancellation
 from reranker.ranking import SCORE_DECIMALS
-from reranker.scoring.cancellation import Cancellation
 from reranker.scoring.span_table import SpanTable, Words, read_sentence, read_sentences
 
 MOST_WORDS = 500

@@ -19,7 +19,7 @@ from reranker.parsers.exchange import Exceeded, exchange
 from reranker.parsers.failures import Failures
 from reranker.parsers.parser import ParserSettings
 from reranker.parsers.program import Program
-from reranker.scoring.cancellation import Stopped
+from reranker.process.cancellation import Stopped
 
 _STARTING_SECONDS = 60.0  # to load its model
 _LONGEST_REASON = 200  # characters

@@ -12,7 +12,7 @@ from reranker.nbest import NBest
 from reranker.nbest.data import Sentence
 from reranker.parsers.answers import bracketed_list
 from reranker.parsers.failures import Failures
-from reranker.scoring.cancellation import Stopped
+from reranker.process.cancellation import Stopped
 
 _LONGEST_REASON = 200  # characters
 

@@ -7,7 +7,7 @@ import atexit
 from reranker.errors import InputError
 from reranker.parsers.parser import Parser, ParserSettings
 from reranker.parsers.registry import create_parser
-from reranker.scoring.forks import Once
+from reranker.process.forks import Once
 
 _kept = Once()
 

@@ -18,9 +18,9 @@ from starlette.datastructures import MutableHeaders
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from reranker.errors import RerankError
+from reranker.process.cores import available_cores
 from reranker.ray.autoscaling import WORK
 from reranker.ray.connection import connected, ray_errors
-from reranker.scoring.cores import available_cores
 from reranker.service import logs
 from reranker.service.app import create_app
 from reranker.service.server import listening

@@ -9,8 +9,8 @@ import numpy as np
 
 from reranker.cascade import Cascade, expected
 from reranker.errors import InputError
+from reranker.process.cancellation import Cancellation
 from reranker.ranking import Scored, Weighing, repeating
-from reranker.scoring.cancellation import Cancellation
 from reranker.scoring.distinct import DistinctCandidates
 from reranker.scoring.ensemble import Ensemble, Values
 from reranker.scoring.pools import BATCH_TOKENS

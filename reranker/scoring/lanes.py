@@ -17,7 +17,7 @@ from typing import Any, ParamSpec, TypeVar
 
 import torch
 
-from reranker.scoring.forks import begin_again_after_fork, check_fork, submitted
+from reranker.process.forks import begin_again_after_fork, check_fork, submitted
 
 P = ParamSpec("P")
 T = TypeVar("T")

@@ -16,9 +16,9 @@ from concurrent.futures import Future
 from typing import Generic, TypeVar
 
 from reranker.nbest import NBest
-from reranker.scoring.cancellation import Cancellation
+from reranker.process.cancellation import Cancellation
+from reranker.process.forks import check_fork
 from reranker.scoring.distinct import DistinctCandidates
-from reranker.scoring.forks import check_fork
 from reranker.scoring.lanes import Lanes
 
 T = TypeVar("T")

@@ -6,8 +6,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 
 from reranker.checkpoints.vocabulary import EOS
+from reranker.process.cancellation import Cancellation
 from reranker.ranking import TOKEN_SCORE_DECIMALS, Criterion, Scored, perplexity, repeating
-from reranker.scoring.cancellation import Cancellation
 from reranker.scoring.distinct import DistinctCandidates
 from reranker.scoring.ensemble import Ensemble, Values
 

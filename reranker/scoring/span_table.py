@@ -16,7 +16,7 @@ from torch.nn.utils.rnn import pad_sequence
 from reranker.checkpoints.span_vocabulary import SpanVocabulary
 from reranker.models.batch import source_batch
 from reranker.models.span_model import SpanModel
-from reranker.scoring.cancellation import Cancellation
+from reranker.process.cancellation import Cancellation
 
 Words = tuple[str, ...]
 _MOST_BYTES = 64 << 20  # what is remembered of one model: some hundred sentences of 25 words

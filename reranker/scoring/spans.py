@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from reranker.checkpoints.span_vocabulary import NO_LABEL, SpanVocabulary
 from reranker.models.span_model import SpanModel
-from reranker.scoring.cancellation import Cancellation
+from reranker.process.cancellation import Cancellation
 from reranker.scoring.span_table import remembered
 from reranker.scoring.trie import Numbers
 from reranker.trees.constituents import constituents

@@ -8,7 +8,7 @@ import torch
 from torch import Tensor
 
 from reranker.models.layer import Layer, LayerState, Reader
-from reranker.scoring.cancellation import Cancellation
+from reranker.process.cancellation import Cancellation
 from reranker.scoring.windows import Window
 
 # What some of a window's rows and the states before them come to: outputs [rows, H], states after.

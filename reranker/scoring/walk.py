@@ -23,7 +23,7 @@ from torch.nn import functional
 from reranker.models import LanguageModel, mixture
 from reranker.models.layer import Layer
 from reranker.models.products import bulk_rows
-from reranker.scoring.cancellation import Cancellation
+from reranker.process.cancellation import Cancellation
 from reranker.scoring.lanes import Lanes
 from reranker.scoring.rows import rows_for
 from reranker.scoring.stages import StageWalk, layer_step, reader_step

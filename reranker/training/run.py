@@ -16,10 +16,10 @@ import torch
 from torch import Tensor, nn
 
 from reranker.checkpoints.archive import read_archive, write_atomically
-from reranker.checkpoints.memory import keep_freed_memory
 from reranker.errors import ConfigError
 from reranker.models import State
 from reranker.models.batch import PADDING, Batch
+from reranker.process.memory import keep_freed_memory
 from reranker.training.processes import Processes
 from reranker.training.recipes import Recipe
 from reranker.training.run_config import RunConfig, StoredPrecision

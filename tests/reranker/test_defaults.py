@@ -13,7 +13,7 @@ from reranker import defaults
 from reranker.checkpoints import installed
 from reranker.errors import InputError
 from reranker.parsers import kept
-from reranker.scoring.forks import Once
+from reranker.process.forks import Once
 
 TEXT = "She met the man on Monday. He waved."
 

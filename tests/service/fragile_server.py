@@ -16,8 +16,8 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
 
 from reranker import Reranker
 from reranker.nbest import NBest
+from reranker.process.cancellation import Cancellation
 from reranker.ranking import Criterion, Scored
-from reranker.scoring.cancellation import Cancellation
 from reranker.scoring.lanes import Lanes
 from reranker.service import logs, server
 from reranker.service.app import create_app

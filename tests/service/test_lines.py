@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from reranker.scoring.cancellation import Cancellation, Stopped
+from reranker.process.cancellation import Cancellation, Stopped
 from reranker.service.lines import MORE, _answer, replies
 from tests.waiting import PATIENCE, until
 

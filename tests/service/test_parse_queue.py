@@ -23,7 +23,7 @@ from reranker.parsers.answers import printed_lists
 from reranker.parsers.in_process import OneTreeParser
 from reranker.parsers.parser import Parser, ParserSettings
 from reranker.parsers.registry import create_parser
-from reranker.scoring.cancellation import Stopped
+from reranker.process.cancellation import Stopped
 from reranker.service.parse_queue import AHEAD, NOBODY, ParseQueue, ParseWork, Reply
 from reranker.service.reasons import BROKEN, UNSAID
 from reranker.service.settings import load_settings

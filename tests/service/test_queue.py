@@ -18,8 +18,8 @@ from reranker.nbest import NBest
 from reranker.nbest.data import Origin, RawCandidate, RawList, Sentence
 from reranker.nbest.faithful import Source, accept
 from reranker.nbest.notation import Notation
+from reranker.process.cancellation import Cancellation
 from reranker.ranking import Criterion, Scored
-from reranker.scoring.cancellation import Cancellation
 from reranker.scoring.lanes import Lanes
 from reranker.service.errors import ServiceError
 from reranker.service.metrics import Metrics

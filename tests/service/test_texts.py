@@ -7,7 +7,7 @@ from typing import Any, cast
 
 import pytest
 
-from reranker.scoring.cancellation import Cancellation, Stopped
+from reranker.process.cancellation import Cancellation, Stopped
 from reranker.service.errors import ServiceError
 from reranker.service.readings import Order, Reading
 from reranker.service.readings import read as read_order

@@ -20,7 +20,7 @@ from reranker.nbest.data import Sentence
 from reranker.parsers.benepar import import_benepar
 from reranker.parsers.parser import Parser, ParserSettings
 from reranker.parsers.registry import create_parser
-from reranker.scoring.cancellation import Stopped
+from reranker.process.cancellation import Stopped
 from reranker.trees.tree import Tree
 from tests.reranker.small_files import write
 

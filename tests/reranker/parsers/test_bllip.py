@@ -20,7 +20,7 @@ from reranker.parsers.parser import ParserSettings
 from reranker.parsers.pool import PooledParsers
 from reranker.parsers.registry import create_parser
 from reranker.parsers.running import ParsedLists
-from reranker.scoring.cancellation import Stopped
+from reranker.process.cancellation import Stopped
 from reranker.text.reading import Text
 from tests.reranker.forks import in_child
 from tests.waiting import PATIENCE, until

@@ -18,8 +18,8 @@ from reranker.parsers.parser import Parser, ParserSettings
 from reranker.parsers.pool import pooled
 from reranker.parsers.registry import create_parser
 from reranker.pipeline import Reranker
+from reranker.process.cancellation import Stopped
 from reranker.scoring import span_table
-from reranker.scoring.cancellation import Stopped
 from reranker.trees.tree import Tree
 from tests.reranker.ensembles import untrained
 from tests.reranker.scoring.one_by_one import score_spans_one_by_one

@@ -16,7 +16,7 @@ from reranker.nbest.data import Sentence
 from reranker.parsers import command
 from reranker.parsers.command import CommandParser
 from reranker.parsers.parser import ParserSettings
-from reranker.scoring.cancellation import Stopped
+from reranker.process.cancellation import Stopped
 from tests.reranker.parsers.time_limits import impatient
 from tests.waiting import PATIENCE, until
 

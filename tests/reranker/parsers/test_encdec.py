@@ -18,7 +18,7 @@ from reranker.nbest import NBest
 from reranker.nbest.data import Sentence
 from reranker.parsers.parser import Parser, ParserSettings
 from reranker.parsers.registry import create_parser
-from reranker.scoring.cancellation import Stopped
+from reranker.process.cancellation import Stopped
 from reranker.trees.tree import Tree
 from tests.reranker.ensembles import untrained
 from tests.reranker.generation.generators import TREES, trained_parser

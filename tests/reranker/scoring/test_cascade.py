@@ -14,8 +14,8 @@ from reranker.cascade import Cascade, expected
 from reranker.checkpoints.checkpoint import load_checkpoint
 from reranker.errors import InputError
 from reranker.nbest import NBest, read_nbest
+from reranker.process.cancellation import Cancellation, Stopped
 from reranker.ranking import Scored, Weighing, mixed_score, rank
-from reranker.scoring.cancellation import Cancellation, Stopped
 from reranker.scoring.cascade import CascadeSearch
 from reranker.scoring.distinct import DistinctCandidates
 from reranker.scoring.ensemble import Ensemble

@@ -13,8 +13,8 @@ from reranker.checkpoints.vocabulary import Vocabulary
 from reranker.errors import RerankError
 from reranker.files.text import TextInMemory
 from reranker.nbest import read_nbest
+from reranker.process.cancellation import Cancellation
 from reranker.ranker import Combination
-from reranker.scoring.cancellation import Cancellation
 from reranker.scoring.distinct import DistinctCandidates
 from reranker.scoring.ensemble import Ensemble
 from reranker.scoring.lanes import Lanes

@@ -22,8 +22,8 @@ from reranker.models import LanguageModel
 from reranker.models.span_model import SpanModel
 from reranker.nbest import NBest, read_nbest
 from reranker.pipeline import Reranker
+from reranker.process.cancellation import Cancellation
 from reranker.ranking import Weighing, rank
-from reranker.scoring.cancellation import Cancellation
 from reranker.scoring.distinct import DistinctCandidates
 from reranker.scoring.ensemble import Ensemble
 from reranker.scoring.lanes import Lanes

@@ -7,8 +7,8 @@ from functools import partial
 
 import pytest
 
-from reranker.scoring.cancellation import Cancellation, Stopped
-from reranker.scoring.cores import available_cores
+from reranker.process.cancellation import Cancellation, Stopped
+from reranker.process.cores import available_cores
 from reranker.scoring.lanes import Lanes
 from tests.waiting import PATIENCE
 

@@ -13,8 +13,8 @@ from functools import partial
 import pytest
 
 from reranker.nbest import Candidate, NBest
+from reranker.process.cancellation import Cancellation, Stopped
 from reranker.scoring import pools
-from reranker.scoring.cancellation import Cancellation, Stopped
 from reranker.scoring.distinct import DistinctCandidates
 from reranker.scoring.lanes import Lanes
 from reranker.trees.linearize import linearize_text

@@ -15,8 +15,8 @@ from reranker.checkpoints.span_file import SpanCheckpoint, save_span_model
 from reranker.errors import RerankError
 from reranker.nbest import read_nbest
 from reranker.pipeline import Reranker
+from reranker.process.cancellation import Cancellation, Stopped
 from reranker.ranking import Weighing
-from reranker.scoring.cancellation import Cancellation, Stopped
 from reranker.scoring.spans import SpanSequences, span_log_probabilities
 from reranker.scoring.winner import WinnerSearch
 from reranker.trees.linearize import linearize

@@ -8,8 +8,8 @@ import torch
 
 from reranker.models import AwdLstmDoc
 from reranker.models.config import Config
+from reranker.process.cancellation import Cancellation, Stopped
 from reranker.scoring import windows
-from reranker.scoring.cancellation import Cancellation, Stopped
 from reranker.scoring.trie import Trie
 from reranker.scoring.walk import edge_log_probabilities
 from reranker.scoring.winner import KeptWalk, coarse_output

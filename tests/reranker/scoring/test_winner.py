@@ -9,9 +9,9 @@ import pytest
 
 from reranker.checkpoints.checkpoint import load_checkpoint
 from reranker.nbest import Candidate, NBest, read_nbest
+from reranker.process.cancellation import Cancellation
 from reranker.ranker import Combination
 from reranker.ranking import Scored, Weighing, rank
-from reranker.scoring.cancellation import Cancellation
 from reranker.scoring.distinct import DistinctCandidates
 from reranker.scoring.ensemble import Ensemble
 from reranker.scoring.lanes import Lanes

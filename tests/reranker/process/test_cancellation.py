@@ -10,7 +10,7 @@ from contextlib import contextmanager
 
 import pytest
 
-from reranker.scoring.cancellation import Cancellation, Stopped
+from reranker.process.cancellation import Cancellation, Stopped
 from tests.waiting import PATIENCE, until
 
 
