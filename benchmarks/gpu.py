@@ -45,7 +45,7 @@ from reranker.pipeline import Reranker
 from reranker.process.memory import keep_freed_memory
 
 WHOLE = 2_416  # sentences of the Penn Treebank's section 23
-VOCABULARY = "ckpt/doc-forward.pt"  # gives words their numbers
+VOCABULARY = "ckpt/doc/doc-forward.pt"  # gives words their numbers
 AUTHORS_GIGABYTES = 60.0  # larger batches of theirs are halved
 TINY = Config(PAPER.vocabulary_size, 16, (24, 24, 16), (0, 0, 1, 2))
 LAYERS, DECODER, TARGETS = "layers and projections", "normalisers", "targets"

@@ -22,7 +22,7 @@ PAGES = [
 
 # Left out: installing, and what other tests do (tests/service starts the server for curl,
 # tests/reranker/commands/test_adapt.py has a parser).
-NOT_RUN = ("python3 -m venv", "make ", "curl ", "rerank adapt ")
+NOT_RUN = ("python3 -m venv", "make ", "curl ", "rerank adapt ", "rerank parse text.txt ")
 # Training for an hour on a treebank, in a second.
 SHORTER = {"--budget 60": "--epochs 1", "small.toml": "tiny.toml"}
 

@@ -1,6 +1,6 @@
 """A trained model blown up to the paper's size: its behaviour, the paper's cost.
 
-    python -m benchmarks.scoring.inflate ckpt/doc-forward.pt paper-size.tmp
+    python -m benchmarks.scoring.inflate ckpt/doc/doc-forward.pt paper-size.tmp
 
 Units are added that are always 0, symbols that never come, and components are repeated, so it still
 says nearly what the small model says (repeated components count more in the mixture). What a search

@@ -15,7 +15,7 @@ def test_lists_are_spread() -> None:
 
 
 def test_a_small_run(capsys: pytest.CaptureFixture[str]) -> None:
-    names = [str(ROOT / "ckpt" / name) for name in ("rnn-forward.pt", "doc-forward.pt")]
+    names = [str(ROOT / "ckpt" / name) for name in ("rnn-forward.pt", "rnn-backward.pt")]
     flags = [flag for name in names for flag in ("--models", name)]
     main([EXAMPLES, *flags, "--lists", "2", "--rounds", "1"])
     first, second = capsys.readouterr().out.splitlines()

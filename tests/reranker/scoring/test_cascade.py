@@ -26,7 +26,7 @@ from tests.reranker.small_lists import without_every_second_score
 ROOT = Path(__file__).parents[3]
 MEMBERS = [
     load_checkpoint(ROOT / f"ckpt/{name}.pt")
-    for name in ("doc-forward", "rnn-forward", "doc-backward")
+    for name in ("doc/doc-forward", "rnn-forward", "doc/doc-backward")
 ]
 ENSEMBLE = Ensemble(MEMBERS, "sum", Lanes(1))
 # Two long lists and one of too few candidates to leave any out.
