@@ -52,8 +52,20 @@ def placed(
     which parses a sentence can rank its trees by the same reading (scoring.span_table)."""
     if precision not in get_args(Precision):
         raise InputError(f"precision is 'exact' or 'fast', not {precision!r}")
-    dtype = torch.bfloat16 if precision == "fast" else torch.float32
+    dtype = _dtype(precision)
     return [_placed(member, where[n % len(where)], dtype) for n, member in enumerate(members)]
+
+
+def span_model_in_use(
+    sha256: str, device: torch.device, precision: Precision
+) -> SpanCheckpoint | None:
+    """The span model of a file with this SHA-256, if it has been ``placed`` there already."""
+    with _lock:
+        return _in_use.get((sha256, device, _dtype(precision)))
+
+
+def _dtype(precision: Precision) -> torch.dtype:
+    return torch.bfloat16 if precision == "fast" else torch.float32
 
 
 _lock = threading.Lock()

@@ -96,6 +96,15 @@ def test_a_gpu_reads_sentences_together_and_finds_the_same(model: str) -> None:
         assert at_once.certainty.entropy == pytest.approx(one_by_one.certainty.entropy, abs=1e-3)
 
 
+def test_a_model_of_the_ensemble_is_not_loaded_again(
+    model: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    reranker = Reranker.load(model)
+    monkeypatch.setattr(chart, "load_member", None)  # would fail
+    parser = create_parser("chart", ParserSettings(model=model))
+    assert parser._member is reranker.members[0]  # type: ignore[attr-defined]
+
+
 def test_a_reading_is_forgotten_with_the_model_and_when_there_are_many(
     parser: Parser, monkeypatch: pytest.MonkeyPatch
 ) -> None:
