@@ -3,10 +3,12 @@ share."""
 
 from __future__ import annotations
 
+import itertools
 import os
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
+from functools import partial
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import torch
@@ -15,7 +17,7 @@ from reranker.cascade import Cascade
 from reranker.checkpoints.devices import (
     Precision,
     devices,
-    placed,
+    load_placed,
 )
 from reranker.checkpoints.ensemble_file import (
     ModelNames,
@@ -23,7 +25,7 @@ from reranker.checkpoints.ensemble_file import (
     calibration_beside,
     named_models,
 )
-from reranker.checkpoints.members import LoadedMember, load_member
+from reranker.checkpoints.members import LoadedMember
 from reranker.confidence import Calibration
 from reranker.errors import InputError
 from reranker.files.text import TextInMemory
@@ -149,8 +151,9 @@ class Reranker(Ranker):
         expected = named.sha256 or [""] * len(named.paths)
         # By one thread: the others would wait for it, turning, and take most of the time.
         with ThreadPoolExecutor(1, initializer=torch.set_num_threads, initargs=(1,)) as alone:
-            loaded = list(alone.map(load_member, named.paths, expected))
-        members = placed(loaded, where, precision)
+            places = itertools.cycle(where)
+            load = partial(load_placed, precision=precision)
+            members = list(alone.map(load, named.paths, expected, places))
         if all(place.type != "cpu" for place in where):
             threads = len(where)
         return_freed_memory()  # files, weights as they are stored

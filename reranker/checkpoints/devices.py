@@ -2,19 +2,18 @@
 
 from __future__ import annotations
 
+import os
 import threading
-from collections.abc import Sequence
-from typing import Literal, TypeVar, cast, get_args
+from typing import Literal, get_args
 from weakref import WeakValueDictionary
 
 import torch
 
-from reranker.checkpoints.checkpoint import Checkpoint
+from reranker.checkpoints.members import LoadedMember, load_member
 from reranker.checkpoints.span_file import SpanCheckpoint
 from reranker.errors import InputError
 
 Precision = Literal["exact", "fast"]
-Member = TypeVar("Member", bound=Checkpoint | SpanCheckpoint)
 
 
 def devices(names: str) -> list[torch.device]:
@@ -42,44 +41,34 @@ def _device(name: str) -> torch.device:
     return device
 
 
-def placed(
-    members: Sequence[Member], where: Sequence[torch.device], precision: Precision
-) -> list[Member]:
-    """The members on the devices in turn, with weights in float32 (``exact``) or bfloat16
-    (``fast``; sums stay in float32), which moves a tree's log-probability by up to half a nat.
+def load_placed(
+    path: str | os.PathLike[str], sha256: str, device: torch.device, precision: Precision
+) -> LoadedMember:
+    """``load_member``, with weights on the device in float32 (``exact``) or bfloat16 (``fast``;
+    sums stay in float32), which moves a tree's log-probability by up to half a nat.
 
     A span model that is in use already, in the same place and precision, is not loaded twice: that
-    which parses a sentence can rank its trees by the same reading (scoring.span_table)."""
+    which parses a sentence can rank its trees by the same reading (scoring.span_table). Raises
+    CheckpointError as ``load_member`` does, and InputError for another ``precision``."""
     if precision not in get_args(Precision):
         raise InputError(f"precision is 'exact' or 'fast', not {precision!r}")
-    dtype = _dtype(precision)
-    return [_placed(member, where[n % len(where)], dtype) for n, member in enumerate(members)]
-
-
-def span_model_in_use(
-    sha256: str, device: torch.device, precision: Precision
-) -> SpanCheckpoint | None:
-    """The span model of a file with this SHA-256, if it has been ``placed`` there already."""
+    dtype = torch.bfloat16 if precision == "fast" else torch.float32
     with _lock:
-        return _in_use.get((sha256, device, _dtype(precision)))
-
-
-def _dtype(precision: Precision) -> torch.dtype:
-    return torch.bfloat16 if precision == "fast" else torch.float32
+        in_use = _in_use.get((sha256, device, dtype))
+    if in_use is not None:
+        return in_use
+    member = load_member(path, sha256)
+    member.model.to(device, dtype)
+    if not isinstance(member, SpanCheckpoint):
+        return member
+    with _lock:
+        return _in_use.setdefault((member.sha256, device, dtype), member)
 
 
 _lock = threading.Lock()
 _in_use: WeakValueDictionary[tuple[str, torch.device, torch.dtype], SpanCheckpoint] = (
     WeakValueDictionary()
 )
-
-
-def _placed(member: Member, device: torch.device, dtype: torch.dtype) -> Member:
-    member.model.to(device, dtype)
-    if not isinstance(member, SpanCheckpoint) or not member.sha256:
-        return member
-    with _lock:
-        return cast(Member, _in_use.setdefault((member.sha256, device, dtype), member))
 
 
 def gpu_memory() -> float:

@@ -13,13 +13,11 @@ from reranker.chart.bracketed import bracketed
 from reranker.chart.k_best import k_best
 from reranker.chart.marginals import marginals
 from reranker.chart.tagging import best_tags
-from reranker.checkpoints.devices import devices, placed, span_model_in_use
+from reranker.checkpoints.devices import devices, load_placed
 from reranker.checkpoints.installed import installed_span_model
-from reranker.checkpoints.members import load_member
 from reranker.checkpoints.span_file import SpanCheckpoint
 from reranker.checkpoints.span_vocabulary import NO_LABEL, RARE_LABEL
 from reranker.errors import CheckpointError, InputError
-from reranker.files.digest import file_sha256
 from reranker.nbest import Candidate, NBest
 from reranker.nbest.data import LEAST_PROBABILITY, Certainty, Sentence
 from reranker.parsers.parser import ParserSettings
@@ -44,10 +42,13 @@ class ChartParser:
     def __init__(self, settings: ParserSettings) -> None:
         """Raises InputError without a span model."""
         path, sha256 = installed_span_model(settings.model)
-        device = devices(settings.device)[0]
-        self._member = span_model_in_use(sha256 or file_sha256(path), device, "exact") or _loaded(
-            path, sha256, device
-        )
+        try:
+            member = load_placed(path, sha256, devices(settings.device)[0], "exact")
+        except CheckpointError as error:
+            raise InputError(str(error)) from error
+        if not isinstance(member, SpanCheckpoint):
+            raise InputError(f"{path}: not a span model, which the parser chart needs")
+        self._member = member
         self._temperature = _temperature(path, self._member.information.get("temperature", 1.0))
         self._candidates = settings.candidates
         self._is_batched = self._member.model.embedding.device.type != "cpu"
@@ -106,17 +107,6 @@ class ChartParser:
             score = round(without + tree.score, SCORE_DECIMALS)
             candidates.append(Candidate(index, text, tokens, score, line=0))
         return NBest("", tuple(candidates), (), 0, sentence, root=self.root, certainty=certainty)
-
-
-def _loaded(path: Path, sha256: str, device: torch.device) -> SpanCheckpoint:
-    try:
-        member = load_member(path, sha256)
-    except CheckpointError as error:
-        raise InputError(str(error)) from error
-    if not isinstance(member, SpanCheckpoint):
-        raise InputError(f"{path}: not a span model, which the parser chart needs")
-    (placed_member,) = placed([member], [device], "exact")
-    return placed_member
 
 
 def _temperature(path: Path, value: object) -> float:

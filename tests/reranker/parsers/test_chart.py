@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 import torch
 
+from reranker.checkpoints import devices
 from reranker.checkpoints.checkpoint import save_checkpoint
 from reranker.checkpoints.span_file import load_span_model, save_span_model
 from reranker.errors import InputError
@@ -100,8 +101,10 @@ def test_a_model_of_the_ensemble_is_not_loaded_again(
     model: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     reranker = Reranker.load(model)
-    monkeypatch.setattr(chart, "load_member", None)  # would fail
-    parser = create_parser("chart", ParserSettings(model=model))
+    known = Path(model), reranker.members[0].sha256
+    monkeypatch.setattr(chart, "installed_span_model", lambda _: known)
+    monkeypatch.setattr(devices, "load_member", None)  # would fail
+    parser = create_parser("chart", ParserSettings())
     assert parser._member is reranker.members[0]  # type: ignore[attr-defined]
 
 

@@ -26,7 +26,7 @@ from tests.reranker.small_lists import without_every_second_score
 ROOT = Path(__file__).parents[3]
 MEMBERS = [
     load_checkpoint(ROOT / f"ckpt/{name}.pt")
-    for name in ("doc/doc-forward", "rnn-forward", "doc/doc-backward")
+    for name in ("rnn-backward", "rnn-forward", "doc/doc-backward")
 ]
 ENSEMBLE = Ensemble(MEMBERS, "sum", Lanes(1))
 # Two long lists and one of too few candidates to leave any out.
@@ -154,5 +154,8 @@ def test_it_must_fit_the_models() -> None:
         Reranker(MEMBERS[:2], threads=1, cascade=Cascade(Weighing(), STAGES, (1.0, 1.0)))
     with pytest.raises(InputError, match="not of the sum of these models"):
         Reranker(
-            MEMBERS[:2], "average", threads=1, cascade=Cascade(Weighing(), ((0,), (1,)), (1.0,))
+            [MEMBERS[1]] * 2,
+            "average",
+            threads=1,
+            cascade=Cascade(Weighing(), ((0,), (1,)), (1.0,)),
         )
