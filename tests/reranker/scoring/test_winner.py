@@ -27,7 +27,7 @@ MEMBERS = [load_checkpoint(ROOT / "ckpt/rnn-forward.pt") for _ in range(2)]
 with torch.no_grad():
     noise = torch.Generator().manual_seed(1)
     for weight in MEMBERS[1].model.parameters():
-        weight += 0.2 * weight.std() * torch.randn(weight.shape, generator=noise)
+        weight.add_(0.2 * weight.std() * torch.randn(weight.shape, generator=noise))
 LISTS = list(read_nbest(ROOT / "examples/parses.txt"))[3::8]
 
 
