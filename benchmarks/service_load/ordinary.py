@@ -15,9 +15,9 @@ from typing import NamedTuple
 
 import httpx
 
-from benchmarks.blocks import bllip_blocks
 from benchmarks.service_load.expected import Row, is_right, ranked
 from benchmarks.service_load.watching import usage
+from reranker.files.text import read_lines
 from tests.service.servers import Server, serving
 
 CONNECTIONS = 96
@@ -37,7 +37,7 @@ class Load(NamedTuple):
 
 
 def run(nbest: str, models: Sequence[str], count: int, overload_seconds: float) -> int:
-    blocks = bllip_blocks(nbest, count)
+    blocks = [block for block in "".join(read_lines(nbest)).split("\n\n") if block][:count]
     lists = [f"{block}\n\n".encode() for block in blocks if block.strip()]
     rows, rate = run_command(lists, models)
     with serving(models, OMP_NUM_THREADS=str(os.cpu_count())) as server:

@@ -1,13 +1,11 @@
 """The commands themselves, in their smallest settings."""
 
-import re
 import subprocess
 import sys
 from pathlib import Path
 
 import pytest
 
-from benchmarks import gpu
 from benchmarks.scoring.__main__ import main
 from benchmarks.scoring.contestants import OURS
 
@@ -50,29 +48,3 @@ def test_the_whole_benchmark() -> None:
         megabytes, loaded, _, same_winner = line.replace(",", "").split()[-4:]
         assert int(megabytes) > int(loaded) > 100
         assert same_winner == "1/1"
-
-
-def test_the_gpu_script_on_a_processor(capsys: pytest.CaptureFixture[str]) -> None:
-    sizes = ["--sentences", "3", "--together", "2", "--candidates", "60", "--models", "2"]
-    assert gpu.main(["--device", "cpu", "--tiny", *sizes]) == 0
-    printed = capsys.readouterr().out
-    assert re.search(r"^exact +3 +2 ", printed, re.MULTILINE)
-    # Everything that is measured within the whole is a part of it.
-    shares = [int(share) for share in re.findall(r" (\d+) %", printed.partition("Stages")[2])]
-    assert shares[-1] == 100
-    assert sum(shares[:-1]) == pytest.approx(100, abs=len(shares) / 2)
-
-
-def test_stages_measure_only_while_they_wrap() -> None:
-    class Owner:
-        def method(self) -> int:
-            return 3
-
-    owner, stages = Owner(), gpu.Stages("cpu")
-    with stages.wrapping((owner, "method", "of one"), (Owner, "method", "of all")):
-        assert owner.method() == 3
-    inside = stages.seconds()
-    assert list(inside) == ["of one"]
-    assert owner.method() == 3
-    assert stages.seconds() == inside
-    assert vars(owner) == {}
