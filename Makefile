@@ -68,10 +68,10 @@ BENCH ?= --paper-size
 bench: install
 	$(BIN)/python -m benchmarks.scoring --lists $(LISTS) $(if $(AUTHORS),--authors $(AUTHORS)) $(BENCH)
 
-# Minutes (whole: LATENCY=): how soon answers come, beside an older version (AGAINST=its checkout).
+# Minutes (whole: LATENCY=): how soon answers come.
 LATENCY ?= --quick
 bench-latency: install
-	$(BIN)/python -m benchmarks.latency $(if $(AGAINST),--against $(AGAINST)) $(LATENCY)
+	$(BIN)/python -m benchmarks.latency $(LATENCY)
 
 # Under an hour on two cores: every model of both papers trained small and compared, into
 # runs/tables-open. What the figures mean, and longer runs: docs/tables.md.

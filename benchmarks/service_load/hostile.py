@@ -11,7 +11,7 @@ from concurrent.futures import Future, ProcessPoolExecutor, wait
 from itertools import cycle, islice
 from typing import Any, NamedTuple
 
-from benchmarks.latency.lists import of_size
+from benchmarks.latency import of_size
 from benchmarks.scoring.measure import machine
 from benchmarks.service_load.attacks import ATTACKS, GROUPS, Material, storm
 from benchmarks.service_load.expected import ranked

@@ -4,12 +4,13 @@
     python eval/lists/train_parser.py gum/train.mrg.gz craft/train.mrg.gz --static MODEL \\
         --programs bllip-parser/first-stage/TRAIN --out bllip-gum-craft.tar.gz
 
-It needs the training programs that come with BLLIP's source, and a folder with the files that they
-do not make; eval/lists/jackknife.py, which needs both too, says where they are from. Trees have
-`TOP` at their root. Tags that GENIA and MASC spell in their own way are respelled; a tree with a
-label that the model's terms.txt does not list, which would end the programs, is left out and
-counted. Training takes one to three minutes. The file depends on the model alone: no names, times
-or owners are in it.
+It needs the training programs that come with BLLIP's source (github.com/BLLIP/bllip-parser), built
+there by `make CXX="g++ -std=gnu++98"`, and MODEL, a folder with the files that they do not make
+(terms.txt, headInfo.txt, bugFix.txt, featInfo.*), for instance a trained one that knows the
+treebanks' labels. Trees have `TOP` at their root. Tags that GENIA and MASC spell in their own way
+are respelled; a tree with a label that the model's terms.txt does not list, which would end the
+programs, is left out and counted. Training takes one to three minutes. The file depends on the
+model alone: no names, times or owners are in it.
 """
 
 from __future__ import annotations
@@ -18,19 +19,22 @@ import argparse
 import gzip
 import io
 import re
+import shutil
+import subprocess
 import tarfile
 import tempfile
 from collections import Counter
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 
-import jackknife
-
 from reranker.files.output import whole_file
+from reranker.files.text import read_lines
 
 _NODE = re.compile(r"\(([^\s()]+) ")
 _SPELLED = {"PRPP": "PRP$", "WPP": "WP$", "-LSB-": "-LRB-", "-RSB-": "-RRB-", "SU": "SYM"}
 _NOT_OF_THE_MODEL = ("train.mrg", "tune.mrg", "training.log")
+_STATIC = ("terms.txt", "headInfo.txt", "bugFix.txt", "featInfo.*")
+_TUNED_ON = 30  # every 30th tree; the programs use the first 1,000
 
 
 def main() -> None:
@@ -43,9 +47,12 @@ def main() -> None:
     terms = (arguments.static / "terms.txt").read_text("utf-8").split()[::2]
     unknown: Counter[str] = Counter()
     with tempfile.TemporaryDirectory() as folder:
-        model = Path(folder) / "model"
-        trees = (tree for path in arguments.trees for tree in jackknife.read_trees(path))
-        jackknife.train(model, usable(trees, terms, unknown), arguments.programs, arguments.static)
+        model = Path(folder).resolve()
+        for pattern in _STATIC:
+            for path in arguments.static.glob(pattern):
+                shutil.copy(path, model)
+        trees = (line.strip() for path in arguments.trees for line in read_lines(path))
+        train(model, usable(trees, terms, unknown), arguments.programs)
         pack(model, arguments.out)
     for label, count in unknown.most_common():
         print(f"{count} trees left out: {label} is not in terms.txt")
@@ -64,6 +71,19 @@ def usable(trees: Iterable[str], terms: Iterable[str], unknown: Counter[str]) ->
             yield spelled
         else:
             unknown[strange] += 1
+
+
+def train(model: Path, trees: Iterable[str], programs: Path) -> None:
+    """Run the training programs in a folder that has the static files already."""
+    parts: tuple[list[str], list[str]] = ([], [])
+    for number, tree in enumerate(trees):
+        parts[number % _TUNED_ON == 0].append(tree + "\n")
+    command = ["bash", str(programs / "trainParser"), "-parser", str(model)]
+    for name, part in zip(("train.mrg", "tune.mrg"), parts, strict=True):
+        (model / name).write_text("".join(part), "utf-8")
+        command.append(str(model / name))
+    with (model / "training.log").open("w") as log:
+        subprocess.run(command, check=True, stdout=log, stderr=log)
 
 
 def pack(model: Path, out: Path) -> None:

@@ -17,18 +17,29 @@ from __future__ import annotations
 import sys
 from collections.abc import Mapping, Sequence
 
-from confidence import read_set
 from report import NONE, p_text
 
 from reranker.commands.arguments import script_parser, whole_number
+from reranker.commands.ranked_file import ranked_lines
 from reranker.errors import InputError, RerankError
-from reranker.evaluation.brackets import corpus_f1
+from reranker.evaluation.brackets import GoldTrees, corpus_f1
 from reranker.evaluation.significance import compare
 from reranker.files.markdown import grid
 from reranker.ranking import Weighing
-from reranker.tuning.lists import ScoredLists
+from reranker.tuning.lists import ScoredLists, read_scored
 
 Subset = tuple[str, ...]
+
+
+def read_set(text: str, most: int | None = None) -> tuple[str, ScoredLists]:
+    """The name and the lists of NAME=RANKED,GOLD, of each the parser's first ``most``. Raises
+    InputError."""
+    name, _, files = text.partition("=")
+    ranked, _, gold = files.partition(",")
+    if not (name and ranked and gold):
+        raise InputError(f"{text}: a set is NAME=RANKED,GOLD")
+    lines = ranked_lines(ranked, gold)
+    return name, read_scored(lines, GoldTrees([gold], True), ranked, most)
 
 
 def subsets(members: Sequence[str], more: Sequence[Sequence[str]]) -> dict[str, Subset]:

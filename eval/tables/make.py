@@ -17,7 +17,7 @@ import shlex
 import shutil
 import signal
 import sys
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Sequence
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any
@@ -40,26 +40,16 @@ TRAINING_SHARE = 0.6
 
 
 def main(argv: Sequence[str]) -> int:
-    """Make the tables; returns 0, 1 if a row failed, 2 if nothing could be done."""
-    return made("make.py", __doc__, argv, _make)
-
-
-def made(
-    program: str,
-    description: str | None,
-    argv: Sequence[str],
-    make: Callable[[argparse.Namespace], int],
-) -> int:
-    """What ``make`` returns for these flags, or 2 for an error and 130 for an interruption, which
-    are said."""
-    parser = _arguments_of(program, description)
+    """Make the tables; returns 0, 1 if a row failed, 2 if nothing could be done, 130 if
+    interrupted."""
+    parser = _arguments()
     arguments = parser.parse_args(argv)
     if min(arguments.budget, arguments.epochs) < 0:
         parser.error("--budget and --epochs: not a negative number")
-    arguments.command = shlex.join(["python", f"eval/tables/{program}", *argv])
+    arguments.command = shlex.join(["python", "eval/tables/make.py", *argv])
     signal.signal(signal.SIGTERM, signal.default_int_handler)
     try:
-        return make(arguments)
+        return _make(arguments)
     except RerankError as error:
         print(f"tables: {error}", file=sys.stderr)
         return 2
@@ -76,7 +66,7 @@ def _make(arguments: argparse.Namespace) -> int:
     minutes = 0.0
     if to_train:
         minutes = TRAINING_SHARE * arguments.budget * arguments.workers / to_train
-    flags, length = training_length(arguments.epochs, minutes)
+    flags, length = _training_length(arguments.epochs, minutes)
     settings = _settings(arguments, study, sources, minutes)
     folder = arguments.work or Path("runs", "-".join(["tables", study.path.stem, *arguments.only]))
     with work_folder(folder, settings, arguments.workers, arguments.threads) as work:
@@ -91,12 +81,12 @@ def _make(arguments: argparse.Namespace) -> int:
         for name, table in study.tables.items():
             method = _method(arguments, study, length, table)
             how = {"method": method, "commands": [arguments.command], "settings": settings}
-            publish(name, {**results.table(table), **how}, folder)
+            _publish(name, {**results.table(table), **how}, folder)
         print(f"tables: as Markdown and JSON in {folder}", file=sys.stderr)
         return 1 if work.failures else 0
 
 
-def training_length(epochs: float, minutes: float) -> tuple[list[str], str]:
+def _training_length(epochs: float, minutes: float) -> tuple[list[str], str]:
     """How long every model is trained: flags of `rerank train`, and in words."""
     if minutes:
         # Nothing else ends training, or the quickest models would get less of the budget.
@@ -108,28 +98,19 @@ def training_length(epochs: float, minutes: float) -> tuple[list[str], str]:
     return [], "as long as their configurations say"
 
 
-def common_settings(
-    arguments: argparse.Namespace, shrink: int, minutes: float, sources: Iterable[Path]
-) -> dict[str, Any]:
-    """What the figures of any study depend on."""
-    return {
-        "minutes of training for each model": round(minutes, 4),
-        "epochs": arguments.epochs,
-        "shrink": shrink,
-        "sentences": arguments.sentences,
-        "device": arguments.device,
-        "workers and threads": [arguments.workers, arguments.threads],
-        "data": {str(path): file_sha256(path)[:16] for path in sources},
-        "machine": machine(),
-    }
-
-
 def _settings(
     arguments: argparse.Namespace, study: Study, sources: Sequence[Path], minutes: float
 ) -> dict[str, Any]:
     """What every figure depends on, except the models themselves."""
     return {
-        **common_settings(arguments, study.shrink, minutes, sources),
+        "minutes of training for each model": round(minutes, 4),
+        "epochs": arguments.epochs,
+        "shrink": study.shrink,
+        "sentences": arguments.sentences,
+        "device": arguments.device,
+        "workers and threads": [arguments.workers, arguments.threads],
+        "data": {str(path): file_sha256(path)[:16] for path in sources},
+        "machine": _machine(),
         "text": study.data.text,
         "sets": {name: evaluated.model_dump() for name, evaluated in study.sets.items()},
     }
@@ -153,14 +134,9 @@ def _write_models(study: Study, work: Work, files: StudyFiles) -> None:
         shutil.copyfile(ROOT / model.checkpoint, files.checkpoint(name))
 
 
-def publish(
-    name: str,
-    table: dict[str, Any],
-    folder: Path,
-    text_of: Callable[[dict[str, Any]], str] = markdown,
-) -> None:
+def _publish(name: str, table: dict[str, Any], folder: Path) -> None:
     """Print the table, and write it as Markdown and JSON."""
-    text = text_of(table)
+    text = markdown(table)
     print(text)
     content = json.dumps(table, indent=1, ensure_ascii=False) + "\n"
     for ending, written in ((".json", content), (".md", text)):
@@ -185,10 +161,10 @@ def _method(arguments: argparse.Namespace, study: Study, length: str, table: Tab
         count = arguments.sentences
         lists = f"{count} lists, evenly spread" if count else "all lists"
         parts.append(f"{lists}; weights of mixtures are cross-validated in {FOLDS} blocks")
-    return "; ".join(parts) + f". parse-reranker {version('parse-reranker')}, {machine()}."
+    return "; ".join(parts) + f". parse-reranker {version('parse-reranker')}, {_machine()}."
 
 
-def machine() -> str:
+def _machine() -> str:
     """What times depend on."""
     cpus = Path("/proc/cpuinfo")
     lines = cpus.read_text("utf-8").splitlines() if cpus.exists() else []
@@ -196,9 +172,8 @@ def machine() -> str:
     return f"{next(names, platform.machine())}, {os.cpu_count()} cores, torch {version('torch')}"
 
 
-def _arguments_of(program: str, description: str | None) -> argparse.ArgumentParser:
-    """The flags of a command that makes tables."""
-    parser = script_parser(program, description)
+def _arguments() -> argparse.ArgumentParser:
+    parser = script_parser("make.py", __doc__)
     add = parser.add_argument
     add("study", type=Path, metavar="STUDY.toml")
     add("--only", nargs="+", default=[], metavar="TABLE", help="some of its tables")

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from operator import itemgetter
+from collections.abc import Sequence
 from statistics import mean, stdev
 from typing import Any
 
@@ -29,7 +28,7 @@ def markdown(table: dict[str, Any]) -> str:
     ]
     if failures:
         parts.append("Failed:\n\n" + "\n".join(failures))
-    return "\n\n".join([*parts, provenance(table)]) + "\n"
+    return "\n\n".join([*parts, _provenance(table)]) + "\n"
 
 
 def _f1_table(table: dict[str, Any], name: str) -> str:
@@ -45,7 +44,7 @@ def _f1_table(table: dict[str, Any], name: str) -> str:
     }
     rows = [_f1_row(row, name, table) for row in table["rows"]]
     cells = [*fixed.get("parser", []), *fixed.get("random", []), *rows, *fixed.get("oracle", [])]
-    return f"{caption}:\n\n{without_empty_columns(heads, cells)}"
+    return f"{caption}:\n\n{_without_empty_columns(heads, cells)}"
 
 
 def _f1_row(row: dict[str, Any], name: str, table: dict[str, Any]) -> list[str]:
@@ -57,10 +56,10 @@ def _f1_row(row: dict[str, Any], name: str, table: dict[str, Any]) -> list[str]:
     return [
         row["name"],
         str(len(row["runs"])),
-        size_text(row["parameters"]),
+        _size_text(row["parameters"]),
         _perplexity(row, name, table),
-        mean_text([each["f1"] for each in figures["alone"]]),
-        mean_text([each["f1"] for each in figures["mixed"]]),
+        _mean_text([each["f1"] for each in figures["alone"]]),
+        _mean_text([each["f1"] for each in figures["mixed"]]),
         NONE if None in gaps else f"{round(mean(gaps))} %",
         _p(figures.get(f"{kind}_against_parser")),
         _p(figures.get(f"{kind}_against_reference")),
@@ -78,11 +77,11 @@ def _figures_table(table: dict[str, Any]) -> str:
     for row in table["rows"]:
         figures = ["failed"] * (3 + len(names))
         if "failed" not in row:
-            figures = [str(len(row["runs"])), size_text(row["parameters"])]
-            figures += [size_text(mean(row["trained_tokens"]))]
+            figures = [str(len(row["runs"])), _size_text(row["parameters"])]
+            figures += [_size_text(mean(row["trained_tokens"]))]
             figures += [cell(row, name, table) for name in names]
         cells.append([row["name"], *figures, row["printed"] or NONE])
-    return without_empty_columns(heads, cells)
+    return _without_empty_columns(heads, cells)
 
 
 def _perplexity(row: dict[str, Any], name: str, table: dict[str, Any]) -> str:
@@ -90,22 +89,22 @@ def _perplexity(row: dict[str, Any], name: str, table: dict[str, Any]) -> str:
     if None in values:
         return NONE
     letter = f" {row['vocabularies'][0]}" if len(table["vocabularies"]) > 1 else ""
-    return mean_text(values) + letter
+    return _mean_text(values) + letter
 
 
 def _variation(row: dict[str, Any], name: str, table: dict[str, Any]) -> str:
-    return mean_text(row["sets"][name]["coefficient_of_variation"], 3)
+    return _mean_text(row["sets"][name]["coefficient_of_variation"], 3)
 
 
 def _rank(row: dict[str, Any], name: str, table: dict[str, Any]) -> str:
-    return mean_text(row["sets"][name]["rank"], 0)
+    return _mean_text(row["sets"][name]["rank"], 0)
 
 
 def _last_word(row: dict[str, Any], name: str, table: dict[str, Any]) -> str:
     """Accuracy, and the perplexity of the last words."""
     figures = row["sets"][name]
-    accuracy = mean_text([100 * share for share in figures["accuracy"]])
-    return f"{accuracy} %, {mean_text(figures['last_word_perplexity'])}"
+    accuracy = _mean_text([100 * share for share in figures["accuracy"]])
+    return f"{accuracy} %, {_mean_text(figures['last_word_perplexity'])}"
 
 
 _CELLS = {
@@ -116,28 +115,25 @@ _CELLS = {
 }
 
 
-def provenance(
-    table: dict[str, Any], made_by: Callable[[dict[str, Any]], str] = itemgetter("signature")
-) -> str:
-    """Every row's time and what it was ``made_by``, then the commands: of the table, and of each
-    model once."""
+def _provenance(table: dict[str, Any]) -> str:
+    """Every row's time and signature, then the commands: of the table, and of each model once."""
     lines = ["<details><summary>Commands and signatures</summary>", "", "```text"]
     complete = [row for row in table["rows"] if "failed" not in row]
     for row in complete:
         minutes = ", ".join(f"{each:g}" for each in row["trained_minutes"])
-        lines.append(f"{row['name']}: trained for {minutes} minutes; {made_by(row)}")
+        lines.append(f"{row['name']}: trained for {minutes} minutes; {row['signature']}")
     commands = dict.fromkeys(command for row in complete for command in row["commands"])
     return "\n".join([*lines, "", *table["commands"], *commands, "```", "", "</details>"])
 
 
-def without_empty_columns(heads: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
+def _without_empty_columns(heads: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
     columns = zip(heads, *rows, strict=True)
     kept = [column for column in columns if set(column[1:]) - {NONE}]
     kept_heads, *kept_rows = zip(*kept, strict=True)
     return grid(kept_heads, kept_rows)
 
 
-def mean_text(values: Sequence[float], digits: int = 2) -> str:
+def _mean_text(values: Sequence[float], digits: int = 2) -> str:
     """The mean and, of several, their standard deviation."""
     if not values:
         return NONE
@@ -145,15 +141,13 @@ def mean_text(values: Sequence[float], digits: int = 2) -> str:
     return f"{mean(values):.{digits}f}{deviation}"
 
 
-def size_text(value: float) -> str:
+def _size_text(value: float) -> str:
     return f"{value / 1e6:.1f} M" if value >= 1e5 else f"{value:,.0f}"
 
 
 def _p(tests: dict[str, float] | None) -> str:
-    return p_text(None if tests is None else tests["randomisation_p"])
+    return NONE if tests is None else p_text(tests["randomisation_p"])
 
 
-def p_text(p: float | None) -> str:
-    if p is None:
-        return NONE
+def p_text(p: float) -> str:
     return "< 0.001" if p < 0.001 else f"{p:.3f}"

@@ -71,3 +71,9 @@ def test_what_makes_no_table(given: str, capsys: Capture) -> None:
     ):
         assert ablation.main([given, *flags]) == 2
         assert reason in capsys.readouterr().err
+    for text, reason in (
+        ("few", "few: a set is NAME=RANKED,GOLD"),
+        ("x=none.jsonl,none.mrg", "none.jsonl: cannot be read"),
+    ):
+        assert ablation.main([text, "--members", "a"]) == 2
+        assert reason in capsys.readouterr().err

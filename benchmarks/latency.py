@@ -1,0 +1,352 @@
+"""How soon answers come: start-up, the first sentence, one list, one long tree; and what a bulk run
+takes.
+
+    python -m benchmarks.latency [MEASURE ...] [--lists LISTS] [--models FILE ...] [--quick]
+
+docs/performance.md says what each measure is. Figures are medians over the rounds; what a measure
+starts is warmed up first. To compare two versions, run this in the checkout of each, in turns.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import select
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import ExitStack
+from dataclasses import replace
+from functools import partial
+from itertools import count, pairwise
+from pathlib import Path
+from statistics import median
+from typing import NamedTuple
+
+import httpx
+
+from benchmarks.scoring.measure import machine
+from benchmarks.scoring.setting import stretched
+from reranker.checkpoints.ensemble_file import named_models
+from reranker.commands.arguments import positive
+from reranker.errors import RerankError
+from reranker.files.table import aligned
+from reranker.nbest import Candidate, NBest, read_nbest
+from reranker.nbest.writing import list_text
+from reranker.pipeline import Reranker
+from reranker.process.cores import available_cores
+from reranker.trees.linearize import delinearize, linearize
+from reranker.trees.tree import Tree
+from tests.service.servers import RERANK, serving
+
+GUM, EXAMPLES = "../shared/data/nbest/gum_dev_50best.txt.gz", "examples/parses.txt"
+SAY_IMPORTS = {"PYTHONPROFILEIMPORTTIME": "1"}
+MOST_MODULES = 200  # that a first answer imports besides torch's own
+
+Figures = Mapping[str, float]
+Measure = Callable[["Input", ExitStack], Callable[[], Figures]]
+
+
+class Input(NamedTuple):
+    path: Path
+    lists: list[NBest]
+    models: list[str]
+    folder: Path  # for files
+    quick: bool
+
+    def file(self, name: str, lists: Sequence[NBest]) -> Path:
+        path = self.folder / f"{name}.txt"
+        path.write_text("".join(list_text(each, n, "bllip") for n, each in enumerate(lists)))
+        return path
+
+    def rerank(self, nbest: Path, *flags: str) -> list[str]:
+        return [RERANK, "--nbest", str(nbest), "--models", *self.models, *flags]
+
+
+def of_size(lists: Sequence[NBest], candidates: int, words: int, wanted: int) -> list[NBest]:
+    """At most ``wanted`` lists, the nearest in length first; if none has so many candidates, the
+    longest lists, made longer by ``stretched``, as trees that can be read again."""
+    enough = min(candidates, max(len(nbest.candidates) for nbest in lists))
+    long_enough = [nbest for nbest in lists if len(nbest.candidates) >= enough]
+    long_enough.sort(key=lambda nbest: abs(len(nbest.words) - words))
+    return [_resized(nbest, candidates) for nbest in long_enough[:wanted]]
+
+
+def _resized(nbest: NBest, candidates: int) -> NBest:
+    given, longer = len(nbest.candidates), stretched(nbest, candidates)
+    tags = nbest.candidates[0].tree.tags()
+    added = (_with_text(candidate, tags) for candidate in longer.candidates[given:])
+    return replace(longer, candidates=(*longer.candidates[:given], *added))
+
+
+def _with_text(candidate: Candidate, tags: Sequence[str]) -> Candidate:
+    """With the text of its tokens, every bracket closed by the label that opened it."""
+    opened: list[str] = []
+    tokens = []
+    for token in candidate.tokens:
+        if token[0] == "(":
+            opened.append(token[1:])
+        tokens.append(f"){opened.pop()}" if token[0] == ")" else token)
+    text = delinearize(tokens, candidate.words, tags, "S1").to_string()
+    return replace(candidate, text=text, tokens=tuple(tokens))
+
+
+def long_tree(lists: Sequence[NBest], tokens: int) -> NBest:
+    """One tree of at least so many tokens: the first trees of sentence after sentence, as often as
+    needed, under one S."""
+    children: list[Tree | str] = []
+    for number in count():
+        children += lists[number % len(lists)].candidates[0].tree.children
+        tree = Tree("S1", (Tree("S", tuple(children)),))
+        made = linearize(tree)
+        if len(made) >= tokens:
+            return NBest("long", (Candidate(0, tree.to_string(), made, None, 1),), (), 1)
+    raise AssertionError("endless")
+
+
+class Spent(NamedTuple):
+    """The time of a process and its children, in seconds."""
+
+    wall: float
+    cpu: float
+
+
+def usage(command: Sequence[str]) -> Spent:
+    """Runs it to its end; raises RerankError if it fails."""
+    before = os.times()
+    _run(command)
+    after = os.times()
+    user = after.children_user - before.children_user
+    system = after.children_system - before.children_system
+    return Spent(after.elapsed - before.elapsed, user + system)
+
+
+def _run(command: Sequence[str], **environment: str) -> str:
+    """What it prints to standard error; raises RerankError if it fails."""
+    done = subprocess.run(
+        command,
+        env={**os.environ, **environment},
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+    if done.returncode not in (0, 1):  # 1: candidates were rejected
+        raise RerankError(f"{' '.join(command)}: exit {done.returncode}\n{done.stderr}")
+    return done.stderr
+
+
+def imported(command: Sequence[str]) -> set[str]:
+    """The modules that import statements import, in all its processes."""
+    return imports(_run(command, **SAY_IMPORTS).splitlines())
+
+
+def imports(messages: Iterable[str]) -> set[str]:
+    """The modules that processes say they import, where ``SAY_IMPORTS`` is in their environment."""
+    lines = (line for line in messages if line.startswith("import time:"))
+    return {line.rpartition("|")[2].strip() for line in lines}
+
+
+def peak_megabytes(command: Sequence[str]) -> float:
+    """The most memory that the process held, asked every 10 ms: its ``ru_maxrss`` would be at
+    least ours."""
+    kilobytes = 0
+    null = subprocess.DEVNULL
+    with subprocess.Popen(command, stdout=null, stderr=null) as process:
+        while process.poll() is None:
+            status = Path(f"/proc/{process.pid}/status").read_text("ascii")
+            if "VmHWM:" in status:  # not of one that has just ended
+                kilobytes = max(kilobytes, int(status.partition("VmHWM:")[2].split()[0]))
+            time.sleep(0.01)
+    return kilobytes / 1024
+
+
+def outputs(command: Sequence[str], window: float) -> tuple[float, float]:
+    """Seconds until the first output to a pipe, and of the longest wait for more in the window
+    after it; a wait that lasts until its end counts. Then the command is killed."""
+    started = time.perf_counter()
+    times: list[float] = []
+    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL) as process:
+        assert process.stdout
+        while not times or times[-1] < times[0] + window:
+            left = max(0.0, started + times[0] + window - time.perf_counter()) if times else None
+            ready, _, _ = select.select([process.stdout], [], [], left)
+            if ready and not os.read(process.stdout.fileno(), 1 << 20):
+                break
+            times.append(time.perf_counter() - started)
+        process.kill()
+    if not times:
+        raise RerankError(f"no output: {' '.join(command)}")
+    return times[0], max((late - early for early, late in pairwise(times)), default=0.0)
+
+
+def start_up(given: Input, opened: ExitStack) -> Callable[[], Figures]:
+    """Two sentences x three candidates."""
+    command = given.rerank(given.file("two", of_size(given.lists, 3, 10, 2)))
+    torch = [sys.executable, "-c", "import torch"]
+    more_modules = len(imported(command) - imported(torch))
+
+    def measure() -> Figures:
+        whole, bare = usage(command), usage(torch)
+        return {
+            "CPU-s over `import torch`": whole.cpu - bare.cpu,
+            "CPU-s": whole.cpu,
+            "wall, s": whole.wall,
+            f"modules over `import torch` (at most {MOST_MODULES})": more_modules,
+        }
+
+    return measure
+
+
+def first_output(given: Input, opened: ExitStack) -> Callable[[], Figures]:
+    """The whole file, to a pipe. Load is what two sentences take."""
+    two = given.rerank(given.file("two", of_size(given.lists, 3, 10, 2)))
+
+    def measure() -> Figures:
+        load = usage(two).wall
+        first, wait = outputs(given.rerank(given.path), 20 if given.quick else 60)
+        return {"s after start and load": first - load, "longest wait between outputs, s": wait}
+
+    return measure
+
+
+def keep_alive(given: Input, opened: ExitStack) -> Callable[[], Figures]:
+    """GET /health/live over one connection, 100 times."""
+    client = _client(given, opened)
+    return lambda: {
+        "p50, ms": 1000 * median(_seconds(partial(client.get, "/health/live")) for _ in range(100))
+    }
+
+
+def one_list(candidates: int, words: int, given: Input, opened: ExitStack) -> Callable[[], Figures]:
+    """From Python and over HTTP, each list by itself, and the processor's time for many at once."""
+    wanted = min(200, max(8, (1_000 if given.quick else 2_000) // candidates))
+    lists = of_size(given.lists, candidates, words, wanted)
+    few = lists[: 3 if given.quick else 5]
+    reranker, client = Reranker.load(given.models), _client(given, opened)
+    bodies = [list_text(nbest, 0, "bllip").encode() for nbest in few]
+    headers = {"X-Request-Timeout": "600", "Content-Type": "text/plain"}
+
+    def post(body: bytes) -> None:
+        client.post("/rerank", content=body, headers=headers).raise_for_status()
+
+    def measure() -> Figures:
+        trees = [[candidate.text for candidate in nbest.candidates] for nbest in few]
+        python = median(_seconds(partial(reranker.rerank, each)) for each in trees)
+        http = median(_seconds(partial(post, body)) for body in bodies)
+        started = time.process_time()
+        for _ in reranker.rerank_lists(lists):
+            pass
+        bulk = (time.process_time() - started) / len(lists)
+        return {
+            "Python, p50, ms": 1000 * python,
+            "HTTP, p50, ms": 1000 * http,
+            "bulk, CPU-ms a list": 1000 * bulk,
+            "HTTP / (bulk / cores)": http / (bulk / available_cores()),
+        }
+
+    measure()  # warms up
+    return measure
+
+
+def one_tree(given: Input, opened: ExitStack) -> Callable[[], Figures]:
+    """One tree of 1,400 tokens, with the first model alone."""
+    reranker = Reranker.load(given.models[:1])
+    (candidate,) = long_tree(given.lists, 1_400).candidates
+    reranker.rerank([given.lists[0].candidates[0].text])
+    return lambda: {"s": _seconds(partial(reranker.rerank, [candidate.text]))}
+
+
+def bulk(given: Input, opened: ExitStack) -> Callable[[], Figures]:
+    """The first lists of the file, start included."""
+    path = given.file("bulk", given.lists[: 30 if given.quick else 100])
+
+    def measure() -> Iterator[tuple[str, float]]:
+        for output in ("ranked", "best"):
+            spent = usage(given.rerank(path, "--output", output))
+            yield from {f"{output}, CPU-s": spent.cpu, f"{output}, wall, s": spent.wall}.items()
+
+    return lambda: dict(measure())
+
+
+def memory(given: Input, opened: ExitStack) -> Callable[[], Figures]:
+    """Lists of 500 candidates x 40 words."""
+    lists = [_resized(nbest, 500) for nbest in of_size(given.lists, 50, 40, 4)]
+    command = given.rerank(given.file("large", lists), "--output", "ranked")
+    return lambda: {"peak, MB": peak_megabytes(command)}
+
+
+def _client(given: Input, opened: ExitStack) -> httpx.Client:
+    """One connection to a service of its own, ready."""
+    server = opened.enter_context(serving(given.models, OMP_NUM_THREADS=str(available_cores())))
+    client = opened.enter_context(server.client())
+    client.timeout = httpx.Timeout(None)
+    return client
+
+
+def _seconds(action: Callable[[], object]) -> float:
+    started = time.perf_counter()
+    action()
+    return time.perf_counter() - started
+
+
+MEASURES: dict[str, Measure] = {
+    "start": start_up,
+    "first": first_output,
+    "health": keep_alive,
+    "tree": one_tree,
+    "bulk": bulk,
+    "memory": memory,
+}
+
+
+def main(argv: Sequence[str]) -> int:
+    parser = argparse.ArgumentParser(
+        prog="python -m benchmarks.latency", description=(__doc__ or "").partition("\n\n")[0]
+    )
+    add = parser.add_argument
+    names = [*MEASURES, "lists"]
+    add("measures", nargs="*", metavar="MEASURE", help=f"{', '.join(names)} (default: all)")
+    add("--lists", type=Path, help=f"n-best lists (default: {GUM}, else {EXAMPLES})")
+    add("--models", nargs="+", default=["ckpt/"], help="(default: ckpt/)")
+    add("--candidates", type=positive, nargs="+", default=[5, 50], help="of one list")
+    add("--words", type=positive, nargs="+", default=[20], help="of one list")
+    add("--rounds", type=positive, default=3, help="(default: %(default)s)")
+    add("--quick", action="store_true", help="one round, fewer lists")
+    arguments = parser.parse_args(argv)
+    if unknown := set(arguments.measures) - {*names}:
+        parser.error(f"no measure {unknown.pop()!r}; there are {', '.join(names)}")
+    path = arguments.lists or Path(GUM if Path(GUM).is_file() else EXAMPLES)
+    try:
+        lists = [nbest for nbest in read_nbest(path) if nbest.candidates]
+        models = [str(path) for path in named_models(arguments.models).paths]
+        print(f"{machine(available_cores())}, load {os.getloadavg()[0]:.1f}")
+        print(f"python -m benchmarks.latency {' '.join(argv)}")
+        with tempfile.TemporaryDirectory() as folder:
+            given = Input(path, lists, models, Path(folder), arguments.quick)
+            for name, measure in _chosen(arguments):
+                with ExitStack() as opened:
+                    once = measure(given, opened)
+                    rounds = [once() for _ in range(1 if arguments.quick else arguments.rounds)]
+                rows = [(row, f"{median(each[row] for each in rounds):,.2f}") for row in rounds[0]]
+                print(f"\n{name}\n{aligned(rows)}", flush=True)
+    except RerankError as error:
+        print(error, file=sys.stderr)
+        return 2
+    return 0
+
+
+def _chosen(arguments: argparse.Namespace) -> Iterator[tuple[str, Measure]]:
+    for name in arguments.measures or [*MEASURES, "lists"]:
+        if name in MEASURES:
+            yield name, MEASURES[name]
+            continue
+        for candidates in arguments.candidates:
+            for words in arguments.words:
+                title = f"one list: {candidates} candidates x {words} words"
+                yield title, partial(one_list, candidates, words)
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))
