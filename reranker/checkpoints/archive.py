@@ -1,18 +1,24 @@
 """The files that ``torch.save`` writes, read so that no file takes much more memory than its size.
 
 Such a file is a zip archive: a pickle, and for each tensor a stored (not deflated) record of bytes.
-``torch.load`` inflates whatever is deflated, ignores the records' check sums, and even with
-``weights_only`` lets a pickle of a few bytes ask for gigabytes. Here the file is read once, and
-everything is made of these bytes: what is checked is what is used, whatever becomes of the file.
+``torch.load`` alone, even with ``weights_only``, would let through
+
+- records that are deflated: 10 MB become 10 GB;
+- records whose check sums are wrong;
+- pickles of a few bytes that make gigabytes: ``bytearray(10 ** 10)``, lists within lists each twice
+  in the next, a dictionary copied 5,000 times;
+- what lies before the zip archive in a file, which it reads as a pickle of an older kind.
+
+So the directory is checked first, then the pickle, and torch reads a copy that is made of exactly
+the records that were checked: the file's own directory could mean something else to torch's reader
+of zip archives than to Python's.
 """
 
 from __future__ import annotations
 
 import hashlib
 import io
-import pickle
 import pickletools
-import sys
 import zipfile
 from dataclasses import dataclass
 from pathlib import Path
@@ -28,6 +34,7 @@ _MOST_CONTAINERS = 20_000  # each some hundred bytes; nested, each some of the s
 _MOST_SHARED = 10  # lists within lists, each twice in the next, would double in size with each
 _NO_CODE = "files that contain code are never loaded"
 _DIRECTORY_ENTRY = b"PK\1\2"
+_FOLDER = "checkpoint/"
 
 # All that torch.save makes of containers, numbers, strings and tensors; pickles of other programs
 # can make large objects of few bytes.
@@ -41,6 +48,12 @@ _CONTAINERS = {
 _TO_MEMO, _FROM_MEMO = {"BINPUT", "LONG_BINPUT"}, {"BINGET", "LONG_BINGET"}
 # What these leave to be memoized, strings and tensors, contains nothing else.
 _ATOMS = {"BINUNICODE", "GLOBAL", "BINPERSID", "REDUCE"}
+_NUMBER_TYPES = (
+    *("Double", "Float", "Half", "BFloat16"),
+    *("Long", "Int", "Short", "Char", "Byte", "Bool"),
+)
+_KNOWN = {"torch._utils _rebuild_tensor_v2", "collections OrderedDict"}
+_KNOWN |= {f"torch {name}Storage" for name in _NUMBER_TYPES}
 
 
 class _Refused(Exception):
@@ -70,10 +83,10 @@ def read_archive(path: Path, sha256: str = "") -> Archive:
                 raise _Refused(_NO_CODE)
             file.seek(0)
             data = file.read()
-        found = hashlib.sha256(data).hexdigest()
-        if sha256 not in ("", found):
-            raise CheckpointError(f"{path}: its SHA-256 is {found}, not {sha256}")
-        return Archive(_content(data), len(data), found)
+        digest = hashlib.sha256(data).hexdigest()
+        if sha256 not in ("", digest):
+            raise CheckpointError(f"{path}: its SHA-256 is {digest}, not {sha256}")
+        return Archive(_content(data), len(data), digest)
     except OSError as error:
         raise CheckpointError(f"{path}: {error.strerror or 'cannot be read'}") from error
     except zipfile.BadZipFile as error:
@@ -82,7 +95,12 @@ def read_archive(path: Path, sha256: str = "") -> Archive:
         raise CheckpointError(f"{path}: not a checkpoint of `rerank train` ({error})") from error
     except CheckpointError:
         raise
-    except Exception as error:  # damaged bytes make the unpickler raise nearly anything
+    except RuntimeError as error:
+        if lacks_memory(error):
+            raise MemoryError(f"{path}: {error}".rstrip(": ")) from error
+        reason = str(error).split("\n")[0]
+        raise CheckpointError(f"{path}: a damaged checkpoint ({reason:.200})") from error
+    except Exception as error:  # damaged bytes make torch's unpickler raise nearly anything
         if lacks_memory(error):
             raise MemoryError(f"{path}: {error}".rstrip(": ")) from error
         raise CheckpointError(f"{path}: not a checkpoint of `rerank train` ({_NO_CODE})") from error
@@ -110,55 +128,25 @@ def _save(content: dict[str, Any], file: IO[bytes]) -> None:
 def _content(data: bytes) -> Any:
     if data.count(_DIRECTORY_ENTRY) > _MOST_RECORDS:
         raise _Refused(f"more than {_MOST_RECORDS} records")
-    with zipfile.ZipFile(io.BytesIO(data)) as archive:
+    checked = io.BytesIO()
+    with zipfile.ZipFile(io.BytesIO(data)) as archive, zipfile.ZipFile(checked, "w") as copy:
+        copy.writestr(f"{_FOLDER}version", "3\n")  # of the archive's form
         entries = archive.infolist()
         if any(entry.compress_type != zipfile.ZIP_STORED for entry in entries):
             raise _Refused("its records are compressed")
         if sum(entry.file_size for entry in entries) > len(data):
             raise _Refused("its records claim to be larger than the file")
-        return _Reader(archive).load()
-
-
-class _Reader(pickle.Unpickler):
-    """Makes containers, numbers, strings and tensors; it can call nothing else."""
-
-    def __init__(self, archive: zipfile.ZipFile) -> None:
-        # torch names the folder in the archive after the file.
-        self._folder = archive.namelist()[0].partition("/")[0]
-        self._archive = archive
-        self._stored: dict[str, torch.Tensor] = {}
-        if self._record("byteorder") != sys.byteorder.encode():
-            raise _Refused(f"its numbers are not {sys.byteorder}-endian")
-        code = self._record("data.pkl")
-        _check(code)
-        super().__init__(io.BytesIO(code))
-
-    def find_class(self, module: str, name: str) -> Any:
-        try:
-            return _KNOWN[f"{module} {name}"]
-        except KeyError:
-            raise _Refused(f"it asks for {module}.{name}; {_NO_CODE}") from None
-
-    def persistent_load(self, identity: Any) -> torch.Tensor:
-        """The numbers of a record, in one dimension."""
-        _, dtype, key, _, count = identity
-        if not isinstance(key, str):
-            raise _Refused("its records have no names")
-        if key not in self._stored:
-            record = self._record(f"data/{key}")
-            # frombuffer refuses empty buffers.
-            empty = torch.empty(0, dtype=dtype)
-            self._stored[key] = (
-                torch.frombuffer(bytearray(record), dtype=dtype) if record else empty
-            )
-        stored = self._stored[key]
-        if stored.dtype != dtype or len(stored) != count:
-            raise _Refused("its tensors do not fit its records")
-        return stored
-
-    def _record(self, name: str) -> bytes:
-        """Raises KeyError if there is none, BadZipFile if its check sum is wrong."""
-        return self._archive.read(f"{self._folder}/{name}")
+        if not any(entry.filename.endswith("/data.pkl") for entry in entries):
+            raise _Refused(_NO_CODE)
+        for entry in entries:
+            record = archive.read(entry)  # raises BadZipFile if its check sum is wrong
+            name = entry.filename.partition("/")[2]  # torch names the folder after the file
+            if name == "data.pkl":
+                _check(record)
+            if name in ("data.pkl", "byteorder") or name.startswith("data/"):
+                copy.writestr(_FOLDER + name, record)
+    checked.seek(0)
+    return torch.load(checked, map_location="cpu", weights_only=True)
 
 
 def _check(code: bytes) -> None:
@@ -177,35 +165,10 @@ def _check(code: bytes) -> None:
             shared += is_container[argument]
         elif opcode.name in _CONTAINERS:
             containers += 1
+        elif opcode.name == "GLOBAL" and argument not in _KNOWN:
+            raise _Refused(f"it asks for {argument.replace(' ', '.')}; {_NO_CODE}")
         elif opcode.name not in _PLAIN:
             raise _Refused(_NO_CODE)
         before = opcode.name
     if containers > _MOST_CONTAINERS or shared > _MOST_SHARED:
         raise _Refused(f"{containers} lists and dictionaries, {shared} of them shared")
-
-
-def _tensor(
-    stored: torch.Tensor, offset: int, shape: tuple[int, ...], strides: tuple[int, ...], *_: Any
-) -> torch.Tensor:
-    """Part of a record; torch raises RuntimeError if the record is too short."""
-    return stored.as_strided(shape, strides, offset)
-
-
-def _no_hooks() -> None:
-    """torch.save writes an empty OrderedDict beside every tensor."""
-
-
-_KNOWN: dict[str, Any] = {
-    "torch._utils _rebuild_tensor_v2": _tensor,
-    "collections OrderedDict": _no_hooks,
-    "torch DoubleStorage": torch.float64,
-    "torch FloatStorage": torch.float32,
-    "torch HalfStorage": torch.float16,
-    "torch BFloat16Storage": torch.bfloat16,
-    "torch LongStorage": torch.int64,
-    "torch IntStorage": torch.int32,
-    "torch ShortStorage": torch.int16,
-    "torch CharStorage": torch.int8,
-    "torch ByteStorage": torch.uint8,
-    "torch BoolStorage": torch.bool,
-}

@@ -25,10 +25,9 @@ from reranker.models import ARCHITECTURES, LanguageModel
 from reranker.models.encoder_decoder import EncoderDecoder
 from reranker.models.span_model import SpanModel
 
-# 1 had no word classes and no backward models; before 3, classes of unknown words were by rules 1.
-# A new number is for what an older program would misread; "sha256", which files written before it
-# lack, it may ignore.
-FORMAT = Format("parse-reranker checkpoint", 3)
+# 1 had no word classes and no backward models; before 3, classes of unknown words were by rules 1;
+# before 4, a hash was not required.
+FORMAT = Format("parse-reranker checkpoint", 4)
 
 
 @dataclass(frozen=True, slots=True)

@@ -41,7 +41,8 @@ class Trained(Generic[Model, Words]):
 
 
 class Format(NamedTuple):
-    """A kind of file and the version that is written; all from 1 up are read."""
+    """A kind of file and the version that is written; all from 1 up are read, and this one only
+    with the hash of its content, which older files may lack."""
 
     name: str
     version: int
@@ -91,7 +92,7 @@ def read_model(
             f"{path}: checkpoint version {version!s:.40}, this program reads {readable}"
         )
     try:
-        _check_hash(content, archive.size)
+        _check_hash(content, archive.size, is_required=version == kind.version)
         model, vocabulary = unpack(content)
         information = dict(content.get("information", {}))
     except _BROKEN as error:
@@ -107,11 +108,13 @@ def saved_settings(config: Mapping[str, Any]) -> dict[str, Any]:
     return {name: tuple(v) if isinstance(v, list) else v for name, v in config.items()}
 
 
-def _check_hash(content: dict[str, Any], most_bytes: int) -> None:
+def _check_hash(content: dict[str, Any], most_bytes: int, *, is_required: bool) -> None:
     """Raises ValueError if the content is not the one that was saved."""
     saved = content.pop("sha256", None)
     if saved is None:
+        if is_required:
+            raise ValueError("the hash of its content is missing")
         return
-    found = content_sha256(content, 4 * most_bytes)  # as JSON, numbers may be longer than they were
-    if found != saved:
-        raise ValueError(f"its content has SHA-256 {found}, but was saved with {saved!s:.64}")
+    now = content_sha256(content, 4 * most_bytes)  # as JSON, numbers may be longer than they were
+    if now != saved:
+        raise ValueError(f"its content has SHA-256 {now}, but was saved with {saved!s:.64}")

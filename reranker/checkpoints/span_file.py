@@ -25,7 +25,8 @@ from reranker.errors import CheckpointError
 from reranker.models.piece_encoder import PieceConfig
 from reranker.models.span_model import SpanConfig, SpanModel
 
-FORMAT = Format("parse-reranker span model", 3)  # 1 had no encoders, 2 no tags
+# 1 had no encoders, 2 no tags; before 4, a hash was not required.
+FORMAT = Format("parse-reranker span model", 4)
 _LISTS = ("words", "vector_words", "labels", "tags")
 
 

@@ -49,9 +49,11 @@ def with_weights(
 
 
 def _restored(name: str, weight: Tensor, stored: Mapping[str, Tensor]) -> Tensor:
-    if weight.dtype != torch.int8:
+    if weight.is_floating_point():
         return weight.float()
+    if weight.dtype != torch.int8:
+        raise TypeError(f"{name} holds {weight.dtype}, not floating-point numbers or int8")
     scale = stored[name + _SCALE]
-    if weight.dim() != 2 or scale.shape != weight.shape[:1]:
+    if weight.dim() != 2 or scale.shape != weight.shape[:1] or not scale.is_floating_point():
         raise ValueError(f"the scales of {name} do not fit its rows")
     return weight.float() * scale.float().unsqueeze(1)

@@ -26,11 +26,29 @@ from reranker.files.digest import file_sha256
 _LISTING = ".files.json"
 _MOST_FILES, _MOST_BYTES = 200, 1 << 30
 _LONGEST_NAME = 255  # bytes, on all common file systems
-_BUFFER = 1 << 16
+_BUFFER = 1 << 14
+_LONGEST_HEADER = 1 << 16  # bytes; tar's extended headers hold a name or a time
 
 _temporary: dict[str, Path] = {}
 """The temporary folders of this process, by the hash of the packed file."""
 _unpacking = threading.Lock()
+
+
+class _Packed(gzip.GzipFile):
+    """Refuses headers that tarfile would read whole, however long they are, and content without
+    end, before anything is inflated."""
+
+    def read(self, size: int | None = -1) -> bytes:
+        """Raises ValueError for more than a header."""
+        if size is None or not 0 <= size <= _LONGEST_HEADER:
+            raise ValueError(f"a header of {size} bytes")
+        return super().read(size)
+
+    def seek(self, position: int, whence: int = 0) -> int:
+        """Raises ValueError for a place behind all that a model can have."""
+        if position > 2 * _MOST_BYTES:
+            raise ValueError("too large")
+        return super().seek(position, whence)
 
 
 class BllipModel(NamedTuple):
@@ -148,19 +166,20 @@ def _unpack(packed: Path, folder: Path) -> None:
     is not such an archive, OSError if they cannot be written."""
     sizes: dict[str, int] = {}
     try:
-        with gzip.open(packed) as stream, tarfile.open(fileobj=stream, mode="r:") as archive:
-            for member in archive:
+        with _Packed(packed) as stream, tarfile.open(fileobj=stream, mode="r:") as archive:
+            for number, member in enumerate(archive, 1):
+                if not member.isdir():
+                    sizes[PurePosixPath(member.name).name] = member.size
+                if number > _MOST_FILES or sum(sizes.values()) > _MOST_BYTES:
+                    raise InputError(f"{packed}: too large for a BLLIP model")
                 if member.isdir():
                     continue
                 name = PurePosixPath(member.name).name
-                sizes[name] = member.size
-                if len(sizes) > _MOST_FILES or sum(sizes.values()) > _MOST_BYTES:
-                    raise InputError(f"{packed}: too large for a BLLIP model")
                 content = archive.extractfile(member) if member.isfile() else None
                 if content is None or not _can_be_a_file(name):
                     raise InputError(f"{packed}: not a BLLIP model: {member.name!r:.60} is in it")
                 with (folder / name).open("xb") as file:
-                    shutil.copyfileobj(content, file)
+                    shutil.copyfileobj(content, file, _BUFFER)
             stream.read(_BUFFER)  # to the end, where the check sum is
     except FileExistsError as error:
         raise InputError(f"{packed}: not a BLLIP model: two files are called {name}") from error

@@ -78,6 +78,17 @@ def _crowded(path: Path) -> None:
     _zip(path, {f"data/{number}": b"" for number in range(40_000)})
 
 
+def _prefixed(path: Path) -> None:
+    """A pickle of torch's old form before the zip archive."""
+    _pickled(BYTES)(path)
+    path.write_bytes(BYTES + path.read_bytes())
+
+
+def _capitals(path: Path) -> None:
+    """torch's reader of zip archives finds records whatever the case of their names."""
+    _zip(path, {"DATA.PKL": BYTES, "data.pkl": BYTES, "data/0": b""})
+
+
 BOMBS: dict[str, tuple[Callable[[Path], None], str]] = {
     "deflated": (_deflated, "its records are compressed"),
     "lying": (_lying, "its records claim to be larger than the file"),
@@ -90,6 +101,8 @@ BOMBS: dict[str, tuple[Callable[[Path], None], str]] = {
     "memo": (_pickled(MEMO), "its pickle is not one of torch.save"),
     "doubled": (_pickled(DOUBLED), "41 lists and dictionaries, 80 of them shared"),
     "copies": (_pickled(COPIES), "10002 lists and dictionaries, 5000 of them shared"),
-    "claims": (_pickled(CLAIMS), "its tensors do not fit its records"),
+    "claims": (_pickled(CLAIMS), "record size (1 bytes) does not match expected size"),
+    "prefixed": (_prefixed, "it asks for builtins.bytearray"),
+    "capitals": (_capitals, "it asks for builtins.bytearray"),
 }
 """How to write each, and what is said of it."""

@@ -81,7 +81,7 @@ def _flipped(content: dict[str, Any]) -> None:
 
 
 def _newer(content: dict[str, Any]) -> None:
-    content["version"] = 2
+    content["version"] = 3
 
 
 @pytest.mark.parametrize(
@@ -91,13 +91,14 @@ def _newer(content: dict[str, Any]) -> None:
         (_longer, False, "do not fit its embeddings"),
         (_infinite, False, "not a finite number"),
         (_flipped, True, "SHA-256"),
-        (_newer, False, "version 2, this program reads 1"),
+        (_newer, False, "version 3, this program reads 1 to 2"),
+        (lambda content: content.update(version=2), False, "the hash of its content is missing"),
     ],
 )
 def test_what_was_changed_is_refused(
     saved: Path, change: Any, is_hashed: bool, reason: str
 ) -> None:
-    content = read_archive(saved).content
+    content = {**read_archive(saved).content, "version": 2 if is_hashed else 1}
     change(content)
     if not is_hashed:
         del content["sha256"]

@@ -53,7 +53,7 @@ def test_scales_that_do_not_fit_are_refused(tmp_path: Path) -> None:
     spans = untrained_spans(1)
     path = tmp_path / "s.pt"
     save_span_model(path, spans.model, spans.vocabulary, {}, torch.int8)
-    content = read_archive(path).content
+    content = {**read_archive(path).content, "version": 3}
     del content["sha256"]
     for scales in (torch.ones(2), torch.full((len(content["weights"]["output"]),), torch.inf)):
         weights = {**content["weights"], "output/scale": scales}
@@ -64,6 +64,20 @@ def test_scales_that_do_not_fit_are_refused(tmp_path: Path) -> None:
     write_atomically(path, {**content, "weights": weights})
     with pytest.raises(CheckpointError, match="broken"):
         load_member(path)
+
+
+def test_integers_that_are_no_weights_are_refused() -> None:
+    for dtype in (torch.int64, torch.int32, torch.uint8, torch.bool):
+        stored = {"weight": torch.ones(3, 3), "bias": torch.ones(3, dtype=dtype)}
+        with pytest.raises(TypeError, match=f"bias holds {dtype}, not floating-point numbers"):
+            with_weights(lambda: nn.Linear(3, 3), stored, 1_000, "cpu")
+    stored = {
+        "weight": torch.ones(3, 3, dtype=torch.int8),
+        "weight/scale": torch.ones(3, dtype=torch.int32),
+        "bias": torch.ones(3),
+    }
+    with pytest.raises(ValueError, match="the scales of weight do not fit its rows"):
+        with_weights(lambda: nn.Linear(3, 3), stored, 1_000, "cpu")
 
 
 def test_eight_bits_are_read_back_to_the_same_weights(tmp_path: Path) -> None:

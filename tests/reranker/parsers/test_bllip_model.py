@@ -224,6 +224,37 @@ def test_a_bomb_is_not_unpacked(tmp_path: Path) -> None:
         bllip_model(str(path)).folder()
 
 
+@pytest.mark.parametrize("kind", [tarfile.XHDTYPE, tarfile.XGLTYPE, tarfile.GNUTYPE_LONGNAME])
+@pytest.mark.parametrize("size", [100_000, 600_000_000])
+def test_a_long_header_is_refused_before_it_is_inflated(
+    tmp_path: Path, kind: bytes, size: int
+) -> None:
+    """600 MB of it would take a second, 600 MB of memory and more."""
+    header = tarfile.TarInfo("header")
+    header.type, header.size = kind, size
+    path = packed(tmp_path / "m.tar.gz", FILES)
+    rest = gzip.decompress(path.read_bytes())
+    with gzip.open(path, "wb", compresslevel=1) as file:
+        file.write(header.tobuf())
+        if size < 1_000_000:
+            file.write(b"9" * (size + -size % 512))
+            file.write(rest)
+        else:
+            file.write(bytes(1_000_000))  # the rest would have come from here
+    with pytest.raises(InputError, match=r"not a packed BLLIP model.*a header of \d+ bytes"):
+        bllip_model(str(path)).folder()
+
+
+def test_short_headers_are_read(tmp_path: Path) -> None:
+    path = tmp_path / "m.tar.gz"
+    with tarfile.open(path, "w:gz", format=tarfile.PAX_FORMAT) as archive:
+        for name, text in FILES.items():
+            entry = tarfile.TarInfo(name)
+            entry.size, entry.mtime = len(text), 1.5  # a header of its own for half a second
+            archive.addfile(entry, io.BytesIO(text))
+    assert content(bllip_model(str(path)).folder()) == FILES
+
+
 def test_models_of_the_user_by_name(tmp_path: Path) -> None:
     own = user_folder() / "mine"
     own.mkdir(parents=True)
