@@ -30,7 +30,6 @@ from reranker.files.table import aligned
 from reranker.files.text import TextInMemory, read_lines
 from reranker.nbest import NBest
 from reranker.parsers.choice import ParserChoice
-from reranker.parsers.parser import ParserSettings
 from reranker.parsers.running import ParsedLists
 from reranker.pipeline import Reranker
 from reranker.text.reading import Text
@@ -176,10 +175,7 @@ def main() -> None:
             same = same_words(sentences, split(sentences))
             print(f"{path}: {agreement(same, len(sentences))}")
         return
-    settings = ParserSettings(
-        candidates=arguments.candidates, overparsing=arguments.overparsing, seconds=3600
-    )
-    choice = ParserChoice(arguments.parser, None, arguments.parser_model, settings)
+    choice = ParserChoice.of({**vars(arguments), "parser_seconds": 3600})
     reranker = Reranker.load(arguments.models, threads=arguments.jobs)
     print(reranker.signature(reranker.weighing))
     for path in arguments.trees:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from typing import Any
 
 from reranker.checkpoints.ensemble_file import ModelNames
 from reranker.checkpoints.installed import models_in_environment
@@ -25,9 +26,9 @@ def parse(
     words: Convention = "gum",
     models: ModelNames | None = None,
     parser: Parser | str = "chart",
-    parser_model: str = "",
     lm_weight: float | None = None,
     top: int | None = None,
+    **options: Any,
 ) -> list[Ranking]:
     """A ranking for each sentence of a text: ``.tree`` is the best tree, ``.origin`` says where the
     sentence and its words are. Models and parsers are loaded once and kept for the next call, which
@@ -35,9 +36,9 @@ def parse(
 
     ``form`` is ``text``, ``sentences`` (one a line) or ``tokens`` (the same, with a space between
     words), ``words`` how words are split (``gum`` or ``wsj``); ``models`` are those of
-    ``Reranker.load``, ``parser`` and ``parser_model`` what `rerank parse` calls ``--parser`` and
-    ``--parser-model``, or a parser itself. For all other settings, and for a text too long for a
-    list of rankings, use ``Reranker.parse``.
+    ``Reranker.load``; ``parser`` is a parser or its name, and ``options`` are the flags of `rerank
+    parse` for it: ``parser_command``, ``parser_model``, ``candidates``, ``overparsing`` and
+    ``parser_seconds``. For a text too long for a list of rankings, use ``Reranker.parse``.
 
     >>> reranker.parse("She met the man.")[0].tree  # doctest: +SKIP
     '(S1 (S (NP (PRP She)) (VP (VBD met) (NP (DT the) (NN man))) (. .)))'
@@ -45,7 +46,7 @@ def parse(
     Raises InputError, which says what to install, without language models, or if the parser or its
     model is missing.
     """
-    chosen = kept_parser(parser, parser_model)
+    chosen = kept_parser(parser, **options)
     if models is None:
         models = tuple(models_in_environment()) or None
     elif not isinstance(models, str | os.PathLike):

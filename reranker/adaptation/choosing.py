@@ -3,12 +3,9 @@ Charniak and Johnson 2006, *Effective Self-Training for Parsing*)."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
-
-from reranker.errors import InputError
-from reranker.ranking import Ranking
+from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from reranker.nbest import NBest
@@ -28,17 +25,15 @@ class Choice:
     """Whether it is the parser's first tree that can be used."""
 
     @classmethod
-    def of(cls, ranking: Ranking) -> Choice:
-        """The choice from a list with at least one candidate. Raises InputError if it cannot be
-        weighed."""
-        if ranking.best is None:
-            raise InputError(
-                "the ensemble's weights are for parser scores, too, which the parser does not print"
-            )
-        best = ranking.best
-        by_member = zip(*(entry.member_nll or (entry.nll,) for entry in ranking), strict=True)
+    def of(cls, ranking: Mapping[str, Any]) -> Choice:
+        """The choice of a ``Ranking.to_dict()`` with at least one candidate."""
+        best, *_ = entries = ranking["ranking"]
+        by_member = zip(
+            *(entry.get("member_nll") or [entry["nll"]] for entry in entries), strict=True
+        )
         do_agree = all(min(nlls) >= nlls[0] for nlls in by_member)
-        return cls(best.tree, ranking.margin, do_agree, best.index == 0)
+        is_first = best["index"] == min(entry["index"] for entry in entries)
+        return cls(best["tree"], ranking["margin"], do_agree, is_first)
 
     def is_certain(self, margin: float) -> bool:
         """Whether to learn from it: all members agree, and no other tree comes as near as
@@ -49,4 +44,4 @@ class Choice:
 def choices(reranker: Reranker, lists: Iterable[NBest]) -> Iterator[Choice]:
     """For each list, in order; each has a candidate."""
     for ranking in reranker.rerank_lists(lists):
-        yield Choice.of(ranking)
+        yield Choice.of(ranking.to_dict())

@@ -19,7 +19,7 @@ def report(
     models: Sequence[Adapted],
 ) -> str:
     """Markdown; ``before`` and ``after`` are the choices for the sentences held out."""
-    is_other = sum(one.tree != other.tree for one, other in zip(before, after, strict=True))
+    is_other = sum(old.tree != new.tree for old, new in zip(before, after, strict=True))
     rows = [
         ("sentences parsed", parsed),
         ("left out", refused),

@@ -1,88 +1,118 @@
-"""The stages of an adaptation; each resumes where an earlier run stopped."""
+"""The stages of an adaptation: what is parsed and chosen is kept in a journaled file
+(reranker.files.journal), so that each resumes where an earlier run stopped."""
 
 from __future__ import annotations
 
-import itertools
-from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from concurrent.futures import ThreadPoolExecutor
-from typing import NamedTuple, TypeVar
+import hashlib
+import json
+from collections import Counter, deque
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any, NamedTuple
 
-from reranker.adaptation.choosing import Choice, choices
-from reranker.adaptation.folder import Folder
+from reranker.adaptation.choosing import Choice
+from reranker.errors import InputError
+from reranker.files.journal import open_output
+from reranker.files.output import open_whole, write_errors
+from reranker.files.text import read_lines
+from reranker.nbest import NBest, ReadOptions, read_nbest
+from reranker.outputs.registry import format_ranking, written
 from reranker.parsers.parser import Parser
-from reranker.parsers.waiting import result_of
+from reranker.parsers.running import ParsedLists
 from reranker.pipeline import Reranker
 from reranker.text.reading import Refused, TextSentence
 from reranker.trees.linearize import is_word, linearize_text
-
-T = TypeVar("T")
-
-SHARD = 100
-"""Sentences that are parsed at once, and lost to an interruption."""
 
 HELD_OUT = 20
 """One of so many sentences is not learned from: it tells what has been learned."""
 
 
-def parse(
+def begin(work: Path, settings: Mapping[str, Any]) -> None:
+    """Create the folder, or go on with it. Raises InputError if it is that of a run with other
+    settings, or if there are files in or beside a new one that would be overwritten, RerankError if
+    it cannot be written."""
+    known = work / "settings.json"
+    text = json.dumps(settings, indent=1, sort_keys=True) + "\n"
+    if known.exists():
+        if "".join(read_lines(known)) != text:
+            raise InputError(
+                f"{work} is of a run with another text, parser or models: choose another --out"
+            )
+        return
+    others = [*work.parent.glob("*.pt"), *work.parent.glob("report.md"), *work.glob("*")]
+    if any(each.suffix != ".tmp" for each in others):  # what a kill may have left
+        raise InputError(f"{work.parent} has files of something else: choose another --out")
+    with write_errors(work):
+        work.mkdir(parents=True, exist_ok=True)
+    with open_whole(known) as file:
+        file.write(text)
+
+
+def training_folder(work: Path, model: str, settings: Mapping[str, Any]) -> Path:
+    """Where the training of a model with these settings keeps its state."""
+    text = json.dumps(settings, sort_keys=True)
+    return work / f"{model}-{hashlib.sha256(text.encode()).hexdigest()[:8]}"
+
+
+def rank(
     sentences: Iterable[TextSentence],
     parser: Parser,
     jobs: int,
-    folder: Folder,
-    done: Callable[[int], None],
-) -> int:
-    """Parse what is not parsed yet, ``jobs`` shards at once; ``done`` is told the number of
-    sentences of each finished one. Returns how many shards there are."""
-
-    def finish(shard: tuple[int, list[TextSentence]]) -> int:
-        number, lines = shard
-        if not folder.is_parsed(number):
-            whole = [line for line in lines if not (line.fault or line.problem)]
-            parsed = iter(parser.parse([line.sentence for line in whole]) if whole else ())
-            lists, refused = [], []
-            for line in lines:
-                answer = line.fault or line.problem or next(parsed)
-                if isinstance(answer, str):
-                    refused.append(Refused(line.origin.file, line.origin.line, answer))
-                else:
-                    lists.append(answer)
-            folder.put_lists(number, lists, refused)
-        return len(lines)
-
-    count = 0
-    with ThreadPoolExecutor(jobs) as threads:
-        # Few at a time: the text may be longer than memory.
-        try:
-            for several in _batches(enumerate(_batches(sentences, SHARD)), jobs):
-                for shard in [threads.submit(finish, one) for one in several]:
-                    done(result_of(shard))
-                count += len(several)
-        except BaseException:
-            parser.stop()
-            raise
-    return count
-
-
-def _batches(items: Iterable[T], size: int) -> Iterator[list[T]]:
-    iterator = iter(items)
-    while batch := list(itertools.islice(iterator, size)):
-        yield batch
-
-
-def choose(
-    shards: int,
     load: Callable[[], Reranker],
-    folder: Folder,
+    settings: Mapping[str, Any],
+    out: Path,
     done: Callable[[int], None],
 ) -> None:
-    """Let the ensemble choose where it has not yet; it is only loaded for that."""
-    reranker = None
-    for shard in range(shards):
-        if not folder.is_chosen(shard):
-            reranker = reranker or load()
-            folder.put_choices(shard, [*choices(reranker, folder.lists(shard))])
-        done(1)
+    """Parse and rank every sentence and write its ranking to ``out``, as `rerank --output ranked`
+    does; the same call resumes an interrupted one. ``done`` is called with the number of sentences
+    that are finished."""
+    whole = (each._replace(problem=each.problem or each.fault) for each in sentences)
+    parsing = ParsedLists(parser, whole, jobs)
+    digests: deque[str] = deque()
+
+    def lists() -> Iterator[NBest]:
+        for nbest in parsing:
+            digests.append(nbest.digest())
+            yield nbest
+
+    def skipped() -> Iterator[str]:
+        while (nbest := parsing.skip()) is not None:
+            yield nbest.digest()
+
+    try:
+        with open_output(out, True, settings) as output:
+            for _ in output.resumed(skipped()):
+                done(1)
+            parsing.start()
+            for ranking in load().rerank_lists(lists()):
+                output.write(format_ranking(ranking, "ranked"), written(ranking), digests.popleft())
+                done(1)
+    finally:
+        parsing.close()
+
+
+def chosen(ranked: Path) -> tuple[list[Choice], list[Refused]]:
+    """What ``rank`` wrote: the choices in order, and the sentences without one. Raises InputError
+    if a list cannot be weighed."""
+    made: list[Choice] = []
+    refused: list[Refused] = []
+    for line in read_lines(ranked):
+        ranking = json.loads(line)
+        unparsed = [each for each in ranking["rejected"] if each["code"] == "unparsed"]
+        if ranking["ranking"]:
+            made.append(Choice.of(ranking))
+        elif unparsed:
+            refused += [Refused(each["file"], each["line"], each["message"]) for each in unparsed]
+        else:
+            raise InputError(
+                "the ensemble's weights are for parser scores, too, which the parser does not print"
+            )
+    return made, refused
+
+
+def lists_of(ranked: Path) -> Iterator[NBest]:
+    """The lists that ``chosen`` has a choice for, in order."""
+    return (each for each in read_nbest(ranked, options=ReadOptions("jsonl")) if each.candidates)
 
 
 class Silver(NamedTuple):

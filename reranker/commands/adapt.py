@@ -29,7 +29,6 @@ from reranker.text.reading import Text
 from reranker.trees.treebank import treebank_files
 
 if TYPE_CHECKING:
-    from reranker.adaptation.folder import Folder
     from reranker.adaptation.stages import Silver
     from reranker.adaptation.training import AdaptationRecipe, Adapted
     from reranker.pipeline import Reranker
@@ -136,7 +135,6 @@ def _run(arguments: argparse.Namespace, named: WeighedModels, work: Path) -> int
     with loading("PyTorch"):
         from reranker.adaptation import stages
         from reranker.adaptation.choosing import choices
-        from reranker.adaptation.folder import Folder
         from reranker.adaptation.report import report
 
     def load() -> Reranker:
@@ -144,29 +142,27 @@ def _run(arguments: argparse.Namespace, named: WeighedModels, work: Path) -> int
             return _reranker(named.paths, named.weighing, arguments)
 
     gold = _gold(arguments, named.paths)
-    parser = parser_flags.parser_from(arguments)
-    folder = Folder(work, _settings(arguments, named))
-    text = Text(arguments.text, "tokens", longest=arguments.longest)
-    with Bar("parsing", " sentences") as bar:
-        jobs = parser_flags.jobs(arguments)
-        shards = stages.parse(text, parser, jobs, folder, bar.add)
-    refused = [one for shard in range(shards) for one in folder.refused(shard)]
-    for one in refused:
-        print(f"rerank: {one}", file=sys.stderr)
-    with Bar("choosing", total=shards) as bar:
-        stages.choose(shards, load, folder, bar.add)
-    made = [choice for shard in range(shards) for choice in folder.choices(shard)]
+    settings, ranked = _settings(arguments, named), work / "ranked.jsonl"
+    parser, jobs = parser_flags.parser_from(arguments), parser_flags.jobs(arguments)
+    stages.begin(work, settings)
+    if not ranked.exists():
+        text = Text(arguments.text, "tokens", longest=arguments.longest)
+        with Bar("parsing and choosing", " sentences") as bar:
+            stages.rank(text, parser, jobs, load, settings, ranked, bar.add)
+    made, refused = stages.chosen(ranked)
+    for sentence in refused:
+        print(f"rerank: {sentence}", file=sys.stderr)
     silver = stages.silver(made, arguments.margin)
     if len(silver.learned) < FEWEST:
         raise InputError(
             f"{counted(len(silver.learned), 'sentence')} to learn from, of {len(made)}; at least "
             f"{FEWEST} are needed: try a lower --margin or all, or more text and another --out"
         )
-    models = _train(arguments, named.paths, silver, gold, folder)
-    lists = itertools.chain.from_iterable(map(folder.lists, range(shards)))
+    models = _train(arguments, named.paths, silver, gold, work)
     out = [_out(arguments, path) for path in named.paths]
     adapted = _reranker(out, named.weighing, arguments)
-    after = [*choices(adapted, itertools.islice(lists, 0, None, stages.HELD_OUT))]
+    held_out = itertools.islice(stages.lists_of(ranked), 0, None, stages.HELD_OUT)
+    after = [*choices(adapted, held_out)]
     text_of_it = report(made[:: stages.HELD_OUT], after, silver, len(made), len(refused), models)
     with open_whole(_report(arguments)) as file:
         file.write(text_of_it)
@@ -257,11 +253,11 @@ def _train(
     models: Sequence[Path],
     silver: Silver,
     gold: Sequence[tuple[str, ...]],
-    folder: Folder,
+    work: Path,
 ) -> list[Adapted]:
     import torch
 
-    from reranker.adaptation.stages import without
+    from reranker.adaptation.stages import training_folder, without
     from reranker.adaptation.training import adapted
 
     if arguments.threads:
@@ -276,9 +272,9 @@ def _train(
     made = []
     for path in models:
         with Bar(f"training {path.stem}", total=1.0) as bar:
-            work = folder.training(path.stem, settings)
+            folder = training_folder(work, path.stem, settings)
             trees = (silver.learned, gold, silver.held_out)
-            one = adapted(path, *trees, _out(arguments, path), work, recipe, bar.reach)
-        if one:
-            made.append(one)
+            model = adapted(path, *trees, _out(arguments, path), folder, recipe, bar.reach)
+        if model:
+            made.append(model)
     return made

@@ -17,9 +17,18 @@ from reranker.files.output import files_of
 from reranker.nbest import FORMATS, ReadOptions
 from reranker.nbest.dialects.registry import DIALECTS
 from reranker.parsers.bllip_model import bllip_model
-from reranker.parsers.choice import ParserChoice
-from reranker.parsers.parser import Parser, ParserSettings, option_of
+from reranker.parsers.choice import OPTIONS, ParserChoice
+from reranker.parsers.parser import Parser
 from reranker.process.cores import available_cores
+
+_METAVARS: dict[str, dict[str, Any]] = {
+    "parser": {"action": "append", "metavar": "NAME"},
+    "parser_command": {"metavar": "COMMAND"},
+    "parser_model": {"action": "append", "metavar": "MODEL"},
+    "candidates": {"type": positive, "metavar": "N"},
+    "overparsing": {"type": positive, "metavar": "N"},
+    "parser_seconds": {"type": positive, "metavar": "S"},
+}
 
 
 def add_arguments(parser: argparse.ArgumentParser, *, longest: int) -> None:
@@ -39,18 +48,11 @@ def add_arguments(parser: argparse.ArgumentParser, *, longest: int) -> None:
 
 def add_choice(parser: argparse.ArgumentParser, *, longest: int) -> None:
     """Add the flags but for the format of a command's lists."""
-    for flag, kind, name, how in (
-        ("--parser", ParserChoice, "named", {"action": "append", "metavar": "NAME"}),
-        ("--parser-command", ParserChoice, "command", {"metavar": "COMMAND"}),
-        ("--parser-model", ParserChoice, "named_models", {"action": "append", "metavar": "MODEL"}),
-        ("--candidates", ParserSettings, "candidates", {"type": positive, "metavar": "N"}),
-        ("--overparsing", ParserSettings, "overparsing", {"type": positive, "metavar": "N"}),
-        ("--parser-seconds", ParserSettings, "seconds", {"type": positive, "metavar": "S"}),
-    ):
-        default, text = option_of(kind, name)
+    for name, (default, text) in OPTIONS.items():
+        how = dict(_METAVARS[name])
         if default:
             how, text = {**how, "default": default}, f"{text} (default: %(default)s)"
-        parser.add_argument(flag, help=text, **how)
+        parser.add_argument(f"--{name.replace('_', '-')}", help=text, **how)
     parser.add_argument(
         "--jobs",
         type=positive,
@@ -120,13 +122,8 @@ def names(arguments: argparse.Namespace) -> list[str]:
 
 
 def _choice(arguments: argparse.Namespace) -> ParserChoice:
-    settings = ParserSettings(
-        candidates=arguments.candidates,
-        seconds=arguments.parser_seconds,
+    return ParserChoice.of(
+        vars(arguments),
         options=ReadOptions(arguments.format, beam=arguments.beam),
-        overparsing=arguments.overparsing,
         device=getattr(arguments, "device", "cpu"),  # `rerank adapt` has none
-    )
-    return ParserChoice(
-        arguments.parser or (), arguments.parser_command, arguments.parser_model or (), settings
     )

@@ -34,7 +34,7 @@ from reranker.integrations.tokens import LONGEST, rank_sentences
 from reranker.nbest.data import UNKNOWN_TAG
 from reranker.outputs.sentence import ParsedSentence
 from reranker.outputs.upos import upos
-from reranker.parsers.choice import ParserChoice
+from reranker.parsers.choice import OPTIONS, ParserChoice
 from reranker.parsers.parser import Parser, ParserSettings
 from reranker.parsers.registry import create_parser
 from reranker.pipeline import Reranker
@@ -59,10 +59,7 @@ class NonConstituentError(InputError):
     "parse_reranker",
     default_config={
         "models": None,
-        "parser": None,
-        "parser_model": "",
-        "parser_command": "",
-        "candidates": ParserSettings().candidates,
+        **{name: None for name in OPTIONS},
         "lm_weight": None,
         "longest": LONGEST,
         "jobs": None,
@@ -76,10 +73,12 @@ def create_component(
     nlp: Language,
     name: str,
     models: str | list[str] | None,
-    parser: str | None,
-    parser_model: str,
-    parser_command: str,
-    candidates: int,
+    parser: str | list[str] | None,
+    parser_command: str | None,
+    parser_model: str | list[str] | None,
+    candidates: int | None,
+    overparsing: int | None,
+    parser_seconds: float | None,
     lm_weight: float | None,
     longest: int,
     jobs: int | None,
@@ -88,12 +87,15 @@ def create_component(
 ) -> ParseReranker:
     """The component as the config says, whose names are those of the flags of `rerank parse`.
     Raises InputError."""
-    choice = ParserChoice(
-        [parser] if parser else (),
-        parser_command or None,
-        [parser_model] if parser_model else (),
-        ParserSettings(candidates=candidates, device=device),
-    )
+    options = {
+        "parser": parser,
+        "parser_command": parser_command,
+        "parser_model": parser_model,
+        "candidates": candidates,
+        "overparsing": overparsing,
+        "parser_seconds": parser_seconds,
+    }
+    choice = ParserChoice.of(options, device=device)
     return ParseReranker(
         Reranker.load(models, device=device, threads=threads),
         choice.create(),

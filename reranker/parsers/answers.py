@@ -1,20 +1,18 @@
-"""What a program prints for the sentences it was given -> a list for each."""
+"""What parsers answer -> a list for each sentence: trees, or the lists that a program prints."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
 
-from reranker.errors import InputError
+from reranker.errors import InputError, TreeError
 from reranker.files.text import TextInMemory
-from reranker.nbest import NBest, ReadOptions, read_nbest
-from reranker.nbest.candidates import raw_list
-from reranker.nbest.data import Sentence
-from reranker.nbest.faithful import Source, accept
-from reranker.nbest.notation import Notation
+from reranker.nbest import Candidate, NBest, ReadOptions, check_words, read_nbest
+from reranker.nbest.data import UNKNOWN_TAG, Sentence
+from reranker.trees.linearize import linearize
+from reranker.trees.tree import Tree
 
-_NAME = "the parser's output"
-_BRACKETED = Source(_NAME, Notation.BRACKETS, restore=True)
+NAME = "the parser's output"
 
 
 def given_lines(sentences: Sequence[Sentence]) -> bytes:
@@ -27,7 +25,7 @@ def printed_lists(
 ) -> list[NBest | str] | str:
     """For each sentence its list or why it has no candidate; or why the output as a whole is not
     lists for them."""
-    output = TextInMemory(printed, _NAME)
+    output = TextInMemory(printed, NAME)
     options = replace(options, tokens=tuple(sentences), restore=True)
     try:
         lists = list(read_nbest(output, options=options, warn=lambda _: None))
@@ -35,15 +33,26 @@ def printed_lists(
         return str(error)
     if any(entry.code == "missing" for nbest in lists for entry in nbest.rejected):
         return "the parser printed too few lists"
-    return list(map(_usable, lists))
+    return list(map(usable, lists))
 
 
-def bracketed_list(tree: str, sentence: Sentence) -> NBest | str:
-    """The list of a parser's only tree for a sentence, or why it is none."""
-    return _usable(accept(raw_list([tree]), _BRACKETED, sentence))
+def list_of_one(tree: Tree, sentence: Sentence) -> NBest | str:
+    """The list that has a parser's only tree, without a score, or why it is no tree of the
+    sentence."""
+    try:
+        if tree.leaves() != list(sentence.words):
+            check_words(tree.leaves(), sentence.words)
+            tree = tree.with_words(sentence.words)
+        if sentence.tags and {*tree.tags()} == {UNKNOWN_TAG}:
+            tree = tree.with_tags(sentence.tags)
+        tokens = linearize(tree)
+    except TreeError as error:
+        return str(error)
+    candidate = Candidate(0, tree.to_string(), tokens, None, line=1, file=NAME)
+    return NBest("0", (candidate,), (), 1, sentence)
 
 
-def _usable(nbest: NBest) -> NBest | str:
+def usable(nbest: NBest) -> NBest | str:
     """The list, or why it has no candidate."""
     if nbest.candidates:
         return nbest

@@ -30,11 +30,11 @@ class BeneparParser(OneTreeParser):
         except Exception as error:  # of nltk, torch, transformers
             raise cannot_load("benepar", settings.model, error) from error
         self._sentence = benepar.InputSentence
-        super().__init__("benepar", self._bracketed)
+        super().__init__("benepar", self._trees_of)
 
-    def _bracketed(self, sentences: Sequence[Sentence]) -> list[str]:
+    def _trees_of(self, sentences: Sequence[Sentence]) -> list[Tree]:
         given = [self._sentence(escaped_words=list(sentence.words)) for sentence in sentences]
-        return [Tree.from_nltk(tree).to_string() for tree in self._model.parse_sents(given)]
+        return [Tree.from_nltk(tree) for tree in self._model.parse_sents(given)]
 
 
 def import_benepar() -> ModuleType:

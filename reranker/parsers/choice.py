@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from typing import Any, NamedTuple
 
 from reranker.errors import InputError
-from reranker.parsers.parser import Parser, ParserSettings, option
+from reranker.parsers.parser import Parser, ParserSettings, option, option_of
 from reranker.parsers.pool import PooledParsers
 from reranker.parsers.registry import create_parser
 
@@ -33,6 +34,22 @@ class ParserChoice:
     )
     settings: ParserSettings = field(default_factory=ParserSettings)
     """All but command and model."""
+
+    @classmethod
+    def of(cls, values: Mapping[str, Any], **settings: Any) -> ParserChoice:
+        """What ``values`` say, by the names of ``OPTIONS``; what they leave out or empty has
+        its default. ``settings`` are further ones of ``ParserSettings``."""
+        own: dict[str, Any] = {}
+        for name, (kind, attribute) in _DECLARED.items():
+            value = values.get(name)
+            if value in (None, "", (), []):
+                continue
+            if kind is ParserSettings:
+                settings[attribute] = value
+            else:
+                is_one = isinstance(value, str) and attribute != "command"
+                own[attribute] = [value] if is_one else value
+        return cls(**own, settings=ParserSettings(**settings))
 
     @property
     def names(self) -> list[str]:
@@ -73,3 +90,22 @@ class ParserChoice:
             )
             parsers[name] = create_parser(name, settings)
         return PooledParsers(parsers) if len(parsers) > 1 else parsers[self.names[0]]
+
+
+class ParserOption(NamedTuple):
+    """What a user can say of a parser."""
+
+    default: Any
+    help: str
+
+
+_DECLARED: dict[str, tuple[type, str]] = {
+    "parser": (ParserChoice, "named"),
+    "parser_command": (ParserChoice, "command"),
+    "parser_model": (ParserChoice, "named_models"),
+    "candidates": (ParserSettings, "candidates"),
+    "overparsing": (ParserSettings, "overparsing"),
+    "parser_seconds": (ParserSettings, "seconds"),
+}
+OPTIONS = {name: ParserOption(*option_of(*place)) for name, place in _DECLARED.items()}
+"""By the names that flags, the service's settings, spaCy's config and ``reranker.parse`` share."""

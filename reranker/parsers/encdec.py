@@ -11,14 +11,16 @@ from reranker.checkpoints.encoder_decoder_file import load_generators
 from reranker.checkpoints.ensemble_file import named_models
 from reranker.errors import CheckpointError, InputError
 from reranker.generation.beam import Beam
-from reranker.generation.search import fairseq_text, generate
-from reranker.nbest import NBest, ReadOptions
-from reranker.nbest.data import Candidate, Sentence
-from reranker.parsers.answers import printed_lists
+from reranker.generation.search import Generated, generate
+from reranker.nbest import NBest
+from reranker.nbest.data import Candidate, RawCandidate, RawList, Sentence
+from reranker.nbest.faithful import Source, accept
+from reranker.nbest.notation import Notation
+from reranker.parsers.answers import NAME, usable
 from reranker.parsers.in_process import InProcessParser
 from reranker.parsers.parser import ParserSettings
 
-_LISTS = ReadOptions("fairseq", repair=True)
+_GENERATED = Source(NAME, Notation.LINEARIZED, repair=True, restore=True)
 
 # Trees are ordered by the mean log-probability of their tokens, as `rerank generate` does.
 _LENGTH_POWER = 1.0
@@ -45,25 +47,21 @@ class EncdecParser(InProcessParser):
         if self._members[0].vocabulary.task != "parsing":
             raise InputError(f"{paths[0]}: no parser: it makes text of text")
         self._beam = Beam(settings.candidates, _LENGTH_POWER)
-        super().__init__("encdec", self._found)
+        super().__init__("encdec", self._lists_of)
 
-    def _found(self, sentences: Sequence[Sentence]) -> list[NBest | str] | str:
+    def _lists_of(self, sentences: Sequence[Sentence]) -> list[NBest | str]:
         words = [sentence.words for sentence in sentences]
         lists = generate(self._members, words, self._beam, self._device)
-        printed = "".join(
-            fairseq_text(number, words[number], found) + "\n" for number, found in enumerate(lists)
-        )
-        found = printed_lists(printed.encode(), sentences, _LISTS)
-        return found if isinstance(found, str) else list(map(_rooted, found))
+        return list(map(_list, lists, sentences))
 
 
-def _rooted(found: NBest | str) -> NBest | str:
-    """With the root that trees of other parsers have; it is not among what the models generate."""
-    if isinstance(found, str):
-        return found
-    return replace(found, candidates=tuple(map(_with_root, found.candidates)))
+def _list(generated: Sequence[Generated], sentence: Sentence) -> NBest | str:
+    raw = [RawCandidate(1, " ".join(each.tokens), each.log_probability) for each in generated]
+    nbest = accept(RawList("0", 1, raw), _GENERATED, sentence)
+    return usable(replace(nbest, candidates=tuple(map(_with_root, nbest.candidates))))
 
 
 def _with_root(candidate: Candidate) -> Candidate:
+    """With the root that trees of other parsers have; it is not among what the models generate."""
     has_root = candidate.text.startswith("(TOP ")  # several constituents side by side
     return candidate if has_root else replace(candidate, text=f"(TOP {candidate.text})")

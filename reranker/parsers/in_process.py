@@ -10,9 +10,10 @@ from collections.abc import Callable, Sequence
 from reranker.errors import InputError
 from reranker.nbest import NBest
 from reranker.nbest.data import Sentence
-from reranker.parsers.answers import bracketed_list
+from reranker.parsers.answers import list_of_one
 from reranker.parsers.failures import Failures
 from reranker.process.cancellation import Stopped
+from reranker.trees.tree import Tree
 
 _LONGEST_REASON = 200  # characters
 
@@ -63,16 +64,16 @@ class InProcessParser:
 
 
 class OneTreeParser(InProcessParser):
-    """Calls ``trees``, which makes a bracketed tree of each sentence. It has no score: it can be
-    ranked by the language models alone."""
+    """Calls ``trees``, which makes a tree of each sentence. It has no score: it can be ranked by
+    the language models alone."""
 
-    def __init__(self, name: str, trees: Callable[[Sequence[Sentence]], Sequence[str]]) -> None:
+    def __init__(self, name: str, trees: Callable[[Sequence[Sentence]], Sequence[Tree]]) -> None:
         self._trees = trees
         super().__init__(name, self._lists_of_one)
 
     def _lists_of_one(self, sentences: Sequence[Sentence]) -> list[NBest | str] | str:
         trees = zip(self._trees(sentences), sentences, strict=True)
-        return [bracketed_list(tree, sentence) for tree, sentence in trees]
+        return [list_of_one(tree, sentence) for tree, sentence in trees]
 
 
 def check_installed(name: str) -> None:

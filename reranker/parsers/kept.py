@@ -3,27 +3,32 @@
 from __future__ import annotations
 
 import atexit
+from typing import Any
 
 from reranker.errors import InputError
-from reranker.parsers.parser import Parser, ParserSettings
-from reranker.parsers.registry import create_parser
+from reranker.parsers.choice import OPTIONS, ParserChoice
+from reranker.parsers.parser import Parser
 from reranker.process.forks import Once
 
 _kept = Once()
 
 
-def kept_parser(parser: Parser | str, model: str = "") -> Parser:
-    """The parser itself, or the one of that name with that model and otherwise default settings,
-    which all callers share. Raises InputError for what is neither, and if there is no such parser
-    or model."""
+def kept_parser(parser: Parser | str, **options: Any) -> Parser:
+    """The parser itself, or the one of that name with these ``OPTIONS`` (reranker.parsers.choice),
+    which all callers share. Raises InputError for what is neither, for an unknown option, and if
+    there is no such parser or model."""
     if not isinstance(parser, str):
         if not hasattr(parser, "batch_sizes"):
             raise InputError(f"expected a parser or its name, such as 'bllip', got {parser!r:.60}")
         return parser
-    return _kept.get((parser, model), lambda: _made(parser, model))
+    for name in options:
+        if name not in OPTIONS:
+            raise InputError(f"there is no parser option {name!r}; there are {', '.join(OPTIONS)}")
+    choice = ParserChoice.of({**options, "parser": parser})
+    return _kept.get(repr(choice), lambda: _made(choice))
 
 
-def _made(name: str, model: str) -> Parser:
-    parser = create_parser(name, ParserSettings(model=model))
+def _made(choice: ParserChoice) -> Parser:
+    parser = choice.create()
     atexit.register(parser.stop)
     return parser

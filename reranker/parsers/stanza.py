@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import os
 from collections.abc import Sequence
+from typing import Any
 
 from reranker.errors import InputError
 from reranker.nbest.data import Sentence
+from reranker.nbest.words import escaped
 from reranker.parsers.in_process import OneTreeParser, cannot_load, check_installed
 from reranker.parsers.parser import ParserSettings
+from reranker.trees.tree import Tree
 
 # Its models learned from words, not from their spelling in trees.
 _WRITTEN = {
@@ -42,8 +45,14 @@ class StanzaParser(OneTreeParser):
             )
         except Exception as error:  # its own, and those of torch
             raise cannot_load("stanza", settings.model, error) from error
-        super().__init__("stanza", self._bracketed)
+        super().__init__("stanza", self._trees_of)
 
-    def _bracketed(self, sentences: Sequence[Sentence]) -> list[str]:
+    def _trees_of(self, sentences: Sequence[Sentence]) -> list[Tree]:
         given = [[_WRITTEN.get(word, word) for word in sentence.words] for sentence in sentences]
-        return [str(sentence.constituency) for sentence in self._pipeline(given).sentences]
+        return [_tree(sentence.constituency) for sentence in self._pipeline(given).sentences]
+
+
+def _tree(node: Any) -> Tree:
+    """Stanza's own tree as ours."""
+    children = (_tree(child) if child.children else escaped(child.label) for child in node.children)
+    return Tree(node.label, tuple(children))

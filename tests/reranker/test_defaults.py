@@ -13,6 +13,8 @@ from reranker import defaults
 from reranker.checkpoints import installed
 from reranker.errors import InputError
 from reranker.parsers import kept
+from reranker.parsers.choice import OPTIONS, ParserChoice
+from reranker.parsers.parser import ParserSettings
 from reranker.process.forks import Once
 
 TEXT = "She met the man on Monday. He waved."
@@ -31,6 +33,28 @@ def test_the_obvious_call(monkeypatch: pytest.MonkeyPatch) -> None:
     (best,) = reranker.parse("She met the man on Monday .", form="tokens", top=1)
     assert best.tree == first.tree and best[0].score == first[0].score
     assert {each.duplicate_of for each in best[1:]} <= {best[0].index}
+
+
+def test_options_are_those_of_the_command_line(models: list[str]) -> None:
+    (few,) = reranker.parse("It runs.", models=models, candidates=3)
+    assert len(few) <= 3
+    with pytest.raises(InputError, match="no parser option 'beam'; there are parser, parser_comm"):
+        reranker.parse("It runs.", models=models, beam=3)
+
+
+def test_options_are_declared_once() -> None:
+    assert ParserChoice.of({}) == ParserChoice()
+    assert ParserChoice.of(dict.fromkeys(OPTIONS)) == ParserChoice()
+    given = {"parser": "bllip", "parser_model": ["m"], "parser_seconds": 3, "jobs": 4}
+    assert ParserChoice.of(given, device="cuda") == ParserChoice(
+        ["bllip"], None, ["m"], ParserSettings(seconds=3, device="cuda")
+    )
+    program = ParserChoice.of({"parser": ["bllip", "command"], "parser_command": "./p"})
+    assert (program.names, program.command) == (["bllip", "command"], "./p")
+    assert {name: option.default for name, option in OPTIONS.items()} == {
+        **{"parser": (), "parser_command": None, "parser_model": ()},
+        **{"candidates": 50, "overparsing": 10, "parser_seconds": 20},
+    }
 
 
 def test_the_readme_s_first_tree(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -60,7 +84,7 @@ def test_what_is_loaded_is_kept_and_shared(
         thread.join()
     assert len(found) == 4 and len(set(found)) == 1
     assert set(loaded._values) == {("models", tuple(models))}
-    assert set(parsers._values) == {("chart", "")}
+    assert set(parsers._values) == {repr(ParserChoice.of({"parser": "chart"}))}
 
 
 def test_models_named_by_the_environment(

@@ -14,13 +14,14 @@ from reranker.parsers.command import CommandParser
 from reranker.parsers.failures import Failures
 from reranker.parsers.in_process import OneTreeParser
 from reranker.parsers.parser import Parser, ParserSettings
+from reranker.trees.tree import Tree
 from tests.reranker.parsers.test_command import COMMAND, sentences
 
 
-def flat_trees(given: Sequence[Sentence]) -> list[str]:
+def flat_trees(given: Sequence[Sentence]) -> list[Tree]:
     if any("crash" in sentence.words for sentence in given):
         raise ValueError("cannot parse: crash")
-    return [f"(S {' '.join(f'(NN {word})' for word in each.words)})" for each in given]
+    return [Tree("S", tuple(Tree("NN", (word,)) for word in each.words)) for each in given]
 
 
 def in_process() -> Parser:
