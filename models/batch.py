@@ -12,7 +12,7 @@ PADDING = -1
 
 
 class Batch(NamedTuple):
-    """What a model reads and has to predict."""
+    """What a model reads, and what it must predict."""
 
     inputs: Tensor  # [T, B]
     targets: Tensor  # [T, B]; PADDING where there is nothing to predict
@@ -22,7 +22,8 @@ class Batch(NamedTuple):
 
 
 def whole_trees(sequences: Sequence[Sequence[int]], eos: int) -> Batch:
-    """A batch in which every tree starts from ``<eos>``, as in scoring; ``sequences`` end in it."""
+    """A batch in which every tree starts from ``<eos>``, as in scoring; each of ``sequences`` ends
+    in it."""
     length = max(map(len, sequences))
     inputs = torch.full((length, len(sequences)), eos)
     targets = torch.full((length, len(sequences)), PADDING)

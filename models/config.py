@@ -56,7 +56,8 @@ class Config:
 
     @property
     def reader_size(self) -> int:
-        """The size of h*, which a reader makes from the last layer's outputs; 0 without one."""
+        """The size of h*, which a reader computes from the last layer's outputs; 0 without a
+        reader."""
         return 0
 
     @property
@@ -83,7 +84,7 @@ class ThesisConfig(Config):
 
 
 def check_window(window: int) -> None:
-    """Raises ValueError for an invalid window. No weight has its size, so without a limit a
+    """Raises ValueError for an invalid window. No weight depends on it, so without a limit a
     checkpoint could ask for any amount of memory; no model is known to gain from more than 20."""
     if type(window) is not int or not 1 <= window <= 1_000:
         raise ValueError(f"window is {window}, not a whole number from 1 to 1000")

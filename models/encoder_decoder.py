@@ -122,8 +122,8 @@ class EncoderDecoder(Output):
     ) -> tuple[Features, DecoderState]:
         """Features after reading each of ``tokens`` [T, R] from ``state``, and the last state.
 
-        R is a multiple of the sentences in ``memory``: so many rows in turn attend to each, as in a
-        beam.
+        R is a multiple of the sentences in ``memory``: that many consecutive rows attend to each,
+        as in a beam.
         """
         config = self.config
         weight = row_dropout(self.embedding, config.word_dropout, self.training)
@@ -143,7 +143,7 @@ class EncoderDecoder(Output):
         return Features(components, log_weights, last, output, alpha), steps.state
 
     def _steps(self, embedded: Tensor, memory: Memory, state: DecoderState) -> _Steps:
-        """The recurrence over [T, R, E]: each step needs the attention of the one before."""
+        """The recurrence over [T, R, E]: each step needs the attention of the previous one."""
         first, *others = self.layers
         assert isinstance(first, LstmLayer)
         size = self.config.embedding_size

@@ -77,8 +77,8 @@ class LanguageModel(Output):
 
     @torch.no_grad()
     def step(self, tokens: Tensor, state: State) -> tuple[Features, State]:
-        """The same for one token each, [B], without dropout and gradients: features without the
-        time axis."""
+        """``forward`` for one token per row, [B], without dropout or gradients: the features lack
+        the time axis."""
         hidden = functional.embedding(tokens, self.embedding)
         outputs = [hidden]
         new_state = []

@@ -32,14 +32,14 @@ class Layer(nn.Module, ABC):
         """Outputs [T, B, H] for inputs [T, B, D], and the last state."""
 
     def project(self, inputs: Tensor) -> Tensor:
-        """What ``step`` needs of inputs [N, D], as far as it can be computed without the state, for
-        any number of positions at once."""
+        """The part of ``step`` that depends on inputs [N, D] alone, for any number of positions at
+        once."""
         return inputs
 
     @abstractmethod
     def step(self, projected: Tensor, state: LayerState) -> tuple[Tensor, LayerState]:
-        """One time step for B projected inputs, no dropout, no gradients: the output [B, H] and new
-        state."""
+        """One time step for B projected inputs, without dropout or gradients: the output [B, H] and
+        the new state."""
 
 
 class Reader(nn.Module, ABC):
@@ -66,15 +66,15 @@ class Reader(nn.Module, ABC):
 
 
 def start_normal(weight: Tensor, std: float) -> None:
-    """Draw what a weight starts from. One on the meta device is about to be loaded: drawing it
-    there imports torch's compiler, which takes longer than loading."""
+    """Draw a weight's initial values. A weight on the meta device is about to be loaded; drawing it
+    there would import torch's compiler, which takes longer than loading."""
     if not weight.is_meta:
         nn.init.normal_(weight, std=std)
 
 
 def start_orthogonal(recurrent_weight: Tensor) -> None:
-    """Give each of the four gates of a weight [4 H, H] an orthogonal matrix to start from, but for
-    a weight that is about to be loaded."""
+    """Initialise each of the four gates of a weight [4 H, H] with an orthogonal matrix, unless the
+    weight is about to be loaded."""
     if not recurrent_weight.is_meta:
         for gate in recurrent_weight.data.chunk(4):
             nn.init.orthogonal_(gate)
@@ -114,12 +114,12 @@ class LstmLayer(Layer):
         return outputs, (hidden[0], cell[0])
 
     def dropped_weight(self) -> Tensor:
-        """The recurrent weight after DropConnect, [4 H, H]: a local value that is passed to the
-        kernel, which nothing can silently bypass."""
+        """The recurrent weight after DropConnect, [4 H, H]: a local value passed to the kernel, so
+        that nothing can silently bypass it."""
         return functional.dropout(self.recurrent_weight, self.weight_dropout, self.training)
 
     def kernel_weights(self, dtype: torch.dtype) -> list[Tensor]:
-        """What torch's LSTM takes, in ``dtype``; its second bias is zero."""
+        """The weights in the form torch's LSTM takes, in ``dtype``; its second bias is zero."""
         bias = self.bias.to(dtype)
         weights = [self.input_weight.to(dtype), self.dropped_weight().to(dtype)]
         return [*weights, bias, torch.zeros_like(bias)]
@@ -159,7 +159,7 @@ def lstm_cell(gates: Tensor, cell: Tensor) -> tuple[Tensor, Tensor]:
 
 
 def _tanh(values: Tensor) -> Tensor:
-    """torch's own takes four times as long on a CPU."""
+    """tanh; torch's own takes four times as long on a CPU."""
     return torch.sigmoid(2 * values).mul(2).sub(1)
 
 

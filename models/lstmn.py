@@ -59,7 +59,7 @@ class LstmnLayer(Layer):
     a_i = v^T tanh(W_h h_i + W_x x_t + W_s s_(t-1)); [s_t, c] = sum_i softmax(a)_i [h_i, c_i]; then
     an LSTM's step from hidden state s_t and cell c on input x_t gives h_t and c_t, which are
     appended to the tape. (s is the paper's h with a tilde.) Before the first token the tape is
-    empty, and s and c are zero. Each step needs the one before, so a segment is a loop.
+    empty, and s and c are zero. Each step needs the previous one, so a segment is a loop.
     """
 
     def __init__(

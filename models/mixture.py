@@ -52,7 +52,7 @@ def target_log_probability(
 def log_normalisers(components: Tensor, embedding: Tensor, bias: Tensor) -> Tensor:
     """log sum_v exp(W_v k_j + b_v), [N, J]; no gradient.
 
-    On a CPU a row's result is the same to the last bit whatever rows are beside it.
+    On a CPU a row's result is the same to the last bit whatever the other rows are.
     """
     rows = components.flatten(0, 1)
     result = rows.new_empty(len(rows), dtype=torch.promote_types(components.dtype, torch.float32))
@@ -167,7 +167,7 @@ def _exponentials(
     """e = exp(logits) [R, V]; e times ``weight`` [R, width], sum_v exp(logit[v]) W[v]; the sums of
     e's rows [R], which are column ``ones`` of that; the log of the sum of exp(logits) [R].
 
-    Where a row's sum leaves the number range, all rows of e are divided by their greatest.
+    Where a row's sum leaves the number range, all rows of e are divided by their maximum.
     """
     exponentials = (augmented @ weight.T).exp_()
     pulled = (exponentials @ weight).to(wide)
@@ -183,7 +183,7 @@ def _exponentials(
 
 
 def _blocks(components: Tensor, embedding: Tensor, elements: int) -> Iterator[slice]:
-    """Slices of rows, such that a block's logits have about ``elements`` elements."""
+    """Slices of rows whose logits have about ``elements`` elements."""
     count, mixture = components.shape[:2]
     step = max(1, elements // (mixture * embedding.shape[0]))
     return (slice(start, start + step) for start in range(0, count, step))

@@ -1,4 +1,5 @@
-"""What words are predicted with: an embedding, and a mixture of softmaxes over several layers.
+"""The output of language models and decoders: an embedding, and a mixture of softmaxes over several
+layers.
 
 Language models have it, and decoders.
 """
@@ -49,7 +50,7 @@ class Output(nn.Module):
         nn.init.uniform_(self.embedding, -config.embedding_range, config.embedding_range)
 
     def add_output(self) -> None:
-        """Make the weights of equations 7, 10 and 11 of Takase et al. (2018)."""
+        """Create the weights of equations 7, 10 and 11 of Takase et al. (2018)."""
         config = self.config
         size, sizes = config.embedding_size, config.layer_sizes
         self.decoder = None
@@ -77,8 +78,8 @@ class Output(nn.Module):
         self.decoded_layers = tuple(sorted({*map(int, self.projections), last}))
 
     def start_from_frequencies(self, counts: Tensor) -> None:
-        """Set the output's bias so that symbols are as likely as they are frequent (``counts``
-        [V]), which training would need hundreds of batches to learn."""
+        """Set the output's bias to the log frequencies of the symbols (``counts`` [V]), which
+        training would need hundreds of batches to learn."""
         smoothed = counts.to(self.decoder_bias) + 0.5
         with torch.no_grad():
             self.decoder_bias.copy_((smoothed / smoothed.sum()).log())

@@ -1,7 +1,7 @@
-"""A sliding window over what a model has read, its memory, and attention over it.
+"""A sliding window over what a model has read (its memory), and attention over it.
 
-A memory is part of a row's state, [B, L, ...], oldest first; beside a segment's own vectors
-[T, B, ...] it makes a timeline [L + T, B, ...] in which position t of the segment is row L + t.
+A memory is part of a row's state, [B, L, ...], oldest first; joined with a segment's own vectors
+[T, B, ...] it is a timeline [L + T, B, ...] in which position t of the segment is row L + t.
 """
 
 from __future__ import annotations

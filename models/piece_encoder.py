@@ -78,8 +78,8 @@ class PieceEncoder(nn.Module):
         self.layers = nn.TransformerEncoder(layer, config.layers, enable_nested_tensor=False)
 
     def forward(self, pieces: Tensor, dtype: torch.dtype = torch.float32) -> Tensor:
-        """What is read at each word's last piece, [T, B, size]. ``pieces`` [T, B, P] are those of
-        every word, at least one, PADDING behind them. A sentence that does not fit the positions is
+        """The output at each word's last piece, [T, B, size]. ``pieces`` [T, B, P] are those of
+        each word, at least one, followed by PADDING. A sentence that does not fit the positions is
         read in windows that overlap by half. ``dtype`` is that of matrix products."""
         is_piece = pieces != PADDING
         counts = is_piece.sum(2).T
@@ -111,7 +111,8 @@ class PieceEncoder(nn.Module):
         return read.transpose(0, 1)
 
     def _in_windows(self, pieces: Tensor, dtype: torch.dtype) -> Tensor:
-        """The same of one sentence: of every word what the window reads whose middle is nearest."""
+        """``forward`` for one sentence: each word's vector comes from the window whose middle is
+        nearest."""
         counts = (pieces != PADDING).sum((1, 2)).tolist()
         read = []
         for start, end, first, last in windows(counts, self.config.positions):
@@ -120,8 +121,9 @@ class PieceEncoder(nn.Module):
 
 
 def windows(counts: Sequence[int], positions: int) -> Iterator[tuple[int, int, int, int]]:
-    """For words of so many pieces: each window's first word, the one behind its last, and the same
-    of the words that are taken from it. No window has more than ``positions`` pieces.
+    """The windows over words of these many pieces each: a window's first word and the one after its
+    last, then the same two for the words whose vectors are taken from it. No window has more than
+    ``positions`` pieces.
 
     >>> list(windows([1] * 10, 6))
     [(0, 6, 0, 4), (3, 9, 4, 7), (6, 10, 7, 10)]
@@ -141,8 +143,8 @@ def windows(counts: Sequence[int], positions: int) -> Iterator[tuple[int, int, i
 def _layer_output(
     layer: nn.TransformerEncoderLayer, data: Tensor, length: int, mask: Tensor | None
 ) -> Tensor:
-    """What a layer makes of ``data`` [B, N, size], of which the first ``length`` positions are
-    read, or those where ``mask`` [B, 1, 1, length] is true. As torch's own layer, but for products
+    """A layer's output for ``data`` [B, N, size], which attends to the first ``length`` positions,
+    or to those where ``mask`` [B, 1, 1, length] is true. It computes what torch's own layer does,
     with packed weights."""
     attention, outer = layer.self_attn, layer.self_attn.out_proj
     inputs = _product(attention, attention.in_proj_weight, attention.in_proj_bias, data)

@@ -48,9 +48,9 @@ def linear(
 
 
 def packed(owner: nn.Module, weight: Tensor) -> Tensor:
-    """The weight of a module in the layout that ``linear`` computes fastest with; kept for the next
-    call. A change in place is noticed, but not one through ``weight.data``. A weight that learns
-    stays as it is: torch's fused optimizers change it unnoticed."""
+    """A module's weight in the layout with which ``linear`` is fastest, cached for the next call. A
+    change in place is noticed, one through ``weight.data`` is not. A weight that requires gradients
+    is returned unpacked: torch's fused optimizers change it without a trace."""
     if not _is_for_one_dnn(weight) or weight.requires_grad or weight.is_inference():
         return weight  # one made for inference has no version
     held, version = weight.detach(), weight._version
@@ -63,13 +63,14 @@ def packed(owner: nn.Module, weight: Tensor) -> Tensor:
 
 
 def bulk_rows(count: int) -> int:
-    """How many rows a product of ``count`` rows or more is padded to: one of few numbers, since
-    oneDNN keeps half a megabyte for each number of rows of each weight."""
+    """The number of rows to which a product of ``count`` rows is padded: one of a few values, since
+    oneDNN keeps half a megabyte for each number of rows it has met with each weight."""
     return _raised(count, ROW_MULTIPLE if count <= 128 else 64 if count <= 384 else 192)
 
 
 def step_rows(count: int, multiple: int) -> int:
-    """The same for the rows of one level, a multiple of ``multiple``: closer, as there are many."""
+    """The padding for the rows of one level, a multiple of ``multiple``: finer steps, since there
+    are many levels."""
     for limit, coarse in ((32, 1), (64, 8), (256, 32), (512, 64)):
         if count <= limit:
             return _raised(count, max(multiple, coarse))

@@ -1,5 +1,5 @@
-"""Running text: one long sequence of tokens, of which a model reads segment after segment, its
-state carried from each to the next, and forgets what it has read where an article begins."""
+"""Running text: one long sequence of tokens, which a model reads segment by segment, carrying its
+state from one to the next and resetting it where an article begins."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _SEGMENT = 1_024  # tokens read at a time; bounds memory
 
 
 class Segment(NamedTuple):
-    """What a model computed of a piece of text, the only column of its batch."""
+    """What a model computed for a piece of text, the only column of its batch."""
 
     features: Features  # [T, 1, ...]
     targets: Tensor  # [T, 1]; PADDING where the next token opens an article
@@ -58,8 +58,9 @@ def read_through(
     segment: int = _SEGMENT,
     dtype: torch.dtype | None = None,
 ) -> Iterator[Segment]:
-    """Read a text from the start state, ``<eos>`` first, and predict each of ``ids`` but those that
-    are ``opening``, which are given. Any length of ``segment`` gives the same, but for rounding."""
+    """Read a text from the start state, ``<eos>`` first, and predict each of ``ids`` except those
+    equal to ``opening``, which are given. The length of ``segment`` changes nothing but
+    rounding."""
     device = model.embedding.device
     targets = torch.tensor(ids, dtype=torch.long, device=device).unsqueeze(1)
     inputs = torch.cat([targets.new_full((1, 1), eos), targets[:-1]])
@@ -85,7 +86,7 @@ def _restarted(model: LanguageModel, state: State, rows: Tensor) -> State:
 
 
 def _joined(parts: Sequence[Features]) -> Features:
-    """One after the other in time."""
+    """Segments concatenated in time."""
     attention = [part.attention for part in parts if part.attention is not None]
     return Features(
         torch.cat([part.components for part in parts]),

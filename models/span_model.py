@@ -136,8 +136,8 @@ class SpanModel(nn.Module):
         return data
 
     def boundaries(self, data: Tensor) -> tuple[Tensor, Tensor]:
-        """What ``read`` returned -> what is read up to each of the n + 1 boundaries between words,
-        as the left and as the right end of a span, [n + 1, B, span_size] each."""
+        """From the result of ``read``: what has been read up to each of the n + 1 boundaries
+        between words, as the left and as the right end of a span, [n + 1, B, span_size] each."""
         # After the word before the boundary, and back from the word behind it.
         ahead_read, back_read = data.chunk(2, dim=2)
         read = torch.cat([ahead_read[:-1], back_read[1:]], dim=2)
@@ -146,13 +146,15 @@ class SpanModel(nn.Module):
         return left, right + self.span_bias.to(data.dtype)
 
     def tag_logits(self, data: Tensor) -> Tensor:
-        """What ``read`` returned -> of each part-of-speech tag of each word, [n, B, tag_count]."""
+        """From the result of ``read``: the logits of every part-of-speech tag of each word, [n, B,
+        tag_count]."""
         read = locked_dropout(data[1:-1], self.config.hidden_dropout, self.training)
         weight, bias = self.tag_output.to(data.dtype), self.tag_bias.to(data.dtype)
         return functional.linear(read, weight, bias)
 
     def logits(self, spans: Tensor) -> Tensor:
-        """Of each label, [..., L], for the sum of a span's left and right end [..., span_size]."""
+        """The logit of each label, [..., L], from the sum of a span's left and right end [...,
+        span_size]."""
         hidden = locked_dropout(spans.relu(), self.config.span_dropout, self.training)
         weight, bias = self.output.to(hidden.dtype), self.output_bias.to(hidden.dtype)
         return functional.linear(hidden, weight, bias)
@@ -178,14 +180,14 @@ class SpanModel(nn.Module):
         return self.read(words.unsqueeze(1), features.unsqueeze(1), dtype)
 
     def read_together(self, words: Tensor, features: Tensor, lengths: Tensor) -> list[Tensor]:
-        """``read_one`` of B sentences of any ``lengths``, as ``read`` takes them. It is equal to
-        ``read_one`` but for the last bits, which depend on the other sentences."""
+        """``read_one`` for B sentences of any ``lengths``, in the form ``read`` takes. It equals
+        ``read_one`` except for the last bits, which depend on the other sentences."""
         dtype = torch.promote_types(self.embedding.dtype, torch.float32)
         data = self.read(words, features, dtype, lengths)
         return [data[:length, i : i + 1] for i, length in enumerate(lengths.tolist())]
 
     def tag_log_probabilities(self, data: Tensor) -> Tensor:
-        """What ``read_one`` returned -> log P of each tag of each word, [n, tag_count]."""
+        """From the result of ``read_one``: log P of each tag of each word, [n, tag_count]."""
         if not self.config.tag_count:
             return data.new_zeros(len(data) - 2, 0)
         return self.tag_logits(data)[:, 0].log_softmax(1)

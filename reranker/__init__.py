@@ -57,5 +57,5 @@ def __getattr__(name: str) -> Any:
 
 
 def __dir__() -> list[str]:
-    """What there is to be imported, for completion; and what is imported already."""
+    """The names that can be imported, for completion, and those that already are."""
     return sorted({*globals(), *__all__})

@@ -17,7 +17,7 @@ from reranker.ranking import Weighing
 
 @dataclass(frozen=True, slots=True)
 class Cascade:
-    """In which order the members of an ensemble score, and which candidates survive each stage, for
+    """The order in which an ensemble's members score, and which candidates survive each stage, for
     choices by ``weighing``."""
 
     weighing: Weighing
@@ -40,20 +40,20 @@ class Cascade:
             raise RerankError(f"the margins {self.margins} are not all from 0 up")
 
     def holds_for(self, weighing: Weighing) -> bool:
-        """Whether no more is missed under this weighing than under the cascade's own. A smaller
-        ``lm_weight`` brings candidates nearer to each other, so more of them stay."""
+        """Whether the cascade misses no more under this weighing than under its own. A smaller
+        ``lm_weight`` brings candidates closer together, so more of them stay."""
         at_most = weighing.lm_weight <= self.weighing.lm_weight
         return at_most and replace(weighing, lm_weight=1.0) == replace(self.weighing, lm_weight=1.0)
 
     def signature(self) -> str:
-        """What a figure depends on, on a line."""
+        """The part of a figure's signature that describes the cascade."""
         stages = "/".join("+".join(map(str, stage)) for stage in self.stages)
         return f"cascade={stages} margins={','.join(f'{margin:g}' for margin in self.margins)}"
 
 
 def expected(known: Mapping[int, float], members: int) -> tuple[float, ...]:
-    """Each member's negative log-likelihood of a candidate, where only some members' is known: of
-    the others it is taken to be the mean.
+    """Each member's negative log-likelihood of a candidate where only some are known: the mean of
+    these stands for the others.
 
     >>> expected({0: 3.0, 2: 5.0}, 4)
     (3.0, 4.0, 5.0, 4.0)

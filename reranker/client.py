@@ -35,8 +35,9 @@ T = TypeVar("T")
 
 
 class ServiceError(RerankError):
-    """The service answered with an error: ``status`` and ``code`` say which, ``request_id`` is its
-    name in the service's log. Without any answer, ``status`` is 0 and ``code`` ``unreachable``."""
+    """The service answered with an error: ``status`` and ``code`` say which; ``request_id``
+    identifies it in the service's log. Without an answer, ``status`` is 0 and ``code`` is
+    ``unreachable``."""
 
     def __init__(self, status: int, code: str, message: str, request_id: str = "") -> None:
         super().__init__(message)
@@ -44,14 +45,13 @@ class ServiceError(RerankError):
 
 
 class Client:
-    """Connections to a service, reused; use it in a ``with``, from one thread or several.
+    """Keeps connections to a service; use it in a ``with`` statement, from one thread or several.
 
     A ``weighing`` sends its ``lm_weight`` and criterion; without one, the service uses those that
     its ensemble was tuned for. Member weights and token bonus are always the service's.
 
-    A request is repeated after 429, 503 and a broken connection, ``retries`` times, after the
-    pauses that the service asks for or ones that grow. Keys of an answer that this version does
-    not know are ignored.
+    A request is repeated up to ``retries`` times after 429, 503 and a broken connection, after the
+    pauses the service asks for, else after growing ones. Unknown keys in an answer are ignored.
     """
 
     def __init__(
@@ -177,7 +177,7 @@ class Client:
         self.close()
 
     def _ask(self, method: str, path: str, read: Callable[[Any], T], **request: Any) -> T:
-        """What ``read`` makes of the answer's JSON. Raises ServiceError."""
+        """The answer's JSON as ``read`` converts it. Raises ServiceError."""
         for attempt in range(self._retries + 1):
             is_last = attempt == self._retries
             try:
@@ -208,7 +208,7 @@ def _weights(weighing: Weighing | None) -> dict[str, Any]:
 
 
 def _text(text: str | Sequence[str] | Sequence[Sequence[str]]) -> dict[str, Any]:
-    """The field of a body. Raises InputError for what is not a text."""
+    """The body's field for a text. Raises InputError for an invalid one."""
     if isinstance(text, str):
         return {"text": text}
     given = [each if isinstance(each, str) else list(each) for each in text]
@@ -220,7 +220,8 @@ def _text(text: str | Sequence[str] | Sequence[Sequence[str]]) -> dict[str, Any]
 
 
 def _pause(attempt: int, asked: str | None) -> float:
-    """Seconds; never less than asked for, and spread, so that clients do not come back at once."""
+    """The pause in seconds: never less than asked for, and randomised, so that clients do not all
+    come back at once."""
     least = float(asked) if asked is not None and asked.isdigit() else 0.1 * 2**attempt
     return min(_LONGEST_PAUSE, least) * random.uniform(1, 1.25)
 

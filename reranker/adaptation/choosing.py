@@ -42,6 +42,6 @@ class Choice:
 
 
 def choices(reranker: Reranker, lists: Iterable[NBest]) -> Iterator[Choice]:
-    """For each list, in order; each has a candidate."""
+    """The choice for each list, in order; each list must have a candidate."""
     for ranking in reranker.rerank_lists(lists):
         yield Choice.of(ranking.to_dict())

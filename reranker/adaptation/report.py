@@ -1,4 +1,4 @@
-"""What an adaptation made of the models, for the user to read."""
+"""The report of an adaptation, for the user to read."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ def report(
     refused: int,
     models: Sequence[Adapted],
 ) -> str:
-    """Markdown; ``before`` and ``after`` are the choices for the sentences held out."""
+    """Markdown; ``before`` and ``after`` are the choices for the held-out sentences."""
     is_other = sum(old.tree != new.tree for old, new in zip(before, after, strict=True))
     rows = [
         ("sentences parsed", parsed),

@@ -1,4 +1,5 @@
-"""A model of an ensemble, trained on with silver trees and, if there are any, gold ones."""
+"""Continues the training of an ensemble's model on silver trees and, if there are any, gold
+ones."""
 
 from __future__ import annotations
 
@@ -25,7 +26,7 @@ Trees = Sequence[tuple[str, ...]]
 
 
 class AdaptationRecipe(NamedTuple):
-    """How to train on."""
+    """How to continue the training."""
 
     epochs: float  # passes over silver and gold trees
     rate: float  # of the learning rate that the model was trained with, to begin with
@@ -34,7 +35,7 @@ class AdaptationRecipe(NamedTuple):
 
 
 class Adapted(NamedTuple):
-    """What became of a model."""
+    """The outcome for one model."""
 
     name: str
     before: float
@@ -43,8 +44,8 @@ class Adapted(NamedTuple):
 
 
 def mixed(silver: Trees, gold: Trees, share: float) -> list[tuple[str, ...]]:
-    """Silver trees, and so many gold ones that ``share`` of the tokens are theirs: some of them,
-    evenly spread, or all of them several times."""
+    """The silver trees, and enough gold ones that ``share`` of all tokens are theirs: an evenly
+    spread part of them, or all of them several times."""
     tokens = sum(map(len, gold))
     if not tokens:
         return list(silver)
@@ -63,10 +64,10 @@ def adapted(
     recipe: AdaptationRecipe,
     report: Callable[[float], None],
 ) -> Adapted | None:
-    """Train the checkpoint on and write it to ``out``; its state is in ``folder``, so that the same
-    call resumes it. A span model is copied, and the answer is None. ``report`` is told how much of
-    the training is done, from 0 to 1. Raises CheckpointError, and ConfigError for a checkpoint that
-    does not say how it was trained."""
+    """Continue the checkpoint's training and write it to ``out``; the state is kept in ``folder``,
+    so that the same call resumes it. A span model is copied, and the result is None. ``report`` is
+    called with the share of the training that is done, from 0 to 1. Raises CheckpointError, and
+    ConfigError for a checkpoint that does not say how it was trained."""
     checkpoint = load_member(path)
     if isinstance(checkpoint, SpanCheckpoint):
         copy_whole(path, out)
@@ -88,8 +89,8 @@ def adapted(
 def trained_on(
     path: Path, checkpoint: Checkpoint, recipe: AdaptationRecipe, tokens: int = 0
 ) -> TrainingConfig:
-    """How to train the checkpoint on, with so many tokens. Raises ConfigError if it does not say
-    how it was trained, or if the recipe makes no sense."""
+    """The settings with which to continue the checkpoint's training on ``tokens`` tokens. Raises
+    ConfigError if the checkpoint does not say how it was trained, or if the recipe is invalid."""
     known = checkpoint.information.get("training")
     if not isinstance(known, dict) or "model" not in known:
         raise ConfigError(f"{path}: does not say how it was trained, so it cannot be trained on")

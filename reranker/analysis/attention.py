@@ -29,7 +29,8 @@ class AttentionWindow(NamedTuple):
 
     @property
     def farthest(self) -> int:
-        """In steps back; also the first time step, from 0, at which the window is full."""
+        """The oldest position, in steps back; also the first time step, from 0, at which the window
+        is full."""
         return self.nearest + self.size - 1
 
     @property
@@ -39,7 +40,8 @@ class AttentionWindow(NamedTuple):
 
 
 def window_of(checkpoint: Checkpoint) -> AttentionWindow | None:
-    """None for a model without attention, or with attention inside its layers (LSTMN)."""
+    """The window of a model; None without attention, or with attention inside its layers
+    (LSTMN)."""
     start = torch.tensor([[checkpoint.vocabulary.eos]])
     with torch.no_grad():
         features, _ = checkpoint.model(start, checkpoint.model.initial_state(1))
@@ -70,8 +72,8 @@ class Positions(NamedTuple):
 def attention_by_position(
     checkpoint: Checkpoint, trees: Sequence[LinearTree], name: str, tick: Tick = ignore
 ) -> Positions:
-    """Over the tokens whose window is full: nearer to a tree's start, fewer positions share the
-    attention. Raises InputError for a model without attention or trees that are all too short."""
+    """The mean attention over the tokens whose window is full: near a tree's start, fewer positions
+    share it. Raises InputError for a model without attention or trees that are all too short."""
     window = checked_window(checkpoint, name)
     sums = torch.zeros(window.size, dtype=torch.float64)
     count = 0
@@ -209,7 +211,7 @@ class AttentionSample:
         ]
 
     def draw(self, figure: Figure) -> None:
-        """A map for each model: a token a row, the most recent position on the right."""
+        """A map for each model: one row per token, the most recent position on the right."""
         count = max(len(rows) for _, rows in self.models.values())
         figure.set_size_inches(1 + 3.5 * len(self.models), 2 + 0.13 * count)
         figure.suptitle("Attention at random tokens")

@@ -39,7 +39,7 @@ class Prediction:
     """
 
     def attention_to(self, position: int) -> float | None:
-        """None for a position out of view."""
+        """The attention to a position; None if it is out of view."""
         return (self.attention or {}).get(position)
 
 
@@ -144,7 +144,7 @@ class Example:
         figure.colorbar(image, label="attention (share)")
 
     def _shown(self) -> Sequence[int]:
-        """The positions that some model has in view; the last few if none attends."""
+        """The positions that at least one model has in view; the last few if none attends."""
         seen = [position for model in self.predictions for position in model.attention or ()]
         return range(min(seen, default=max(-1, self.token - _TOP)), self.token)
 

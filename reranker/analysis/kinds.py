@@ -120,12 +120,12 @@ class _Job:
         analysis: Callable[[Checkpoint, list[LinearTree], str, Tick], T],
         compares_perplexity: bool = False,
     ) -> dict[str, T]:
-        """What ``analysis`` makes of each model, the trees, the model's name and ``tick``."""
+        """The result of ``analysis`` for each model, the trees, the model's name and ``tick``."""
         models = self.models(compares_perplexity=compares_perplexity)
         return {name: analysis(model, self.trees, name, self.tick) for name, model in models}
 
     def read_source(self, analysis: Callable[[Checkpoint, Source, str, Tick], T]) -> dict[str, T]:
-        """What ``analysis`` makes of each model and the trees or texts."""
+        """The result of ``analysis`` for each model and the trees or texts."""
         return {
             name: analysis(model, self.source, name, self.tick) for name, model in self.models()
         }

@@ -28,7 +28,7 @@ _BLOCK = 1 << 24  # elements of [passages, J, V] at a time
 
 
 class PassageSet(NamedTuple):
-    """A file's passages as sequences of tokens, and what was left out of it."""
+    """A file's passages as sequences of tokens, and the lines that were left out."""
 
     name: str
     passages: list[LinearTree]
@@ -51,17 +51,18 @@ class LastWord(NamedTuple):
 
     @property
     def perplexity(self) -> float:
-        """Per last word; one outside the vocabulary has the probability of ``<unk>``."""
+        """Perplexity per last word; a word outside the vocabulary has the probability of
+        ``<unk>``."""
         return perplexity(self.nll, self.passages)
 
     @property
     def whole_perplexity(self) -> float:
-        """Per token of whole passages, each read from the start state."""
+        """Perplexity per token of whole passages, each read from the start state."""
         return perplexity(self.whole_nll, self.tokens)
 
 
 def read_set(path: Path, name: str) -> PassageSet:
-    """Raises InputError for a file that cannot be opened or has no usable passage."""
+    """The passages of a file. Raises InputError if it cannot be opened or has no usable passage."""
     passages, refused = [], []
     for each in read_passages(path):
         if isinstance(each, Refused):

@@ -66,8 +66,8 @@ class MixtureWeights:
 
 
 def component_layers(model: LanguageModel) -> tuple[str, ...]:
-    """The layer each component of the mixture is computed from, in their order; empty for a model
-    of one softmax."""
+    """The layer from which each component of the mixture is computed, in order; empty for a model
+    with one softmax."""
     config = model.config
     if sum(config.components) < 2:
         return ()
@@ -80,7 +80,7 @@ def component_layers(model: LanguageModel) -> tuple[str, ...]:
 def mixture_weights(
     checkpoint: Checkpoint, source: Source, name: str, tick: Tick = ignore
 ) -> MixtureWeights:
-    """Raises InputError for a model of one softmax."""
+    """The weights of a model's mixture. Raises InputError for a model with one softmax."""
     layers = component_layers(checkpoint.model)
     if not layers:
         raise InputError(f"{name} has only one softmax, so there is no mixture to analyse")
@@ -183,7 +183,7 @@ class LayerWeights:
         ]
 
     def draw(self, figure: Figure) -> None:
-        """For each model a column for all tokens and each kind of them, the layers stacked."""
+        """For each model a column for all tokens and one for each kind, the layers stacked."""
         figure.suptitle("Weight of each layer in the mixture")
         for axes, model in zip(panels(figure, len(self.models), 2.5), self.models, strict=True):
             columns = [None, *(each for each in PREDICTED if model.tokens[each])]

@@ -24,7 +24,7 @@ Values = list[NDArray[np.float64]]  # of each text, log P of its tokens, [N]
 
 
 def averaged(members: Sequence[Values]) -> Values:
-    """log of the members' mean probability, token by token."""
+    """The log of the members' mean probability, token by token."""
     return [
         np.logaddexp.reduce(np.stack(values), axis=0) - np.log(len(members))
         for values in zip(*members, strict=True)
@@ -33,8 +33,9 @@ def averaged(members: Sequence[Values]) -> Values:
 
 @dataclass(frozen=True, slots=True)
 class TextPerplexities:
-    """Per token, ``<eos>`` of every line included; of each text, and of all if there are several.
-    The last row is the ``average`` of all models, if their vocabularies are the same."""
+    """Perplexity per token, ``<eos>`` of every line included, of each text and, if there are
+    several, of all. The last row is the ``average`` of all models, if their vocabularies are the
+    same."""
 
     models: dict[str, dict[str, Total]]
 

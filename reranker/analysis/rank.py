@@ -103,7 +103,7 @@ def _singular_values(rows: Iterator[Tensor], most: int = 2) -> tuple[int, Tensor
 def _contexts(
     checkpoint: Checkpoint, trees: Sequence[LinearTree], tokens: int | None, seed: int
 ) -> tuple[list[LinearTree], list[list[int]]]:
-    """Trees, and of each the positions whose contexts are new: ``tokens`` in all."""
+    """Trees, each with the positions whose contexts have not occurred before: ``tokens`` in all."""
     seen: set[tuple[int, ...]] = set()
     chosen, positions = [], []
     for tree in random.Random(seed).sample(trees, len(trees)):
@@ -187,7 +187,7 @@ class Ranks:
         ]
 
     def draw(self, figure: Figure) -> None:
-        """Singular values in their order, as shares of the greatest."""
+        """Singular values in order, as shares of the largest."""
         axes = figure.subplots()
         for model in self.models:
             greatest = model.singular_values[0]

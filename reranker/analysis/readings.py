@@ -1,4 +1,4 @@
-"""Treebank trees as a language model reads them, on which every analysis builds."""
+"""Treebank trees as a language model reads them; every analysis builds on this."""
 
 from __future__ import annotations
 
@@ -36,7 +36,8 @@ class LinearTree(NamedTuple):
     kinds: tuple[str, ...]
 
     def as_read(self, checkpoint: Checkpoint) -> LinearTree:
-        """In the order in which the model reads: from the tree's end if it is a backward model."""
+        """The tokens in the order the model reads them: from the tree's end for a backward
+        model."""
         if not checkpoint.vocabulary.backward:
             return self
         return LinearTree(self.tokens[::-1], (*self.kinds[-2::-1], EOS))
@@ -52,7 +53,7 @@ class ReadBatch(NamedTuple):
 
     @property
     def is_token(self) -> Tensor:
-        """[T, B]; false after a tree's end."""
+        """Whether a position holds a token, [T, B]; false after a tree's end."""
         return self.targets != PADDING
 
     @property
@@ -62,7 +63,8 @@ class ReadBatch(NamedTuple):
         return self.features.attention
 
     def features_at(self, positions: Tensor) -> Features:
-        """What tokens are predicted from at ``positions`` [T, B] (true or false), [N, ...]."""
+        """The features at ``positions`` [T, B] (true or false), from which tokens are predicted,
+        [N, ...]."""
         return self.features._replace(
             components=self.features.components[positions],
             log_weights=self.features.log_weights[positions],

@@ -1,4 +1,4 @@
-"""Running text as a language model reads it, on which the analyses build that take ``--text``."""
+"""Running text as a language model reads it, for the analyses that take ``--text``."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ Source = Sequence[LinearTree] | Sequence[RunningText]
 
 
 def read_texts(paths: Iterable[Path]) -> list[RunningText]:
-    """Raises InputError as ``read_running_text`` does."""
+    """The texts of these files. Raises InputError as ``read_running_text`` does."""
     paths = list(paths)
     return [
         RunningText(name, read_running_text([path]))
@@ -52,8 +52,8 @@ def predicted_tokens(texts: Iterable[RunningText]) -> int:
 
 
 def read_source(checkpoint: Checkpoint, source: Source, tick: Tick = ignore) -> Iterator[ReadBatch]:
-    """Read every tree, each from the start state, or every text, the state carried through it;
-    column by column, what comes later in a text is in a later batch.
+    """Read every tree from the start state, or every text with its state carried from line to line;
+    in each column, later text comes in a later batch.
 
     Raises InputError for text and a backward model.
     """

@@ -31,7 +31,7 @@ class WindowPoint:
 def point(
     checkpoint: Checkpoint, trees: Sequence[LinearTree], name: str, tick: Tick = ignore
 ) -> WindowPoint:
-    """Raises InputError for a model without a window."""
+    """A checkpoint's point. Raises InputError for a model without a window."""
     config = checkpoint.model.config
     window = getattr(config, "window", getattr(config, "order", None))  # L of attention, N of RNN-N
     if not isinstance(window, int):
@@ -45,8 +45,8 @@ def point(
 
 @dataclass(frozen=True, slots=True)
 class Windows:
-    """Perplexity per token, an architecture a row and a window a column. Several checkpoints in one
-    cell (seeds) give their mean and standard deviation."""
+    """Perplexity per token, one row per architecture and one column per window. Several checkpoints
+    in one cell (seeds) give their mean and standard deviation."""
 
     points: tuple[WindowPoint, ...]
 

@@ -12,7 +12,7 @@ Values = NDArray[np.float64]
 
 
 class Span(NamedTuple):
-    """A constituent: its first word, the one behind its last, and the number of its label."""
+    """A constituent: its first word, the word after its last, and the number of its label."""
 
     start: int
     end: int
@@ -29,8 +29,9 @@ class Derivation(NamedTuple):
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Gains:
-    """What a constituent is worth: log P(label) - log P(no constituent), in nats. Differences are
-    made when they are needed, in float64: of a long sentence all together would not fit."""
+    """The gain of a constituent: log P(label) - log P(no constituent), in nats. Differences are
+    computed when they are needed, in float64: all those of a long sentence would not fit into
+    memory."""
 
     labels: NDArray[np.floating]
     """[n, n, L]: log P(label), by a span's first word and its last one; what lies below the
@@ -71,17 +72,17 @@ class Chart:
 
     @property
     def score(self) -> float:
-        """Of the best tree, in nats, relative to the tree without any constituent."""
+        """The score of the best tree, in nats, relative to the tree without any constituent."""
         return float(self.open[0, self.words])
 
     def splits(self, width: int) -> Values:
-        """For every span of this width the best sequence by the width of all but its last part,
-        [spans, width - 1]."""
+        """For every span of this width, the score of the best sequence for each width of all but
+        its last part, [spans, width - 1]."""
         spans = self.words - width + 1
         return self.open[:spans, 1:width] + self.part[width:, width - 1 : 0 : -1]
 
     def splits_of(self, start: int, end: int) -> Values:
-        """The same for one span, [width - 1]."""
+        """``splits`` for one span, [width - 1]."""
         width = end - start
         values: Values = self.open[start, 1:width] + self.part[end, width - 1 : 0 : -1]
         return values
@@ -92,8 +93,8 @@ class Chart:
         return float(self.sequence[start, end - start] + gain)
 
     def best(self) -> Derivation:
-        """The best tree. Of equal ones, that with fewer brackets, then that whose last part begins
-        sooner, then that with the first label."""
+        """The best tree. Ties go to the one with fewer brackets, then to the one whose last part
+        begins sooner, then to the one with the first label."""
         spans: list[Span] = []
         stack = [(0, self.words, False)]  # start, end, whether there must be a constituent
         while stack:

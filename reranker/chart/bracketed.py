@@ -1,4 +1,4 @@
-"""Constituents -> a tree in brackets, and its tokens."""
+"""From constituents to a bracketed tree and its tokens."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
 """The k best trees of a chart, found lazily (Huang & Chiang 2005, algorithm 3).
 
-Every item of the chart has a list of its best derivations so far and a heap of what may come next;
-the next one is looked for only when an item above asks for it.
+Every item of the chart has a list of its best derivations so far and a heap of those that may come
+next; the next is found only when an item above asks for it.
 """
 
 from __future__ import annotations
@@ -17,8 +17,8 @@ from reranker.chart.best import Chart, Derivation, Span
 
 
 class _Back(NamedTuple):
-    """How an item is made: which alternative, and the ranks of the derivations it is made of. A
-    heap's order: the best first, then the first alternative."""
+    """How an item is derived: by which alternative, from derivations of which ranks. Heaps order
+    them by score, then by alternative."""
 
     cost: float  # minus the score in nats
     alternative: int
@@ -43,8 +43,8 @@ class _Item:
 
 
 def k_best(chart: Chart, most: int) -> list[Derivation]:
-    """The ``most`` best trees, best first, fewer if there are no more. Of equal ones, the order is
-    that of ``Chart.best``, so the first is always its tree."""
+    """The ``most`` best trees, best first; fewer if there are no more. Ties are ordered as in
+    ``Chart.best``, so the first tree is always the one it returns."""
     # A tree's items ask one another, three for each word at most. Frames are on the heap.
     sys.setrecursionlimit(max(sys.getrecursionlimit(), 1_000 + 4 * chart.words))
     search = _Search(chart)
@@ -70,7 +70,7 @@ class _Search:
         self._labels: dict[tuple[int, int], tuple[list[int], list[float]]] = {}
 
     def has_open(self, start: int, end: int, rank: int) -> bool:
-        """Whether there are more than ``rank`` derivations; those up to it are found now."""
+        """Whether there are more than ``rank`` derivations; finds those up to it."""
         item = self.open.get((start, end))
         if item is None:
             chart = self.chart

@@ -52,7 +52,7 @@ def log_partition(gains: Gains, temperature: float = 1.0) -> float:
 
 
 def _label_sums(gains: Gains, temperature: float) -> Values:
-    """[n, n]: the logarithm of the sum over labels of exp of their scores."""
+    """The logarithm of the sum over labels of exp of their scores, [n, n]."""
     sums = np.zeros_like(gains.none)
     for start, (labels, none) in enumerate(zip(gains.labels, gains.none, strict=True)):
         scores = labels[start:].astype(np.float64) - none[start:, None]
@@ -61,7 +61,7 @@ def _label_sums(gains: Gains, temperature: float) -> Values:
 
 
 class _Inside:
-    """As ``Chart``, with sums for maxima; in logarithms."""
+    """``Chart`` with sums in place of maxima, in logarithms."""
 
     def __init__(self, labels: Values) -> None:
         words = len(labels)
@@ -86,8 +86,8 @@ class _Inside:
 
 
 def _outside(inside: _Inside) -> Values:
-    """[n, n]: P(there is a constituent), by its first and last word: the inside recursion
-    backwards, each sum sharing out what it is worth among its terms."""
+    """P(there is a constituent) by its first and last word, [n, n]: the inside recursion backwards,
+    where each sum shares out its probability among its terms."""
     words = inside.words
     found = np.zeros((words, words))
     of_open, of_part = np.zeros((words, words + 1)), np.zeros((words + 1, words + 1))
@@ -109,7 +109,7 @@ def _outside(inside: _Inside) -> Values:
 
 
 def _log_sum(values: Values) -> Values:
-    """log of the sum of exp over the last axis."""
+    """The log of the sum of exp over the last axis."""
     most: Values = values.max(-1)
     total: Values = most + np.log(np.exp(values - most[..., None]).sum(-1))
     return total

@@ -27,9 +27,9 @@ _PUNCTUATION = {",", ".", ":", "``", "''"}
 def best_tags(
     words: Sequence[str], log_probabilities: NDArray[np.floating], tags: Sequence[str]
 ) -> tuple[str, ...]:
-    """The most probable tag of each word, ``log_probabilities`` [n, T] of ``tags``. Punctuation
-    that has one tag in all treebanks has that one, and no word with a letter or a digit has a tag
-    of punctuation. Without ``tags`` the others are ``XX``."""
+    """The most probable tag of each word, given ``log_probabilities`` [n, T] of ``tags``.
+    Punctuation that has the same tag in all treebanks gets that tag, and no word with a letter or a
+    digit gets a punctuation tag. Without ``tags`` all other words are ``XX``."""
     is_punctuation = np.array([tag in _PUNCTUATION for tag in tags], bool)
     chosen = []
     for word, row in zip(words, log_probabilities, strict=True):

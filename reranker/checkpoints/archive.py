@@ -57,12 +57,12 @@ _KNOWN |= {f"torch {name}Storage" for name in _NUMBER_TYPES}
 
 
 class _Refused(Exception):
-    """What the file holds that ``torch.save`` does not make of a checkpoint."""
+    """The file holds something that ``torch.save`` does not write for a checkpoint."""
 
 
 @dataclass(frozen=True, slots=True)
 class Archive:
-    """What a file holds: tensors, numbers, strings and containers."""
+    """The content of a file: tensors, numbers, strings and containers."""
 
     content: Any
     size: int
@@ -72,7 +72,7 @@ class Archive:
 
 
 def read_archive(path: Path, sha256: str = "") -> Archive:
-    """What ``write_atomically`` wrote; nothing in the file is executed.
+    """Read what ``write_atomically`` wrote; nothing in the file is executed.
 
     Raises CheckpointError, naming the file, if it is something else or damaged, and if its SHA-256
     is not ``sha256``, where one is given; MemoryError if memory does not suffice.
@@ -115,8 +115,8 @@ def write_atomically(path: Path, content: dict[str, Any]) -> None:
 
 
 def _save(content: dict[str, Any], file: IO[bytes]) -> None:
-    """``torch.save``; of a disk that is full, torch's zip writer makes a RuntimeError of its own,
-    in the context of which is the OSError that is raised here."""
+    """``torch.save``. When the disk is full, torch's zip writer raises a RuntimeError whose context
+    is the OSError; that one is raised here."""
     try:
         torch.save(content, file)
     except RuntimeError as error:
@@ -150,7 +150,7 @@ def _content(data: bytes) -> Any:
 
 
 def _check(code: bytes) -> None:
-    """Refuse a pickle from which objects much larger than itself could be made."""
+    """Refuse a pickle that could create objects much larger than itself."""
     containers = shared = 0
     is_container: list[bool] = []  # of what was memoized
     before = ""

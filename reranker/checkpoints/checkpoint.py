@@ -90,7 +90,7 @@ def opened_checkpoint(path: Path, archive: Archive, device: str = "cpu") -> Chec
 
 
 def _model(content: dict[str, Any], most_bytes: int, device: str) -> LanguageModel:
-    """The model of a checkpoint; whatever is wrong with it raises some error."""
+    """The model of a checkpoint. Raises one of several errors for whatever is wrong with it."""
     config_class, model_class = ARCHITECTURES[content["architecture"]]
     settings = saved_settings(content["config"])
     return with_weights(
@@ -110,7 +110,8 @@ def _vocabulary(content: dict[str, Any], most_bytes: int) -> Vocabulary:
 
 
 def _packed(classes: Mapping[str, int]) -> dict[str, Any] | None:
-    """Two long values: a hundred thousand strings and numbers would take many times the space."""
+    """The classes as two long values: a hundred thousand strings and numbers would take many times
+    the space."""
     if not classes:
         return None
     numbers = torch.tensor([*classes.values()], dtype=torch.int32)
@@ -118,7 +119,7 @@ def _packed(classes: Mapping[str, int]) -> dict[str, Any] | None:
 
 
 def _unpacked(packed: Any, most_bytes: int) -> dict[str, int]:
-    """Raises ValueError or TypeError for what ``_packed`` never makes."""
+    """The inverse of ``_packed``. Raises ValueError or TypeError for anything it never returns."""
     if packed is None:
         return {}
     words, numbers = packed["words"], packed["numbers"]

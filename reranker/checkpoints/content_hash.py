@@ -1,4 +1,4 @@
-"""A hash of what a checkpoint holds, whichever way it is written in the file."""
+"""A hash of a checkpoint's content that does not depend on how the file encodes it."""
 
 from __future__ import annotations
 

@@ -47,9 +47,9 @@ def load_placed(
     """``load_member``, with weights on the device in float32 (``exact``) or bfloat16 (``fast``;
     sums stay in float32), which moves a tree's log-probability by up to half a nat.
 
-    A span model that is in use already, in the same place and precision, is not loaded twice: that
-    which parses a sentence can rank its trees by the same reading (scoring.span_table). Raises
-    CheckpointError as ``load_member`` does, and InputError for another ``precision``."""
+    A span model already in use, on the same device and in the same precision, is not loaded twice:
+    the one that parses a sentence can rank its trees with the same reading (scoring.span_table).
+    Raises CheckpointError as ``load_member`` does, and InputError for another ``precision``."""
     if precision not in get_args(Precision):
         raise InputError(f"precision is 'exact' or 'fast', not {precision!r}")
     dtype = torch.bfloat16 if precision == "fast" else torch.float32

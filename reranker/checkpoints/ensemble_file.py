@@ -1,4 +1,4 @@
-"""What names models, and ``ensemble.toml``: checkpoints with the weights ``rerank tune`` found.
+"""How models are named, and ``ensemble.toml``: checkpoints with the weights ``rerank tune`` found.
 
 ``version``, ``criterion``, ``lm_weight`` and ``token_bonus``, then for each member ``file``
 (relative to the folder of this one), ``sha256`` and ``weight``, how sure a choice is
@@ -161,7 +161,7 @@ def calibration_beside(paths: Sequence[Path], hashes: Sequence[str]) -> Calibrat
 
 
 def _parsed(path: Path) -> WeighedModels:
-    """What an ensemble file says. Raises InputError."""
+    """The content of an ensemble file. Raises InputError."""
     try:
         data = tomllib.loads(path.read_text(encoding="utf-8"))
         version = data.get("version")
@@ -198,7 +198,7 @@ def _parsed(path: Path) -> WeighedModels:
 
 
 def _cascade(table: Any, files: Sequence[str], weighing: Weighing) -> Cascade:
-    """What ``[cascade]`` says, members by the names of their files. Raises ValueError or
+    """The content of ``[cascade]``, which names members by their files. Raises ValueError or
     RerankError."""
     _check(table, _CASCADE_KEYS)
     margins = table["margins"]
@@ -215,7 +215,7 @@ def _cascade(table: Any, files: Sequence[str], weighing: Weighing) -> Cascade:
 
 
 def write_ensemble_file(path: Path, models: WeighedModels, comments: Sequence[str] = ()) -> None:
-    """Write the file, whole or not at all, starting with ``comments``, one on each line.
+    """Write the file, whole or not at all, starting with ``comments``, one per line.
 
     Raises InputError if a checkpoint cannot be read, RerankError if the file cannot be written.
     """

@@ -51,7 +51,7 @@ class Installed:
 
     @property
     def path(self) -> Path:
-        """What ``--models`` would name."""
+        """The path to give to ``--models``."""
         return self.file or self.folder
 
     @property
@@ -76,8 +76,8 @@ class ParserModel:
 
 
 def installed_parser_models() -> list[ParserModel]:
-    """Every model of a parser that is found, the first of a name only. Raises InputError for an
-    ``about.toml`` that is not one."""
+    """Every parser model that is found; of several with one name, the first. Raises InputError for
+    an invalid ``about.toml``."""
     found: dict[str, ParserModel] = {}
     for folder in _folders():
         for about in _about(folder / _ABOUT).get("parser_models", ()):
@@ -90,8 +90,8 @@ def installed_parser_models() -> list[ParserModel]:
 
 
 def installed_models() -> list[Installed]:
-    """Every ensemble that is found, the first of a name only. Raises InputError for an
-    ``about.toml`` that is not one."""
+    """Every ensemble that is found; of several with one name, the first. Raises InputError for an
+    invalid ``about.toml``."""
     found: dict[str, Installed] = {}
     for folder in _folders():
         if any(folder.glob("*.pt")):
@@ -162,7 +162,7 @@ def _folders() -> Iterator[Path]:
 
 
 def _installed_from(site_packages: Path) -> Path | None:
-    """The folder that pip installed the package there from, if that was one (PEP 610)."""
+    """The folder from which pip installed the package, if it was a folder (PEP 610)."""
     for distribution in distributions(name="parse-reranker", path=[str(site_packages)]):
         source = json.loads(distribution.read_text("direct_url.json") or "{}")
         if "dir_info" in source:
@@ -191,7 +191,7 @@ def _about(path: Path) -> Mapping[str, Any]:
 
 
 def _check(about: Mapping[str, Any]) -> None:
-    """Raises ValueError for what is known of a model, unless `rerank models` can print it."""
+    """Raises ValueError unless `rerank models` can print what is known of a model."""
     for key in _TEXTS:
         if not isinstance(about.get(key, ""), str):
             raise ValueError(f"{key} is not text")

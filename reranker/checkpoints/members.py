@@ -1,4 +1,4 @@
-"""What an ensemble is made of: language models and span models, each in its file."""
+"""The members of an ensemble: language models and span models, each in its file."""
 
 from __future__ import annotations
 
@@ -15,8 +15,7 @@ LoadedMember = Checkpoint | SpanCheckpoint
 
 
 def load_member(path: str | os.PathLike[str], sha256: str = "") -> LoadedMember:
-    """Read a member of an ensemble of either kind. Raises CheckpointError as ``load_checkpoint``
-    does."""
+    """Read a member of either kind. Raises CheckpointError as ``load_checkpoint`` does."""
     if not isinstance(path, str | os.PathLike):
         raise CheckpointError(f"expected the path of a checkpoint, got {path!r:.40}")
     path = Path(path)

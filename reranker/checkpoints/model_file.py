@@ -1,5 +1,5 @@
-"""What the files of all kinds of models have in common: data, never pickled objects; a format and
-its version, weights, information on them, and a hash of it all."""
+"""The common part of all model files: data, never pickled objects; a format and its version,
+weights, information about them, and a hash of everything."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ class Format(NamedTuple):
     version: int
 
     def matches(self, content: Any) -> bool:
-        """Whether a file with this content says that it is of this kind."""
+        """Whether the content claims to be of this kind."""
         return isinstance(content, dict) and content.get("format") == self.name
 
 
@@ -80,10 +80,10 @@ def read_model(
     kind: Format,
     unpack: Callable[[dict[str, Any]], tuple[Model, Words]],
 ) -> tuple[str, Model, Words, dict[str, Any], str]:
-    """The fields of a ``Trained`` from a file of this kind; ``unpack`` makes the model and its
-    vocabulary of the file's content. Raises CheckpointError, naming the file, for another version,
-    for parts that do not fit together, and for content that was changed since it was saved;
-    MemoryError if memory does not suffice."""
+    """The fields of a ``Trained`` from a file of this kind; ``unpack`` builds the model and its
+    vocabulary from the file's content. Raises CheckpointError, naming the file, for another
+    version, for parts that do not fit together, and for content that was changed since it was
+    saved; MemoryError if memory does not suffice."""
     content: dict[str, Any] = archive.content
     version = content.get("version")
     if type(version) is not int or not 1 <= version <= kind.version:

@@ -16,7 +16,7 @@ EOS, UNKNOWN = "<eos>", "<unk>"
 
 
 class Pair(NamedTuple):
-    """What is read and what should come out."""
+    """A source and its target."""
 
     source: tuple[str, ...]  # words
     target: tuple[str, ...]  # tokens of a tree, or words
@@ -76,12 +76,12 @@ class PairVocabulary:
 
     @property
     def source_size(self) -> int:
-        """How many ids a source feature can have; 0 is the unknown one."""
+        """The number of ids a source feature can have; 0 is the unknown one."""
         return 1 + len(self.source_words) + len(self.source_pieces)
 
     @property
     def digest(self) -> str:
-        """Equal for equal vocabularies and only for those, in every process."""
+        """A hash that is equal for equal vocabularies and only for those, in every process."""
         parts = (self.source_words, self.source_pieces, self.target, (self.pieces.merges,))
         content = "\n\n".join([self.task, *("\n".join(part) for part in parts)])
         return hashlib.sha256(content.encode(errors="surrogatepass")).hexdigest()
@@ -120,6 +120,6 @@ def _of_pieces(pieces: Pieces, words: Counter[str]) -> Counter[str]:
 
 
 def _frequent(counts: Counter[str], minimum: int = 1) -> list[str]:
-    """The symbols seen so often, most frequent first."""
+    """The symbols seen at least this often, most frequent first."""
     kept: Iterable[str] = (symbol for symbol, count in counts.items() if count >= minimum)
     return sorted(kept, key=lambda symbol: (-counts[symbol], symbol))

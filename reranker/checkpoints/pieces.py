@@ -17,7 +17,7 @@ _JOIN = "@@"  # ends a piece that is not the last of its word
 
 
 class Pieces:
-    """Splits words as learned; without merges, as where no pair occurs twice, they stay whole."""
+    """Splits words as learned; without merges (where no pair occurs twice) words stay whole."""
 
     def __init__(self, merges: str = "") -> None:
         """``merges`` are the lines that ``learn`` writes. Raises ValueError for other text, and
@@ -51,7 +51,7 @@ class Pieces:
         return cls(f"{header}\n{pairs}" if pairs else "")
 
     def split(self, words: Iterable[str]) -> list[str]:
-        """The pieces of all words in a row.
+        """The pieces of all words, one after another.
 
         >>> Pieces().split(["the", "dog"])
         ['the', 'dog']
@@ -60,7 +60,7 @@ class Pieces:
 
 
 def joined(pieces: Sequence[str]) -> list[str]:
-    """The words that pieces make.
+    """The words that these pieces spell.
 
     >>> joined(["the", "do@@", "gs"])
     ['the', 'dogs']

@@ -90,7 +90,7 @@ def opened_span_model(path: Path, archive: Archive, device: str = "cpu") -> Span
 
 
 def _config(saved: Mapping[str, Any]) -> SpanConfig:
-    """Raises TypeError or ValueError for settings that make no model."""
+    """The model's settings. Raises TypeError or ValueError for invalid ones."""
     settings = saved_settings(saved)
     if settings.get("encoder") is not None:
         settings["encoder"] = PieceConfig(**settings["encoder"])
@@ -98,7 +98,8 @@ def _config(saved: Mapping[str, Any]) -> SpanConfig:
 
 
 def _lines(text: Any, count: int) -> list[str]:
-    """Raises TypeError or ValueError for what ``save_span_model`` never writes."""
+    """The lines of a text. Raises TypeError or ValueError for anything ``save_span_model`` never
+    writes."""
     if not isinstance(text, str):
         raise TypeError("its words or labels are not text")
     if count > MOST_CLASSED or text.count("\n") + 1 != max(1, count) or bool(text) != bool(count):

@@ -1,4 +1,4 @@
-"""What a span model knows of words and of constituents' labels."""
+"""The words, labels and tags that a span model knows."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _MOST_KNOWN = 20_000
 
 
 class SpanVocabulary:
-    """Rows of a span model's tables."""
+    """Maps words, labels and tags to rows of a span model's tables."""
 
     backward = False  # its log-probabilities are in the tree's order
 
@@ -35,7 +35,7 @@ class SpanVocabulary:
         tags: Sequence[str] = (),
     ) -> None:
         """``pieces`` are the encoder's, if there is one. Raises ValueError for a word, label or tag
-        that is there twice."""
+        that occurs twice."""
         self.words, self.vector_words = tuple(words), tuple(vector_words)
         self.labels, self.tags = tuple(labels), tuple(tags)
         self.spelling_rows, self.pieces = spelling_rows, pieces
@@ -55,8 +55,8 @@ class SpanVocabulary:
         pieces: WordPieces | None = None,
         minimum_tags: int = 0,
     ) -> SpanVocabulary:
-        """The vocabulary of ``trees``; words and labels that are rarer than ``minimum_count`` are
-        not told apart. Tags that occur ``minimum_tags`` times are known; with 0, none are."""
+        """The vocabulary of ``trees``; words and labels rarer than ``minimum_count`` share one row.
+        Tags that occur ``minimum_tags`` times are known; with 0, none are."""
         words, labels, tags = Counter[str](), Counter[str](), Counter[str]()
         for tree in trees:
             words.update(filter(is_word, tree.tokens))
@@ -74,8 +74,8 @@ class SpanVocabulary:
     def extended(
         self, trees: Iterable[TaggedTree], minimum_count: int, minimum_tags: int
     ) -> SpanVocabulary:
-        """This vocabulary, and behind it the words, labels and tags of ``trees`` that it does not
-        have: for a model that learns more."""
+        """This vocabulary followed by the words, labels and tags of ``trees`` that it lacks, for a
+        model whose training continues."""
         new = SpanVocabulary.build(trees, minimum_count, (), 1, None, minimum_tags)
         words, labels, tags = (
             dict.fromkeys((*known, *learned))  # each once, in this order
@@ -104,13 +104,13 @@ class SpanVocabulary:
         return len(self.labels) + RARE_LABEL + 1
 
     def __len__(self) -> int:
-        """How many words it knows by more than their spelling, as a language model's says how many
-        symbols."""
+        """The number of words known by more than their spelling, as a language model's vocabulary
+        gives its number of symbols."""
         whole = self.pieces.whole_words() if self.pieces else set()
         return len({word.lower() for word in self.words} | set(self.vector_words) | whole)
 
     def is_unknown(self, word: str) -> bool:
-        """Whether only its spelling is known, or only pieces of it."""
+        """Whether only the word's spelling or pieces are known."""
         if word in self._words or word.lower() in self._vectors:
             return False
         return self.pieces is None or not self.pieces.is_whole(word)
@@ -124,8 +124,8 @@ class SpanVocabulary:
         return self._tags.get(tag, PADDING)
 
     def encode(self, words: Sequence[str]) -> tuple[list[int], list[list[int]]]:
-        """The rows of the words and of their features, the sentence's start and end around them;
-        every word has as many features, the last of them PADDING."""
+        """The rows of the words and of their features, between the sentence's start and end; every
+        word has the same number of features, padded with PADDING."""
         start, end = (
             (0, *(self.pieces.special(piece) if self.pieces else ()))
             for piece in (START_PIECE, END_PIECE)

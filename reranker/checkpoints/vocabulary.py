@@ -1,4 +1,4 @@
-"""Token <-> id, and what an unknown word becomes."""
+"""Tokens <-> ids, and the classes of unknown words."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ def unknown_class(word: str, rules: int = CLASS_RULES) -> str:
 
 
 def _classes(word: str, classes: Mapping[str, int], rules: int) -> tuple[str, str, str]:
-    """The classes of an unknown word, the narrowest first."""
+    """The classes of an unknown word, narrowest first."""
     spelling = unknown_class(word, rules)
     number = classes.get(word.lower())
     if number is None:
@@ -65,7 +65,8 @@ def _is_special(symbol: str) -> bool:
 
 
 def rare_words(sequences: Iterable[Sequence[str]], minimum_count: int) -> set[str]:
-    """The words of these training trees, in lower case, seen fewer than ``minimum_count`` times."""
+    """The words of these training trees, in lower case, that occur fewer than ``minimum_count``
+    times."""
     spelled: Counter[str] = Counter()
     for tokens in sequences:
         spelled.update(token for token in tokens if is_word(token))
@@ -174,7 +175,8 @@ class Vocabulary:
         return hashlib.sha256(content.encode(errors="surrogatepass")).hexdigest()
 
     def symbol(self, token: str) -> str:
-        """What the model reads for one token: the word in lower case, its class, or the label."""
+        """The symbol the model reads for a token: the word in lower case, its class, or the
+        label."""
         if not is_word(token):
             if token in self._ids:
                 return token

@@ -31,7 +31,8 @@ def stored_weights(model: nn.Module, dtype: torch.dtype) -> dict[str, Tensor]:
 def with_weights(
     make: Callable[[], Model], stored: Mapping[str, Tensor], most_bytes: int, device: str
 ) -> Model:
-    """A model with these weights, in evaluation mode; whatever is wrong raises some error."""
+    """A model with these weights, in evaluation mode. Raises one of several errors for whatever is
+    wrong with them."""
     # On the meta device any size costs nothing: the weights decide what is allocated.
     with torch.device("meta"):
         model = make()

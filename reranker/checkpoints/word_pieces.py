@@ -20,8 +20,8 @@ class WordPieces:
     """The pieces that an encoder knows."""
 
     def __init__(self, pieces: Sequence[str], per_word: int) -> None:
-        """A word has at most ``per_word``; of a longer one the rest is not read. Raises ValueError
-        for a piece that is there twice, or if the special ones are missing."""
+        """A word has at most ``per_word`` pieces; the rest of a longer one is not read. Raises
+        ValueError for a piece that occurs twice, or if the special ones are missing."""
         self.pieces, self.per_word = tuple(pieces), per_word
         self._rows = {piece: row for row, piece in enumerate(self.pieces)}
         if len(self._rows) != len(self.pieces):
@@ -30,11 +30,11 @@ class WordPieces:
             raise ValueError(f"its pieces are without {START_PIECE}, {END_PIECE}, {UNKNOWN_PIECE}")
 
     def whole_words(self) -> set[str]:
-        """The words, in lower case, that are one piece."""
+        """The words, in lower case, that are a single piece."""
         return {each for each in self.pieces if not each.startswith((CONTINUED, "["))}
 
     def is_whole(self, word: str) -> bool:
-        """Whether the word is one piece."""
+        """Whether the word is a single piece."""
         first, *more = self.rows(word)
         return first != self._rows[UNKNOWN_PIECE] and all(row < 0 for row in more)
 
@@ -67,7 +67,8 @@ class WordPieces:
 
 
 def _parts(text: str) -> Iterator[str]:
-    """What a word's text is made of, each mark of punctuation and each Chinese sign for itself."""
+    """The parts of a word's text; each punctuation mark and each Chinese character is one of its
+    own."""
     part = ""
     for letter in unicodedata.normalize("NFD", text.lower()):
         category = unicodedata.category(letter)
