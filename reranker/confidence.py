@@ -1,5 +1,5 @@
-"""How sure we may be of a choice: the probability that the best tree has a better F1 than the
-parser's first, by logistic regression on the scores of the two.
+"""How sure a choice is: the probability that the best tree has a better F1 than the parser's first,
+by logistic regression on the scores of the two.
 
 ``rerank tune`` fits it to lists with gold trees; docs/tuning.md says how, ckpt/README.md how good
 it is. It changes no order.
@@ -21,7 +21,7 @@ _MOST = 1e6  # nats; a score may be any number
 
 def features(models: Sequence[float], parser: float) -> tuple[float, ...]:
     """The ``FEATURES`` of a choice, from the nats by which each language model and the parser
-    prefer the best tree to the parser's first: those of the model that likes it least, and the
+    prefer the best tree to the parser's first: those of the least favourable model, and the
     parser's, both on a logarithmic scale.
 
     >>> [round(value, 3) for value in features([3.0, -1.0], -7.0)]
@@ -37,7 +37,7 @@ def _scaled(nats: float) -> float:
 @dataclass(frozen=True, slots=True)
 class Calibration:
     """log odds = ``intercept`` + ``coefficients`` * features, for choices by ``weighing`` with any
-    ``lm_weight``: it decides what is chosen, but given the features hardly how good that is
+    ``lm_weight``: that weight decides what is chosen but, given the features, hardly how good it is
     (ckpt/README.md)."""
 
     weighing: Weighing
@@ -53,15 +53,15 @@ class Calibration:
                 raise RerankError(f"a coefficient is {number}")
 
     def probability(self, models: Sequence[float], parser: float) -> float:
-        """That a choice is better, given what ``features`` takes."""
+        """The probability that a choice is better, from the arguments of ``features``."""
         terms = zip(self.coefficients, features(models, parser), strict=True)
         log_odds = self.intercept + math.fsum(weight * value for weight, value in terms)
         return (1 + math.tanh(log_odds / 2)) / 2  # exp could leave the number range
 
     def better_than_first(self, ranking: Ranking, weighing: Weighing) -> float | None:
         """The probability that the ranking's best tree is better than the parser's first; None if
-        it is that one, if that is not ranked, if one has no parser score, and for a weighing that
-        differs in more than ``lm_weight``."""
+        they are the same tree, if the first is not ranked, if either has no parser score, and for a
+        weighing that differs in more than ``lm_weight``."""
         best = ranking.best
         holds = weighing.replaced(self.weighing.lm_weight) == self.weighing
         if not holds or best is None or best.index == 0:

@@ -21,7 +21,7 @@ class TreeError(RerankError):
 
 
 class InputError(RerankError):
-    """A file cannot be read or does not hold what it should; the message names file and line."""
+    """A file cannot be read or has the wrong content; the message names file and line."""
 
 
 class CheckpointError(RerankError):
@@ -29,7 +29,7 @@ class CheckpointError(RerankError):
 
 
 class ConfigError(RerankError):
-    """A configuration names an unknown setting or gives a value that makes no sense."""
+    """A configuration has an unknown setting or an invalid value."""
 
 
 # What torch says in a RuntimeError, for a GPU and for a CPU, and oneDNN; Python of threads, and of
@@ -42,7 +42,7 @@ _NO_MEMORY = (
 
 
 def lacks_memory(error: BaseException | None) -> bool:
-    """Whether an error, or what caused it, says that memory did not suffice."""
+    """Whether an error, or its cause, means that memory ran out."""
     if isinstance(error, RuntimeError | SystemError | OSError | ImportError):
         says_so = any(words in str(error) for words in _NO_MEMORY)
     else:

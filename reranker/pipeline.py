@@ -145,7 +145,7 @@ class Reranker(Ranker):
         threads: int | None = None,
         precision: Precision = "exact",
     ) -> Reranker:
-        """A reranker of models whose files and weighing are known. Raises what ``load`` raises."""
+        """A reranker for models whose files and weighing are known. Raises what ``load`` raises."""
         given = named, combination, device, threads, precision
         where = devices(device)
         expected = named.sha256 or [""] * len(named.paths)
@@ -198,10 +198,10 @@ class Reranker(Ranker):
 
         ``parser_scores`` are the parser's natural-log probabilities, one for each candidate: 0 or
         less. Candidates none of which is a tree at all are a mistake in the call, and so is an
-        empty list (in a file or in ``rerank_lists`` it is an answer without a tree).
-        ``weighing``, by default ``self.weighing``, says how they count; ``lm_weight`` alone
-        replaces its weight. What is not a tree, or has other words than the first that is, is in
-        the answer's ``rejected``; the others are ranked all the same.
+        empty list (in a file or in ``rerank_lists`` it is an answer without a tree). ``weighing``,
+        by default ``self.weighing``, says how they count; ``lm_weight`` alone replaces its weight.
+        Candidates that are not trees, or that have other words than the first tree, are in the
+        answer's ``rejected``; the rest are ranked.
 
         Raises InputError for what is not a list of candidates, or not as many scores, for a
         positive one, for the name of a file, and for a weight below 1 without scores.
@@ -274,8 +274,8 @@ class Reranker(Ranker):
         return self.rerank_lists(lists, weighing, top=top, lm_weight=lm_weight)
 
     def score(self, trees: Candidates) -> list[float | None]:
-        """The log-probability of each tree in nats, summed over the members; None for what is not a
-        tree. The trees need not have the same words."""
+        """The log-probability of each tree in nats, summed over the members; None for anything that
+        is not a tree. The trees need not have the same words."""
         lists = [from_candidates([tree]) for tree in listed(trees)]
         return [
             round(-scores[0].nll, SCORE_DECIMALS) if scores else None
@@ -294,8 +294,8 @@ class Reranker(Ranker):
         """A ranking for each list, in order, while the next ones are read and scored.
 
         Where only the ``top`` best are wanted, the rankings hold these alone, and most of the
-        others are never scored exactly (reranker.scoring.winner). Raises InputError for arguments
-        that make no sense.
+        others are never scored exactly (reranker.scoring.winner). Raises InputError for invalid
+        arguments.
         """
         chosen = self._chosen(weighing, lm_weight, top)
         read = (nbest if isinstance(nbest, NBest) else from_candidates(nbest) for nbest in lists)
@@ -325,7 +325,8 @@ class Reranker(Ranker):
             yield self.rank(nbest, scores, weighing, top)
 
     def _search(self, weighing: Weighing) -> CascadeSearch | WinnerSearch | None:
-        """What finds the best few without scoring everything; None if nothing does it sooner."""
+        """The search that finds the best few without scoring everything; None if none would be
+        faster."""
         if self.cascade is not None and self.cascade.holds_for(weighing):
             return self._cascade_search
         return self._winner_search if self._winner_search.pays_off else None
@@ -355,7 +356,7 @@ class Reranker(Ranker):
 
 
 def _refuse(rejected: Sequence[Rejected], kind: str) -> None:
-    """Raises InputError for candidates of which nobody can have meant one as a tree."""
+    """Raises InputError if none of the candidates can have been meant as a tree."""
     if not rejected:
         raise InputError(f"no candidates: expected a list of trees, got an empty {kind}")
     for entry in rejected:

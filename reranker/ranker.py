@@ -20,7 +20,7 @@ Combination = Literal["sum", "average"]
 
 
 class Member(Protocol):
-    """What is known of a model without its weights."""
+    """A model without its weights."""
 
     @property
     def name(self) -> str: ...
@@ -33,8 +33,8 @@ class Member(Protocol):
 
 
 class Ranker:
-    """What an ensemble is, and how scores of its members become an order. It does not need torch:
-    the members may be in another process."""
+    """An ensemble, and how its members' scores become an order. It does not need torch: the members
+    may be in another process."""
 
     members: Sequence[Member]
     combination: Combination
@@ -62,8 +62,8 @@ class Ranker:
         weighing: Weighing,
         top: int | None = None,
     ) -> Ranking:
-        """``reranker.ranking.rank``, with how sure the best tree is if that is known; then the
-        ``top`` best different candidates of it."""
+        """``reranker.ranking.rank``, with how sure the best tree is if that is known, cut to the
+        ``top`` best different candidates."""
         ranking = rank(nbest, scores, weighing)
         if nbest.certainty is not None:
             ranking = replace(ranking, confidence=_confidence(ranking, nbest))

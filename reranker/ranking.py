@@ -1,4 +1,5 @@
-"""Scores -> an order of candidates. Scoring is done once; weighing is cheap and done here."""
+"""From scores to an order of candidates. Scoring happens once; weighing is cheap and happens
+here."""
 
 from __future__ import annotations
 
@@ -35,7 +36,7 @@ class Weighing:
 
     Candidates of a sentence have the same words, so a bonus for each token, ``<eos>`` and both
     brackets of a constituent included, is twice that for each constituent. Raises RerankError for
-    numbers that make no sense.
+    invalid numbers.
     """
 
     lm_weight: float = 1.0
@@ -63,7 +64,7 @@ class Weighing:
             raise RerankError(f"token_bonus {self.token_bonus} is not finite")
 
     def signature(self) -> str:
-        """What a figure depends on, on a line."""
+        """What a figure depends on, on one line."""
         parts = [f"criterion={self.criterion}", f"lm-weight={self.lm_weight:g}"]
         if self.member_weights:
             parts.append(
@@ -76,7 +77,7 @@ class Weighing:
     def replaced(
         self, lm_weight: float | None = None, criterion: Criterion | None = None
     ) -> Weighing:
-        """The same but for what is given."""
+        """A copy with the given values replaced."""
         return replace(
             self,
             lm_weight=self.lm_weight if lm_weight is None else lm_weight,
@@ -86,7 +87,7 @@ class Weighing:
 
 @dataclass(frozen=True, slots=True)
 class Scored:
-    """What the language models say of one candidate."""
+    """The language models' scores of one candidate."""
 
     nll: float  # negative log-likelihood in nats, summed over the ensemble's members
     perplexity: float  # by the criterion: per word of the sentence, or per token
@@ -98,7 +99,7 @@ class Scored:
 
 
 def repeating(scored: Scored, original: int | None) -> Scored:
-    """The same scores for a candidate that repeats the one with index ``original``."""
+    """The scores for a candidate that repeats the one with index ``original``."""
     return scored if original is None else replace(scored, duplicate_of=original)
 
 
@@ -182,7 +183,7 @@ class Ranking:
         return self.ranking[place]
 
     def __bool__(self) -> bool:
-        """Always true: a ranking without candidates is an answer, too."""
+        """Always true: a ranking without candidates is still an answer."""
         return True
 
     @property
@@ -200,7 +201,7 @@ class Ranking:
         return self.ranking[0].tree if self.ranking else self.fallback
 
     def cut(self, top: int) -> Ranking:
-        """Without what stands behind the ``top`` best different candidates and their duplicates."""
+        """The ranking cut after the ``top`` best different candidates and their duplicates."""
         different = [i for i, entry in enumerate(self.ranking) if entry.duplicate_of is None]
         end = [*different, len(self.ranking)][min(top, len(different))]
         beaten = self.beaten + len(self.ranking) - end
@@ -235,7 +236,7 @@ class Ranking:
         }
 
     def certainty_data(self) -> dict[str, Any]:
-        """The entropy, where it is known."""
+        """The entropy, if it is known."""
         if self.certainty is None:
             return {}
         return {"entropy": round(self.certainty.entropy, SCORE_DECIMALS)}
@@ -246,8 +247,8 @@ def rank(
     scores: Sequence[Scored | None],
     weighing: Weighing,
 ) -> Ranking:
-    """Order the candidates of a list; ``scores[i]`` is candidate i's, None if it is known not to be
-    among the best that are asked for, or the two best. Ties keep the parser's order.
+    """Order the candidates of a list; ``scores[i]`` is candidate i's score, None if it is known not
+    to be among the requested best or the two best. Ties keep the parser's order.
 
     A duplicate takes the score of the candidate it repeats, so it stands after it. With a weight
     below 1 a candidate that has no parser score is rejected (``no-score``). Raises RerankError
@@ -320,8 +321,8 @@ def perplexity(nll: float, words: int, tokens: int, members: int, criterion: Cri
 
 
 def mixed_score(candidate: Candidate, scored: Scored, weighing: Weighing) -> float | None:
-    """What candidates are ordered by: a greater nll never makes it better. None if the parser's
-    part is missing."""
+    """The number by which candidates are ordered; a greater nll never improves it. None if the
+    parser's part is missing."""
     # service/page/ranking.js repeats this; tests/service/page/test_ranking.py holds the two equal.
     weight = weighing.lm_weight
     score = weight * _models(scored, weighing)

@@ -1,7 +1,7 @@
-"""Words <-> pieces of words: byte-pair encoding (Sennrich et al. 2016) by subword-nmt.
+"""Words <-> pieces of words, by byte-pair encoding (Sennrich et al. 2016) with subword-nmt.
 
-It is the implementation of the papers, and the merges it learns are plain text, which a checkpoint
-can hold as data.
+That is the implementation the papers used, and the merges it learns are plain text, which a
+checkpoint can hold as data.
 """
 
 from __future__ import annotations

@@ -13,11 +13,11 @@ _PIN = re.compile(r"[0-9a-f]{8,64}")
 
 
 def pinned(paths: Sequence[Path], pins: Iterable[str]) -> tuple[str, ...]:
-    """The whole hash of each file, if each has one of the ``pins``, in any order: whole hashes, or
-    their first 8 digits or more.
+    """The full hash of each file, if each matches one of the ``pins``, in any order: full hashes,
+    or their first 8 digits or more.
 
-    Raises InputError, naming file and hashes, for a file without a pin, a pin without a file and
-    what is not a hash.
+    Raises InputError, naming file and hashes, for a file without a pin, a pin without a file, and a
+    pin that is not a hash.
     """
     left = sorted(map(_checked, pins), key=len, reverse=True)
     found = tuple(map(file_sha256, paths))

@@ -175,7 +175,7 @@ def _margin(text: str) -> float | None:
 
 
 def _check(arguments: argparse.Namespace, models: Sequence[Path]) -> None:
-    """Raises InputError for what cannot work, before anything is done."""
+    """Raises InputError for flags that cannot work, before anything is done."""
     for name in arguments.text:
         if name == "-":
             raise InputError("--text is a file: a run that reads standard input cannot be resumed")
@@ -195,7 +195,8 @@ def _check(arguments: argparse.Namespace, models: Sequence[Path]) -> None:
 
 
 def _settings(arguments: argparse.Namespace, named: WeighedModels) -> dict[str, Any]:
-    """What lists and choices depend on: a stopped run is resumed only with the same."""
+    """Everything that lists and choices depend on: a stopped run is resumed only if it is
+    unchanged."""
     return {
         **parser_flags.settings(arguments),
         "text": [file_sha256(name) for name in arguments.text],
@@ -205,8 +206,8 @@ def _settings(arguments: argparse.Namespace, named: WeighedModels) -> dict[str, 
 
 
 def _gold(arguments: argparse.Namespace, models: Sequence[Path]) -> list[tuple[str, ...]]:
-    """The linearised trees of --train. Raises RerankError for these and for checkpoints that cannot
-    be trained on, which would otherwise be found only after everything is parsed."""
+    """The linearised trees of --train. Raises RerankError for these and for checkpoints whose
+    training cannot be continued, which would otherwise show only after everything is parsed."""
     from reranker.adaptation.training import trained_on
     from reranker.checkpoints.checkpoint import Checkpoint
     from reranker.checkpoints.members import load_member

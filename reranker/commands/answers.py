@@ -1,5 +1,5 @@
-"""Lists -> answers, for `rerank` and `rerank parse`: models are loaded, lists ranked, answers
-written, resumed and counted."""
+"""From lists to answers, for `rerank` and `rerank parse`: loads models, ranks lists, writes,
+resumes and counts answers."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ class RankableLists(Positioned, Protocol):
     def __next__(self) -> NBest: ...
 
     def skip(self) -> NBest | None:
-        """Pass over the next list, as little of it as is needed; None if there is none left."""
+        """Skip the next list, reading as little as necessary; None if there is none left."""
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -51,7 +51,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def add_ranking_arguments(parser: argparse.ArgumentParser) -> None:
-    """Add the flags that answers depend on."""
+    """Add the flags on which answers depend."""
     parser.add_argument(
         "--models",
         nargs="+",
@@ -122,7 +122,7 @@ def add_ranking_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def check(arguments: argparse.Namespace) -> None:
-    """Raises InputError for a flag given without the one that it needs."""
+    """Raises InputError for a flag given without another that it needs."""
     if arguments.output != "ranked":
         if arguments.token_scores:
             raise InputError("--token-scores needs --output ranked")
@@ -144,11 +144,11 @@ def write(
 ) -> int:
     """Rank the lists and write an answer for each; returns the exit code.
 
-    ``inputs`` are the files that are read, ``other_inputs`` those of a parser, checkpoints apart;
-    ``settings`` what the lists depend on, as plain data; ``parsers`` those whose candidates are
-    pooled. With ``least_sure_count``, only so many rows are written, those of the least sure trees.
-    Lists are opened before models are loaded, so that a wrong file is reported at once. Raises
-    RerankError.
+    ``inputs`` are the files to read, ``other_inputs`` those of a parser, without checkpoints;
+    ``settings`` returns what the lists depend on, as plain data; ``parsers`` are those whose
+    candidates are pooled. With ``least_sure_count``, only that many rows are written, for the least
+    sure trees. Lists are opened before models are loaded, so that a wrong file is reported at once.
+    Raises RerankError.
     """
     ensemble = named_models(arguments.models, arguments.combine, arguments.sha256)
     weighing = ensemble.weighing.replaced(arguments.lm_weight, arguments.criterion)
@@ -217,8 +217,8 @@ def write(
 
 
 class _Tally:
-    """Iterates over the lists still to be ranked, and counts what became of them: for the progress
-    bar, the gold table and the summary."""
+    """Iterates over the lists still to be ranked and counts the outcomes for the progress bar, the
+    gold table and the summary."""
 
     def __init__(self, lists: RankableLists, table: GoldTable | None, weighing: Weighing) -> None:
         self._lists, self._table = lists, table
@@ -236,7 +236,7 @@ class _Tally:
         return self._counted(next(self._lists))
 
     def skip(self) -> str | None:
-        """Pass over a list that was answered before; its digest, or None if there is none left."""
+        """Skip a list that was answered before; its digest, or None if there is none left."""
         nbest = self._lists.skip()
         if nbest is None:
             return None
@@ -257,7 +257,7 @@ class _Tally:
         return nbest
 
     def add(self, written: Written) -> None:
-        """Count the sentence whose list was read first of those not yet counted."""
+        """Count the earliest sentence not yet counted."""
         self.digests.popleft()
         self.counts.update(written.counts())
         if self._table is not None:
@@ -271,7 +271,7 @@ class _Tally:
 
 
 def summary(counts: Mapping[str, int]) -> str:
-    """What became of all sentences, on a line."""
+    """The summary of all sentences, on one line."""
     changed = counted(counts["changed"], "sentence")
     repaired = f"{counts['repaired']} of them repaired, " if counts["repaired"] else ""
     return (
@@ -284,7 +284,7 @@ def summary(counts: Mapping[str, int]) -> str:
 
 def _skip(tally: _Tally, output: AnswerOutput) -> None:
     """Skip and count the sentences that an interrupted run has written. Raises InputError if the
-    lists are others."""
+    lists differ."""
     with status("skipping what the interrupted run has written"):
         for record in output.resumed(iter(tally.skip, None)):
             tally.add(record)
@@ -298,8 +298,8 @@ def _opened(
     inputs: Sequence[str],
     settings: Mapping[str, Any],
 ) -> Iterator[AnswerOutput]:
-    """What ``open_output`` opens; an interruption, an unusable input or lack of memory says what
-    is kept of it."""
+    """The output that ``open_output`` opens; an interruption, an unusable input or lack of memory
+    says how much of it is kept."""
     output = AnswerOutput()
     try:
         with open_output(path, arguments.resume, settings) as output:
@@ -316,7 +316,7 @@ def _opened(
 
 
 def _kept(sentences: int, advice: str) -> str:
-    """What an interrupted run says of the sentences that it has written to ``--out``."""
+    """The message about the sentences that an interrupted run has written to ``--out``."""
     if not sentences:
         return ""
     are_kept = f"{counted(sentences, 'sentence')} {'is' if sentences == 1 else 'are'} kept"
@@ -343,7 +343,7 @@ def _settings(
     weighing: Weighing,
     lists: Mapping[str, Any],
 ) -> dict[str, Any]:
-    """What the answers depend on: an interrupted run is resumed only with the same."""
+    """Everything the answers depend on: an interrupted run is resumed only if it is unchanged."""
     known = reranker.calibration if arguments.output == "ranked" else None
     cascade = reranker.cascade
     return {

@@ -1,4 +1,4 @@
-"""Types of flags, which argparse calls with a value's text; numbers in messages."""
+"""Types of flags, which argparse calls with the text of a value, and numbers in messages."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def add_threads(parser: argparse.ArgumentParser) -> None:
 
 
 def add_output(parser: argparse.ArgumentParser) -> None:
-    """Add ``--out`` and ``--resume``, of a command that can go on where it was interrupted."""
+    """Add ``--out`` and ``--resume``, for a command that can resume."""
     parser.add_argument(
         "--out",
         type=Path,

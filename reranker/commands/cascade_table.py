@@ -1,4 +1,4 @@
-"""``rerank tune --cascade``: what a cascade leaves out, as a table and as comments."""
+"""``rerank tune --cascade``: what a cascade misses, as a table and as comments."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 
 def stages(named: Sequence[str], paths: Sequence[Path]) -> Stages:
-    """The members that are named, one for each stage, then all the others. Raises InputError."""
+    """The named members, one for each stage, then all the others together. Raises InputError."""
     known = {path.stem: number for number, path in enumerate(paths)}
     if len(known) < len(paths):
         raise InputError("--cascade names models by their files, and two have the same name")
@@ -33,7 +33,7 @@ def stages(named: Sequence[str], paths: Sequence[Path]) -> Stages:
 
 
 class CascadeTable:
-    """A cascade that is fitted to scored lists, and what it misses."""
+    """A cascade fitted to scored lists, and what it misses."""
 
     def __init__(
         self, lists: ScoredLists, weighing: Weighing, order: Stages, miss: float, folds: int
@@ -47,7 +47,7 @@ class CascadeTable:
         self._unseen = unseen(lists, weighing, order, miss, folds)
 
     def format(self, paths: Sequence[Path]) -> str:
-        """The margins and what each stage scores, then what is missed."""
+        """The margins and the share of candidates each stage scores, then what is missed."""
         heads = ("stage", "models", "scored", "margin")
         rows = [
             (
@@ -69,7 +69,7 @@ class CascadeTable:
         return f"{aligned([heads, *rows])}\n\n{self.summary()}"
 
     def summary(self) -> str:
-        """What is missed, on a line."""
+        """What is missed, on one line."""
         fitted, held_out = self._fitted, self._unseen
         return (
             f"cascade: misses {100 * fitted.missed.mean():.2f} % of the best candidates, "

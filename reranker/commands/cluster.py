@@ -177,8 +177,8 @@ def _report(
     wanted: list[Shard],
     missing: list[Shard],
 ) -> int:
-    """Say what became of all files, ``rejected`` naming the one that says what was; returns the
-    exit code."""
+    """Print the outcome for all files; ``rejected`` is the file that lists what was rejected.
+    Returns the exit code."""
     for shard in missing:
         if shard.name in outcome.failed:
             message(f"rerank: {outcome.failed[shard.name]}")
@@ -203,7 +203,7 @@ def _converted(counts: Mapping[str, int]) -> str:
 
 
 def _models(arguments: argparse.Namespace) -> WeighedModels:
-    """With everything that actors need. Raises InputError."""
+    """The models with everything that actors need. Raises InputError."""
     from reranker.ray.work import self_contained
 
     named = named_models(arguments.models, arguments.combine, arguments.sha256)
@@ -212,7 +212,7 @@ def _models(arguments: argparse.Namespace) -> WeighedModels:
 
 
 def _check_input(arguments: argparse.Namespace) -> None:
-    """Raises InputError for flags of the other kind of input."""
+    """Raises InputError for flags that belong to the other kind of input."""
     if arguments.tokens:
         raise InputError(
             "--tokens has the sentences of one file: put them into each with `rerank convert`"
@@ -235,7 +235,7 @@ def _restores(arguments: argparse.Namespace) -> bool:
 
 
 def _settings(arguments: argparse.Namespace, named: WeighedModels | None) -> dict[str, Any]:
-    """What answers depend on, besides the file."""
+    """What answers depend on besides the file."""
     if named is None:
         conversion = ("format", "repair", "beam", "to", "to_beam")
         return {
@@ -270,7 +270,7 @@ def _run(
     missing: list[Shard],
     outcome: ClusterOutcome,
 ) -> None:
-    """Do what is missing, and say what it took."""
+    """Do what is missing, and print how long it took."""
     with status("loading Ray"):
         from reranker.ray import cluster, connection
         from reranker.ray.storage import absolute

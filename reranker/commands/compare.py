@@ -94,7 +94,8 @@ def run(arguments: argparse.Namespace) -> int:
 
 
 def _counts(gold: GoldTrees, name: str) -> NDArray[np.int64]:
-    """[S, 3] matched, gold and test brackets of the file's trees, or of its rankings' best."""
+    """The matched, gold and test brackets of the file's trees, or of the best trees of its
+    rankings, [S, 3]."""
     import numpy as np
 
     _, trees = paired(gold.places, best_trees(name), gold.name, name)

@@ -1,4 +1,4 @@
-"""What ``rerank tune`` prints and draws of the confidence that it fits."""
+"""What ``rerank tune`` prints and draws about the confidence it fits."""
 
 from __future__ import annotations
 
@@ -23,7 +23,8 @@ _WEIGHTS = 0.2, 0.4, 0.6, 0.8, 1.0
 
 
 def cells(judged: Judged) -> tuple[str, ...]:
-    """The figures below ``HEADS``; `constant`: if the share that is better were said of each."""
+    """The figures below ``HEADS``; `constant` is for a forecast that always says the share of
+    better choices."""
     constant = judged.constant
     shares = judged.share, float(judged.said.mean())
     errors = judged.calibration_error, judged.error_by_chance
@@ -36,7 +37,8 @@ def cells(judged: Judged) -> tuple[str, ...]:
 
 
 class ConfidenceTable:
-    """A calibration for lists under a weighing, and how good it is on lists not fitted to."""
+    """A calibration for lists under a weighing, and how good it is on lists it was not fitted
+    to."""
 
     def __init__(self, lists: ScoredLists, weighing: Weighing, folds: int) -> None:
         from reranker.tuning.confidence import choices, cross_validated, fit
@@ -67,7 +69,7 @@ class ConfidenceTable:
         return f"{text}\n\n{table}\n\n{aligned(bins, left=0)}"
 
     def _rows(self) -> list[tuple[str, ...]]:
-        """Unseen choices with the weight that was fitted for, and with others."""
+        """The figures for unseen choices under the fitted weight and under others."""
         from reranker.tuning.confidence import cross_validated
 
         own = self._weighing.lm_weight

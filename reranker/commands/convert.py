@@ -90,7 +90,7 @@ def run(arguments: argparse.Namespace) -> int:
 
 
 def _clean(arguments: argparse.Namespace) -> int:
-    """Write the trees of treebanks as parsers learn from them; returns the exit code."""
+    """Write the trees of treebanks in the form that parsers learn from; returns the exit code."""
     if arguments.to != "trees" or arguments.tokens_out:
         raise InputError("--clean is for --to trees, without --tokens-out")
     out_path = output_path(arguments.out, treebank_files(arguments.nbest))

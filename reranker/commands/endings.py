@@ -23,8 +23,8 @@ _LESS = {
 
 
 def ending(error: Exception, command: str) -> tuple[int, str]:
-    """The exit code and message for an error that a user can do something about; others are raised
-    again."""
+    """The exit code and message for an error that a user can do something about; other errors are
+    raised again."""
     if lacks_memory(error):
         reason = str(error).strip().partition("\n")[0][:_MOST_REASON]
         if isinstance(error, ImportError):

@@ -61,7 +61,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """Print the report, and on stderr each sentence left out and why; returns the exit code.
+    """Print the report and, on stderr, why each sentence was left out; returns the exit code.
 
     0: every sentence scored or skipped; 1: at least one was an error; 2: none could be scored.
     Raises RerankError for files that cannot be compared at all.

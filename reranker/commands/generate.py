@@ -1,4 +1,4 @@
-"""``rerank generate``: what encoder-decoders make of sentences: trees, translations, headlines."""
+"""``rerank generate``: trees, translations or headlines by encoder-decoders."""
 
 from __future__ import annotations
 
@@ -124,7 +124,7 @@ def run(arguments: argparse.Namespace) -> int:
 
 
 def _sentences(source: str, is_parser: bool) -> Iterator[Sequence[str]]:
-    """A parser's words are written as in trees."""
+    """The sentences; those for a parser are spelled as in trees."""
     if is_parser:
         return (sentence.words for sentence in read_sentences(source))
     return (split_words(line) for line in read_lines(source))
@@ -140,7 +140,7 @@ def _text(number: int, words: Sequence[str], found: Sequence[Generated], form: s
 
 
 def _shown(lists: Iterator[list[Generated]], done: int) -> Iterator[list[Generated]]:
-    """The lists, unchanged, counted on a terminal."""
+    """The lists, unchanged, with a counter on a terminal."""
     from tqdm import tqdm
 
     quiet = not sys.stderr.isatty()

@@ -24,7 +24,7 @@ _SAMPLES: dict[Order, str] = {"score": "best score", "frequency": "most frequent
 
 
 class GoldTable:
-    """Takes every list and then its best candidate, in order."""
+    """Collects every list and then its best candidate, in order."""
 
     def __init__(self, gold: GoldTrees) -> None:
         self._gold = gold
@@ -54,7 +54,7 @@ class GoldTable:
             raise InputError("; ".join([reason, *shift(gold.places, firsts)]))
 
     def add_list(self, nbest: NBest) -> None:
-        """Take the next gold tree for this list. Raises InputError if there is none."""
+        """Match the list with the next gold tree. Raises InputError if there is none."""
         gold = next(self._trees, None)
         if gold is None:
             raise InputError(f"{self._gold.name}: no gold tree for list {nbest.id}")
@@ -64,7 +64,8 @@ class GoldTable:
         self._waiting.append((gold, trees, oracle))
 
     def add_choice(self, best_index: int | None) -> None:
-        """Record the best candidate of the earliest list without one; None: all were rejected."""
+        """Record the best candidate of the earliest list that has none yet; None if all were
+        rejected."""
         gold, trees, oracle = self._waiting.popleft()
         chosen = {
             "parser": next(iter(trees.values()), _NO_TREE),

@@ -1,4 +1,4 @@
-"""Ctrl-C, SIGTERM and a terminal that closes: each ends a command soon and loses nothing."""
+"""Ctrl-C, SIGTERM and a closing terminal: each ends a command soon, and nothing is lost."""
 
 from __future__ import annotations
 
@@ -19,15 +19,15 @@ _SIGNALS = [signal.SIGINT, signal.SIGTERM, signal.SIGHUP]
 
 
 class _Deferral:
-    """Whether an interruption has to wait, and whether one does."""
+    """Whether interruptions are deferred, and whether one is waiting."""
 
     depth = 0
     is_waiting = False
 
 
 def interrupt_at_signals() -> None:
-    """Make each of these signals raise KeyboardInterrupt, unless it is to be ignored, as SIGHUP is
-    under nohup. A second one ends the process at once: what is written can be resumed anyway."""
+    """Make each of these signals raise KeyboardInterrupt, unless it is ignored, as SIGHUP is under
+    nohup. A second one ends the process at once: the run can be resumed anyway."""
     handled = [number for number in _SIGNALS if signal.getsignal(number) != signal.SIG_IGN]
 
     def interrupt(number: int, frame: FrameType | None) -> None:
@@ -45,8 +45,8 @@ def interrupt_at_signals() -> None:
 
 @contextlib.contextmanager
 def deferred() -> Iterator[None]:
-    """Let an interruption wait while something lasts that it would break, as importing PyTorch,
-    whose C++ code cannot be interrupted."""
+    """Defer interruptions during something that they would break, such as importing PyTorch, whose
+    C++ code cannot be interrupted."""
     _Deferral.depth += 1
     try:
         yield
@@ -57,12 +57,12 @@ def deferred() -> Iterator[None]:
 
 
 def dealt_with() -> None:
-    """The command has said what it had to say of the interruption."""
+    """The command has printed its message about the interruption."""
     signal.setitimer(signal.ITIMER_REAL, 0)
 
 
 def leave(code: int) -> NoReturn:
-    """End the process; after an interruption, without waiting for what is still computed."""
+    """End the process; after an interruption, without waiting for running computations."""
     if code == INTERRUPTED:
         for stream in (sys.stdout, sys.stderr):
             with contextlib.suppress(OSError, ValueError):

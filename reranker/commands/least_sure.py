@@ -14,8 +14,8 @@ from reranker.outputs.certainty import HEADING
 
 
 class LeastSure(AnswerOutput):
-    """Keeps the ``count`` least sure of the rows that are written to it; of equal ones the first.
-    Rows whose confidence is not known come last."""
+    """Keeps the ``count`` least sure of the rows written to it; ties go to the first. Rows of
+    unknown confidence come last."""
 
     def __init__(self, count: int) -> None:
         self._count = count
@@ -31,14 +31,14 @@ class LeastSure(AnswerOutput):
             heapq.heappop(self._rows)
 
     def text(self) -> str:
-        """A heading, and the rows, the least sure first."""
+        """A heading and the rows, least sure first."""
         rows = [row for *_, row in sorted(self._rows, reverse=True)]
         return "".join(f"{row}\n" for row in (HEADING, *rows))
 
 
 @contextlib.contextmanager
 def least_sure(path: Path | None, count: int) -> Iterator[AnswerOutput]:
-    """Standard output for None, else the file; it is written at the end, whole or not at all."""
+    """Standard output for None, else the file, which is written at the end, whole or not at all."""
     rows = LeastSure(count)
     yield rows
     with open_whole(path) as file:

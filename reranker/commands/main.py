@@ -1,7 +1,8 @@
-"""The ``rerank`` command: finds the subcommand, which has its flags and its work in its own file.
+"""The ``rerank`` command: finds the subcommand; each has its flags and its work in a file of its
+own.
 
-That file is imported, and none of the others, and torch by the code that scores or trains, so that
-``--help`` and ``rerank eval`` answer at once.
+Only that file is imported, and torch only by code that scores or trains, so that ``--help`` and
+``rerank eval`` answer at once.
 """
 
 from __future__ import annotations
@@ -61,7 +62,8 @@ _MODULES = {"eval": "evaluate"}
 
 
 def _command(name: str) -> _Command:
-    """Imported when it is needed: all of them take longer than `rerank eval` does."""
+    """The subcommand's module, imported when it is needed: importing all of them takes longer than
+    `rerank eval`."""
     module = import_module(f"reranker.commands.{_MODULES.get(name, name)}")
     return cast(_Command, module)
 
@@ -116,7 +118,7 @@ def _say(text: str) -> None:
 
 
 def _discard_output() -> None:
-    """Keep Python from writing on its way out what could not be written before."""
+    """Keep Python from retrying at exit what could not be written before."""
     try:
         sys.stdout.flush()
     except OSError:
@@ -157,7 +159,7 @@ def _run(given: list[str]) -> int:
 
 
 def _no_command(word: str) -> str:
-    """What to write instead of ``rerank WORD``."""
+    """The message that says what to type instead of ``rerank WORD``."""
     if os.path.exists(word) or os.path.dirname(word) or os.path.splitext(word)[1]:
         return (
             f"{word} is not a command; to rerank n-best lists, or to parse plain text:\n"

@@ -1,4 +1,4 @@
-"""``rerank models``: the models that need no path, and what is known of them."""
+"""``rerank models``: the models that can be used without a path, and what is known about them."""
 
 from __future__ import annotations
 

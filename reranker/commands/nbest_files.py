@@ -1,4 +1,4 @@
-"""The flags that say what n-best files are and how to read them; several commands share them."""
+"""The flags that name n-best files and say how to read them, shared by several commands."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def add_arguments(parser: argparse.ArgumentParser, *, required: bool) -> None:
 
 
 def add_reading_arguments(parser: argparse.ArgumentParser) -> None:
-    """Add the flags that say how n-best files are to be read."""
+    """Add the flags that say how to read n-best files."""
     parser.add_argument(
         "--format",
         choices=("auto", *FORMATS),
@@ -76,10 +76,10 @@ def _repair(text: str) -> Repair:
 
 
 class FileLists:
-    """Iterates over the lists of opened files, and knows how much of these that is."""
+    """Iterates over the lists of opened files, and knows how much of the files has been read."""
 
     def __init__(self, files: NBestFiles, first: NBest) -> None:
-        """``first`` is the list that was taken already."""
+        """``first`` is the list that has been read already."""
         self._files = files
         self._lists = with_hint(
             itertools.chain([first], files), lambda hint: message(f"rerank: {hint}")
@@ -89,7 +89,7 @@ class FileLists:
 
     @property
     def position(self) -> int:
-        """About how many of these bytes the lists taken so far take up."""
+        """About how many of these bytes the lists read so far occupy."""
         return self._files.position
 
     def __iter__(self) -> Iterator[NBest]:
@@ -99,7 +99,7 @@ class FileLists:
         return next(self._lists)
 
     def skip(self) -> NBest | None:
-        """Pass over the next list; None if there is none left."""
+        """Skip the next list; None if there is none left."""
         return next(self._lists, None)
 
 
@@ -131,15 +131,15 @@ def open_lists(
 
 
 def options(arguments: argparse.Namespace, restore: bool = False) -> ReadOptions:
-    """What the flags of ``add_reading_arguments`` say."""
+    """The options given by the flags of ``add_reading_arguments``."""
     return ReadOptions(
         arguments.format, arguments.tokens, arguments.repair, arguments.beam, restore
     )
 
 
 def read_ahead(arguments: argparse.Namespace) -> Iterator[NBest] | None:
-    """The lists, read a first time to check them before scoring; None if a file can be read only
-    once."""
+    """The lists, read a first time so that they can be checked before scoring; None if a file can
+    be read only once."""
     files = expanded(arguments.nbest)
     if not all(map(os.path.isfile, [*files, *filter(None, [arguments.tokens])])):
         return None
@@ -156,13 +156,13 @@ def print_rejected(candidates: NBest | Ranking) -> None:
 
 
 def inputs(arguments: argparse.Namespace) -> list[str]:
-    """Every file that the flags say to read, checkpoints apart."""
+    """Every file that the flags say to read, except checkpoints."""
     gold = treebank_files(getattr(arguments, "gold", None) or [])
     return [*expanded(arguments.nbest), *filter(None, [arguments.tokens]), *gold]
 
 
 def settings(arguments: argparse.Namespace) -> dict[str, Any]:
-    """What the lists depend on, as plain data; the content of standard input is not known."""
+    """Everything the lists depend on, as plain data; the content of standard input is not known."""
     return {
         "nbest": [digest(path) for path in expanded(arguments.nbest)],
         "format": arguments.format,

@@ -121,7 +121,7 @@ def run(arguments: argparse.Namespace) -> int:
 
 
 def _check_files(names: list[str]) -> None:
-    """Raises InputError for a sentence where files should be named, in quotation marks or not."""
+    """Raises InputError if a sentence, quoted or not, stands where files should be named."""
     if any(name == "-" or os.path.lexists(name) or glob.glob(name) for name in names):
         return
     words = " ".join(names).split()
@@ -135,7 +135,7 @@ def _check_files(names: list[str]) -> None:
 
 
 def _checked(path: str) -> str | TextFile:
-    """The path, or the opened file if it can be read only once. Raises InputError for what is not
+    """The path, or the opened file if it can be read only once. Raises InputError unless it is
     text."""
     file = open_text(path)
     is_read_once = file.size is None or path == "-"
@@ -193,11 +193,11 @@ class _Lists:
             message(f"rerank: {warning}")
 
     def skip(self) -> NBest | None:
-        """Pass over a sentence without parsing it."""
+        """Skip a sentence without parsing it."""
         return self._parsing.skip()
 
     def close(self) -> None:
-        """End the parser, and close the files."""
+        """Stop the parser and close the files."""
         self._parsing.close()
         self._text.close()
 
@@ -210,8 +210,7 @@ class _Lists:
 
 
 class _Rejections:
-    """Prints what was rejected; of parts that follow each other without an end of a sentence, only
-    the first."""
+    """Prints what was rejected; of consecutive parts of one overlong sentence, only the first."""
 
     def __init__(self) -> None:
         self._was_cut = False

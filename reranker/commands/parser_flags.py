@@ -47,7 +47,7 @@ def add_arguments(parser: argparse.ArgumentParser, *, longest: int) -> None:
 
 
 def add_choice(parser: argparse.ArgumentParser, *, longest: int) -> None:
-    """Add the flags but for the format of a command's lists."""
+    """Add the flags, except those for the format of a command's lists."""
     for name, (default, text) in OPTIONS.items():
         how = dict(_METAVARS[name])
         if default:
@@ -74,20 +74,20 @@ def parser_from(arguments: argparse.Namespace) -> Parser:
 
 
 def choice(arguments: argparse.Namespace) -> ParserChoice:
-    """What the flags say. Raises InputError."""
+    """The choice that the flags describe. Raises InputError."""
     if arguments.format != "auto" and DIALECTS[arguments.format].needs_beam and not arguments.beam:
         raise InputError(f"--format {arguments.format} needs --beam K")
     return _choice(arguments)
 
 
 def jobs(arguments: argparse.Namespace) -> int:
-    """How many parsers run at once."""
+    """The number of parsers to run at once."""
     number: int = arguments.jobs or available_cores()
     return number
 
 
 def settings(arguments: argparse.Namespace) -> dict[str, Any]:
-    """What the lists depend on, as plain data."""
+    """Everything the lists depend on, as plain data."""
     choice = _choice(arguments)
     models = choice.models
     if "chart" in choice.names:
@@ -108,7 +108,7 @@ def settings(arguments: argparse.Namespace) -> dict[str, Any]:
 
 
 def inputs(arguments: argparse.Namespace) -> list[Path]:
-    """The files that the parsers are read from, those that a command names included."""
+    """The files the parsers read, including those that a command names."""
     choice = _choice(arguments)
     names = [*choice.models.values()]
     with contextlib.suppress(ValueError):  # not a command; running it will say so

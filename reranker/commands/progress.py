@@ -1,4 +1,4 @@
-"""What commands show on a terminal while they work, and only there."""
+"""What commands show while they work, on a terminal only."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ class MessageHandler(logging.Handler):
 
 @contextlib.contextmanager
 def status(text: str) -> Iterator[None]:
-    """Show a line on a terminal while something lasts."""
+    """Show a line on a terminal until the context ends."""
     if not _is_terminal():
         yield
         return
@@ -51,13 +51,14 @@ def status(text: str) -> Iterator[None]:
 
 @contextlib.contextmanager
 def loading(what: str) -> Iterator[None]:
-    """Show that PyTorch or models are loaded; an interruption waits for the end of it."""
+    """Show that PyTorch or models are being loaded; interruptions are deferred until that is
+    done."""
     with deferred(), status(f"loading {what}"):
         yield
 
 
 class Positioned(Protocol):
-    """Files that are read from their beginning to their end."""
+    """Files that are read from beginning to end."""
 
     @property
     def size(self) -> int | None:
@@ -65,12 +66,12 @@ class Positioned(Protocol):
 
     @property
     def position(self) -> int:
-        """About how many of these bytes what was read so far takes up."""
+        """About how many of these bytes have been read so far."""
 
 
 class ProgressBar:
-    """How much of n-best files or texts is finished: a bar, sentences, their rate and the remaining
-    time; of pipes, whose end is not known, without the bar."""
+    """How much of n-best files or texts is finished: a bar, the number of sentences, their rate and
+    the remaining time; for pipes, whose size is unknown, without the bar."""
 
     def __init__(self, lists: Positioned) -> None:
         self._lists = lists
@@ -79,12 +80,12 @@ class ProgressBar:
         self._bar: tqdm[Any] | None = None
 
     def add_list(self) -> None:
-        """A list was read: remember where it ends in the files."""
+        """A list was read; remember where it ends in the files."""
         if _is_terminal():
             self._ends.append(self._lists.position)
 
     def start(self) -> None:
-        """Show the bar; what is finished already does not count in the rate."""
+        """Show the bar; lists that are already finished do not count in the rate."""
         if not _is_terminal():
             return
         from tqdm import tqdm
@@ -112,18 +113,19 @@ class ProgressBar:
         self._move(self._ends.popleft())
 
     def finish(self) -> None:
-        """All lists are finished; what follows the last one in a file is not a list."""
+        """All lists are finished; no list follows in the files."""
         if self._bar is not None:
             self._move(self._lists.size)
 
     def hidden(self) -> AbstractContextManager[None]:
-        """Out of the way of what is printed to standard output, if that is the same terminal."""
+        """A context in which the bar is out of the way of standard output, if that is the same
+        terminal."""
         if self._bar is None or not sys.stdout.isatty():
             return contextlib.nullcontext()
         return self._bar.external_write_mode(file=sys.stdout)
 
     def close(self) -> None:
-        """Leave the bar as it is and begin a new line."""
+        """Leave the bar as it is and start a new line."""
         if self._bar is not None:
             self._bar.close()
             self._bar = None
@@ -142,7 +144,7 @@ class ProgressBar:
 
 
 class Bar:
-    """How much of a stage is done, if it is known how much there is; a context."""
+    """The progress of a stage, as a share if the total is known; a context manager."""
 
     def __init__(self, name: str, unit: str = "", total: float | None = None) -> None:
         from tqdm import tqdm
@@ -157,15 +159,15 @@ class Bar:
         )
 
     def add(self, number: float) -> None:
-        """So much more is done."""
+        """``number`` more is done."""
         self._bar.update(number)
 
     def describe(self, text: str) -> None:
-        """Show another name."""
+        """Change the name that is shown."""
         self._bar.set_description_str(text)
 
     def reach(self, number: float) -> None:
-        """So much is done."""
+        """``number`` in all is done."""
         self._bar.update(number - self._bar.n)
 
     def __enter__(self) -> Self:

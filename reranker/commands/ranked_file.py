@@ -1,4 +1,4 @@
-"""Output of ``rerank --output ranked``, as other commands read it."""
+"""Reads the output of ``rerank --output ranked`` for other commands."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ def is_ranked(line: str) -> bool:
 
 def ranked_lines(name: str, other: str) -> Iterator[str]:
     """The lines of the file ``name``. Raises InputError if the first is not ranked output; if the
-    file ``other`` is, asks whether the two are swapped."""
+    file ``other`` is, the message asks whether the two are swapped."""
     lines = read_lines(name)
     first = next(lines, "")
     if first and not is_ranked(first):
@@ -73,7 +73,7 @@ def best_tree(sentence: dict[str, Any]) -> str:
 
 
 def _check_trees(sentence: Any) -> None:
-    """Raises ValueError, LookupError or TypeError for what is not a sentence."""
+    """Raises ValueError, LookupError or TypeError unless it is a sentence."""
     ranking = sentence["ranking"]
     if not isinstance(ranking, list):
         raise TypeError("ranking is not a list")

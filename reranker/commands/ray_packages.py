@@ -1,4 +1,4 @@
-"""The packages of the extra ``ray``, which most installations do without."""
+"""The packages of the extra ``ray``, which most installations lack."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from reranker.errors import InputError
 
 
 def require_ray(command: str, *packages: str) -> None:
-    """Raises InputError, which says what to install, if one of the packages is missing."""
+    """Raises InputError, saying what to install, if one of the packages is missing."""
     for name in packages:
         if importlib.util.find_spec(name) is None:
             raise InputError(

@@ -68,7 +68,7 @@ def run(arguments: argparse.Namespace) -> int:
 def _lists(
     arguments: argparse.Namespace, restore: bool, table: GoldTable | None
 ) -> nbest_files.FileLists:
-    """The lists. Gold trees that do not belong to them are refused here, before any scoring."""
+    """The lists. Gold trees that do not match them are refused here, before any scoring."""
     lists = nbest_files.open_lists(arguments, restore=restore)
     if table is not None and (same := nbest_files.read_ahead(arguments)) is not None:
         table.check(same)

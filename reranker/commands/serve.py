@@ -38,7 +38,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def end_at_sigterm() -> None:
-    """At once and with status 0, until the service listens and reacts itself."""
+    """Make SIGTERM end the process at once with status 0, until the service handles it itself."""
     signal.signal(signal.SIGTERM, lambda number, frame: os._exit(0))
 
 

@@ -1,4 +1,4 @@
-"""``rerank show``: draws trees, the best beside the parser's first, and says which is better."""
+"""``rerank show``: draws the best trees beside the parser's first, and says which are better."""
 
 from __future__ import annotations
 
@@ -133,7 +133,8 @@ def _changes(arguments: argparse.Namespace) -> Iterator[Change]:
 
 
 def _source(name: str) -> Callable[[], str | TextFile]:
-    """Opens the file as often as needed; standard input and pipes are read into memory."""
+    """A function that opens the file, as often as needed; standard input and pipes are read into
+    memory."""
     if os.path.isfile(name):
         return lambda: name
     content = "".join(read_lines(name)).encode("utf-8", "surrogateescape")
@@ -149,7 +150,7 @@ def _ranked_changes(name: str, source: Callable[[], str | TextFile]) -> Iterator
 
 
 def _ranked_change(sentence: dict[str, Any], nbest: NBest) -> Change:
-    """The best tree and the first that was not rejected. With ``--top`` that one may not be in the
+    """The best tree and the first one not rejected, which ``--top`` may have left out of the
     file."""
     from reranker.drawing.changes import Change
 
@@ -249,7 +250,7 @@ class _Summary:
         self._best: list[tuple[int, int, int]] = []
 
     def counted(self, changes: Iterable[Change]) -> Iterator[Change]:
-        """The sentences, unchanged, counted as they pass."""
+        """The sentences, unchanged, counted on the way."""
         for change in changes:
             self._counts["all"] += 1
             self._counts["changed"] += change.first is not None

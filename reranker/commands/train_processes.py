@@ -1,5 +1,5 @@
 """``rerank train --nproc N``: torch's elastic launcher starts N processes here, ends them together
-and, if one dies, starts all of them again, a few times."""
+and, if one dies, restarts all of them, a few times."""
 
 from __future__ import annotations
 
@@ -27,8 +27,8 @@ _ENDING = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 def launch(arguments: argparse.Namespace) -> int:
     """Train in ``arguments.nproc`` processes; returns the exit code.
 
-    Raises RerankError if a process has died once more than ``arguments.restarts`` allow, and for
-    what can be seen to be wrong before there are processes.
+    Raises RerankError if processes die more often than ``arguments.restarts`` allows, and for
+    mistakes that can be found before any process is started.
     """
     count = arguments.nproc
     if are_launched():
@@ -79,8 +79,8 @@ def launch(arguments: argparse.Namespace) -> int:
 
 
 def _work(arguments: argparse.Namespace) -> int:
-    """One of the processes, from its start to its exit code. What a user has done wrong does not
-    count as a failure here, after which all would start again, nor does lack of memory."""
+    """The work of one process, up to its exit code. A user's mistake does not count as a failure
+    here, after which all would be restarted, nor does lack of memory."""
     for number in _ENDING:
         if signal.getsignal(number) != signal.SIG_IGN:
             signal.signal(number, signal.SIG_DFL)
@@ -97,7 +97,7 @@ def _work(arguments: argparse.Namespace) -> int:
 
 
 class _Messages(logging.Filter):
-    """Says in our words what torch logs when a process has died."""
+    """Rephrases what torch logs when a process has died."""
 
     def __init__(self, count: int, restarts: int) -> None:
         super().__init__()
@@ -116,7 +116,7 @@ class _Messages(logging.Filter):
 
 
 def _end(rank: int, count: int, code: int) -> str:
-    """How a process ended; ``code`` is its exit code, negative the signal that killed it."""
+    """How a process ended; ``code`` is its exit code or, if negative, the signal that killed it."""
     name = f"process {rank} of {count}"
     if code >= 0:
         return f"{name} failed"

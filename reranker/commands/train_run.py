@@ -1,4 +1,4 @@
-"""What ``rerank train`` does in one process: reads its files, trains, and says how it goes."""
+"""``rerank train`` in one process: reads its files, trains, and shows progress."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ from reranker.trees.treebank import read_treebank, treebank_files
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """Train in this process, alone or one of those that a launcher has started; returns the exit
+    """Train in this process, alone or as one of those started by a launcher; returns the exit
     code."""
     with joined(arguments.device) as (processes, arguments.device):
         if are_launched() and not (arguments.threads or "OMP_NUM_THREADS" in os.environ):
@@ -59,14 +59,15 @@ def run(arguments: argparse.Namespace) -> int:
 
 
 def log_folder(arguments: argparse.Namespace) -> Path:
-    """Where the run has its log and its state."""
+    """The folder with the run's log and state."""
     folder: Path | None = arguments.log_folder
     return folder or Path("runs") / arguments.out.stem
 
 
 def configuration(arguments: argparse.Namespace, processes: int) -> RunConfig:
-    """What --config and other flags say; for several processes (0: a plain run), batches are cut
-    into as many shards, if nothing says how many. Raises ConfigError naming the file."""
+    """The configuration given by --config and other flags. With several ``processes`` (0: a plain
+    run), batches are cut into as many shards unless the number is given. Raises ConfigError naming
+    the file."""
     architecture = read_tables(arguments.config).get("model", {}).get("architecture")
     kinds: dict[Any, type[RunConfig]] = {
         EncoderDecoder.architecture: PairConfig,
@@ -88,8 +89,8 @@ def configuration(arguments: argparse.Namespace, processes: int) -> RunConfig:
 
 
 def output(arguments: argparse.Namespace) -> Path:
-    """The file to write; makes its folder and the log folder. Raises InputError if it, or a file of
-    the log folder, would take the place of something else."""
+    """The file to write; creates its folder and the log folder. Raises InputError if it, or a file
+    in the log folder, would replace something else."""
     for folder in (arguments.out.parent, log_folder(arguments)):
         with write_errors(folder):
             folder.mkdir(parents=True, exist_ok=True)
@@ -106,8 +107,8 @@ def output(arguments: argparse.Namespace) -> Path:
 
 @contextlib.contextmanager
 def _claimed(arguments: argparse.Namespace, processes: Processes) -> Iterator[Path]:
-    """The file to write. The first process claims it and the state, for all of them. Raises
-    InputError if another run has one of them."""
+    """The file to write. The first process claims it and the state on behalf of all. Raises
+    InputError if another run has claimed one of them."""
     with contextlib.ExitStack() as claims:
         with processes.agreeing():
             out = output(arguments)
@@ -118,13 +119,13 @@ def _claimed(arguments: argparse.Namespace, processes: Processes) -> Iterator[Pa
 
 
 def _train(arguments: argparse.Namespace, processes: Processes) -> int:
-    """In this process, one of ``processes``."""
+    """Train in this process, one of ``processes``."""
     with _claimed(arguments, processes) as out:
         return _trained(arguments, processes, out)
 
 
 def _trained(arguments: argparse.Namespace, processes: Processes, out: Path) -> int:
-    """From the files to the checkpoint ``out``."""
+    """Read the files, train, and write the checkpoint ``out``."""
     with processes.agreeing():
         config = configuration(arguments, processes.size if are_launched() else 0)
     if arguments.device.startswith("cuda") and not torch.cuda.is_available():
@@ -146,8 +147,8 @@ def _trained(arguments: argparse.Namespace, processes: Processes, out: Path) -> 
 def _new_run(
     arguments: argparse.Namespace, config: RunConfig, processes: Processes
 ) -> Callable[[], Run]:
-    """Reads what the run learns from; the run is made by a call. Raises InputError for flags that
-    its kind of model does not have, and for files that cannot be read."""
+    """Read the training data; calling the result creates the run. Raises InputError for flags that
+    do not apply to its kind of model, and for files that cannot be read."""
     where: dict[str, Any] = {"device": arguments.device, "processes": processes}
     if isinstance(config, PairConfig):
         _check_flags(arguments, config.task)
@@ -175,8 +176,8 @@ def _new_run(
 def _trees(
     arguments: argparse.Namespace, config: RunConfig, processes: Processes
 ) -> tuple[Any, Any]:
-    """What is in --train and --dev: tokens of trees, with their tags for a span model, or of lines
-    of text."""
+    """The content of --train and --dev: tokens of trees, with their tags for a span model, or of
+    lines of text."""
     is_text = isinstance(config, TrainingConfig) and config.text
     folder = log_folder(arguments)
     if arguments.stream:
@@ -201,7 +202,7 @@ def _announce(train: int | str, dev: int, noun: str, folder: Path) -> None:
 
 
 def _check_flags(arguments: argparse.Namespace, task: str) -> None:
-    """Raises InputError for flags that an encoder-decoder does not have."""
+    """Raises InputError for flags that do not apply to encoder-decoders."""
     if arguments.stream:
         raise InputError("--stream is for language models that are trained on trees")
     if arguments.start_from or arguments.vectors:
@@ -219,7 +220,7 @@ def _check_flags(arguments: argparse.Namespace, task: str) -> None:
 
 
 def _pairs(arguments: argparse.Namespace, side: str, config: PairConfig) -> list[Pair]:
-    """What an encoder-decoder learns from, or is selected on."""
+    """The pairs that an encoder-decoder learns from or is selected on."""
     sources, targets = getattr(arguments, side), getattr(arguments, f"{side}_target")
     if config.task == "parsing":
         return list(tree_pairs(read_treebank(sources), config.tags))

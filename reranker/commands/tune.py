@@ -155,7 +155,8 @@ def run(arguments: argparse.Namespace) -> int:
 
 
 def _read(arguments: argparse.Namespace, paths: Sequence[Path]) -> ScoredLists:
-    """Raises InputError for files that do not fit each other or the models at ``paths``."""
+    """The scored lists. Raises InputError for files that do not match each other or the models at
+    ``paths``."""
     from reranker.evaluation.brackets import GoldTrees
     from reranker.tuning.lists import read_scored
 
@@ -173,7 +174,7 @@ def _read(arguments: argparse.Namespace, paths: Sequence[Path]) -> ScoredLists:
 def _weighed(
     lists: ScoredLists, lm_weight: float | None, folds: int
 ) -> tuple[list[Outcome], Outcome]:
-    """What was tried, and what was chosen of it. Raises InputError for a weight below 1 if parser
+    """What was tried, and which of it was chosen. Raises InputError for a weight below 1 if parser
     scores are missing."""
     from reranker.ranking import Weighing
     from reranker.tuning.choosing import choose, outcomes, untuned

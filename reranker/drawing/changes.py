@@ -44,8 +44,8 @@ class MarkedTree:
     def compare(
         cls, tree: Tree, other: Tree | None, gold: Tree | None, parameters: Parameters
     ) -> MarkedTree:
-        """Mark brackets that ``other`` lacks as changed, and those in ``gold`` as right, counted as
-        EVALB counts: of two equal brackets the second is right only if gold has two."""
+        """Mark brackets missing from ``other`` as changed, and those in ``gold`` as right, counted
+        as EVALB does: of two equal brackets the second is right only if gold has two."""
         in_other = _matched(_plain_keys(tree), None if other is None else _plain_keys(other))
         gold_keys = None if gold is None else _evalb_keys(gold, parameters)
         in_gold = _matched(_evalb_keys(tree, parameters), gold_keys)
@@ -117,7 +117,7 @@ def places(tree: Tree) -> list[Place]:
 
 
 def printable(text: str) -> str:
-    """``text`` with characters that could control a terminal, or break XML, replaced."""
+    """``text`` with a replacement for characters that could control a terminal or break XML."""
     return "".join(character if character.isprintable() else "\ufffd" for character in text)
 
 
@@ -125,7 +125,7 @@ _Key = tuple[int, int, str] | None  # None: a bracket that does not count
 
 
 def _plain_keys(tree: Tree) -> list[_Key]:
-    """Span and label of each bracket; roots and function tags make no difference."""
+    """The span and label of each bracket, without roots and function tags."""
     return [
         (start, end, FUNCTION_TAG.sub("", node.label))
         if node is not tree or node.label not in ROOT_LABELS
@@ -135,7 +135,7 @@ def _plain_keys(tree: Tree) -> list[_Key]:
 
 
 def _evalb_keys(tree: Tree, parameters: Parameters) -> list[_Key]:
-    """The brackets as EVALB counts them: without the words and labels that it deletes."""
+    """The brackets as EVALB counts them, without the words and labels it deletes."""
     nodes = brackets(tree)
     as_read = read_line(tree.to_string(), parameters).brackets
     if len(as_read) != len(nodes):  # brackets within words, which EVALB takes for constituents
@@ -150,8 +150,8 @@ def _evalb_keys(tree: Tree, parameters: Parameters) -> list[_Key]:
 
 
 def _matched(keys: list[_Key], others: list[_Key] | None) -> list[bool | None]:
-    """For each key whether ``others`` have it, as often; None for keys that do not count, and for
-    all without ``others``."""
+    """For each key, whether ``others`` contain it as often; None for keys that do not count, and
+    for all if there are no ``others``."""
     left = Counter(others)
     matched: list[bool | None] = []
     for key in keys:
@@ -163,7 +163,7 @@ def _matched(keys: list[_Key], others: list[_Key] | None) -> list[bool | None]:
 
 @dataclass(frozen=True, slots=True)
 class Change:
-    """A sentence with its best tree and, if that is another, the parser's first.
+    """A sentence with its best tree and, if that is a different one, the parser's first.
 
     ``best`` is None if no candidate could be used, ``first`` if it is ``best`` or not known.
     With a gold tree, ``first_score`` and ``best_score`` are EVALB's; without ``first`` they are the
@@ -183,7 +183,8 @@ class Change:
     """Candidates that could not be read."""
 
     def judged(self, gold: GoldTree) -> Change:
-        """The change with scores against the gold tree, and its tags if trees are to get them."""
+        """The change with scores against the gold tree, and with its tags if trees should get
+        them."""
         best_score = gold.score(self.best or _NO_TREE)
         return replace(
             self,
@@ -196,7 +197,7 @@ class Change:
 
     @property
     def verdict(self) -> str:
-        """``better``, ``worse`` or ``equal``; empty without gold tree or without two trees."""
+        """``better``, ``worse`` or ``equal``; empty without a gold tree or without two trees."""
         if self.first is None or self.first_score is None or self.best_score is None:
             return ""
         difference = self.best_score.f1 - self.first_score.f1

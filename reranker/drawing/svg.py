@@ -47,7 +47,7 @@ def svg(trees: Sequence[tuple[str, MarkedTree]]) -> str:
 
 
 def _panel(title: str, marked: MarkedTree, left: float) -> tuple[list[str], float, float]:
-    """The elements of one tree, and where it ends on the right and at the bottom."""
+    """The elements of one tree, and its right and bottom edges."""
     nodes = places(marked.tree)
     x, right = _columns(nodes, marked, left)
     right = max(right, left + _CHARACTER * display_width(title))
@@ -72,8 +72,8 @@ def _panel(title: str, marked: MarkedTree, left: float) -> tuple[list[str], floa
 
 
 def _columns(nodes: list[Place], marked: MarkedTree, left: float) -> tuple[list[float], float]:
-    """The middle of each node in pixels, and where the tree ends on the right. Each is as wide as
-    its text and as its children side by side, whichever is more."""
+    """The centre of each node in pixels, and the right edge of the tree. A node is as wide as its
+    text or its children side by side, whichever is wider."""
     widths, of_children = [0.0] * len(nodes), [0.0] * (len(nodes) + 1)  # the last: of the root
     for place in reversed(range(len(nodes))):
         node, _, parent = nodes[place]
@@ -89,7 +89,7 @@ def _columns(nodes: list[Place], marked: MarkedTree, left: float) -> tuple[list[
 
 
 def _row(node: Place, bottom: int) -> int:
-    """Words stand on the lowest row, their parts of speech right above."""
+    """A node's row: words are on the lowest one, their parts of speech right above."""
     if isinstance(node.node, str):
         return bottom
     return bottom - 1 if node.node.is_preterminal else node.depth

@@ -37,7 +37,7 @@ def draw(trees: Sequence[tuple[str, MarkedTree]], width: int) -> list[str]:
 
 
 def outline(marked: MarkedTree) -> list[str]:
-    """A line for each constituent, indented; a constituent of nothing but words takes one line.
+    """A line for each constituent, indented; a constituent that holds only words takes one line.
 
     >>> from reranker.trees.tree import Tree
     >>> for line in outline(MarkedTree(Tree.from_string("(S (NP (PRP It)) (VP (VBZ runs)))"))):
@@ -76,7 +76,7 @@ def paint(line: str) -> str:
 
 
 def display_width(text: str) -> int:
-    """Columns of a terminal: wide characters take two, combining ones none."""
+    """Width in terminal columns: wide characters take two, combining ones none."""
     widths = {"W": 2, "F": 2}
     return sum(
         widths.get(unicodedata.east_asian_width(character), 1)
@@ -86,8 +86,8 @@ def display_width(text: str) -> int:
 
 
 def _drawing(marked: MarkedTree, width: int) -> list[str] | None:
-    """nltk's drawing; None if it is wider than ``width``, too deep, or if nltk, which counts
-    characters, would not know the words' widths."""
+    """nltk's drawing; None if it is wider than ``width`` or too deep, or if nltk, which counts
+    characters, would get the words' widths wrong."""
     words = [printable(word) for word in marked.tree.leaves()]
     is_simple = all(display_width(word) == len(word) for word in words)
     if not is_simple or sum(len(word) + 1 for word in words) > width + 1:

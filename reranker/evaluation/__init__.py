@@ -1,1 +1,1 @@
-"""EVALB's figures and whether a difference of two of them is chance."""
+"""EVALB's figures, and whether a difference between two of them is due to chance."""

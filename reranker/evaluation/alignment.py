@@ -1,4 +1,4 @@
-"""Gold and test trees sentence by sentence, and what is wrong where they do not fit each other."""
+"""Pairs gold and test trees sentence by sentence, and explains mismatches."""
 
 from __future__ import annotations
 
@@ -20,10 +20,10 @@ Places = Sequence[TreeText]
 
 
 def paired(gold: Places, test: Places, gold_name: str, test_name: str) -> tuple[Places, Places]:
-    """As many gold as test sentences. Blank lines count as sentences, as for EVALB, unless the
-    numbers agree only without them.
+    """Gold and test sentences, equally many. Blank lines count as sentences, as for EVALB, unless
+    the numbers agree only without them.
 
-    Raises InputError with both numbers, and a guess where one is missing, if they never agree.
+    Raises InputError, with both numbers and a guess at what is missing, if they never agree.
     """
     trees, test_trees = ([place for place in each if place.text] for each in (gold, test))
     for some_gold, some_test in ((gold, test), (trees, test), (trees, test_trees)):
@@ -49,8 +49,8 @@ def complaints(gold: Places, test: Places, scores: Sequence[SentenceScore]) -> I
 
 
 def shift(gold: Places, test: Places) -> Iterator[str]:
-    """That files are shifted, if test sentences have the words of other gold sentences than those
-    in their places, most often of those so many further on."""
+    """A message if the files are shifted, that is, if test sentences have the words of gold
+    sentences in other places, mostly at the same distance."""
     gold_words, test_words = ([_words(place) for place in each] for each in (gold, test))
     numbers = defaultdict(list)
     for number, words in enumerate(gold_words):

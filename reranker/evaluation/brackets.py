@@ -20,11 +20,11 @@ _COLLINS = Parameters.collins()
 
 
 class GoldTree(Gold):
-    """A gold tree under COLLINS' settings, whose part-of-speech tags other trees may get."""
+    """A gold tree under COLLINS' settings, whose part-of-speech tags other trees may be given."""
 
     def __init__(self, text: str, gold_tags: bool) -> None:
-        """With ``gold_tags`` a tree with as many words gets the gold tags first. Raises TreeError
-        if the text is not a tree of words with tags."""
+        """With ``gold_tags``, a tree with the same number of words first gets the gold tags. Raises
+        TreeError if the text is not a tree of words with tags."""
         self.tree = Tree.from_string(text)
         super().__init__(text, _COLLINS)
         if self._line.problem:
@@ -32,7 +32,7 @@ class GoldTree(Gold):
         self._tags = self.tree.word_tags() if gold_tags else None
 
     def tagged(self, tree: Tree) -> Tree:
-        """The tree with the gold tags, if it is to have them and has as many words."""
+        """The tree with the gold tags, if it should have them and has the same number of words."""
         if self._tags is not None:
             with contextlib.suppress(TreeError):
                 return tree.with_tags(self._tags)
@@ -47,12 +47,13 @@ class GoldTree(Gold):
 
 
 class GoldTrees:
-    """The gold trees of a treebank in order, kept as text: what is counted is made when needed."""
+    """The gold trees of a treebank in order, kept as text; brackets are computed when needed."""
 
     def __init__(self, names: Iterable[Name], gold_tags: bool) -> None:
         """Read and check the trees of files, folders or patterns.
 
-        Raises InputError for unusable files and, naming file and line, for what is not a tree.
+        Raises InputError for unusable files and, naming file and line, for anything that is not a
+        tree.
         """
         names = list(names)
         self.name = named(names)
@@ -74,7 +75,7 @@ class GoldTrees:
 
 
 def _not_a_gold_tree(place: TreeText, error: TreeError) -> str:
-    """Nothing is quoted from a binary file."""
+    """The error for a line that is not a gold tree; it quotes nothing from a binary file."""
     try:
         place.text.encode()
     except UnicodeEncodeError:
@@ -83,11 +84,12 @@ def _not_a_gold_tree(place: TreeText, error: TreeError) -> str:
 
 
 def corpus_f1(counts: NDArray[np.int64]) -> float:
-    """Percent, of [S, 3] counts: brackets are summed first, as EVALB does."""
+    """Corpus F1 in percent from [S, 3] counts: brackets are summed first, as EVALB does."""
     matched, gold, test = counts.sum(0).tolist()
     return float(f1(matched, gold, test))
 
 
 def f1_by_row(counts: NDArray[Any]) -> NDArray[np.float64]:
-    """[...] percent, of [..., 3] matched, gold and test brackets; 0 where there are none."""
+    """F1 in percent, [...], from [..., 3] matched, gold and test brackets; 0 where there are
+    none."""
     return f1(counts[..., 0], counts[..., 1], counts[..., 2])

@@ -1,4 +1,5 @@
-"""EVALB's figures for two files of trees: rows, and summaries of all and of the short sentences.
+"""EVALB's figures for two files of trees: a row per sentence, and summaries of all and of the short
+sentences.
 
 docs/evalb.md explains the figures.
 """
@@ -27,7 +28,7 @@ _COUNTS = ("matched", "gold", "test", "crossing", "words", "correct_tags")
 
 @dataclass(frozen=True, slots=True)
 class Summary(BracketCounts):
-    """Counts over many sentences; all but the first three are of valid ones. Rates are in %."""
+    """Counts over many sentences; all but the first three cover valid ones only. Rates are in %."""
 
     sentences: int
     errors: int
@@ -101,7 +102,7 @@ class CorpusScore:
 
     @property
     def too_many_errors(self) -> bool:
-        """True where EVALB would have given up: the figures cover too few sentences."""
+        """Whether EVALB would have given up, because the figures cover too few sentences."""
         return self.all.errors > self.max_error
 
 
@@ -113,7 +114,7 @@ def evaluate(
 ) -> CorpusScore:
     """Score each test line against the gold line in the same place.
 
-    ``max_error`` overrides the parameters'; no number of errors ends the run. Raises InputError
+    ``max_error`` overrides the one in the parameters; errors never end the run. Raises InputError
     unless both have the same number of lines, at least one.
     """
     gold, test = list(gold_lines), list(test_lines)

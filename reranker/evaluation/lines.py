@@ -1,4 +1,4 @@
-"""One line of a treebank as EVALB reads it: words, tags, brackets, and what is wrong with it.
+"""One line of a treebank as EVALB reads it: words, tags, brackets, and its faults.
 
 This is not ``Tree.from_string``: EVALB accepts a forest, empty words and brackets without words,
 and its figures depend on that.
@@ -25,7 +25,7 @@ _MOST_QUOTES = 200
 
 class Quote(NamedTuple):
     """A word that may be a quotation mark; ``position`` is its place among the words kept,
-    ``piece`` among all that the line consists of."""
+    ``piece`` among all pieces of the line."""
 
     position: int
     piece: int

@@ -28,7 +28,7 @@ _NAMES = {
 
 @dataclass(frozen=True)
 class Parameters:
-    """The settings of one evaluation; without arguments, those of EVALB without a file."""
+    """The settings of one evaluation; by default, those of EVALB without a file."""
 
     debug: int = 0
     max_error: int = 10
@@ -45,7 +45,7 @@ class Parameters:
 
     @classmethod
     def collins(cls) -> Parameters:
-        """The settings of COLLINS.prm, what published F1 figures use; as ``eval/collins.prm``."""
+        """The settings of COLLINS.prm (``eval/collins.prm``), which published F1 figures use."""
         return cls(
             delete_labels=frozenset({"TOP", "-NONE-", ",", ":", "``", "''", "."}),
             delete_labels_for_length=frozenset({"-NONE-"}),
@@ -90,7 +90,7 @@ class Parameters:
         return cls(**settings)
 
     def bracket_label(self, label: str) -> str | None:
-        """What a constituent's label counts as, ``None`` if its bracket does not count.
+        """The label that a constituent counts as; None if its bracket does not count.
 
         >>> Parameters.collins().bracket_label("ADVP-TMP=2")
         'ADVP'
@@ -118,7 +118,7 @@ class Parameters:
 
 
 def _classes(pairs: Iterable[tuple[str, str]]) -> dict[str, str]:
-    """Each member of a pair -> the first member seen of the class that the pairs join it to."""
+    """For each member of a pair, the first member of the class that the pairs form."""
     standard: dict[str, str] = {}
     for first, second in pairs:
         kept = standard.setdefault(first, first)

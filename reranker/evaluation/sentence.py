@@ -1,4 +1,4 @@
-"""One sentence's figures, computed by PYEVALB's scorer from trees prepared as EVALB prepares them.
+"""The figures of one sentence, computed by PYEVALB's scorer from trees prepared the way EVALB does.
 
 PYEVALB alone counts differently: it reads no parameter file, keeps roots, punctuation and traces,
 and treats repeated brackets as one. Its ``Scorer.score_trees`` is sound once the trees are read
@@ -49,7 +49,7 @@ _SENTINEL = _Bracket(_Span(-1, -1), "", 0)
 
 
 class _Prepared(NamedTuple):
-    """What PYEVALB's scorer reads of a tree, under its names."""
+    """The parts of a tree that PYEVALB's scorer reads, under its names."""
 
     non_terminal_labels: list[_Bracket]
     poss: list[str]
@@ -57,7 +57,7 @@ class _Prepared(NamedTuple):
 
 
 class BracketCounts:
-    """What follows from the numbers of matched, gold and test brackets."""
+    """Figures that follow from the numbers of matched, gold and test brackets."""
 
     __slots__ = ()
 
@@ -101,12 +101,12 @@ class SentenceScore(BracketCounts):
 
     @property
     def f1(self) -> float:
-        """Percentage; of a valid sentence where neither tree has a bracket, 100."""
+        """F1 in percent; 100 for a valid sentence in which neither tree has a bracket."""
         return _sentence_f1(self.matched, self.gold, self.test) if self.status == "valid" else 0.0
 
 
 class Gold:
-    """A gold tree, read once, that any number of trees, or lines, can be compared with."""
+    """A gold tree, read once, with which any number of trees or lines can be compared."""
 
     def __init__(self, line: str, parameters: Parameters) -> None:
         self._parameters = parameters
@@ -114,7 +114,7 @@ class Gold:
         self._prepared = _prepare(self._line, parameters)
 
     def score(self, tree: str | Tree) -> SentenceScore:
-        """Every figure of EVALB's row for this pair of trees."""
+        """All figures of EVALB's row for this pair of trees."""
         pair = self._pair(tree)
         if isinstance(pair, SentenceScore):
             return pair
@@ -139,7 +139,7 @@ class Gold:
         return _sentence_f1(len(set(gold) & set(test)) - 1, len(gold) - 1, len(test) - 1)
 
     def oracle(self, trees: Iterable[str | Tree]) -> int:
-        """The index of the tree with the best F1, the first of equals; 0 if none is valid.
+        """The index of the tree with the best F1; ties go to the first; 0 if none is valid.
 
         Raises InputError when there are no trees to choose from.
         """
@@ -185,7 +185,7 @@ class Gold:
 
 
 def score_pair(gold_line: str, test_line: str, parameters: Parameters) -> SentenceScore:
-    """Score one test tree; for several against the same gold tree keep a ``Gold``.
+    """Score one test tree; to score several against the same gold tree, keep a ``Gold``.
 
     >>> score_pair("(NP (DT a) (NN cat))", "(NP (DT a) (NN cat))", Parameters.collins()).f1
     100.0
@@ -213,7 +213,7 @@ def _prepare(line: EvalbLine, parameters: Parameters) -> _Prepared:
 
 
 def percentage(part: int, whole: int) -> float:
-    """0 where the whole is 0, as in EVALB."""
+    """A percentage; 0 if the whole is 0, as in EVALB."""
     return 100 * part / whole if whole else 0.0
 
 
@@ -233,7 +233,7 @@ def _sentence_f1(matched: int, gold: int, test: int) -> float:
 
 
 class _StandIn(ModuleType):
-    """A module that imports the one it stands for as soon as anything in it is used."""
+    """A module that imports the one it stands for as soon as any of its attributes is used."""
 
     def __getattr__(self, item: str) -> Any:
         return getattr(importlib.import_module(self.__name__), item)

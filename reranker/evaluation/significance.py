@@ -1,8 +1,8 @@
 """Is one parser really better than another? Tests of differences in corpus F1.
 
 Corpus F1 is not a mean over sentences, so no t-test applies; both tests here compute it again from
-brackets drawn sentence by sentence. Whatever is drawn for one system is drawn for the other: a
-sentence is about as hard for both, and only the difference matters.
+brackets drawn sentence by sentence. Both systems are drawn together: a sentence is about equally
+hard for both, and only the difference matters.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ _TIE = 1e-9  # percent; differences closer than this are equal but for rounding
 
 @dataclass(frozen=True, slots=True)
 class Comparison:
-    """A system against the first one; F1 and differences in percent."""
+    """A system compared with the first one; F1 and differences in percent."""
 
     f1: float
     difference: float
@@ -38,7 +38,8 @@ class Comparison:
 
 
 def compare(first: Counts, second: Counts, samples: int = SAMPLES, seed: int = SEED) -> Comparison:
-    """Both tests of ``second`` against ``first``, the same sentences in the same order."""
+    """Both tests of ``second`` against ``first``, which hold the same sentences in the same
+    order."""
     difference = corpus_f1(second) - corpus_f1(first)
     drawn = bootstrap_differences(first, second, samples, seed)
     low, high = np.percentile(drawn, [2.5, 97.5]).tolist()
@@ -75,7 +76,7 @@ def randomisation_p(
     """The share of ways to swap the two systems' answers, sentence by sentence, that make them
     differ in F1 at least as much as they do (Noreen 1989; Riezler & Maxwell 2005).
 
-    Of the 2 ** S ways ``samples`` are drawn; the one observed counts too, so that p is never 0.
+    ``samples`` of the 2 ** S ways are drawn; the observed one counts too, so that p is never 0.
     """
     change = second - first
     change = change[change.any(1)].astype(np.float64)  # swapping equals changes nothing
@@ -93,7 +94,7 @@ def randomisation_p(
 def _sampled(
     draw: Callable[[np.random.Generator, int], Figures], width: int, samples: int, seed: int
 ) -> Figures:
-    """``samples`` figures, as many at a time as fit into memory."""
+    """Computes ``samples`` figures, as many at a time as fit into memory."""
     random = np.random.default_rng(seed)
     step = max(1, _AT_ONCE // max(1, width))
     starts = range(0, samples, step)
@@ -101,5 +102,5 @@ def _sampled(
 
 
 def _p(drawn: Figures, observed: float) -> float:
-    """Two-sided; the observed difference is one of those that chance can make."""
+    """The two-sided p; the observed difference counts as one of the random ones."""
     return (int((drawn >= abs(observed) - _TIE).sum()) + 1) / (len(drawn) + 1)

@@ -1,7 +1,7 @@
-"""New files that nobody else can touch, and claims, so that one process writes at a time.
+"""New files that no other process can touch, and claims, so that only one process writes at a time.
 
 While a process writes ``NAME`` it holds a lock on ``NAME.lock``, which says who it is. The kernel
-releases the lock when the process dies, however that happens; the next one takes the file over.
+releases the lock when the process dies, in whatever way; the next process takes the file over.
 """
 
 from __future__ import annotations
@@ -33,10 +33,10 @@ _held: list[_Claim] = []
 
 
 class NewFile:
-    """A file that gets the name of ``path`` once it is complete, and stays open; a context manager.
+    """A file that gets the name ``path`` once it is complete, and stays open; a context manager.
 
-    Until then it has no name at all, so that nothing of it stays when the process is killed; where
-    the file system or the operating system cannot do that, one that nobody else has.
+    Until then it has no name at all, so that nothing is left when the process is killed; where the
+    file or operating system does not support that, it has a unique name.
     """
 
     def __init__(self, path: Path) -> None:
@@ -47,7 +47,8 @@ class NewFile:
         self.file = unnamed or self._temporary.open("x+b")
 
     def give_name(self, *, replace: bool) -> None:
-        """Raises FileExistsError if there is a file of that name which it should not replace."""
+        """Give the file its name. Raises FileExistsError if there is one that it should not
+        replace."""
         if replace:
             if self._is_unnamed:
                 _link(self.file, self._temporary)
@@ -79,7 +80,7 @@ class NewFile:
 
 
 def _unnamed(folder: Path) -> IO[bytes] | None:
-    """A file without a name in ``folder``; None where the system has no such files."""
+    """A file without a name in ``folder``; None where the system does not support them."""
     with contextlib.suppress(OSError, AttributeError):
         file = os.fdopen(os.open(folder, os.O_TMPFILE | os.O_RDWR, 0o666), "r+b")
         if os.path.exists(f"/proc/self/fd/{file.fileno()}"):
@@ -99,7 +100,7 @@ def _link(file: IO[bytes], path: Path) -> None:
 
 
 def has_name(file: IO[bytes], path: Path) -> bool:
-    """Whether ``path`` is that open file, and not a newer one or none at all."""
+    """Whether ``path`` is still this open file."""
     try:
         return os.path.samestat(os.fstat(file.fileno()), path.lstat())
     except FileNotFoundError:
@@ -107,13 +108,13 @@ def has_name(file: IO[bytes], path: Path) -> bool:
 
 
 def to_disk(file: IO[bytes]) -> None:
-    """Let what was written outlast a power cut."""
+    """Make what was written survive a power cut."""
     file.flush()
     os.fsync(file.fileno())
 
 
 def names_to_disk(folder: Path) -> None:
-    """Let the names of files in a folder outlast a power cut, where the system has a way for it."""
+    """Make the names of files in a folder survive a power cut, where the system supports it."""
     with contextlib.suppress(OSError):
         descriptor = os.open(folder, os.O_RDONLY)
         try:
@@ -126,8 +127,8 @@ def names_to_disk(folder: Path) -> None:
 def claimed(path: Path) -> Iterator[None]:
     """A context in which no other process claims ``path``, a file, or a folder in another.
 
-    Raises InputError, naming the process, if another one is writing it, if there is a
-    ``NAME.lock`` that is not ours, and if none can be written.
+    Raises InputError if another process, which it names, is writing it, if there is a ``NAME.lock``
+    that is not ours, and if none can be written.
     """
     try:
         claim = _Claim(path)
@@ -142,8 +143,8 @@ def claimed(path: Path) -> Iterator[None]:
 
 
 def check_claims() -> None:
-    """Raises RerankError if someone has deleted or replaced the lock of a claim that this process
-    holds: from then on, another process may be writing."""
+    """Raises RerankError if the lock of a claim that this process holds has been deleted or
+    replaced: from then on, another process may be writing."""
     for claim in _held:
         claim.check()
 
@@ -208,7 +209,7 @@ class _Claim:
 
 
 def _lock(file: IO[bytes]) -> bool:
-    """Whether no other process has locked the file; now we have."""
+    """Lock the file; False if another process holds the lock."""
     try:
         fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except OSError as error:
@@ -219,7 +220,7 @@ def _lock(file: IO[bytes]) -> bool:
 
 
 def _is_alive(holder: re.Match[bytes]) -> bool:
-    """Whether the process is there, as far as can be known from this machine."""
+    """Whether the process is running, as far as this machine can tell."""
     if os.fsdecode(holder[2]) == socket.gethostname():
         try:
             os.kill(int(holder[1]), 0)

@@ -1,4 +1,4 @@
-"""What a file is recognised by, whatever it is called."""
+"""Digests by which a file is recognised, whatever its name."""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""Answers written one by one to standard output, or to a file that an interrupted run can resume.
+"""Answers written one by one to standard output, or to a file that can be resumed after an
+interruption: the one mechanism for `rerank`, `rerank parse`, `rerank generate` and `rerank adapt`.
+(A training run saves its whole state instead, in training/run.py; `rerank cluster` keeps blocks in
+any order on any storage, in ray/parts.py.)
 
 Beside a file ``NAME`` grow ``NAME.part``, the answers so far, and ``NAME.journal``: a line with the
 settings of the run, then one for each sentence in ``NAME.part``, with check sums of its answer and
@@ -35,16 +38,16 @@ from reranker.files.records import Record, Written, header, settings_in
 
 
 class AnswerOutput:
-    """Standard output, which has nothing to resume."""
+    """Standard output, where nothing can be resumed."""
 
     kept = 0
     """How many sentences an interruption would leave for a run that resumes."""
 
     def resumed(self, inputs: Iterable[str]) -> Iterator[Written]:
         """The sentences that an interrupted run had already written, in order; ``inputs`` are the
-        digests of all sentences' input, of which as many are taken.
+        digests of all sentences' inputs, of which equally many are consumed.
 
-        Raises InputError if they are not those of the interrupted run.
+        Raises InputError if they differ from those of the interrupted run.
         """
         return iter(())
 
@@ -57,7 +60,8 @@ class AnswerOutput:
 
 
 def journaled_path(path: Path | None, inputs: Iterable[str | os.PathLike[str]] = ()) -> Path | None:
-    """What ``output_path`` says, for ``open_output``: the files beside it are no inputs either."""
+    """``output_path`` for ``open_output``, which also checks that the files beside it are not
+    inputs."""
     inputs = [*inputs]
     resolved = output_path(path, inputs)
     for beside in _beside(resolved) if resolved else ():
@@ -66,7 +70,7 @@ def journaled_path(path: Path | None, inputs: Iterable[str | os.PathLike[str]] =
 
 
 def _beside(path: Path) -> tuple[Path, Path]:
-    """Where the answers so far and the journal are."""
+    """The paths of the answers so far and of the journal."""
     return path.with_name(path.name + ".part"), path.with_name(path.name + ".journal")
 
 
@@ -77,9 +81,8 @@ def open_output(
     """Standard output for None, else the file; after an error or a kill its parts stay.
 
     ``settings``, plain data, are what the answers depend on. Raises InputError if the file cannot
-    be created, if another process is writing it, if there are parts of an interrupted run that
-    ``resume`` does not ask for or that was given other settings, and if there are files of their
-    names that are not ours.
+    be created, if another process is writing it, if there are parts of an interrupted run but
+    ``resume`` is false or the settings differ, and if files of their names are not ours.
     """
     if path is None:
         if resume:
@@ -118,8 +121,8 @@ class _JournaledFile(AnswerOutput):
             raise
 
     def _look(self, resume: bool) -> None:
-        """Open what an interrupted run has left, and change nothing. Raises InputError if it is not
-        to be resumed."""
+        """Open what an interrupted run has left, without changing it. Raises InputError if it must
+        not be resumed."""
         has_part = os.path.lexists(self._part_path)
         if not os.path.lexists(self._journal_path):
             if has_part:
@@ -213,8 +216,8 @@ class _JournaledFile(AnswerOutput):
             raise
 
     def _cut(self) -> None:
-        """Cut off what is incomplete; not before there is something to add, so that a run that is
-        refused has changed nothing."""
+        """Cut off incomplete ends, but only once there is something to add, so that a refused run
+        changes nothing."""
         if self._has_incomplete_end:
             assert self._part is not None and self._journal is not None
             for file, size in ((self._part, self._size), (self._journal, self._journal_size)):
@@ -223,7 +226,7 @@ class _JournaledFile(AnswerOutput):
         self._has_incomplete_end = False
 
     def _check_names(self) -> None:
-        """Raises RerankError if someone has taken away what this process writes."""
+        """Raises RerankError if the files this process writes were taken away."""
         check_claims()
         for path, file in ((self._part_path, self._part), (self._journal_path, self._journal)):
             if file is not None and not has_name(file, path):
@@ -268,8 +271,8 @@ class _JournaledFile(AnswerOutput):
 
 
 def _created(path: Path, content: bytes, before: IO[bytes] | None = None) -> IO[bytes]:
-    """A new file with this content, on the disk before it has its name, open at its end. Raises
-    OSError if there is a file of that name other than ``before``."""
+    """A new file with this content, which is on the disk before it gets its name; open at its end.
+    Raises OSError if there is a file of that name other than ``before``."""
     with NewFile(path) as new:
         new.file.write(content)
         to_disk(new.file)

@@ -1,4 +1,4 @@
-"""Files that are written whole or not at all, and what must never be overwritten."""
+"""Files that are written whole or not at all, and checks that no input is ever overwritten."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ def output_path(path: Path | None, inputs: Iterable[str | os.PathLike[str]] = ()
     """The file to write, links followed; None, standard output, stays None.
 
     Raises InputError if that is not a regular file in an existing folder, or is one of ``inputs``
-    (``-`` is standard input), which writing it would destroy. Every command that writes asks this
+    (``-`` is standard input), which would be destroyed. Every command that writes checks this
     before it computes anything.
     """
     if path is None:
@@ -47,7 +47,7 @@ def output_path(path: Path | None, inputs: Iterable[str | os.PathLike[str]] = ()
 def output_paths(
     paths: Iterable[Path | None], inputs: Iterable[str | os.PathLike[str]] = ()
 ) -> list[Path | None]:
-    """What ``output_path`` says of several, of which the same file may be only one."""
+    """``output_path`` for several outputs, which must be different files."""
     inputs, resolved = [*inputs], []
     for path in paths:
         output = output_path(path, inputs)
@@ -60,8 +60,8 @@ def output_paths(
 def _check_is_none_of(
     inputs: Iterable[str | os.PathLike[str]], name: object, file: Path | int
 ) -> None:
-    """Raises InputError if a file, by its path or descriptor, is one of ``inputs``, under whatever
-    name: devices and terminals may be both."""
+    """Raises InputError if a file, given by path or descriptor, is one of ``inputs`` under any
+    name; devices and terminals may be both."""
     with contextlib.suppress(OSError):  # it does not exist
         output = os.stat(file)
         for source in inputs if stat.S_ISREG(output.st_mode) else ():
@@ -71,7 +71,7 @@ def _check_is_none_of(
 
 
 def files_of(names: Iterable[str | os.PathLike[str]]) -> list[Path]:
-    """The names, and of folders the files in them: inputs of which folders are read whole."""
+    """The names, and for folders also the files in them, for inputs that are read whole."""
     files = [Path(name) for name in names if name]
     for folder in filter(Path.is_dir, tuple(files)):
         with contextlib.suppress(OSError):
@@ -132,7 +132,7 @@ class Writer:
 
 @contextlib.contextmanager
 def write_errors(name: object, advice: str = "") -> Iterator[None]:
-    """Re-raises write errors as RerankError; BrokenPipeError passes through."""
+    """Re-raises write errors as RerankError; lets BrokenPipeError through."""
     try:
         yield
     except BrokenPipeError:

@@ -1,4 +1,4 @@
-"""Names of files on the command line, which may be patterns."""
+"""File names on the command line, which may be patterns."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from reranker.errors import InputError
 
 
 def expanded(names: Iterable[str | os.PathLike[str]]) -> list[str]:
-    """The names with globs expanded; an existing file may have a name that looks like a glob.
+    """The names with globs expanded; the name of an existing file may look like a glob.
 
     Raises InputError for a glob that no file matches.
     """

@@ -1,4 +1,4 @@
-"""The lines of a journal: the settings of a run, then what is known of each answer."""
+"""The lines of a journal: the settings of a run, then a record of each answer."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ _VERSION = 3  # 1 had samples in the order of the file; before 3 there were no c
 
 
 class Written(NamedTuple):
-    """What the summary and the gold table need of a sentence whose answer is written."""
+    """What the summary and the gold table need to know about a sentence whose answer is written."""
 
     best_index: int | None
     ranked: int
@@ -31,7 +31,7 @@ class Written(NamedTuple):
 
 
 class Record(NamedTuple):
-    """What a line says of an answer."""
+    """A line about an answer."""
 
     end: int
     """Where the answer ends, in bytes from the start of the file."""
@@ -43,7 +43,7 @@ class Record(NamedTuple):
 
     @classmethod
     def from_line(cls, line: bytes) -> Record | None:
-        """None if the line is incomplete."""
+        """The record in a line; None if it is incomplete."""
         try:
             end, checksum, digest, *written = json.loads(line)
         except (ValueError, TypeError):
@@ -64,7 +64,7 @@ def header(settings: Mapping[str, Any]) -> bytes:
 
 
 def settings_in(line: bytes) -> Mapping[str, Any] | None:
-    """What ``header`` was made of; None for anything but a whole line that it has made."""
+    """The settings in a line that ``header`` made; None for any other line."""
     try:
         content = json.loads(line)
         kind = content["format"], content["version"]

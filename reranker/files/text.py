@@ -30,8 +30,8 @@ class TextFile:
     """Iterates over the lines of a file, each with its line break; use it in a ``with``.
 
     ``damage`` is None, or after the last line the reason why nothing more could be read: a
-    truncated gzip file, a disk error. A line of more than ``MAX_LINE`` characters arrives cut to
-    ``MAX_LINE + 1``; one in JSON may have ``MAX_JSON_LINE``. Bytes that are not UTF-8 arrive as
+    truncated gzip file, a disk error. A line of more than ``MAX_LINE`` characters is cut to
+    ``MAX_LINE + 1``; a line of JSON may have ``MAX_JSON_LINE``. Bytes that are not UTF-8 arrive as
     surrogate escapes (``text.encode(errors="surrogateescape")`` gives them back).
     """
 
@@ -58,13 +58,13 @@ class TextFile:
         self.damage: str | None = None
 
     def head(self) -> str:
-        """What the text begins with, read but not used up: some thousand characters if they are
-        there, nothing of an empty one."""
+        """The beginning of the text, read but not consumed: some thousand characters if there are
+        that many."""
         return self._started()[1].peek().decode("utf-8", "surrogateescape").removeprefix("\ufeff")
 
     def position(self, read: int) -> int:
-        """Where in a regular file its first ``read`` bytes of text end; in a packed one, about
-        where; 0 for a pipe."""
+        """The position in a regular file after its first ``read`` bytes of text; in a packed one,
+        an estimate; 0 for a pipe."""
         if self._binary.closed:
             return self.size or 0
         if self.size is None or self._source is None or not self._source.unpacked:
@@ -73,8 +73,8 @@ class TextFile:
         return self._binary.tell() * min(read, self._source.unpacked) // self._source.unpacked
 
     def pieces(self, longest: int) -> Iterator[str]:
-        """The whole text, nothing cut off: lines with their breaks, those of more than ``longest``
-        characters in pieces. A byte order mark at the start is no part of the text."""
+        """The whole text without anything cut off: lines with their breaks, those of more than
+        ``longest`` characters in pieces. A byte order mark at the start is left out."""
         source, text = self._opened()
         piece = text.readline(longest).removeprefix("\ufeff") or text.readline(longest)
         while piece:
@@ -119,8 +119,8 @@ class TextFile:
 
 
 class TextInMemory(TextFile):
-    """A text file's interface to bytes in memory. They are never unpacked: a few could become any
-    number."""
+    """Bytes in memory, with the interface of a text file. They are never unpacked: a few could
+    become any number."""
 
     _unpacks = False
 
@@ -139,9 +139,9 @@ def open_text(path: str | os.PathLike[str] | TextFile) -> TextFile:
 
 
 def read_lines(path: str | os.PathLike[str] | TextFile) -> Iterator[str]:
-    """Every line of a file, each with its line break; the file is opened for the first of them.
+    """Every line of a file, each with its line break; the file is opened for the first.
 
-    Raises InputError while iterating if the file cannot be opened, or not be read to its end.
+    Raises InputError while iterating if the file cannot be opened or read to its end.
     """
     count = 0
     with open_text(path) as file:
@@ -153,7 +153,7 @@ def read_lines(path: str | os.PathLike[str] | TextFile) -> Iterator[str]:
 
 
 class _UntilDamage(io.RawIOBase):
-    """The bytes of a file, unpacked, up to its end or to the first that cannot be read."""
+    """The bytes of a file, unpacked, up to its end or the first byte that cannot be read."""
 
     def __init__(self, file: io.BufferedReader, unpacks: bool) -> None:
         self._file = file
@@ -188,7 +188,7 @@ def _unpacked(file: io.BufferedReader) -> io.BufferedReader | gzip.GzipFile | _Z
 
 
 class _SmallReads:
-    """A file of which gzip takes little at a time, so that its position says how far that is."""
+    """A file from which gzip reads little at a time, so that its position shows the progress."""
 
     def __init__(self, file: io.BufferedReader) -> None:
         self._file = file

@@ -1,11 +1,11 @@
 """Beam search with an ensemble of encoder-decoders, many sentences at a time.
 
-Each step extends every hypothesis of a beam by one token and keeps the best by log-probability, all
-of them of one length, so that no normalisation is needed among them. A hypothesis that ends is
-scored by log P / length ** ``length_power``, ``<eos>`` counted in its length: 0 is log P itself,
-1 the mean over tokens, as in the parser of Suzuki et al. (2018). A sentence is done once as many
-hypotheses as its beam has have ended, and the best of the others, if it ended now, would not be
-among them; with ``length_power`` 0 that loses nothing.
+Each step extends every hypothesis of a beam by one token and keeps the best by log-probability; all
+have the same length, so no normalisation is needed among them. A hypothesis that ends is scored by
+log P / length ** ``length_power``, ``<eos>`` counted in its length: 0 is log P itself, 1 the mean
+over tokens, as in the parser of Suzuki et al. (2018). A sentence is done once as many hypotheses as
+its beam has have ended, and the best of the others, if it ended now, would not be among them; with
+``length_power`` 0 that loses nothing.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ class Beam:
     """Tokens that are never put out, such as ``<unk>``; the others' probabilities stay."""
 
     def score(self, log_probability: float, length: int) -> float:
-        """What a hypothesis of ``length`` tokens, ``<eos>`` included, is worth."""
+        """The score of a hypothesis of ``length`` tokens, ``<eos>`` included."""
         return log_probability / math.pow(length, self.length_power)
 
 
@@ -156,7 +156,8 @@ class _BeamSearch:
         return len(mine) == self.beam.size and mine[-1].score >= best
 
     def _extend(self, kept: list[int], best: Tensor, rows: Tensor, tokens: Tensor) -> None:
-        """Make the best that do not end the rows of the next step, of the sentences not done."""
+        """Make the best unfinished hypotheses the rows of the next step, for the sentences not
+        done."""
         where = torch.tensor(kept, device=best.device, dtype=torch.long)
         best, rows, tokens = best[where], rows[where], tokens[where]
         best = best.masked_fill(tokens == self.eos, _IMPOSSIBLE)

@@ -34,10 +34,11 @@ def generate(
     beam: Beam = Beam(),
     device: str = "cpu",
 ) -> Iterator[list[Generated]]:
-    """At most ``beam.size`` outputs of each sentence, best first; none of one without words.
+    """At most ``beam.size`` outputs for each sentence, best first; none for a sentence without
+    words.
 
-    The members share their vocabulary, whose unknown symbol is never put out. Sentences are read a
-    few hundred at a time.
+    The members share their vocabulary, whose unknown symbol is never generated. Sentences are read
+    a few hundred at a time.
     """
     vocabulary = members[0].vocabulary
     beam = Beam(beam.size, beam.length_power, (*beam.banned, vocabulary.unknown))

@@ -17,7 +17,7 @@ from reranker.trees.tree import Tree
 
 
 class RerankingParser(ParserI):  # type: ignore[misc]  # nltk has no types
-    """``parse``, ``parse_one``, ``parse_sents`` and what else an ``nltk.parse.ParserI`` has.
+    """``parse``, ``parse_one``, ``parse_sents`` and the other methods of ``nltk.parse.ParserI``.
 
     >>> chart = create_parser("chart", ParserSettings())  # doctest: +SKIP
     >>> parser = RerankingParser(reranker, chart)  # doctest: +SKIP
@@ -34,8 +34,8 @@ class RerankingParser(ParserI):  # type: ignore[misc]  # nltk has no types
         longest: int = LONGEST,
         jobs: int = 1,
     ) -> None:
-        """``parser``, or the one of that name, proposes the trees, ``jobs`` sentences at once; the
-        ``top`` best are given. Raises InputError for a parser that there is not."""
+        """``parser``, an object or a name, proposes the trees, for ``jobs`` sentences at once; the
+        ``top`` best are returned. Raises InputError for an unknown parser."""
         self._reranker, self._parser = reranker, kept_parser(parser)
         self._lm_weight, self._top, self._longest, self._jobs = lm_weight, top, longest, jobs
 
@@ -43,13 +43,13 @@ class RerankingParser(ParserI):  # type: ignore[misc]  # nltk has no types
         """The trees of a sentence, best first; none if it cannot be parsed.
 
         ``logprob()`` of a tree is its score, to the base 2 as everywhere in nltk. Words are spelled
-        as in treebanks: ``-LRB-``. Raises InputError for a parser that does not work, and
-        for a string.
+        as in treebanks: ``-LRB-``. Raises InputError for a parser that does not work, and for a
+        string in place of words.
         """
         return next(self.parse_sents([sent]))
 
     def parse_sents(self, sents: Iterable[Sequence[str]]) -> Iterator[Iterator[ProbabilisticTree]]:
-        """``parse`` for each of the sentences, the next ones while one is looked at."""
+        """``parse`` for each of the sentences; the next ones are parsed in the background."""
         rankings = rank_sentences(
             self._reranker,
             self._parser,

@@ -85,8 +85,8 @@ def create_component(
     threads: int | None,
     device: str,
 ) -> ParseReranker:
-    """The component as the config says, whose names are those of the flags of `rerank parse`.
-    Raises InputError."""
+    """The component that the config describes, with the names of `rerank parse`'s flags. Raises
+    InputError."""
     options = {
         "parser": parser,
         "parser_command": parser_command,
@@ -107,7 +107,7 @@ def create_component(
 
 @dataclass(slots=True)
 class _Unfinished:
-    """A document some of whose sentences are still being parsed."""
+    """A document with sentences that are still being parsed."""
 
     doc: Doc
     sentences: list[tuple[int, int]]
@@ -127,7 +127,7 @@ class _Unfinished:
 
 
 class ParseReranker:
-    """The component itself, of a reranker and a parser that are there already."""
+    """The component itself, made of an existing reranker and parser."""
 
     def __init__(
         self,
@@ -150,8 +150,8 @@ class ParseReranker:
         return next(self.pipe([doc]))
 
     def pipe(self, stream: Iterable[Doc], *, batch_size: int = 128) -> Iterator[Doc]:
-        """The documents, in order, while sentences of the next ones are parsed. How many at once is
-        the parser's choice, not that of ``batch_size``."""
+        """The documents, in order, while sentences of the next ones are parsed. The parser, not
+        ``batch_size``, decides how many are parsed at once."""
         unfinished: deque[_Unfinished] = deque()
         rankings = rank_sentences(
             self._reranker,
@@ -168,12 +168,12 @@ class ParseReranker:
         yield from _completed(unfinished)
 
     def close(self) -> None:
-        """End what runs for the parser."""
+        """Stop the parser."""
         self._parser.stop()
 
 
 def _sentences(stream: Iterable[Doc], unfinished: deque[_Unfinished]) -> Iterator[list[str]]:
-    """The words of every sentence that has any; each document is put into ``unfinished`` first."""
+    """The words of every sentence that has any; each document is first added to ``unfinished``."""
     for doc in stream:
         words = {
             (sentence.start, sentence.end): [token.text for token in sentence if not token.is_space]
@@ -194,7 +194,7 @@ def _completed(unfinished: deque[_Unfinished]) -> Iterator[Doc]:
 
 
 def _set_tags(doc: Doc, parses: Iterable[_Parse]) -> None:
-    """``tag_`` and ``pos_`` of tokens that no component before has tagged."""
+    """Set ``tag_`` and ``pos_`` of tokens that no earlier component has tagged."""
     for start, end, tree, *_ in parses:
         tokens = [token for token in doc[start:end] if not token.is_space]
         tags = Tree.from_string(tree).tags() if tree else []
@@ -208,7 +208,7 @@ def _set_tags(doc: Doc, parses: Iterable[_Parse]) -> None:
 
 
 class _Node(NamedTuple):
-    """Words of a sentence, half-open, that are a constituent or a word."""
+    """A half-open range of a sentence's words that is a constituent or a word."""
 
     start: int
     end: int
@@ -236,7 +236,7 @@ class _Constituent(NamedTuple):
         return self.doc[self.tokens[node.start] : self.tokens[node.end - 1] + 1]
 
     def inner(self) -> Iterator[_Node]:
-        """This node and those within it."""
+        """This node and those inside it."""
         for node in self.nodes[self.place :]:
             if node.start >= self.node.end:
                 return
@@ -318,12 +318,12 @@ def _parent(span: Span) -> Span | None:
 
 
 def _of_token(getter: Callable[[Span], T]) -> Callable[[Token], T]:
-    """A token's getter: that of the span of this token alone."""
+    """A token's getter: the one of the span of this token alone."""
     return lambda token: getter(token.doc[token.i : token.i + 1])
 
 
 def _register() -> None:
-    """Set the attributes, in place of benepar's if that was imported before."""
+    """Register the attributes, replacing benepar's if it was imported before."""
     Doc.set_extension(_ATTRIBUTE, default=None, force=True)
     of_both: dict[str, Callable[[Span], object]] = {
         "labels": lambda span: _constituent(span).node.labels,

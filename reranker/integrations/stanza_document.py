@@ -1,4 +1,4 @@
-"""Rankings as a document of Stanza's (Qi et al. 2020): the same names, and without Stanza."""
+"""Rankings as a Stanza document (Qi et al. 2020), with its names but without the package."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ class Word:
     end_char: int | None
 
     def to_dict(self) -> dict[str, Any]:
-        """What is known of it."""
+        """The word as plain data."""
         fields = {name: getattr(self, name) for name in self.__slots__}
         return {name: value for name, value in fields.items() if value is not None}
 
@@ -36,7 +36,7 @@ class Sentence:
 
     @property
     def tokens(self) -> tuple[Word, ...]:
-        """``words``, since no two are written as one token."""
+        """``words``, since no token stands for two words."""
         return self.words
 
     @property

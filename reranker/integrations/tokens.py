@@ -1,4 +1,4 @@
-"""Sentences that another program has split into words -> their rankings."""
+"""Rankings for sentences that another program has split into words."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
 """Broken trees of seq2seq parsers, repaired as Suzuki et al. (2018) do.
 
-The rules are those of ``decode.pl`` in nttcslab-nlp/strong_s2s_baseline_parser, for figures that
-are to be compared with theirs. Labels of closing brackets are ignored. Our own repair
+The rules are those of ``decode.pl`` in nttcslab-nlp/strong_s2s_baseline_parser, so that figures can
+be compared with theirs. Labels of closing brackets are ignored. Our own repair
 (``reranker.nbest.notation``) keeps more of a tree.
 """
 
@@ -14,11 +14,11 @@ DUMMY = "DUMMY"
 
 
 def read_as_authors(text: str, count: int | None = None) -> Skeleton:
-    """The skeleton of a linearised candidate, with ``count`` words if that is given.
+    """The skeleton of a linearised candidate, with ``count`` words if given.
 
-    Missing words come after everything, surplus ones are dropped, and so is every bracket that
-    opens after the last one, with the next that closes. Then missing closing brackets are added at
-    the end, and for each surplus one a ``DUMMY`` is opened at the start. Raises TreeError if the
+    Missing words are added at the end; surplus ones are dropped, as is every bracket that opens
+    after the last word, together with the next closing one. Then missing closing brackets are added
+    at the end, and a ``DUMMY`` is opened at the start for each surplus one. Raises TreeError if the
     result is still not a tree (``unbalanced``) or has no words (``empty``).
     """
     tokens = [token for token in linearized(text) if "<unk>" not in token]

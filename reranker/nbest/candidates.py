@@ -1,6 +1,6 @@
-"""Candidates that are not in a file -> an NBest: strings, ``Tree``, ``nltk.Tree``, JSON.
+"""Candidates that are not in a file (strings, ``Tree``, ``nltk.Tree``, JSON) as an NBest.
 
-What ``Reranker.rerank``, JSON lines and the service have in common.
+Shared by ``Reranker.rerank``, JSON lines and the service.
 """
 
 from __future__ import annotations
@@ -63,7 +63,7 @@ def raw_list(
     line: int | None = None,
     sentence: Sentence | None = None,
 ) -> RawList:
-    """``from_candidates`` without the check against the words; for readers of files."""
+    """``from_candidates`` without the check against the words, for readers of files."""
     trees = listed(candidates)
     if parser_scores is None:
         parser_scores = [None] * len(trees)
@@ -91,8 +91,8 @@ def listed(candidates: Iterable[T]) -> list[T]:
 
 
 def log_probabilities(scores: Iterable[SupportsFloat | None]) -> list[Any]:
-    """The scores of a caller who says that they are log-probabilities; raises InputError for one
-    that cannot be. Files may hold other scores: they are not asked."""
+    """The scores of a caller who claims that they are log-probabilities; raises InputError for one
+    that cannot be. Scores in files are not checked: they may be of other kinds."""
     if not isinstance(scores, Iterable):
         raise InputError(f"parser_scores: one number per candidate, not {scores!r}")
     checked = list(scores)

@@ -1,4 +1,4 @@
-"""Sentences, their candidates, and candidates that cannot be used."""
+"""Sentences, their candidates, and rejected candidates."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ class Sentence(NamedTuple):
         return sentence
 
     def flat_tree(self, root: str = "TOP") -> str:
-        """What a parser that fails prints: every word under one constituent."""
+        """The tree of a parser that fails: every word under one constituent."""
         tags = self.tags or (UNKNOWN_TAG,) * len(self.words)
         nodes = (f"({tag} {word})" for tag, word in zip(tags, self.words, strict=True))
         return f"({root} (S {' '.join(nodes)}))" if self.words else f"({root} )"
@@ -114,7 +114,7 @@ class Candidate:
 
     @property
     def words(self) -> list[str]:
-        """The sentence's words, as the list knows them."""
+        """The sentence's words, in the list's spelling."""
         return [token for token in self.tokens if is_word(token)]
 
     @property
@@ -130,7 +130,7 @@ class Candidate:
         return tree if tree.leaves() == words else tree.with_words(words)
 
     def rejected(self, code: str, message: str) -> Rejected:
-        """The candidate as one that cannot be used after all."""
+        """This candidate as a rejected one."""
         return Rejected(self.index, self.line, code, message, self.text, self.file)
 
 
@@ -153,7 +153,7 @@ class Rejected:
 
     @property
     def is_tree(self) -> bool:
-        """Whether the text is a tree all the same, only not one of this sentence or list."""
+        """Whether the text is a tree, though not one of this sentence or list."""
         if self.code not in ("wrong-length", "wrong-words", "surplus", "no-score"):
             return False
         try:
@@ -188,12 +188,13 @@ class Certainty:
         ]
 
     def rows(self) -> list[tuple[int, int, str, float]]:
-        """All of ``probabilities``, to 4 decimals, by place and label."""
+        """All of ``probabilities``, rounded to 4 decimals, ordered by place and label."""
         rows = ((*key, round(value, 4)) for key, value in self.probabilities.items())
         return sorted(rows, key=lambda row: (row[0], -row[1], row[2]))
 
     def mean(self, tokens: Sequence[str]) -> float | None:
-        """The mean over the brackets of a tree: the precision to expect of it. None without any."""
+        """The mean over the brackets of a tree: its expected precision. None without any
+        bracket."""
         found = [probability for *_, probability in self.of(tokens)]
         return sum(found) / len(found) if found else None
 
@@ -217,8 +218,8 @@ class NBest:
 
     @property
     def fallback(self) -> str:
-        """The answer if no candidate can be used: the parser's first text that is a tree, else the
-        sentence's words in a flat one, else ``(TOP )``; with ``root`` for TOP."""
+        """The answer if no candidate can be used: the parser's first text that is a tree, else a
+        flat tree of the sentence's words, else ``(TOP )``; with ``root`` for TOP."""
         for rejected in sorted(self.rejected, key=lambda entry: entry.index):
             if rejected.is_tree:
                 return rejected.text
@@ -226,14 +227,15 @@ class NBest:
 
     @property
     def words(self) -> Sequence[str]:
-        """The sentence's words; empty if neither it nor a candidate is there to know them from."""
+        """The sentence's words; empty if there is neither a sentence nor a candidate."""
         if self.sentence:
             return self.sentence.words
         return self.candidates[0].words if self.candidates else ()
 
     def digest(self) -> str:
-        """What the list is known by in another reading of the same input: a sentence of a text by
-        its words and place, whatever the parser made of it, any other list by all that it holds."""
+        """A digest by which the list is recognised when the same input is read again: for a
+        sentence of a text, of its words and place, whatever the parser returned; for any other
+        list, of its whole content."""
         words = map(" ".join, self.sentence or ())
         if self.origin is not None:
             return text_digest(self.origin.text, str(self.origin.offsets), *words)

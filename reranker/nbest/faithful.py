@@ -1,4 +1,5 @@
-"""A raw list -> an NBest: every candidate that is a tree of its sentence, the others rejected.
+"""From a raw list to an NBest: accepts every candidate that is a tree of its sentence and rejects
+the others.
 
 The words of a sentence are the user's, else the file's own, else those of the list's first
 candidate that hides none. Words are put into a candidate by position.
@@ -43,8 +44,8 @@ class Source(NamedTuple):
         return self.notation is Notation.LINEARIZED if self.repair is None else bool(self.repair)
 
     def skeleton(self, text: str, count: int | None = None) -> Skeleton:
-        """A candidate's, repaired where necessary, with ``count`` words if that is given; raises
-        TreeError if it cannot be."""
+        """A candidate's skeleton, repaired where necessary, with ``count`` words if given. Raises
+        TreeError if it cannot be repaired."""
         if self.repair == "authors" and self.notation is Notation.LINEARIZED:
             return read_as_authors(text, count)
         skeleton = read_skeleton(text, self.notation)
@@ -70,8 +71,7 @@ class _Parsed(NamedTuple):
 def accept(
     raw: RawList, source: Source, sentence: Sentence | None = None, first_index: int = 0
 ) -> NBest:
-    """Sort a list's candidates into usable ones and rejected ones, with indices from
-    ``first_index``.
+    """Separate a list's usable candidates from rejected ones, with indices from ``first_index``.
 
     Raises InputError if the candidates hide their words and there is no ``sentence``.
     """
@@ -129,7 +129,7 @@ def _parse(index: int, raw: RawCandidate, source: Source, sentence: Sentence | N
 
 
 def _words_of_list(parsed: Sequence[_Parsed], source: Source) -> tuple[str, ...]:
-    """The words of the first candidate that hides none of them, else of the first."""
+    """The words of the first candidate that hides none, else of the first."""
     if not parsed:
         return ()
     words = parsed[0].words
@@ -148,9 +148,9 @@ def _words_of_list(parsed: Sequence[_Parsed], source: Source) -> tuple[str, ...]
 
 
 def _with_words(parsed: _Parsed, words: tuple[str, ...], source: Source) -> _Parsed:
-    """The candidate with the list's words in the places of its own.
+    """The candidate with its words replaced by the list's.
 
-    Raises TreeError if it has other words, or another number of them that must not be repaired.
+    Raises TreeError if it has other words, or a different number of them and must not be repaired.
     """
     if source.repairs and len(parsed.words) != len(words):
         skeleton = source.skeleton(parsed.raw.text, len(words))

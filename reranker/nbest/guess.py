@@ -1,4 +1,4 @@
-"""What to tell the user of a file that does not look like n-best lists."""
+"""Messages about files that do not look like n-best lists."""
 
 from __future__ import annotations
 
@@ -60,7 +60,7 @@ def not_nbest(
 ) -> InputError:
     """The error for a file whose line ``line`` holds ``text`` where n-best lists should be.
 
-    Its message says what the head looks like or, if nothing is known of it, what is ``expected``.
+    Its message says what the head looks like or, if that is unknown, what is ``expected``.
     """
     kind = guess(head)
     reason = f"looks like {kind}" if kind else f"expected {expected}"
@@ -69,7 +69,7 @@ def not_nbest(
 
 
 def guess(head: Sequence[str]) -> str:
-    """What a file with these first lines looks like and what to do about it, or ''."""
+    """What a file with these first lines looks like, and what to do about it; '' if unknown."""
     start = "".join(head)[:_LOOKED_AT].encode("utf-8", "surrogateescape")
     if kind := _binary(start):
         return kind
@@ -87,8 +87,8 @@ def guess(head: Sequence[str]) -> str:
 
 
 def not_text(name: str, start: str) -> InputError | None:
-    """The error for a file that begins like this where text should be, or None: text is whatever
-    is not of a kind that we know, and is not trees."""
+    """The error for a file that begins like this where text is expected, or None: anything that is
+    neither of a known kind nor trees counts as text."""
     start = start[:_LOOKED_AT]
     kind = _binary(start.encode("utf-8", "surrogateescape"))
     if kind and kind != _UNKNOWN:
@@ -101,7 +101,7 @@ def not_text(name: str, start: str) -> InputError | None:
 
 
 def _binary(start: bytes) -> str:
-    """What a file looks like that is not UTF-8 text, or ''."""
+    """What a file that is not UTF-8 text looks like, or ''."""
     is_pickle = _PICKLE.match(start) is not None
     is_zip = start.startswith(_ZIP)
     if (is_zip and b"/data.pkl" in start[:200]) or (is_pickle and b"torch" in start):
@@ -117,13 +117,13 @@ def _binary(start: bytes) -> str:
 
 
 def _is_utf_16(upper: bytes, lower: bytes) -> bool:
-    """Whether the upper bytes of ASCII characters, which are zero, stand before or after these."""
+    """Whether every ASCII character has a zero byte before or after it."""
     many = 10 * upper.count(0) > 9 * len(upper)
     return len(upper) > 3 and many and 10 * lower.count(0) < len(lower)
 
 
 def _is_prose(line: str) -> bool:
-    """Whether a line has words, and not as many brackets as a tree would have."""
+    """Whether a line has words, and fewer brackets than a tree would have."""
     brackets = line.count("(")
     has_remark = brackets == 1 and not may_be_tree(line[line.index("(") :])
     return bool(_LETTERS.search(line)) and (4 * brackets < len(line.split()) or has_remark)

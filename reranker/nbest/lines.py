@@ -1,4 +1,4 @@
-"""The lines of an n-best file, with a look at its head before any is taken."""
+"""The lines of an n-best file, whose head can be examined before any is consumed."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ class NumberedLines:
                 break
 
     def report_score(self, line: int, text: str, expected: str) -> None:
-        """Warn of a score that cannot be used, but only of the file's first."""
+        """Warn about a score that cannot be used, but only about the first in the file."""
         if self._warn:
             self._warn(
                 f"{self.name}:{line}: not a usable score: {printable(text)[:60]!r}; in format "
@@ -82,18 +82,19 @@ class NumberedLines:
 
     @property
     def position(self) -> int:
-        """About where in a file of known size the lines end that the lists so far have used."""
+        """For a file of known size, about where the lines read so far end."""
         if self.share_done is not None:
             return int(self.share_done * (self.size or 0))
         return self._file.position(self._bytes)
 
     @property
     def damage(self) -> str | None:
-        """After the last line: why nothing more could be read, if so."""
+        """After the last line, the reason why nothing more could be read; else None."""
         return self._file.damage
 
     def numbered(self, groups: Iterable[Group]) -> Iterator[RawList]:
-        """The groups as lists named 0, 1 ...; if the file is damaged, a last one says so."""
+        """The groups as lists numbered 0, 1, ...; if the file is damaged, an additional one says
+        so."""
         position = 0
         for position, (start, candidates) in enumerate(groups, 1):
             yield RawList(str(position - 1), start, candidates)
@@ -101,7 +102,7 @@ class NumberedLines:
             yield RawList(str(position), report[0].line, report)
 
     def damage_report(self) -> list[RawCandidate]:
-        """After the last line: if the file is damaged, an entry that says so."""
+        """After the last line, an entry that says if the file is damaged."""
         if not self.damage:
             return []
         problem = ("truncated", f"the file is cut short: {self.damage}")
@@ -120,7 +121,7 @@ class NumberedLines:
 
 
 def separated(file: NumberedLines) -> Iterator[Group]:
-    """Every line a candidate, and a blank line after each list."""
+    """Lists of lines, one candidate per line, with a blank line after each list."""
     candidates: list[RawCandidate] = []
     for number, line in file:
         if text := line.strip():
@@ -133,7 +134,7 @@ def separated(file: NumberedLines) -> Iterator[Group]:
 
 
 def of_length(file: NumberedLines, beam: int) -> Iterator[Group]:
-    """Every line a candidate, ``beam`` lines a list, short lists filled up with blank ones."""
+    """Lists of ``beam`` lines, one candidate per line, short lists padded with blank lines."""
     candidates: list[RawCandidate] = []
     for number, line in file:
         candidates.append(RawCandidate(number, line.strip()))
@@ -149,7 +150,7 @@ def of_length(file: NumberedLines, beam: int) -> Iterator[Group]:
 
 
 def cut_short(candidates: Sequence[RawCandidate], promised: int, start: int) -> RawCandidate:
-    """The entry that says what a list is missing; its line is that of the last candidate."""
+    """The entry that says what is missing from a list; its line is that of the last candidate."""
     message = f"the list is cut short: {len(candidates)} of {promised} candidates are there"
     line = candidates[-1].line if candidates else start
     return RawCandidate(line, "", problem=("truncated", message))

@@ -1,4 +1,4 @@
-"""The three ways candidates are written, and how broken ones are repaired.
+"""The three notations of candidates, and how broken ones are repaired.
 
 ``BRACKETS``    ``(S (NP (DT the) ...))``, parts of speech included: linearised by
                 ``reranker.trees.linearize.linearize_text``, not here.
@@ -35,8 +35,8 @@ class Notation(Enum):
 
 @dataclass(slots=True)
 class Skeleton:
-    """A candidate's brackets, what it has in the places of words, and its faults; it is built piece
-    by piece, its brackets being repaired on the way."""
+    """A candidate's brackets, its words or their placeholders, and its faults; built piece by
+    piece, repairing brackets on the way."""
 
     tokens: list[str] = field(default_factory=list)
     tags: list[str] = field(default_factory=list)  # "" where the notation has none
@@ -63,7 +63,8 @@ class Skeleton:
             raise TreeError("too-deep", f"more than {MAX_DEPTH} brackets are open")
 
     def close(self, label: str) -> None:
-        """Close a constituent: without a label the innermost, if none is open all there is."""
+        """Close a constituent: the innermost if there is no label; if none is open, everything so
+        far."""
         label = FUNCTION_TAG.sub("", label)
         if not self._open:
             self._wrap(label or "TOP")
@@ -76,7 +77,7 @@ class Skeleton:
         self._close_innermost()
 
     def finish(self) -> None:
-        """Close what is open, after the last piece, and remove the root wrapper."""
+        """After the last piece, close what is open and remove the root wrapper."""
         if self._open:
             self._fault("unbalanced", f"{len(self._open)} bracket(s) left open at the end")
         while self._open:
@@ -86,8 +87,9 @@ class Skeleton:
         _strip_root(self.tokens)
 
     def fit(self, count: int) -> None:
-        """Make it hold ``count`` words: missing ones are added at the end of the root constituent,
-        surplus ones are dropped with the constituents that held nothing else (Suzuki et al.).
+        """Adjust the skeleton to ``count`` words: missing ones are added at the end of the root
+        constituent, surplus ones are dropped with the constituents that held nothing else (Suzuki
+        et al.).
 
         Raises TreeError (``wrong-length``) for a ``count`` of 0, which no tree has."""
         missing = count - len(self.tags)
@@ -166,7 +168,7 @@ def may_be_tree(text: str) -> bool:
 
 
 def with_root(tokens: Sequence[str]) -> Sequence[str]:
-    """The tokens as they can be written: under ``TOP`` if they would not be read as one tree, or
+    """The tokens ready to be written: under ``TOP`` if they would not be read as a single tree, or
     would lose an outermost bracket that looks like a root."""
     if _is_constituent(tokens) and tokens[0][1:] not in ROOT_LABELS:
         return tokens
@@ -218,7 +220,8 @@ def linearized(text: str) -> list[str]:
 
 
 def own_tag(word: str) -> str:
-    """The tag that a word of a linearised candidate tells: ``DT`` of ``_DT_``; none is empty."""
+    """The tag that a word of a linearised candidate carries: ``DT`` for ``_DT_``; empty without
+    one."""
     if match := _TAG_TOKEN.fullmatch(word):
         return match[1]
     return word if word in PUNCTUATION else ""
@@ -250,7 +253,7 @@ def _is_preterminal(tokens: Sequence[str], position: int) -> bool:
 
 
 def _append(tokens: list[str], token: str) -> None:
-    """Add a token; a closing one removes its opening one if there is nothing between them."""
+    """Add a token; a closing bracket removes its opening one if there is nothing between them."""
     if token[0] == ")" and tokens and tokens[-1] == "(" + token[1:]:
         tokens.pop()
     else:

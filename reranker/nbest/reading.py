@@ -1,4 +1,4 @@
-"""Files in -> NBests out: formats, sentences and several parsers' lists put together."""
+"""From files to NBests: combines formats, sentences and several parsers' lists."""
 
 from __future__ import annotations
 
@@ -94,7 +94,7 @@ class NBestFile:
         return self.format + (f" ({'; '.join(details)})" if details else "")
 
     def raw_lists(self) -> Iterator[RawList]:
-        """The lists as they stand in the file."""
+        """The lists of the file, unchanged."""
         for raw in self._dialect.read(self._lines):
             if self._check is not None:
                 self._check(raw)
@@ -122,7 +122,7 @@ class NBestFiles:
         self._lists = _lists(files, tokens)
 
     def close(self) -> None:
-        """Close the files; done anyway once all lists are read."""
+        """Close the files; this happens by itself once all lists are read."""
         self._lists.close()
         for file in self.files:
             file.close()
@@ -135,7 +135,7 @@ class NBestFiles:
 
     @property
     def position(self) -> int:
-        """About how many of these bytes the lists read so far take up."""
+        """About how many of these bytes the lists read so far occupy."""
         return sum(file.position for file in self.files)
 
     def __iter__(self) -> Iterator[NBest]:
@@ -198,7 +198,7 @@ def _pooled(
 
 
 def _known_words(files: list[NBestFile], raws: Sequence[RawList | None]) -> Sentence | None:
-    """The words of the first file that hides none of them, to compare the others with."""
+    """The words of the first file that hides none, with which the others are compared."""
     hidden: Sentence | None = None
     for file, raw in zip(files, raws, strict=True):
         if raw is None or (file.source.notation is Notation.LINEARIZED and not raw.sentence):

@@ -1,4 +1,4 @@
-"""What is in n-best lists, counted: for ``rerank validate`` and ``POST /validate``."""
+"""Counts what n-best lists contain, for ``rerank validate`` and ``POST /validate``."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ SHOWN_WORDS = 10
 
 @dataclass(slots=True)
 class Report:
-    """What is counted; ``rerank validate --json`` prints just this."""
+    """The counts; ``rerank validate --json`` prints exactly these."""
 
     files: list[dict[str, str]] = field(default_factory=list)
     sentences: int = 0
@@ -40,7 +40,7 @@ class Report:
     def count(
         self, lists: Iterable[NBest], is_unknown: Mapping[str, Callable[[str], bool]]
     ) -> None:
-        """Add lists; ``is_unknown`` has for each checkpoint which words it does not know."""
+        """Add lists; ``is_unknown`` tells for each checkpoint whether it lacks a word."""
         unknown: dict[str, Counter[str]] = {name: Counter() for name in is_unknown}
         for nbest in lists:
             self.add(nbest)

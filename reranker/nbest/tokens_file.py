@@ -17,9 +17,9 @@ _LOOK_AHEAD = 200
 def read_sentences(path: str | os.PathLike[str] | TextFile) -> Iterator[Sentence]:
     """One sentence for each line, or for each block of ``word<TAB>tag`` lines.
 
-    A line may hold ``word/TAG`` pairs: it is read so if every token in the first 200 lines has a
-    slash with something on both sides. The last slash counts. Raises InputError for a damaged file
-    and for a line that breaks the form of those before it.
+    A line may hold ``word/TAG`` pairs: the file is read that way if every token in its first 200
+    lines has a slash with something on both sides. The last slash counts. Raises InputError for a
+    damaged file and for a line that breaks the form of those before it.
     """
     with open_text(path) as file:
         lines = _lines(file)

@@ -31,7 +31,7 @@ _LONGEST_COMPOSED = 1_000
 
 
 def encoding_fault(text: str) -> str | None:
-    """What is wrong with the first character that cannot be written as UTF-8."""
+    """The fault of the first character that cannot be written as UTF-8, or None."""
     surrogate = None if text.isascii() else _SURROGATE.search(text)
     if surrogate is None:
         return None
@@ -40,7 +40,7 @@ def encoding_fault(text: str) -> str | None:
 
 
 def printable(text: str) -> str:
-    """``text`` with the bytes that are not UTF-8 replaced, so that it can be written again."""
+    """``text`` with bytes that are not UTF-8 replaced, so that it can be written again."""
     return _SURROGATE.sub("\ufffd", text)
 
 

@@ -1,4 +1,4 @@
-"""NBests -> the text of an n-best file, in any dialect.
+"""From NBests to the text of an n-best file in any dialect.
 
 Lossless where the dialect can carry it: without part-of-speech nodes tags are lost, in linearised
 trees the words too (``tokens_text`` keeps both), in ``trees`` all but the first candidate. Rejected

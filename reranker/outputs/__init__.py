@@ -1,1 +1,1 @@
-"""Rankings -> text: the forms in which the best tree of a sentence is given away."""
+"""From rankings to text: the formats in which the best tree of a sentence is written."""

@@ -1,4 +1,4 @@
-"""A sentence and the bracket of its tree that is least sure, on a line."""
+"""A sentence and the least sure bracket of its tree, on one line."""
 
 from __future__ import annotations
 

@@ -31,8 +31,8 @@ _BIT = re.compile(r"(?P<opened>(?:\([^()]*)*)\*(?P<closed>\)*)", re.DOTALL)
 
 
 def to_conllu(sentence: ParsedSentence) -> str:
-    """The lines of a sentence, with the blank one that ends it. One of which nothing is known has
-    the word ``_``."""
+    """The lines of a sentence and the blank one that ends it. A sentence of unknown words has the
+    word ``_``."""
     comments = [f"# sent_id = {_line(sentence.id)}"]
     if sentence.origin is not None:
         comments.append(f"# source = {_line(sentence.origin.file)}:{sentence.origin.line}")
@@ -73,7 +73,7 @@ def from_conllu(lines: Iterable[str], name: str = "CoNLL-U") -> Iterator[Tree | 
 
 
 def _rows(sentence: ParsedSentence) -> tuple[list[str], str]:
-    """A row for each word, and the text that these rows spell."""
+    """A row for each word, and the text that the rows spell."""
     words = sentence.words
     bits = [] if sentence.tree is None else _bits(sentence.tree)
     rows, text = [], ""
@@ -158,5 +158,5 @@ def _unescaped(text: str) -> str:
 
 
 def _line(text: str) -> str:
-    """Without line breaks, which end a comment."""
+    """The text without line breaks, which would end a comment."""
     return " ".join(text.split())

@@ -13,7 +13,7 @@ from reranker.ranking import Ranking
 
 
 def format_ranking(ranking: Ranking, output: str) -> str:
-    """What ``--output`` of that name writes for a sentence, without the line break at its end.
+    """The text that ``--output`` of that name writes for a sentence, without the final line break.
 
     Raises InputError for another name, TreeError if the output needs a bracketed tree and the best
     one is not (``ReadOptions.restore`` makes it one).
@@ -24,7 +24,7 @@ def format_ranking(ranking: Ranking, output: str) -> str:
 
 
 def written(ranking: Ranking) -> Written:
-    """What a summary needs of a sentence whose answer is written."""
+    """What a summary needs to know about a sentence whose answer is written."""
     best = ranking.best
     return Written(
         best.index if best else None,
@@ -35,7 +35,7 @@ def written(ranking: Ranking) -> Written:
 
 
 def needs_brackets(output: str) -> bool:
-    """Whether the output can be made of bracketed trees only."""
+    """Whether the output needs bracketed trees."""
     return output not in ("best", "ranked")
 
 
@@ -64,7 +64,7 @@ def _json(ranking: Ranking) -> str:
 
 
 def _svg(ranking: Ranking) -> str:
-    """A drawing; as text of several lines it is for a file of its own."""
+    """A drawing; its text has several lines, for a file of its own."""
     from reranker.drawing.changes import MarkedTree
     from reranker.drawing.svg import svg
 

@@ -1,4 +1,4 @@
-"""``ParsedSentence``: the best tree of a ranking, laid over the text that it is of."""
+"""``ParsedSentence``: the best tree of a ranking, aligned with its text."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from reranker.trees.tree import TRACE, Tree
 
 @dataclass(frozen=True, slots=True)
 class ParsedWord:
-    """A leaf of the tree, and the characters that it stands for."""
+    """A leaf of the tree, and the characters it stands for."""
 
     leaf: str
     """As in the tree: ``-LRB-``."""
@@ -77,7 +77,8 @@ class ParsedSentence:
         return tuple(words)
 
     def text_of(self, start: int, end: int) -> str:
-        """Some of the words as they are written, else with a space between them."""
+        """Some of the words as written in the text, or joined by spaces if the text is not
+        known."""
         first, last = self.words[start], self.words[end - 1]
         if self.origin is None or first.start is None or last.end is None:
             return " ".join(word.form for word in self.words[start:end])
@@ -86,7 +87,7 @@ class ParsedSentence:
 
     @property
     def text(self) -> str:
-        """The sentence as it is written, else its words with a space between them."""
+        """The sentence as written, or its words joined by spaces if the text is not known."""
         if self.origin is not None and self.origin.text:
             return self.origin.text
         return " ".join(word.form for word in self.words)

@@ -1,4 +1,4 @@
-"""A tree as plain data: its words and constituents, with the characters that they cover."""
+"""A tree as plain data: its words and constituents, with the characters they cover."""
 
 from __future__ import annotations
 
@@ -64,7 +64,7 @@ def constituents(sentence: ParsedSentence) -> list[dict[str, Any]]:
 
 
 def _probability(sentence: ParsedSentence, start: int, end: int, label: str) -> float | None:
-    """Of a bracket; None for the root, and where the parser cannot tell."""
+    """The probability of a bracket; None for the root, and where the parser gives none."""
     if sentence.certainty is None or label in ROOT_LABELS:
         return None
     return round(sentence.certainty.probabilities.get((start, end, label), 0.0), DECIMALS)

@@ -1,4 +1,4 @@
-"""Penn Treebank part-of-speech tags -> universal ones.
+"""Maps Penn Treebank part-of-speech tags to universal ones.
 
 The table is that of Universal Dependencies (tagset-conversion/en-penn-uposf), with what its English
 treebanks have changed since version 2: modal verbs are AUX, possessive pronouns PRON. A tag alone

@@ -1,1 +1,2 @@
-"""Sentences -> n-best lists: parsers, each in a file of its own behind one protocol (parser.py)."""
+"""From sentences to n-best lists: parsers, each in a file of its own, behind one protocol
+(parser.py)."""

@@ -1,4 +1,4 @@
-"""What parsers answer -> a list for each sentence: trees, or the lists that a program prints."""
+"""Turns what parsers return, trees or printed lists, into a list for each sentence."""
 
 from __future__ import annotations
 
@@ -23,8 +23,8 @@ def given_lines(sentences: Sequence[Sentence]) -> bytes:
 def printed_lists(
     printed: bytes, sentences: Sequence[Sentence], options: ReadOptions
 ) -> list[NBest | str] | str:
-    """For each sentence its list or why it has no candidate; or why the output as a whole is not
-    lists for them."""
+    """For each sentence its list, or why it has no candidate; or, if the output as a whole is not
+    lists for these sentences, why not."""
     output = TextInMemory(printed, NAME)
     options = replace(options, tokens=tuple(sentences), restore=True)
     try:
@@ -37,7 +37,7 @@ def printed_lists(
 
 
 def list_of_one(tree: Tree, sentence: Sentence) -> NBest | str:
-    """The list that has a parser's only tree, without a score, or why it is no tree of the
+    """A list with a parser's only tree, without a score, or why it is not a tree of the
     sentence."""
     try:
         if tree.leaves() != list(sentence.words):

@@ -16,7 +16,7 @@ from reranker.trees.tree import Tree
 
 
 class BeneparParser(OneTreeParser):
-    """``settings.model`` is a checkpoint of benepar's, a folder of one, or the name of one that
+    """``settings.model`` is a benepar checkpoint, the folder of one, or the name of one that
     ``benepar.download`` has put into nltk's data folder, such as ``benepar_en3``."""
 
     def __init__(self, settings: ParserSettings) -> None:
@@ -38,8 +38,8 @@ class BeneparParser(OneTreeParser):
 
 
 def import_benepar() -> ModuleType:
-    """The package. When it is imported it sets attributes of spaCy's spans and tokens, and fails if
-    there are some of these names already, as those of our own component; these are kept."""
+    """Import the package. It registers attributes of spaCy's spans and tokens and fails if some
+    exist already, such as those of our own component; these are kept."""
     if "benepar" in sys.modules or "spacy" not in sys.modules:
         return import_module("benepar")
     from spacy.tokens import Span, Token

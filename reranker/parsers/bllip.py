@@ -1,5 +1,5 @@
 """The BLLIP parser (Charniak 2000; Charniak and Johnson 2005), by its Python package, in processes
-of its own: one that crashes or hangs costs the sentence that it was given, and no other."""
+of its own: one that crashes or hangs loses only the sentence it was given."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ _WORKER = Path(__file__).with_name("bllip_worker.py")
 
 
 class BllipParser:
-    """As many processes, each with the model, as threads ask at once."""
+    """Runs as many processes, each with the model, as there are threads asking at once."""
 
     batch_sizes = (1,)
     root = "S1"
@@ -49,13 +49,14 @@ class BllipParser:
         begin_again_after_fork(self, BllipParser._begin)
 
     def _begin(self) -> None:
-        """Without processes: those of the process that this one was forked from answer it alone."""
+        """Start without processes: those of the parent this process was forked from serve the
+        parent alone."""
         self._lock = threading.Lock()
         self._idle: list[Conversation] = []
         self._busy: set[Conversation] = set()
 
     def parse(self, sentences: Sequence[Sentence]) -> list[NBest | str]:
-        """For each sentence its list or why there is none. Raises InputError if the parser cannot
+        """For each sentence its list, or why there is none. Raises InputError if the parser cannot
         load its model, Stopped after ``stop``."""
         return [self._parse(sentence) for sentence in sentences]
 
@@ -84,7 +85,7 @@ class BllipParser:
         return found if isinstance(found, str) else found[0]
 
     def _worker(self, is_new: bool = False) -> Conversation:
-        """One that is idle, or a new one if there is none, or if it has to be."""
+        """An idle worker, or a new one if there is none or if ``is_new``."""
         with self._lock:
             if self._is_stopped:
                 raise Stopped
@@ -110,7 +111,7 @@ class BllipParser:
         raise Stopped
 
     def _drop(self, worker: Conversation) -> None:
-        """Forget a worker that ended. Raises Stopped if the caller's cancelling ended it."""
+        """Forget a worker that ended. Raises Stopped if ``stop`` ended it."""
         with self._lock:
             self._busy.discard(worker)
             if self._is_stopped:

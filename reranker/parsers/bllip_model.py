@@ -1,8 +1,8 @@
-"""The BLLIP parser's model: a folder, or a packed one that is unpacked for the parser to read.
+"""The BLLIP parser's model: a folder, or a packed file that is unpacked for the parser.
 
 It is unpacked once, into the user's cache (``~/.cache/parse-reranker``, or in ``XDG_CACHE_HOME``),
 in a folder named by the hash of the packed file; where nothing can be written there, into a
-temporary folder, once in each process, that goes when the program ends.
+temporary folder, once per process, which is removed when the program ends.
 """
 
 from __future__ import annotations
@@ -45,27 +45,28 @@ class _Packed(gzip.GzipFile):
         return super().read(size)
 
     def seek(self, position: int, whence: int = 0) -> int:
-        """Raises ValueError for a place behind all that a model can have."""
+        """Raises ValueError for a position beyond the size of any model."""
         if position > 2 * _MOST_BYTES:
             raise ValueError("too large")
         return super().seek(position, whence)
 
 
 class BllipModel(NamedTuple):
-    """Where a model is."""
+    """The place of a model."""
 
     path: Path
     sha256: str | None
     """The hash of a packed model."""
 
     def folder(self) -> Path:
-        """The folder of its files, unpacked if need be. Raises InputError for what is not one."""
+        """The folder with the model's files, unpacked if necessary. Raises InputError unless it is
+        a model."""
         return self.path if self.sha256 is None else _unpacked(self.path, self.sha256)
 
 
 def bllip_model(name: str = "") -> BllipModel:
-    """A folder, a packed file or an installed model by its name; the first that is installed where
-    none is named. Raises InputError if there is none, or if its hash is not what it should be."""
+    """A folder, a packed file, or an installed model by its name; without a name, the first that is
+    installed. Raises InputError if there is none, or if its hash is wrong."""
     if os.path.isdir(name):
         if not (Path(name) / BLLIP_FILE).is_file():
             raise InputError(f"{name}: not the folder of a BLLIP model: no {BLLIP_FILE}")
@@ -154,16 +155,16 @@ def _new_temporary(packed: Path) -> Path:
 
 @atexit.register
 def remove_temporary_models() -> None:
-    """For a process that ends by ``os._exit``, too, which leaves out what is to be done at the
-    end."""
+    """Remove the temporary folders; to be called, too, by a process that ends with ``os._exit``,
+    which skips exit handlers."""
     with _unpacking:
         while _temporary:
             shutil.rmtree(_temporary.popitem()[1], ignore_errors=True)
 
 
 def _unpack(packed: Path, folder: Path) -> None:
-    """The files of an archive, all in one folder there, into ``folder``. Raises InputError for what
-    is not such an archive, OSError if they cannot be written."""
+    """Extract the files of an archive, all in one folder there, into ``folder``. Raises InputError
+    for anything else, OSError if they cannot be written."""
     sizes: dict[str, int] = {}
     try:
         with _Packed(packed) as stream, tarfile.open(fileobj=stream, mode="r:") as archive:
@@ -191,13 +192,13 @@ def _unpack(packed: Path, folder: Path) -> None:
 
 
 def _can_be_a_file(name: str) -> bool:
-    """Whether it names a file of a model, on any system."""
+    """Whether the name can be that of a model's file, on any system."""
     length = len(name.encode(errors="surrogateescape"))
     return 0 < length <= _LONGEST_NAME and name[0] != "." and "\0" not in name
 
 
 def _is_whole(folder: Path) -> bool:
-    """Whether every file is there that was unpacked, as long as it was."""
+    """Whether every unpacked file is there, in full length."""
     try:
         sizes = json.loads((folder / _LISTING).read_text("utf-8"))
         return all((folder / name).stat().st_size == size for name, size in sizes.items())

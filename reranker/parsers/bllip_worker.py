@@ -1,7 +1,8 @@
 """A program: sentences on standard input, one a line, a space between words; for each, on one line
 of standard output, its n-best list in our own JSON. An empty line says that the model is loaded.
 
-It is run by its path, in a process without anything of ours, so that it starts soon and can crash.
+It is run by its path, in a process that imports nothing of ours, so that it starts quickly and may
+crash.
 """
 
 from __future__ import annotations

@@ -33,9 +33,9 @@ one, and time with the cube."""
 class ChartParser:
     """The ``settings.candidates`` best of all trees, by the log-probability of the labels of all
     spans, which is the same number that the model gives as a member of an ensemble.
-    ``settings.model`` is a span model, by default the installed one. It runs in this process, in
-    as many threads as ask at once. On the CPU what it makes of a sentence depends on nothing else;
-    a GPU reads several at once, and the last bits of their scores differ by that."""
+    ``settings.model`` is a span model, by default the installed one. It runs in this process, in as
+    many threads as ask at once. On the CPU a sentence's list depends on nothing else; a GPU reads
+    several sentences at once, which changes the last bits of scores."""
 
     root = "TOP"
 
@@ -59,7 +59,7 @@ class ChartParser:
         self, sentences: Sequence[Sentence], cancellation: Cancellation | None = None
     ) -> list[NBest | str]:
         """For each sentence its list or, if it is too long, why there is none. Raises Stopped if
-        cancelled, and after ``stop`` without a ``cancellation`` of the caller's own."""
+        cancelled or, without a ``cancellation`` of the caller's, after ``stop``."""
         torch.set_num_threads(1)  # of this thread's products: as in scoring, the bits depend on it
         cancellation = cancellation or self._cancellation
         short = [each.words for each in sentences if len(each.words) <= MOST_WORDS]
@@ -84,11 +84,11 @@ class ChartParser:
 
     @property
     def sha256(self) -> str:
-        """Of the span model."""
+        """The SHA-256 of the span model."""
         return self._member.sha256
 
     def unknown_words(self, words: Sequence[str]) -> int:
-        """How many of the words are known by their spelling alone."""
+        """The number of words known by their spelling alone."""
         return sum(map(self._member.vocabulary.is_unknown, words))
 
     def stop(self) -> None:
@@ -110,7 +110,7 @@ class ChartParser:
 
 
 def _temperature(path: Path, value: object) -> float:
-    """Raises InputError for what is no temperature."""
+    """The temperature in a checkpoint. Raises InputError for an invalid one."""
     if not isinstance(value, int | float) or not 0.01 <= value <= 100:
         raise InputError(
             f"{path}: temperature must be a number from 0.01 to 100, got {value!r:.40}"
@@ -119,15 +119,15 @@ def _temperature(path: Path, value: object) -> float:
 
 
 def gains_of(table: SpanTable) -> tuple[Gains, float]:
-    """For a chart, of all labels that have a name; and the log-probability of the tree without any
-    constituent."""
+    """The gains of all labels that have a name, for a chart, and the log-probability of the tree
+    without any constituent."""
     none = table.labels[:, :, NO_LABEL].astype(np.float64)
     without = float(none[np.triu_indices(len(none))].sum())
     return Gains(table.labels[:, :, RARE_LABEL + 1 :], none), without
 
 
 def certainty_of(gains: Gains, labels: Sequence[str], temperature: float) -> Certainty:
-    """The probability of every bracket that has one worth speaking of. A label of several brackets
+    """The probability of every bracket for which it is not negligible. A label of several brackets
     counts for each of them."""
     found = marginals(gains, temperature)
     probabilities: dict[tuple[int, int, str], float] = {}

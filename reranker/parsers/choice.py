@@ -1,4 +1,4 @@
-"""Which parsers propose the trees, as flags or settings say."""
+"""The parsers that propose trees, as chosen by flags or settings."""
 
 from __future__ import annotations
 
@@ -37,8 +37,8 @@ class ParserChoice:
 
     @classmethod
     def of(cls, values: Mapping[str, Any], **settings: Any) -> ParserChoice:
-        """What ``values`` say, by the names of ``OPTIONS``; what they leave out or empty has
-        its default. ``settings`` are further ones of ``ParserSettings``."""
+        """The choice described by ``values``, under the names in ``OPTIONS``; missing and empty
+        ones have their defaults. ``settings`` are further ones of ``ParserSettings``."""
         own: dict[str, Any] = {}
         for name, (kind, attribute) in _DECLARED.items():
             value = values.get(name)
@@ -58,7 +58,7 @@ class ParserChoice:
 
     @property
     def models(self) -> dict[str, str]:
-        """The model of each parser that one is named for. Raises InputError."""
+        """The named model of each parser that has one. Raises InputError."""
         models: dict[str, str] = {}
         for given in self.named_models:
             name, sign, model = given.partition("=")
@@ -77,7 +77,7 @@ class ParserChoice:
         return models
 
     def create(self) -> Parser:
-        """The parser, or several whose candidates are pooled. Raises InputError."""
+        """Create the parser, or several whose candidates are pooled. Raises InputError."""
         models = self.models
         parsers: dict[str, Parser] = {}
         for name in self.names:
@@ -93,7 +93,7 @@ class ParserChoice:
 
 
 class ParserOption(NamedTuple):
-    """What a user can say of a parser."""
+    """An option that a user can set for a parser."""
 
     default: Any
     help: str

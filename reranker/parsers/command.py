@@ -1,9 +1,9 @@
-"""A program of the user's: it reads sentences, one a line, and prints a list for each, in their
-order, in a format that we know.
+"""A program of the user's: it reads sentences, one per line, and prints a list for each, in order,
+in a format we know.
 
 It gets many sentences at a time, since most programs take seconds to start and print little before
-they have read everything. Sentences over which it dies, hangs or loses count are given to it again,
-in halves, so that only those are lost that it cannot parse.
+they have read everything. Sentences over which it dies, hangs or loses count are given to it again
+in halves, so that only those it cannot parse are lost.
 """
 
 from __future__ import annotations
@@ -28,13 +28,13 @@ _MOST_PRINTED, _MOST_FOR_A_SENTENCE = 32 << 20, 2 << 20
 
 
 class CommandParser:
-    """Runs ``settings.command`` for each batch; ``settings.seconds`` are for a sentence on average
-    over those it gets at once."""
+    """Runs ``settings.command`` for each batch; ``settings.seconds`` is the limit per sentence, on
+    average over a batch."""
 
     batch_sizes = (8, 16, 32, 64, 100)  # the first answers come soon
 
     def __init__(self, settings: ParserSettings) -> None:
-        """Raises InputError for what is not a command."""
+        """Raises InputError for an invalid command."""
         try:
             self._command = shlex.split(settings.command)
         except ValueError as error:
@@ -57,7 +57,7 @@ class CommandParser:
         return found
 
     def stop(self) -> None:
-        """End the programs that run, and whatever they have started."""
+        """Stop the running programs and everything they have started."""
         self._is_stopped = True
         for program in tuple(self._running):
             program.kill()
@@ -72,7 +72,7 @@ class CommandParser:
         return [found]
 
     def _run(self, sentences: Sequence[Sentence]) -> list[NBest | str] | str:
-        """What the program makes of the sentences, or why it does not get through them."""
+        """The program's lists for the sentences, or why it fails on them."""
         given = given_lines(sentences)
         if self._is_stopped:
             raise Stopped

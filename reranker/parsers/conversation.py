@@ -1,5 +1,5 @@
-"""A program that answers every line it reads with a line: one sentence at a time, so that it is
-known which one it dies of, and each with a time limit of its own."""
+"""A program that answers every line it reads with a line: one sentence at a time, so that the one
+that kills it is known and each has its own time limit."""
 
 from __future__ import annotations
 
@@ -19,18 +19,19 @@ _BUFFER = 1 << 16
 
 
 class Ended(Exception):
-    """The program died, or was ended since it took too long; the text says which."""
+    """The program died, or was stopped because it took too long; the text says which."""
 
 
 class Unread(Ended):
-    """It ended before it had read the line: not because of the line."""
+    """It ended before it had read the line, so not because of it."""
 
 
 class Conversation:
     """A process that prints a line when it is ready, then one for each line that it is given."""
 
     def __init__(self, command: Sequence[str]) -> None:
-        """Start it; ``listen`` waits until it is ready. Raises InputError if it cannot be."""
+        """Start the program; ``listen`` waits until it is ready. Raises InputError if it cannot be
+        started."""
         try:
             self._program = Program(command)
         except OSError as error:
@@ -43,7 +44,7 @@ class Conversation:
         self._listener.start()
 
     def ask(self, line: bytes, seconds: float) -> bytes:
-        """Its answer to a line. Raises Unread or another Ended."""
+        """The program's answer to a line. Raises Unread or another Ended."""
         assert self._process.stdin is not None
         unsent = memoryview(line)
         try:
@@ -73,7 +74,7 @@ class Conversation:
         return line
 
     def end(self) -> None:
-        """Kill it, and wait until it is gone."""
+        """Kill the program and wait until it is gone."""
         self._program.end()
         self._listener.join(1)
         for stream in (self._process.stdin, self._process.stdout):
@@ -82,7 +83,7 @@ class Conversation:
                     stream.close()
 
     def kill(self) -> None:
-        """Kill it; whoever waits for its answer is told that it ended."""
+        """Kill the program; a waiting ``ask`` raises Ended."""
         self._program.kill()
 
     def _reason(self) -> str:
@@ -96,7 +97,7 @@ class Conversation:
         return f"{ended}: {last}"[:_LONGEST_REASON] if last else ended
 
     def _keep_messages(self) -> None:
-        """Read what it prints to standard error, or it would wait; only the end is kept."""
+        """Drain the program's standard error, or it would block; only the end is kept."""
         assert self._process.stderr is not None
         with self._process.stderr as messages, contextlib.suppress(OSError, ValueError):
             while part := messages.read(_BUFFER):

@@ -27,9 +27,9 @@ _LENGTH_POWER = 1.0
 
 
 class EncdecParser(InProcessParser):
-    """A beam of ``settings.candidates`` trees for each sentence, by log-probability; those that are
-    no trees of it are repaired. ``settings.model`` is a checkpoint of `rerank train`, or a folder
-    or pattern of several with one vocabulary, whose probabilities are averaged."""
+    """Returns a beam of ``settings.candidates`` trees for each sentence, by log-probability; broken
+    ones are repaired. ``settings.model`` is a checkpoint of `rerank train`, or a folder or pattern
+    of several with one vocabulary, whose probabilities are averaged."""
 
     def __init__(self, settings: ParserSettings) -> None:
         """Raises InputError without a checkpoint of a parser."""
@@ -62,6 +62,7 @@ def _list(generated: Sequence[Generated], sentence: Sentence) -> NBest | str:
 
 
 def _with_root(candidate: Candidate) -> Candidate:
-    """With the root that trees of other parsers have; it is not among what the models generate."""
+    """The candidate with the root that other parsers' trees have, which the models do not
+    generate."""
     has_root = candidate.text.startswith("(TOP ")  # several constituents side by side
     return candidate if has_root else replace(candidate, text=f"(TOP {candidate.text})")

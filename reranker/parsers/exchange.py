@@ -1,4 +1,4 @@
-"""What a program prints for what it is given, within limits of time and of memory."""
+"""Runs a program on an input, within limits of time and memory."""
 
 from __future__ import annotations
 
@@ -18,8 +18,9 @@ class Exceeded(Exception):
 def exchange(
     process: subprocess.Popen[bytes], given: bytes, seconds: float, most: int
 ) -> tuple[bytes, bytes]:
-    """Its standard output, of at most ``most`` bytes, and the end of its standard error, once it
-    has ended by itself. All three pipes are unbuffered. Raises Exceeded; it may still run then."""
+    """The process's standard output, at most ``most`` bytes, and the end of its standard error,
+    once it has ended by itself. All three pipes must be unbuffered. Raises Exceeded, after which
+    the process may still run."""
     assert process.stdin and process.stdout and process.stderr
     late = Exceeded(f"the parser took more than {seconds:g} s")
     until = time.monotonic() + seconds

@@ -1,4 +1,4 @@
-"""Whether a parser can parse anything at all."""
+"""Detects parsers that cannot parse anything at all."""
 
 from __future__ import annotations
 
@@ -17,14 +17,14 @@ class Failures:
     it."""
 
     def __init__(self, name: str) -> None:
-        """``name``: for the error."""
+        """``name`` is for the error message."""
         self._name = name
         self._lock = threading.Lock()
         self._failed = 0
         self._has_parsed = False
 
     def count(self, found: Sequence[NBest | str]) -> None:
-        """What became of a batch. Raises InputError if there have been many, and not one list."""
+        """Count a batch's answers. Raises InputError after many failures without a single list."""
         reasons = [each for each in found if isinstance(each, str)]
         with self._lock:
             self._has_parsed = self._has_parsed or len(reasons) < len(found)

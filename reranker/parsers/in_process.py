@@ -1,5 +1,4 @@
-"""Parsers that run within this process, by Python packages or by models of ours: what is common to
-them."""
+"""The common part of parsers that run in this process: Python packages, and models of ours."""
 
 from __future__ import annotations
 
@@ -19,9 +18,9 @@ _LONGEST_REASON = 200  # characters
 
 
 class InProcessParser:
-    """Calls ``lists``, which has a list for each sentence or says why there is none, from one
-    thread at a time: the library uses several cores by itself, and need not allow more. A sentence
-    has no time limit."""
+    """Calls ``lists``, which returns a list for each sentence or the reason why there is none, from
+    one thread at a time: the library uses several cores by itself and need not be thread-safe. A
+    sentence has no time limit."""
 
     batch_sizes = (4, 8, 16, 32)
 
@@ -41,7 +40,7 @@ class InProcessParser:
         return found
 
     def stop(self) -> None:
-        """Parse nothing more; what is being parsed is finished."""
+        """Parse nothing more; running calls are finished."""
         self._is_stopped = True
 
     def _parse(self, sentences: Sequence[Sentence]) -> list[NBest | str]:
@@ -53,7 +52,7 @@ class InProcessParser:
         return [found]
 
     def _run(self, sentences: Sequence[Sentence]) -> list[NBest | str] | str:
-        """What the library makes of the sentences, or why it does not get through them."""
+        """The library's lists for the sentences, or why it fails on them."""
         with self._lock:
             if self._is_stopped:
                 raise Stopped
@@ -77,8 +76,8 @@ class OneTreeParser(InProcessParser):
 
 
 def check_installed(name: str) -> None:
-    """Raises InputError unless the package of that name, which is also that of the extra and of the
-    parser, is there."""
+    """Raises InputError unless the package of that name, which is also the name of the extra and of
+    the parser, is installed."""
     if importlib.util.find_spec(name) is None:
         raise InputError(
             f"the parser {name} needs the package {name}: pip install 'parse-reranker[{name}]'"
@@ -86,6 +85,6 @@ def check_installed(name: str) -> None:
 
 
 def cannot_load(name: str, model: str, error: Exception) -> InputError:
-    """The error for a model that the library does not take, for whatever reason."""
+    """The error for a model that the library cannot load, for whatever reason."""
     reason = f"{type(error).__name__}: {error}".strip().partition("\n")[0]
     return InputError(f"{model}: the parser {name} cannot load it: {reason[:_LONGEST_REASON]}")

@@ -1,4 +1,4 @@
-"""Parsers by name: made once, kept for the next call, and stopped when the program ends."""
+"""Parsers by name: created once, kept for the next call, and stopped when the program ends."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _kept = Once()
 
 def kept_parser(parser: Parser | str, **options: Any) -> Parser:
     """The parser itself, or the one of that name with these ``OPTIONS`` (reranker.parsers.choice),
-    which all callers share. Raises InputError for what is neither, for an unknown option, and if
+    which all callers share. Raises InputError for anything else, for an unknown option, and if
     there is no such parser or model."""
     if not isinstance(parser, str):
         if not hasattr(parser, "batch_sizes"):

@@ -1,4 +1,5 @@
-"""Is a text in a language that the parser has learned? By how many of its words are new to it."""
+"""Checks whether a text is in a language the parser has learned, by the share of words that are new
+to it."""
 
 from __future__ import annotations
 
@@ -14,7 +15,7 @@ _FEWEST = 4
 
 
 class LanguageCheck:
-    """Takes the sentences of files, one after another."""
+    """Checks the sentences of files, one after another."""
 
     def __init__(self, parser: Parser) -> None:
         self._unknown = getattr(parser, "unknown_words", None)
@@ -23,8 +24,8 @@ class LanguageCheck:
         self._is_decided = False
 
     def add(self, file: str, words: Sequence[str]) -> str | None:
-        """Take a sentence; a warning, at most one for a file: that which ends here, or this one
-        once enough of it is known."""
+        """Add a sentence; returns a warning, at most one per file: about the file that ends here,
+        or about this one once enough of it has been read."""
         if self._unknown is None:
             return None
         warning = None
@@ -40,7 +41,7 @@ class LanguageCheck:
         return warning
 
     def end(self) -> str | None:
-        """A warning for the file so far, if there has been none and it is due."""
+        """A warning about the file so far, if one is due and there has been none."""
         if self._is_decided or self._words < _FEWEST:
             return None
         self._is_decided = True

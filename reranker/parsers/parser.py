@@ -1,4 +1,4 @@
-"""What a parser is, and what it is made of."""
+"""The protocol of parsers, and their settings."""
 
 from __future__ import annotations
 
@@ -11,19 +11,19 @@ from reranker.nbest.data import Sentence
 
 
 def option(default: Any, help: str) -> Any:
-    """A field that a user sets, by a flag or otherwise; ``help`` is the same everywhere."""
+    """A field that a user can set, by a flag or otherwise; ``help`` is the same everywhere."""
     return field(default=default, metadata={"help": help})
 
 
 def option_of(kind: type, name: str) -> tuple[Any, str]:
-    """The default and the help of an ``option``."""
+    """The default and the help text of an ``option``."""
     (declared,) = (each for each in fields(kind) if each.name == name)
     return declared.default, declared.metadata["help"]
 
 
 @dataclass(frozen=True, slots=True)
 class ParserSettings:
-    """What the user says of a parser; each takes what it needs."""
+    """The settings of a parser; each parser uses those it needs."""
 
     command: str = ""
     """A program and its arguments, as for a shell."""
@@ -49,24 +49,24 @@ class Parser(Protocol):
     """Proposes trees for sentences. ``parse`` is called by several threads at once, each with
     sentences of its own.
 
-    If the root of its trees is not TOP, an attribute ``root`` says what it is, for the flat trees
-    of sentences that it cannot parse. A method ``unknown_words``, if there is one, counts those of
-    some words that it has not learned (``language``)."""
+    If the root of its trees is not TOP, an attribute ``root`` names it, for the flat trees of
+    sentences it cannot parse. An optional method ``unknown_words`` counts the words that it has not
+    learned (``language``)."""
 
     @property
     def batch_sizes(self) -> Sequence[int]:
-        """How many sentences to give it at once: the first time, the second time and so on; the
-        last size repeats."""
+        """How many sentences to pass at once, the first time, the second time and so on; the last
+        size repeats."""
 
     def parse(self, sentences: Sequence[Sentence]) -> Sequence[NBest | str]:
         """For each sentence its list, with at least one candidate, or why there is none.
 
-        A sentence that it cannot parse, or dies of, costs no other one its list. Raises InputError
-        for a parser that does not work at all, and Stopped after ``stop``.
+        A sentence that it cannot parse, or that kills it, costs no other sentence its list. Raises
+        InputError for a parser that does not work at all, and Stopped after ``stop``.
         """
 
     def stop(self) -> None:
-        """End everything that runs for it, at once."""
+        """Stop everything that runs for it, at once."""
 
 
 def root_of(parser: Parser) -> str:

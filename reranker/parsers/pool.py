@@ -1,4 +1,4 @@
-"""Several parsers' candidates for the same sentences."""
+"""Pools several parsers' candidates for the same sentences."""
 
 from __future__ import annotations
 
@@ -34,9 +34,9 @@ class PooledParsers:
 def pooled(names: Sequence[str], answers: Sequence[NBest | str]) -> NBest | str:
     """The parsers' lists for one sentence as one list, or why there is none.
 
-    A tree that an earlier parser has proposed, part-of-speech tags apart, is left out: it is that
-    parser's, with its score, or the first score there is. Of a parser without a list, ``rejected``
-    says why (``missing``).
+    A tree that an earlier parser has proposed, ignoring part-of-speech tags, is left out: it counts
+    as that parser's, with the first score there is. If a parser has no list, ``rejected`` says why
+    (``missing``).
     """
     reasons = [
         f"{name}: {answer}"

@@ -1,5 +1,5 @@
-"""A program of the user's, or a worker of ours, and whatever it starts: nothing of it is left when
-this process has ended."""
+"""Runs a program of the user's or a worker of ours so that nothing of it, and of whatever it
+starts, is left when this process has ended."""
 
 from __future__ import annotations
 
@@ -19,8 +19,8 @@ class Program:
     """A process with three unbuffered pipes, in a process group with a guard.
 
     The guard, a shell, ends the group when this process has ended, even by SIGKILL, after which
-    nothing else could. It leads the group, so that no other gets the group's number too early; and
-    is there first, so that there is no moment without it.
+    nothing else could. It leads the group, so that the group's number is not reused too early, and
+    is started first, so that there is no moment without it.
     """
 
     def __init__(self, command: Sequence[str]) -> None:
@@ -53,13 +53,13 @@ class Program:
             raise
 
     def kill(self) -> None:
-        """Kill it, and what it has started."""
+        """Kill the program and whatever it has started."""
         with self._lock, contextlib.suppress(ProcessLookupError, PermissionError):
             if not self._is_over:
                 os.killpg(self._guard.pid, signal.SIGKILL)
 
     def end(self) -> None:
-        """Kill it and wait until it is gone; the pipes stay open."""
+        """Kill the program and wait until it is gone; the pipes stay open."""
         self._end_guard()
         self.process.wait()
 

@@ -1,4 +1,4 @@
-"""Sentences of a text -> their lists, in order, with several batches under way."""
+"""From the sentences of a text to their lists, in order, with several batches in progress."""
 
 from __future__ import annotations
 
@@ -22,8 +22,8 @@ _Parsed = tuple[int, NBest]
 
 
 class ParsedLists:
-    """Iterates over the list of every sentence. Those that cannot be parsed have no candidate, and
-    one entry in ``rejected`` that says why (``unparsed``). Lists are numbered from 0."""
+    """Iterates over the list of every sentence. A sentence that cannot be parsed has no candidate
+    and one entry in ``rejected`` that says why (``unparsed``). Lists are numbered from 0."""
 
     def __init__(self, parser: Parser, sentences: Iterable[TextSentence], jobs: int) -> None:
         self._parser, self._jobs = parser, jobs
@@ -37,8 +37,8 @@ class ParsedLists:
         self._finished: deque[_Parsed] = deque()
 
     def skip(self) -> NBest | None:
-        """Leave out a sentence: its list without any candidate; None if there is none left. Not
-        once the parser has begun."""
+        """Skip a sentence: its list, without any candidate, or None if there is none left. Must not
+        be called once the parser has started."""
         sentence = next(self._sentences, None)
         if sentence is None:
             return None
@@ -47,7 +47,7 @@ class ParsedLists:
         return parsed_list(sentence, "", root_of(self._parser))
 
     def start(self) -> None:
-        """Let the parser begin, before the first list is asked for."""
+        """Start the parser before the first list is requested."""
         while len(self._under_way) < _WAITING * self._jobs:
             batch = self._batch()
             if not batch:
@@ -55,7 +55,7 @@ class ParsedLists:
             self._under_way.append(self._threads.submit(self._parse, batch))
 
     def close(self) -> None:
-        """End the parser."""
+        """Stop the parser."""
         self._parser.stop()
         self._threads.shutdown(cancel_futures=True)
 
@@ -96,7 +96,7 @@ class ParsedLists:
 
 
 def parsed(parser: Parser, batch: Sequence[TextSentence]) -> list[NBest]:
-    """The list of each sentence, as ``ParsedLists`` gives it, but for its number. Raises what
+    """The list of each sentence as ``ParsedLists`` returns it, without its number. Raises what
     ``Parser.parse`` does."""
     given = [each.sentence for each in batch if each.problem is None]
     answers = iter(parser.parse(given) if given else ())
@@ -105,7 +105,8 @@ def parsed(parser: Parser, batch: Sequence[TextSentence]) -> list[NBest]:
 
 
 def parsed_list(each: TextSentence, answer: NBest | str, root: str) -> NBest:
-    """What the parser made of a sentence, or why it made nothing, with its place in the text."""
+    """The parser's list for a sentence, or an empty one that says why, with its place in the
+    text."""
     file, line, *_ = each.origin
     if isinstance(answer, str):
         unparsed = Rejected(0, line, "unparsed", answer, "", file)

@@ -1,4 +1,4 @@
-"""Waiting for threads that may take minutes, so that an interruption is not lost."""
+"""Waiting for threads that may take minutes, without losing interruptions."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ _SECONDS = 0.5
 def result_of(future: Future[T]) -> T:
     """``future.result()``, but waits a little at a time.
 
-    Python looks for signals before it begins to wait, and a signal ends a wait that has begun. One
-    that comes in between does neither: while another thread starts a program, that can be a
-    millisecond, and a wait without end would leave Ctrl-C without effect.
+    Python looks for signals before it begins to wait, and a signal ends a wait that has begun. A
+    signal that arrives in between does neither: while another thread starts a program, that can
+    last a millisecond, and an endless wait would leave Ctrl-C without effect.
     """
     while not wait([future], _SECONDS).done:
         pass

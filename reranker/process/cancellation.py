@@ -1,4 +1,4 @@
-"""How a caller stops or pauses what is computed for it in other threads."""
+"""How a caller stops or pauses computations in other threads."""
 
 from __future__ import annotations
 
@@ -18,10 +18,10 @@ class Stopped(Exception):
 
 
 class Cancellation:
-    """Shared by a caller, who may cancel, and what computes for it, which looks now and then."""
+    """Shared by a caller, who may cancel, and the computation, which checks now and then."""
 
     def __init__(self, outer: Cancellation | None = None) -> None:
-        """With ``outer``, this is a part of something that can be cancelled as a whole."""
+        """With ``outer``, this belongs to something that can be cancelled as a whole."""
         self._cancelled, self._paused = threading.Event(), threading.Event()
         self._outer = outer
 
@@ -29,7 +29,7 @@ class Cancellation:
         self._cancelled.set()
 
     def pause(self) -> None:
-        """Make it wait, until go_on() or cancel()."""
+        """Make the computation wait until go_on() or cancel()."""
         self._paused.set()
 
     def go_on(self) -> None:

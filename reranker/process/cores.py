@@ -1,4 +1,4 @@
-"""What this process may compute with."""
+"""The cores this process may use."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import os
 
 
 def available_cores() -> int:
-    """Cores this process may use."""
+    """The number of cores this process may use."""
     try:
         return len(os.sched_getaffinity(0))
     except AttributeError:  # not on Linux

@@ -1,5 +1,5 @@
-"""Forks: a child has none of its parent's threads, what they held is held there for ever, and the
-programs that the parent started are the parent's."""
+"""Forks: a child has none of its parent's threads, locks they held are held for ever, and the
+parent's child programs remain the parent's."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ T = TypeVar("T")
 
 
 class _Forks:
-    """What forks of this process, in which jobs run in threads, must know."""
+    """State that forked children of this process need to know about jobs in threads."""
 
     def __init__(self) -> None:
         self.is_among_work = False
@@ -47,14 +47,14 @@ _forks = _Forks()
 
 
 def begin_again_after_fork(owner: T, begin: Callable[[T], None]) -> None:
-    """Have ``begin(owner)`` called in every forked child before anything else, as long as the owner
+    """Call ``begin(owner)`` in every forked child before anything else, as long as the owner
     exists."""
     _forks.begin[owner] = begin
 
 
 class Once:
-    """Values by key, each made once, by whichever thread asks first. A forked child has them, too;
-    its lock is new, as a thread of its parent may have held the other."""
+    """Values by key, each created once, by whichever thread asks first. A forked child has them,
+    too, with a new lock, since a thread of its parent may have held the old one."""
 
     def __init__(self) -> None:
         self._values: dict[object, Any] = {}
@@ -62,7 +62,7 @@ class Once:
         begin_again_after_fork(self, Once._renew)
 
     def get(self, key: object, make: Callable[[], T]) -> T:
-        """What ``make`` returned when a value for this key was first asked for."""
+        """The value for the key, created by ``make`` the first time it is requested."""
         with self._lock:
             if key not in self._values:
                 self._values[key] = make()
@@ -74,7 +74,7 @@ class Once:
 
 
 def submitted(threads: ThreadPoolExecutor, job: Callable[[], T]) -> Future[T]:
-    """``threads.submit(job)``; a child that is forked before it is done knows."""
+    """``threads.submit(job)``, recorded for children forked before it is done."""
     with _forks.submitting:
         future = threads.submit(job)
         _forks.jobs.add(future)
@@ -82,8 +82,8 @@ def submitted(threads: ThreadPoolExecutor, job: Callable[[], T]) -> Future[T]:
 
 
 def check_fork() -> None:
-    """Raises RerankError in a child that was forked while ``submitted`` jobs ran: what their
-    threads held, as in oneDNN, would be waited for for ever, and so would the jobs."""
+    """Raises RerankError in a child that was forked while ``submitted`` jobs ran: it would wait for
+    ever for the jobs, and for locks their threads held, as in oneDNN."""
     if _forks.is_among_work:
         raise RerankError(
             "this process was forked while models were scoring in a thread of its parent, and "

@@ -1,4 +1,4 @@
-"""What becomes of the memory that tensors and bodies free: glibc is asked."""
+"""What happens to the memory that tensors and request bodies free: settings of glibc."""
 
 from __future__ import annotations
 
@@ -26,21 +26,21 @@ def keep_freed_memory() -> None:
 
 
 def share_freed_memory(threads: int) -> None:
-    """Ask glibc for no more heaps than threads that compute: what each frees stays with its heap,
-    and by default every thread gets one. With another C library, do nothing."""
+    """Ask glibc for no more heaps than there are computing threads: freed memory stays with its
+    heap, and by default every thread gets one. With another C library, do nothing."""
     with suppress(OSError, AttributeError):
         ctypes.CDLL("libc.so.6").mallopt(_M_ARENA_MAX, threads)
 
 
 def return_freed_memory() -> None:
-    """Have glibc give back to the system what was freed; with another C library, do nothing."""
+    """Make glibc return freed memory to the system; with another C library, do nothing."""
     with suppress(OSError, AttributeError):
         ctypes.CDLL("libc.so.6").malloc_trim(0)
 
 
 def now_and_then(seconds: float) -> Callable[[], None]:
-    """``return_freed_memory``, but for calls within so many seconds of the last that did it: what
-    is held in small pieces by what comes and goes grows for hours otherwise."""
+    """``return_freed_memory``, unless the last call was only a few seconds ago: otherwise
+    fragmented memory grows for hours."""
     due = time.monotonic() + seconds
 
     def call() -> None:

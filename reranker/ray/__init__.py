@@ -16,7 +16,7 @@ _MODULES = {"app": "serving", "map_lists": "dataset"}
 
 
 def __getattr__(name: str) -> Any:
-    """Import on first use: neither needs the other, and workers need none of both."""
+    """Import on first use: neither needs the other, and workers need neither."""
     if name not in _MODULES:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     return getattr(import_module(f"{__name__}.{_MODULES[name]}"), name)

@@ -1,4 +1,4 @@
-"""How many replicas of the service there should be: ``autoscaling_config`` of Ray Serve's files."""
+"""The number of replicas of the service: ``autoscaling_config`` in Ray Serve's files."""
 
 from __future__ import annotations
 
@@ -12,20 +12,20 @@ WORK = "work_seconds"
 
 
 class QueuedWork:
-    """As many replicas as leave each of them ``seconds`` of work: ``policy_function``. Requests say
-    little, since one may be a list and another a treebank.
+    """A ``policy_function`` that runs enough replicas to leave each ``seconds`` of work. The number
+    of requests says little, since one may be a list and another a treebank.
 
     Ray averages over ``look_back_period_s``, waits for ``upscale_delay_s`` and
     ``downscale_delay_s`` and keeps within ``min_replicas`` and ``max_replicas``.
     """
 
     def __init__(self, seconds: float = 2.0) -> None:
-        """Raises ValueError unless there is some work for each."""
+        """Raises ValueError unless ``seconds`` is positive."""
         if not seconds > 0:
             raise ValueError(f"seconds of work for each replica are above 0, not {seconds!r}")
         self._seconds = seconds
 
     def __call__(self, context: AutoscalingContext) -> tuple[float, dict[str, Any]]:
-        """Replicas, which Ray rounds up, and nothing to remember."""
+        """The number of replicas, which Ray rounds up, and an empty state."""
         reported = (context.aggregated_metrics or {}).get(WORK, {})
         return sum(reported.values()) / self._seconds, {}

@@ -1,4 +1,4 @@
-"""Shards in, shards out, over the machines of a Ray cluster, or the cores of this one."""
+"""From shards to shards, on the machines of a Ray cluster or the cores of this one."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _READERS_FOR = 8
 
 
 class _Assembly:
-    """Which blocks of which shards are there, and the tasks that join them."""
+    """The finished blocks of each shard, and the tasks that join them."""
 
     def __init__(self, shards: Sequence[Shard], out: str) -> None:
         self._shards, self._out = shards, out
@@ -33,12 +33,12 @@ class _Assembly:
         self._join = ray.remote(work.joined).options(num_cpus=0, max_retries=-1)
 
     def add(self, shard: int, first: int) -> None:
-        """A part is there; the same one can be reported again after a worker died."""
+        """A part is finished; it may be reported twice if a worker died."""
         self._there.setdefault(shard, set()).add(first)
         self._check(shard)
 
     def end(self, shard: int, firsts: list[int], warnings: list[str], faults: int) -> None:
-        """A shard was read to its end: these are its blocks."""
+        """A shard has been read to its end: these are its blocks."""
         self._ends[shard] = firsts, warnings, faults
         self._check(shard)
 
@@ -50,8 +50,8 @@ class _Assembly:
             self._joining[task] = self._shards[shard]
 
     def records(self, wait: bool) -> Iterator[tuple[Shard, FinishedShard]]:
-        """The shards that were joined by now; with ``wait``, all of them. Raises RerankError if
-        one cannot be written."""
+        """The shards that have been joined; with ``wait``, all of them. Raises RerankError if one
+        cannot be written."""
         while self._joining:
             ready, _ = ray.wait([*self._joining], timeout=None if wait else 0)
             if not ready:
@@ -71,10 +71,10 @@ def run(
     outcome: ClusterOutcome,
     report: Callable[[], None] = lambda: None,
 ) -> None:
-    """Rank shards, or convert them, and add to ``outcome`` what becomes of them; Ray is connected.
+    """Rank or convert shards, and add the results to ``outcome``; Ray must be connected.
 
     ``report`` is called when something was added. Raises RerankError if an output cannot be written
-    or Ray fails; what is written then is kept, and the same call goes on from there.
+    or Ray fails; what has been written is kept, and the same call resumes from there.
     """
     begin = time.monotonic()
     with ray_errors():

@@ -1,4 +1,4 @@
-"""Ray started here, or the cluster that an address names."""
+"""A connection to Ray: started here, or the cluster at an address."""
 
 from __future__ import annotations
 
@@ -25,7 +25,8 @@ _STORE_BYTES = 1 << 29
 
 @dataclass(frozen=True, slots=True)
 class Actors:
-    """How many actors there are, from ``least`` to ``most`` as there is work, and what each has."""
+    """The number of actors, from ``least`` to ``most`` depending on the work, and the resources of
+    each."""
 
     least: int
     most: int
@@ -37,7 +38,7 @@ class Actors:
 def connected(address: str | None, cores: int = 0) -> Iterator[None]:
     """A cluster, until the end of the context; ``local`` starts one on this machine, with all its
     cores and no fewer than ``cores``. None is the cluster of the environment's ``RAY_ADDRESS``, in
-    which a submitted job runs, or else ``local``. A program that is connected already stays so.
+    which a submitted job runs, or else ``local``. An existing connection is kept.
 
     Raises InputError if there is no cluster at the address.
     """
@@ -88,7 +89,8 @@ def connected(address: str | None, cores: int = 0) -> Iterator[None]:
 
 
 def _check_reachable(address: str) -> None:
-    """Ray itself tries for half a minute, and one way of asking ends the process."""
+    """Check the address first: Ray itself tries for half a minute, and in one case ends the
+    process."""
     host, _, port = address.removeprefix("ray://").rpartition(":")
     if host and port.isdecimal():
         try:
@@ -100,7 +102,7 @@ def _check_reachable(address: str) -> None:
 
 @contextlib.contextmanager
 def ray_errors() -> Iterator[None]:
-    """Errors of Ray as ours, those of the work that it was given too."""
+    """Re-raises Ray's errors, and those of the work it was given, as ours."""
     try:
         yield
     except ray.exceptions.RayError as error:
@@ -111,7 +113,7 @@ def ray_errors() -> Iterator[None]:
 
 
 def actors(least: int, most: int | None, cores: int | None, gpus: float) -> Actors:
-    """How many actors of which size the cluster has room for, where that is not said.
+    """The number and size of actors that the cluster has room for, where they are not given.
 
     Raises InputError if no machine has room for one.
     """

@@ -40,7 +40,7 @@ def map_lists(
     ``candidates`` is the column with each sentence's bracketed trees, ``parser_scores`` that with
     their natural-log probabilities. From ``actors[0]`` to ``actors[1]`` processes load the models,
     each with so many ``cores`` and ``gpus``. Nothing is computed until the result is used. Raises
-    InputError for models and columns that are not there.
+    InputError for models and columns that do not exist.
 
     >>> rows = ray.data.read_json("lists.jsonl")  # doctest: +SKIP
     >>> map_lists(rows, "ckpt/", actors=(1, 8)).write_parquet("trees")  # doctest: +SKIP

@@ -1,4 +1,4 @@
-"""What a run over many shards did, and the report of everything that was rejected."""
+"""The outcome of a run over many shards, and the report of everything that was rejected."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from reranker.ray.storage import Storage
 
 @dataclass(slots=True)
 class ClusterOutcome:
-    """What a run did and what there is now."""
+    """What a run did, and what exists now."""
 
     records: dict[str, FinishedShard]
     """The records of complete shards, by name."""
@@ -37,8 +37,8 @@ class ClusterOutcome:
         return total
 
     def write_rejected(self, storage: Storage, shards: Sequence[Shard]) -> None:
-        """Write a line of JSON for each candidate that was rejected and each shard that failed, of
-        earlier runs too; nothing if there are none. Raises RerankError."""
+        """Write a line of JSON for each rejected candidate and each failed shard, including those
+        of earlier runs; no file if there are none. Raises RerankError."""
         if self.failed or self.counts["rejected"]:
             storage.write(REJECTED, self._rejected(storage, shards))
         else:

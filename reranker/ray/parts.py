@@ -1,4 +1,4 @@
-"""What is kept of a run: parts of shards, whole shards, and the records that say what these are.
+"""What a run keeps: parts of shards, whole shards, and the records that describe them.
 
 Below the output folder, beside the finished shards:
 
@@ -7,9 +7,9 @@ Below the output folder, beside the finished shards:
     _rerank/shards/SHARD.json         the record of a finished shard
     _rerank/rejected.jsonl            every candidate that was rejected, and each shard that failed
 
-A part is named for where it begins and a KEY of everything its bytes depend on, and appears whole:
-so whoever finds it, and finds that it still has the hash it was written with, knows that this work
-is done, whichever run or process did it, and two that do the same work write the same bytes.
+A part is named after its first sentence and a KEY of everything its bytes depend on, and appears
+whole. So a part whose hash is still right proves that its work is done, whichever run or process
+did it, and two processes that do the same work write the same bytes.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ _SUFFIXES = {"best": ".mrg", "pretty": ".mrg", "conllu": ".conllu", "lists": ".t
 
 @dataclass(frozen=True, slots=True)
 class Shard:
-    """An input file and what becomes of it."""
+    """An input file and its output."""
 
     url: str
     name: str
@@ -51,7 +51,7 @@ class Shard:
 
     @property
     def parts(self) -> str:
-        """The folder of all its parts, those of other keys too."""
+        """The folder of all its parts, including those of other keys."""
         return f"{FOLDER}/parts/{self.name}"
 
     def part(self, first: int) -> str:
@@ -61,7 +61,7 @@ class Shard:
 def shards(
     files: Mapping[str, str], output: str, settings: Mapping[str, Any], block: int
 ) -> list[Shard]:
-    """The shards of input files, which come with what their content is known by.
+    """The shards of input files, which come with an identifier of their content.
 
     An output is named like its input, without ``.gz`` and with a suffix that says what it is; its
     folder is that of the input below the folder that all inputs share. Raises InputError if two
@@ -93,7 +93,7 @@ def shards(
 
 @dataclass(slots=True)
 class FinishedBlock:
-    """What became of a block of sentences."""
+    """The results for a block of sentences."""
 
     counts: Counter[str]
     rejected: list[dict[str, Any]]
@@ -103,8 +103,8 @@ class FinishedBlock:
     def of(
         cls, first: int, answers: Iterable[tuple[Ranking | NBest, Mapping[str, int], str]]
     ) -> FinishedBlock:
-        """Made of the block's input, its counts and what is written; ``first`` is the place of the
-        first sentence in its shard."""
+        """Build the block from each sentence's input, its counts and its answer; ``first`` is the
+        place of the first sentence in its shard."""
         part = cls(Counter(), [], b"")
         texts = []
         for place, (given, counts, text) in enumerate(answers, first):
@@ -126,14 +126,16 @@ class FinishedBlock:
         return part
 
     def to_bytes(self) -> bytes:
-        """A line with the SHA-256 of what follows, a line about the answers, the answers."""
+        """The block as bytes: a line with the SHA-256 of what follows, a line about the answers,
+        the answers."""
         about = {"counts": self.counts, "rejected": self.rejected}
         content = json.dumps(about).encode() + b"\n" + self.answers
         return _sha256_line(content) + content
 
     @classmethod
     def read(cls, storage: Storage, name: str) -> FinishedBlock:
-        """Raises RerankError for a file that cannot be read or is not what ``to_bytes`` made."""
+        """Read a block. Raises RerankError for a file that cannot be read or that ``to_bytes`` did
+        not make."""
         begin, _, content = storage.read(name).partition(b"\n")
         if begin + b"\n" != _sha256_line(content):
             raise RerankError(f"{storage.path(name)}: damaged")
@@ -144,7 +146,7 @@ class FinishedBlock:
 
 @dataclass(frozen=True, slots=True)
 class FinishedShard:
-    """What is known of a finished shard."""
+    """The record of a finished shard."""
 
     url: str
     key: str
@@ -160,7 +162,7 @@ class FinishedShard:
 
     @classmethod
     def from_bytes(cls, content: bytes) -> FinishedShard | None:
-        """None for what is not a record of this version."""
+        """The record; None unless it is one of this version."""
         try:
             return cls(**json.loads(content))
         except (ValueError, TypeError):
@@ -174,9 +176,9 @@ def _sha256_line(content: bytes) -> bytes:
 def finished(
     storage: Storage, wanted: Sequence[Shard], verify: bool = False
 ) -> dict[str, FinishedShard]:
-    """The records, by name, of the shards that are there and as they would be written now; without
-    what was rejected, which can be much. With ``verify``, every shard is read, and one whose
-    content does not have the SHA-256 of its record is left out."""
+    """The records, by name, of finished shards that are up to date, without their rejected
+    candidates, of which there may be many. With ``verify``, every shard is read, and left out if
+    its SHA-256 differs from its record's."""
     sizes = storage.sizes()
     there = [shard for shard in wanted if shard.name in sizes and shard.record in sizes]
     records = storage.read_all([shard.record for shard in there])
@@ -194,9 +196,8 @@ def finished(
 def join(
     storage: Storage, shard: Shard, firsts: Sequence[int], warnings: list[str], faults: int
 ) -> FinishedShard:
-    """Write a shard of its parts, then its record, and remove the parts; ``faults`` is the number
-    of sentences that were not read as they are written. Raises RerankError, also for a part that is
-    damaged."""
+    """Write a shard from its parts, then its record, and remove the parts; ``faults`` is the number
+    of sentences with replaced characters. Raises RerankError, also for a damaged part."""
     counts = Counter({"faults": faults})
     rejected: list[dict[str, Any]] = []
     digest = hashlib.sha256()

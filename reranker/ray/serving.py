@@ -39,11 +39,12 @@ them, with its own answer."""
 
 
 class Replica:
-    """One of the processes that answer: all of `rerank serve` but its web server."""
+    """One of the answering processes: all of `rerank serve` except its web server."""
 
     def __init__(self, settings: dict[str, Any]) -> None:
-        """Settings of `rerank serve` by name, on top of its environment variables and file; it
-        computes with the cores that Ray gave it. Raises InputError for an invalid setting."""
+        """Takes settings of `rerank serve` by name, which override its environment variables and
+        file; computes with the cores that Ray assigned. Raises InputError for an invalid
+        setting."""
         cores = ray.get_runtime_context().get_assigned_resources().get("CPU", 1)
         chosen = load_settings({"threads": max(1, int(cores)), **settings})
         logs.configure(chosen)
@@ -55,7 +56,7 @@ class Replica:
         return self._app
 
     def check_health(self) -> None:
-        """Ray replaces a replica for which this raises, and starts none for which it does."""
+        """Raises if the replica cannot work; Ray then replaces it, or does not start it."""
         service = self._app.state.service
         if service.failure is not None:
             raise service.failure
@@ -63,7 +64,7 @@ class Replica:
             raise RuntimeError("scoring has failed too often")
 
     def record_autoscaling_stats(self) -> dict[str, float]:
-        """What Ray tells ``autoscaling.QueuedWork``."""
+        """The figures that Ray passes to ``autoscaling.QueuedWork``."""
         return {WORK: self._app.state.service.work_seconds}
 
 
@@ -145,7 +146,7 @@ def _served(settings: Settings) -> Iterator[None]:
 
 
 def _reason(error: Exception) -> str:
-    """Our own error, if that is what Ray quotes with all its surroundings."""
+    """Our own error, if it is what Ray's long message quotes."""
     deployments = serve.status().applications[_NAME].deployments.values()
     text = "\n".join([str(error), *(deployment.message for deployment in deployments)])
     ours = _OUR_ERROR.findall(text)

@@ -1,4 +1,4 @@
-"""Files on local disks, in object stores and behind HTTP, by the names that fsspec gives them."""
+"""Files on local disks, in object stores and behind HTTP, by their fsspec names."""
 
 from __future__ import annotations
 
@@ -38,14 +38,14 @@ class Storage:
     """A folder, local or not, and the files below it."""
 
     def __init__(self, url: str) -> None:
-        """Raises InputError for a name of no known kind of storage, and for none at all."""
+        """Raises InputError for an unknown kind of storage, and for an empty name."""
         if not url:
             raise InputError("a folder without a name: '.' is the one that you are in")
         self.url = url.rstrip("/") or "/"
         self._files, self._root = opened(self.url)
 
     def check_writable(self) -> None:
-        """Raises InputError for storage in which a file could be seen half written."""
+        """Raises InputError for storage in which half-written files could be seen."""
         protocols = self._files.protocol
         names = {protocols} if isinstance(protocols, str) else set(protocols)
         if not isinstance(self._files, LocalFileSystem) and not names & _OBJECTS:
@@ -54,7 +54,7 @@ class Storage:
             )
 
     def path(self, name: str) -> str:
-        """The name by which a person can find a file of this folder."""
+        """The name by which a user can find a file of this folder."""
         return f"{self.url}/{name}"
 
     @contextlib.contextmanager
@@ -70,8 +70,8 @@ class Storage:
             yield
 
     def written_input(self, urls: Iterable[str], names: Iterable[str], own: str) -> str | None:
-        """The first of ``urls`` that is a file of these names, which are to be written, or of the
-        folder ``own``, under whatever name; None if there is none."""
+        """The first of ``urls`` that is, under any name, one of the files ``names`` to be written
+        or lies in the folder ``own``; None if there is none."""
         inputs = [(url, *opened(url)) for url in urls]
         inputs = [each for each in inputs if each[1] == self._files]
         ours = {_same(self._files, f"{self._root}/{name}") for name in names}
@@ -97,12 +97,12 @@ class Storage:
             return cast(bytes, self._files.cat_file(f"{self._root}/{name}"))
 
     def read_all(self, names: Sequence[str]) -> list[bytes]:
-        """The contents of many files, several read at a time."""
+        """The contents of many files, read several at a time."""
         with ThreadPoolExecutor(_AT_ONCE) as threads:
             return list(threads.map(self.read, names))
 
     def sha256_all(self, names: Sequence[str]) -> dict[str, str]:
-        """The SHA-256 of each of the files, several read at a time. Raises RerankError."""
+        """The SHA-256 of each file, read several at a time. Raises RerankError."""
 
         def sha256(name: str) -> str:
             errors = _errors(self.path(name), "read", RerankError)
@@ -148,19 +148,19 @@ def opened(url: str) -> tuple[Any, str]:
 
 
 def absolute(url: str) -> str:
-    """The name that means the same in every process: those of a cluster were started in other
+    """The name that means the same in every process: a cluster's processes were started in other
     folders."""
     return os.path.abspath(url) if is_local(url) else url
 
 
 def is_local(url: str) -> bool:
-    """Whether a name is that of a local file, as ``open`` takes it."""
+    """Whether a name is that of a local file, which ``open`` accepts."""
     return "://" not in url and "::" not in url
 
 
 def expanded(patterns: list[str]) -> dict[str, str]:
-    """The files that names and patterns stand for, sorted, each with what its content is known by:
-    it is different if the content is. Raises InputError for one that matches nothing."""
+    """The files that names and patterns stand for, sorted, each with an identifier that differs if
+    the content does. Raises InputError for a pattern that matches nothing."""
     found: dict[str, str] = {}
     for pattern in patterns:
         with _errors(pattern, "read", InputError):
@@ -180,7 +180,7 @@ def expanded(patterns: list[str]) -> dict[str, str]:
 
 
 def open_text(url: str) -> str | TextFile:
-    """What ``read_nbest`` takes for a file: a local one's name, or the opened stream of another.
+    """The argument for ``read_nbest``: the name of a local file, or the opened stream of another.
 
     Raises InputError if that cannot be opened.
     """
@@ -193,8 +193,8 @@ def open_text(url: str) -> str | TextFile:
 
 
 class _RemoteText(TextFile):
-    """The text of a stream. Unlike a disk, whose damage is there for good, a network that fails
-    does not end the text: reading raises InputError."""
+    """The text of a stream. Unlike damage on a disk, which is permanent, a network failure does not
+    end the text: reading raises InputError."""
 
     def __init__(self, stream: IO[bytes], url: str, size: int | None) -> None:
         self.name = url
@@ -228,7 +228,7 @@ class _Stream(io.RawIOBase):
 
 
 def _same(files: Any, path: str) -> object:
-    """What a file is known by, whatever links lead to it."""
+    """The identity of a file, whatever links lead to it."""
     if isinstance(files, LocalFileSystem):
         with contextlib.suppress(OSError):
             status = os.stat(path)
@@ -258,7 +258,7 @@ def _replace(target: str, content: Iterator[bytes]) -> int:
 
 
 def _put(files: Any, target: str, content: Iterator[bytes]) -> int:
-    """An object appears when its upload is complete: until then it needs no other name."""
+    """Upload an object, which appears once it is complete and so needs no temporary name."""
     size = 0
     file = files.open(target, "wb", autocommit=False)
     try:
@@ -276,7 +276,7 @@ def _put(files: Any, target: str, content: Iterator[bytes]) -> int:
 
 @contextlib.contextmanager
 def _errors(name: str, done: str, kind: type[RerankError]) -> Iterator[None]:
-    """Whatever the package of a storage raises, as an error that names the file."""
+    """Re-raises whatever a storage package raises as an error that names the file."""
     try:
         yield
     except RerankError:

@@ -1,7 +1,6 @@
-"""What Ray's workers do: shards are read as blocks of whole sentences, blocks are ranked (those of
-text parsed first), and parts become shards. What goes from one to the other is a row of ``shard``,
-``first``, ``kind`` and ``content``; a row of another kind than ``lists`` passes the ranking
-unchanged."""
+"""The work of Ray's workers: they read shards as blocks of whole sentences, rank blocks (parsing
+those of text first), and join parts to shards. They pass on rows of ``shard``, ``first``, ``kind``
+and ``content``; ranking leaves rows of any kind but ``lists`` unchanged."""
 
 from __future__ import annotations
 
@@ -54,7 +53,7 @@ def row(shard: int, first: int, kind: str, content: bytes = b"") -> Batch:
 
 @dataclass(frozen=True, slots=True)
 class TextOptions:
-    """How sentences are found in text."""
+    """How text is split into sentences."""
 
     form: Form
     words: Convention
@@ -64,15 +63,15 @@ class TextOptions:
 
 @dataclass(frozen=True, slots=True)
 class ShardReader:
-    """How shards are read: as n-best lists, or as text for a parser."""
+    """Reads shards, as n-best lists or as text for a parser."""
 
     shards: tuple[Shard, ...]
     out: str
     options: ReadOptions | TextOptions
 
     def __call__(self, batch: Batch) -> Iterator[Batch]:
-        """The rows of shards, which are named by their places; blocks of which there is a part
-        already, undamaged, are not sent on."""
+        """The rows of the shards at these places; blocks that already have an undamaged part are
+        not passed on."""
         for place in map(int, batch["shard"]):
             yield from self._rows(place, self.shards[place])
 
@@ -111,8 +110,8 @@ class ShardReader:
 def _is_usable(
     storage: Storage, name: str, there: Container[str], warn: Callable[[str], None]
 ) -> bool:
-    """Whether a part is among those that are there, and is undamaged; ``warn`` is told of others,
-    so that one that is damaged is computed again and not in the way for ever."""
+    """Whether a part exists and is undamaged; ``warn`` is called for a damaged one, which is then
+    computed again."""
     if name in there:
         try:
             FinishedBlock.read(storage, name)
@@ -123,8 +122,8 @@ def _is_usable(
 
 
 def _text(url: str, options: TextOptions, warn: Callable[[str], None]) -> Iterator[TextSentence]:
-    """The sentences of a text; ``warn`` is told of each in which something is replaced. Raises
-    InputError for what is not text."""
+    """The sentences of a text; ``warn`` is called for each in which characters are replaced. Raises
+    InputError unless it is text."""
     source = open_text(url)
     file = files_text.open_text(source)
     if error := not_text(file.name, file.head()):
@@ -140,7 +139,7 @@ def _text(url: str, options: TextOptions, warn: Callable[[str], None]) -> Iterat
 
 @dataclass(frozen=True, slots=True)
 class RankTask:
-    """What is computed for each sentence, and how."""
+    """What to compute for each sentence, and how."""
 
     models: WeighedModels
     """With the hash of each checkpoint: where the files are does not matter."""
@@ -160,8 +159,8 @@ class RankTask:
 def self_contained(
     named: WeighedModels, combination: Combination, weighing: Weighing
 ) -> WeighedModels:
-    """Models with everything that actors need, which have no other files around theirs: the hash of
-    each checkpoint and the calibration beside them. Raises InputError."""
+    """Models with everything that actors, who see no other files, need: the hash of each checkpoint
+    and the calibration beside them. Raises InputError."""
     hashes = tuple(map(file_sha256, named.paths))
     calibration = named.calibration
     if calibration is None and combination == "sum":
@@ -171,7 +170,7 @@ def self_contained(
 
 def loaded(ranked: RankTask, checkpoints: Sequence[Any]) -> Reranker:
     """The ensemble; ``checkpoints`` are the files' bytes, or references to them in Ray's object
-    store: the machine need not have them on its disk. Raises RerankError."""
+    store, so that the machine need not have them on disk. Raises RerankError."""
     # Lanes use the cores that the actor has, not threads within a product.
     os.environ["OMP_NUM_THREADS"] = "1"
     from reranker.pipeline import Reranker
@@ -203,7 +202,7 @@ def _fetched(reference: Any) -> bytes:
 
 
 class _Actor:
-    """Makes parts of blocks of sentences."""
+    """Turns blocks of sentences into parts."""
 
     def __init__(self, shards: Sequence[Shard], out: str) -> None:
         self._shards, self._storage = shards, Storage(out)
@@ -211,7 +210,7 @@ class _Actor:
     def _kept(
         self, place: int, first: int, part: FinishedBlock, sentences: int, begin: float
     ) -> Batch:
-        """Write the part; the row that says so, with the CPU time since ``begin``."""
+        """Write the part; returns the row that reports it, with the CPU time since ``begin``."""
         try:
             self._storage.write(self._shards[place].part(first), iter([part.to_bytes()]))
         except RerankError as error:
@@ -237,7 +236,7 @@ class RankActor(_Actor):
         self._parser = ranked.parser.create() if ranked.parser else None
 
     def __call__(self, batch: Batch) -> Batch:
-        """Rank what is to be ranked, and write its part."""
+        """Rank a block of lists and write its part."""
         if batch["kind"][0] != LISTS:
             return batch
         begin = time.process_time()
@@ -259,7 +258,7 @@ class RankActor(_Actor):
         return self._kept(place, first, part, len(sentences), begin)
 
     def _lists(self, first: int, sentences: list[Any]) -> Iterable[NBest]:
-        """The lists, which those of text get from the parser while others are ranked."""
+        """The lists; sentences of text are parsed while others are ranked."""
         if self._parser is None:
             return sentences
         parsing = ParsedLists(self._parser, sentences, self._ranked.jobs)
@@ -268,7 +267,7 @@ class RankActor(_Actor):
 
 @dataclass(frozen=True, slots=True)
 class ConvertTask:
-    """What lists are converted to."""
+    """The format to which lists are converted."""
 
     name: str
     beam: int | None
@@ -307,7 +306,7 @@ class Converter(_Actor):
 def joined(
     shard: Shard, out: str, firsts: Sequence[int], warnings: list[str], faults: int
 ) -> FinishedShard | str:
-    """A task: the record of a shard whose parts are there; or why it cannot be written."""
+    """A task that joins a shard's parts: its record, or why it cannot be written."""
     try:
         return join(Storage(out), shard, firsts, warnings, faults)
     except RerankError as error:

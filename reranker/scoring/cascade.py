@@ -1,4 +1,5 @@
-"""The best few by a cascade (``reranker.cascade``): faster than ``winner`` and not certain."""
+"""Finds the best few by a cascade (``reranker.cascade``): faster than ``winner``, but not
+certain."""
 
 from __future__ import annotations
 
@@ -27,7 +28,7 @@ class CascadeSearch:
     batch_tokens = BATCH_TOKENS
 
     def __init__(self, ensemble: Ensemble, cascade: Cascade) -> None:
-        """Raises InputError for a cascade that is not of the sum of these members."""
+        """Raises InputError unless the cascade is for the sum of these members."""
         self._members = len(ensemble.members)
         if ensemble.combination != "sum" or sum(map(len, cascade.stages)) != self._members:
             raise InputError("the cascade is not of the sum of these models")
@@ -42,8 +43,9 @@ class CascadeSearch:
         weighing: Weighing,
         top: int,
     ) -> list[list[Scored | None]]:
-        """``Scorer.score``'s of the candidates that stay to the end, the ``top`` best of each
-        sentence but for what the cascade misses; None for others. Raises Stopped if cancelled."""
+        """The scores, as ``Scorer.score`` returns them, of the candidates that survive to the end,
+        which are the ``top`` best of each sentence except for what the cascade misses; None for
+        others. Raises Stopped if cancelled."""
         known: dict[DistinctCandidates, dict[int, _Known]] = {
             sentence: {place: {} for place in range(len(sentence.sequences))} for sentence in batch
         }
@@ -69,7 +71,7 @@ class CascadeSearch:
         top: int,
         margin: float,
     ) -> list[int]:
-        """Places whose expected score is too far below the best few."""
+        """The places whose expected scores are too far below the best few."""
 
         def hoped(place: int) -> Scored | None:
             by_member = places.get(place)

@@ -1,4 +1,4 @@
-"""A list's candidates as scoring sees them: linearised, each different one once."""
+"""A list's candidates as scoring sees them: linearised, without duplicates."""
 
 from __future__ import annotations
 
@@ -9,7 +9,8 @@ from reranker.trees.linearize import is_word
 
 
 class DistinctCandidates:
-    """The different candidates of a list; those that differ in part-of-speech tags only are one."""
+    """The distinct candidates of a list; those that differ only in part-of-speech tags count as
+    one."""
 
     def __init__(self, nbest: NBest) -> None:
         self.nbest = nbest
@@ -37,5 +38,6 @@ class DistinctCandidates:
 
     @property
     def candidates(self) -> Iterable[tuple[int, int | None]]:
-        """For each candidate its place in ``sequences`` and the index of the one it repeats."""
+        """For each candidate, its place in ``sequences`` and the index of the candidate it
+        repeats."""
         return zip(self._places, self._originals, strict=True)

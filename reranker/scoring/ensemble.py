@@ -35,7 +35,7 @@ own."""
 
 
 class Ensemble:
-    """Language models, and span models beside them, that score together.
+    """Language models and span models that score together.
 
     ``sum`` adds the members' log-probabilities, each with its own vocabulary and direction;
     ``average`` averages their probabilities token by token. Raises RerankError if that is
@@ -94,21 +94,21 @@ class Ensemble:
         self._longest_first = sorted(range(len(costs)), key=lambda number: -costs[number])
 
     def on(self, lanes: Lanes) -> Ensemble:
-        """This ensemble, computed on other lanes."""
+        """This ensemble on other lanes."""
         other = copy(self)
         other.lanes = lanes
         return other
 
     def of(self, members: Sequence[int]) -> Ensemble:
-        """Some of the members, by number, computed in the same lanes."""
+        """Some of the members, by number, on the same lanes."""
         return Ensemble([self.members[member] for member in members], self.combination, self.lanes)
 
     def log_probabilities(
         self, sequences: Sequence[Sequence[str]], cancellation: Cancellation
     ) -> list[Values]:
         """For each sequence of tokens [M, T]: the log-probability of each token, ``<eos>``
-        included, under each member, in nats and in the tree's order whatever the member's; M is 1
-        if they are averaged."""
+        included, under each member, in nats and in the tree's order even for backward members; M is
+        1 if they are averaged."""
         layouts = self.layouts(sequences)
         edges = self.each(
             self._edge_values(member, layout, cancellation)
@@ -119,7 +119,7 @@ class Ensemble:
     def _edge_values(
         self, member: LoadedMember, layout: Layout, cancellation: Cancellation
     ) -> Callable[[], Values]:
-        """The job of computing all values that a member needs."""
+        """The job that computes all values a member needs."""
         if isinstance(layout, SpanSequences):
             assert isinstance(member, SpanCheckpoint)
             model, vocabulary = member.model, member.vocabulary
@@ -128,21 +128,21 @@ class Ensemble:
         return partial(edge_log_probabilities, member.model, layout, cancellation, self.lanes)
 
     def each(self, jobs: Iterable[Callable[[], T]]) -> list[T]:
-        """The results of one job for each member. The longest start first, so that the lanes
-        finish about together."""
+        """The results of one job per member. The longest start first, so that the lanes finish at
+        about the same time."""
         by_member = list(jobs)
         results = self.lanes.compute([by_member[number] for number in self._longest_first])
         return [results[self._longest_first.index(number)] for number in range(len(by_member))]
 
     def unknown(self, words: Sequence[str]) -> int:
-        """How many of the words at least one member does not know."""
+        """The number of words that at least one member does not know."""
         return sum(
             any(vocabulary.is_unknown(word) for vocabulary in self._vocabularies) for word in words
         )
 
     def layouts(self, sequences: Sequence[Sequence[str]]) -> list[Layout]:
-        """One for each member; language models with one vocabulary share it, and so do all span
-        models."""
+        """A layout for each member; language models with the same vocabulary share one, and so do
+        all span models."""
         layouts: dict[int, Layout] = {}
         spans = None
         for vocabulary in self._vocabularies:
@@ -156,7 +156,8 @@ class Ensemble:
     def by_sequence(
         self, edges: Sequence[Values], layouts: Sequence[Layout], numbers: Iterable[int]
     ) -> list[Values]:
-        """The values [M, T] of some sequences, given each member's for the edges of its layout."""
+        """The values [M, T] of some sequences, from each member's values for the edges of its
+        layout."""
         sequences = []
         for number in numbers:
             values = np.stack([e[t.paths[number]] for e, t in zip(edges, layouts, strict=True)])
@@ -170,6 +171,6 @@ class Ensemble:
 
 
 def products_of(model: LanguageModel) -> tuple[int, int]:
-    """How many multiplications a prefix takes in the layers and in the output."""
+    """The number of multiplications that a prefix takes in the layers and in the output."""
     layers = sum(weight.numel() for weight in model.layers.parameters())
     return layers, model.output_weight.numel() * max(1, sum(model.config.components))

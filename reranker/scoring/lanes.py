@@ -1,4 +1,4 @@
-"""Work side by side: each lane is one thread that computes with one core, or drives a GPU.
+"""Parallel work: each lane is one thread that computes with one core, or drives a GPU.
 
 Torch's own way, all cores on each matrix product, is slower for products of this size, and could
 change the last bit of a number.
@@ -24,11 +24,11 @@ T = TypeVar("T")
 
 
 class Lanes:
-    """``count`` threads for computing; a forked child begins its own."""
+    """``count`` threads for computing; a forked child starts its own."""
 
     def __init__(self, count: int, niceness: int = 0) -> None:
-        """``niceness`` is how readily they leave the cores to the other threads of the process, as
-        with ``nice``; elsewhere than on Linux it has no effect."""
+        """``niceness`` is how readily they yield cores to the process's other threads, as with
+        ``nice``; it has an effect on Linux only."""
         self.count, self._niceness = count, niceness
         self._begin()
         begin_again_after_fork(self, Lanes._begin)
@@ -42,7 +42,7 @@ class Lanes:
         self._direct = ThreadPoolExecutor(self.count + 1, "direct", prepare)
 
     def compute(self, jobs: Iterable[Callable[[], T]]) -> list[T]:
-        """The jobs' results; to be called by what ``direct`` runs."""
+        """The results of the jobs; to be called from within ``direct``."""
         futures = deque(self._submit(job) for job in jobs)
         results = []
         try:
@@ -56,8 +56,7 @@ class Lanes:
         return results
 
     def spare(self, job: Callable[[], T]) -> Future[T]:
-        """Have the job done by a lane that has nothing to do; here, before this returns, if there
-        is none."""
+        """Run the job on an idle lane or, if there is none, here and now."""
         with self._lock:
             has_room = self._unfinished < self.count
         if has_room:
@@ -78,8 +77,8 @@ class Lanes:
             self._unfinished -= 1
 
     def direct(self, job: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> Future[T]:
-        """Run a job that mostly waits for its computations. Raises RerankError in a child that was
-        forked while any jobs ran."""
+        """Run a job that mostly waits for computations. Raises RerankError in a child forked while
+        any jobs ran."""
         check_fork()
         return submitted(self._direct, partial(job, *args, **kwargs))
 

@@ -1,10 +1,9 @@
-"""Lists in, results out, in the lists' order: what is scored together, and when.
+"""From lists to results in the lists' order: decides what is scored together, and when.
 
-Sentences are read a pool at a time and scored in batches of sentences alike in length, so that a
-batch is as wide at its end as at its start. Two pools are under way: one is read while the other
-is scored. A pool takes about a second, as far as has been measured: larger ones are hardly faster,
-and results come soon, so that an interrupted run loses little. The size of a pool changes how fast
-results are computed but not the results.
+Sentences are read in pools and scored in batches of similar length, so that a batch is as wide at
+its end as at its start. Two pools are in progress: one is read while the other is scored. A pool is
+sized to take about a second, by measurement: larger ones are hardly faster, and results come soon,
+so that an interrupted run loses little. The size of a pool affects the speed, not the results.
 """
 
 from __future__ import annotations
@@ -42,8 +41,9 @@ def in_order(
     batch_tokens: int,
     outer: Cancellation | None = None,
 ) -> Iterator[tuple[NBest, T]]:
-    """Each list with what ``score`` makes of it, given batches of about ``batch_tokens``. Closing
-    the iterator cancels what is under way, and so does ``outer``; then it raises Stopped."""
+    """Each list with its result from ``score``, which gets batches of about ``batch_tokens``.
+    Closing the iterator cancels what is in progress; so does ``outer``, and then Stopped is
+    raised."""
     cancellation = Cancellation(outer)
     under_way: deque[_Pool[T]] = deque()
     try:
@@ -65,13 +65,14 @@ def in_order(
 
 
 class _Pool(Generic[T]):
-    """Sentences that were read together and the batches they are scored in."""
+    """Sentences read together, and the batches in which they are scored."""
 
     def __init__(self, sentences: Batch, futures: Iterable[tuple[Batch, Future[list[T]]]]) -> None:
         self._sentences, self._futures = sentences, deque(futures)
 
     def results(self, pace: _Pace) -> Iterator[tuple[NBest, T]]:
-        """When all batches are done, so that a batch's failure leaves no half of a pool behind."""
+        """The results once all batches are done, so that a failing batch does not leave half a pool
+        behind."""
         results: dict[int, T] = {}
         check_fork()  # or the jobs are never done
         while self._futures:
@@ -95,7 +96,7 @@ def _of_batch(batch: Batch, future: Future[list[T]]) -> dict[int, T]:
 
 
 class _Pace:
-    """How many tokens the next pool should have, given how long the last ones took."""
+    """The number of tokens for the next pool, from how long the last ones took."""
 
     def __init__(self, most_tokens: int) -> None:
         self._most = most_tokens
@@ -104,7 +105,7 @@ class _Pace:
         self._done, self._seconds = 0.0, 1e-3  # of the last few pools; older ones count less
 
     def add(self, tokens: int) -> None:
-        """A pool of so many tokens is done."""
+        """Record that a pool of ``tokens`` tokens is done."""
         now = time.monotonic()
         self._done = self._done / 2 + tokens
         self._seconds = self._seconds / 2 + now - self._finished
@@ -115,8 +116,8 @@ class _Pace:
 
 
 def _pools(lists: Iterable[NBest], pace: _Pace) -> Iterator[list[DistinctCandidates]]:
-    """Sentences in order, about ``pace.tokens`` at a time; fewer if they come slowly, as from a
-    parser at work."""
+    """Sentences in order, about ``pace.tokens`` at a time; fewer if they arrive slowly, as from a
+    running parser."""
     pool: list[DistinctCandidates] = []
     size = 0
     began = time.monotonic()
@@ -132,8 +133,8 @@ def _pools(lists: Iterable[NBest], pace: _Pace) -> Iterator[list[DistinctCandida
 
 
 def batches(pool: Batch, tokens: int, lanes: int) -> list[list[DistinctCandidates]]:
-    """Batches of about ``tokens``, as many as keep every lane busy, each of sentences alike in
-    length."""
+    """Batches of about ``tokens`` tokens, enough to keep every lane busy, each of sentences of
+    similar length."""
     total = sum(sentence.size for sentence in pool)
     count = -(-total // (tokens * lanes)) * lanes
     share = total / max(1, count)

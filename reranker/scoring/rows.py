@@ -1,9 +1,9 @@
-"""How many rows a step of a model is padded to.
+"""The number of rows to which a model's step is padded.
 
-Matrix products and vectorised functions take one way through a full block of rows and another
-through what is left over, and the last bit of a number can depend on the way. Padding to
-``ROW_MULTIPLE`` rows keeps it the same whatever is computed together, but most levels of a
-short list have only a few rows. So it is tried out whether, on this processor, fewer will do.
+Matrix products and vectorised functions process full blocks of rows in one way and the remainder in
+another, and the last bit of a number can depend on the way. Padding to ``ROW_MULTIPLE`` rows keeps
+it the same whatever is computed together, but most levels of a short list have only a few rows. So
+a trial finds out whether fewer suffice on this processor.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ _lock = Lock()
 
 
 def rows_for(model: LanguageModel, count: int) -> int:
-    """How many rows a step of ``count`` rows is computed with."""
+    """The number of rows with which a step of ``count`` rows is computed."""
     if count > FEW_ROWS or model.embedding.device.type != "cpu":
         return step_rows(count, ROW_MULTIPLE)
     return step_rows(count, row_multiple(model))
@@ -48,8 +48,8 @@ def row_multiple(model: LanguageModel) -> int:
 
 
 def _smallest_multiple(model: LanguageModel) -> int:
-    """The smallest multiple whose rows fill vectors and have, in every number up to ``FEW_ROWS``,
-    the bits that they have among ``FEW_ROWS``."""
+    """The smallest multiple that fills vectors and whose rows, in any number up to ``FEW_ROWS``,
+    have the same bits as among ``FEW_ROWS``."""
     with torch.inference_mode():
         some = list(stages(model, FEW_ROWS))
         for multiple in _MULTIPLES:
@@ -60,8 +60,8 @@ def _smallest_multiple(model: LanguageModel) -> int:
 
 
 def stages(model: LanguageModel, rows: int) -> Iterator[tuple[Step, LayerState]]:
-    """What is computed for each level: the step of each layer and of the reader, on inputs that
-    this many rows are made up for, and a state of as many."""
+    """The computations of a level, the steps of each layer and of the reader, on made-up inputs and
+    a state of this many rows."""
     generator = torch.Generator().manual_seed(1)
 
     def some(like: Tensor) -> Tensor:

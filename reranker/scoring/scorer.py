@@ -1,5 +1,5 @@
-"""The scores of every candidate of a batch: the simple way. ``winner`` has the other, for when only
-the best few are asked for."""
+"""The scores of every candidate of a batch, in the simple way; ``winner`` has the other one, for
+when only the best few are wanted."""
 
 from __future__ import annotations
 
@@ -35,7 +35,8 @@ class Scorer:
     def scored(
         self, sentence: DistinctCandidates, places: Iterable[int], values: Iterable[Values]
     ) -> dict[int, Scored]:
-        """The sequences at these places of the sentence, given the next of ``values`` for each."""
+        """The scores of the sequences at these places of the sentence, each from the next of
+        ``values``."""
         unknown = self.ensemble.unknown(sentence.words)
         return {
             place: self._scored(sentence, place, tokens, unknown)
@@ -45,7 +46,7 @@ class Scorer:
     def _scored(
         self, sentence: DistinctCandidates, place: int, values: Values, unknown_words: int
     ) -> Scored:
-        """What the values [M, T] of one sequence's tokens come to."""
+        """The scores from the values [M, T] of one sequence's tokens."""
         by_member = -values.sum(1)
         nll = float(by_member.sum())
         by_token = None

@@ -1,4 +1,4 @@
-"""A sentence as a span model sees it: one reading, which its parser and its ranking share."""
+"""A span model's reading of a sentence, shared by its parser and its ranking."""
 
 from __future__ import annotations
 
@@ -37,8 +37,8 @@ def read_sentence(
     words: Words,
     cancellation: Cancellation | None = None,
 ) -> SpanTable:
-    """Have the model read a sentence of one word or more, and remember the table for
-    ``remembered``. It takes 4 n² L bytes. Raises Stopped if cancelled."""
+    """Read a sentence of at least one word with the model, and keep the table for ``remembered``.
+    It takes 4 n² L bytes. Raises Stopped if cancelled."""
     device = model.embedding.device
     rows, features = vocabulary.encode(words)
     with torch.inference_mode():
@@ -54,8 +54,8 @@ def read_sentences(
     sentences: Sequence[Words],
     cancellation: Cancellation | None = None,
 ) -> Iterator[SpanTable]:
-    """The same of several sentences, which are read at once: for a GPU, where that is as fast as
-    reading one. The tables differ from those of ``read_sentence`` in the last bits."""
+    """``read_sentence`` for several sentences at once, for a GPU, where that is as fast as reading
+    one. The tables differ from those of ``read_sentence`` in the last bits."""
     device = model.embedding.device
     encoded = [vocabulary.encode(words) for words in sentences]
     features = source_batch([own for _, own in encoded])
@@ -79,7 +79,7 @@ def _table(
 
 
 def remembered(model: SpanModel, words: Words) -> SpanTable | None:
-    """The table of a sentence that this very model has read of late, for its parser."""
+    """The table of a sentence that this very model has recently read for its parser."""
     with _lock:
         memory = _memories.get(model)
     return memory.get(words) if memory else None

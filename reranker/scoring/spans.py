@@ -1,10 +1,10 @@
-"""Candidates -> log-probability under a span model, which reads each sentence once, by itself.
+"""Log-probabilities of candidates under a span model, which reads each sentence once, by itself.
 
 The log-probability of a candidate is that of the labels of all spans of its sentence, most of which
-are no constituents in any candidate. So a token's value is, for the first bracket around a span,
+are not constituents in any candidate. So a token's value is, for the first bracket around a span,
 log P(label) - log P(no constituent), and for ``<eos>`` the sum of log P(no constituent) over all
-spans; words and other brackets have 0. In place of a ``Trie``, ``SpanSequences`` says which values
-are needed, each once, and where each candidate finds its own.
+spans; words and other brackets have 0. In place of a ``Trie``, ``SpanSequences`` lists the values
+that are needed, each once, and where each candidate finds its own.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from reranker.trees.linearize import is_word
 
 
 class SentenceSpans:
-    """A sentence, and the constituents that any of its candidates has."""
+    """A sentence, and the constituents of all its candidates."""
 
     def __init__(self, words: tuple[str, ...], eos_edge: int) -> None:
         self.words, self.eos_edge = words, eos_edge
@@ -100,8 +100,8 @@ def _fill(
 def _label_tables(
     words: tuple[str, ...], model: SpanModel, vocabulary: SpanVocabulary
 ) -> Iterator[tuple[int, NDArray[np.float64]]]:
-    """As ``SpanModel.label_log_probabilities``; of a sentence that was just parsed, what its
-    parser has read."""
+    """``SpanModel.label_log_probabilities``; for a sentence that was just parsed, from its parser's
+    reading."""
     known = remembered(model, words)
     if known is not None:
         yield 0, known.labels.astype(np.float64)

@@ -1,4 +1,4 @@
-"""A model's layers and reader, each as a stage that a trie's rows go through level by level."""
+"""A model's layers and reader as stages, through which a trie's rows pass level by level."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def reader_step(reader: Reader, outputs: Tensor, tokens: Tensor) -> Step:
 
 
 class StageWalk:
-    """One layer's way, or the reader's, through a trie, window by window."""
+    """The walk of one layer, or of the reader, through a trie, window by window."""
 
     def __init__(self, start: LayerState, cancellation: Cancellation | None) -> None:
         self._state = start  # of the rows of the last whole level

@@ -1,6 +1,6 @@
-"""Sequences of token ids with their common beginnings merged: what is computed once is shared.
+"""Sequences of token ids with common prefixes merged, so that each is computed once.
 
-On real 50-best lists a third of the prefixes is left.
+In real 50-best lists a third of the prefixes remains.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ Numbers = NDArray[np.int64]
 
 @dataclass(frozen=True, slots=True)
 class Level:
-    """The prefixes of one length that something follows."""
+    """The prefixes of one length that are continued."""
 
     parents: Numbers  # per row: its prefix's row in the level before
     tokens: Numbers  # per row: the prefix's last token

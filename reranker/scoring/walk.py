@@ -1,10 +1,10 @@
-"""Tokens -> log-probability, for many candidates and one language model.
+"""Log-probabilities of many candidates' tokens under one language model.
 
-The candidates of a sentence share most of their beginnings, so they are laid out as a trie and
-each shared prefix is computed once. The trie is walked level by level with only the live level's
-recurrent state kept. Everything else is computed for many levels at a time: what the first layer
-makes of a token, once for each different token; what the others make of the layer below, for a
-window of levels, and so the words.
+The candidates of a sentence share most of their beginnings, so they are laid out as a trie and each
+shared prefix is computed once. The trie is walked level by level with only the live level's
+recurrent state kept. Everything else is computed for many levels at a time: the first layer's input
+products once for each distinct token, those of the other layers, and the words, for a window of
+levels.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ from reranker.scoring.windows import window_rows, windows
 
 
 class Predictors(NamedTuple):
-    """What the words after some prefixes are predicted from."""
+    """The features that predict the words after some prefixes."""
 
     components: Tensor  # k, [rows, J, D]
     log_weights: Tensor  # log pi, [rows, J]
@@ -46,8 +46,8 @@ def edge_log_probabilities(
 ) -> NDArray[np.float64]:
     """log P(next token | prefix) of every edge, in nats, in the order ``Trie.paths`` counts them.
 
-    Every sequence starts from the zero state and reads ``<eos>`` first. Words are predicted on
-    ``lanes`` that have nothing else to do, if there are any. Raises Stopped if cancelled.
+    Every sequence starts from the zero state and reads ``<eos>`` first. Words are predicted on idle
+    ``lanes``, if there are any. Raises Stopped if cancelled.
     """
     decodings = []
     done = 0
@@ -125,6 +125,6 @@ def decoded(
 
 
 def _padded(numbers: Numbers, size: int, device: torch.device) -> Tensor:
-    """On the device, filled with zeros; what these stand for is computed and never asked for."""
+    """The rows on the device, padded with zeros; results for the padding are never used."""
     whole = functional.pad(torch.from_numpy(numbers), (0, size - len(numbers)))
     return whole.to(device, non_blocking=True)

@@ -1,7 +1,7 @@
-"""How a trie's rows are laid out to be computed: levels one after the other, several of them to a
-window, each padded to the number of rows that keeps the bits.
+"""The layout in which a trie's rows are computed: levels one after another, several to a window,
+each padded to a number of rows that keeps the bits.
 
-What does not need the state is computed for a whole window at once, so that narrow levels cost
+Whatever does not need the state is computed for a whole window at once, so that narrow levels cost
 little more than wide ones.
 """
 
@@ -22,13 +22,13 @@ _WINDOW_ROWS, _DEVICE_WINDOW_ROWS = 960, 4_800
 
 
 def window_rows(device: torch.device) -> int:
-    """How many rows a window may have: on a GPU, whose kernels each cost a launch, more."""
+    """The most rows of a window: more on a GPU, where each kernel costs a launch."""
     return _WINDOW_ROWS if device.type == "cpu" else _DEVICE_WINDOW_ROWS
 
 
 @dataclass(frozen=True, slots=True)
 class Step:
-    """A level, or as much of a wide one as is computed in one step."""
+    """A level, or the part of a wide one that is computed in one step."""
 
     rows: slice  # its place in the window, padding included
     ends_level: bool
@@ -36,7 +36,7 @@ class Step:
 
 @dataclass(frozen=True, slots=True)
 class Window:
-    """Consecutive parts. What stands for padding is computed and never asked for."""
+    """Consecutive steps. Padding is computed, but the results are never used."""
 
     parts: list[Step]
     rows: Numbers  # per row of the window: its number in the trie; 0 for padding

@@ -1,13 +1,13 @@
-"""Only the best few candidates are wanted: exact scores for those that can still be among them, and
-for the others proof that they cannot. Nothing outside this file knows how.
+"""Finds the best few candidates only: exact scores for those that can still be among them, and
+proof for the others that they cannot. Nothing outside this file knows how.
 
 Words are first predicted with a small stand-in for the output layer (``Coarse``), whose normaliser
-is never above the real one: every score so computed is optimistic, at a fifth of the cost. The
-candidates that look best are scored exactly, and then those that could beat them at best. What
-words are predicted from is kept, so the layers are computed once.
+is never above the real one, so that every score is optimistic, at a fifth of the cost. The
+candidates that look best are scored exactly, then those that might still beat them. The features
+are kept, so the layers are computed once.
 
-``WinnerSearch`` is what the pipeline uses; below it ``Pruner`` decides for a sentence,
-``TwoPassScorer`` computes for a batch and ``coarse_output`` makes the stand-in.
+The pipeline uses ``WinnerSearch``; below it, ``Pruner`` decides for a sentence, ``TwoPassScorer``
+computes for a batch, and ``coarse_output`` makes the stand-in.
 """
 
 from __future__ import annotations
@@ -62,15 +62,16 @@ class WinnerSearch:
     """The search for the best few under one ensemble."""
 
     def __init__(self, ensemble: Ensemble, patience_tokens: int = _PATIENCE_TOKENS) -> None:
-        """The first ``patience_tokens`` are scored the simple way: a small job ends before the
-        search would have begun to pay."""
+        """The first ``patience_tokens`` are scored in the simple way: a small job ends before the
+        search would pay off."""
         self._ensemble = ensemble
         self._patience = patience_tokens
         self._lock = Lock()
 
     @cached_property
     def pays_off(self) -> bool:
-        """Whether upper bounds cost so much less than scores that it pays to have them first."""
+        """Whether upper bounds are so much cheaper than scores that it pays to compute them
+        first."""
         full = coarse = 0.0
         for member in self._language_models:
             layers, decoder = products_of(member.model)
@@ -80,7 +81,7 @@ class WinnerSearch:
 
     @property
     def batch_tokens(self) -> int:
-        """How many tokens are searched at a time, for the sake of memory."""
+        """The number of tokens searched at a time, to limit memory."""
         return _BATCH_BYTES // self._token_bytes
 
     @cached_property
@@ -93,7 +94,7 @@ class WinnerSearch:
 
     @property
     def _language_models(self) -> list[Checkpoint]:
-        """The members whose scores take long; span models' are known at once."""
+        """The members whose scores take long, which are not span models."""
         members = self._ensemble.members
         return [member for member in members if isinstance(member, Checkpoint)]
 
@@ -105,9 +106,9 @@ class WinnerSearch:
         weighing: Weighing,
         top: int,
     ) -> list[list[Scored | None]]:
-        """``Scorer.score``'s for at least the ``top`` best of each sentence's different candidates,
-        and for what the best is compared with: the second best and the parser's first. None for
-        others. Raises Stopped if cancelled."""
+        """The scores, as ``Scorer.score`` returns them, of at least the ``top`` best of each
+        sentence's distinct candidates and of those the best is compared with: the second best and
+        the parser's first. None for others. Raises Stopped if cancelled."""
         top = max(top, 2)
         with self._lock:  # batches are scored side by side
             self._patience -= sum(sentence.size for sentence in batch)
@@ -171,7 +172,7 @@ class WinnerSearch:
 
     @cached_property
     def _stand_ins(self) -> list[Coarse | None]:
-        """One for each member; its output itself if the vocabulary is small, None for a span
+        """A stand-in for each member: its output itself if the vocabulary is small, None for a span
         model."""
         stand_ins: list[Coarse | None] = []
         for member in self._ensemble.members:
@@ -189,7 +190,7 @@ def _keys(places: Places) -> list[tuple[DistinctCandidates, int]]:
 
 
 class Pruner:
-    """The different candidates of one sentence, of which the ``top`` best are wanted."""
+    """The distinct candidates of one sentence, of which the ``top`` best are wanted."""
 
     def __init__(
         self,
@@ -208,7 +209,7 @@ class Pruner:
             self.favourites.append(sentence.first)
 
     def rivals(self, exact: Mapping[int, Scored]) -> list[int]:
-        """Other places that may yet be among the best, given the favourites' scores."""
+        """Other places that may still be among the best, given the favourites' scores."""
         scores = place_scores(self._sentence, exact.get, self._weighing)
         reached = sorted(scores.values(), reverse=True)
         if len(reached) < self._top:
@@ -224,8 +225,8 @@ class Pruner:
 def place_scores(
     sentence: DistinctCandidates, scored: Callable[[int], Scored | None], weighing: Weighing
 ) -> dict[int, float]:
-    """The mixed score at each place of ``sentence.sequences``, as ``rank`` has it; without those
-    that have none."""
+    """The mixed score at each place of ``sentence.sequences``, as in ``rank``, without places that
+    have none."""
     scores: dict[int, float] = {}
     settled: set[int | None] = set()
     for candidate, (place, original) in zip(
@@ -242,8 +243,8 @@ def place_scores(
 
 
 class TwoPassScorer:
-    """Sequences that are walked once: bounds of all first, then exact values of some. Raises
-    Stopped if cancelled."""
+    """Walks sequences once, for bounds of all first and then exact values of some. Raises Stopped
+    if cancelled."""
 
     def __init__(
         self,
@@ -262,7 +263,8 @@ class TwoPassScorer:
         self._known = [np.full(layout.edges, np.nan) for layout in self._layouts]
 
     def upper_bounds(self) -> list[Values]:
-        """No less than ``exact`` but for float32's rounding, for every sequence [M, T]."""
+        """Values no less than ``exact``, except for float32's rounding, for every sequence [M,
+        T]."""
         edges = self._ensemble.each(
             partial(walk.upper_bounds, stand_in)
             for walk, stand_in in zip(self._walks, self._stand_ins, strict=True)
@@ -313,7 +315,7 @@ class KnownValues:
 
 
 class KeptWalk:
-    """A trie walked once by one model; what words are predicted from is kept."""
+    """A trie walked once by one model, whose features are kept."""
 
     def __init__(
         self, model: LanguageModel, trie: Trie, cancellation: Cancellation | None = None
@@ -323,7 +325,7 @@ class KeptWalk:
         self._starts = np.cumsum([0, *(len(part.components) for part in self._predictors)])
 
     def upper_bounds(self, stand_in: Coarse | None) -> NDArray[np.float64]:
-        """No less than log P of every edge, but for float32's rounding, in nats."""
+        """Values no less than log P of every edge, except for float32's rounding, in nats."""
         assert stand_in is not None
         return self._values(np.arange(self._trie.edges), (stand_in.weight, stand_in.bias))
 
@@ -361,7 +363,7 @@ _ROUNDS = 8
 
 
 class Coarse(NamedTuple):
-    """Stands in for the output weight [V, D] and bias [V]."""
+    """A stand-in for the output weight [V, D] and bias [V]."""
 
     weight: Tensor  # [V', D]
     bias: Tensor  # [V']
@@ -393,7 +395,7 @@ def coarse_output(
 
 
 def _share(size: int, frequent: int = _FREQUENT, clusters: int = _CLUSTERS) -> float:
-    """How much of a vocabulary of this size a stand-in has at most; 1 if none is made."""
+    """The largest share of a vocabulary of this size that a stand-in has; 1 if none is made."""
     return (frequent + clusters) / size if size >= 2 * (frequent + clusters) else 1.0
 
 

@@ -1,5 +1,5 @@
-"""Passages, one a line, whose last word is to be predicted, as LAMBADA has them (Paperno et al.
-2016, "The LAMBADA dataset")."""
+"""Passages, one per line, whose last word is to be predicted, as in LAMBADA (Paperno et al. 2016,
+"The LAMBADA dataset")."""
 
 from __future__ import annotations
 
@@ -13,8 +13,8 @@ from reranker.text.running import Line, line_fault, tokens_of
 
 
 def read_passages(path: str | os.PathLike[str]) -> Iterator[Line | Refused]:
-    """The tokens of every line that is not empty; refused is what is not UTF-8, too long or a
-    single word, and the rest of a file that is damaged. Raises InputError for a file that cannot be
+    """The tokens of every non-empty line; a line that is not UTF-8, too long or a single word is
+    refused, as is the rest of a damaged file. Raises InputError for a file that cannot be
     opened."""
     known: dict[str, str] = {}
     with open_text(path) as file:

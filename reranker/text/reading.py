@@ -1,4 +1,4 @@
-"""Files of text -> sentences for a parser."""
+"""From text files to sentences for a parser."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ class TextSentence(NamedTuple):
 
     @property
     def warning(self) -> str | None:
-        """What to say of its ``fault``."""
+        """The warning about the sentence's ``fault``."""
         return f"{self.place}: {self.fault}; U+FFFD is in its place" if self.fault else None
 
     @property
@@ -62,8 +62,8 @@ class Text:
         convention: Convention = "gum",
         longest: int = 200,
     ) -> None:
-        """Sentences of more than ``longest`` words have a ``problem``. Raises InputError for a
-        file that cannot be opened, here or, if it has gone since, when its turn comes."""
+        """Sentences of more than ``longest`` words have a ``problem``. Raises InputError for a file
+        that cannot be opened, now or, if it has disappeared since, when its turn comes."""
         self._form, self._longest = form, longest
         self._split: Callable[[str], Sequence[Word]] = (
             given_words if form == "tokens" else partial(split_into_words, convention=convention)

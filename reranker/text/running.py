@@ -1,7 +1,8 @@
-"""Running text: files with a sentence a line, words separated by spaces, read one after the other.
+"""Running text: files with one sentence per line, words separated by spaces, read one after
+another.
 
-Lines ``<article>`` and ``</article>`` enclose articles, before each of which a model forgets what
-it has read (Daniluk 2016, section 4.1); a file has all of its text in articles or none.
+Lines ``<article>`` and ``</article>`` enclose articles, before each of which a model resets its
+state (Daniluk 2016, section 4.1); either all of a file's text is in articles or none.
 """
 
 from __future__ import annotations
@@ -37,7 +38,7 @@ def read_running_text(paths: Iterable[str | os.PathLike[str]]) -> list[Line]:
 
 
 def token(word: str) -> str:
-    """A word of plain text as vocabularies know it: in lower case, so that capitals have to be
+    """A word of plain text in the vocabularies' form: in lower case, so that capitals have to be
     marked, and without brackets.
 
     >>> [token(word) for word in ("The", "N", "(", "2^n")]
@@ -52,12 +53,12 @@ def token(word: str) -> str:
 
 
 def opening_id(vocabulary: Vocabulary) -> int:
-    """The number of the token that opens an article, whether or not it was seen in training."""
+    """The id of the token that opens an article, whether or not training has seen it."""
     return vocabulary.encode((OPENING,))[0]
 
 
 def encoded(vocabulary: Vocabulary, lines: Iterable[Sequence[str]]) -> Iterator[list[int]]:
-    """The ids of each line, ``<eos>`` at its end unless it is a mark. For a forward model."""
+    """The ids of each line, with ``<eos>`` at its end unless it is a mark, for a forward model."""
     for line in lines:
         ids = vocabulary.encode(line)
         yield ids[:-1] if is_mark(line) else ids
@@ -69,7 +70,7 @@ def is_mark(line: Sequence[str]) -> bool:
 
 
 def tokens_of(words: Iterable[str], known: dict[str, str]) -> Line:
-    """The tokens of words; ``known`` remembers them, so that of each there is one string."""
+    """The tokens of words; ``known`` caches them, so that there is one string for each."""
     return tuple(
         known[word] if word in known else known.setdefault(word, token(word)) for word in words
     )

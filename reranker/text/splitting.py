@@ -1,4 +1,5 @@
-"""Lines of a text -> its sentences, whatever comes: nothing is lost, and memory is bounded."""
+"""From the lines of a text to its sentences, for any input: nothing is lost, and memory is
+bounded."""
 
 from __future__ import annotations
 
@@ -25,7 +26,7 @@ _MAY_END = re.compile(r"[^\w\s,:'\"/-]|\n\s*\n")
 
 
 class Stretch(NamedTuple):
-    """The characters of a text that are a sentence."""
+    """The characters of a sentence in its text."""
 
     text: str
     start: int
@@ -36,7 +37,7 @@ class Stretch(NamedTuple):
 
 
 class _Block(NamedTuple):
-    """Characters in which sentences are looked for; none goes on behind it if it ``is_whole``."""
+    """Characters to be split into sentences; if it ``is_whole``, none continues beyond it."""
 
     text: str
     start: int
@@ -46,7 +47,7 @@ class _Block(NamedTuple):
     """Characters that are no part of a word."""
 
     def part(self, start: int, end: int, is_cut: bool) -> Iterator[Stretch]:
-        """Nothing if there is only white space."""
+        """The stretch without surrounding white space; None if there is nothing else."""
         text = self.text[start:end]
         start += len(text) - len(text.lstrip(self.spaces))
         if start < end:
@@ -55,10 +56,10 @@ class _Block(NamedTuple):
 
 
 def stretches(pieces: Iterable[str], form: Form) -> Iterator[Stretch]:
-    """The sentences of a text that comes in lines, long ones in pieces (``TextFile.pieces``).
+    """The sentences of a text that arrives in lines, long ones in pieces (``TextFile.pieces``).
 
-    Running text is split by syntok; a blank line ends a sentence, too. Of a paragraph so long that
-    it does not fit in memory, all but the last sentence are given, then the rest is read.
+    Running text is split by syntok; a blank line ends a sentence, too. For a paragraph too long for
+    memory, all sentences but the last are returned before the rest is read.
     """
     # A no-break space between given words is one of them.
     spaces = string.whitespace if form == "tokens" else _SPACES
@@ -77,8 +78,8 @@ def stretches(pieces: Iterable[str], form: Form) -> Iterator[Stretch]:
 def _sentences(
     block: _Block, form: Form, is_cut: bool
 ) -> Generator[Stretch, None, tuple[int, bool]]:
-    """``is_cut`` says that the block begins within a sentence that is cut. Returns how many
-    characters are used up, and the same of those behind them."""
+    """The sentences of a block; ``is_cut`` says that it begins inside a sentence that was cut.
+    Returns how many characters are consumed, and whether the rest begins inside one."""
     text = block.text
     ends = [*_ends(text), len(text)] if form == "text" else [len(text)]
     begin = 0
@@ -93,7 +94,7 @@ def _sentences(
 
 
 def _last_break(text: str, begin: int, end: int) -> int:
-    """Behind the last white space before ``end``, or ``end`` itself."""
+    """The position after the last white space before ``end``, or ``end`` itself."""
     place = end
     while place > begin and not text[place - 1].isspace():
         place -= 1
@@ -101,8 +102,8 @@ def _last_break(text: str, begin: int, end: int) -> int:
 
 
 def _ends(text: str) -> Iterator[int]:
-    """Where sentences end within a text: at the first word of the next one, so that what syntok
-    leaves out belongs to a sentence all the same."""
+    """The ends of sentences within a text: at the first word of the next one, so that characters
+    syntok leaves out still belong to a sentence."""
     if not _MAY_END.search(text):  # megabytes of words alone, say: half of the time saved
         return
     from syntok import segmenter

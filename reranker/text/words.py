@@ -1,4 +1,4 @@
-"""A sentence's text -> its words, as treebanks write them, and where each of them is."""
+"""From a sentence's text to its words, as treebanks spell them, with their places."""
 
 from __future__ import annotations
 
@@ -82,7 +82,8 @@ _PREFIXES = frozenset(
 
 
 class Word(NamedTuple):
-    """``text`` as in trees, brackets escaped, of the characters from ``start`` up to ``end``."""
+    """A word: ``text`` as in trees, with brackets escaped, for the characters from ``start`` to
+    ``end``."""
 
     text: str
     start: int
@@ -90,7 +91,7 @@ class Word(NamedTuple):
 
 
 def given_words(text: str) -> list[Word]:
-    """The words of tokenised text: what is between ASCII white space."""
+    """The words of tokenised text, separated by ASCII white space."""
     return [
         Word(escaped(_usable(match[0])), match.start(), match.end())
         for match in _WORD.finditer(text)
@@ -98,8 +99,8 @@ def given_words(text: str) -> list[Word]:
 
 
 def split_into_words(text: str, convention: Convention = "gum") -> list[Word]:
-    """The words of a sentence: nltk's, which follow the Penn Treebank, and for ``gum`` without
-    hyphens and slashes inside. Addresses of web pages and mail are one word.
+    """The words of a sentence as nltk splits them, following the Penn Treebank; for ``gum`` also
+    split at hyphens and slashes. Web and mail addresses are one word.
 
     >>> [word.text for word in split_into_words("He didn't (see) a well-known re-run.")]
     ['He', 'did', "n't", '-LRB-', 'see', '-RRB-', 'a', 'well', '-', 'known', 're-run', '.']
@@ -115,8 +116,8 @@ def split_into_words(text: str, convention: Convention = "gum") -> list[Word]:
 
 
 def tree_word(token: str) -> str:
-    """A token of another program as a tree has it: brackets escaped, printable, one word for every
-    parser.
+    """Another program's token as it is spelled in trees: brackets escaped, printable, one word for
+    every parser.
 
     >>> [tree_word(token) for token in ("(", "isn't", "]", "New York")]
     ['-LRB-', "isn't", '-RSB-', 'New_York']
@@ -126,7 +127,7 @@ def tree_word(token: str) -> str:
 
 
 def fault(text: str) -> str | None:
-    """What is wrong with the first character that cannot stand in a tree."""
+    """The fault of the first character that cannot be in a tree, or None."""
     unusable = _UNUSABLE.search(text)
     if unusable is None:
         return None
@@ -145,8 +146,8 @@ def _usable(text: str) -> str:
 
 
 def _aligned(tokens: Iterable[str], text: str) -> Iterator[Word]:
-    """The tokens with their places. A tokeniser changes nothing but double quotes; should one
-    change more, the rest of the text is split at white space."""
+    """The tokens with their places. A tokeniser changes only double quotes; if it ever changes
+    more, the rest of the text is split at white space."""
     place = 0
     for token in tokens:
         place = _next_word(text, place)
@@ -172,7 +173,7 @@ def _next_word(text: str, place: int) -> int:
 
 
 def _parts(word: Word, text: str) -> Iterator[Word]:
-    """The word cut at hyphens and slashes, which are words themselves; not within an address."""
+    """The word split at hyphens and slashes, which are words themselves; addresses stay whole."""
     address = _ADDRESS.match(text, word.start, word.end)
     start = word.start
     for joint in _JOINTS.finditer(text, address.end() if address else start, word.end):
@@ -188,7 +189,7 @@ def _parts(word: Word, text: str) -> Iterator[Word]:
 
 
 def _spelled(word: Word, text: str, convention: Convention) -> str:
-    """The word as a tree has it."""
+    """The word as spelled in trees."""
     original = _usable(text[word.start : word.end])
     if convention == "wsj":
         quote = word.text if original == '"' else _PENN_QUOTES.get(original)

@@ -1,7 +1,7 @@
-"""Where training batches come from: whole trees, pairs, or one long stream of trees or lines of
-text for truncated BPTT.
+"""Training batches: of whole trees, of pairs, or of one long stream of trees or lines of text for
+truncated BPTT.
 
-All can be put back to any batch they have returned, so a killed run resumes exactly.
+All can return to any batch, so that a killed run resumes exactly.
 """
 
 from __future__ import annotations
@@ -42,13 +42,13 @@ class Batches(ABC, Generic[Part]):
         return self.epoch + self.position / len(self._plan)
 
     def seek(self, epoch: int, position: int) -> None:
-        """Make the batch number ``position`` of ``epoch``, both from 0, the next one."""
+        """Continue with batch number ``position`` of ``epoch``, both counted from 0."""
         self.epoch, self.position = epoch, position
         self._plan = self._planned(random.Random(f"{self.seed} {epoch}"))
 
     @abstractmethod
     def _planned(self, generator: random.Random) -> list[Part]:
-        """What goes into each batch of an epoch."""
+        """The content of each batch of an epoch."""
 
     @abstractmethod
     def _batch(self, part: Part) -> Batch: ...
@@ -78,14 +78,14 @@ class TreeBatches(Batches[Sequence[int]]):
 
 
 class EncodedPair(NamedTuple):
-    """A source and what should come out, as ids."""
+    """A source and its target, as ids."""
 
     source: list[tuple[int, ...]]  # the features of each position
     target: list[int]  # ends in <eos>
 
     @property
     def length(self) -> int:
-        """What it costs to learn from it."""
+        """The length that counts for the size of a batch."""
         return max(len(self.source), len(self.target))
 
 
@@ -111,14 +111,14 @@ class PairBatches(Batches[Sequence[int]]):
 
 
 def pair_batch(pairs: Sequence[EncodedPair], eos: int) -> Batch:
-    """A batch of these, in their order."""
+    """A batch of these pairs, in order."""
     batch = whole_trees([pair.target for pair in pairs], eos)
     return batch._replace(source=source_batch([pair.source for pair in pairs]))
 
 
 def _by_length(lengths: Sequence[int], most: int, generator: random.Random) -> list[Sequence[int]]:
-    """Sorted by length within large random pools, so that batches need little padding. In arrays:
-    there may be millions of numbers."""
+    """Numbers sorted by length within large random pools, so that batches need little padding. They
+    are arrays, since there may be millions."""
     order = array("q", range(len(lengths)))
     generator.shuffle(order)
     plan: list[Sequence[int]] = [

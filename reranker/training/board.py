@@ -1,7 +1,7 @@
-"""A run's file for TensorBoard, which the ``train`` extra installs.
+"""Writes a run's file for TensorBoard, which the ``train`` extra installs.
 
-TensorBoard's own writer works in a thread, and all it does about a full disk is a traceback there.
-This one is done with a row, or has raised OSError, when ``write`` returns.
+TensorBoard's own writer works in a thread, where a full disk only causes a traceback. Here a row is
+written, or OSError raised, when ``write`` returns.
 """
 
 from __future__ import annotations
@@ -14,11 +14,11 @@ from typing import Any
 
 
 class Board:
-    """Scalars by name and number of batches."""
+    """Writes scalars by name and number of batches."""
 
     def __init__(self, folder: Path, resume_at: int) -> None:
-        """A new file in the folder; what older ones have from ``resume_at`` batches on is no longer
-        shown. Raises ImportError without TensorBoard, and OSError."""
+        """Create a new file in the folder; values in older files from ``resume_at`` batches on are
+        no longer shown. Raises ImportError without TensorBoard, and OSError."""
         from tensorboard.compat.proto.event_pb2 import Event, SessionLog
         from tensorboard.compat.proto.summary_pb2 import Summary
         from tensorboard.summary.writer.record_writer import RecordWriter

@@ -70,6 +70,6 @@ class TrainingConfig(RunConfig):
         return config_class(vocabulary_size=vocabulary_size, **self.model_settings(config_class))
 
     def new_model(self, vocabulary_size: int) -> LanguageModel:
-        """The model before training; raises what ``model_config`` does."""
+        """A new, untrained model; raises what ``model_config`` does."""
         _, make = ARCHITECTURES[self.architecture]
         return make(self.model_config(vocabulary_size))

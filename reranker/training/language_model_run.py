@@ -83,7 +83,8 @@ class LanguageModelRun(Run):
         return loss, tokens
 
     def dev_perplexity(self) -> float:
-        """Per token: of trees, each from the start state; of text, the state carried through it."""
+        """Dev perplexity per token: trees are each read from the start state; through text the
+        state is carried."""
         eos = self.vocabulary.eos
         if self.config.text:  # one long column, which cannot be shared out
             result = 0.0
@@ -120,7 +121,7 @@ class LanguageModelRun(Run):
 
 
 def _counts(encoded: Sequence[Sequence[int]], size: int) -> Tensor:
-    """How often each symbol occurs, [size]."""
+    """The frequency of each symbol, [size]."""
     if isinstance(encoded, TokenFile):
         return encoded.counts(size)
     seen = torch.tensor([number for ids in encoded for number in ids])

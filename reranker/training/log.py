@@ -21,8 +21,8 @@ _LOSS_NAMES = ("loss", "dev_perplexity", "learning_rate")
 
 
 def log_files(folder: Path) -> list[Path]:
-    """What a run writes in its log folder. Raises InputError if some of it is there and is not
-    of a run."""
+    """The files a run writes to its log folder. Raises InputError if one of them exists and does
+    not come from a run."""
     log, curve, state = (folder / name for name in ("log.jsonl", "curve.png", "state.pt"))
     if log.exists() and not all(map(_is_row, _lines(log)[:-1])):
         raise InputError(f"{log}: not the log of a run; choose another --log-folder")
@@ -32,7 +32,7 @@ def log_files(folder: Path) -> list[Path]:
 
 
 def _lines(path: Path) -> list[str]:
-    """The last of them is perhaps incomplete, or empty."""
+    """The lines of a file; the last one may be incomplete or empty."""
     return path.read_text("utf-8", "replace").split("\n")
 
 
@@ -44,7 +44,7 @@ def _is_row(line: str) -> bool:
 
 
 class Log(ABC):
-    """Where a run writes what it measures; a context manager."""
+    """The log of a run's measurements; a context manager."""
 
     @abstractmethod
     def write(self, batches: int, **values: float) -> None:

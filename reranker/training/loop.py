@@ -23,7 +23,7 @@ _LOG_INTERVAL = 50  # batches
 
 
 class _Diverged(Exception):
-    """A number of the run is no longer finite; the text says which."""
+    """A number of the run is not finite any more; the text says which."""
 
 
 def train(
@@ -61,7 +61,7 @@ def train(
 
 
 def _train_on(run: Run, log_folder: Path, report: Callable[[Progress, float, float], None]) -> None:
-    """From the saved state, if there is one, to the end."""
+    """Train from the saved state, if there is one, to the end."""
     state_path = log_folder / "state.pt"
     processes = run.processes
     with processes.agreeing():
@@ -92,8 +92,8 @@ def _train_on(run: Run, log_folder: Path, report: Callable[[Progress, float, flo
 
 
 def _learn(run: Run, done: float) -> float:
-    """Forward, backward and a step of the optimiser for the next batch; the learning rate. Raises
-    _Diverged before a step that would spoil the weights."""
+    """Forward, backward and an optimiser step for the next batch; returns the learning rate. Raises
+    _Diverged before a step that would ruin the weights."""
     batch = run.recipe.batches.next()
     loss, tokens = shards.backward(run, batch) if run.config.shards else run.backward(batch)
     norm = float(torch.nn.utils.clip_grad_norm_(run.model.parameters(), run.config.clip))

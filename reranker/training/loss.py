@@ -1,4 +1,4 @@
-"""What training minimises, and the perplexity by which it is judged."""
+"""The loss that training minimises, and the perplexity by which it is judged."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ def printed_beta(log_weights: Tensor) -> Tensor:
 
 
 def authors_beta(log_weights: Tensor) -> Tensor:
-    """beta as the code behind the paper's figures has it (nttcslab-nlp/doc_lm), a scalar: pi
+    """beta as computed by the code behind the paper's figures (nttcslab-nlp/doc_lm), a scalar: pi
     [T, B, J] is summed over time only, the variance is that of all B x J sums, and it is multiplied
     by J - 1. With T 70, B 12 and J 20 it is 18 times the printed form or more."""
     summed = log_weights.exp().sum(0)
@@ -92,8 +92,8 @@ def grouped_perplexity(
     loss_of: Callable[[Sequence[int]], tuple[Tensor, int]],
     processes: Processes,
 ) -> float:
-    """Perplexity per token. ``loss_of`` has the loss of a group in nats and its number of tokens;
-    ``processes`` share the groups."""
+    """Perplexity per token. ``loss_of`` returns the loss of a group in nats and its number of
+    tokens; ``processes`` share the groups."""
     was_training = model.training
     model.eval()
     with torch.no_grad():
@@ -115,8 +115,7 @@ def text_perplexity(
     dtype: torch.dtype = torch.float32,
 ) -> float:
     """Perplexity per token, each line's ``<eos>`` included, of running text: the state is carried
-    from line to line, and is the start state again before every token ``opening``, which is given
-    and not counted."""
+    from line to line and reset before every token ``opening``, which is given and not counted."""
     was_training = model.training
     model.eval()
     total, count = 0.0, 0
@@ -145,7 +144,7 @@ def _loss(
 def summed_loss(
     model: LanguageModel | EncoderDecoder, features: Features, targets: Tensor
 ) -> tuple[Tensor, int]:
-    """The summed negative log-likelihood in nats of ``targets`` [T, B], and how many there are."""
+    """The summed negative log-likelihood in nats of ``targets`` [T, B], and their number."""
     is_target = targets != PADDING
     loss = negative_log_likelihood(
         features.components[is_target],

@@ -100,8 +100,8 @@ class PairRun(Run):
 
 
 def _start(model: EncoderDecoder, config: PairConfig, encoded: Sequence[EncodedPair]) -> None:
-    """``fast`` is what language models start with (docs/training.md); ``uniform`` is the authors':
-    everything, biases included, as far from zero as ``embedding_range`` at most."""
+    """Initialise the model: ``fast`` as language models do (docs/training.md); ``uniform`` as the
+    authors do: everything, biases included, uniform up to ``embedding_range`` from zero."""
     if config.start == "uniform":
         most = model.config.embedding_range
         for parameter in model.parameters():

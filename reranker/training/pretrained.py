@@ -1,5 +1,5 @@
-"""An encoder that learned from plain text, as BERT's family is published: a folder with
-``config.json``, ``vocab.txt`` and ``model.safetensors``."""
+"""An encoder pretrained on plain text, in the form in which BERT's family is published: a folder
+with ``config.json``, ``vocab.txt`` and ``model.safetensors``."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ _POSITIONS = 256  # of a treebank's sentences few need more
 
 @dataclass(frozen=True, slots=True)
 class PretrainedEncoder:
-    """Its sizes, its pieces and the weights of a ``PieceEncoder``."""
+    """The encoder's sizes, its pieces, and the weights of a ``PieceEncoder``."""
 
     config: PieceConfig
     pieces: WordPieces
@@ -43,7 +43,7 @@ class PretrainedEncoder:
 
     @classmethod
     def read(cls, folder: Path) -> PretrainedEncoder:
-        """Raises InputError, naming the file, for what is not there or not of this kind."""
+        """Read an encoder. Raises InputError, naming the file, for a missing or unsuitable one."""
         config = _config(folder / "config.json")
         path = folder / "vocab.txt"
         try:
@@ -59,8 +59,8 @@ class PretrainedEncoder:
         return cls(config, pieces, _weights(folder / "model.safetensors", config))
 
     def with_pieces_of(self, words: Iterable[str], most: int) -> PretrainedEncoder:
-        """The encoder with ``most`` of its pieces, if it has more: those of ``words`` and the first
-        of the others, which are the most frequent."""
+        """The encoder with at most ``most`` of its pieces: those of ``words``, then the first of
+        the others, which are the most frequent."""
         needed = {row for word in set(words) for row in self.pieces.rows(word)}
         single = (row for row, piece in enumerate(self.pieces.pieces) if len(piece.lstrip("#")) < 2)
         needed.update(single)  # so that nearly every word still has pieces

@@ -1,4 +1,4 @@
-"""The processes that train one model together, and what they tell each other.
+"""The processes that train one model together, and how they communicate.
 
 torch's launchers start them: ``rerank train --nproc N``, or ``torchrun`` itself. Every process has
 the whole model and the whole data; they differ in the shards of a batch they compute
@@ -37,8 +37,8 @@ _PATIENCE = timedelta(hours=6)
 
 @dataclass(frozen=True, slots=True)
 class Processes:
-    """``size`` processes, of which this one is number ``rank``. All of them have to call the same
-    methods in the same order; for a single process these return at once."""
+    """``size`` processes, of which this one is number ``rank``. All must call the same methods in
+    the same order; with a single process these return at once."""
 
     rank: int = 0
     size: int = 1
@@ -48,7 +48,7 @@ class Processes:
         return self.rank == 0
 
     def first(self, number: float) -> float:
-        """What process 0 has for ``number``, so that all decide alike."""
+        """The ``number`` of process 0, so that all decide alike."""
         if self.size == 1:
             return number
         told = torch.tensor([number], dtype=torch.float64)
@@ -57,7 +57,7 @@ class Processes:
         return float(told)
 
     def gather(self, value: T) -> list[T]:
-        """What each process has for ``value``."""
+        """The ``value`` of each process."""
         if self.size == 1:
             return [value]
         values: list[Any] = [None] * self.size
@@ -66,14 +66,15 @@ class Processes:
         return values
 
     def exchange(self, parts: Tensor) -> Tensor:
-        """``parts`` [N, ...] has something for each process; the result what each has for us."""
+        """``parts`` [N, ...] holds one part for each process; the result holds each process's part
+        for this one."""
         received = torch.empty_like(parts)
         with _contact():
             distributed.all_to_all_single(received, parts)
         return received
 
     def join(self, part: Tensor) -> Tensor:
-        """The parts [n] of all processes, one after the other, [N n]."""
+        """The parts [n] of all processes, concatenated, [N n]."""
         joined = part.new_empty(self.size * len(part))
         with _contact():
             distributed.all_gather_single(joined, part)
@@ -91,8 +92,8 @@ class Processes:
 
     @contextmanager
     def agreeing(self) -> Iterator[None]:
-        """A context whose RerankErrors in any process are raised in all of them, so that none waits
-        for one that has given up."""
+        """A context in which a RerankError of any process is raised in all of them, so that none
+        waits for one that has given up."""
         error: RerankError | None = None
         try:
             yield
@@ -118,21 +119,21 @@ class Processes:
 
 
 def are_launched() -> bool:
-    """Whether a launcher has started this process as one of several."""
+    """Whether a launcher started this process as one of several."""
     return all(name in os.environ for name in _SET_BY_LAUNCHERS)
 
 
 def own_threads() -> int:
-    """The threads of one process, where those on this machine share out its cores."""
+    """The number of threads of one process when the processes on this machine share its cores."""
     return max(1, torch.get_num_threads() // int(os.environ.get("LOCAL_WORLD_SIZE", 1)))
 
 
 @contextmanager
 def joined(device: str) -> Iterator[tuple[Processes, str]]:
-    """Meets the other processes of the launcher; yields them, and the device of this one, which for
-    ``cuda`` is the GPU of its number on this machine.
+    """Join the launcher's other processes; yields them and this one's device, which for ``cuda`` is
+    the GPU of its number on this machine.
 
-    Raises InputError if they cannot be met or there are fewer GPUs than processes.
+    Raises InputError if they cannot be reached or there are fewer GPUs than processes.
     """
     if not are_launched():
         yield Processes(), device
@@ -159,7 +160,7 @@ def joined(device: str) -> Iterator[tuple[Processes, str]]:
 
 
 def _store() -> Store:
-    """Where the processes leave their addresses for each other.
+    """The store in which the processes leave their addresses for each other.
 
     An elastic launcher keeps one store for all its attempts, with the addresses of processes that
     are gone (pytorch issue 135712), so each attempt has keys of its own. Launchers on several
@@ -186,8 +187,8 @@ def own_gpu(device: str, number: int, processes: int) -> str:
 
 @contextmanager
 def _contact() -> Iterator[None]:
-    """Explains torch's error for a process that has gone. Its launcher knows which, and has a
-    moment to say so and to end this one."""
+    """Explains torch's error about a process that has gone. Its launcher knows which one, and gets
+    a moment to say so and to end this process."""
     try:
         yield
     except RuntimeError as error:

@@ -1,7 +1,7 @@
-"""The ways to train: which batches come, what a step does, what an evaluation decides.
+"""The ways to train: the order of batches, what a step does, what an evaluation decides.
 
-A recipe owns its optimiser and its batches and can save and restore all it remembers (``state``),
-so the loop in ``reranker.training.loop`` is the same for all.
+A recipe owns its optimiser and its batches and can save and restore its whole state (``state``), so
+the loop in ``reranker.training.loop`` is the same for all.
 """
 
 from __future__ import annotations
@@ -30,11 +30,11 @@ class Recipe(ABC):
 
     @abstractmethod
     def step(self, batch: Batch, done: float) -> float:
-        """Apply the gradients of the model's parameters; ``done`` is the share of the budget that
-        is used up. Returns the learning rate."""
+        """Apply the gradients of the model's parameters; ``done`` is the share of the budget used
+        so far. Returns the learning rate."""
 
     def evaluated(self, perplexity: float, best: dict[str, Tensor], improved: bool) -> None:
-        """Decide what follows an evaluation; ``best`` has the weights with the least perplexity so
+        """Decide what follows an evaluation; ``best`` has the weights with the lowest perplexity so
         far, which are the evaluated ones if ``improved``."""
         return
 
@@ -221,8 +221,8 @@ class PaperRecipe(Recipe):
         self.averages = {name: parameter.detach().clone() for name, parameter in parameters}
 
     def _phase_is_over(self) -> bool:
-        """Whether the last evaluation is worse than the best of those made more than
-        ``non_monotone_interval`` evaluations earlier, or the phase has had its epochs."""
+        """Whether the last evaluation is worse than the best of those more than
+        ``non_monotone_interval`` evaluations earlier, or the phase has used up its epochs."""
         *earlier, latest = self.history or (0.0,)
         interval = self.config.non_monotone_interval
         stalled = len(earlier) > interval and latest > min(earlier[:-interval])

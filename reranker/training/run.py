@@ -35,7 +35,7 @@ STORED: dict[StoredPrecision, torch.dtype] = {
 
 @dataclass(slots=True)
 class Progress:
-    """What a run has done so far; the moving parts of its saved state."""
+    """The progress of a run; the changing part of its saved state."""
 
     batches: int = 0
     tokens: int = 0
@@ -53,9 +53,9 @@ class Run(ABC):
     recipe: Recipe
 
     def __init__(self, config: RunConfig, device: str, processes: Processes) -> None:
-        """Seeds the random numbers, so comes before anything else that uses them. If there are
-        several processes, each has to make the run, in ``processes.agreeing()``. Raises ConfigError
-        if its batches are cut into fewer shards than there are processes."""
+        """Seeds the random numbers, so it must come before anything that uses them. With several
+        processes, each must create the run, in ``processes.agreeing()``. Raises ConfigError if
+        batches are cut into fewer shards than there are processes."""
         if processes.size > max(1, config.shards):
             raise ConfigError(
                 f"{processes.size} processes, but shards is {config.shards}: each has to have one"
@@ -70,8 +70,8 @@ class Run(ABC):
 
     @abstractmethod
     def backward(self, batch: Batch) -> tuple[float, int]:
-        """Add the gradients of the objective to the model's parameters; the loss in nats per token
-        and the number of tokens."""
+        """Add the objective's gradients to the model's parameters; returns the loss in nats per
+        token and the number of tokens."""
 
     def shard(self, batch: Batch, number: int) -> Batch | None:
         """One of ``config.shards`` parts of a batch; None if it has too few columns."""
@@ -83,25 +83,25 @@ class Run(ABC):
         return batch._replace(inputs=inputs, targets=targets, source=source)
 
     def weight(self, batch: Batch) -> int:
-        """How much the gradient of ``backward`` counts for in a mean over several batches: what
-        its loss is a mean over, which is tokens."""
+        """The weight of ``backward``'s gradient in a mean over several batches: the number of
+        tokens, over which its loss is a mean."""
         return int((batch.targets != PADDING).sum())
 
     @abstractmethod
     def dev_perplexity(self) -> float:
-        """Per token of the dev data, ``<eos>`` included."""
+        """Perplexity per token of the dev data, ``<eos>`` included."""
 
     @abstractmethod
     def write_checkpoint(self, path: Path) -> None:
-        """Write the model as it is, and where it comes from."""
+        """Write the model in its current state, with its origin."""
 
     @abstractmethod
     def identity(self) -> dict[str, Any]:
-        """What a run must share with a saved state to resume from it."""
+        """Everything in which a run must agree with a saved state to resume from it."""
 
     @property
     def share_done(self) -> float:
-        """How much of the budget is used up, 0 to 1; learning rates follow it."""
+        """The share of the budget used so far, 0 to 1; learning rates follow it."""
         shares = [0.0]
         if self.config.budget_minutes:
             shares.append(self.progress.seconds / 60 / self.config.budget_minutes)
@@ -110,7 +110,8 @@ class Run(ABC):
         return min(1.0, max(shares))
 
     def evaluation_due(self, finished: bool) -> bool:
-        """Whether to evaluate now: as often as configured and at the end, once for a batch."""
+        """Whether to evaluate now: as often as configured and at the end, at most once per
+        batch."""
         if finished or self.progress.evaluated_at == self.progress.batches:
             return self.progress.evaluated_at != self.progress.batches
         if self.config.validate_every:
@@ -118,8 +119,8 @@ class Run(ABC):
         return self.recipe.batches.progress % 1 == 0
 
     def save(self, path: Path) -> None:
-        """Write the whole state, for ``resume``. All processes have to call this; one writes.
-        Raises RerankError, in all of them, if it cannot be written; the state before stays."""
+        """Write the whole state, for ``resume``. All processes must call this; one writes. Raises
+        RerankError, in all of them, if it cannot be written; the previous state stays."""
         carried: State | dict[int, State] | None = self.carried
         if self.config.shards:
             parts = self.processes.gather(_moved(self.carried_shards, "cpu"))
@@ -172,7 +173,7 @@ class Run(ABC):
         return settings
 
     def trained(self) -> dict[str, Any]:
-        """What a checkpoint says of its training."""
+        """A checkpoint's information about its training."""
         return {
             "training": self.config.to_dict(),
             "dev_perplexity": self.progress.best_perplexity,
@@ -183,12 +184,12 @@ class Run(ABC):
 
     @property
     def stored(self) -> torch.dtype:
-        """What weights are stored as."""
+        """The type in which weights are stored."""
         return STORED[self.config.stored_precision]
 
 
 def _differences(saved: Any, identity: dict[str, Any]) -> str:
-    """Which settings a saved state and a run have for themselves; nothing if none can be named."""
+    """The settings in which a saved state and a run differ; empty if none can be named."""
     run = saved.get("run") if isinstance(saved, dict) else None
     config = run.get("config") if isinstance(run, dict) else None
     if not isinstance(config, dict):

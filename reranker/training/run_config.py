@@ -1,4 +1,4 @@
-"""What the settings of all training runs share, and how they are read from TOML."""
+"""The settings that all training runs share, and how they are read from TOML."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ StoredPrecision = Literal["float16", "float32", "int8"]
 
 @dataclass(frozen=True, slots=True)
 class RunConfig(ABC):
-    """How to train, and in ``model`` what; a subclass names the recipes."""
+    """How to train and, in ``model``, what; a subclass names the recipes."""
 
     recipe: str = "fast"
     seed: int = 1
@@ -128,7 +128,7 @@ _KINDS = {
 
 
 def _check_kind(name: str, value: object, default: object) -> None:
-    """Raises TypeError if ``value`` has another type than ``default``, ValueError for a number that
+    """Raises TypeError unless ``value`` has the type of ``default``, ValueError for a number that
     is negative or not finite."""
     if isinstance(default, tuple):
         fits = isinstance(value, tuple) and all(type(number) is int for number in value)

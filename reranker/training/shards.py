@@ -23,8 +23,8 @@ from reranker.training.run import Run
 
 
 def backward(run: Run, batch: Batch) -> tuple[float, int]:
-    """Give the model's parameters the gradient of the whole batch; the mean loss in nats per token
-    and the number of tokens."""
+    """Set the model's gradients to those of the whole batch; returns the mean loss in nats per
+    token and the number of tokens."""
     shards = run.config.shards
     parameters = _trained(run)
     sums = PairwiseSum(shards)
@@ -51,8 +51,8 @@ def own_shards(processes: Processes, shards: int, rank: int | None = None) -> ra
 
 
 def _weighted_gradient(run: Run, batch: Batch, shard: int) -> Tensor:
-    """[P + 3]: the gradients of all parameters times the shard's weight, its summed loss, its
-    tokens, its weight; all zero if the batch has too few columns for this shard."""
+    """A vector [P + 3]: the gradients of all parameters times the shard's weight, its summed loss,
+    its tokens, its weight; all zero if the batch has too few columns for this shard."""
     parameters = _trained(run)
     part = run.shard(batch, shard)
     if part is None:
@@ -86,7 +86,7 @@ class Node(NamedTuple):
 
 
 class PairwiseSum:
-    """The sum of ``count`` vectors, added up in the same order wherever they come from.
+    """The sum of ``count`` vectors, always added in the same order, wherever they come from.
 
     >>> sums = PairwiseSum(3)
     >>> for number in range(3):
@@ -100,7 +100,7 @@ class PairwiseSum:
         self.parts: dict[Node, Tensor] = {}
 
     def add(self, node: Node, vector: Tensor) -> None:
-        """Add a term, Node(0, its number), or a sum of some; ``vector`` is overwritten."""
+        """Add a term, Node(0, its number), or a partial sum; ``vector`` is overwritten."""
         while node.place or (1 << node.level) < self.count:
             other = Node(node.level, node.place ^ 1)
             if other.place << other.level < self.count:  # there are such terms
@@ -135,7 +135,7 @@ class PairwiseSum:
         return processes.join(total)[:length]
 
     def _nodes(self, terms: range) -> list[Node]:
-        """What is left of these terms once they have been added."""
+        """The nodes that remain once these terms have been added."""
         sums = PairwiseSum(self.count)
         for number in terms:
             sums.add(Node(0, number), torch.zeros(0))

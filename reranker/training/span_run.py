@@ -55,9 +55,9 @@ class SpanRun(Run):
         vectors: WordVectors | None = None,
         encoder: PretrainedEncoder | None = None,
     ) -> None:
-        """``start_from`` is a span model that learns more; otherwise ``encoder`` is where the new
-        one's encoder starts, and without it there is none. Raises ConfigError if there is nothing
-        to learn from, or if the configuration does not fit ``start_from``."""
+        """``start_from`` is a span model whose training continues; otherwise ``encoder``
+        initialises the new model's encoder, and without it there is none. Raises ConfigError if
+        there is nothing to learn from, or if the configuration does not fit ``start_from``."""
         super().__init__(config, device, processes)
         self.start_from = start_from
         self.dtype = torch.bfloat16 if config.precision == "bfloat16" else torch.float32
@@ -89,7 +89,7 @@ class SpanRun(Run):
         return (len(batch.inputs) - 2) * batch.inputs.shape[1]
 
     def dev_perplexity(self) -> float:
-        """Per word, of the labels of all spans, and of its tag if tags are learned."""
+        """Perplexity per word, of the labels of all spans and, if tags are learned, of its tag."""
         limits = self.config.batch_tokens, self.config.batch_spans
         groups = same_length(range(len(self.dev)), self.dev, *limits)
 
@@ -123,7 +123,7 @@ class SpanRun(Run):
         }
 
     def _labelled(self, trees: Sequence[TaggedTree]) -> list[LabelledSentence]:
-        """The trees that have words, labelled: a tree may hold nothing but traces."""
+        """The trees that have words, labelled; a tree may hold nothing but traces."""
         sentences = (labelled(self.vocabulary, tree) for tree in trees)
         return [sentence for sentence in sentences if sentence.length]
 
@@ -142,8 +142,8 @@ class SpanRun(Run):
 def _unknown_rates(
     sentences: Sequence[LabelledSentence], vocabulary: SpanVocabulary, share: float
 ) -> Tensor:
-    """How often each word is made unknown in training, so that what is made of unknown words is
-    learned: rare ones often (Stern et al. 2017, section 5)."""
+    """The rate at which each word is replaced by the unknown word in training, so that the model
+    learns to handle unknown words; it is high for rare words (Stern et al. 2017, section 5)."""
     counts = Counter(row for sentence in sentences for row in sentence.words)
     rates = torch.zeros(vocabulary.word_count)
     for row in range(END + 1, vocabulary.word_count):

@@ -1,5 +1,5 @@
-"""Where a span model starts: new, on an encoder's weights if there is one, or as a trained one
-that is to learn more."""
+"""The initial span model: a new one, with an encoder's weights if there is one, or a trained one
+whose training continues."""
 
 from __future__ import annotations
 
@@ -51,8 +51,8 @@ def extended_model(
     config: SpanTrainingConfig, trees: Sequence[TaggedTree], path: Path
 ) -> tuple[SpanVocabulary, SpanModel]:
     """The model in ``path``, with rows for the words, labels and tags of ``trees`` that are new to
-    it. Raises CheckpointError for a file that is no span model, and ConfigError if its sizes are
-    not those of the configuration."""
+    it. Raises CheckpointError unless the file is a span model, and ConfigError if its sizes differ
+    from the configuration's."""
     checkpoint = load_span_model(path)
     before = checkpoint.model
     vocabulary = checkpoint.vocabulary.extended(trees, config.minimum_count, config.minimum_tags)

@@ -1,4 +1,4 @@
-"""How much too sure a span model is of its trees."""
+"""Measures by how much a span model is overconfident about its trees."""
 
 from __future__ import annotations
 
@@ -20,8 +20,9 @@ _LOWEST, _HIGHEST, _PRECISION = 0.25, 4.0, 0.01
 
 def fitted_temperature(model: SpanModel, sentences: Sequence[LabelledSentence]) -> float:
     """The temperature of ``chart.marginals`` under which the trees of the sentences, or of some of
-    them, are most probable; 1 if none can be used. Spans are learned each for itself, and trees are
-    made of many: without it, brackets would seem surer than they are (Guo et al. 2017)."""
+    them, are most probable; 1 if none can be used. Each span is learned by itself, but a tree has
+    many: without a temperature, brackets would seem more certain than they are (Guo et al.
+    2017)."""
     usable = [
         each
         for each in sentences
@@ -42,7 +43,7 @@ def fitted_temperature(model: SpanModel, sentences: Sequence[LabelledSentence]) 
 
 
 def _gains(model: SpanModel, sentence: LabelledSentence) -> tuple[Gains, float]:
-    """For a chart, and the score of the sentence's own tree."""
+    """The gains for a chart, and the score of the sentence's own tree."""
     device = model.embedding.device
     words, features = torch.tensor(sentence.words), torch.tensor(sentence.features)
     labels = np.zeros((sentence.length, sentence.length, model.config.label_count), np.float32)
@@ -59,7 +60,7 @@ def _gains(model: SpanModel, sentence: LabelledSentence) -> tuple[Gains, float]:
 
 
 def _minimum(function: Callable[[float], float], low: float, high: float) -> float:
-    """Where a function with a single minimum has it, by golden-section search."""
+    """The position of a function's only minimum, by golden-section search."""
     ratio = (math.sqrt(5) - 1) / 2
     inner = [high - ratio * (high - low), low + ratio * (high - low)]
     values = [function(inner[0]), function(inner[1])]

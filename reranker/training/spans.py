@@ -1,4 +1,4 @@
-"""What span models learn from: sentences with a label for every span."""
+"""The training data of span models: sentences with a label for every span."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ class LabelledSentence(NamedTuple):
 
 
 def labelled(vocabulary: SpanVocabulary, tree: TaggedTree) -> LabelledSentence:
-    """A tree in a model's numbers."""
+    """A tree as a model's numbers."""
     words = [token for token in tree.tokens if is_word(token)]
     spans = [
         (each.start, each.end, vocabulary.label(each.label)) for each in constituents(tree.tokens)
@@ -81,7 +81,7 @@ def same_length(
     most_words: int,
     most_spans: int,
 ) -> list[list[int]]:
-    """``numbers`` of sentences, those of one length together, in batches."""
+    """``numbers`` of sentences in batches of equal length."""
     by_length: dict[int, list[int]] = {}
     for number in numbers:
         by_length.setdefault(sentences[number].length, []).append(number)

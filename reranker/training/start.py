@@ -1,4 +1,4 @@
-"""What weights are before training."""
+"""The initial weights of a model."""
 
 from __future__ import annotations
 
@@ -18,9 +18,9 @@ Start = Literal["fast", "doc", "thesis", "choe-charniak"]
 def start(model: LanguageModel, how: Start, counts: Tensor) -> None:
     """Set the weights of a new model; ``counts`` [V] are those of its symbols in training.
 
-    ``fast`` is what learns soonest (docs/training.md): the model's own start, with an output bias
-    from the counts. The others start as the papers' authors do. ``embedding_range`` of the model's
-    configuration is how far uniform weights are from zero at most.
+    ``fast`` learns fastest (docs/training.md): the model's own initialisation, with an output bias
+    from the counts. The others initialise as the papers' authors do. ``embedding_range`` of the
+    model's configuration is how far uniform weights are from zero at most.
     """
     if how == "fast":
         model.start_from_frequencies(counts)
@@ -30,8 +30,8 @@ def start(model: LanguageModel, how: Start, counts: Tensor) -> None:
 
 
 def _doc(model: LanguageModel) -> None:
-    """As in nttcslab-nlp/doc_lm: torch's own start for LSTMs and linear maps, whose biases are 0;
-    embedding and output uniform. Its LSTMs add two biases; here is one, their sum."""
+    """As in nttcslab-nlp/doc_lm: torch's own initialisation for LSTMs and linear maps, whose biases
+    are 0; embedding and output uniform. Its LSTMs add two biases; here there is one, their sum."""
     for layer in lstms(model):
         most = layer.recurrent_weight.shape[1] ** -0.5
         for weight in (layer.input_weight, layer.recurrent_weight):

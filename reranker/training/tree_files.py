@@ -27,9 +27,9 @@ _AT_ONCE = 1 << 20  # tokens
 
 
 class TokenFile(Sequence[list[int]]):
-    """Sequences of ids on disk, 4 bytes a token, of which the system keeps in memory what fits.
+    """Sequences of ids on disk, 4 bytes per token, which the system caches as far as memory allows.
 
-    Several processes may have the same one.
+    Several processes may open the same file.
     """
 
     def __init__(self, path: Path) -> None:
@@ -71,7 +71,7 @@ class TokenFile(Sequence[list[int]]):
         return lengths
 
     def counts(self, size: int) -> Tensor:
-        """How often each of the ids up to ``size`` occurs, [size]."""
+        """The frequency of each id below ``size``, [size]."""
         counts = torch.zeros(size, dtype=torch.int64)
         for some in torch.split(self.stream[1:], _AT_ONCE):
             counts += torch.bincount(some, minlength=size)
@@ -119,8 +119,8 @@ class TreeFiles(Iterable[tuple[str, ...]]):
 
 
 def token_files(folder: Path) -> list[Path]:
-    """What ``TreeFiles`` writes. Raises InputError if there are files of these names that no run
-    has written."""
+    """The files that ``TreeFiles`` writes. Raises InputError if there are files of these names that
+    no run has written."""
     path = folder / "tokens.bin"
     known = path.with_suffix(".json")
     files = [known, path, _ends(path)]
@@ -134,7 +134,7 @@ _INCOMPLETE: dict[str, Any] = {"vocabulary": "", "files": []}
 
 
 def _made_of(known: Path) -> dict[str, Any] | None:
-    """What the tokens beside a file are made of, as it says; None if it says nothing."""
+    """The file's statement of what its tokens were made from; None if there is none."""
     try:
         made_of = json.loads(known.read_text("utf-8"))
     except (FileNotFoundError, ValueError):

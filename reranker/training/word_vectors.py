@@ -1,5 +1,5 @@
-"""Word vectors trained on much text (GloVe, word2vec, fastText), for what a treebank is too small
-to teach: which rare words are similar, and where embeddings may start.
+"""Word vectors trained on large corpora (GloVe, word2vec, fastText), which teach what a treebank is
+too small for: which rare words are similar, and good initial embeddings.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ class WordVectors:
     def read(cls, path: Path, limit: int) -> WordVectors:
         """Read the first ``limit`` words of a text file, plain, gzip or zstd. Each line is a word
         and its D numbers, separated by spaces; a first line with N and D is optional. Of words that
-        differ only in case the first counts; entries with spaces (". . ." in GloVe) are skipped.
+        differ only in case, the first counts; entries with spaces (". . ." in GloVe) are skipped.
 
         Raises InputError for a file that cannot be read or a line that is not a word vector.
         """
@@ -98,8 +98,8 @@ def start_embedding(model: LanguageModel, vocabulary: Vocabulary, vectors: WordV
     vectors; other symbols keep their random start.
 
     Vectors are centered, rotated to their principal axes, cut to the embedding's size if longer,
-    and scaled to its standard deviation; if shorter, the rest of a row stays random. Vectors that
-    are all the same change nothing.
+    and scaled to its standard deviation; if shorter, the rest of a row stays random. Identical
+    vectors change nothing.
     """
     exact = vectors.vectors.double()
     places = {word: place for place, word in enumerate(vectors.words)}
@@ -137,7 +137,7 @@ def _nearest(points: Tensor, centers: Tensor) -> Tensor:
 
 
 def _numbers(texts: Sequence[str]) -> NDArray[np.float32]:
-    """Empty unless all of them are finite numbers."""
+    """The numbers; empty unless all are finite."""
     try:
         with np.errstate(over="ignore"):
             numbers = np.array(texts, dtype=np.float32)

@@ -57,7 +57,7 @@ class TaggedTree(NamedTuple):
 
 
 def linearize_tagged(tree: Tree) -> TaggedTree:
-    """The tokens of a tree, and its tags but those of traces."""
+    """The tokens of a tree, and its tags except those of traces."""
     return TaggedTree(linearize(tree), tuple(tag for tag in tree.tags() if tag != TRACE))
 
 
@@ -71,7 +71,8 @@ def linearize_text(text: str) -> tuple[str, ...]:
 
 
 def _plain_tokens(text: str) -> tuple[str, ...] | None:
-    """The tokens of a tree as parsers print them; None if only ``Tree.from_string`` can decide."""
+    """The tokens of a tree in the form parsers print; None if only ``Tree.from_string`` can
+    tell."""
     pieces = _PIECE.findall(text)
     brackets = text.count("(")
     # With so few brackets, a tree is neither too deep nor too long.
@@ -106,9 +107,9 @@ def _plain_tokens(text: str) -> tuple[str, ...] | None:
 
 
 class _Remembered(dict[str, tuple[str, str | None]]):
-    """Piece -> its token and, for an opening bracket, the one that closes it.
+    """A cache from pieces to their tokens and, for an opening bracket, the closing one.
 
-    A cache: the candidates of a sentence share nearly all of their pieces.
+    The candidates of a sentence share nearly all pieces.
     """
 
     def __missing__(self, piece: str) -> tuple[str, str | None]:
@@ -131,7 +132,8 @@ _remembered = _Remembered()
 
 
 def cleaned(tree: Tree) -> Tree:
-    """What parsers learn from: without traces and function tags, the root called TOP.
+    """The tree in the form that parsers learn from: without traces and function tags, with the root
+    TOP.
 
     Raises TreeError: ``empty`` if only traces are there, ``not-a-tree`` for a word without a tag.
 

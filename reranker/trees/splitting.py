@@ -1,4 +1,4 @@
-"""Lines of text -> bracketed trees: where one ends and the next begins."""
+"""Splits lines of text into bracketed trees."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ class TreeLines:
         return not self._has_root or _begins_with_root(line)
 
     def add(self, number: int, text: str) -> bool:
-        """Take in a line without the space around it; True once all brackets are closed."""
+        """Add a line without surrounding space; True once all brackets are closed."""
         if not self._lines:
             self.start, self._size, self._open_brackets = number, 0, 0
             self._has_root = _begins_with_root(text)
@@ -52,7 +52,7 @@ class TreeLines:
 
     def take(self) -> tuple[int, str]:
         """The number of the first line and the tree on one line, finished or not; the next line
-        begins another."""
+        begins a new one."""
         text = " ".join(self._lines)
         self._lines = []
         return self.start, text

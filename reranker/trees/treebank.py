@@ -1,5 +1,5 @@
-"""Treebanks as they are distributed -> trees: files, folders and patterns of them; a tree on a line
-or over several; plain, gzip or zstd."""
+"""Reads trees from treebanks as they are distributed: files, folders and patterns; a tree on one
+line or over several; plain, gzip or zstd."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ Name = str | os.PathLike[str]
 
 
 class TreeText(NamedTuple):
-    """A tree on one line, as it is written, and the line where it begins, counted from 1."""
+    """A tree on one line, otherwise unchanged, and the line where it begins, counted from 1."""
 
     file: str
     line: int
@@ -38,7 +38,7 @@ class TreeText(NamedTuple):
 
 
 def treebank_files(names: Iterable[Name]) -> list[str]:
-    """The files that the names stand for: of a folder those in it and below it that end in one of
+    """The files that the names stand for; for a folder, those in and below it that end in one of
     ``ENDINGS``, packed or not, sorted by name, folder by folder.
 
     Raises InputError for a pattern that matches nothing and for a folder without such files.
@@ -56,7 +56,7 @@ def treebank_files(names: Iterable[Name]) -> list[str]:
 
 
 def named(names: Iterable[Name]) -> str:
-    """What a message calls a treebank.
+    """The name of a treebank in messages.
 
     >>> named(["23/1.mrg"]), named(["23/1.mrg", "23/2.mrg", "23/3.mrg"])
     ('23/1.mrg', '23/1.mrg and 2 more')
@@ -73,7 +73,7 @@ def _holds_trees(path: Path) -> bool:
 
 
 def read_texts(names: Iterable[Name]) -> Iterator[TreeText]:
-    """Every tree of the files, in order, broken ones too; blank lines mean nothing.
+    """Every tree of the files, in order, including broken ones; blank lines are ignored.
 
     Raises InputError for a file that cannot be read to its end.
     """

@@ -1,4 +1,4 @@
-"""The margins of a cascade from scored lists: as small as few missed winners allow.
+"""Fits the margins of a cascade to scored lists: as small as is possible with few missed winners.
 
 docs/tuning.md explains the figures.
 """
@@ -24,7 +24,7 @@ _DIVISIONS = 6  # that are tried of what the first of several stages may miss
 
 @dataclass(frozen=True, slots=True)
 class Descent:
-    """Lists that went through a cascade."""
+    """The outcome of lists in a cascade."""
 
     scored: Array  # [stages] share of the candidates that each stage scores
     missed: NDArray[np.bool_]  # [S] whether the best candidate was left out
@@ -37,8 +37,8 @@ class Descent:
 
 
 def fit(lists: ScoredLists, weighing: Weighing, stages: Stages, miss: float) -> Cascade:
-    """The margins under which at most the share ``miss`` of the best candidates is left out, and
-    models score the fewest candidates in all: the stages divide between them what may be missed."""
+    """The margins under which at most the share ``miss`` of the best candidates is missed and
+    models score the fewest candidates in all: the stages share the allowed misses."""
     rows, best = np.arange(len(lists)), lists.best(weighing)
     behind = []  # for each stage but the last [S]: nats from the candidate that leads to the best
     for step in range(1, len(stages)):
@@ -53,7 +53,8 @@ def fit(lists: ScoredLists, weighing: Weighing, stages: Stages, miss: float) -> 
 def _margins(
     behind: Sequence[Array], missed: NDArray[np.bool_], allowed: int
 ) -> Iterator[tuple[float, ...]]:
-    """Margins of some stages that miss so many lists between them: a few ways to divide these."""
+    """Margins of some stages that together miss the given number of lists: a few ways to divide
+    these."""
     if not behind:
         yield ()
         return
@@ -70,7 +71,7 @@ def _margins(
 
 
 def descend(lists: ScoredLists, cascade: Cascade) -> Descent:
-    """What becomes of the lists."""
+    """Send the lists through the cascade."""
     stays = lists.is_candidate.copy()
     shares = []
     for step in range(len(cascade.stages)):
@@ -88,8 +89,8 @@ def descend(lists: ScoredLists, cascade: Cascade) -> Descent:
 def unseen(
     lists: ScoredLists, weighing: Weighing, stages: Stages, miss: float, folds: int
 ) -> Descent:
-    """What becomes of each block of neighbouring lists under margins fitted to the others; of a
-    single list under its own."""
+    """The outcome for each block of neighbouring lists under margins fitted to the others; for a
+    single list, under its own."""
     everything = np.arange(len(lists))
     blocks = np.array_split(everything, min(folds, len(lists)))
     parts = []

@@ -1,4 +1,4 @@
-"""The weights of an ensemble from scored lists: tuned, cross-validated and chosen.
+"""Tunes, cross-validates and chooses an ensemble's weights on scored lists.
 
 docs/tuning.md explains the figures.
 """
@@ -34,7 +34,7 @@ class Outcome:
 
     @property
     def unseen_f1(self) -> float:
-        """Percent, cross-validated."""
+        """The cross-validated F1 in percent."""
         return corpus_f1(self.unseen)
 
 
@@ -45,7 +45,7 @@ def sweep(lists: ScoredLists) -> dict[float, float]:
 
 
 def outcomes(lists: ScoredLists, folds: int) -> list[Outcome]:
-    """Results with more and more weights tuned: that of the language models, if there are parser
+    """Outcomes with more and more weights tuned: the language models' weight, if there are parser
     scores to mix with, then also the token bonus and the members' weights."""
     name = "LM weight" if lists.has_parser_scores else "models alone"
     kinds = [(name, False, False), ("+ token bonus", True, False)]
@@ -60,13 +60,14 @@ def outcomes(lists: ScoredLists, folds: int) -> list[Outcome]:
 
 
 def untuned(lists: ScoredLists, weighing: Weighing) -> Outcome:
-    """Weights that were given: every list is unseen."""
+    """The outcome of given weights, for which every list is unseen."""
     counts = lists.chosen(weighing)
     return Outcome("as given", weighing, corpus_f1(counts), counts)
 
 
 def choose(results: Sequence[Outcome]) -> Outcome:
-    """The first, which is the simplest, unless another is significantly better on unseen lists."""
+    """The first outcome, which is the simplest, unless another is significantly better on unseen
+    lists."""
     simplest = results[0]
     best = max(results, key=lambda outcome: outcome.unseen_f1)
     is_better = best.unseen_f1 > simplest.unseen_f1
@@ -78,7 +79,7 @@ def choose(results: Sequence[Outcome]) -> Outcome:
 def cross_validated(
     lists: ScoredLists, with_bonus: bool, with_members: bool, folds: int
 ) -> NDArray[np.int64]:
-    """[S, 3] the counts of every list's best candidate under weights tuned on the other blocks.
+    """The counts [S, 3] of every list's best candidate under weights tuned on the other blocks.
 
     A block is a run of neighbouring sentences: those of one document are alike, and weights tuned
     on some of them would know too much about the rest. A single list is tuned and tested on itself.

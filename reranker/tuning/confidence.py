@@ -1,6 +1,6 @@
-"""``reranker.confidence`` fitted to scored lists with gold trees, and how well it holds.
+"""Fits ``reranker.confidence`` to scored lists with gold trees, and measures how good it is.
 
-Only lists count where another tree than the parser's first is chosen. Equal F1 is not better.
+Only lists count in which a tree other than the parser's first is chosen. Equal F1 is not better.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ _NORMAL_95 = 1.959964
 
 @dataclass(frozen=True, slots=True)
 class Choices:
-    """The N lists where another tree than the parser's first is chosen."""
+    """The N lists in which a tree other than the parser's first is chosen."""
 
     lists: NDArray[np.int64]  # [N] which
     features: Array  # [N, F]
@@ -45,8 +45,8 @@ class Choices:
 
 
 def choices(lists: ScoredLists, weighing: Weighing) -> Choices:
-    """Those under this weighing; without the sentences that EVALB leaves out, or whose parser gave
-    one of the two no score."""
+    """The choices under this weighing, without sentences that EVALB leaves out or in which one of
+    the two trees has no parser score."""
     best = lists.best(weighing)
     rows = np.arange(len(lists))
     counts = np.stack([lists.counts[rows, best], lists.counts[:, 0]])
@@ -80,7 +80,7 @@ def fit(some: Choices, weighing: Weighing) -> Calibration:
 
 
 def probabilities(some: Choices, calibration: Calibration) -> Array:
-    """[N] that each choice is better."""
+    """The probability that each choice is better, [N]."""
     log_odds = calibration.intercept + some.features @ np.array(calibration.coefficients)
     return _sigmoid(log_odds)
 
@@ -91,7 +91,7 @@ def _sigmoid(log_odds: Array) -> Array:
 
 @dataclass(frozen=True, slots=True)
 class Bin:
-    """Choices of like probability."""
+    """Choices of similar probability."""
 
     size: int
     said: float  # mean probability
@@ -99,7 +99,7 @@ class Bin:
 
     @property
     def interval(self) -> tuple[float, float]:
-        """95 % for the share (Wilson 1927)."""
+        """The 95 % interval of the share (Wilson 1927)."""
         spread = _NORMAL_95**2 / self.size
         middle = (self.found + spread / 2) / (1 + spread)
         variance = self.found * (1 - self.found) / self.size + spread / (4 * self.size)
@@ -109,19 +109,20 @@ class Bin:
 
 @dataclass(frozen=True, slots=True)
 class Judged:
-    """Choices, what was said of each, and how good that is; less is better for each figure."""
+    """Choices, the probability given for each, and how good these are; lower is better for every
+    figure."""
 
     is_better: NDArray[np.bool_]  # [N]
     said: Array  # [N] probabilities
 
     @property
     def share(self) -> float:
-        """Of choices that are better."""
+        """The share of choices that are better."""
         return float(self.is_better.mean())
 
     @property
     def constant(self) -> Judged:
-        """The same choices if ``share`` were said of each."""
+        """The same choices if the probability of each were ``share``."""
         return Judged(self.is_better, np.full(len(self.said), self.share))
 
     @property
@@ -130,25 +131,26 @@ class Judged:
 
     @property
     def log_loss(self) -> float:
-        """In nats."""
+        """The log loss in nats."""
         right = np.where(self.is_better, self.said, 1 - self.said)
         return float(-np.log(right.clip(1e-12)).mean())
 
     @property
     def calibration_error(self) -> float:
-        """Expected: mean distance of a bin's probability from its share."""
+        """The expected calibration error: the mean distance between a bin's probability and its
+        share."""
         return sum(one.size * abs(one.said - one.found) for one in self.bins) / len(self.said)
 
     @property
     def error_by_chance(self) -> float:
-        """What ``calibration_error`` would be if ``said`` were right: the shares of the bins are
-        nearly normal, whose mean distance from the middle is sqrt(2 / pi) of the deviation."""
+        """The ``calibration_error`` to expect if ``said`` were right: the shares of the bins are
+        nearly normal, and the mean distance from the centre is sqrt(2 / pi) of the deviation."""
         deviations = [(said * (1 - said)).sum() ** 0.5 for said, _ in self._parts]
         return float((2 / np.pi) ** 0.5 * sum(deviations) / len(self.said))
 
     @property
     def bins(self) -> list[Bin]:
-        """``BINS`` of equally many choices, by probability."""
+        """``BINS`` bins of equally many choices, by probability."""
         return [
             Bin(len(said), float(said.mean()), float(found.mean())) for said, found in self._parts
         ]
@@ -163,8 +165,8 @@ class Judged:
 def cross_validated(
     lists: ScoredLists, weighing: Weighing, folds: int, lm_weight: float | None = None
 ) -> Judged:
-    """The choices of each block of neighbouring sentences, judged by what was fitted to the other
-    blocks. They are made with another ``lm_weight`` than those fitted to, if given."""
+    """The choices of each block of neighbouring sentences, judged by a fit to the other blocks. If
+    ``lm_weight`` is given, they are made with it instead of the one fitted to."""
     fitted, judged = choices(lists, weighing), choices(lists, weighing.replaced(lm_weight))
     said = np.empty(len(judged))
     for block in np.array_split(np.arange(len(lists)), min(folds, len(lists))):

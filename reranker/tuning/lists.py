@@ -1,7 +1,6 @@
 """Scored lists as arrays: every candidate's log-probabilities and brackets.
 
-They come from what ``rerank --output ranked`` wrote, so that any number of weights costs one
-scoring.
+They come from ``rerank --output ranked``, so that any number of weights costs a single scoring.
 """
 
 from __future__ import annotations
@@ -101,8 +100,8 @@ def read_scored(
     ranked_name: str = "ranked output",
     most: int | None = None,
 ) -> ScoredLists:
-    """Pair ranked output with gold trees, of each list the parser's first ``most`` candidates; a
-    list without any is skipped. The name is for messages.
+    """Pair ranked output with gold trees, taking the parser's first ``most`` candidates of each
+    list; a list without any is skipped. The name is for messages.
 
     Raises InputError for a line that is not ranked output, when the numbers of lines or of models
     differ, or when no list has a candidate.

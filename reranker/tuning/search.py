@@ -125,7 +125,7 @@ class _Lines:
         self.ranges = [(0.0, 1.0), BONUS_RANGE, *[MEMBER_RANGE] * lists.number_of_members]
 
     def along(self, numbers: Array, place: int) -> StepFunction:
-        """F1 by ``numbers[place]``; the scores are linear in it."""
+        """F1 as a function of ``numbers[place]``, in which the scores are linear."""
         at_zero, at_one = numbers.copy(), numbers.copy()
         at_zero[place], at_one[place] = 0.0, 1.0
         base = self._scores(at_zero)
@@ -133,7 +133,7 @@ class _Lines:
         return f1_along(self.lists, base, slope, *self.ranges[place])
 
     def ascend(self, numbers: Array, free: Sequence[int]) -> tuple[Array, float]:
-        """The best point that steps along single lines lead to, and its F1 smoothed along all."""
+        """The best point reached by steps along single lines, and its F1 smoothed along all."""
         for _ in range(_ROUNDS):
             before = numbers.copy()
             for place in free:

@@ -46,7 +46,7 @@ def _are_lists(head: Head) -> bool:
 
 
 def _read(file: NumberedLines) -> Iterator[RawList]:
-    """Without a blank line at the head of the file, every line is a list."""
+    """The lists of a file. Without a blank line in the file's head, every line is a list."""
     has_lists = any(not line.strip() for line in file.head)
     groups = separated(file) if has_lists else of_length(file, 1)
     return file.numbered(

@@ -1,8 +1,8 @@
 """Files whose every line names its sentence: RNNG's ``|||`` and fairseq's ``H-12``.
 
-Sentences are numbered from 0; a number that never comes is a sentence without candidates. Since
-the lines of a sentence may stand anywhere, a first pass notes where each line is: 24 bytes a line
-in memory, the text itself in a temporary file.
+Sentences are numbered from 0; a missing number is a sentence without candidates. Since the lines of
+a sentence may be anywhere, a first pass records where each line is: 24 bytes per line in memory,
+the text itself in a temporary file.
 """
 
 from __future__ import annotations
@@ -80,7 +80,7 @@ def _list(position: int, lines: list[RawCandidate]) -> RawList:
 
 
 class _Index:
-    """For each line its sentence, its number in the file and its start in the spool."""
+    """For each line: its sentence, its number in the file, and its start in the spool."""
 
     def __init__(self) -> None:
         self.sentences = array("q")
@@ -89,7 +89,8 @@ class _Index:
         """One more than lines: the last is the end of the spool."""
 
     def add(self, sentence: int | None, number: int, size: int) -> None:
-        """Add a line of ``size`` bytes; without a sentence, it has that of the line before."""
+        """Add a line of ``size`` bytes; without a sentence, it belongs to that of the previous
+        line."""
         if sentence is None:
             sentence = self.sentences[-1] if self.sentences else 0
         self.sentences.append(sentence)
@@ -100,7 +101,7 @@ class _Index:
 def _check_gaps(
     name: str, index: _Index, order: NDArray[np.int64], gaps: NDArray[np.int64]
 ) -> None:
-    """Raise InputError for a number so far from the others that no parser can have written it."""
+    """Raises InputError for a number too far from the others for a parser to have written it."""
     widest = int(gaps.argmax())
     if gaps[widest] > MAX_GAP:
         place = int(order[widest])

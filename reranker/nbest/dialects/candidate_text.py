@@ -43,7 +43,7 @@ def is_number(text: str) -> bool:
 
 
 def finite(text: str) -> float | None:
-    """The number that the text is; None if it is not one, infinite or nan."""
+    """The text as a number; None if it is not one, or is infinite or nan."""
     try:
         value = float(text)
     except ValueError:

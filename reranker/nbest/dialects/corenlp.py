@@ -76,7 +76,7 @@ def _no_tree(line: int) -> RawCandidate:
 
 
 class _Parse(NamedTuple):
-    """A tree, or a line in the place of one."""
+    """A tree, or a line that stands for a missing one."""
 
     candidate: RawCandidate
     rank: int | None
@@ -85,7 +85,7 @@ class _Parse(NamedTuple):
 
     @property
     def ends_list(self) -> bool:
-        """Whether this is a sentence that has no tree, so that nothing more follows."""
+        """Whether this says that the sentence has no tree, so that no candidate follows."""
         return self.rank == 0 and (self.is_skipped or self.candidate.text == "(())")
 
 
@@ -186,7 +186,7 @@ def _annotated(file: NumberedLines) -> Iterator[Group]:
 
 
 def _commented(file: NumberedLines) -> Iterator[Group]:
-    """Blocks of lines with a blank line between, each a sentence."""
+    """The lists of CoNLL-U: blocks of lines separated by blank lines, one per sentence."""
     for start, lines in separated(file):
         comments = [(line.line, _COMMENT.fullmatch(line.text)) for line in lines]
         trees = [RawCandidate(number, match[1]) for number, match in comments if match]

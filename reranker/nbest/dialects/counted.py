@@ -47,7 +47,7 @@ def _begins(head: Head, *, with_id: bool) -> bool:
 
 
 def _ends_before_a_tree(lines: Sequence[str]) -> bool:
-    """Whether lines without trees can be lists: all empty, or the last one cut short."""
+    """Whether lines without trees can be lists: all empty, or the last one truncated."""
     is_scored = HEADER.fullmatch(lines[-1]) is None and bool(_numbers(lines[-1]))
     *others, last = map(HEADER.fullmatch, lines[:-1] if is_scored else lines)
     if last is None or not all(header and int(header[1]) == 0 for header in others):
@@ -100,7 +100,7 @@ def read_counted(file: NumberedLines) -> Iterator[RawList]:
 
 
 class _Score(NamedTuple):
-    """A line where a score should be."""
+    """A line in the place of a score."""
 
     line: int
     text: str
@@ -108,7 +108,7 @@ class _Score(NamedTuple):
 
 
 class _List:
-    """The list being read: lines go in, a RawList comes out."""
+    """The list being read; takes lines and returns a RawList."""
 
     def __init__(self, header: re.Match[str], position: int, line: int) -> None:
         promised, _tab, tabbed_id, spaced_id = header.groups()
@@ -132,7 +132,7 @@ class _List:
         return len(self._candidates) >= self._promised
 
     def ends_before(self, header: re.Match[str]) -> bool:
-        """Whether what looks like a header is one, and not a score of this list."""
+        """Whether a line that looks like a header is one, and not a score of this list."""
         _promised, tab, _tabbed_id, spaced_id = header.groups()
         if self._tree.is_open:
             if not tab and _has_bracket(header[0]):
@@ -150,7 +150,7 @@ class _List:
         return self._follows_blank or not score_is_due
 
     def add(self, number: int, line: str, text: str) -> None:
-        """Take in a line that is no header; ``text`` is the line without the space around it."""
+        """Add a line that is not a header; ``text`` is the line without surrounding space."""
         if self._tree.is_open and not (_has_bracket(text) and not self._tree.ends_before(line)):
             self._end_tree()
         if self._tree.is_open or text[:1] == "(":
@@ -181,7 +181,7 @@ class _List:
 
     @property
     def expected_score(self) -> str:
-        """The format's name and what its score lines hold."""
+        """The format's name and the content of its score lines."""
         if self._id is None:
             return "choe-charniak a score line has one number, 0 or more"
         return "bllip a score line has one or two numbers"
@@ -207,7 +207,7 @@ class _List:
         return 0.0 - numbers[0] if len(numbers) == 1 and numbers[0] >= 0 else None
 
     def _add_other(self, number: int, text: str) -> None:
-        """Take in a line that is neither tree nor header: a score, or a broken tree."""
+        """Add a line that is neither tree nor header: a score, or a broken tree."""
         score, previous = _Score(number, text, _numbers(text)), self._score
         if not score.numbers and (previous or not self._has_scores):
             self._reject(number, "not-a-tree", "a tree starts with '('", text)
@@ -230,7 +230,7 @@ class _List:
 
 
 def _numbers(text: str) -> list[float]:
-    """The one or two numbers that make up a score line, or nothing."""
+    """The one or two numbers of a score line; empty for any other line."""
     columns = text.split(maxsplit=2)
     try:
         return [float(column) for column in columns] if len(columns) <= 2 else []
@@ -243,7 +243,7 @@ def _has_bracket(text: str) -> bool:
 
 
 def _text(nbest: NBest, header: str, convert: Callable[[float], float]) -> str:
-    """The text of a list; ``convert`` makes the file's scores of nats."""
+    """The text of a list; ``convert`` turns nats into the file's scores."""
     lines = [f"{len(nbest.candidates)}{header}"]
     is_scored = any(candidate.parser_score is not None for candidate in nbest.candidates)
     for candidate in nbest.candidates:

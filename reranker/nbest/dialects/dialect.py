@@ -1,4 +1,4 @@
-"""What a dialect is: how n-best files of one kind are recognised, read and written."""
+"""A dialect: how n-best files of one kind are recognised, read and written."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _CLOSER_WITH_LABEL = re.compile(r"(?:^|\s)\)_*[^\s()_]")
 
 
 class Head:
-    """The first lines of a file, as recognisers look at them."""
+    """The first lines of a file, prepared for recognisers."""
 
     def __init__(self, lines: Sequence[str]) -> None:
         self.all = lines
@@ -70,8 +70,8 @@ class Dialect:
     """Whether the head has to reach the first blank line, since blank lines may end lists."""
 
     def detect_notation(self, head: Iterable[str]) -> Notation:
-        """How candidates are written in a file with this head; where several notations are in use,
-        most candidates decide."""
+        """The notation of candidates in a file with this head; if several are in use, the most
+        frequent."""
         if self.notation is not None:
             return self.notation
         texts = list(self.candidate_texts(head))
@@ -84,7 +84,7 @@ class Dialect:
 
 
 def _is_bare(text: str) -> bool:
-    """Whether a word has sisters, which none has in a part-of-speech node."""
+    """Whether a word has siblings, which no word in a part-of-speech node has."""
     tokens = BRACKET_TOKEN.findall(text)
     return any(
         is_word(token) and (before[0] != "(" or len(before.strip()) == 1 or after != ")")

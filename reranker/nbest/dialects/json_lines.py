@@ -1,4 +1,4 @@
-"""Our own JSON lines: one object for each sentence.
+"""Our own JSON lines: one object per sentence.
 
 What ``rerank convert --to jsonl`` writes and ``POST /rerank`` reads::
 
@@ -54,7 +54,7 @@ def _broken(position: int, number: int, line: str, reason: str) -> RawList:
 
 
 def _parse(data: Any, position: int, number: int, file: NumberedLines) -> RawList:
-    """The list in a JSON object; ``position`` is its name if it has none.
+    """The list in a JSON object; ``position`` is its id if it has none.
 
     The first score that cannot be used is reported. Raises InputError, ValueError, TypeError,
     KeyError or OverflowError if it does not hold a list.

@@ -1,7 +1,7 @@
-"""The dialects, one line each, and which of them a file is in.
+"""The dialects, one per line, and how that of a file is found.
 
-A file is of the first dialect that recognises it: those that a single line gives away come first,
-those of which little more than trees is known come last.
+A file has the first dialect that recognises it: those that a single line identifies come first,
+those with little more than trees come last.
 """
 
 from __future__ import annotations
@@ -38,6 +38,6 @@ FORMATS = {name: dialect.description for name, dialect in DIALECTS.items()}
 
 
 def recognise(lines: Sequence[str]) -> Dialect | None:
-    """The first dialect that a file with these first lines can be of."""
+    """The first dialect that a file with these first lines can have."""
     head = Head(lines)
     return next((dialect for dialect in DIALECTS.values() if dialect.recognise(head)), None)

@@ -29,7 +29,8 @@ def _read(file: NumberedLines) -> Iterator[RawList]:
 
 
 def _preferred_first(raw: RawList, samples: Sequence[RawCandidate]) -> RawList:
-    """By score or, where none has one, by how often they came; equal ones in the file's order."""
+    """The samples ordered by score or, where none has a score, by frequency; ties stay in the
+    file's order."""
     if not samples:
         return raw
     times = Counter(map(_tree, samples))

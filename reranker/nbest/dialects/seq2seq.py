@@ -1,7 +1,7 @@
 """Beams of sequence-to-sequence parsers: linearised trees, one a line, and no ids.
 
-How lines make lists is seen at the head of the file: after a line with nothing but a number, that
-many candidates follow (Suzuki et al.); else a blank line ends a list; else every line is a list.
+The head of the file shows how lines form lists: if there are lines with a number alone, that many
+candidates follow each (Suzuki et al.); else a blank line ends a list; else every line is a list.
 OpenNMT's ``-n_best K`` prints K lines a sentence, blank ones if it has fewer, and does not say K:
 then ``beam`` has to.
 """
@@ -29,7 +29,7 @@ def _recognise(head: Head) -> bool:
 
 
 def layout(head: Sequence[str], beam: int | None) -> str:
-    """How lines make lists, in words."""
+    """How lines form lists, in words."""
     if any(_COUNT.fullmatch(line.strip()) for line in head):
         return _COUNTED
     if beam is not None:
