@@ -41,7 +41,7 @@ class Output(nn.Module):
     decoder: nn.Parameter | None
     decoder_bias: nn.Parameter
     decoded_layers: tuple[int, ...]
-    """The layers whose outputs words are predicted from; 0 is the embedding."""
+    """The layers from whose outputs words are predicted; 0 is the embedding."""
 
     def __init__(self, config: Config) -> None:
         super().__init__()

@@ -22,10 +22,10 @@ class Cascade:
 
     weighing: Weighing
     stages: tuple[tuple[int, ...], ...]
-    """Members by number; each member is in one stage."""
+    """The members of each stage, by number; each member is in one stage."""
     margins: tuple[float, ...]
-    """For each stage but the last: a candidate stays if its expected score is at most so many nats
-    below the best."""
+    """For each stage but the last, in nats: a candidate survives if its expected score is at most
+    this far below the best."""
 
     def __post_init__(self) -> None:
         members = [member for stage in self.stages for member in stage]

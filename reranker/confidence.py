@@ -43,7 +43,7 @@ class Calibration:
     weighing: Weighing
     intercept: float
     coefficients: tuple[float, ...]
-    """One for each of ``FEATURES``."""
+    """A coefficient for each of ``FEATURES``."""
 
     def __post_init__(self) -> None:
         if len(self.coefficients) != len(FEATURES):

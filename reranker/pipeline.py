@@ -69,7 +69,7 @@ class Reranker(Ranker):
 
     members: tuple[LoadedMember, ...]
     _loaded_from: tuple[WeighedModels, Combination, str, int | None, Precision] | None = None
-    """What ``of`` was given."""
+    """The arguments of ``of``."""
 
     def __init__(
         self,

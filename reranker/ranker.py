@@ -39,13 +39,13 @@ class Ranker:
     members: Sequence[Member]
     combination: Combination
     weighing: Weighing
-    """Used where a call gives none."""
+    """Used by calls that pass none."""
     calibration: Calibration | None
-    """With it, rankings under its weighing say how sure they are."""
+    """If given, rankings under its weighing say how sure they are."""
     device: str
-    """Where the members are: ``cpu``, or ``cuda:0,cuda:1``."""
+    """The devices of the members: ``cpu``, or ``cuda:0,cuda:1``."""
     precision: str
-    """The numbers that are computed with: ``float32``, or ``bfloat16`` if that was chosen."""
+    """The precision of computations: ``float32``, or ``bfloat16`` if chosen."""
 
     def signature(self, weighing: Weighing) -> str:
         """Everything a figure depends on, on one line."""

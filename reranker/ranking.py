@@ -42,9 +42,9 @@ class Weighing:
     lm_weight: float = 1.0
     criterion: Criterion = "perplexity"
     member_weights: tuple[float, ...] = ()
-    """One for each member; none at all: 1 for each."""
+    """A weight for each member; empty stands for 1 each."""
     token_bonus: float = 0.0
-    """Nats; negative where models prefer trees of too many brackets."""
+    """In nats; negative if models prefer trees with too many brackets."""
 
     def __post_init__(self) -> None:
         if not isinstance(self.member_weights, tuple):
@@ -150,21 +150,21 @@ class Ranking:
     fallback: str = "(TOP )"
     """The answer if no candidate could be used."""
     beaten: int = 0
-    """Candidates left out because they are not among the best few that were asked for."""
+    """The number of candidates left out because they are not among the requested best."""
     margin: float | None = None
-    """The best score less that of the next different candidate, which may have been left out; None
-    without one, or if it is too large for a number."""
+    """The best score minus that of the next different candidate, which may have been left out; None
+    without one, or if the difference overflows."""
     confidence: float | None = None
     """The share of the best tree's brackets that should be right: the mean of their probabilities.
     None where the parser cannot tell (``certainty``)."""
     better_than_first: float | None = None
     """The probability that the best tree has a better F1 than the parser's first
-    (reranker.confidence). None if it is the parser's first, if nothing is known of the models, and
-    where ``confidence`` is known."""
+    (reranker.confidence). None if it is the parser's first, if there is no calibration, and where
+    ``confidence`` is known."""
     origin: Origin | None = None
     """Where the sentence is in the text that was parsed."""
     certainty: Certainty | None = None
-    """How sure the parser is of each bracket, where it can tell."""
+    """How sure the parser is of each bracket, if it can tell."""
 
     def __len__(self) -> int:
         """How many candidates are ranked."""

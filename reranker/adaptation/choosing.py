@@ -18,11 +18,11 @@ class Choice:
 
     tree: str
     margin: float | None
-    """Nats by which it is better than the runner-up; None if it is the only candidate."""
+    """The lead over the runner-up in nats; None if it is the only candidate."""
     do_agree: bool
     """Whether each member alone would choose it, too."""
     is_first: bool
-    """Whether it is the parser's first tree that can be used."""
+    """Whether it is the first of the parser's trees that can be used."""
 
     @classmethod
     def of(cls, ranking: Mapping[str, Any]) -> Choice:

@@ -24,7 +24,7 @@ from reranker.text.reading import Refused, TextSentence
 from reranker.trees.linearize import is_word, linearize_text
 
 HELD_OUT = 20
-"""One of so many sentences is not learned from: it tells what has been learned."""
+"""One in so many sentences is held out, to measure what has been learned."""
 
 
 def begin(work: Path, settings: Mapping[str, Any]) -> None:
@@ -119,10 +119,10 @@ class Silver(NamedTuple):
     """Linearised trees."""
 
     learned: list[tuple[str, ...]]
-    """To learn from."""
+    """The trees to learn from."""
     held_out: list[tuple[str, ...]]
     repeated: int
-    """Sentences left out since they occur before, or among those held out."""
+    """Sentences left out because they occur earlier or among the held-out ones."""
 
 
 def silver(made: Sequence[Choice], margin: float | None) -> Silver:

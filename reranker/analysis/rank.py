@@ -33,7 +33,7 @@ class MatrixRank:
     contexts: int
     symbols: int
     bound: int
-    """The greatest possible rank: D + 2 for one softmax (A = H W^T + 1 b^T - z 1^T, with the rows'
+    """The largest possible rank: D + 2 for one softmax (A = H W^T + 1 b^T - z 1^T, with the rows'
     normalisers z; without bias and normaliser it would be D), else the shorter side."""
     singular_values: tuple[float, ...]  # the greatest first
 

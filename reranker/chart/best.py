@@ -34,10 +34,10 @@ class Gains:
     memory."""
 
     labels: NDArray[np.floating]
-    """[n, n, L]: log P(label), by a span's first word and its last one; what lies below the
-    diagonal is not read."""
+    """log P(label), [n, n, L], by a span's first and last word; entries below the diagonal are not
+    read."""
     none: Values
-    """[n, n]: log P(no constituent)."""
+    """log P(no constituent), [n, n]."""
 
     def of(self, start: int, last: int) -> Values:
         """The gains of all labels of a span, [L]."""

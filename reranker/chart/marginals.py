@@ -18,13 +18,13 @@ class Marginals:
     score."""
 
     places: NDArray[np.int64]
-    """[M, 2]: first and last word of the spans that are worth speaking of."""
+    """The first and last word of the spans whose probability is not negligible, [M, 2]."""
     probabilities: Values
-    """[M, L]: P(there is a constituent with this label | words)."""
+    """P(there is a constituent with this label | words), [M, L]."""
     log_partition: float
     """The logarithm of the sum over all trees of exp of their scores, in nats."""
     entropy: float
-    """Of the distribution, in nats: 0 if one tree is certain."""
+    """The entropy of the distribution in nats; 0 if one tree is certain."""
 
 
 def marginals(gains: Gains, temperature: float = 1.0) -> Marginals:

@@ -66,7 +66,7 @@ class Archive:
 
     content: Any
     size: int
-    """Bytes of the file."""
+    """The size of the file in bytes."""
     sha256: str
     """The SHA-256 of the file."""
 

@@ -51,11 +51,11 @@ class WeighedModels:
     paths: tuple[Path, ...]
     weighing: Weighing
     calibration: Calibration | None = None
-    """For this weighing; None if it is not known how sure a choice is."""
+    """The calibration for this weighing; None if it is not known how sure a choice is."""
     sha256: tuple[str, ...] = ()
-    """The hash that each file must have when it is loaded; none if any will do."""
+    """The hash that each file must have when it is loaded; empty if any will do."""
     cascade: Cascade | None = None
-    """For this weighing; None if every member scores every candidate."""
+    """The cascade for this weighing; None if every member scores every candidate."""
 
 
 def named_models(

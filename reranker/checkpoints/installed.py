@@ -35,7 +35,7 @@ _LISTED = {"ensembles": ("name", "file"), "parser_models": ("name", "file", "sha
 _TEXTS = ("name", "description", "terms", "parser", "parser_sha256")
 _F1 = {"set": str, "parser": int | float, "reranked": int | float, "f1": int | float}
 BLLIP_FILE = "terms.txt"
-"""By this file a folder is known to be a BLLIP model."""
+"""The file that identifies a folder as a BLLIP model."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,7 +11,7 @@ from reranker.trees.constituents import constituents
 from reranker.trees.linearize import TaggedTree, is_word
 
 UNKNOWN, START, END, PADDING = 0, 1, 2, -1
-"""Rows of the embedding that are no word's; of the vectors, 0 is that of a word without one.
+"""Rows of the embedding that belong to no word; row 0 of the vectors is for words without one.
 PADDING stands for no row at all, as in ``models.batch``."""
 NO_LABEL, RARE_LABEL = 0, 1
 _SPECIAL = 3

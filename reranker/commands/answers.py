@@ -226,7 +226,7 @@ class _Tally:
         self._is_warned = False
         self.progress = ProgressBar(lists)
         self.digests: deque[str] = deque()
-        """Of the lists that were read and are not yet counted."""
+        """The digests of lists that have been read but not yet counted."""
         self.counts: Counter[str] = Counter()
 
     def __iter__(self) -> Iterator[NBest]:

@@ -19,7 +19,7 @@ _LESS = {
     "serve": "fewer --workers or a smaller ensemble (--models) take less",
     "train": "a smaller batch_tokens or batch_size in --config takes less, --shards too",
 }
-"""By command: what to do about it."""
+"""Advice by command."""
 
 
 def ending(error: Exception, command: str) -> tuple[int, str]:

@@ -160,7 +160,7 @@ class _Lists:
         parser = parser_flags.parser_from(arguments)
         self._language = LanguageCheck(parser)
         self.faults = 0
-        """Sentences of which something was replaced."""
+        """The number of sentences in which characters were replaced."""
         self._text = Text(files, arguments.form, arguments.words, arguments.longest)
         sentences = self._named(self._text)
         first = next(sentences, None)

@@ -180,7 +180,7 @@ class Change:
     is_new: bool = True
     """False if ``best`` is known to be the parser's first."""
     problems: int = 0
-    """Candidates that could not be read."""
+    """The number of candidates that could not be read."""
 
     def judged(self, gold: GoldTree) -> Change:
         """The change with scores against the gold tree, and with its tags if trees should get

@@ -41,7 +41,7 @@ class AnswerOutput:
     """Standard output, where nothing can be resumed."""
 
     kept = 0
-    """How many sentences an interruption would leave for a run that resumes."""
+    """The number of sentences that a run could resume after, if interrupted now."""
 
     def resumed(self, inputs: Iterable[str]) -> Iterator[Written]:
         """The sentences that an interrupted run had already written, in order; ``inputs`` are the

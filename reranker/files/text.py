@@ -37,7 +37,7 @@ class TextFile:
 
     _unpacks = True
     _begun: tuple[_UntilDamage, io.BufferedReader] | None = None
-    """What ``head`` has begun to read."""
+    """The text that ``head`` has read ahead."""
 
     def __init__(self, path: str | os.PathLike[str]) -> None:
         """Open ``path``, ``-`` being standard input. Raises InputError if that cannot be done."""
@@ -53,7 +53,7 @@ class TextFile:
             raise InputError(f"{self.name}: cannot be read: {reason}") from error
         status = os.fstat(self._binary.fileno())
         self.size: int | None = status.st_size if stat.S_ISREG(status.st_mode) else None
-        """Bytes of a regular file, packed as it may be; None for a pipe."""
+        """The size of a regular file in bytes, as stored; None for a pipe."""
         self._source: _UntilDamage | None = None
         self.damage: str | None = None
 
@@ -160,7 +160,7 @@ class _UntilDamage(io.RawIOBase):
         self._unpacks = unpacks
         self._content: io.BufferedReader | gzip.GzipFile | _Zstd | None = None
         self.unpacked = 0
-        """Bytes of text so far."""
+        """Bytes of text read so far."""
         self.damage: str | None = None
 
     def readable(self) -> bool:

@@ -27,11 +27,11 @@ class Hypothesis(NamedTuple):
     """One output of a sentence."""
 
     tokens: tuple[int, ...]
-    """Without ``<eos>``."""
+    """The tokens, without ``<eos>``."""
     log_probability: float
     """Log-probability of the tokens and ``<eos>``, in nats."""
     score: float
-    """What the hypotheses of a sentence are ordered by: greater is better."""
+    """The number by which a sentence's hypotheses are ordered; greater is better."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,7 +41,8 @@ class Beam:
     size: int = 10
     length_power: float = 0.0
     banned: tuple[int, ...] = ()
-    """Tokens that are never put out, such as ``<unk>``; the others' probabilities stay."""
+    """Tokens that are never generated, such as ``<unk>``; the others' probabilities are not
+    changed."""
 
     def score(self, log_probability: float, length: int) -> float:
         """The score of a hypothesis of ``length`` tokens, ``<eos>`` included."""
@@ -91,11 +92,11 @@ class _BeamSearch:
             self.states.append(_rows(state, _repeated(len(self.sentences), beam.size, source)))
         count = len(self.sentences)
         self.tokens = source.new_full((0, count * beam.size), eos)
-        """What each row has put out, [T, rows]."""
+        """The tokens each row has generated, [T, rows]."""
         self.scores = torch.full((count, beam.size), _IMPOSSIBLE, device=source.device)
         self.scores = self.scores.to(models[0].embedding.dtype)
         self.scores[:, 0] = 0.0  # the rows of a sentence begin alike
-        """log P of each row's tokens; -inf for a row that is none."""
+        """log P of each row's tokens; -inf for an unused row."""
 
     def step(self) -> None:
         """Extend every row by a token."""

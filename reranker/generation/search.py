@@ -21,11 +21,12 @@ class Generated(NamedTuple):
     """One output of a sentence."""
 
     tokens: list[str]
-    """Tokens of a tree, or words."""
+    """The tokens of a tree, or words."""
     log_probability: float
-    """In nats; of an ensemble, from the average of its probabilities of each token."""
+    """The log-probability in nats; for an ensemble, from the average of its probabilities of each
+    token."""
     score: float
-    """What outputs are ordered by."""
+    """The number by which outputs are ordered."""
 
 
 def generate(

@@ -48,7 +48,7 @@ _ATTRIBUTE = "parse_reranker"
 """A document's parses as plain data, so that they are kept when it is written to a file."""
 
 _Parse = tuple[int, int, str, float | None, str | None]
-"""A sentence's first token and the one behind its last, its tree, its score and its problem."""
+"""A sentence's first token and the one after its last, its tree, its score and its problem."""
 
 
 class NonConstituentError(InputError):

@@ -54,7 +54,7 @@ class Document:
     with a ``constituency`` in each sentence."""
 
     text: str
-    """From which ``start_char`` and ``end_char`` count."""
+    """The text in which ``start_char`` and ``end_char`` count."""
     sentences: tuple[Sentence, ...]
 
     @classmethod

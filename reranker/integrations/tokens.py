@@ -15,7 +15,7 @@ from reranker.text.reading import TextSentence
 from reranker.text.words import tree_word
 
 LONGEST = 200
-"""Words of a sentence that a parser is given, unless another number is asked for."""
+"""The default for the longest sentence, in words, that a parser is given."""
 
 
 def rank_sentences(

@@ -17,12 +17,12 @@ UNKNOWN_TAG = "XX"
 LEAST_PROBABILITY = 1e-3
 
 Repair = bool | Literal["authors"]
-"""Whether broken candidates are repaired, or those of seq2seq parsers as their authors do."""
+"""Whether broken candidates are repaired; ``authors`` repairs those of seq2seq parsers as their
+authors do."""
 
 Order = Literal["given", "score", "frequency"]
-"""Why a list's candidates are in this order: so the parser gave them, best first; or they are
-samples, which come in none: the one with the best score first, or that which came most often. Of
-pooled lists, ``score`` if that is so of any."""
+"""The order of a list's candidates: as the parser gave them, best first; or, for samples, which
+come unordered, by score or by frequency. For pooled lists, ``score`` if it applies to any."""
 
 
 class Sentence(NamedTuple):
@@ -103,7 +103,7 @@ class Candidate:
     text: str
     """The tree as it was given, on one line; a repaired one in the same notation."""
     tokens: tuple[str, ...]
-    """Linearised, with the sentence's own words (``reranker.trees.linearize``)."""
+    """The linearised tree, with the sentence's own words (``reranker.trees.linearize``)."""
     parser_score: float | None
     """The parser's joint log-probability in nats."""
     line: int
@@ -168,8 +168,8 @@ class Certainty:
     """How sure a parser is of a sentence, over all trees that it considers."""
 
     probabilities: Mapping[tuple[int, int, str], float]
-    """P(the tree has this bracket | words), by its first word, the one behind its last, and its
-    label; less than ``LEAST_PROBABILITY`` where there is none."""
+    """P(the tree has this bracket | words), by its first word, the word after its last, and its
+    label; missing below ``LEAST_PROBABILITY``."""
     entropy: float
     """Entropy of the distribution over trees, in nats; 0 if one tree is certain."""
 
@@ -210,7 +210,7 @@ class NBest:
     sentence: Sentence | None = None
     order: Order = "given"
     origin: Origin | None = None
-    """Known of the sentences of a text that was parsed."""
+    """The place of a sentence in a text that was parsed."""
     root: str = "TOP"
     """The root of the trees of the parser that was given the text."""
     certainty: Certainty | None = None

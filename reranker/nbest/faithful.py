@@ -35,7 +35,7 @@ class Source(NamedTuple):
     name: str
     notation: Notation
     repair: Repair | None = None
-    """Repair broken candidates; None: those of seq2seq parsers only."""
+    """Repair broken candidates; None repairs those of seq2seq parsers only."""
     restore: bool = False
     """Rewrite candidates as bracketed trees with the sentence's words and tags."""
 

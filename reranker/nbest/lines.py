@@ -43,10 +43,10 @@ class NumberedLines:
         self._number = 0
         self._bytes = 0  # of the lines that were taken
         self.share_done: float | None = None
-        """Set by a dialect that reads the whole file before its first list: the share of the lines
-        that the lists so far have used."""
+        """Set by a dialect that reads the whole file before its first list: the share of lines
+        consumed so far."""
         self.head: list[str] = []
-        """The first lines, for a look at the format."""
+        """The first lines, from which the format is recognised."""
         size = 0
         for line in itertools.islice(self._lines, HEAD_LINES):
             self.head.append(line)

@@ -40,9 +40,10 @@ class ReadOptions:
     beam: int | None = None
     """Lines of a list, for files that do not say."""
     restore: bool = False
-    """Give candidates as bracketed trees with the sentence's words and tags, not unchanged."""
+    """Rewrite candidates as bracketed trees with the sentence's words and tags."""
     check: Callable[[RawList], None] | None = None
-    """Called with each list before its candidates are read; what it raises ends the reading."""
+    """Called with each list before its candidates are read; an error it raises stops the
+    reading."""
 
 
 class NBestFile:

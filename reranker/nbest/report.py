@@ -26,7 +26,7 @@ class Report:
     rejected: int = 0
     rejected_by_code: dict[str, int] = field(default_factory=dict)
     rejected_lines: dict[str, list[str]] = field(default_factory=dict)
-    """By code, the first few as file:line."""
+    """The first few by code, as file:line."""
     longest_list: int = 0
     longest_sentence: int = 0
     scored: int = 0
@@ -34,7 +34,7 @@ class Report:
     highest_score: float | None = None
     words: int = 0
     unknown_words: dict[str, int] = field(default_factory=dict)
-    """By checkpoint, words of the sentences that it does not know."""
+    """The number of words unknown to each checkpoint."""
     frequent_unknown_words: dict[str, list[str]] = field(default_factory=dict)
 
     def count(

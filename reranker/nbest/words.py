@@ -27,7 +27,7 @@ _OPENING = re.compile(r"\\?\(")
 _CLOSING = re.compile(r"\\?\)")
 _WORD = re.compile(r"\S+", re.ASCII)
 _LONGEST_COMPOSED = 1_000
-"""Characters: marks on a letter are sorted in quadratic time."""
+"""In characters; normalisation sorts a letter's marks in quadratic time."""
 
 
 def encoding_fault(text: str) -> str | None:

@@ -17,15 +17,15 @@ class ParsedWord:
     """A leaf of the tree, and the characters it stands for."""
 
     leaf: str
-    """As in the tree: ``-LRB-``."""
+    """The word as in the tree: ``-LRB-``."""
     form: str
-    """As in the text, ``(``; the leaf where no text is known, or where it cannot be written."""
+    """The word as in the text: ``(``; the leaf if the text is not known or cannot be written."""
     tag: str | None
     """None if the leaf has no part-of-speech node."""
     start: int | None = None
-    """Characters of the file before it; None if no text is known."""
+    """Its first character's position in the file; None if the text is not known."""
     end: int | None = None
-    """Behind its last character."""
+    """The position after its last character."""
 
 
 @dataclass(frozen=True)
@@ -34,9 +34,9 @@ class ParsedSentence:
 
     id: str
     tree: Tree | None
-    """None if nothing is known of the sentence, not even its words."""
+    """None if nothing is known about the sentence, not even its words."""
     score: float | None = None
-    """Of the tree, as in ``Ranked``; None if it is a fallback."""
+    """The tree's score, as in ``Ranked``; None for a fallback."""
     origin: Origin | None = None
     confidence: float | None = None
     better_than_first: float | None = None

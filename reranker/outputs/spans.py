@@ -11,7 +11,7 @@ from reranker.ranking import SCORE_DECIMALS
 from reranker.trees.tree import ROOT_LABELS
 
 VERSION = 1
-"""Raised when a field changes its meaning or goes."""
+"""Increased when a field changes its meaning or is removed."""
 
 
 def to_dict(sentence: ParsedSentence) -> dict[str, Any]:

@@ -9,7 +9,7 @@ from reranker.errors import InputError
 from reranker.nbest import NBest
 
 _HOPELESS = 20
-"""After so many sentences, the first ones, that it cannot parse, something else is wrong."""
+"""If this many sentences fail from the start, something else is wrong."""
 
 
 class Failures:

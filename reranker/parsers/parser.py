@@ -40,7 +40,7 @@ class ParserSettings:
     options: ReadOptions = field(default_factory=ReadOptions)
     """The format of the lists that a program prints."""
     device: str = "cpu"
-    """Where models of ours compute: as ``Reranker.load`` takes it."""
+    """The device of our own models, as in ``Reranker.load``."""
     # BLLIP's own default, 21, gains 0.6 F1.
     overparsing: int = option(10, "how thoroughly bllip searches; 21 takes three times as long")
 
@@ -76,4 +76,4 @@ def root_of(parser: Parser) -> str:
 
 
 Factory = Callable[[ParserSettings], Parser]
-"""Makes a parser. Raises InputError for settings that are missing or wrong."""
+"""Creates a parser. Raises InputError for missing or wrong settings."""

@@ -30,7 +30,7 @@ class ParsedLists:
         self._sentences = iter(sentences)
         self._number = 0
         self.position = 0
-        """The ``position`` of the last sentence whose list was given."""
+        """The ``position`` of the last sentence whose list was returned."""
         self._sizes = self._batch_sizes()
         self._threads = ThreadPoolExecutor(jobs, "parsing")
         self._under_way: deque[Future[list[_Parsed]]] = deque()

@@ -8,7 +8,7 @@ if TYPE_CHECKING:
     from ray.serve.config import AutoscalingContext
 
 WORK = "work_seconds"
-"""What a replica reports: the tokens it has to score, at the speed at which it scores them."""
+"""The figure a replica reports: the time it needs for the tokens it still has to score."""
 
 
 class QueuedWork:

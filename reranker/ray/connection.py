@@ -20,7 +20,7 @@ from reranker.process.cores import available_cores
 _CORES = 4
 _SECONDS_TO_CONNECT = 10.0
 _STORE_BYTES = 1 << 29
-"""Shared memory for blocks on their way, if Ray is started here; a block takes a few MB."""
+"""Shared memory for blocks in transit, if Ray is started here; a block takes a few MB."""
 
 
 @dataclass(frozen=True, slots=True)

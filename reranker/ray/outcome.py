@@ -20,13 +20,13 @@ class ClusterOutcome:
     failed: dict[str, str] = field(default_factory=dict)
     """The shards that could not be read, by name, and why."""
     sentences: int = 0
-    """That were ranked by this run."""
+    """The number of sentences that this run ranked."""
     computing: float = 0.0
-    """Core-seconds that the actors took for these."""
+    """The core-seconds that actors took for these."""
     startup: float = 0.0
     """Seconds until the first block was ranked, or found."""
     seconds: float = 0.0
-    """From then until the last shard was complete."""
+    """Seconds from then until the last shard was complete."""
 
     @property
     def counts(self) -> Counter[str]:

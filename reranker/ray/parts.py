@@ -41,7 +41,7 @@ class Shard:
     name: str
     """The name of the output, below the output folder."""
     key: str
-    """Different for another content of the input, and for other settings."""
+    """A key that differs for other contents of the input and for other settings."""
     block: int
     """Sentences that are ranked at once."""
 
@@ -151,7 +151,7 @@ class FinishedShard:
     url: str
     key: str
     size: int
-    """In bytes."""
+    """The size in bytes."""
     sha256: str
     counts: dict[str, int]
     rejected: list[dict[str, Any]]

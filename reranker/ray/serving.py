@@ -34,7 +34,7 @@ _LOGGER = structlog.get_logger("rerank.serve")
 _NAME = "rerank"
 _OUR_ERROR = re.compile(r"reranker\.errors\.\w+: (.+)")
 _TIMES_QUEUED = 2
-"""A replica is sent more requests than the service lets in, so that it is the service that refuses
+"""A replica is sent more requests than the service accepts, so that the service itself refuses
 them, with its own answer."""
 
 

@@ -39,11 +39,11 @@ if TYPE_CHECKING:  # they import torch, which readers do without
     from reranker.ranker import Combination
 
 Batch = dict[str, Any]
-"""Columns of rows, as Ray Data hands them on."""
+"""Columns of rows, as Ray Data passes them."""
 
 LISTS, DONE, FAILED, END, BROKEN = "lists", "done", "failed", "end", "broken"
-"""Kinds of rows: lists to rank; a part that is there; a shard that cannot be read; the end of one
-that was read, with how many blocks it has; an output that cannot be written, which ends the run."""
+"""Kinds of rows: lists to rank; a finished part; a shard that cannot be read; the end of a shard,
+with its blocks; an output that cannot be written, which ends the run."""
 
 
 def row(shard: int, first: int, kind: str, content: bytes = b"") -> Batch:
@@ -142,7 +142,7 @@ class RankTask:
     """What to compute for each sentence, and how."""
 
     models: WeighedModels
-    """With the hash of each checkpoint: where the files are does not matter."""
+    """Includes the hash of each checkpoint, so the place of the files does not matter."""
     combination: Combination
     device: str
     threads: int
@@ -151,7 +151,7 @@ class RankTask:
     token_scores: bool
     top: int | None
     parser: ParserChoice | None = None
-    """What proposes the trees of text; None for n-best lists."""
+    """The parser for text; None for n-best lists."""
     jobs: int = 1
     """Parsers that run at once."""
 

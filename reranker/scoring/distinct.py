@@ -15,7 +15,7 @@ class DistinctCandidates:
     def __init__(self, nbest: NBest) -> None:
         self.nbest = nbest
         self.sequences: list[tuple[str, ...]] = []
-        """The tokens of each different candidate, in the parser's order."""
+        """The tokens of each distinct candidate, in the parser's order."""
         self._places: list[int] = []  # of each candidate, in sequences
         self._originals = nbest.duplicates()  # of each candidate: the index of the one it repeats
         places: dict[int, int] = {}

@@ -30,7 +30,7 @@ Values = NDArray[np.float64]
 
 
 Layout = Trie | SpanSequences
-"""How a member sees sequences: which values it has to compute, and where each sequence finds its
+"""How a member lays out sequences: the values it computes, and where each sequence finds its
 own."""
 
 

@@ -26,9 +26,10 @@ class SpanTable(NamedTuple):
     """log P in nats, of every label of every span, and of every tag of every word."""
 
     labels: NDArray[np.float32]
-    """[n, n, L], by a span's first and last word; what ends before it starts has no meaning."""
+    """The labels' log-probabilities by a span's first and last word, [n, n, L]; entries that end
+    before they start have no meaning."""
     tags: NDArray[np.float32]
-    """[n, T]; T is 0 if the model knows no tags."""
+    """The tags' log-probabilities, [n, T]; T is 0 if the model knows no tags."""
 
 
 def read_sentence(

@@ -30,7 +30,7 @@ class SentenceSpans:
     def __init__(self, words: tuple[str, ...], eos_edge: int) -> None:
         self.words, self.eos_edge = words, eos_edge
         self.edges: dict[tuple[int, int, str], int] = {}
-        """By first word, the word behind the last, and label."""
+        """Values by first word, word after the last, and label."""
 
 
 class SpanSequences:

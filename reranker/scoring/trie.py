@@ -60,9 +60,9 @@ class Trie:
             parents, tokens = continued_rows[continued], targets[continued]
         none = [np.zeros(0, np.int64)]
         self.edge_rows: Numbers = np.concatenate(edge_rows or none)
-        """Per edge: the row of the prefix that it continues."""
+        """For each edge, the row of the prefix it continues."""
         self.edge_targets: Numbers = np.concatenate(edge_targets or none)
-        """Per edge: the token that it continues it with."""
+        """For each edge, the token with which it continues the prefix."""
         self.paths = np.split(edges_of, starts[1:]) if len(starts) else []
 
     def totals(self, edge_log_probabilities: NDArray[np.float64]) -> NDArray[np.float64]:

@@ -204,7 +204,7 @@ class Pruner:
         self._optimistic = place_scores(sentence, bounds.get, weighing)
         best_first = sorted(self._optimistic, key=lambda place: -self._optimistic[place])
         self.favourites: list[int] = best_first[:top]
-        """Places to be scored first, that of the parser's first candidate among them."""
+        """The places to score first, including that of the parser's first candidate."""
         if sentence.first is not None and sentence.first not in self.favourites:
             self.favourites.append(sentence.first)
 

@@ -14,7 +14,7 @@ from reranker.text.splitting import LONGEST, Form, Stretch, stretches
 from reranker.text.words import Convention, Word, fault, given_words, split_into_words
 
 CUT = f"a part of more than {LONGEST:,} characters without an end of a sentence"
-"""The problem of every part of what is too long to be one sentence."""
+"""The problem of every part of an overlong sentence."""
 
 _PIECE = 1 << 13  # characters
 
@@ -25,11 +25,11 @@ class TextSentence(NamedTuple):
     sentence: Sentence
     origin: Origin
     problem: str | None = None
-    """Why no parser can be given it; None if one can."""
+    """Why it cannot be passed to a parser; None if it can."""
     fault: str | None = None
-    """What is replaced in it by U+FFFD, the replacement character; None if nothing is."""
+    """What was replaced in it by U+FFFD, the replacement character; None if nothing was."""
     position: int = 0
-    """About how many bytes of all files it and those before it take up."""
+    """About how many bytes of all files it and the earlier sentences occupy."""
 
     @property
     def warning(self) -> str | None:

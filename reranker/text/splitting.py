@@ -10,7 +10,7 @@ from collections.abc import Generator, Iterable, Iterator
 from typing import Literal, NamedTuple
 
 Form = Literal["text", "sentences", "tokens"]
-"""Running text; one sentence a line; the same with a space between words."""
+"""Running text; one sentence per line; one sentence per line with a space between words."""
 
 LONGEST = 1 << 15
 """Characters of a sentence; a longer one is cut."""
@@ -33,7 +33,7 @@ class Stretch(NamedTuple):
     """Characters before it."""
     line: int
     is_cut: bool = False
-    """Whether it is a part of something too long to be a sentence."""
+    """Whether it is part of something too long to be a sentence."""
 
 
 class _Block(NamedTuple):
@@ -44,7 +44,7 @@ class _Block(NamedTuple):
     line: int
     is_whole: bool
     spaces: str
-    """Characters that are no part of a word."""
+    """Characters that belong to no word."""
 
     def part(self, start: int, end: int, is_cut: bool) -> Iterator[Stretch]:
         """The stretch without surrounding white space; None if there is nothing else."""

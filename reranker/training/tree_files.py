@@ -38,7 +38,7 @@ class TokenFile(Sequence[list[int]]):
         self.ends = torch.from_file(str(ends), size=ends.stat().st_size // 8, dtype=torch.int64)
         size = path.stat().st_size // 4
         self.stream = torch.from_file(str(path), size=size, dtype=torch.int32)
-        """[1 + tokens]: ``<eos>``, and all sequences, one after the other."""
+        """``<eos>`` followed by all sequences, one after another, [1 + tokens]."""
 
     @staticmethod
     def write(path: Path, sequences: Iterable[Sequence[int]], eos: int) -> None:

@@ -11,9 +11,9 @@ class Constituent(NamedTuple):
 
     start: int
     end: int
-    """The number of the first word behind it."""
+    """The number of the word after its last."""
     label: str
-    """The labels of the brackets, from the outermost in, with spaces between them."""
+    """The labels of the brackets, outermost first, separated by spaces."""
     place: int
     """The place of its first bracket among the tokens."""
 

@@ -86,7 +86,7 @@ class _Index:
         self.sentences = array("q")
         self.numbers = array("q")
         self.starts = array("q", [0])
-        """One more than lines: the last is the end of the spool."""
+        """One more than there are lines: the last is the end of the spool."""
 
     def add(self, sentence: int | None, number: int, size: int) -> None:
         """Add a line of ``size`` bytes; without a sentence, it belongs to that of the previous

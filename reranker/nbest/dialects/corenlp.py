@@ -80,7 +80,7 @@ class _Parse(NamedTuple):
 
     candidate: RawCandidate
     rank: int | None
-    """From its ``# Parse`` line; 0 without one; None if this is no parse at all."""
+    """The rank from its ``# Parse`` line; 0 without one; None if this is not a parse."""
     is_skipped: bool = False
 
     @property

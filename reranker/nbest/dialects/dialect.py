@@ -22,7 +22,7 @@ class Head:
     def __init__(self, lines: Sequence[str]) -> None:
         self.all = lines
         self.lines = [line.strip() for line in lines if line.strip()]
-        """Without blank ones, and without the space around them."""
+        """The lines that are not blank, without surrounding space."""
         self.first = self.lines[0] if self.lines else ""
 
     @cached_property
@@ -52,22 +52,23 @@ class Dialect:
 
     name: str
     description: str
-    """One line for people."""
+    """One line for users."""
     recognise: Callable[[Head], bool]
     """Whether a file with this head is of this dialect, and of none before it in the registry."""
     read: Callable[[NumberedLines], Iterator[RawList]]
     write: Callable[[NBest, int], str]
     """The text of a list at a position counted from 0, line breaks included."""
     notation: Notation | None = Notation.BRACKETS
-    """How candidates are written, or None if the head of a file decides."""
+    """The notation of candidates, or None if the head of a file decides."""
     candidate_texts: Callable[[Iterable[str]], Iterable[str]] = lambda head: filter(str.strip, head)
     """The candidates in a file's head, for ``notation`` None; by default, every line is one."""
     layout: Callable[[Sequence[str], int | None], str] | None = None
-    """What makes a list, in words, from the head and the beam; None if that is always the same."""
+    """How lines form lists, in words, from the head and the beam; None if that is always the
+    same."""
     needs_beam: bool = False
-    """Whether every list has as many lines as the user says."""
+    """Whether the user must say how many lines a list has."""
     looks_for_blank_line: bool = False
-    """Whether the head has to reach the first blank line, since blank lines may end lists."""
+    """Whether the head must reach the first blank line, since blank lines may end lists."""
 
     def detect_notation(self, head: Iterable[str]) -> Notation:
         """The notation of candidates in a file with this head; if several are in use, the most

@@ -34,7 +34,7 @@ DIALECTS = {
     )
 }
 FORMATS = {name: dialect.description for name, dialect in DIALECTS.items()}
-"""What each dialect is, in a line."""
+"""A line about each dialect."""
 
 
 def recognise(lines: Sequence[str]) -> Dialect | None:
