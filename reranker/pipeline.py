@@ -39,7 +39,7 @@ from reranker.process.cancellation import Cancellation
 from reranker.process.cores import available_cores
 from reranker.process.memory import return_freed_memory, share_freed_memory
 from reranker.ranker import Combination, Ranker
-from reranker.ranking import SCORE_DECIMALS, Criterion, Ranking, Scored, Weighing
+from reranker.ranking import SCORE_DECIMALS, Ranking, Scored, Weighing
 from reranker.scoring import pools
 from reranker.scoring.cascade import CascadeSearch
 from reranker.scoring.ensemble import Ensemble
@@ -311,7 +311,7 @@ class Reranker(Ranker):
     def _rankings(
         self, lists: Iterable[NBest], weighing: Weighing, token_scores: bool, top: int | None
     ) -> Iterator[Ranking]:
-        scorer = Scorer(self._ensemble, weighing.criterion, token_scores)
+        scorer = Scorer(self._ensemble, token_scores)
         search = self._search(weighing) if top is not None else None
         if search is None:
             for nbest, everything in self._in_order(lists, scorer.score):
@@ -334,7 +334,6 @@ class Reranker(Ranker):
     def score_lists(
         self,
         lists: Iterable[NBest],
-        criterion: Criterion = "perplexity",
         token_scores: bool = False,
         cancellation: Cancellation | None = None,
         lanes: Lanes | None = None,
@@ -343,7 +342,7 @@ class Reranker(Ranker):
         wanted. Other ``lanes`` than the reranker's own wait for nothing else that it scores.
         Raises Stopped soon after another thread cancelled."""
         ensemble = self._ensemble if lanes is None else self._ensemble.on(lanes)
-        scorer = Scorer(ensemble, criterion, token_scores)
+        scorer = Scorer(ensemble, token_scores)
         return pools.in_order(lists, scorer.score, ensemble.lanes, pools.BATCH_TOKENS, cancellation)
 
     def _in_order(

@@ -12,20 +12,20 @@ from typing import TYPE_CHECKING, Any, Literal, get_args, overload
 from reranker.errors import RerankError
 from reranker.nbest import Candidate, NBest, Rejected
 from reranker.nbest.data import Certainty, Origin
-from reranker.perplexity import perplexity as perplexity_per
 from reranker.trees.tree import Tree
 
 if TYPE_CHECKING:
     import nltk
 
 Criterion = Literal["perplexity", "token-perplexity"]
+TokenScores = tuple[tuple[str, float | None], ...]
 
 # Scores are exact to 1e-4 nats whatever the batch; what differs by less is a tie.
 SCORE_DECIMALS = 4
 TOKEN_SCORE_DECIMALS = 6
 
 # Raised when a field of the ranked output changes its meaning or goes.
-OUTPUT_VERSION = 1
+OUTPUT_VERSION = 2
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,12 +90,14 @@ class Scored:
     """The language models' scores of one candidate."""
 
     nll: float  # negative log-likelihood in nats, summed over the ensemble's members
-    perplexity: float  # by the criterion: per word of the sentence, or per token
+    perplexity: float | None  # of the language models, per word of the sentence; None without one
     tokens: int  # LM tokens, <eos> included
     unknown_words: int  # words that at least one member does not know
     duplicate_of: int | None  # index of the first candidate with the same tokens
-    token_scores: tuple[tuple[str, float], ...] | None = None  # on request, see Ranked
+    token_scores: TokenScores | None = None  # on request, see Ranked
     member_nll: tuple[float, ...] = ()  # each member's part of nll; none if they are averaged
+    token_perplexity: float | None = None  # of the language models, per token
+    span_nll: float | None = None  # the span models' part of nll; None without one
 
 
 def repeating(scored: Scored, original: int | None) -> Scored:
@@ -110,16 +112,22 @@ class Ranked:
     index: int
     score: float
     nll: float
-    perplexity: float
+    perplexity: float | None
+    """exp of the nats a word of the sentence, averaged over the language models; infinite if it is
+    too large for a number, None if the ensemble has span models only."""
+    token_perplexity: float | None
+    """As ``perplexity``, a token of the linearised tree, ``<eos>`` included."""
+    span_nll: float | None
+    """The span models' part of ``nll``; None without one."""
     tokens: int
     unknown_words: int
     parser_score: float | None
     duplicate_of: int | None
     repaired: bool
     tree: str
-    token_scores: tuple[tuple[str, float], ...] | None = None
+    token_scores: TokenScores | None = None
     """Each token of the linearised tree, ``<eos>`` last, with its log-probability in nats summed
-    over the ensemble: together they are ``-nll``."""
+    over the language models, or None without one: together they are ``span_nll - nll``."""
     member_nll: tuple[float, ...] = ()
     """Each member's part of ``nll``, in the order of the checkpoints; empty if there is one member
     only, or if their probabilities were averaged."""
@@ -135,8 +143,9 @@ class Ranked:
             del data["token_scores"]
         if not self.member_nll:
             del data["member_nll"]
-        if not math.isfinite(self.perplexity):
-            data["perplexity"] = None
+        for name in ("perplexity", "token_perplexity"):
+            if data[name] == math.inf:
+                data[name] = None
         return data
 
 
@@ -298,7 +307,9 @@ def _ranked(candidate: Candidate, scored: Scored, mixed: Mapping[int, float]) ->
         index=candidate.index,
         score=mixed[candidate.index if original is None else original],
         nll=round(scored.nll, SCORE_DECIMALS),
-        perplexity=float(f"{scored.perplexity:.6g}"),
+        perplexity=_six_digits(scored.perplexity),
+        token_perplexity=_six_digits(scored.token_perplexity),
+        span_nll=None if scored.span_nll is None else round(scored.span_nll, SCORE_DECIMALS),
         tokens=scored.tokens,
         unknown_words=scored.unknown_words,
         parser_score=candidate.parser_score,
@@ -310,14 +321,8 @@ def _ranked(candidate: Candidate, scored: Scored, mixed: Mapping[int, float]) ->
     )
 
 
-def perplexity(nll: float, words: int, tokens: int, members: int, criterion: Criterion) -> float:
-    """exp of the nats per unit, a word of the sentence or a token, averaged over the ensemble.
-
-    The number of words is the same for all candidates of a sentence, so perplexity orders them as
-    total log-probability does; the number of tokens is not.
-    """
-    units = words if criterion == "perplexity" else tokens
-    return perplexity_per(nll, members * max(1, units))
+def _six_digits(perplexity: float | None) -> float | None:
+    return None if perplexity is None else float(f"{perplexity:.6g}")
 
 
 def mixed_score(candidate: Candidate, scored: Scored, weighing: Weighing) -> float | None:

@@ -5,9 +5,13 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
+import numpy as np
+
+from reranker.checkpoints.checkpoint import Checkpoint
 from reranker.checkpoints.vocabulary import EOS
+from reranker.perplexity import perplexity
 from reranker.process.cancellation import Cancellation
-from reranker.ranking import TOKEN_SCORE_DECIMALS, Criterion, Scored, perplexity, repeating
+from reranker.ranking import TOKEN_SCORE_DECIMALS, Scored, repeating
 from reranker.scoring.distinct import DistinctCandidates
 from reranker.scoring.ensemble import Ensemble, Values
 
@@ -15,10 +19,12 @@ from reranker.scoring.ensemble import Ensemble, Values
 class Scorer:
     """Turns an ensemble's token log-probabilities into ``Scored``."""
 
-    def __init__(self, ensemble: Ensemble, criterion: Criterion, token_scores: bool) -> None:
+    def __init__(self, ensemble: Ensemble, token_scores: bool) -> None:
         self.ensemble = ensemble
-        self._criterion: Criterion = criterion
         self._token_scores = token_scores
+        averaged = ensemble.combination == "average"
+        members = ensemble.members[:1] if averaged else ensemble.members
+        self._language_models = np.array([isinstance(each, Checkpoint) for each in members])
 
     def score(
         self, batch: Sequence[DistinctCandidates], cancellation: Cancellation
@@ -48,15 +54,22 @@ class Scorer:
     ) -> Scored:
         """The scores from the values [M, T] of one sequence's tokens."""
         by_member = -values.sum(1)
-        nll = float(by_member.sum())
+        members, tokens = values.shape
+        are_models = self._language_models
+        models = int(are_models.sum())
+        models_nll = float(by_member[are_models].sum())
         by_token = None
         if self._token_scores:
-            rounded = values.sum(0).round(TOKEN_SCORE_DECIMALS).tolist()
+            rounded: list[float | None] = [None] * tokens
+            if models:
+                rounded = values[are_models].sum(0).round(TOKEN_SCORE_DECIMALS).tolist()
             by_token = tuple(zip((*sentence.sequences[place], EOS), rounded, strict=True))
-        members, tokens = values.shape
+        words = max(1, len(sentence.words))
         return Scored(
-            nll=nll,
-            perplexity=perplexity(nll, len(sentence.words), tokens, members, self._criterion),
+            nll=float(by_member.sum()),
+            perplexity=perplexity(models_nll, models * words) if models else None,
+            token_perplexity=perplexity(models_nll, models * tokens) if models else None,
+            span_nll=None if models == members else float(by_member[~are_models].sum()),
             tokens=tokens,
             unknown_words=unknown_words,
             duplicate_of=None,

@@ -10,7 +10,7 @@ import pytest
 
 from reranker.errors import RerankError
 from reranker.nbest import Candidate, NBest, Rejected
-from reranker.ranking import Scored, Weighing, perplexity, rank
+from reranker.ranking import Scored, Weighing, rank
 from reranker.trees.linearize import linearize_text
 
 
@@ -110,7 +110,7 @@ def test_nothing_usable() -> None:
         "failed", "(TOP )", None, None,
     )  # fmt: skip
     assert json.loads(json.dumps(ranking.to_dict(), allow_nan=False)) == {
-        "version": 1,
+        "version": 2,
         "id": "s",
         "status": "failed",
         "best_index": None,
@@ -129,13 +129,6 @@ def test_nothing_usable() -> None:
             }
         ],
     }
-
-
-def test_perplexity_by_hand() -> None:
-    # 6 nats over 3 words, 4 tokens; two members that each say 3 nats.
-    assert perplexity(6.0, 3, 4, 1, "perplexity") == math.exp(2)
-    assert perplexity(6.0, 3, 4, 1, "token-perplexity") == math.exp(1.5)
-    assert perplexity(6.0, 3, 4, 2, "perplexity") == math.exp(1)
 
 
 def by_members(*nlls: float, tokens: int = 8) -> Scored:

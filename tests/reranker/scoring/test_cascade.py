@@ -36,12 +36,12 @@ STAGES = (1,), (2,), (0,)
 
 
 def everything() -> list[list[Scored]]:
-    scorer = Scorer(ENSEMBLE, "perplexity", False)
+    scorer = Scorer(ENSEMBLE, False)
     return scorer.score([DistinctCandidates(nbest) for nbest in LISTS], Cancellation())
 
 
 def found(cascade: Cascade, weighing: Weighing, top: int = 1) -> list[list[Scored | None]]:
-    scorer = Scorer(ENSEMBLE, "perplexity", False)
+    scorer = Scorer(ENSEMBLE, False)
     batch = [DistinctCandidates(nbest) for nbest in LISTS]
     search = CascadeSearch(ENSEMBLE, cascade)
     return search.score(batch, Cancellation(), scorer, weighing, top)
@@ -105,7 +105,7 @@ def test_without_parser_scores_where_they_count() -> None:
     without = without_every_second_score(LISTS[0])
     weighing = Weighing(0.5)
     search = CascadeSearch(ENSEMBLE, Cascade(weighing, STAGES, (1e6, 1e6)))
-    scorer = Scorer(ENSEMBLE, "perplexity", False)
+    scorer = Scorer(ENSEMBLE, False)
     (some,) = search.score([DistinctCandidates(without)], Cancellation(), scorer, weighing, 1)
     (whole,) = scorer.score([DistinctCandidates(without)], Cancellation())
     ranking = rank(without, some, weighing).cut(1)
@@ -121,7 +121,7 @@ def test_it_stops() -> None:
         search.score(
             [DistinctCandidates(LISTS[0])],
             cancellation,
-            Scorer(ENSEMBLE, "perplexity", False),
+            Scorer(ENSEMBLE, False),
             Weighing(),
             1,
         )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import replace
 from itertools import pairwise
 
@@ -9,6 +10,7 @@ import numpy as np
 import pytest
 
 from reranker.checkpoints.checkpoint import Checkpoint
+from reranker.checkpoints.members import LoadedMember
 from reranker.checkpoints.vocabulary import Vocabulary
 from reranker.errors import RerankError
 from reranker.files.text import TextInMemory
@@ -25,9 +27,11 @@ from reranker.trees.tree import Tree
 from tests.reranker.ensembles import CANDIDATES, untrained
 from tests.reranker.scoring.one_by_one import score_one_by_one
 from tests.reranker.small_files import bllip
+from tests.reranker.span_models import untrained_spans
 
 TOKENS = [linearize(Tree.from_string(text)) for text in CANDIDATES]
 FORWARD, BACKWARD = untrained(1, name="forward"), untrained(2, name="backward", backward=True)
+SPANS = untrained_spans(3)
 
 
 def log_probabilities(
@@ -64,7 +68,7 @@ def test_nothing_but_its_end_is_read_of_an_empty_tree() -> None:
 
 def test_the_score_is_the_sum_of_both_directions() -> None:
     (nbest,) = read_nbest(TextInMemory(bllip(CANDIDATES).encode(), "n.txt"))
-    scorer = Scorer(Ensemble([FORWARD, BACKWARD], "sum", Lanes(1)), "perplexity", True)
+    scorer = Scorer(Ensemble([FORWARD, BACKWARD], "sum", Lanes(1)), True)
     (scores,) = scorer.score([DistinctCandidates(nbest)], Cancellation())
     for tokens, scored in zip(TOKENS, scores, strict=True):
         forth, back = one_by_one(FORWARD, tokens), one_by_one(BACKWARD, tokens[::-1])
@@ -121,3 +125,36 @@ def test_equal_vocabularies_become_one() -> None:
     assert members[0].vocabulary is members[1].vocabulary
     assert len({id(one.vocabulary) for one in members}) == 3
     assert [one.model for one in members[:2]] == [first.model, second.model]
+
+
+@pytest.mark.parametrize(
+    "members, models",
+    [([FORWARD], 1), ([FORWARD, SPANS, BACKWARD], 2), ([SPANS], 0), ([FORWARD, FORWARD], 2)],
+    ids=["language model", "both kinds", "span model", "average"],
+)
+def test_perplexity_is_of_the_language_models(members: list[LoadedMember], models: int) -> None:
+    combination: Combination = "average" if members == [FORWARD, FORWARD] else "sum"
+    (nbest,) = read_nbest(TextInMemory(bllip(CANDIDATES).encode(), "n.txt"))
+    scorer = Scorer(Ensemble(members, combination, Lanes(1)), True)
+    (scores,) = scorer.score([DistinctCandidates(nbest)], Cancellation())
+    for tokens, scored in zip(TOKENS, scores, strict=True):
+        forth, back = one_by_one(FORWARD, tokens), one_by_one(BACKWARD, tokens[::-1])
+        nll = -sum(forth) - (sum(back) if BACKWARD in members else 0.0)
+        read = 2 if BACKWARD in members else 1
+        words = sum(token[0] not in "()" for token in tokens)
+        assert scored.token_scores is not None
+        values = [value for _, value in scored.token_scores]
+        if models == 0:
+            assert scored.perplexity is scored.token_perplexity is None
+            assert scored.span_nll == scored.nll
+            assert values == [None] * (len(tokens) + 1)
+            continue
+        assert scored.perplexity == pytest.approx(math.exp(nll / read / words), rel=1e-3)
+        per_token = math.exp(nll / read / (len(tokens) + 1))
+        assert scored.token_perplexity == pytest.approx(per_token, rel=1e-3)
+        assert (scored.span_nll is None) == (SPANS not in members)
+        assert scored.nll == pytest.approx(nll + (scored.span_nll or 0.0), abs=1e-3)
+        # A surprisal is never negative: a span model's gain is no token's.
+        known = [value for value in values if value is not None]
+        assert len(known) == len(values) and max(known) <= 0
+        assert sum(known) == pytest.approx(-nll, abs=1e-3)

@@ -69,7 +69,7 @@ def chunks(sequences: list[list[int]], size: int) -> Iterator[list[list[int]]]:
 
 def test_scores_are_those_of_float64(lists: list[NBest]) -> None:
     doubles = [copy.deepcopy(member.model).double() for member in MEMBERS]
-    scorer = Scorer(Ensemble(MEMBERS, "sum", Lanes(1)), "perplexity", False)
+    scorer = Scorer(Ensemble(MEMBERS, "sum", Lanes(1)), False)
     sentences = [DistinctCandidates(nbest) for nbest in lists]
     largest, orders, compared = 0.0, 0, 0
     for sentence, (scores,) in ((one, scorer.score([one], Cancellation())) for one in sentences):
@@ -99,7 +99,7 @@ def test_scores_are_those_of_float64(lists: list[NBest]) -> None:
 def test_the_winner_alone_is_the_winner_of_all(lists: list[NBest]) -> None:
     ensemble = Ensemble(MEMBERS, "sum", Lanes(2))
     scorer, search = (
-        Scorer(ensemble, "perplexity", False),
+        Scorer(ensemble, False),
         WinnerSearch(ensemble, patience_tokens=0),
     )
     weighing = Weighing(0.5)

@@ -88,7 +88,7 @@ def test_the_best_are_those_of_the_whole_ranking(
     combination: Combination, weighing: Weighing, top: int
 ) -> None:
     ensemble = Ensemble(MEMBERS, combination, Lanes(1))
-    scorer = Scorer(ensemble, weighing.criterion, False)
+    scorer = Scorer(ensemble, False)
     search = WinnerSearch(ensemble, patience_tokens=0)
     sentences = [DistinctCandidates(nbest) for nbest in LISTS]
     left_out = 0
@@ -109,7 +109,7 @@ def test_what_has_no_parser_score_is_still_rejected() -> None:
     without = without_every_second_score(nbest)
     weighing = Weighing(0.5)
     ensemble = Ensemble(MEMBERS[:1], "sum", Lanes(1))
-    scorer = Scorer(ensemble, "perplexity", False)
+    scorer = Scorer(ensemble, False)
     sentence = DistinctCandidates(without)
     (best,) = WinnerSearch(ensemble, patience_tokens=0).score(
         [sentence], Cancellation(), scorer, weighing, 1
@@ -122,7 +122,7 @@ def test_what_has_no_parser_score_is_still_rejected() -> None:
 
 def test_a_small_job_is_scored_the_simple_way() -> None:
     ensemble = Ensemble(MEMBERS[:1], "sum", Lanes(1))
-    scorer, weighing = Scorer(ensemble, "perplexity", False), Weighing()
+    scorer, weighing = Scorer(ensemble, False), Weighing()
     sentence = DistinctCandidates(LISTS[0])
     search = WinnerSearch(ensemble, patience_tokens=sentence.size + 1)
     (first,) = search.score([sentence], Cancellation(), scorer, weighing, 1)
