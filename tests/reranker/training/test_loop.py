@@ -320,7 +320,7 @@ def test_the_state_of_another_run_is_not_taken_over(change: dict[str, Any], tmp_
     state = (tmp_path / "log" / "state.pt").read_bytes()
     with pytest.raises(ConfigError, match=r"state\.pt.*other settings"):
         run(replace(config, **change), tmp_path)
-    with pytest.raises(ConfigError, match="other settings or trees"):
+    with pytest.raises(ConfigError, match="different settings or trees"):
         train(config, TREES[:19], DEV, tmp_path / "model.pt", tmp_path / "log")
     assert (tmp_path / "log" / "state.pt").read_bytes() == state
 
