@@ -34,7 +34,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
         for number in order if round_number % 2 else reversed(order):
             began = time.process_time()
             rankings = rerankers[number].rerank_lists(lists, top=1)
-            best[number] = [one.best.index if one.best else None for one in rankings]
+            best[number] = [each.best.index if each.best else None for each in rankings]
             if round_number >= 0:
                 seconds[number].append((time.process_time() - began) / len(lists))
     for number, name in enumerate(given.models):

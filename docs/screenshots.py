@@ -50,8 +50,8 @@ def serving(models: list[str]) -> Iterator[str]:
     try:
         assert process.stderr is not None
         for line in process.stderr:
-            if found := re.search(r"http://[^\s\"]+:\d+", line):
-                yield found[0]
+            if match := re.search(r"http://[^\s\"]+:\d+", line):
+                yield match[0]
                 return
         raise SystemExit("the server did not start")
     finally:

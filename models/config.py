@@ -52,7 +52,7 @@ class Config:
             )
         for name in (each.name for each in fields(self) if each.name.endswith("_dropout")):
             if not 0 <= getattr(self, name) < 1:
-                raise ValueError(f"{name} is {getattr(self, name)}, not in [0, 1)")
+                raise ValueError(f"{name} must be in [0, 1), got {getattr(self, name)}")
 
     @property
     def reader_size(self) -> int:
@@ -87,7 +87,7 @@ def check_window(window: int) -> None:
     """Raises ValueError for an invalid window. No weight depends on it, so without a limit a
     checkpoint could ask for any amount of memory; no model is known to gain from more than 20."""
     if type(window) is not int or not 1 <= window <= 1_000:
-        raise ValueError(f"window is {window}, not a whole number from 1 to 1000")
+        raise ValueError(f"window must be an integer from 1 to 1000, got {window}")
 
 
 def parts_of(hidden_size: int, parts: int) -> int:

@@ -39,9 +39,9 @@ class PieceConfig:
             value = getattr(self, each.name)
             if each.name == "dropout":
                 if not 0 <= value < 1:
-                    raise ValueError(f"dropout is {value}, not in [0, 1)")
+                    raise ValueError(f"dropout must be in [0, 1), got {value}")
             elif type(value) is not int or value < 1:
-                raise ValueError(f"{each.name} is {value}, not a whole number from 1 up")
+                raise ValueError(f"{each.name} must be a positive integer, got {value}")
         # A sentence's reading has these sizes, whatever a file has: they bound its memory.
         for name, most in _MOST.items():
             if getattr(self, name) > most:

@@ -23,7 +23,7 @@ class RnnNConfig(ThesisConfig):
 
     def __post_init__(self) -> None:
         if type(self.order) is not int or self.order < 1:
-            raise ValueError(f"order is {self.order}, not a whole number, 1 or more")
+            raise ValueError(f"order must be a positive integer, got {self.order}")
         ThesisConfig.__post_init__(self)
 
     @property

@@ -54,11 +54,13 @@ class SpanConfig:
             value = getattr(self, each.name)
             if each.name.endswith("_dropout"):
                 if not 0 <= value < 1:
-                    raise ValueError(f"{each.name} is {value}, not in [0, 1)")
+                    raise ValueError(f"{each.name} must be in [0, 1), got {value}")
             elif each.name not in ("hidden_sizes", "encoder"):
                 least = 0 if each.name == "tag_count" else 1
                 if type(value) is not int or value < least:
-                    raise ValueError(f"{each.name} must be an integer from {least} up, got {value}")
+                    raise ValueError(
+                        f"{each.name} must be an integer of at least {least}, got {value}"
+                    )
         if not self.hidden_sizes or min(self.hidden_sizes) < 1:
             raise ValueError("hidden_sizes must have a size for each layer, at least one")
         # What is made of a sentence has these sizes, whatever a file has: they bound its memory.

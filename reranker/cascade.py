@@ -30,14 +30,14 @@ class Cascade:
     def __post_init__(self) -> None:
         members = [member for stage in self.stages for member in stage]
         if sorted(members) != list(range(len(members))) or not all(self.stages):
-            raise RerankError(f"the stages {self.stages} do not have every member once")
+            raise RerankError(f"the stages must name every member exactly once, got {self.stages}")
         if len(self.stages) < 2 or len(self.margins) != len(self.stages) - 1:
             raise RerankError(
                 f"{len(self.margins)} margins for {len(self.stages)} stages: there must be one "
                 "for each stage but the last"
             )
         if not all(0 <= margin < math.inf for margin in self.margins):
-            raise RerankError(f"the margins {self.margins} are not all from 0 up")
+            raise RerankError(f"the margins must be numbers of at least 0, got {self.margins}")
 
     def holds_for(self, weighing: Weighing) -> bool:
         """Whether the cascade misses no more under this weighing than under its own. A smaller

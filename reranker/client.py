@@ -67,7 +67,7 @@ class Client:
         """
         if not str(url).startswith(("http://", "https://")):
             raise InputError(
-                f"{url!r} is not the URL of a service: it starts with http:// or https://"
+                f"{url!r} is not the URL of a service; it must start with http:// or https://"
             )
         if api_key is not None and not (api_key.isascii() and api_key.isprintable()):
             raise InputError("api_key has characters that cannot be sent in a header")
@@ -94,7 +94,7 @@ class Client:
         ]
         sentence: dict[str, Any] = {"candidates": trees}
         if isinstance(tokens, str):
-            raise InputError("tokens is a list of words, not one string")
+            raise InputError("tokens must be a list of words, got a single string")
         if tokens is not None:
             sentence["tokens"] = list(tokens)
         if lm_weight is not None:
@@ -215,7 +215,9 @@ def _text(text: str | Sequence[str] | Sequence[Sequence[str]]) -> dict[str, Any]
     if all(isinstance(each, str) for each in given):
         return {"sentences": given}
     if any(isinstance(each, str) for each in given):
-        raise InputError("a text is a string, a list of strings or a list of lists of words")
+        raise InputError(
+            "expected a text as a string, a list of strings or a list of lists of words"
+        )
     return {"tokens": given}
 
 

@@ -234,7 +234,9 @@ class Reranker(Ranker):
         """
         for name in (path, *more):
             if not isinstance(name, str | os.PathLike):
-                raise InputError(f"a file is named by a string or a path, not {name!r:.60}")
+                raise InputError(
+                    f"expected the name of a file as a string or a path, got {name!r:.60}"
+                )
         chosen = self._chosen(weighing, lm_weight, top)
         lists = read_nbest(path, *more, options=options)
         return self._rankings(lists, chosen, False, top)
@@ -264,7 +266,7 @@ class Reranker(Ranker):
         Raises InputError for a parser that does not work.
         """
         if not isinstance(text, str):
-            raise InputError(f"a text is a string, not {text!r:.60}")
+            raise InputError(f"expected a text as a string, got {text!r:.60}")
         self._chosen(weighing, lm_weight, top)
         # A byte order mark would be left out, and every offset be one too small.
         content = text.replace("\ufeff", " ", 1) if text.startswith("\ufeff") else text
@@ -360,7 +362,7 @@ def _refuse(rejected: Sequence[Rejected], kind: str) -> None:
         raise InputError(f"no candidates: expected a list of trees, got an empty {kind}")
     for entry in rejected:
         if entry.code == "not-a-tree" and os.path.isfile(entry.text):
-            raise InputError(f"{entry.text} is a file, not a tree: use rerank_file")
+            raise InputError(f"{entry.text} is a file, not a tree; use rerank_file")
     if all(entry.code == "not-a-tree" for entry in rejected):
         given = rejected[0].text or rejected[0].message
         raise InputError(f"none of the candidates is a tree; the first of this {kind}: {given:.60}")
@@ -369,6 +371,6 @@ def _refuse(rejected: Sequence[Rejected], kind: str) -> None:
 def _checked(weighing: Weighing) -> Weighing:
     if not isinstance(weighing, Weighing):
         raise InputError(
-            f"weighing is a Weighing, not {weighing!r:.60}; a weight alone: lm_weight="
+            f"weighing must be a Weighing, got {weighing!r:.60}; for a weight alone, use lm_weight="
         )
     return weighing

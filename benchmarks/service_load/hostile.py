@@ -45,9 +45,9 @@ def run(nbest: str, models: Sequence[str], seconds: float) -> int:
     print(f"{machine(available_cores())}; load average {os.getloadavg()[0]:.1f}", flush=True)
     questions = with_answers([each for each in read_nbest(nbest) if each.candidates], models)
     with serving(models, OMP_NUM_THREADS=str(os.cpu_count())) as server:
-        found = measured(server, questions, seconds)
-    print(*written(found), sep="\n")
-    return 0 if all(target.is_met for target in targets(found)) else 1
+        figures = measured(server, questions, seconds)
+    print(*written(figures), sep="\n")
+    return 0 if all(target.is_met for target in targets(figures)) else 1
 
 
 def with_answers(lists: Sequence[NBest], models: Sequence[str]) -> Questions:

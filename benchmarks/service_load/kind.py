@@ -61,10 +61,10 @@ def ask(clients: Sequence[KindClient], port: int, since: float, until: float) ->
         steps = [since + place / len(clients) * each.every for place, each in enumerate(clients)]
         asked = threads.map(_ask, clients, [port] * len(clients), steps, [until] * len(clients))
         both = Asked(Counter(), [], [])
-        for one in asked:
-            both.answers.update(one.answers)
-            both.seconds.extend(one.seconds)
-            both.due.extend(one.due)
+        for each in asked:
+            both.answers.update(each.answers)
+            both.seconds.extend(each.seconds)
+            both.due.extend(each.due)
     return both
 
 

@@ -48,17 +48,17 @@ def subsets(members: Sequence[str], more: Sequence[Sequence[str]]) -> dict[str, 
     taken = {"all", "parser", "oracle"} & set(members)
     if taken or len(set(members)) < len(members):
         raise InputError(f"--members: {min(taken, default='a name')} stands for something else")
-    found: dict[str, Subset] = {"all": tuple(members)}
-    found |= {name: (name,) for name in members}
+    subsets: dict[str, Subset] = {"all": tuple(members)}
+    subsets |= {name: (name,) for name in members}
     if len(members) > 2:
         for name in members:
-            found[f"all but {name}"] = tuple(other for other in members if other != name)
+            subsets[f"all but {name}"] = tuple(other for other in members if other != name)
     for some in more:
         for name in some:
             if name not in members:
                 raise InputError(f"--subset: {name} is none of {', '.join(members)}")
-        found.setdefault(", ".join(some), tuple(some))
-    return found
+        subsets.setdefault(", ".join(some), tuple(some))
+    return subsets
 
 
 def rows(
@@ -76,10 +76,12 @@ def rows(
         parser, oracle = lists.parsers_first(), lists.oracle()
         low, high = corpus_f1(parser), corpus_f1(oracle)
         everything = lists.chosen(_weighing(members, members))
-        found = {"parser": parser, "oracle": oracle}
-        found |= {label: lists.chosen(_weighing(members, some)) for label, some in wanted.items()}
+        counts_of = {"parser": parser, "oracle": oracle}
+        counts_of |= {
+            label: lists.chosen(_weighing(members, some)) for label, some in wanted.items()
+        }
         for row in table:
-            counts, is_choice = found[row[0]], row[0] in wanted
+            counts, is_choice = counts_of[row[0]], row[0] in wanted
             is_tested = row[0] not in ("all", "oracle")
             test = compare(everything, counts)
             closed = 100 * (test.f1 - low) / (high - low) if high > low else 0.0

@@ -80,21 +80,23 @@ def main(argv: Sequence[str]) -> int:
             name, _, file = text.partition("=")
             trees = list(read_treebank([Path(file)]))[:: arguments.every]
             for temperature in dict.fromkeys((1.0, fitted)):
-                found = judged(member, trees, temperature)
+                brackets = judged(member, trees, temperature)
                 rows.append(
                     [
                         name,
                         f"{temperature:g}",
-                        f"{len(found.said):,}",
-                        f"{100 * found.share:.1f}",
-                        f"{100 * found.said.mean():.1f}",
-                        f"{found.calibration_error:.3f} ({found.error_by_chance:.3f})",
-                        f"{found.brier:.4f}",
+                        f"{len(brackets.said):,}",
+                        f"{100 * brackets.share:.1f}",
+                        f"{100 * brackets.said.mean():.1f}",
+                        f"{brackets.calibration_error:.3f} ({brackets.error_by_chance:.3f})",
+                        f"{brackets.brier:.4f}",
                     ]
                 )
             if axes:
-                bins = found.bins
-                axes.plot([one.said for one in bins], [one.found for one in bins], "o-", label=name)
+                bins = brackets.bins
+                axes.plot(
+                    [each.said for each in bins], [each.found for each in bins], "o-", label=name
+                )
         if figure and axes:
             axes.plot([0, 1], [0, 1], color="gray", linestyle=":", label="perfectly calibrated")
             axes.set(xlabel="probability of a bracket", ylabel="share that is right")

@@ -220,10 +220,10 @@ class Results:
         parts, kind = self._parts(row), analysis(self.study, table, name)
         if kind not in ANALYSED:
             return {"perplexity": [self._perplexity(name, part) for part in parts]}
-        found = [self._analysed(run, f"{name}.{kind}") for [run] in parts]
+        analyses = [self._analysed(run, f"{name}.{kind}") for [run] in parts]
         if kind == "last-word":
-            found = [figures for sets in found for figures in sets["sets"].values()]
-        return {key: [figures[key] for figures in found] for key in ANALYSED[kind]}
+            analyses = [figures for sets in analyses for figures in sets["sets"].values()]
+        return {key: [figures[key] for figures in analyses] for key in ANALYSED[kind]}
 
     def _analysed(self, run: str, name: str) -> dict[str, Any]:
         """What ``rerank analyse`` says of the only model."""

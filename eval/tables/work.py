@@ -30,7 +30,7 @@ POLL_SECONDS = 0.05
 
 
 @dataclass(frozen=True, slots=True)
-class Step:
+class Command:
     """``rerank`` with ``arguments`` makes ``output`` of ``needs``, then deletes ``scratch``; its
     name is a run's, or begins with it and a colon."""
 
@@ -54,7 +54,7 @@ class Step:
 
 def plan(
     study: Study, files: StudyFiles, length: Sequence[str], options: Sequence[str]
-) -> list[Step]:
+) -> list[Command]:
     """All steps: training, first seeds first, then scoring. ``length`` are the flags of training
     that say how long, ``options`` flags of every command."""
     trained = [
@@ -79,7 +79,9 @@ def analysis(study: Study, table: Table, name: str) -> str:
     return "last-word" if study.sets[name].passages else "perplexity"
 
 
-def _training(study: Study, name: str, seed: int, files: StudyFiles, flags: Sequence[str]) -> Step:
+def _training(
+    study: Study, name: str, seed: int, files: StudyFiles, flags: Sequence[str]
+) -> Command:
     run, start = f"{name}-{seed}", study.models[name].start_from
     out, logs = files.checkpoint(run), files.folder / "training" / run
     arguments = ["train", "--config", files.config(name)]
@@ -93,10 +95,12 @@ def _training(study: Study, name: str, seed: int, files: StudyFiles, flags: Sequ
     if needs:
         arguments += ["--start-from", *needs]
     # The state that training resumes from is several times as large as the checkpoint.
-    return Step(run, [*map(str, arguments), *flags], out, needs, scratch=logs / "state.pt")
+    return Command(run, [*map(str, arguments), *flags], out, needs, scratch=logs / "state.pt")
 
 
-def _scoring(study: Study, run: str, files: StudyFiles, options: Sequence[str]) -> Iterator[Step]:
+def _scoring(
+    study: Study, run: str, files: StudyFiles, options: Sequence[str]
+) -> Iterator[Command]:
     """The trees of every set, for perplexity, and its lists, if a table asks for their F1."""
     tables = [table for table in study.tables.values() if table.kind == "F1"]
     shown = [table for table in tables if any(run in study.members(row) for row in table.rows)]
@@ -111,10 +115,12 @@ def _scoring(study: Study, run: str, files: StudyFiles, options: Sequence[str]) 
             out = files.scored(run, kind)
             arguments = ["--nbest", files.data(f"{kind}.jsonl"), "--models", checkpoint]
             arguments += ["--output", "ranked", "--out", out, "--resume", *more]
-            yield Step(label, [*map(str, arguments), *options], out, [checkpoint])
+            yield Command(label, [*map(str, arguments), *options], out, [checkpoint])
 
 
-def _analyses(study: Study, run: str, files: StudyFiles, options: Sequence[str]) -> Iterator[Step]:
+def _analyses(
+    study: Study, run: str, files: StudyFiles, options: Sequence[str]
+) -> Iterator[Command]:
     """What ``rerank analyse`` has to say of a run for the tables that show it."""
     tables = study.tables.values()
     shown = [table for table in tables if any(run in study.members(row) for row in table.rows)]
@@ -135,11 +141,11 @@ def _analyses(study: Study, run: str, files: StudyFiles, options: Sequence[str])
         if kind == "rank":
             arguments += ["--tokens", "all"]
         label = f"{run}:{name}:{kind}"
-        yield Step(label, [*map(str, arguments), *options], out, [checkpoint])
+        yield Command(label, [*map(str, arguments), *options], out, [checkpoint])
 
 
 class _Running(NamedTuple):
-    step: Step
+    step: Command
     process: subprocess.Popen[bytes]
     began: float
 
@@ -169,7 +175,7 @@ class Work:
         known = json.loads(path.read_text("utf-8")) if path.exists() else {}
         return {"command": "", "seconds": 0.0, **known}
 
-    def run(self, plan: Sequence[Step]) -> None:
+    def run(self, plan: Sequence[Command]) -> None:
         """Do the steps that are not done, in order, each once its needs are there; what fails is
         added to ``failures``, and the others continue. Interrupted, ends its commands."""
         waiting = [step for step in plan if not step.is_done()]
@@ -202,7 +208,7 @@ class Work:
     def _log(self, name: str) -> Path:
         return self.folder / "logs" / f"{name}.log"
 
-    def _start(self, step: Step) -> _Running:
+    def _start(self, step: Command) -> _Running:
         log = self._log(step.name)
         for path in (step.output, log):
             path.parent.mkdir(parents=True, exist_ok=True)

@@ -36,12 +36,13 @@ def begin(work: Path, settings: Mapping[str, Any]) -> None:
     if known.exists():
         if "".join(read_lines(known)) != text:
             raise InputError(
-                f"{work} is of a run with another text, parser or models: choose another --out"
+                f"{work} belongs to a run with a different text, parser or models: "
+                "choose another --out"
             )
         return
     others = [*work.parent.glob("*.pt"), *work.parent.glob("report.md"), *work.glob("*")]
     if any(each.suffix != ".tmp" for each in others):  # what a kill may have left
-        raise InputError(f"{work.parent} has files of something else: choose another --out")
+        raise InputError(f"{work.parent} contains files of another kind: choose another --out")
     with write_errors(work):
         work.mkdir(parents=True, exist_ok=True)
     with open_whole(known) as file:
@@ -105,7 +106,7 @@ def chosen(ranked: Path) -> tuple[list[Choice], list[Refused]]:
             refused += [Refused(each["file"], each["line"], each["message"]) for each in unparsed]
         else:
             raise InputError(
-                "the ensemble's weights are for parser scores, too, which the parser does not print"
+                "the ensemble was tuned with parser scores, which this parser does not print"
             )
     return made, refused
 

@@ -93,7 +93,9 @@ def trained_on(
     ConfigError if the checkpoint does not say how it was trained, or if the recipe is invalid."""
     known = checkpoint.information.get("training")
     if not isinstance(known, dict) or "model" not in known:
-        raise ConfigError(f"{path}: does not say how it was trained, so it cannot be trained on")
+        raise ConfigError(
+            f"{path}: does not say how it was trained, so it cannot be trained further"
+        )
     names = {each.name for each in fields(TrainingConfig)}
     config = TrainingConfig(**{name: value for name, value in known.items() if name in names})
     rate = config.learning_rate if config.recipe == "fast" else TrainingConfig().learning_rate

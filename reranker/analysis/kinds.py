@@ -160,18 +160,18 @@ def _perplexity(job: _Job) -> TextPerplexities:
 def _last_word(job: _Job) -> LastWords:
     paths: Sequence[Path] = job.arguments.passages
     sets = [read_set(path, name) for name, path in zip(names(paths), paths, strict=True)]
-    for refused in (each for one in sets for each in one.refused):
+    for refused in (each for some in sets for each in some.refused):
         logger.warning("%s", refused)
-    job.total = sum(token_count(one.passages) for one in sets)
+    job.total = sum(token_count(each.passages) for each in sets)
     models: dict[str, dict[str, LastWord]] = {}
     for name, model in job.models(compares_perplexity=True):
-        models[name] = {one.name: last_word(model, one.passages, name, job.tick) for one in sets}
-    return LastWords(models, {one.name: len(one.refused) for one in sets})
+        models[name] = {each.name: last_word(model, each.passages, name, job.tick) for each in sets}
+    return LastWords(models, {each.name: len(each.refused) for each in sets})
 
 
-def _same(one: Vocabulary, other: Vocabulary) -> bool:
+def _same(first: Vocabulary, other: Vocabulary) -> bool:
     """Whether two models predict the same symbols."""
-    return one.symbols == other.symbols and one.classes == other.classes
+    return first.symbols == other.symbols and first.classes == other.classes
 
 
 def _classes(job: _Job) -> ClassPerplexities:

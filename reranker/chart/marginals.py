@@ -89,7 +89,7 @@ def _outside(inside: _Inside) -> Values:
     """P(there is a constituent) by its first and last word, [n, n]: the inside recursion backwards,
     where each sum shares out its probability among its terms."""
     words = inside.words
-    found = np.zeros((words, words))
+    inside_of = np.zeros((words, words))
     of_open, of_part = np.zeros((words, words + 1)), np.zeros((words + 1, words + 1))
     of_open[0, words] = 1.0
     for width in range(words, 0, -1):
@@ -99,13 +99,13 @@ def _outside(inside: _Inside) -> Values:
             opened, part = opened + part, np.zeros(len(starts))
         sequence, whole = inside.sequence[starts, width], inside.open[starts, width]
         closed = opened * np.exp(inside.closed[starts, width] - whole) + part
-        found[starts, starts + width - 1] = closed
+        inside_of[starts, starts + width - 1] = closed
         if width > 1:
             weight = opened * np.exp(sequence - whole) + closed
             shares = np.exp(inside.splits(width) - sequence[:, None]) * weight[:, None]
             of_open[: len(starts), 1:width] += shares
             of_part[width:, width - 1 : 0 : -1] += shares
-    return found
+    return inside_of
 
 
 def _log_sum(values: Values) -> Values:

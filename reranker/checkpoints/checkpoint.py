@@ -101,11 +101,11 @@ def _model(content: dict[str, Any], most_bytes: int, device: str) -> LanguageMod
 def _vocabulary(content: dict[str, Any], most_bytes: int) -> Vocabulary:
     is_backward = content.get("backward", False)
     if type(is_backward) is not bool:
-        raise TypeError(f"backward is {is_backward!r}, not true or false")
+        raise TypeError(f"backward must be true or false, got {is_backward!r}")
     classes = _unpacked(content.get("word_classes"), most_bytes)
     rules = content["class_rules"] if content["version"] >= 3 else 1
     if type(rules) is not int:
-        raise TypeError(f"class_rules is {rules!r}, not a number")
+        raise TypeError(f"class_rules must be an integer, got {rules!r}")
     return Vocabulary(content["vocabulary"], classes, is_backward, rules)
 
 

@@ -51,7 +51,7 @@ def load_placed(
     the one that parses a sentence can rank its trees with the same reading (scoring.span_table).
     Raises CheckpointError as ``load_member`` does, and InputError for another ``precision``."""
     if precision not in get_args(Precision):
-        raise InputError(f"precision is 'exact' or 'fast', not {precision!r}")
+        raise InputError(f"precision must be 'exact' or 'fast', got {precision!r}")
     dtype = torch.bfloat16 if precision == "fast" else torch.float32
     with _lock:
         in_use = _in_use.get((sha256, device, dtype))

@@ -110,7 +110,7 @@ def _checkpoint_paths(names: ModelNames) -> list[Path]:
     paths: list[Path] = []
     for name in names:
         if not isinstance(name, str | os.PathLike):
-            raise InputError(f"models are named by paths, not by {name!r:.40}")
+            raise InputError(f"expected the path of a model, got {name!r:.40}")
         matches = [name] if os.path.exists(name) else sorted(glob.glob(os.fspath(name)))
         if not matches:
             raise InputError(f"{name}: {_why_nothing(os.fspath(name))}")
@@ -202,15 +202,15 @@ def _cascade(table: Any, files: Sequence[str], weighing: Weighing) -> Cascade:
     RerankError."""
     _check(table, _CASCADE_KEYS)
     margins = table["margins"]
-    if not all(isinstance(one, int | float) and not isinstance(one, bool) for one in margins):
-        raise ValueError(f"margins is {margins!r}")
+    if not all(isinstance(each, int | float) and not isinstance(each, bool) for each in margins):
+        raise ValueError(f"margins must be a list of numbers, got {margins!r}")
     stages = []
     for stage in table["stages"]:
         if not isinstance(stage, list) or not all(name in files for name in stage):
             raise ValueError(f"the stage {stage!r} does not name members")
         stages.append(tuple(files.index(name) for name in stage))
     if sum(map(len, stages)) != len(files):
-        raise ValueError("the stages do not have every member once")
+        raise ValueError("the stages must name every member exactly once")
     return Cascade(weighing, tuple(stages), tuple(map(float, margins)))
 
 

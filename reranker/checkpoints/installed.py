@@ -78,30 +78,30 @@ class ParserModel:
 def installed_parser_models() -> list[ParserModel]:
     """Every parser model that is found; of several with one name, the first. Raises InputError for
     an invalid ``about.toml``."""
-    found: dict[str, ParserModel] = {}
+    models: dict[str, ParserModel] = {}
     for folder in _folders():
         for about in _about(folder / _ABOUT).get("parser_models", ()):
             path = folder / about["file"]
             if path.is_file():
-                found.setdefault(about["name"], ParserModel(about["name"], path, about))
+                models.setdefault(about["name"], ParserModel(about["name"], path, about))
         if (folder / BLLIP_FILE).is_file():
-            found.setdefault(folder.name, ParserModel(folder.name, folder))
-    return list(found.values())
+            models.setdefault(folder.name, ParserModel(folder.name, folder))
+    return list(models.values())
 
 
 def installed_models() -> list[Installed]:
     """Every ensemble that is found; of several with one name, the first. Raises InputError for an
     invalid ``about.toml``."""
-    found: dict[str, Installed] = {}
+    ensembles: dict[str, Installed] = {}
     for folder in _folders():
         if any(folder.glob("*.pt")):
             about = _about(folder / _ABOUT)
             name = str(about.get("name", folder.name))
-            found.setdefault(name, Installed(name, folder, about))
+            ensembles.setdefault(name, Installed(name, folder, about))
             for more in about.get("ensembles", ()):
                 file = folder / more["file"]
-                found.setdefault(more["name"], Installed(more["name"], folder, more, file))
-    return list(found.values())
+                ensembles.setdefault(more["name"], Installed(more["name"], folder, more, file))
+    return list(ensembles.values())
 
 
 def installed_span_model(name: str = "") -> tuple[Path, str]:
@@ -126,16 +126,16 @@ def installed_span_model(name: str = "") -> tuple[Path, str]:
 def default_models() -> Installed:
     """The models to use if none are named and ``RERANK_MODELS`` is not set. Raises InputError if
     none are installed, or several of which none is ours."""
-    found = installed_models()
-    if not found:
+    ensembles = installed_models()
+    if not ensembles:
         raise InputError(
             "no language models: install parse-reranker-models (`make wheels` in a clone builds "
             f"it), or name checkpoints after --models or in {VARIABLE}"
         )
-    if len(found) > 1 and not found[0].sha256:
-        names = ", ".join(each.name for each in found)
+    if len(ensembles) > 1 and not ensembles[0].sha256:
+        names = ", ".join(each.name for each in ensembles)
         raise InputError(f"several ensembles are installed; name one after --models: {names}")
-    return found[0]
+    return ensembles[0]
 
 
 def models_in_environment() -> list[str]:
@@ -176,7 +176,9 @@ def _about(path: Path) -> Mapping[str, Any]:
     try:
         about = tomllib.loads(path.read_text(encoding="utf-8"))
         hashes = about.get("sha256", {})
-        if not isinstance(hashes, dict) or not all(isinstance(one, str) for one in hashes.values()):
+        if not isinstance(hashes, dict) or not all(
+            isinstance(each, str) for each in hashes.values()
+        ):
             raise ValueError("sha256 is not a table of hashes")
         _check(about)
         for kind, needed in _LISTED.items():

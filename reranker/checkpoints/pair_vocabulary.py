@@ -41,7 +41,7 @@ class PairVocabulary:
         """Raises ValueError for symbols that are not distinct, or without ``<eos>`` and ``<unk>``
         at the head of ``target``."""
         if task not in get_args(Task):
-            raise ValueError(f"task is {task!r}, not {' or '.join(get_args(Task))}")
+            raise ValueError(f"task must be {' or '.join(get_args(Task))}, got {task!r}")
         self.task, self.pieces = task, Pieces(merges)
         self.source_words, self.source_pieces = tuple(source_words), tuple(source_pieces)
         self.target = tuple(target)
@@ -107,8 +107,8 @@ class PairVocabulary:
         return joined(symbols) if self.task == "text" else symbols
 
     def _known_pieces(self, word: str) -> list[int]:
-        found = (self._pieces.get(piece) for piece in self.pieces.split([word]))
-        return [number for number in found if number is not None]
+        numbers = (self._pieces.get(piece) for piece in self.pieces.split([word]))
+        return [number for number in numbers if number is not None]
 
 
 def _of_pieces(pieces: Pieces, words: Counter[str]) -> Counter[str]:

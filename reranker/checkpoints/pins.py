@@ -20,8 +20,8 @@ def pinned(paths: Sequence[Path], pins: Iterable[str]) -> tuple[str, ...]:
     pin that is not a hash.
     """
     left = sorted(map(_checked, pins), key=len, reverse=True)
-    found = tuple(map(file_sha256, paths))
-    for path, digest in zip(paths, found, strict=True):
+    digests = tuple(map(file_sha256, paths))
+    for path, digest in zip(paths, digests, strict=True):
         mine = next((pin for pin in left if digest.startswith(pin)), None)
         if mine is None:
             expected = f"one of {', '.join(left)}" if left else "one of those given, all used up"
@@ -30,12 +30,14 @@ def pinned(paths: Sequence[Path], pins: Iterable[str]) -> tuple[str, ...]:
     if left:
         raise InputError(
             f"no checkpoint has SHA-256 {', '.join(left)}: "
-            + ", ".join(f"{path} has {digest}" for path, digest in zip(paths, found, strict=True))
+            + ", ".join(f"{path} has {digest}" for path, digest in zip(paths, digests, strict=True))
         )
-    return found
+    return digests
 
 
 def _checked(pin: str) -> str:
     if not isinstance(pin, str) or not _PIN.fullmatch(pin.lower()):
-        raise InputError(f"{pin!r:.80} is not a SHA-256: 64 hexadecimal digits, or its first 8 up")
+        raise InputError(
+            f"{pin!r:.80} is not a SHA-256: give its 64 hexadecimal digits, or at least the first 8"
+        )
     return pin.lower()

@@ -178,5 +178,5 @@ def _frequent(counts: Counter[str], least: int) -> list[str]:
 def _numbered(texts: Sequence[str], first: int) -> dict[str, int]:
     numbers = {text: number for number, text in enumerate(texts, first)}
     if len(numbers) != len(texts):
-        raise ValueError("a word, label or tag is there twice")
+        raise ValueError("a word, label or tag occurs twice")
     return numbers

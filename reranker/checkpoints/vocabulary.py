@@ -103,7 +103,9 @@ class Vocabulary:
         rules: int = CLASS_RULES,
     ) -> None:
         if not 1 <= rules <= CLASS_RULES:
-            raise ValueError(f"classes of unknown words by rules {rules}, not 1 to {CLASS_RULES}")
+            raise ValueError(
+                f"the rules for classes of unknown words must be 1 to {CLASS_RULES}, got {rules}"
+            )
         self.rules = rules
         self.symbols = tuple(symbols)
         self.classes: Mapping[str, int] = classes or {}
@@ -112,7 +114,7 @@ class Vocabulary:
         needed = (EOS, UNKNOWN_WORD, UNKNOWN_OPENING, UNKNOWN_CLOSING)
         is_distinct = len(self._ids) == len(self.symbols) and "" not in self._ids
         if not is_distinct or not all(symbol in self._ids for symbol in needed):
-            raise ValueError(f"a vocabulary has distinct symbols, {' '.join(needed)} among them")
+            raise ValueError(f"a vocabulary needs distinct symbols, including {' '.join(needed)}")
         self.eos = self._ids[EOS]
         self._words = {s: i for s, i in self._ids.items() if is_word(s) and not _is_special(s)}
 

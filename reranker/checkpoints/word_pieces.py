@@ -25,9 +25,9 @@ class WordPieces:
         self.pieces, self.per_word = tuple(pieces), per_word
         self._rows = {piece: row for row, piece in enumerate(self.pieces)}
         if len(self._rows) != len(self.pieces):
-            raise ValueError("a piece is there twice")
+            raise ValueError("a piece occurs twice")
         if not {START_PIECE, END_PIECE, UNKNOWN_PIECE} <= self._rows.keys():
-            raise ValueError(f"its pieces are without {START_PIECE}, {END_PIECE}, {UNKNOWN_PIECE}")
+            raise ValueError(f"the pieces lack {START_PIECE}, {END_PIECE} or {UNKNOWN_PIECE}")
 
     def whole_words(self) -> set[str]:
         """The words, in lower case, that are a single piece."""
@@ -41,8 +41,8 @@ class WordPieces:
     def rows(self, word: str) -> list[int]:
         """The rows of a treebank word's pieces, at least one, and -1 up to ``per_word``."""
         text = _WRITTEN.get(word, word)[:_MOST_LETTERS]
-        found = [row for part in _parts(text) for row in self._split(part)][: self.per_word]
-        return self._padded(found or [self._rows[UNKNOWN_PIECE]])
+        rows = [row for part in _parts(text) for row in self._split(part)][: self.per_word]
+        return self._padded(rows or [self._rows[UNKNOWN_PIECE]])
 
     def special(self, piece: str) -> list[int]:
         """The row of a special piece such as ``[CLS]``, and -1 up to ``per_word``."""

@@ -178,14 +178,16 @@ def _check(arguments: argparse.Namespace, models: Sequence[Path]) -> None:
     """Raises InputError for flags that cannot work, before anything is done."""
     for name in arguments.text:
         if name == "-":
-            raise InputError("--text is a file: a run that reads standard input cannot be resumed")
+            raise InputError(
+                "--text must be a file: a run that reads standard input cannot be resumed"
+            )
     trees = treebank_files(arguments.train)
     for name in (*arguments.text, *trees):
         if not os.path.isfile(name):
             raise InputError(f"{name}: no such file")
     stems = [path.stem for path in models]
     if len(set(stems)) < len(stems):
-        raise InputError("two of --models have one name; rename one")
+        raise InputError("two of --models have the same name; rename one")
     if arguments.gold_share == 1:
         raise InputError("--gold-share 1 leaves nothing to learn from the text")
     inputs = [*arguments.text, *trees, *arguments.models, *models]
@@ -221,7 +223,9 @@ def _gold(arguments: argparse.Namespace, models: Sequence[Path]) -> list[tuple[s
             trained_on(path, member, _recipe(arguments))
             trainable += 1
     if not trainable:
-        raise InputError("none of --models is a language model; span models cannot be trained on")
+        raise InputError(
+            "none of --models is a language model; span models cannot be trained further"
+        )
     return [linearize(tree) for tree in read_treebank(arguments.train)]
 
 

@@ -28,7 +28,7 @@ def stages(named: Sequence[str], paths: Sequence[Path]) -> Stages:
         raise InputError("--cascade names a model twice")
     others = tuple(number for name, number in known.items() if name not in names)
     if not others:
-        raise InputError("--cascade names every model; those of the last stage are not named")
+        raise InputError("--cascade names every model; leave out those of the last stage")
     return (*((known[name],) for name in names), others)
 
 

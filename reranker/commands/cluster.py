@@ -132,7 +132,7 @@ def _bounds(text: str) -> tuple[int, int]:
     least, _, most = text.partition(":")
     bounds = positive(least), positive(most or least)
     if bounds[0] > bounds[1]:
-        raise argparse.ArgumentTypeError(f"{text!r}: the first number is the smaller one")
+        raise argparse.ArgumentTypeError(f"{text!r}: the first number must be the smaller one")
     return bounds
 
 

@@ -63,7 +63,7 @@ class ConfidenceTable:
             return f"{text}: too few to learn from, {FEWEST} of each kind are needed"
         bins = [("said", "are better", "choices")]
         bins += [
-            (f"{one.said:.3f}", f"{one.found:.3f}", f"{one.size}") for one in self._unseen.bins
+            (f"{each.said:.3f}", f"{each.found:.3f}", f"{each.size}") for each in self._unseen.bins
         ]
         table = aligned([("cross-validated", *HEADS), *self._rows()])
         return f"{text}\n\n{table}\n\n{aligned(bins, left=0)}"
@@ -76,9 +76,9 @@ class ConfidenceTable:
         judged = {f"W = {own:.2f}": self._unseen}
         for weight in _WEIGHTS if self._lists.has_parser_scores else ():
             if weight != own:
-                found = cross_validated(self._lists, self._weighing, self._folds, weight)
-                judged[f"W = {weight:.2f}"] = found
-        return [(name, *cells(found)) for name, found in judged.items() if len(found.said)]
+                predicted = cross_validated(self._lists, self._weighing, self._folds, weight)
+                judged[f"W = {weight:.2f}"] = predicted
+        return [(name, *cells(each)) for name, each in judged.items() if len(each.said)]
 
     def summary(self) -> list[str]:
         """A comment for the ensemble file, if there is anything to say."""
@@ -102,11 +102,11 @@ class ConfidenceTable:
         axes = figure.subplots()
         axes.plot([0, 1], [0, 1], color="gray", linestyle=":", label="perfectly calibrated")
         axes.errorbar(
-            [one.said for one in bins],
-            [one.found for one in bins],
+            [each.said for each in bins],
+            [each.found for each in bins],
             (
-                [one.found - one.interval[0] for one in bins],
-                [one.interval[1] - one.found for one in bins],
+                [each.found - each.interval[0] for each in bins],
+                [each.interval[1] - each.found for each in bins],
             ),
             fmt="o-",
             capsize=3,

@@ -98,7 +98,7 @@ def run(arguments: argparse.Namespace) -> int:
         torch.set_num_threads(arguments.threads)
     (device, *more) = devices(arguments.device)
     if more:
-        raise InputError(f"--device {arguments.device}: generating takes one device")
+        raise InputError(f"--device {arguments.device}: generating uses a single device")
     members = load_generators(paths, str(device))
     settings = {
         "models": [file_sha256(path) for path in paths],
@@ -113,10 +113,10 @@ def run(arguments: argparse.Namespace) -> int:
         given, read = itertools.tee(sentences)
         beam = Beam(arguments.beam, arguments.length_power)
         lists = generate(members, read, beam, str(device))
-        for number, found in enumerate(_shown(lists, done), done):
+        for number, outputs in enumerate(_shown(lists, done), done):
             words = next(given)
             empty += not words
-            text = _text(number, words, found[:count], arguments.format)
+            text = _text(number, words, outputs[:count], arguments.format)
             output.write(text, _NOTHING, text_digest(*words))
     if empty:
         print(f"rerank: {empty} sentences have no words and no output", file=sys.stderr)
@@ -130,13 +130,13 @@ def _sentences(source: str, is_parser: bool) -> Iterator[Sequence[str]]:
     return (split_words(line) for line in read_lines(source))
 
 
-def _text(number: int, words: Sequence[str], found: Sequence[Generated], form: str) -> str:
+def _text(number: int, words: Sequence[str], outputs: Sequence[Generated], form: str) -> str:
     """A sentence's outputs, without the last line break."""
     if form == "text":
-        return "\n".join(" ".join(each.tokens) for each in found)
+        return "\n".join(" ".join(each.tokens) for each in outputs)
     from reranker.generation.search import fairseq_text
 
-    return fairseq_text(number, words, found)
+    return fairseq_text(number, words, outputs)
 
 
 def _shown(lists: Iterator[list[Generated]], done: int) -> Iterator[list[Generated]]:

@@ -31,9 +31,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     """Print what is installed; returns the exit code."""
-    found = installed_models()
+    ensembles = installed_models()
     named = models_in_environment()
-    if not found and not named:
+    if not ensembles and not named:
         default_models()  # says what to do
     is_first_default = not named
     try:
@@ -42,7 +42,7 @@ def run(arguments: argparse.Namespace) -> int:
         default = None
     if named:
         print(f"{VARIABLE} names the models to use: {', '.join(named)}")
-    for each in found:
+    for each in ensembles:
         print(_described(each, each.path == default))
     for place, model in enumerate(installed_parser_models()):
         print(_described_parser(model, place == 0))

@@ -84,9 +84,9 @@ def run(arguments: argparse.Namespace) -> int:
     """Parse and rerank as the flags say; returns the exit code."""
     answers.check(arguments)
     if arguments.least_sure and (arguments.resume or arguments.output != "best"):
-        raise InputError("--least-sure is an output of its own: without --output and --resume")
+        raise InputError("--least-sure cannot be combined with --output or --resume")
     if arguments.least_sure and "chart" not in parser_flags.names(arguments):
-        raise InputError("--least-sure needs the parser chart: no other says how sure it is")
+        raise InputError("--least-sure needs the parser chart; no other parser says how sure it is")
     _check_files(arguments.text)
     paths = expanded(arguments.text)
     if paths.count("-") > 1:

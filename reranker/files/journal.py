@@ -86,7 +86,7 @@ def open_output(
     """
     if path is None:
         if resume:
-            raise InputError("standard output cannot be resumed: name an output file")
+            raise InputError("standard output cannot be resumed; name an output file")
         with open_whole(None):
             yield AnswerOutput()
         return
@@ -149,8 +149,8 @@ class _JournaledFile(AnswerOutput):
 
     def _refuse(self, path: Path, reason: str) -> NoReturn:
         raise InputError(
-            f"{path}: not of an interrupted run that could be resumed: {reason}; rename or delete "
-            "it, or give the output another name"
+            f"{path}: not the output of an interrupted run that can be resumed: {reason}; "
+            "rename or delete it, or give the output another name"
         )
 
     def _find_end(self, part: IO[bytes], journal: IO[bytes]) -> None:
@@ -177,11 +177,11 @@ class _JournaledFile(AnswerOutput):
             record, digest = Record.from_line(self._journal.readline()), next(inputs, None)
             assert record is not None
             if digest is None:
-                raise InputError("there are fewer sentences than the interrupted run has written")
+                raise InputError("there are fewer sentences than the interrupted run wrote")
             if digest != record.digest:
                 raise InputError(
-                    f"cannot resume {self.path}: sentence {number} is not the one that the "
-                    "interrupted run had read"
+                    f"cannot resume {self.path}: sentence {number} differs from the one that the "
+                    "interrupted run read"
                 )
             yield record.written
 

@@ -32,7 +32,7 @@ def output_path(path: Path | None, inputs: Iterable[str | os.PathLike[str]] = ()
             raise InputError(f"{path or '.'}: cannot be written: it is a directory")
         if resolved.exists() and not resolved.is_file():
             raise InputError(
-                f"{path}: not a regular file; without a file, standard output is written"
+                f"{path}: not a regular file; leave the file out to write to standard output"
             )
         if not resolved.parent.is_dir():
             folder = path.parent if path.parent != Path(".") else resolved.parent

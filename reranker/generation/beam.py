@@ -109,9 +109,9 @@ class _BeamSearch:
         kept: list[int] = []
         for place, number in enumerate(self.sentences):
             columns = (part[place].tolist() for part in (best, rows, tokens))
-            found = list(zip(*columns, strict=True))
-            self._finish(number, place, found[:size])
-            if not self._is_done(number, found):
+            ranked = list(zip(*columns, strict=True))
+            self._finish(number, place, ranked[:size])
+            if not self._is_done(number, ranked):
                 kept.append(place)
         self._extend(kept, best, rows, tokens)
         self.sentences = [self.sentences[place] for place in kept]
@@ -137,10 +137,10 @@ class _BeamSearch:
             table[at_end.to(device).view(-1, 1, 1) & is_other.expand_as(table)] = _IMPOSSIBLE
         return table
 
-    def _finish(self, number: int, place: int, found: list[tuple[float, int, int]]) -> None:
+    def _finish(self, number: int, place: int, ranked: list[tuple[float, int, int]]) -> None:
         """Keep the hypotheses that end here, the best ``beam.size`` of all."""
         mine = self.finished[number]
-        for log_probability, row, token in found:
+        for log_probability, row, token in ranked:
             if token == self.eos and log_probability > _IMPOSSIBLE:
                 ids = tuple(self.tokens[:, place * self.beam.size + row].tolist())
                 score = self.beam.score(log_probability, len(ids) + 1)
@@ -148,8 +148,8 @@ class _BeamSearch:
         mine.sort(key=lambda hypothesis: -hypothesis.score)
         del mine[self.beam.size :]
 
-    def _is_done(self, number: int, found: list[tuple[float, int, int]]) -> bool:
-        alive = [log for log, _, token in found if token != self.eos and log > _IMPOSSIBLE]
+    def _is_done(self, number: int, ranked: list[tuple[float, int, int]]) -> bool:
+        alive = [log for log, _, token in ranked if token != self.eos and log > _IMPOSSIBLE]
         if not alive:
             return True
         mine = self.finished[number]

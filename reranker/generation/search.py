@@ -45,7 +45,7 @@ def generate(
     beam = Beam(beam.size, beam.length_power, (*beam.banned, vocabulary.unknown))
     waiting = iter(sentences)
     while chunk := list(itertools.islice(waiting, _AHEAD)):
-        found: dict[int, list[Hypothesis]] = {}
+        hypotheses: dict[int, list[Hypothesis]] = {}
         sources = {number: vocabulary.encode_source(words) for number, words in enumerate(chunk)}
         order = sorted((n for n in sources if sources[n]), key=lambda n: len(sources[n]))
         step = max(1, _ROWS // beam.size)
@@ -56,19 +56,19 @@ def generate(
             longest = [_MOST_FOR_ONE[vocabulary.task] * len(each) + _MOST_MORE for each in some]
             models = [member.model for member in members]
             outputs = beam_search(models, batch, longest, vocabulary.eos, beam)
-            found.update(zip(numbers, outputs, strict=True))
+            hypotheses.update(zip(numbers, outputs, strict=True))
         for number in range(len(chunk)):
             yield [
                 Generated(vocabulary.decode(each.tokens), each.log_probability, each.score)
-                for each in found.get(number, [])
+                for each in hypotheses.get(number, [])
             ]
 
 
-def fairseq_text(number: int, words: Sequence[str], found: Sequence[Generated]) -> str:
+def fairseq_text(number: int, words: Sequence[str], outputs: Sequence[Generated]) -> str:
     """A sentence's outputs as fairseq prints them, which `rerank --nbest` reads; without the last
     line break."""
     lines = [f"S-{number}\t{' '.join(words)}"]
-    for each in found:
+    for each in outputs:
         lines.append(f"H-{number}\t{each.score / math.log(2):.15g}\t{' '.join(each.tokens)}")
         lines.append(f"P-{number}\t{each.log_probability / math.log(2):.15g}")
     return "\n".join(lines)

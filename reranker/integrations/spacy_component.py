@@ -296,24 +296,24 @@ def _constituent(span: Span) -> _Constituent:
 
 
 def _constituents(span: Span) -> Iterator[Span]:
-    found = _constituent(span)
-    return map(found.span, found.inner())
+    constituent = _constituent(span)
+    return map(constituent.span, constituent.inner())
 
 
 def _children(span: Span) -> Iterator[Span]:
-    found = _constituent(span)
-    start = found.node.start
-    for node in list(found.inner())[1:]:
+    constituent = _constituent(span)
+    start = constituent.node.start
+    for node in list(constituent.inner())[1:]:
         if node.start == start:
-            yield found.span(node)
+            yield constituent.span(node)
             start = node.end
 
 
 def _parent(span: Span) -> Span | None:
-    found = _constituent(span)
-    for node in reversed(found.nodes[: found.place]):
-        if node.end >= found.node.end:
-            return found.span(node)
+    constituent = _constituent(span)
+    for node in reversed(constituent.nodes[: constituent.place]):
+        if node.end >= constituent.node.end:
+            return constituent.span(node)
     return None
 
 

@@ -12,7 +12,7 @@ from reranker.trees.tree import Tree
 
 
 @dataclass(frozen=True, slots=True)
-class Word:
+class StanzaWord:
     """``id`` counts from 1; ``xpos`` is the part of speech in the tree."""
 
     id: int
@@ -28,14 +28,14 @@ class Word:
 
 
 @dataclass(frozen=True, slots=True)
-class Sentence:
+class StanzaSentence:
     sent_id: str
     text: str
-    words: tuple[Word, ...]
+    words: tuple[StanzaWord, ...]
     constituency: Tree | None
 
     @property
-    def tokens(self) -> tuple[Word, ...]:
+    def tokens(self) -> tuple[StanzaWord, ...]:
         """``words``, since no token stands for two words."""
         return self.words
 
@@ -55,7 +55,7 @@ class Document:
 
     text: str
     """The text in which ``start_char`` and ``end_char`` count."""
-    sentences: tuple[Sentence, ...]
+    sentences: tuple[StanzaSentence, ...]
 
     @classmethod
     def from_rankings(cls, rankings: Iterable[Ranking], text: str) -> Document:
@@ -72,10 +72,10 @@ class Document:
         return [[word.to_dict() for word in sentence.words] for sentence in self.sentences]
 
 
-def _sentence(ranking: Ranking) -> Sentence:
+def _sentence(ranking: Ranking) -> StanzaSentence:
     parsed = ParsedSentence.from_ranking(ranking)
     words = tuple(
-        Word(number, word.form, word.tag, word.start, word.end)
+        StanzaWord(number, word.form, word.tag, word.start, word.end)
         for number, word in enumerate(parsed.words, 1)
     )
-    return Sentence(parsed.id, parsed.text, words, parsed.tree)
+    return StanzaSentence(parsed.id, parsed.text, words, parsed.tree)

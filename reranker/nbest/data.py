@@ -195,8 +195,8 @@ class Certainty:
     def mean(self, tokens: Sequence[str]) -> float | None:
         """The mean over the brackets of a tree: its expected precision. None without any
         bracket."""
-        found = [probability for *_, probability in self.of(tokens)]
-        return sum(found) / len(found) if found else None
+        probabilities = [probability for *_, probability in self.of(tokens)]
+        return sum(probabilities) / len(probabilities) if probabilities else None
 
 
 @dataclass(frozen=True, slots=True)

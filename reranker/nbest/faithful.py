@@ -116,7 +116,7 @@ def _parse(index: int, raw: RawCandidate, source: Source, sentence: Sentence | N
             faults.append(error)
         else:
             if not any(map(is_word, tokens)):
-                raise TreeError("empty", "the tree has no words but traces")
+                raise TreeError("empty", "the tree has no words except traces")
             return _Parsed(index, raw, tokens)
     # The authors' repair needs to know at once how many words there are.
     count = len(sentence.words) if sentence and source.repair == "authors" else None

@@ -111,7 +111,7 @@ def with_words_only(tree: Tree) -> Tree:
         kept[id(node)] = Tree(node.label, words) if words and not is_trace else None
     pruned = kept[id(tree)]
     if pruned is None:
-        raise TreeError("empty", "the tree has no words but traces")
+        raise TreeError("empty", "the tree has no words except traces")
     return pruned
 
 

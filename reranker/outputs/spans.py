@@ -43,13 +43,13 @@ def constituents(sentence: ParsedSentence) -> list[dict[str, Any]]:
     if sentence.tree is None:
         return []
     words = sentence.words
-    found: list[dict[str, Any]] = []
+    spans: list[dict[str, Any]] = []
     enclosing: list[tuple[int, int]] = []  # place in ``found`` and end of those that are open
     for node, start, end in brackets(sentence.tree):
         # A constituent of the same words as the one before is its child.
         while enclosing and enclosing[-1][1] <= start:
             enclosing.pop()
-        found.append(
+        spans.append(
             {
                 "label": node.label,
                 "parent": enclosing[-1][0] if enclosing else None,
@@ -59,8 +59,8 @@ def constituents(sentence: ParsedSentence) -> list[dict[str, Any]]:
                 "probability": _probability(sentence, start, end, node.label),
             }
         )
-        enclosing.append((len(found) - 1, end))
-    return found
+        enclosing.append((len(spans) - 1, end))
+    return spans
 
 
 def _probability(sentence: ParsedSentence, start: int, end: int, label: str) -> float | None:

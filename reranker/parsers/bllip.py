@@ -35,8 +35,8 @@ class BllipParser:
         if importlib.util.find_spec("bllipparser") is None:
             raise InputError(
                 "the parser bllip needs the package bllipparser: pip install "
-                "'parse-reranker[bllip]' (it is compiled then: that takes a C++ compiler); or "
-                "name another parser, with --parser-command or --parser"
+                "'parse-reranker[bllip]' (this compiles it and needs a C++ compiler); or "
+                "choose another parser with --parser or --parser-command"
             )
         model = bllip_model(settings.model).folder()
         numbers = (settings.candidates, settings.overparsing)
@@ -81,8 +81,8 @@ class BllipParser:
             self._drop(worker)
             return str(ended)
         self._release(worker)
-        found = printed_lists(printed, [sentence], _LISTS)
-        return found if isinstance(found, str) else found[0]
+        lists = printed_lists(printed, [sentence], _LISTS)
+        return lists if isinstance(lists, str) else lists[0]
 
     def _worker(self, is_new: bool = False) -> Conversation:
         """An idle worker, or a new one if there is none or if ``is_new``."""

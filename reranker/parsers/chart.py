@@ -129,12 +129,12 @@ def gains_of(table: SpanTable) -> tuple[Gains, float]:
 def certainty_of(gains: Gains, labels: Sequence[str], temperature: float) -> Certainty:
     """The probability of every bracket for which it is not negligible. A label of several brackets
     counts for each of them."""
-    found = marginals(gains, temperature)
+    spans = marginals(gains, temperature)
     probabilities: dict[tuple[int, int, str], float] = {}
-    for row, label in np.argwhere(found.probabilities >= LEAST_PROBABILITY).tolist():
-        start, last = found.places[row].tolist()
+    for row, label in np.argwhere(spans.probabilities >= LEAST_PROBABILITY).tolist():
+        start, last = spans.places[row].tolist()
         for name in dict.fromkeys(labels[label].split(" ")):
             key = start, last + 1, name
             before = probabilities.get(key, 0.0)
-            probabilities[key] = min(1.0, before + float(found.probabilities[row, label]))
-    return Certainty(probabilities, found.entropy)
+            probabilities[key] = min(1.0, before + float(spans.probabilities[row, label]))
+    return Certainty(probabilities, spans.entropy)

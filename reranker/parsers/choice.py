@@ -65,7 +65,7 @@ class ParserChoice:
             if not sign or name not in self.names:
                 if len(self.names) > 1:
                     raise InputError(
-                        f"--parser-model {given}: say whose it is, for instance "
+                        f"--parser-model {given}: name its parser, for instance "
                         f"{self.names[0]}={given}"
                     )
                 name, model = self.names[0], given

@@ -52,9 +52,9 @@ class CommandParser:
         Raises InputError if the program cannot be started, or parses nothing at all, and Stopped
         after ``stop``.
         """
-        found = self._parse(sentences)
-        self._failures.count(found)
-        return found
+        answers = self._parse(sentences)
+        self._failures.count(answers)
+        return answers
 
     def stop(self) -> None:
         """Stop the running programs and everything they have started."""
@@ -63,13 +63,13 @@ class CommandParser:
             program.kill()
 
     def _parse(self, sentences: Sequence[Sentence]) -> list[NBest | str]:
-        found = self._run(sentences)
-        if not isinstance(found, str):
-            return found
+        answers = self._run(sentences)
+        if not isinstance(answers, str):
+            return answers
         if len(sentences) > 1:
             middle = len(sentences) // 2
             return self._parse(sentences[:middle]) + self._parse(sentences[middle:])
-        return [found]
+        return [answers]
 
     def _run(self, sentences: Sequence[Sentence]) -> list[NBest | str] | str:
         """The program's lists for the sentences, or why it fails on them."""

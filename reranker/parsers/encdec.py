@@ -45,7 +45,7 @@ class EncdecParser(InProcessParser):
         except CheckpointError as error:
             raise InputError(str(error)) from error
         if self._members[0].vocabulary.task != "parsing":
-            raise InputError(f"{paths[0]}: no parser: it makes text of text")
+            raise InputError(f"{paths[0]}: not a parser: it turns text into text")
         self._beam = Beam(settings.candidates, _LENGTH_POWER)
         super().__init__("encdec", self._lists_of)
 

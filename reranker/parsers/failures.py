@@ -23,11 +23,11 @@ class Failures:
         self._failed = 0
         self._has_parsed = False
 
-    def count(self, found: Sequence[NBest | str]) -> None:
+    def count(self, answers: Sequence[NBest | str]) -> None:
         """Count a batch's answers. Raises InputError after many failures without a single list."""
-        reasons = [each for each in found if isinstance(each, str)]
+        reasons = [each for each in answers if isinstance(each, str)]
         with self._lock:
-            self._has_parsed = self._has_parsed or len(reasons) < len(found)
+            self._has_parsed = self._has_parsed or len(reasons) < len(answers)
             self._failed += len(reasons)
             if reasons and not self._has_parsed and self._failed >= _HOPELESS:
                 raise InputError(

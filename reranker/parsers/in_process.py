@@ -35,21 +35,21 @@ class InProcessParser:
     def parse(self, sentences: Sequence[Sentence]) -> list[NBest | str]:
         """For each sentence its list or why there is none. Raises InputError if nothing at all can
         be parsed, Stopped after ``stop``."""
-        found = self._parse(sentences)
-        self._failures.count(found)
-        return found
+        answers = self._parse(sentences)
+        self._failures.count(answers)
+        return answers
 
     def stop(self) -> None:
         """Parse nothing more; running calls are finished."""
         self._is_stopped = True
 
     def _parse(self, sentences: Sequence[Sentence]) -> list[NBest | str]:
-        found = self._run(sentences)
-        if not isinstance(found, str):
-            return found
+        answers = self._run(sentences)
+        if not isinstance(answers, str):
+            return answers
         if len(sentences) > 1:
             return [self._parse([sentence])[0] for sentence in sentences]
-        return [found]
+        return [answers]
 
     def _run(self, sentences: Sequence[Sentence]) -> list[NBest | str] | str:
         """The library's lists for the sentences, or why it fails on them."""

@@ -19,7 +19,7 @@ class PooledParsers:
         self.root = root_of(next(iter(parsers.values())))
         sizes = [parser.batch_sizes for parser in parsers.values()]
         steps = range(max(map(len, sizes)))
-        self.batch_sizes = [max(one[min(step, len(one) - 1)] for one in sizes) for step in steps]
+        self.batch_sizes = [max(each[min(step, len(each) - 1)] for each in sizes) for step in steps]
 
     def parse(self, sentences: Sequence[Sentence]) -> list[NBest | str]:
         """For each sentence the candidates of all parsers, or why none has any."""

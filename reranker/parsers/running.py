@@ -113,8 +113,8 @@ def parsed_list(each: TextSentence, answer: NBest | str, root: str) -> NBest:
         return NBest("", (), (unparsed,), line, each.sentence, origin=each.origin, root=root)
     return replace(
         answer,
-        candidates=tuple(replace(one, file=file, line=line) for one in answer.candidates),
-        rejected=tuple(replace(one, file=file, line=line) for one in answer.rejected),
+        candidates=tuple(replace(each, file=file, line=line) for each in answer.candidates),
+        rejected=tuple(replace(each, file=file, line=line) for each in answer.rejected),
         line=line,
         sentence=each.sentence,
         origin=each.origin,

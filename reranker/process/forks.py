@@ -88,5 +88,5 @@ def check_fork() -> None:
         raise RerankError(
             "this process was forked while models were scoring in a thread of its parent, and "
             "would wait for ever: fork before scoring begins or after it ends, or start processes "
-            "by spawn"
+            "with spawn"
         )

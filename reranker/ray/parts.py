@@ -74,18 +74,18 @@ def shards(
         if len(set(level)) > 1:
             break
         shared += 1
-    found: dict[str, str] = {}
+    urls: dict[str, str] = {}
     made = []
     for place, (url, identity) in zip(places, files.items(), strict=True):
         stem, suffix = os.path.splitext("/".join(place[shared:]))
         if suffix in _PACKED:
             stem, suffix = os.path.splitext(stem)
         name = stem + _SUFFIXES.get(output, ".jsonl")
-        if name in found:
-            raise InputError(f"{found[name]} and {url} would both be written as {name}")
+        if name in urls:
+            raise InputError(f"{urls[name]} and {url} would both be written as {name}")
         if name.startswith(f"{FOLDER}/"):
             raise InputError(f"{url}: would be written as {name}, among the run's own files")
-        found[name] = url
+        urls[name] = url
         described = json.dumps([url, identity, settings], sort_keys=True)
         made.append(Shard(url, name, hashlib.sha256(described.encode()).hexdigest()[:16], block))
     return made
@@ -182,15 +182,15 @@ def finished(
     sizes = storage.sizes()
     there = [shard for shard in wanted if shard.name in sizes and shard.record in sizes]
     records = storage.read_all([shard.record for shard in there])
-    found = {}
+    done = {}
     for shard, content in zip(there, records, strict=True):
         record = FinishedShard.from_bytes(content)
         if record is not None and (record.key, record.size) == (shard.key, sizes[shard.name]):
-            found[shard.name] = replace(record, rejected=[])
+            done[shard.name] = replace(record, rejected=[])
     if verify:
-        hashes = storage.sha256_all([*found])
-        return {name: found[name] for name in found if hashes[name] == found[name].sha256}
-    return found
+        hashes = storage.sha256_all([*done])
+        return {name: done[name] for name in done if hashes[name] == done[name].sha256}
+    return done
 
 
 def join(

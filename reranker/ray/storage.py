@@ -40,7 +40,7 @@ class Storage:
     def __init__(self, url: str) -> None:
         """Raises InputError for an unknown kind of storage, and for an empty name."""
         if not url:
-            raise InputError("a folder without a name: '.' is the one that you are in")
+            raise InputError("a folder needs a name; '.' is the current folder")
         self.url = url.rstrip("/") or "/"
         self._files, self._root = opened(self.url)
 
@@ -117,9 +117,9 @@ class Storage:
         start = f"{self._root}/{folder}".rstrip("/")
         with _errors(self.path(folder), "read", RerankError):
             self._files.invalidate_cache()
-            found = self._files.find(start, detail=True)
+            entries = self._files.find(start, detail=True)
         length = len(self._root) + 1
-        return {path[length:]: int(entry["size"] or 0) for path, entry in found.items()}
+        return {path[length:]: int(entry["size"] or 0) for path, entry in entries.items()}
 
     def remove_file(self, name: str) -> None:
         """Remove a file, if it is there. Raises RerankError."""
@@ -161,7 +161,7 @@ def is_local(url: str) -> bool:
 def expanded(patterns: list[str]) -> dict[str, str]:
     """The files that names and patterns stand for, sorted, each with an identifier that differs if
     the content does. Raises InputError for a pattern that matches nothing."""
-    found: dict[str, str] = {}
+    identities: dict[str, str] = {}
     for pattern in patterns:
         with _errors(pattern, "read", InputError):
             files, path = opened(pattern)
@@ -175,8 +175,8 @@ def expanded(patterns: list[str]) -> dict[str, str]:
                     raise InputError(f"{pattern}: a folder; name its files: '{pattern}/*'")
                 if entry["type"] != "directory":
                     name = each if is_local(pattern) else str(files.unstrip_protocol(each))
-                    found[name] = _identity(entry)
-    return found
+                    identities[name] = _identity(entry)
+    return identities
 
 
 def open_text(url: str) -> str | TextFile:
@@ -253,7 +253,7 @@ def _replace(target: str, content: Iterator[bytes]) -> int:
             os.posix_fadvise(file.fileno(), 0, 0, os.POSIX_FADV_DONTNEED)
         file.seek(0)
         if hashlib.file_digest(cast(Any, file), "sha256").digest() != digest.digest():
-            raise OSError("the disk has other bytes than those that were written")
+            raise OSError("the file on disk differs from what was written")
     return size
 
 
@@ -284,8 +284,8 @@ def _errors(name: str, done: str, kind: type[RerankError]) -> Iterator[None]:
     except ImportError as error:
         raise InputError(f"{name}: {error}") from error
     except Exception as error:
-        told = error.strerror if isinstance(error, OSError) and error.strerror else str(error)
-        lines = (told or "").strip().splitlines()
+        message = error.strerror if isinstance(error, OSError) and error.strerror else str(error)
+        lines = (message or "").strip().splitlines()
         reason = lines[0] if lines else type(error).__name__
         if isinstance(error, FileNotFoundError):
             reason = "no such file"

@@ -31,7 +31,7 @@ class CascadeSearch:
         """Raises InputError unless the cascade is for the sum of these members."""
         self._members = len(ensemble.members)
         if ensemble.combination != "sum" or sum(map(len, cascade.stages)) != self._members:
-            raise InputError("the cascade is not of the sum of these models")
+            raise InputError("the cascade was not made for the sum of these models")
         self._cascade = cascade
         self._parts = [ensemble.of(stage) for stage in cascade.stages]
 

@@ -50,10 +50,10 @@ class Ensemble:
         for member in members:
             if not isinstance(member, Checkpoint | SpanCheckpoint):
                 raise InputError(
-                    f"a member is a Checkpoint, not {member!r:.60}; load files by load()"
+                    f"expected a Checkpoint as a member, got {member!r:.60}; use load() for files"
                 )
         if combination not in get_args(Combination):
-            raise InputError(f"combination is 'sum' or 'average', not {combination!r}")
+            raise InputError(f"combination must be 'sum' or 'average', got {combination!r}")
         # Equal vocabularies become one, since comparing them takes longer than scoring a sentence.
         distinct: dict[Vocabulary, Vocabulary] = {}
         self.members: tuple[LoadedMember, ...] = tuple(

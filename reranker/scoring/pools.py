@@ -88,7 +88,9 @@ class _Pool(Generic[T]):
 
 def _of_batch(batch: Batch, future: Future[list[T]]) -> dict[int, T]:
     try:
-        return {id(one): result for one, result in zip(batch, future.result(), strict=True)}
+        return {
+            id(question): result for question, result in zip(batch, future.result(), strict=True)
+        }
     finally:
         del (
             future

@@ -107,7 +107,7 @@ def split_into_words(text: str, convention: Convention = "gum") -> list[Word]:
     """
     straight = _usable(text).translate(_STRAIGHT)
     straight = _ADDRESS_OR_NONE.sub(
-        lambda found: "x" * len(found[0]) if found[1] else found[0], straight
+        lambda match: "x" * len(match[0]) if match[1] else match[0], straight
     )
     spans: Iterable[Word] = _aligned(_tokenizer().tokenize(straight), straight)
     if convention == "gum":

@@ -52,9 +52,9 @@ class TrainingConfig(RunConfig):
                 "text needs recipe paper or thesis: the fast one reads every tree from the start"
             )
         if self.direction == "backward":
-            raise ValueError("text is read forward: direction is backward")
+            raise ValueError("text is read forward, but direction is backward")
         if self.validation_trees:
-            raise ValueError("validation_trees is for trees: all of the dev text is read")
+            raise ValueError("validation_trees is for trees; all of the dev text is read")
 
     @property
     def architecture(self) -> str:
@@ -65,7 +65,7 @@ class TrainingConfig(RunConfig):
         """The model's configuration; raises TypeError or ValueError for a wrong setting."""
         if self.architecture not in ARCHITECTURES:
             known = ", ".join(ARCHITECTURES)
-            raise ValueError(f"architecture is {self.architecture!r}, not one of {known}")
+            raise ValueError(f"architecture must be one of {known}, got {self.architecture!r}")
         config_class, _ = ARCHITECTURES[self.architecture]
         return config_class(vocabulary_size=vocabulary_size, **self.model_settings(config_class))
 

@@ -27,7 +27,7 @@ def log_files(folder: Path) -> list[Path]:
     if log.exists() and not all(map(_is_row, _lines(log)[:-1])):
         raise InputError(f"{log}: not the log of a run; choose another --log-folder")
     if curve.exists() and not (log.exists() or state.exists()):
-        raise InputError(f"{curve}: not of a run; choose another --log-folder")
+        raise InputError(f"{curve}: not written by a run; choose another --log-folder")
     return [log, curve, state, *token_files(folder)]
 
 

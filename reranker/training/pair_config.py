@@ -31,7 +31,7 @@ class PairConfig(RunConfig):
     def check(self) -> None:
         RunConfig.check(self)
         if not 0 < self.decay <= 1:
-            raise ValueError(f"decay is {self.decay}, not in (0, 1]")
+            raise ValueError(f"decay must be in (0, 1], got {self.decay}")
         self.model_config(vocabulary_size=1, source_vocabulary_size=1)
 
     @property

@@ -94,7 +94,7 @@ def _config(path: Path) -> PieceConfig:
             dropout=settings.get("hidden_dropout_prob", 0.1),
         )
     except KeyError as error:
-        raise InputError(f"{path}: without {error.args[0]}") from error
+        raise InputError(f"{path}: {error.args[0]} is missing") from error
     except (TypeError, ValueError) as error:
         raise InputError(f"{path}: {error}") from error
 
@@ -116,7 +116,7 @@ def _weights(path: Path, config: PieceConfig) -> dict[str, Tensor]:
     try:
         weights = _renamed(theirs, config)
     except KeyError as error:
-        raise InputError(f"{path}: without the weights {error}") from error
+        raise InputError(f"{path}: the weights {error} are missing") from error
     with torch.device("meta"):
         expected = PieceEncoder(config).state_dict()
     for name, weight in expected.items():

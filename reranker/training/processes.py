@@ -51,10 +51,10 @@ class Processes:
         """The ``number`` of process 0, so that all decide alike."""
         if self.size == 1:
             return number
-        told = torch.tensor([number], dtype=torch.float64)
+        number_of_0 = torch.tensor([number], dtype=torch.float64)
         with _contact():
-            distributed.broadcast(told, 0)
-        return float(told)
+            distributed.broadcast(number_of_0, 0)
+        return float(number_of_0)
 
     def gather(self, value: T) -> list[T]:
         """The ``value`` of each process."""
@@ -115,7 +115,9 @@ class Processes:
         values = self.gather(value)
         for rank, other in enumerate(values):
             if other != values[0]:
-                raise InputError(f"process {rank} of {self.size} has other {what} than process 0")
+                raise InputError(
+                    f"process {rank} of {self.size} differs from process 0 in its {what}"
+                )
 
 
 def are_launched() -> bool:
@@ -152,7 +154,7 @@ def joined(device: str) -> Iterator[tuple[Processes, str]]:
     except (RuntimeError, ValueError, OSError) as error:
         address = ":".join(os.environ[name] for name in _SET_BY_LAUNCHERS[2:])
         reason = str(error).splitlines()[0]
-        raise InputError(f"cannot meet the other processes at {address}: {reason}") from error
+        raise InputError(f"cannot reach the other processes at {address}: {reason}") from error
     try:
         yield Processes(rank, size), device
     finally:
@@ -177,11 +179,15 @@ def _store() -> Store:
 def own_gpu(device: str, number: int, processes: int) -> str:
     """The GPU of process ``number`` on this machine; raises InputError if there are too few."""
     if device != "cuda":
-        raise InputError(f"--device {device}: with several processes, write cuda: each takes one")
+        raise InputError(
+            f"--device {device}: with several processes, use cuda; each process takes one device"
+        )
     count = torch.cuda.device_count()
     if count < processes:
         devices = "1 CUDA device" if count == 1 else f"{count or 'no'} CUDA devices"
-        raise InputError(f"{processes} processes need a CUDA device each: {devices} here")
+        raise InputError(
+            f"{processes} processes need one CUDA device each, but there are {devices}"
+        )
     return f"cuda:{number}"
 
 

@@ -143,7 +143,7 @@ class Run(ABC):
         saved = read_archive(path).content
         if not isinstance(saved, dict) or saved.get("run") != self.identity():
             raise ConfigError(
-                f"{path}: the state of a run with other settings or trees"
+                f"{path}: the state of a run with different settings or trees"
                 f"{_differences(saved, self.identity())}; delete it, or choose another log folder"
             )
         self.model.load_state_dict(saved["weights"])

@@ -62,7 +62,9 @@ class RunConfig(ABC):
         for name, kind in get_type_hints(type(self)).items():
             allowed = get_args(kind) if get_origin(kind) is Literal else ()
             if allowed and getattr(self, name) not in allowed:
-                raise ValueError(f"{name} is {getattr(self, name)!r}, not {' or '.join(allowed)}")
+                raise ValueError(
+                    f"{name} must be {' or '.join(allowed)}, got {getattr(self, name)!r}"
+                )
         if self.recipe != "paper" and not (self.budget_minutes or self.epochs):
             why = ", for its learning rate" if self.recipe == "fast" else ": nothing else ends it"
             raise ValueError(f"the {self.recipe} recipe needs budget_minutes or epochs{why}")
@@ -75,7 +77,7 @@ class RunConfig(ABC):
         """Raises ValueError if a setting is less than 1."""
         for name in names:
             if getattr(self, name) < 1:
-                raise ValueError(f"{name} is {getattr(self, name)}, not 1 or more")
+                raise ValueError(f"{name} must be at least 1, got {getattr(self, name)}")
 
     @property
     @abstractmethod
@@ -114,7 +116,7 @@ def read_tables(path: Path) -> dict[str, dict[str, Any]]:
         raise ConfigError(f"{path}: {min(unknown_tables)!r} is neither [training] nor [model]")
     for name, table in tables.items():
         if not isinstance(table, dict):
-            raise ConfigError(f"{path}: [{name}] must be a table, not {table!r}")
+            raise ConfigError(f"{path}: [{name}] must be a table, got {table!r}")
     return tables
 
 
@@ -135,6 +137,6 @@ def _check_kind(name: str, value: object, default: object) -> None:
     else:  # true and false are not numbers here, though bool is an int in Python
         fits = type(value) is type(default) or (type(default) is float and type(value) is int)
     if not fits:
-        raise TypeError(f"{name} must be {_KINDS[type(default)]}, not {value!r}")
+        raise TypeError(f"{name} must be {_KINDS[type(default)]}, got {value!r}")
     if isinstance(value, int | float) and not 0 <= value < math.inf:
-        raise ValueError(f"{name} is {value}, not a finite number, 0 or more")
+        raise ValueError(f"{name} must be a finite number of at least 0, got {value}")

@@ -53,7 +53,7 @@ class SpanTrainingConfig(RunConfig):
         sources = {"vector_size": "--vectors", "encoder": "--encoder", "tag_count": "--train"}
         for name, source in sources.items():
             if name in self.model:
-                raise ValueError(f"{name} comes from {source}: it cannot be set")
+                raise ValueError(f"{name} comes from {source} and cannot be set")
         settings = self.model_settings(SpanConfig)
         return SpanConfig(
             word_count,

@@ -126,7 +126,9 @@ def token_files(folder: Path) -> list[Path]:
     files = [known, path, _ends(path)]
     if not (_made_of(known) or {}).keys() >= _INCOMPLETE.keys():
         for file in filter(os.path.lexists, files):
-            raise InputError(f"{file}: not of a run with --stream; choose another --log-folder")
+            raise InputError(
+                f"{file}: not written by a run with --stream; choose another --log-folder"
+            )
     return files
 
 

@@ -40,9 +40,9 @@ def constituents(tokens: Sequence[str]) -> list[Constituent]:
                 spans.setdefault((start, words), []).append((first, tokens[first][1:]))
         else:
             words += 1
-    found = []
+    constituents = []
     for (start, end), brackets in spans.items():
         brackets.sort()
         label = " ".join(name for _, name in brackets)
-        found.append(Constituent(start, end, label, brackets[0][0]))
-    return sorted(found, key=lambda each: each.place)
+        constituents.append(Constituent(start, end, label, brackets[0][0]))
+    return sorted(constituents, key=lambda each: each.place)

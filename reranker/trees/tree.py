@@ -57,7 +57,7 @@ class Tree:
         """
         if not isinstance(text, str):
             kind = type(text).__name__
-            raise TreeError("not-a-tree", f"a tree is read from a string, not {kind}")
+            raise TreeError("not-a-tree", f"expected a tree as a string, got {kind}")
         try:
             return cls._from_tokens(_TOKEN.findall(text))
         except TreeError as error:

@@ -54,12 +54,12 @@ def choices(lists: ScoredLists, weighing: Weighing) -> Choices:
     usable = (best > 0) & lists.has_first & counts.any(2).all(0) & ~np.isnan(parser)
     rows, best = rows[usable], best[usable]
     models = lists.members[rows, best] - lists.members[rows, 0]
-    found = [
+    numbers = [
         features(gains, gain)
         for gains, gain in zip(models.tolist(), parser[usable].tolist(), strict=True)
     ]
     f1 = f1_by_row(counts[:, usable])
-    return Choices(rows, np.array(found).reshape(len(rows), len(FEATURES)), f1[0] > f1[1])
+    return Choices(rows, np.array(numbers).reshape(len(rows), len(FEATURES)), f1[0] > f1[1])
 
 
 def fit(some: Choices, weighing: Weighing) -> Calibration:
@@ -68,9 +68,9 @@ def fit(some: Choices, weighing: Weighing) -> Calibration:
     penalties = np.array(_PENALTIES)
     weights = np.zeros(len(penalties))
     for _ in range(_ROUNDS):
-        found = _sigmoid(inputs @ weights)
-        gradient = inputs.T @ (found - some.is_better) + penalties * weights
-        curvature = (inputs.T * (found * (1 - found))) @ inputs + np.diag(penalties)
+        probabilities = _sigmoid(inputs @ weights)
+        gradient = inputs.T @ (probabilities - some.is_better) + penalties * weights
+        curvature = (inputs.T * (probabilities * (1 - probabilities))) @ inputs + np.diag(penalties)
         step = np.linalg.solve(curvature, gradient)
         weights -= step
         if np.abs(step).max() < 10**-_DECIMALS / 100:
@@ -139,7 +139,7 @@ class Judged:
     def calibration_error(self) -> float:
         """The expected calibration error: the mean distance between a bin's probability and its
         share."""
-        return sum(one.size * abs(one.said - one.found) for one in self.bins) / len(self.said)
+        return sum(each.size * abs(each.said - each.found) for each in self.bins) / len(self.said)
 
     @property
     def error_by_chance(self) -> float:
@@ -152,7 +152,8 @@ class Judged:
     def bins(self) -> list[Bin]:
         """``BINS`` bins of equally many choices, by probability."""
         return [
-            Bin(len(said), float(said.mean()), float(found.mean())) for said, found in self._parts
+            Bin(len(said), float(said.mean()), float(outcomes.mean()))
+            for said, outcomes in self._parts
         ]
 
     @property

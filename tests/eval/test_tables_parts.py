@@ -274,7 +274,7 @@ def test_the_plan_of_text(tmp_path: Path) -> None:
 def test_what_training_resumes_from_goes_once_it_is_done(tmp_path: Path) -> None:
     state, out = tmp_path / "state.pt", tmp_path / "model.pt"
     state.touch()
-    step = work.Step("doc-1", [], out, scratch=state)
+    step = work.Command("doc-1", [], out, scratch=state)
     assert not step.is_done()
     assert state.exists()
     out.touch()
@@ -373,16 +373,16 @@ def test_a_step_that_fails_leaves_the_others_alone(tmp_path: Path) -> None:
         good = ["convert", str(gold), "--to", "jsonl", "--out", str(out)]
         here.run(
             [
-                work.Step(
+                work.Command(
                     "later",
                     ["convert", str(out), "--to", "jsonl", "--out", str(again)],
                     again,
                     [out],
                 ),
-                work.Step("never", [], folder / "x", [missing]),
-                work.Step("bad:dev", ["convert", "nowhere", "--to", "jsonl"], missing),
-                work.Step("bad", [], folder / "y", [missing]),
-                work.Step("good", good, out),
+                work.Command("never", [], folder / "x", [missing]),
+                work.Command("bad:dev", ["convert", "nowhere", "--to", "jsonl"], missing),
+                work.Command("bad", [], folder / "y", [missing]),
+                work.Command("good", good, out),
             ]
         )
         assert sorted(here.failures) == ["bad", "never"]

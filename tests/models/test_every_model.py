@@ -209,11 +209,11 @@ def test_what_regularisation_looks_at_is_what_words_are_predicted_from(setting: 
 @pytest.mark.parametrize(
     ("setting", "change", "message"),
     [
-        ("attention: softmax", {"window": 0}, "window is 0"),
-        ("attention: softmax", {"window": 10**9}, "window is 1000000000"),
-        ("lstmn: softmax", {"window": 2.5}, "window is 2.5"),
-        ("recurrent-memory: softmax", {"window": -1}, "window is -1"),
-        ("rnn-n: softmax", {"order": 0}, "order is 0"),
+        ("attention: softmax", {"window": 0}, "window must be .*, got 0"),
+        ("attention: softmax", {"window": 10**9}, "window must be .*, got 1000000000"),
+        ("lstmn: softmax", {"window": 2.5}, "window must be .*, got 2.5"),
+        ("recurrent-memory: softmax", {"window": -1}, "window must be .*, got -1"),
+        ("rnn-n: softmax", {"order": 0}, "order must be .*, got 0"),
         ("rnn-n: softmax", {"order": 3}, "hidden_sizes is 6, which is not a multiple of 4"),
         ("key-value: softmax", {"hidden_sizes": (7,)}, "7, which is not a multiple of 2"),
         ("key-value-predict: softmax", {"hidden_sizes": (5, 4)}, "4, which is not a multiple of 3"),

@@ -12,14 +12,14 @@ from reranker.ranking import Weighing
 @pytest.mark.parametrize(
     ("stages", "margins", "reason"),
     [
-        (((0,), (2,)), (1.0,), "do not have every member once"),
-        (((0,), (0, 1)), (1.0,), "do not have every member once"),
-        (((0,), ()), (1.0,), "do not have every member once"),
+        (((0,), (2,)), (1.0,), "must name every member exactly once"),
+        (((0,), (0, 1)), (1.0,), "must name every member exactly once"),
+        (((0,), ()), (1.0,), "must name every member exactly once"),
         (((0, 1),), (), "one for each stage but the last"),
         (((0,), (1,)), (1.0, 2.0), "one for each stage but the last"),
-        (((0,), (1,)), (-1.0,), "not all from 0 up"),
-        (((0,), (1,)), (float("nan"),), "not all from 0 up"),
-        (((0,), (1,)), (float("inf"),), "not all from 0 up"),
+        (((0,), (1,)), (-1.0,), "must be numbers of at least 0"),
+        (((0,), (1,)), (float("nan"),), "must be numbers of at least 0"),
+        (((0,), (1,)), (float("inf"),), "must be numbers of at least 0"),
     ],
 )
 def test_what_is_no_cascade(

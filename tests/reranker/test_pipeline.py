@@ -234,12 +234,20 @@ def test_arguments_that_make_no_sense_say_what_is_wanted(tmp_path: Path) -> None
     path.write_text(bllip(CANDIDATES), encoding="utf-8")
     members = RERANKER.members
     wrong: list[tuple[Callable[[Any], object], Any, str]] = [
-        (lambda value: Reranker(members, value), "mean", "combination is 'sum' or 'average'"),
-        (lambda value: Reranker(members, value), "cuda", "combination is 'sum' or 'average'"),
-        (lambda value: Reranker(value), ["ck.pt"], "a member is a Checkpoint, not 'ck.pt'"),
+        (lambda value: Reranker(members, value), "mean", "combination must be 'sum' or 'average'"),
+        (lambda value: Reranker(members, value), "cuda", "combination must be 'sum' or 'average'"),
+        (
+            lambda value: Reranker(value),
+            ["ck.pt"],
+            "expected a Checkpoint as a member, got 'ck.pt'",
+        ),
         (lambda value: Reranker(members, threads=value), 0, "threads must be a positive integer"),
         (lambda value: Reranker(members, threads=value), "2", "threads must be a positive integer"),
-        (lambda value: Reranker(members, weighing=value), 0.4, "weighing is a Weighing, not 0.4"),
+        (
+            lambda value: Reranker(members, weighing=value),
+            0.4,
+            "weighing must be a Weighing, got 0.4",
+        ),
         (lambda value: RERANKER.rerank(CANDIDATES, weighing=value), 0.4, "lm_weight="),
         (
             lambda value: RERANKER.rerank(CANDIDATES, lm_weight=value),
@@ -254,17 +262,21 @@ def test_arguments_that_make_no_sense_say_what_is_wanted(tmp_path: Path) -> None
             "top must be a positive integer, got 0",
         ),
         (lambda value: RERANKER.rerank_file(path, lm_weight=value), 3, "is not between 0 and 1"),
-        (RERANKER.rerank, [str(path)], "lists.txt is a file, not a tree: use rerank_file"),
-        (lambda value: RERANKER.rerank_file(value), None, "a file is named by a string or a path"),
+        (RERANKER.rerank, [str(path)], "lists.txt is a file, not a tree; use rerank_file"),
+        (
+            lambda value: RERANKER.rerank_file(value),
+            None,
+            "expected the name of a file as a string or a path",
+        ),
         (
             lambda value: RERANKER.rerank_file(value),
             [path],
-            "a file is named by a string or a path",
+            "expected the name of a file as a string or a path",
         ),
         (
             lambda value: Reranker.load(value),
             b"ck.pt",
-            "models are named by paths, not by b'ck.pt'",
+            "expected the path of a model, got b'ck.pt'",
         ),
         (lambda value: Reranker.load(value), "ck/*.pt", "ck/*.pt: no file matches"),
         (lambda value: Weighing(member_weights=value), 1, "member_weights 1 is not a tuple"),

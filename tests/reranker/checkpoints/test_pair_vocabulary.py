@@ -61,7 +61,7 @@ def test_equal_vocabularies_have_one_digest() -> None:
 @pytest.mark.parametrize(
     ("task", "words", "target", "message"),
     [
-        ("song", ("a",), (EOS, UNKNOWN), "task is 'song'"),
+        ("song", ("a",), (EOS, UNKNOWN), "task must be .*, got 'song'"),
         ("text", ("a", "a"), (EOS, UNKNOWN), "twice"),
         ("text", ("a",), (UNKNOWN, EOS), "do not begin"),
     ],

@@ -69,5 +69,5 @@ def test_special_pieces_and_whole_words() -> None:
 def test_lists_that_are_no_pieces() -> None:
     with pytest.raises(ValueError, match="twice"):
         WordPieces([*SPECIAL, "a", "a"], 4)
-    with pytest.raises(ValueError, match=r"without \[CLS\]"):
+    with pytest.raises(ValueError, match=r"lack \[CLS\]"):
         WordPieces(["[UNK]", "a"], 4)

@@ -162,7 +162,7 @@ def test_a_killed_run_ends_as_one_that_was_not(command: list[str], capsys: Captu
         (["--out", "."], "m.pt: is also an input"),
         (["--format", "opennmt"], "--format opennmt needs --beam K"),
         (["--models", "untold.pt"], "does not say how it was trained"),
-        (["--models", "m.pt", "sub/m.pt"], "two of --models have one name"),
+        (["--models", "m.pt", "sub/m.pt"], "two of --models have the same name"),
         (["--gold-share", "1"], "nothing to learn"),
         (["--parser-command", "/no/such/parser"], "--parser-command /no/such/parser: No such file"),
         (["--margin", "1e9"], "0 sentences to learn from, of 250"),
@@ -203,7 +203,7 @@ def test_a_folder_of_another_run_is_not_touched(command: list[str], capsys: Capt
     assert "adapted/work is of a run with another text" in capsys.readouterr().err
     shutil.rmtree("adapted/work")
     assert main(command) == 2
-    assert "adapted has files of something else" in capsys.readouterr().err
+    assert "adapted contains files of another kind" in capsys.readouterr().err
     assert weights_of("adapted/m.pt") == first
 
 
@@ -243,7 +243,7 @@ def test_a_report_of_someone_else_is_not_replaced(command: list[str], capsys: Ca
     Path("adapted").mkdir()
     Path("adapted/report.md").write_text("my report")
     assert main(command) == 2
-    assert "adapted has files of something else" in capsys.readouterr().err
+    assert "adapted contains files of another kind" in capsys.readouterr().err
     assert Path("adapted/report.md").read_text() == "my report"
 
 

@@ -63,7 +63,7 @@ def _run(lists: Path, out: Path, models: list[str], *flags: str) -> int:
         (["--to", "jsonl"], "--to converts --nbest, without --models and --output"),
         (["--parser", "bllip"], "a parser is for --text; --nbest has its trees already"),
         (["--nbest", "none*"], "none*: no file matches"),
-        (["--out", ""], "a folder without a name: '.' is the one that you are in"),
+        (["--out", ""], "a folder needs a name; '.' is the current folder"),
     ],
 )
 def test_what_cannot_be_done_is_refused(
@@ -81,7 +81,7 @@ def test_bounds_of_actors(lists: Path, capsys: pytest.CaptureFixture[str]) -> No
     with pytest.raises(SystemExit) as stopped:
         _run(lists, lists / "../out", ["x.pt"], "--actors", "3:2")
     assert stopped.value.code == 2
-    assert "'3:2': the first number is the smaller one" in capsys.readouterr().err
+    assert "'3:2': the first number must be the smaller one" in capsys.readouterr().err
 
 
 @needs_ray

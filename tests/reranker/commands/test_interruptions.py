@@ -264,7 +264,7 @@ def test_input_shorter_than_what_was_written_is_refused(tmp_path: Path, models: 
     assert done.returncode == 2  # one gold tree is missing
     done = subprocess.run([*command, "--resume"], input=one, capture_output=True)
     assert done.returncode == 2
-    assert b"there are fewer sentences than the interrupted run has written" in done.stderr
+    assert b"there are fewer sentences than the interrupted run wrote" in done.stderr
     done = subprocess.run([*command, "--resume"], input=five, capture_output=True)
     assert done.returncode == 0
     assert len(Path(out).read_text().splitlines()) == 5

@@ -70,7 +70,7 @@ def test_equal_ones_keep_their_order_and_unknown_ones_come_last() -> None:
 def test_it_is_an_output_of_its_own(tmp_path: Path, flag: list[str], capsys: Capture) -> None:
     (tmp_path / "t.txt").write_text(TEXT)
     assert main(["parse", str(tmp_path / "t.txt"), "--least-sure", "3", *flag]) == 2
-    assert "--least-sure is an output of its own" in capsys.readouterr().err
+    assert "--least-sure cannot be combined with --output or --resume" in capsys.readouterr().err
 
 
 def test_other_parsers_cannot_tell(tmp_path: Path, capsys: Capture) -> None:

@@ -115,7 +115,7 @@ def test_parts_and_journals_that_are_not_ours(models: list[str], capsys: Capture
         refused(capsys, also, *rerank, "--nbest", "link")
         Path("lists").write_text(LISTS)
         for flags in ([], ["--resume"]):
-            message = f"{name}: not of an interrupted run"
+            message = f"{name}: not the output of an interrupted run"
             refused(capsys, message, *rerank, "--nbest", "lists", *flags)
         for each in (name, "link", "lists"):
             Path(each).unlink()
@@ -264,7 +264,7 @@ def test_other_standard_input_is_not_mixed_in(models: list[str]) -> None:
     with running("--nbest", "-", *rerank, "out", "--resume") as second:
         _, messages = second.communicate(other.encode(), timeout=120)
     assert second.returncode == 2
-    assert b"sentence 1 is not the one that the interrupted run had read" in messages
+    assert b"sentence 1 differs from the one that the interrupted run read" in messages
     assert contents() == before
     score = LISTS.replace(LISTS.split("\n")[1], "-12345.5", 1)  # one score is another
     with running("--nbest", "-", *rerank, "out", "--resume") as second:

@@ -359,7 +359,7 @@ def test_two_parsers_together(
     assert "scores of command and mine are mixed in (--lm-weight 0.5)" in printed
     assert "no parser score to mix with" in printed
     assert main([*arguments, "--parser-model", "x"]) == 2
-    assert "--parser-model x: say whose it is, for instance command=x" in capsys.readouterr().err
+    assert "--parser-model x: name its parser, for instance command=x" in capsys.readouterr().err
     assert main([*arguments, "--parser", "mine"]) == 2
     assert "--parser mine is named twice" in capsys.readouterr().err
 

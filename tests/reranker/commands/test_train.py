@@ -105,7 +105,7 @@ def test_another_file_of_vectors_is_another_run(command: list[str], capsys: Capt
     with_vectors = [*command, "--vectors", "vectors.txt"]
     assert main(with_vectors) == 0
     assert main([*with_vectors, "--epochs", "2"]) == 0
-    reason = "other settings or trees"
+    reason = "different settings or trees"
     refused(command, reason, capsys)
     refused([*with_vectors, "--vector-words", "6"], reason, capsys)
     write(Path("others.txt"), VECTORS.replace("tigers 9 1.5", "tigers -9 9"))

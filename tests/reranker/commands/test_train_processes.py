@@ -96,7 +96,7 @@ def test_mistakes_are_said_once_before_there_are_processes(
     if count < 4:
         here = "1 CUDA device" if count == 1 else f"{count or 'no'} CUDA devices"
         mistakes["--nproc", "4", "--device", "cuda"] = (
-            f"4 processes need a CUDA device each: {here} here"
+            f"4 processes need one CUDA device each, but there are {here}"
         )
     for flags, expected in mistakes.items():
         assert main([*TRAIN, "--out", "m.pt", *flags]) == 2
@@ -113,7 +113,7 @@ def test_processes_that_cannot_meet_say_so(
     for name, value in zip(_SET_BY_LAUNCHERS, ("0", "2", "localhost", "no port"), strict=True):
         monkeypatch.setenv(name, value)
     assert main([*TRAIN, "--out", "m.pt"]) == 2
-    message = "rerank: cannot meet the other processes at localhost:no port: "
+    message = "rerank: cannot reach the other processes at localhost:no port: "
     assert capsys.readouterr().err.startswith(message)
 
 

@@ -91,7 +91,7 @@ def test_answers_that_a_power_cut_has_filled_with_zeros_are_made_again(
     lines[answer] = bytes(length - end) + lines[answer][length - end :]
     parts(path)[0].write_bytes(b"".join(lines))
     if answer == 0:  # it does not even begin as ours
-        refused(path, r"out\.part: not of an interrupted run", resume=True)
+        refused(path, r"out\.part: not the output of an interrupted run", resume=True)
     else:
         assert run(path, resume=True) == answer
         assert path.read_bytes() == WHOLE
@@ -205,12 +205,12 @@ def test_what_is_complete_is_on_the_disk_before_it_has_its_name(
 def test_other_input_is_refused(tmp_path: Path) -> None:
     path = tmp_path / "out"
     interrupted(path, 2)
-    refused(path, "sentence 1 is not the one that the interrupted run had read", True, "xbc")
-    refused(path, "sentence 2 is not the one", True, "axc")
-    refused(path, "there are fewer sentences than the interrupted run has written", True, "a")
+    refused(path, "sentence 1 differs from the one that the interrupted run read", True, "xbc")
+    refused(path, "sentence 2 differs from the one", True, "axc")
+    refused(path, "there are fewer sentences than the interrupted run wrote", True, "a")
     with parts(path)[0].open("ab") as part:
         part.write(b"(S (NN en")  # and what is incomplete is not cut off either
-    refused(path, "sentence 2 is not the one", True, "axc")
+    refused(path, "sentence 2 differs from the one", True, "axc")
     assert run(path, resume=True, inputs="aby") == 2
     assert path.read_bytes() == WHOLE
 
@@ -292,6 +292,6 @@ def test_a_strange_journal_line_ends_what_is_known(tmp_path: Path) -> None:
     for line in (f'[{10**15}, 5, "c", 0, 50, 1, 4]\n', "5\n"):
         with parts(path)[1].open("a") as journal:
             journal.write(line)
-        refused(path, "sentence 2 is not the one", True, "axc")
+        refused(path, "sentence 2 differs from the one", True, "axc")
     assert run(path, resume=True) == 2
     assert path.read_bytes() == WHOLE

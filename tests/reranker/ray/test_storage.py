@@ -59,7 +59,7 @@ def test_a_file_that_the_disk_has_otherwise_than_it_was_written_gets_no_name(
             file.write(b"\1")
         yield b"the end"
 
-    with pytest.raises(RerankError, match="a: cannot be written: the disk has other bytes"):
+    with pytest.raises(RerankError, match="a: cannot be written: the file on disk differs"):
         storage.write("a", content())
     assert storage.sizes() == {}
 

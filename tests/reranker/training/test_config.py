@@ -51,7 +51,7 @@ def test_overrides_win_unless_none(path: Path) -> None:
 
 def test_overrides_are_checked_too(path: Path) -> None:
     path.write_text("[training]\nepochs = 2\n")
-    with pytest.raises(ConfigError, match=r"run\.toml: epochs is -1"):
+    with pytest.raises(ConfigError, match=r"run\.toml: epochs must be .*, got -1"):
         TrainingConfig.from_file(path, epochs=-1.0)
     with pytest.raises(ConfigError, match=r"run\.toml: unknown setting 'speed'"):
         TrainingConfig.from_file(path, speed=1)
@@ -124,8 +124,8 @@ def test_layer_splits_of_table_3_and_every_thesis_model_have_their_configuration
         ),
         ("[optimizer]\nmomentum = 1\n", "'optimizer' is neither [training] nor [model]"),
         ("seed = 5\n", "'seed' is neither [training] nor [model]"),
-        ("training = 5\n", "[training] must be a table, not 5"),
-        ("[[model]]\ntied = true\n", "[model] must be a table, not [{'tied': True}]"),
+        ("training = 5\n", "[training] must be a table, got 5"),
+        ("[[model]]\ntied = true\n", "[model] must be a table, got [{'tied': True}]"),
     ],
 )
 def test_names_nobody_knows(path: Path, text: str, reason: str) -> None:
@@ -135,28 +135,28 @@ def test_names_nobody_knows(path: Path, text: str, reason: str) -> None:
 @pytest.mark.parametrize(
     ("setting", "reason"),
     [
-        ("seed = 1.5", "seed must be a whole number, not 1.5"),
-        ("batch_tokens = 256.0", "batch_tokens must be a whole number, not 256.0"),
-        ("validate_every = true", "validate_every must be a whole number, not True"),
-        ('learning_rate = "fast"', "learning_rate must be a number, not 'fast'"),
-        ("clip = false", "clip must be a number, not False"),
-        ("recipe = 1", "recipe must be text, not 1"),
-        ("weight_decay = [0.1]", "weight_decay must be a number, not [0.1]"),
-        ('recipe = "slow"', "recipe is 'slow', not fast or paper or thesis"),
-        ('precision = "float16"', "precision is 'float16', not bfloat16 or float32"),
+        ("seed = 1.5", "seed must be a whole number, got 1.5"),
+        ("batch_tokens = 256.0", "batch_tokens must be a whole number, got 256.0"),
+        ("validate_every = true", "validate_every must be a whole number, got True"),
+        ('learning_rate = "fast"', "learning_rate must be a number, got 'fast'"),
+        ("clip = false", "clip must be a number, got False"),
+        ("recipe = 1", "recipe must be text, got 1"),
+        ("weight_decay = [0.1]", "weight_decay must be a number, got [0.1]"),
+        ('recipe = "slow"', "recipe must be fast or paper or thesis, got 'slow'"),
+        ('precision = "float16"', "precision must be bfloat16 or float32, got 'float16'"),
         (
             'stored_precision = "int4"',
-            "stored_precision is 'int4', not float16 or float32 or int8",
+            "stored_precision must be float16 or float32 or int8, got 'int4'",
         ),
-        ("budget_minutes = -1", "budget_minutes is -1, not a finite number, 0 or more"),
-        ("learning_rate = nan", "learning_rate is nan, not a finite number, 0 or more"),
-        ("budget_minutes = inf", "budget_minutes is inf, not a finite number, 0 or more"),
+        ("budget_minutes = -1", "budget_minutes must be a finite number of at least 0, got -1"),
+        ("learning_rate = nan", "learning_rate must be a finite number of at least 0, got nan"),
+        ("budget_minutes = inf", "budget_minutes must be a finite number of at least 0, got inf"),
         ("learning_rate = 0", "learning_rate is 0: nothing would be learned"),
         ("clip = 0.0", "clip is 0: nothing would be learned"),
-        ("batch_tokens = 0", "batch_tokens is 0, not 1 or more"),
-        ("batch_size = 0", "batch_size is 0, not 1 or more"),
-        ("sequence_length = 0", "sequence_length is 0, not 1 or more"),
-        ("non_monotone_interval = 0", "non_monotone_interval is 0, not 1 or more"),
+        ("batch_tokens = 0", "batch_tokens must be at least 1, got 0"),
+        ("batch_size = 0", "batch_size must be at least 1, got 0"),
+        ("sequence_length = 0", "sequence_length must be at least 1, got 0"),
+        ("non_monotone_interval = 0", "non_monotone_interval must be at least 1, got 0"),
     ],
 )
 def test_training_values_that_make_no_sense(path: Path, setting: str, reason: str) -> None:
@@ -169,30 +169,33 @@ def test_training_values_that_make_no_sense(path: Path, setting: str, reason: st
         ("vocabulary_size = 5", "unknown setting 'vocabulary_size' in [model] of awd-lstm-doc"),
         (
             'architecture = "transformer"',
-            "architecture is 'transformer', not one of awd-lstm-doc, rnn-n, attention, key-value, "
-            "key-value-predict, recurrent-memory, lstmn",
+            "architecture must be one of awd-lstm-doc, rnn-n, attention, key-value, "
+            "key-value-predict, recurrent-memory, lstmn, got 'transformer'",
         ),
         (
             "architecture = 3",
-            "architecture is '3', not one of awd-lstm-doc, rnn-n, attention, "
-            "key-value, key-value-predict, recurrent-memory, lstmn",
+            "architecture must be one of awd-lstm-doc, rnn-n, attention, key-value, "
+            "key-value-predict, recurrent-memory, lstmn, got '3'",
         ),
         (
             'architecture = "attention"\nwindow = 0',
-            "window is 0, not a whole number from 1 to 1000",
+            "window must be an integer from 1 to 1000, got 0",
         ),
-        ('architecture = "lstmn"\nwindow = 2.5', "window must be a whole number, not 2.5"),
+        ('architecture = "lstmn"\nwindow = 2.5', "window must be a whole number, got 2.5"),
         (
             'architecture = "key-value"\nhidden_sizes = [7]\nembedding_size = 5',
             "the last of hidden_sizes is 7, which is not a multiple of 2",
         ),
-        ('embedding_size = "big"', "embedding_size must be a whole number, not 'big'"),
-        ("embedding_size = 12.5", "embedding_size must be a whole number, not 12.5"),
-        ("hidden_sizes = 5", "hidden_sizes must be a list of whole numbers, not 5"),
-        ("hidden_sizes = [5, 2.5]", "hidden_sizes must be a list of whole numbers, not (5, 2.5)"),
-        ("components = [true]", "components must be a list of whole numbers, not (True,)"),
-        ("tied = 1", "tied must be true or false, not 1"),
-        ("embedding_range = -0.1", "embedding_range is -0.1, not a finite number, 0 or more"),
+        ('embedding_size = "big"', "embedding_size must be a whole number, got 'big'"),
+        ("embedding_size = 12.5", "embedding_size must be a whole number, got 12.5"),
+        ("hidden_sizes = 5", "hidden_sizes must be a list of whole numbers, got 5"),
+        ("hidden_sizes = [5, 2.5]", "hidden_sizes must be a list of whole numbers, got (5, 2.5)"),
+        ("components = [true]", "components must be a list of whole numbers, got (True,)"),
+        ("tied = 1", "tied must be true or false, got 1"),
+        (
+            "embedding_range = -0.1",
+            "embedding_range must be a finite number of at least 0, got -0.1",
+        ),
         ('component_activation = "relu"', "component_activation must be tanh or none"),
     ],
 )
@@ -252,10 +255,13 @@ def test_to_dict_tells_two_runs_apart(path: Path) -> None:
             'recipe = "fast"\nepochs = 1',
             "text needs recipe paper or thesis: the fast one reads every tree from the start",
         ),
-        ('recipe = "paper"\ndirection = "backward"', "text is read forward: direction is backward"),
+        (
+            'recipe = "paper"\ndirection = "backward"',
+            "text is read forward, but direction is backward",
+        ),
         (
             'recipe = "paper"\nvalidation_trees = 5',
-            "validation_trees is for trees: all of the dev text is read",
+            "validation_trees is for trees; all of the dev text is read",
         ),
         (
             'recipe = "thesis"',

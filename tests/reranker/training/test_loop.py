@@ -318,9 +318,9 @@ def test_the_state_of_another_run_is_not_taken_over(change: dict[str, Any], tmp_
     config = replace(FAST, budget_minutes=1e-9)
     run(config, tmp_path)
     state = (tmp_path / "log" / "state.pt").read_bytes()
-    with pytest.raises(ConfigError, match=r"state\.pt.*other settings"):
+    with pytest.raises(ConfigError, match=r"state\.pt.*different settings"):
         run(replace(config, **change), tmp_path)
-    with pytest.raises(ConfigError, match="other settings or trees"):
+    with pytest.raises(ConfigError, match="different settings or trees"):
         train(config, TREES[:19], DEV, tmp_path / "model.pt", tmp_path / "log")
     assert (tmp_path / "log" / "state.pt").read_bytes() == state
 

@@ -60,7 +60,7 @@ def test_the_state_of_another_run_is_refused(tmp_path: Path) -> None:
     short = replace(CONFIG, epochs=0.5)
     train(short, TRAIN, DEV, tmp_path / "m.pt", tmp_path / "log")
     for config, pairs in ((replace(short, seed=2), TRAIN), (short, TRAIN[:90])):
-        with pytest.raises(ConfigError, match="other settings"):
+        with pytest.raises(ConfigError, match="different settings"):
             train(config, pairs, DEV, tmp_path / "m.pt", tmp_path / "log")
     train(CONFIG, TRAIN, DEV, tmp_path / "m.pt", tmp_path / "log")  # more time is none
 

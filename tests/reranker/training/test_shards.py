@@ -291,7 +291,7 @@ def test_more_processes_than_shards_are_refused(tmp_path: Path) -> None:
 def test_another_number_of_shards_is_another_run(tmp_path: Path) -> None:
     run(replace(FAST, epochs=0.1, shards=2), tmp_path)
     with pytest.raises(
-        ConfigError, match=r"other settings or trees \(shards is 2, not 3\); delete"
+        ConfigError, match=r"different settings or trees \(shards is 2, not 3\); delete"
     ):
         run(replace(FAST, epochs=0.1, shards=3), tmp_path)
     with pytest.raises(ConfigError, match=r"\(shards is 2, not unset\)"):
@@ -317,7 +317,9 @@ def test_an_error_of_one_process_is_raised_in_all(tmp_path: Path) -> None:
 def test_processes_with_other_trees_are_refused(tmp_path: Path) -> None:
     def work(processes: Processes) -> None:
         trees = TREES[: 20 - processes.rank]
-        with pytest.raises(RerankError, match="process 1 of 2 has other training data"):
+        with pytest.raises(
+            RerankError, match="process 1 of 2 differs from process 0 in its training data"
+        ):
             train(FAST, trees, DEV, tmp_path / "m.pt", tmp_path / "log", processes=processes)
 
     assert in_processes(2, tmp_path, work) == [0, 0]

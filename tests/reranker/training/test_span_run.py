@@ -82,7 +82,7 @@ def test_the_state_of_another_run_is_refused(tmp_path: Path, encoder: Pretrained
         (CONFIG, TREES, {"encoder": encoder}),
     ]
     for config, trees, start in runs:
-        with pytest.raises(ConfigError, match="other settings"):
+        with pytest.raises(ConfigError, match="different settings"):
             train(config, trees, DEV, tmp_path / "m.pt", tmp_path / "log", **start)
 
 
@@ -164,12 +164,12 @@ def test_trees_without_words_are_refused() -> None:
 @pytest.mark.parametrize(
     ("wrong", "reason"),
     [
-        ({"batch_spans": 0}, "batch_spans is 0"),
-        ({"recipe": "paper"}, "recipe is 'paper'"),
+        ({"batch_spans": 0}, "batch_spans must be at least 1, got 0"),
+        ({"recipe": "paper"}, "recipe must be fast, got 'paper'"),
         ({"model": {"vector_size": 50}}, "cannot be set"),
         ({"model": {"encoder": {}}}, "encoder comes from --encoder"),
-        ({"known_pieces": 0}, "known_pieces is 0"),
-        ({"model": {"span_size": 0}}, "span_size must be an integer from 1 up, got 0"),
+        ({"known_pieces": 0}, "known_pieces must be at least 1, got 0"),
+        ({"model": {"span_size": 0}}, "span_size must be an integer of at least 1, got 0"),
     ],
 )
 def test_settings_that_make_no_sense(wrong: dict[str, Any], reason: str) -> None:

@@ -101,7 +101,7 @@ def test_what_was_half_written_is_written_again(paths: list[Path], tmp_path: Pat
     assert list(files.encoded(vocabulary)) == expected
     known.unlink()
     tokens.write_bytes(b"another program's")
-    with pytest.raises(InputError, match=r"tokens\.bin: not of a run with --stream"):
+    with pytest.raises(InputError, match=r"tokens\.bin: not written by a run with --stream"):
         files.encoded(vocabulary)
     assert tokens.read_bytes() == b"another program's"
 

@@ -176,7 +176,7 @@ def test_from_nltk_refuses_what_from_string_refuses() -> None:
 
 @pytest.mark.parametrize("text", [None, b"(S (NN a))", 3])
 def test_from_string_refuses_what_is_no_string(text: Any) -> None:
-    with pytest.raises(TreeError, match="a tree is read from a string, not") as caught:
+    with pytest.raises(TreeError, match="expected a tree as a string, got") as caught:
         Tree.from_string(text)
     assert caught.value.code == "not-a-tree"
 
