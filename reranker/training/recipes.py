@@ -55,7 +55,7 @@ class Recipe(ABC):
 
 
 class Average:
-    """The mean of a model's weights after each of several steps; of none, the weights as they are."""
+    """The mean of a model's weights over the steps since ``start``."""
 
     def __init__(self, model: nn.Module) -> None:
         self.model = model
@@ -95,8 +95,8 @@ class Average:
 
 
 class FastRecipe(Recipe):
-    """AdamW, linear warm-up, linear decay to zero at the end of the budget. With ``averaged``, the
-    rate decays until that share of the budget is left, and then stays, while weights are averaged."""
+    """AdamW, linear warm-up, linear decay to zero at the end of the budget. With ``averaged``,
+    the rate stays from where that share of the budget is left, and weights are averaged."""
 
     def __init__(
         self,
