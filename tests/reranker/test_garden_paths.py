@@ -1,5 +1,5 @@
-"""What the shipped models must get right: sentences that lead a reader astray, attachment, and Penn's
-labels for relative and question pronouns."""
+"""What the shipped models must get right: sentences that lead a reader astray, attachment, and
+Penn's labels for relative and question pronouns."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ SENTENCES = {
     "When the last guests left the hotel closed its kitchen.": (
         "(NP (DT the) (NN hotel)) (VP (VBD closed)"
     ),
-    "While Anna dressed the baby spit up on the bed.": "(VP (VBD dressed)))) (NP (DT the) (NN baby))",
+    "While Anna dressed the baby spit up on the bed.": "(VBD dressed)))) (NP (DT the) (NN baby))",
     "The horse raced past the barn fell.": "(NP (DT the) (NN barn))))) (VP (VBD fell))",
     "She met the man on Monday.": "(VP (VBD met) (NP (DT the) (NN man)) (PP (IN on)",
     "The man who left saw the woman that he knew.": (
@@ -24,7 +24,7 @@ SENTENCES = {
 
 @pytest.fixture(scope="module")
 def trees() -> dict[str, str]:
-    rankings = parse(list(SENTENCES))
+    rankings = parse("\n\n".join(SENTENCES))
     return dict(zip(SENTENCES, (each.tree for each in rankings), strict=True))
 
 
