@@ -25,21 +25,21 @@ from reranker.nbest.data import Origin, Sentence
 from reranker.process.cancellation import Cancellation
 from reranker.process.memory import return_freed_memory
 from reranker.ranking import Scored
-from reranker.service.bodies import BodyBytes
-from reranker.service.clients import Rate, Shares
+from reranker.service.children.child import resident_memory
+from reranker.service.children.faults import described
+from reranker.service.children.parsing import ParsingProcess
+from reranker.service.children.reading import ReadingProcesses
+from reranker.service.children.scoring import Models, Served
 from reranker.service.errors import ServiceError, draining, overloaded, too_often, unavailable
-from reranker.service.faults import described
+from reranker.service.fairness import Rate, Shares
 from reranker.service.keys import Keys
-from reranker.service.lines import resident_memory
 from reranker.service.metrics import Metrics
-from reranker.service.parsing_process import ParsingProcess
-from reranker.service.reading import ReadingThreads
-from reranker.service.reading_process import ReadingProcesses
-from reranker.service.readings import Order, Piece, Reading
-from reranker.service.scoring_process import Models, Served
+from reranker.service.requests.bodies import BodyBytes
+from reranker.service.requests.readings import Order, Piece, Reading
+from reranker.service.scheduling.work import Work
+from reranker.service.scheduling.worker import ScoringThreads
 from reranker.service.settings import Settings
-from reranker.service.work import Work
-from reranker.service.worker import ScoringThreads
+from reranker.service.threads import ReadingThreads
 from reranker.text.reading import TextSentence
 
 if TYPE_CHECKING:

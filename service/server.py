@@ -59,7 +59,7 @@ def run(arguments: argparse.Namespace) -> int:
 
         devices(settings.device)
     logs.configure(settings)
-    from reranker.service.app import create_app
+    from reranker.service.http.app import create_app
 
     return serve(create_app(None, settings), settings)
 
@@ -77,7 +77,7 @@ def web_server(app: FastAPI, settings: Settings, backlog: int = BACKLOG) -> uvic
     """Not started yet."""
     import uvicorn
 
-    from reranker.service.connections import bounded
+    from reranker.service.http.connections import bounded
 
     class Server(uvicorn.Server):
         """Leaves signals to us: uvicorn would stop listening at once."""

@@ -17,8 +17,8 @@ import structlog
 
 from reranker.errors import RerankError, lacks_memory
 from reranker.service import logs
+from reranker.service.children.faults import described
 from reranker.service.errors import ServiceError
-from reranker.service.faults import described
 from reranker.service.server import BACKLOG, Ending, serve_until, web_server
 from reranker.service.settings import Settings
 
@@ -55,7 +55,7 @@ def work(
 def _application(settings: Settings, number: int, folder: str, is_ready_first: bool) -> FastAPI:
     from reranker.process.cores import available_cores
     from reranker.service import metrics
-    from reranker.service.app import create_app
+    from reranker.service.http.app import create_app
 
     metrics.share(folder, number)
     if settings.threads is None:

@@ -22,7 +22,7 @@ from reranker.process.cores import available_cores
 from reranker.ray.autoscaling import WORK
 from reranker.ray.connection import connected, ray_errors
 from reranker.service import logs
-from reranker.service.app import create_app
+from reranker.service.http.app import create_app
 from reranker.service.server import listening
 from reranker.service.settings import Settings, load_settings
 

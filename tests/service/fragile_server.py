@@ -20,7 +20,7 @@ from reranker.process.cancellation import Cancellation
 from reranker.ranking import Criterion, Scored
 from reranker.scoring.lanes import Lanes
 from reranker.service import logs, server
-from reranker.service.app import create_app
+from reranker.service.http.app import create_app
 from reranker.service.settings import add_arguments, load_settings
 
 REAL_TIME = time.monotonic

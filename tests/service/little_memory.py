@@ -19,7 +19,7 @@ from reranker.models import AwdLstmDoc, Config
 from reranker.nbest.data import RawCandidate, RawList
 from reranker.nbest.faithful import Source, accept
 from reranker.nbest.notation import Notation
-from reranker.service.parts import score_in_parts
+from reranker.service.scheduling.parts import score_in_parts
 from reranker.trees.linearize import linearize
 from reranker.trees.tree import Tree
 

@@ -125,7 +125,8 @@ class Gate:
 
 def slow_loading(gate: Gate) -> str:
     """The PYTHONPATH of a server whose scoring process does not start before the gate is open."""
-    waiting = "while 'reranker.service.scoring_main' in sys.orig_argv and not os.path.exists(gate):"
+    module = "reranker.service.children.scoring_main"
+    waiting = f"while {module!r} in sys.orig_argv and not os.path.exists(gate):"
     code = f"import os, sys, time\ngate = {str(gate.file)!r}\n{waiting}\n    time.sleep(0.01)\n"
     (gate.folder / "sitecustomize.py").write_text(code)
     return os.pathsep.join(filter(None, [str(gate.folder), os.environ.get("PYTHONPATH")]))

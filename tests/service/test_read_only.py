@@ -67,7 +67,7 @@ def test_without_a_writable_disk(models: list[str], tmp_path: Path, workers: str
 
 CANNOT_LOAD = """
 import sys
-from reranker.service.scoring_process import ScoringProcess
+from reranker.service.children.scoring import ScoringProcess
 def load(_): raise FileNotFoundError(2, "No usable temporary directory found")
 ScoringProcess.load = load
 from reranker.commands.main import main

@@ -19,8 +19,8 @@ from pathlib import Path
 
 import pytest
 
+from tests.service.requests.test_bounds import CHECKPOINTS, connected, long_request, send
 from tests.service.servers import Server, serving
-from tests.service.test_bounds import CHECKPOINTS, connected, long_request, send
 
 DRAIN_SECONDS = 2
 LONG = long_request()

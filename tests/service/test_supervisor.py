@@ -15,8 +15,8 @@ import httpx
 import pytest
 
 from tests.service.conftest import save_models
+from tests.service.requests.test_bounds import CHECKPOINTS, long_request, send, until_scoring
 from tests.service.servers import RERANK, Server, sentence, serving
-from tests.service.test_bounds import CHECKPOINTS, long_request, send, until_scoring
 from tests.waiting import PATIENCE, until
 
 BODY = {"sentences": [sentence("We", "saw", "it")]}

@@ -1,0 +1,148 @@
+"""Bodies for ``/parse`` -> sentences for a parser, read by the same functions as the command's
+files.
+
+A sentence that cannot be read fails by itself; only a limit, or a text without words, fails the
+request.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import replace
+from functools import partial
+
+from reranker.files.text import TextInMemory
+from reranker.nbest import NBest
+from reranker.nbest.data import Origin, Sentence
+from reranker.nbest.words import printable
+from reranker.process.cancellation import Cancellation
+from reranker.service.errors import ServiceError, over_limit
+from reranker.service.requests import bodies, schemas
+from reranker.service.settings import Settings
+from reranker.text.reading import Text, TextSentence
+from reranker.text.splitting import Form
+from reranker.text.words import given_words
+
+_MOST_WARNINGS = 20
+
+_BYTE_ORDER_MARK = "\ufeff"
+
+
+def read_sentences(
+    asked: schemas.AnyToParse, settings: Settings, cancellation: Cancellation
+) -> list[TextSentence]:
+    """The sentences of a request for ``/parse``. Raises ServiceError, and Stopped if cancelled."""
+    field, given = _given(asked)
+    characters = sum(map(len, given))
+    if characters > settings.max_characters:
+        many = f"a text of {characters} characters"
+        raise over_limit("max_characters", settings.max_characters, many, field)
+    sentences: list[TextSentence] = []
+    for sentence in cancellation.checked(_sentences(asked, given, settings)):
+        if len(sentences) == settings.max_sentences:
+            many = f"more than {len(sentences)} sentences"
+            raise over_limit("max_sentences", settings.max_sentences, many, field)
+        sentences.append(sentence)
+    if not any(sentence.sentence.words for sentence in sentences):
+        raise ServiceError(422, "unreadable", "there are no words in the text", field)
+    return sentences
+
+
+def without_long_trees(nbest: NBest, most_tokens: int) -> NBest:
+    """A parser's list, in which trees of more tokens are rejected."""
+    # <eos> is one more.
+    long = [each for each in nbest.candidates if len(each.tokens) >= most_tokens]
+    if not long:
+        return nbest
+    message = f"more tokens than max_tree_tokens = {most_tokens}"
+    short = (each for each in nbest.candidates if len(each.tokens) < most_tokens)
+    rejected = (each.rejected("too-long", message) for each in long)
+    return replace(nbest, candidates=tuple(short), rejected=(*nbest.rejected, *rejected))
+
+
+def parse_asked(
+    body: bytes, media: str, query: schemas.ParseQuery, cancellation: Cancellation
+) -> schemas.AnyToParse:
+    """A body for ``/parse``; ``query`` is for what it has no options for. Raises ServiceError."""
+    options = query.model_dump(exclude_unset=True)
+    if media == "text/plain":
+        text = body.decode("utf-8", "surrogateescape")
+        return schemas.TextToParse.model_construct(None, text=text, **options)
+    asked = bodies.parse(schemas.PARSE_BODY, body, cancellation)
+    missing = type(asked).model_fields.keys() - asked.model_fields_set
+    return asked.model_copy(update={name: options[name] for name in missing & options.keys()})
+
+
+def _given(asked: schemas.AnyToParse) -> tuple[str, list[str]]:
+    """The field, and its text or sentences; words have a space between them."""
+    if isinstance(asked, schemas.TextToParse):
+        return "text", [asked.text]
+    if isinstance(asked, schemas.SentencesToParse):
+        return "sentences", asked.sentences
+    return "tokens", list(map(" ".join, asked.tokens))
+
+
+def _sentences(
+    asked: schemas.AnyToParse, given: Iterable[str], settings: Settings
+) -> Iterator[TextSentence]:
+    read = partial(_read, settings=settings)
+    if isinstance(asked, schemas.TextToParse):
+        yield from read(asked.text, "text")
+    elif isinstance(asked, schemas.SentencesToParse):
+        for number, text in enumerate(given, 1):
+            yield _one(text, read(_on_one_line(text), "sentences"), number)
+    else:
+        for number, (text, words) in enumerate(zip(given, asked.tokens, strict=True), 1):
+            sentence = _one(text, read(_on_one_line(text), "tokens"), number)
+            yield sentence._replace(problem=_not_one_word(words) or sentence.problem)
+
+
+def _read(text: str, form: Form, settings: Settings) -> Iterator[TextSentence]:
+    # A byte order mark would be left out, and every offset be one too small.
+    if text.startswith(_BYTE_ORDER_MARK):
+        text = " " + text[1:]
+    file = TextInMemory(text.encode("utf-8", "surrogateescape"), "text")
+    return iter(Text([file], form, settings.words, settings.longest))
+
+
+def _on_one_line(text: str) -> str:
+    return text.replace("\n", " ")
+
+
+def _one(text: str, parts: Iterable[TextSentence], number: int) -> TextSentence:
+    """The only sentence in a text, in line ``number``. One without words has a problem, and one
+    that was cut, since it is too long, is put together again."""
+    found = list(parts)
+    if not found:
+        return TextSentence(Sentence(()), Origin("text", number, "", ()), "no words")
+    first = found[0]
+    if len(found) > 1:
+        words = tuple(word for each in found for word in each.sentence.words)
+        offsets = tuple(pair for each in found for pair in each.origin.offsets)
+        spelled = printable(text[offsets[0][0] : offsets[-1][1]])
+        first = first._replace(
+            sentence=Sentence(words),
+            origin=Origin("text", number, spelled, offsets),
+            fault=next((each.fault for each in found if each.fault), None),
+        )
+    return first._replace(origin=first.origin._replace(line=number))
+
+
+def _not_one_word(words: Iterable[str]) -> str | None:
+    for word in words:
+        if [(0, len(word))] != [(found.start, found.end) for found in given_words(word)]:
+            return f"an entry of 'tokens' is not one word: {word!r:.60}"
+    return None
+
+
+def warnings_of(sentences: Iterable[TextSentence]) -> list[str]:
+    """Of characters that were replaced."""
+    faults = [
+        f"line {each.origin.line}: {each.fault}; U+FFFD is in its place"
+        for each in sentences
+        if each.fault
+    ]
+    if len(faults) > _MOST_WARNINGS:
+        others = len(faults) - _MOST_WARNINGS
+        faults[_MOST_WARNINGS:] = [f"{others} more sentences have such characters"]
+    return faults

@@ -1,0 +1,381 @@
+"""Where requests wait to be scored.
+
+A request is admitted if it can be expected to be scored in time, and if its client does not hold
+most of what waits. Clients take turns, and so do the requests of each, piece by piece. A score does
+not depend on what is scored beside it, so neither does an answer.
+
+There are three slots, each with threads of its own. The main one scores everything, lists as a
+whole where that is possible. What is very small is scored beside it. When a client comes first,
+the main slot's batch is paused while another slot scores for it; nothing is lost.
+"""
+
+from __future__ import annotations
+
+import math
+import threading
+import time
+from dataclasses import dataclass, field
+
+from reranker.process.cancellation import Cancellation
+from reranker.process.cores import available_cores
+from reranker.service.errors import draining, overloaded
+from reranker.service.fairness import Shares
+from reranker.service.metrics import Metrics
+from reranker.service.scheduling.work import Piece, Work
+from reranker.service.settings import Settings
+from reranker.service.turns import Turns
+
+# Largest expected wait, as a share of the time to the deadline: the speed is only an estimate.
+_WAITING_SHARE = 0.5
+
+# How long a batch takes if nothing else is scored, but for a list that takes longer by itself.
+_BATCH_SECONDS = 0.5
+
+# A list that takes longer is cut: candidates share what they begin with, which each part computes
+# again, so smaller pieces cost more in all (docs/performance.md).
+_PIECE_SECONDS = 2.0
+
+# What takes no longer is very small.
+_SMALL_SECONDS = 0.1
+
+# Clients that have not asked for a while come first, until they have been given what takes so many
+# seconds if nothing else is scored.
+_AHEAD_SECONDS = 1.0
+
+# Once a batch has been paused for so long, nothing more goes before it.
+_MOST_PAUSED_SECONDS = 2.0
+
+# So many times as long a batch takes, at most, while everything else is busy, too.
+_LOAD = 3.0
+
+# No client is told to wait longer than this, in seconds.
+_LONGEST_PAUSE = 600
+
+
+@dataclass(eq=False)
+class Slot:
+    """What is being scored at once."""
+
+    name: str
+    threads: int
+    niceness: int
+    """Lower for smaller work; the threads that answer have none."""
+    batch: list[Piece] = field(default_factory=list)
+    cancellation: Cancellation = field(default_factory=Cancellation)
+    """Of the batch: cancelled once nobody waits for any of it."""
+    may_pause: bool = False
+    """Whether the batch may wait for others: it is neither small nor for a client that comes
+    first."""
+    was_paused: bool = False
+    _paused: float = 0.0
+    _since: float | None = None
+
+    def begin(self, batch: list[Piece]) -> None:
+        self.batch, self.cancellation = batch, Cancellation()
+        self.was_paused, self._paused, self._since = False, 0.0, None
+
+    def pause(self) -> None:
+        self.was_paused, self._since = True, time.monotonic()
+        self.cancellation.pause()
+
+    def go_on(self) -> None:
+        self._paused, self._since = self.paused_seconds, None
+        self.cancellation.go_on()
+
+    @property
+    def is_paused(self) -> bool:
+        return self._since is not None
+
+    @property
+    def paused_seconds(self) -> float:
+        """How long the batch has been paused so far."""
+        return self._paused + (time.monotonic() - self._since if self._since is not None else 0.0)
+
+
+class Queue:
+    """The event loop adds and removes requests, the scoring threads take batches."""
+
+    def __init__(self, settings: Settings, metrics: Metrics) -> None:
+        self._settings, self._metrics = settings, metrics
+        self._changed = threading.Condition()  # its lock is reentrant
+        self._waiting: list[Work] = []
+        self._clients: Turns[str] = Turns()
+        self._requests: Turns[Work] = Turns()
+        self._shares = Shares(settings.queue_tokens)
+        threads = settings.threads or available_cores()
+        self.main = Slot("scoring", threads, niceness=8)
+        self.first = Slot("scoring what comes first", threads, niceness=5)
+        self.small = Slot("scoring very small requests", 1, niceness=2)
+        self.slots = (self.main, self.first, self.small)
+        self.speed = 10_000.0
+        """Tokens a second; measured by the warm-up, and again by every full batch."""
+        self.least_tokens = 0
+        """A shorter list takes as long as one of so many; measured by the warm-up."""
+        self._idle_speed = 0.0  # nothing else was being scored
+        self.is_closed = False
+        metrics.queue_tokens.set_function(lambda: self._shares.total)
+        metrics.queue_requests.set_function(lambda: len(self._waiting))
+
+    @property
+    def tokens(self) -> int:
+        """Of everything that waits."""
+        return sum(work.waiting_tokens for work in self._waiting)
+
+    @property
+    def sentences(self) -> int:
+        """Those of texts that wait to be parsed."""
+        return sum(work.count - work.taken for work in self._waiting if work.is_text)
+
+    @property
+    def batch_tokens(self) -> int:
+        """As many as are scored in half a second while nothing else is."""
+        return self._tokens_in(_BATCH_SECONDS)
+
+    @property
+    def piece_tokens(self) -> int:
+        """A list that has more is cut."""
+        return self._tokens_in(_PIECE_SECONDS)
+
+    def _tokens_in(self, seconds: float) -> int:
+        # While other slots are busy, too, it takes longer, but smaller batches cost more in all.
+        speed = max(self.speed, self._idle_speed / 2)
+        return max(1, min(self._settings.batch_tokens, int(seconds * speed)))
+
+    def add(self, work: Work) -> None:
+        """Raises ServiceError 429 if full, or too long for the deadline, and 503 if closed. A list
+        that tries out new models is always admitted, and so is what was admitted before."""
+        with self._changed:
+            if self.is_closed:
+                raise draining()
+            if not (work.is_warm_up or work.is_admitted):
+                if not work.is_text:
+                    self._check_share(work.client, work.tokens)
+                self._check_time(work.client, work.tokens, work.deadline)
+            work.is_small = work.tokens <= self._tokens_in(_SMALL_SECONDS)
+            if not work.is_text:  # sentences take little memory before their turn comes
+                self._shares.take(work.client, work.tokens)
+            self._clients.join(work.client, self._ahead)
+            self._requests.join(work)
+            self._waiting.append(work)
+            self._changed.notify_all()
+
+    def has_room(self, client: str, tokens: int) -> bool:
+        """Whether so many tokens may wait besides those that the client has waiting."""
+        with self._changed:
+            return self._shares.has_room(client, tokens)
+
+    def check_room(self, client: str, tokens: int, deadline: float) -> None:
+        """Raises ServiceError 429 unless a request for so many tokens would be admitted."""
+        with self._changed:
+            self._check_share(client, tokens)
+            self._check_time(client, tokens, deadline)
+
+    def _check_share(self, client: str, tokens: int) -> None:
+        if not self._shares.has_room(client, tokens):
+            raise overloaded(self.seconds_to_wait)
+
+    def _check_time(self, client: str, tokens: int, deadline: float) -> None:
+        allowed = _WAITING_SHARE * (deadline - time.monotonic())
+        if self.tokens and self._tokens_ahead(client, tokens) > allowed * self.speed:
+            waiting = self.tokens + self._taken_tokens
+            raise overloaded(_pause(waiting / self.speed - allowed))
+
+    def _tokens_ahead(self, client: str, tokens: int) -> int:
+        """What will probably be scored before the last piece of a request, given that clients take
+        turns, and so do a client's requests."""
+        clients = {other.client for other in self._waiting} | {client}
+        own = [other.waiting_tokens for other in self._waiting if other.client == client]
+        of_client = tokens + min(sum(own), len(own) * tokens)
+        waiting = min(self.tokens, len(clients) * of_client - tokens)
+        return self._taken_tokens + waiting
+
+    @property
+    def _taken_tokens(self) -> int:
+        """Of what is being scored."""
+        return sum(piece.tokens for slot in self.slots for piece in slot.batch)
+
+    @property
+    def work_seconds(self) -> float:
+        """How long it will probably take to score all lists that wait, and what has begun. Texts
+        that wait take no room from others."""
+        return (self._shares.total + self._taken_tokens) / self.speed
+
+    @property
+    def seconds_to_wait(self) -> int:
+        """The same, as a time after which a client may come back."""
+        return _pause(self.work_seconds)
+
+    def learn_first(self, tokens: int, seconds: float, shortest: float = 0.0) -> None:
+        """Take into account how long a first list took, and the shortest one there is."""
+        self.speed = self._idle_speed = _speed(tokens, seconds)
+        self.least_tokens = int(self.speed * shortest)
+
+    def learn_speed(self, tokens: int, seconds: float) -> None:
+        """Take into account how long a batch took. Small ones are slower and say nothing."""
+        speed = _speed(tokens, seconds)
+        if tokens > self.batch_tokens / 2 or speed > self.speed:
+            self.speed += 0.3 * (speed - self.speed)
+
+    def learn_again(self, tokens: int, seconds: float) -> None:
+        """Take into account how long a first list took with other models, perhaps beside others."""
+        speed = _speed(tokens, seconds)
+        self._idle_speed = min(max(self._idle_speed, speed), _LOAD * speed)
+
+    def next_batch(self, slot: Slot) -> list[Piece]:
+        """Wait for pieces for one ensemble, about half a second's work; empty once the queue is
+        closed. The slot's previous batch counts as done."""
+        with self._changed:
+            slot.batch = []
+            self._changed.notify_all()
+            while not slot.batch and not self.is_closed:
+                if slot is self.first and not self._next(slot, None):
+                    self.main.go_on()
+                self._changed.wait_for(lambda: self.is_closed or self._next(slot, None))
+                if not any(other.batch for other in self.slots):
+                    # The device was idle: more requests may arrive in a moment.
+                    seconds = self._settings.batch_wait_ms / 1000
+                    self._changed.wait_for(lambda: not 0 < self.tokens < self.batch_tokens, seconds)
+                slot.begin(self._take(slot))
+            if slot is self.first and slot.batch and not self.main.is_paused:
+                self.main.pause()
+                self._metrics.paused.inc()
+            self._changed.notify_all()  # another slot may start now
+            return slot.batch
+
+    def _take(self, slot: Slot) -> list[Piece]:
+        batch: list[Piece] = []
+        size, ahead = 0, set[str]()
+        while work := self._next(slot, batch[0].work if batch else None):
+            is_full = size + work.pieces[work.taken].tokens > self.batch_tokens
+            is_ahead = self._clients.is_ahead(work.client)
+            if is_ahead:
+                ahead.add(work.client)
+            # Who comes first does not wait for others' pieces to be scored with theirs.
+            if batch and (is_full or (ahead and work.client not in ahead)):
+                break
+            if not batch:
+                slot.may_pause = not is_ahead and not work.is_small
+            if work.taken == 0:
+                self._metrics.queue_wait.observe(time.monotonic() - work.since)
+            piece = work.next_piece()
+            batch.append(piece)
+            size += piece.tokens
+            cost = max(piece.tokens, self.least_tokens)
+            self._clients.give(work.client, cost)
+            self._requests.give(work, cost)
+            if not work.is_text:
+                self._shares.give_back(work.client, piece.tokens)
+            if work.taken == len(work.pieces):
+                self._leave(work)
+        return batch
+
+    def _next(self, slot: Slot, first: Work | None) -> Work | None:
+        """Whose turn it is, among those that may be scored in the slot, together with ``first``."""
+        for work in [work for work in self._waiting if work.is_over]:
+            self.remove(work)
+        if slot is self.first and self.main.paused_seconds > _MOST_PAUSED_SECONDS:
+            return None
+        fitting = [
+            work
+            for work in self._waiting
+            if work.waits
+            and self._may_score(slot, work)
+            and (first is None or _go_together(work, first))
+        ]
+        if slot is self.small and fitting:
+            # Nobody passes those that have been given less by far.
+            most = min(self._clients.given(work.client) for work in self._waiting) + self._ahead
+            fitting = [work for work in fitting if self._clients.given(work.client) <= most]
+        # What has another slot to go to leaves this one to what has not.
+        bound = [work for work in fitting if not self._has_another(work, slot)]
+        return min(bound or fitting, key=self._turn, default=None)
+
+    def _may_score(self, slot: Slot, work: Work) -> bool:
+        if slot is self.main:
+            return not self.first.batch  # one of the two at a time
+        if slot is self.first:
+            is_bound = not work.is_small and self._clients.is_ahead(work.client)
+            return is_bound and bool(self.main.batch) and self.main.may_pause
+        # Small work does not wait for a larger batch. It does wait for a small one, so that the
+        # next scores it together with others.
+        busy = self.first.batch or self.main.batch
+        return work.is_small and bool(busy) and not busy[0].work.is_small
+
+    def _has_another(self, work: Work, slot: Slot) -> bool:
+        return work.is_small and slot is not self.small and not self.small.batch
+
+    @property
+    def _ahead(self) -> float:
+        return _AHEAD_SECONDS * self._idle_speed
+
+    def _turn(self, work: Work) -> tuple[float, float]:
+        return self._clients.given(work.client), self._requests.given(work)
+
+    def deliver(self, work: Work) -> None:
+        """A list of a request has been taken."""
+        with self._changed:
+            work.delivered += 1
+            if work.is_text:
+                self._changed.notify_all()
+
+    def remove(self, work: Work) -> None:
+        """Drop what waits of a request; a batch is stopped if all of it is for requests that are
+        over."""
+        with self._changed:
+            if work in self._waiting:
+                if not work.is_text:
+                    self._shares.give_back(work.client, work.waiting_tokens)
+                self._metrics.unscored.inc(work.waiting_tokens)
+                self._leave(work)
+            for slot in self.slots:
+                if slot.batch and all(piece.work.is_over for piece in slot.batch):
+                    slot.cancellation.cancel()
+
+    def _leave(self, work: Work) -> None:
+        self._waiting.remove(work)
+        self._requests.leave(work)
+        if all(other.client != work.client for other in self._waiting):
+            self._clients.leave(work.client, will_be_back=True)
+
+    def drop(self, slot: Slot, all_waiting: bool) -> set[Work]:
+        """Drop and return the requests of the slot's batch, or all that wait as well."""
+        with self._changed:
+            dropped = {piece.work for piece in slot.batch}
+            slot.batch = []
+            if not self.is_closed:  # what it scores next, nobody has cancelled
+                slot.begin([])
+            if slot is self.first:
+                self.main.go_on()
+            if all_waiting:
+                dropped |= {*self._waiting}
+            for work in dropped:
+                self.remove(work)
+            self._changed.notify_all()
+            return dropped
+
+    def close(self) -> set[Work]:
+        """Admit nothing more; drop and return all requests."""
+        with self._changed:
+            self.is_closed = True
+            dropped = set()
+            for slot in self.slots:
+                slot.cancellation.cancel()
+                dropped |= self.drop(slot, all_waiting=True)
+            self._changed.notify_all()
+            return dropped
+
+
+def _speed(tokens: int, seconds: float) -> float:
+    return tokens / max(seconds, 1e-4)
+
+
+def _pause(seconds: float) -> int:
+    """For Retry-After."""
+    return math.ceil(min(_LONGEST_PAUSE, max(1.0, seconds)))
+
+
+def _go_together(work: Work, other: Work) -> bool:
+    """What is small does not wait for what is not, and ensembles are never mixed, nor lists and
+    sentences."""
+    is_alike = work.is_small == other.is_small and work.is_text == other.is_text
+    return is_alike and work.reranker is other.reranker
