@@ -95,14 +95,27 @@ class Settings(BaseSettings):
     )
     threads: _Count | None = Field(
         None,
-        description="CPU threads for scoring, of each worker; by default one per core, shared out "
-        "among the workers",
+        description="CPU threads of each engine; by default one per core, shared out among the "
+        "engines",
     )
-    workers: int = Field(
-        1, ge=1, le=256, description="server processes, each with models and limits of its own"
+    engines: int = Field(
+        1, ge=1, le=64, description="processes that score, each with the models, under one queue"
+    )
+    heartbeat_seconds: _Seconds = Field(
+        30.0,
+        description="a process that scores, parses or reads is killed and restarted if it makes "
+        "no progress for so long",
     )
     precision: Literal["exact", "fast"] = Field("exact", description="float32 or bfloat16")
     host: str = Field("127.0.0.1", description="address to listen on; 0.0.0.0: all")
+    public: bool = Field(
+        False, description="serve anyone who can connect, at an address of a network, without keys"
+    )
+    allow_host: _Words = Field(
+        [],
+        description="names that requests may address the service by; *: any; by default any with "
+        "keys, and without keys only localhost and addresses",
+    )
     port: int = Field(8000, ge=0, le=65_535, description="port to listen on; 0: any free port")
 
     parser: _Words = Field(
@@ -122,8 +135,8 @@ class Settings(BaseSettings):
     )
     parser_jobs: _Count | None = Field(
         None,
-        description="parsers that run at once, of each worker; by default one per core, shared out "
-        "among the workers",
+        description="parsers that run at once, other than the built-in one; by default one per "
+        "core",
     )
     parser_seconds: _Seconds = Field(
         20.0,
@@ -168,6 +181,14 @@ class Settings(BaseSettings):
         "seconds, else 429",
     )
 
+    connections: _Count = Field(
+        1000, description="most open connections; when there are more, idle ones are closed first"
+    )
+    address_connections: _Count = Field(
+        250,
+        description="most open connections of one address (of IPv6, a network); proxies of "
+        "forwarded_allow_ips may have all",
+    )
     max_body_bytes: _Count = Field(16 * 2**20, description="largest body, else 413")
     queue_bytes: _Count = Field(
         64 * 2**20,
@@ -287,7 +308,11 @@ class Settings(BaseSettings):
     @property
     def parsers(self) -> int:
         """How many run at once."""
-        return self.parser_jobs or max(1, available_cores() // self.workers)
+        return self.parser_jobs or available_cores()
+
+    @property
+    def has_keys(self) -> bool:
+        return bool(self.api_keys or self.api_keys_file)
 
     @property
     def limits(self) -> dict[str, int | float]:
@@ -295,7 +320,8 @@ class Settings(BaseSettings):
         names = (
             "max_body_bytes max_values max_tree_bytes max_sentences max_candidates "
             "max_tree_tokens max_depth max_characters longest queue_requests queue_tokens "
-            "queue_bytes request_seconds max_request_seconds body_seconds reading_seconds"
+            "queue_bytes connections address_connections request_seconds max_request_seconds "
+            "body_seconds reading_seconds"
         )
         return {name: getattr(self, name) for name in names.split()}
 

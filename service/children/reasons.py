@@ -1,5 +1,6 @@
-"""What a client is told of why a sentence could not be parsed: nothing that a library or a program
-has said, which may name files. That is for the operator, in the log."""
+"""What clients see of a parser's answer: no tree beyond the limits, and of why a sentence could not
+be parsed nothing that a library or a program has said, which may name files. That is for the
+operator, in the log."""
 
 from __future__ import annotations
 
@@ -7,7 +8,7 @@ import re
 from collections.abc import Sequence
 from dataclasses import replace
 
-from reranker.nbest import Rejected
+from reranker.nbest import NBest, Rejected
 
 # Parsers whose reasons are of our own wording, but for how their programs end. What a package
 # raises, or another's parser says, is not.
@@ -43,3 +44,15 @@ def for_log(entry: Rejected, with_text: bool) -> dict[str, str]:
     raised = _RAISED.search(entry.message)
     fields = {"error": entry.code if raised is None else raised[1]}
     return {**fields, "message": entry.message} if with_text else fields
+
+
+def without_long_trees(nbest: NBest, most_tokens: int) -> NBest:
+    """A parser's list, in which trees of more tokens are rejected."""
+    # <eos> is one more.
+    long = [each for each in nbest.candidates if len(each.tokens) >= most_tokens]
+    if not long:
+        return nbest
+    message = f"more tokens than max_tree_tokens = {most_tokens}"
+    short = (each for each in nbest.candidates if len(each.tokens) < most_tokens)
+    rejected = (each.rejected("too-long", message) for each in long)
+    return replace(nbest, candidates=tuple(short), rejected=(*nbest.rejected, *rejected))

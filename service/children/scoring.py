@@ -1,40 +1,39 @@
-"""The process that scores, and parses with the built-in parser, as the service sees it.
+"""A child that scores, and parses with the built-in parser, as the service sees it.
 
-If it dies (lack of memory, a fault in a library), another takes its place. ``scoring_main`` is what
-runs there.
+``scoring_main`` is what runs there. Lane 0 loads and forgets models; each of the others serves a
+slot of the queue.
 """
 
 from __future__ import annotations
 
-import contextlib
+import itertools
 import threading
 import weakref
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
+from typing import TYPE_CHECKING, NamedTuple
 
 from reranker.errors import RerankError
 from reranker.nbest import NBest
-from reranker.process.cancellation import Cancellation, Stopped
+from reranker.process.cancellation import Cancellation
 from reranker.ranker import Combination, Ranker
 from reranker.ranking import Scored, Weighing
-from reranker.service.children.child import Beside, Lost, Running, replies
+from reranker.service.children.child import Child
+from reranker.service.errors import Lost
 
 if TYPE_CHECKING:
-    from reranker import Reranker
     from reranker.checkpoints.span_vocabulary import SpanVocabulary
     from reranker.checkpoints.vocabulary import Vocabulary
     from reranker.confidence import Calibration
     from reranker.service.settings import Settings
     from reranker.text.reading import TextSentence
 
-Served: TypeAlias = "Reranker | Models"
-"""What scores for the service: in its own process, or in another."""
+_NUMBERS = itertools.count(1)
 
 
 @dataclass(frozen=True)
-class Member:
-    """A model in the other process."""
+class ChildMember:
+    """A model in a scoring child, without its weights."""
 
     name: str
     sha256: str
@@ -43,9 +42,9 @@ class Member:
 
 
 class Description(NamedTuple):
-    """What the other process says of models that it has loaded."""
+    """What a child says of models that it has loaded."""
 
-    members: tuple[Member, ...]
+    members: tuple[ChildMember, ...]
     combination: Combination
     weighing: Weighing
     calibration: Calibration | None
@@ -57,169 +56,135 @@ class Description(NamedTuple):
     """Why there is none; empty if another parser is asked."""
 
 
-class Parsed(NamedTuple):
-    """What the built-in parser made of a sentence."""
-
-    nbest: NBest
-    seconds: float
-    fault: dict[str, str] | None = None
-    """What went wrong, for the log."""
-
-
 class Models(Ranker):
-    """An ensemble in the scoring process, which is kept there as long as this lives."""
+    """An ensemble in the scoring children, which keep it as long as this lives."""
 
-    def __init__(self, number: int, description: Description) -> None:
-        self.number = number
+    def __init__(self, description: Description) -> None:
+        self.number = next(_NUMBERS)
         self.members, self.combination, self.weighing, self.calibration = description[:4]
         self.device, self.precision, self.parser, self.no_parser = description[4:]
 
-    def score_lists(
+
+class ToScore(NamedTuple):
+    """A batch for one slot: n-best lists, or sentences that are parsed first."""
+
+    models: int
+    token_scores: bool
+    lists: Sequence[NBest] = ()
+    sentences: Sequence[TextSentence] = ()
+    most_tree_tokens: int = 10**9
+    """Parsed trees of more are rejected."""
+
+
+class BatchScores(NamedTuple):
+    """What became of a batch."""
+
+    lists: Sequence[NBest]
+    scores: Sequence[list[Scored] | None]
+    """None for a list with a candidate that does not fit into memory even alone."""
+    seconds: float
+    halvings: int
+    """How often memory did not suffice, so that the batch was scored in halves."""
+    memory: float
+    """Bytes in use afterwards: of GPUs, else of the process."""
+    parser_seconds: Sequence[float] = ()
+    faults: Sequence[dict[str, str]] = ()
+    """What went wrong in the parser, for the log."""
+
+
+class ScoringChild:
+    """A scoring child and the models in it."""
+
+    def __init__(
         self,
-        lists: Sequence[NBest],
-        token_scores: bool,
-        cancellation: Cancellation | None,
-        lanes: Line,
-    ) -> Iterator[tuple[NBest, list[Scored]]]:
-        """Like ``Reranker.score_lists``; raises MemoryError if memory does not suffice there, and
-        Lost if they cannot be scored."""
-        scores = lanes.score(self, lists, token_scores, cancellation or Cancellation())
-        return zip(lists, scores, strict=True)
-
-
-class Line:
-    """To a thread of the scoring process, and its lanes: one batch after another."""
-
-    def __init__(self, process: ScoringProcess, place: int) -> None:
-        self._process, self._place = process, place
-
-    def score(
-        self,
-        models: Models,
-        lists: Sequence[NBest],
-        token_scores: bool,
-        cancellation: Cancellation,
-    ) -> list[list[Scored]]:
-        scores: list[list[Scored]] = self._answer(
-            models, ("score", models.number, lists, token_scores), cancellation
-        )
-        return scores
-
-    def parse(
-        self, models: Models, sentences: Sequence[TextSentence], cancellation: Cancellation
-    ) -> list[Parsed]:
-        """What the built-in parser makes of each sentence. Raises Stopped and Lost."""
-        parsed: list[Parsed] = self._answer(
-            models, ("parse", models.number, sentences), cancellation
-        )
-        return parsed
-
-    def _answer(self, models: Models, order: object, cancellation: Cancellation) -> Any:
-        running = self._process.with_models(models)
-        line = running.lines[self._place]
-        try:
-            ((kind, (value, memory)),) = replies(line, order, cancellation)
-        except (EOFError, OSError):
-            raise running.lost() from None
-        self._process.device_memory = memory
-        if kind == "stopped":
-            raise Stopped
-        if kind == "no-memory":
-            raise MemoryError
-        if kind == "failed":
-            raise Lost("scoring failed", value)
-        return value
-
-
-class ScoringProcess:
-    """Starts the process when it is first needed, and again after it has ended."""
-
-    def __init__(self, settings: Settings, slots: Sequence[tuple[int, int]]) -> None:
-        """``slots``: how many threads each line has to compute with, and their niceness."""
+        settings: Settings,
+        slots: Sequence[tuple[int, int]],
+        ended: Callable[[Lost], None] = lambda why: None,
+    ) -> None:
+        """``slots`` are threads and niceness of each; ``ended`` is called when it has died."""
+        self._settings = settings
+        self._child = Child("scoring", slots, settings.heartbeat_seconds, ended=ended)
+        self._lock = threading.Lock()
+        self._loaded_in: object = None  # the process that has the models
+        self._loaded: set[int] = set()  # by number
+        self._models: weakref.WeakValueDictionary[int, Models] = weakref.WeakValueDictionary()
         self.device_memory = 0.0
         """Bytes in use there after the last batch: of GPUs, else of the process."""
-        self._settings, self._slots = settings, slots
-        self._beside = Beside("reranker.service.children.scoring_main", 1 + len(slots))
-        self._lock = threading.Lock()
-        self._count = 0
-        self._there: set[int] = set()  # models, by number
-        self._models: weakref.WeakValueDictionary[int, Models] = weakref.WeakValueDictionary()
-        self.end, self.close = self._beside.end, self._beside.close
+        self.end, self.close = self._child.end, self._child.close
 
     @property
     def memory(self) -> float:
         """Bytes that the process holds in RAM."""
-        return self._beside.memory
-
-    def line(self, place: int) -> Line:
-        return Line(self, 1 + place)
+        return self._child.memory
 
     def load(self) -> Models:
-        """The models that the settings name; raises RerankError."""
-        self.forget_unused()
+        """Load the models that the settings name; raises RerankError."""
         with self._lock:
-            self._count += 1
-            running = self._beside.running or self._start()
-            description = self._loaded(running, self._count, self._settings.sha256, None)
-            models = self._models[self._count] = Models(self._count, description)
+            number = next(_NUMBERS)
+            models = Models(self._load(number, self._settings.sha256, None))
+            models.number = number
+            self._models[number] = models
             return models
 
-    def forget_unused(self) -> None:
-        """Have the process forget the models that nobody here has any more."""
-        with self._lock, contextlib.suppress(RerankError):
-            unused = self._there - set(self._models)
-            running = self._beside.running
-            if unused and running is not None:
-                self._ask(running, "forget", unused)
-                self._there -= unused
-
-    def with_models(self, models: Models) -> Running:
-        """The process, which has these models; raises Lost."""
-        running = self._beside.running
-        if running is not None and models.number in self._there:
-            return running  # without the lock: nobody waits while others are loaded
+    def ensure(self, models: Models) -> None:
+        """Have the child load these models unless it has them; raises Lost if it cannot."""
+        if models.number in self._loaded and self._loaded_in is self._child.process:
+            return  # without the lock: nobody waits while others are loaded
         with self._lock:
-            try:
-                running = self._beside.running or self._start()
-                if models.number not in self._there:
-                    # The same ones, even if the files have changed since.
-                    hashes = [member.sha256 for member in models.members]
-                    self._loaded(running, models.number, hashes, models.parser)
-            except RerankError as error:
-                raise Lost(str(error)) from error
-            return running
+            if self._loaded_in is not self._child.started():
+                self._loaded.clear()
+            if models.number not in self._loaded:
+                # The same ones, even if the files have changed since.
+                hashes = [member.sha256 for member in models.members]
+                try:
+                    self._load(models.number, hashes, models.parser)
+                except (RerankError, MemoryError) as error:
+                    raise Lost(str(error)) from error
+            self._models[models.number] = models
 
-    def _start(self) -> Running:
-        self._there.clear()
-        try:
-            running = self._beside.start()
-        except Lost as error:
-            raise RerankError(str(error)) from error
-        self._ask(running, "slots", self._slots)
-        return running
+    def forget_unused(self) -> None:
+        """Have the child forget the models that nobody here has any more."""
+        with self._lock:
+            unused, process = self._loaded - set(self._models), self._child.process
+            if unused and process is not None and process is self._loaded_in:
+                try:
+                    process.reply(("forget", unused))
+                except (Lost, RerankError):
+                    return
+                self._loaded -= unused
 
-    def _loaded(
-        self, running: Running, number: int, sha256: Sequence[str], parser: str | None
-    ) -> Description:
-        """Have models loaded, and the built-in parser if that is asked: the one with the hash
-        ``parser``, if there is one. Raises RerankError, also for a parser that is named and does
-        not work."""
+    def score(
+        self, models: Models, batch: ToScore, cancellation: Cancellation, slot: int = 0
+    ) -> BatchScores:
+        """The scores of each list. Raises Stopped if cancelled, and Lost if they cannot be scored
+        there."""
+        self.ensure(models)
+        scores: BatchScores = self._child.started().reply(
+            batch, cancellation, lane=1 + slot, is_watched=True
+        )
+        self.device_memory = scores.memory
+        return scores
+
+    def _load(self, number: int, sha256: Sequence[str], parser: str | None) -> Description:
+        """Have models loaded, and the built-in parser if that is the one asked: the one with the
+        hash ``parser``, if given. Raises RerankError, also for a parser that is named and does not
+        work."""
         settings = self._settings
         loading = {**settings.loading, "sha256": sha256}
         choice = settings.parser_choice if settings.has_built_in_parser else None
-        description: Description = self._ask(running, "load", number, loading, choice)
+        try:
+            process = self._child.started()
+            description: Description = process.reply(("load", number, loading, choice))
+        except Lost as error:
+            raise RerankError(error.description.get("message") or str(error)) from error
+        except MemoryError as error:
+            raise RerankError(f"the models could not be loaded: {error}") from error
         if description.parser is None and settings.has_parser and choice is not None:
             raise RerankError(description.no_parser)
         if parser is not None and description.parser != parser:
             raise RerankError("the parser's model has changed since it was loaded")
-        self._there.add(number)
+        if process is not self._loaded_in:
+            self._loaded.clear()
+            self._loaded_in = process
+        self._loaded.add(number)
         return description
-
-    def _ask(self, running: Running, *order: object) -> Any:
-        try:
-            ((kind, value),) = replies(running.lines[0], order, Cancellation())
-        except (EOFError, OSError):
-            raise RerankError(str(running.lost())) from None
-        if kind in ("failed", "no-memory"):
-            raise RerankError(value) from (MemoryError() if kind == "no-memory" else None)
-        return value

@@ -1,144 +1,135 @@
-"""What runs in the scoring process.
+"""What runs in a scoring child.
 
-The first line brings orders: which models to load and which to forget. Each of the others has a
-thread that scores or parses what comes, with lanes of its own. Parser and ensemble share a span
-model that both have, and its reading of a sentence (``reranker.scoring.span_table``).
+Lane 0 loads and forgets models. Each other lane scores or parses for one slot of the queue, with
+threads of its own. Parser and ensemble share a span model that both have, and its reading of a
+sentence (``reranker.scoring.span_table``).
 """
 
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator
+from collections.abc import Sequence
 from functools import partial
-from typing import Any, NamedTuple, cast
+from typing import TYPE_CHECKING, Any, NamedTuple, cast
 
-from reranker import Reranker
-from reranker.checkpoints.devices import gpu_memory
-from reranker.errors import InputError, RerankError, lacks_memory
+from reranker.errors import InputError
 from reranker.nbest import NBest
-from reranker.parsers.chart import ChartParser
-from reranker.parsers.choice import ParserChoice
 from reranker.parsers.running import parsed_list
 from reranker.process.cancellation import Cancellation, Stopped
 from reranker.process.memory import now_and_then, return_freed_memory
-from reranker.scoring.lanes import Lanes
-from reranker.service.children.child import (
-    answer_all,
-    answer_in_thread,
-    lines_to_service,
-    resident_memory,
-)
-from reranker.service.children.faults import described
-from reranker.service.children.reasons import BROKEN
-from reranker.service.children.scoring import Description, Member, Parsed
+from reranker.service.children.child import Lane, Request, resident_memory, serve
+from reranker.service.children.halving import score_in_halves
+from reranker.service.children.reasons import BROKEN, without_long_trees
+from reranker.service.children.scoring import BatchScores, ChildMember, Description, ToScore
+from reranker.service.errors import described
 from reranker.text.reading import TextSentence
+
+if TYPE_CHECKING:
+    from reranker import Reranker
+    from reranker.parsers.chart import ChartParser
+    from reranker.parsers.choice import ParserChoice
+    from reranker.scoring.lanes import Lanes
 
 _RETURNING_SECONDS = 10.0
 
 
-class Loaded(NamedTuple):
-    """An ensemble, and the built-in parser if it is asked."""
+class _Loaded(NamedTuple):
+    """An ensemble, and the built-in parser if that is the one asked, or why there is none."""
 
     reranker: Reranker
     parser: ChartParser | None
+    no_parser: str
 
 
-def main() -> None:
-    control, *lines = lines_to_service()
-    models: dict[int, Loaded] = {}
+def lanes(slots: Sequence[tuple[int, int]]) -> list[Lane]:
+    """``slots`` are threads and niceness of each slot of the queue."""
+    from reranker.scoring.lanes import Lanes
 
-    def obey(order: tuple[Any, ...], _: Cancellation) -> Iterator[tuple[str, object]]:
-        match order:
-            case "slots", slots:
-                after = now_and_then(_RETURNING_SECONDS)
-                for line, (threads, niceness) in zip(lines, slots, strict=True):
-                    answer = partial(_answer, models, Lanes(threads, niceness))
-                    answer_in_thread(line, answer, after)
-                yield "done", None
-            case "load", number, loading, choice:
-                yield _load(models, number, loading, choice)
-            case "forget", numbers:
-                for number in numbers:
-                    models.pop(number, None)
-                return_freed_memory()
-                yield "done", None
-
-    answer_all(control, obey)
+    models: dict[int, _Loaded] = {}
+    return [
+        partial(_control, models),
+        *(partial(_score, models, Lanes(threads, niceness)) for threads, niceness in slots),
+    ]
 
 
-def _load(
-    models: dict[int, Loaded], number: int, loading: dict[str, Any], choice: ParserChoice | None
-) -> tuple[str, Description | str]:
-    try:
-        loaded = Reranker.load(**loading)
-        parser, why_not = _built_in_parser(choice)
-        models[number] = Loaded(loaded, parser)
-        return_freed_memory()  # the file of a span model that is shared
-    except RerankError as error:
-        return "failed", str(error)
-    except Exception as error:
-        kind = "no-memory" if lacks_memory(error) else "failed"
-        return kind, f"the models could not be loaded: {type(error).__name__}: {error}"
+def _control(models: dict[int, _Loaded], request: Request) -> Description | None:
+    """Raises RerankError if models cannot be loaded."""
+    match request.value:
+        case "load", number, loading, choice:
+            models[number] = loaded = _load(loading, choice)
+            return _description(loaded)
+        case "forget", numbers:
+            for number in numbers:
+                models.pop(number, None)
+            return_freed_memory()
+    return None
+
+
+def _load(loading: dict[str, Any], choice: ParserChoice | None) -> _Loaded:
+    from reranker import Reranker
+
+    reranker, parser, no_parser = Reranker.load(**loading), None, ""
+    if choice is not None:
+        try:
+            parser = cast("ChartParser", choice.create())
+        except InputError as error:
+            no_parser = str(error)
+    return_freed_memory()  # the file of a span model that is shared
+    return _Loaded(reranker, parser, no_parser)
+
+
+def _description(loaded: _Loaded) -> Description:
+    reranker, parser, no_parser = loaded
     members = tuple(
-        Member(member.name, member.sha256, member.vocabulary, member.parameters)
-        for member in loaded.members
+        ChildMember(member.name, member.sha256, member.vocabulary, member.parameters)
+        for member in reranker.members
     )
-    return "done", Description(
+    return Description(
         members,
-        loaded.combination,
-        loaded.weighing,
-        loaded.calibration,
-        loaded.device,
-        loaded.precision,
+        reranker.combination,
+        reranker.weighing,
+        reranker.calibration,
+        reranker.device,
+        reranker.precision,
         None if parser is None else parser.sha256,
-        why_not,
+        no_parser,
     )
 
 
-def _built_in_parser(choice: ParserChoice | None) -> tuple[ChartParser | None, str]:
-    """The built-in parser, or why there is none; neither if another one is asked (``choice``)."""
-    if choice is None:
-        return None, ""
-    try:
-        return cast(ChartParser, choice.create()), ""
-    except InputError as error:
-        return None, str(error)
+def _score(models: dict[int, _Loaded], lanes: Lanes, request: Request) -> BatchScores:
+    from reranker.checkpoints.devices import gpu_memory
+
+    batch: ToScore = request.value
+    started = time.monotonic()
+    reranker, parser, _ = models[batch.models]
+    lists, parsed = batch.lists, list[_Parsed]()
+    if batch.sentences:
+        assert parser is not None
+        parse = partial(_parse, parser, request)
+        parsed = lanes.compute([partial(parse, each) for each in batch.sentences])
+        lists = [without_long_trees(each.nbest, batch.most_tree_tokens) for each in parsed]
+    scores, halvings = score_in_halves(reranker, lists, batch.token_scores, request, lanes)
+    return BatchScores(
+        lists if batch.sentences else (),
+        scores,
+        time.monotonic() - started,
+        halvings,
+        gpu_memory() or resident_memory(),
+        [each.seconds for each in parsed],
+        [each.fault for each in parsed if each.fault is not None],
+    )
 
 
-def _answer(
-    models: dict[int, Loaded],
-    lanes: Lanes,
-    order: tuple[Any, ...],
-    cancellation: Cancellation,
-) -> Iterator[tuple[str, object]]:
-    kind, value = _outcome(models, lanes, order, cancellation)
-    yield kind, (value, gpu_memory() or resident_memory())
+class _Parsed(NamedTuple):
+    """What the built-in parser made of a sentence."""
+
+    nbest: NBest
+    seconds: float
+    fault: dict[str, str] | None
+    """What went wrong, for the log."""
 
 
-def _outcome(
-    models: dict[int, Loaded], lanes: Lanes, order: tuple[Any, ...], cancellation: Cancellation
-) -> tuple[str, object]:
-    what, number, *given = order
-    loaded = models[number]
-    try:
-        if what == "parse":
-            assert loaded.parser is not None
-            parse = partial(_parsed, loaded.parser, cancellation)
-            return "parsed", lanes.compute([partial(parse, each) for each in given[0]])
-        lists, token_scores = given
-        scored = loaded.reranker.score_lists(
-            lists, token_scores=token_scores, cancellation=cancellation, lanes=lanes
-        )
-        return "scores", [scores for _, scores in scored]
-    except Stopped:
-        return "stopped", None
-    except BaseException as error:
-        if lacks_memory(error):
-            return "no-memory", None
-        return "failed", described(error, with_text=True)
-
-
-def _parsed(parser: ChartParser, cancellation: Cancellation, sentence: TextSentence) -> Parsed:
+def _parse(parser: ChartParser, cancellation: Cancellation, sentence: TextSentence) -> _Parsed:
     """What goes wrong costs one sentence its trees, and nobody else anything."""
     started = time.monotonic()
     answer: NBest | str = sentence.problem or ""
@@ -151,8 +142,8 @@ def _parsed(parser: ChartParser, cancellation: Cancellation, sentence: TextSente
         except Exception as error:
             answer, fault = BROKEN, described(error, with_text=True)
     nbest = parsed_list(sentence, answer, parser.root)
-    return Parsed(nbest, time.monotonic() - started, fault)
+    return _Parsed(nbest, time.monotonic() - started, fault)
 
 
 if __name__ == "__main__":
-    main()
+    serve(lanes, now_and_then(_RETURNING_SECONDS))

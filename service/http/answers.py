@@ -1,4 +1,4 @@
-"""Scores -> the JSON of an answer, with the figures that ``rerank --output ranked`` writes."""
+"""Scores -> the parts of an answer, with the figures that ``rerank --output ranked`` writes."""
 
 from __future__ import annotations
 
@@ -10,21 +10,29 @@ from typing import Any
 from reranker import Ranking, Weighing
 from reranker.nbest import NBest
 from reranker.nbest.data import Origin
+from reranker.outputs.registry import format_ranking
 from reranker.outputs.sentence import ParsedSentence
 from reranker.outputs.spans import constituents
 from reranker.ranker import Ranker
-from reranker.ranking import Criterion, Scored, perplexity
-from reranker.service.errors import ServiceError, content
+from reranker.ranking import Criterion, Ranked, Scored, perplexity
+from reranker.service.errors import ServiceError
+from reranker.service.http.envelope import content
+from reranker.service.requests.reading import Asked as AnyAsked
 from reranker.service.requests.schemas import (
     AnswerOptions,
-    AnyRequest,
-    Options,
+    DocumentsRequest,
     ParseOptions,
-    Rejected,
+    RejectedEntry,
     ScoreRequest,
     TextsRequest,
 )
 from reranker.service.scheduling.work import Work
+
+CONLLU = "text/x-conllu"
+"""Nobody has registered a media type for CoNLL-U."""
+
+_OUTPUTS = {"text/plain": "best", CONLLU: "conllu"}
+"""What ``rerank parse --output`` calls the answers that are not JSON."""
 
 _SENTENCE_FIELDS = (
     "id",
@@ -41,122 +49,174 @@ _RANKED_FIELDS = (
 )  # fmt: skip
 
 
-def rankings(
-    reranker: Ranker, lists: Sequence[NBest], scores: Sequence[list[Scored]], weighing: Weighing
-) -> list[Ranking]:
-    """A request's rankings; lists that are scored together may be weighed differently."""
-    return [
-        reranker.rank(nbest, _by_criterion(reranker, nbest, scored, weighing.criterion), weighing)
-        for nbest, scored in zip(lists, scores, strict=True)
-    ]
+class Writer:
+    """Writes an answer from what is ranked, a list at a time; this one writes the sentences of
+    ``/rerank`` and ``/parse``."""
+
+    has_lines = True
+    """Whether it can be sent a line at a time."""
+
+    def __init__(
+        self, request_id: str, models: Ranker, asked: AnyAsked, warnings: Sequence[str]
+    ) -> None:
+        self.models, self.asked, self.warnings = models, asked, warnings
+        self.weighing = self._weighing()
+        self._head = {
+            "id": request_id,
+            "models": models_of(models),
+            "signature": models.signature(self.weighing),
+        }
+
+    def _weighing(self) -> Weighing:
+        assert not isinstance(self.asked, ScoreRequest)
+        return self.models.weighing.replaced(self.asked.lm_weight, self.asked.criterion)
+
+    def rank(self, nbest: NBest, scores: Sequence[Scored]) -> Ranking:
+        """Lists that are scored together may be weighed differently."""
+        scores = _by_criterion(self.models, nbest, scores, self.weighing.criterion)
+        top = None if isinstance(self.asked, ScoreRequest) else self.asked.top_n
+        return self.models.rank(nbest, scores, self.weighing, top)
+
+    def entry(self, place: int, ranking: Ranking) -> bytes:
+        """A list's part of the answer."""
+        return _json(self._sentence(ranking))
+
+    def whole(self, entries: Sequence[bytes], usage: Mapping[str, int]) -> bytes:
+        """The whole answer."""
+        known = {**self._head, "usage": usage}
+        return _joined(known, "sentences", entries, {"warnings": self.warnings})
+
+    def start_line(self, usage: Mapping[str, int] | None, sentences: int) -> bytes:
+        """The first line: what the whole answer has before its sentences. How much there is to
+        score in a text is not known yet (``usage``)."""
+        known = {"sentences": sentences} if usage is None else {"usage": usage}
+        return _json({"start": {**self._head, **known}})
+
+    def line(self, entry: bytes) -> bytes:
+        return b'{"sentence": ' + entry.removesuffix(b"\n") + b"}\n"
+
+    def end_line(self, usage: Mapping[str, int] | None) -> bytes:
+        known = {} if usage is None else {"usage": usage}
+        return _json({"end": {**known, "warnings": self.warnings}})
+
+    def _sentence(self, ranking: Ranking) -> dict[str, Any]:
+        """Of a text with the constituents of its best tree, as ``rerank parse --output json`` has
+        them."""
+        asked = self.asked
+        assert isinstance(asked, AnswerOptions)
+        data = _sentence(ranking, asked)
+        if not isinstance(asked, ParseOptions):
+            return data
+        data |= {"entropy": None, **ranking.certainty_data()}
+        if asked.return_trees:
+            data["constituents"] = constituents(ParsedSentence.from_ranking(ranking))
+        if asked.return_brackets:
+            known = ranking.certainty
+            data["brackets"] = None if known is None else known.rows()
+        return data
 
 
-def rerank_answer(
-    request_id: str,
-    work: Work,
-    ranked: Sequence[Ranking],
-    body: AnyRequest,
-    weighing: Weighing,
-    warnings: Sequence[str],
-) -> bytes:
-    """The answer in the form of the request."""
-    head = _head(request_id, work.reranker, weighing) | {"usage": usage(work)}
-    if isinstance(body, Options):
-        sentences = [_sentence(ranking, body) for ranking in ranked]
-        return _json({**head, "sentences": sentences, "warnings": warnings})
-    (ranking,) = ranked
-    best = ranking.ranking[: body.top_n]
-    if isinstance(body, TextsRequest):
-        texts = [
-            {"index": entry.index, "score": entry.score}
-            | ({"text": entry.tree} if body.return_text else {})
-            for entry in best
-        ]
-        return _json(texts)
-    results = [
-        {"index": entry.index, "relevance_score": entry.score}
-        | ({"document": {"text": entry.tree}} if body.return_documents else {})
-        for entry in best
-    ]
-    name = "+".join(member.name for member in work.reranker.members)
-    return _json({**head, "model": name, "results": results, "rejected": _rejected(ranking)})
+class _OneListWriter(Writer):
+    """One list in the form of another service; its ``top_n`` counts duplicates, too."""
+
+    has_lines = False
+
+    def _result(self, entry: Ranked) -> dict[str, Any]:
+        raise NotImplementedError
+
+    def entry(self, place: int, ranking: Ranking) -> bytes:
+        assert isinstance(self.asked, DocumentsRequest | TextsRequest)
+        results = [self._result(entry) for entry in ranking.ranking[: self.asked.top_n]]
+        name = "+".join(member.name for member in self.models.members)
+        self._rest = {"model": name, "results": results, "rejected": _rejected(ranking)}
+        return _json(results)
 
 
-def start_line(request_id: str, work: Work, weighing: Weighing) -> bytes:
-    """The first line of an answer in lines: what the whole one has before its sentences."""
-    return _json({"start": _head(request_id, work.reranker, weighing) | {"usage": usage(work)}})
+class _DocumentsWriter(_OneListWriter):
+    """In the form of Cohere's and Jina's answers."""
+
+    def _result(self, entry: Ranked) -> dict[str, Any]:
+        assert isinstance(self.asked, DocumentsRequest)
+        document = {"document": {"text": entry.tree}} if self.asked.return_documents else {}
+        return {"index": entry.index, "relevance_score": entry.score, **document}
+
+    def whole(self, entries: Sequence[bytes], usage: Mapping[str, int]) -> bytes:
+        return _json({**self._head, "usage": usage, **self._rest})
 
 
-def sentence_line(ranking: Ranking, body: AnswerOptions) -> bytes:
-    return _json({"sentence": _sentence(ranking, body)})
+class _TextsWriter(_OneListWriter):
+    """In the form of the answers of text-embeddings-inference."""
+
+    def _result(self, entry: Ranked) -> dict[str, Any]:
+        assert isinstance(self.asked, TextsRequest)
+        text = {"text": entry.tree} if self.asked.return_text else {}
+        return {"index": entry.index, "score": entry.score, **text}
+
+    def whole(self, entries: Sequence[bytes], usage: Mapping[str, int]) -> bytes:
+        return entries[0]
 
 
-def end_line(warnings: Sequence[str]) -> bytes:
-    return _json({"end": {"warnings": warnings}})
+class _ScoresWriter(Writer):
+    """An entry for each tree, in their order."""
+
+    has_lines = False
+
+    def _weighing(self) -> Weighing:
+        assert isinstance(self.asked, ScoreRequest)
+        return Weighing(criterion=self.asked.criterion)
+
+    def entry(self, place: int, ranking: Ranking) -> bytes:
+        return _json(_tree_score(place, ranking))
+
+    def whole(self, entries: Sequence[bytes], usage: Mapping[str, int]) -> bytes:
+        return _joined({**self._head, "usage": usage}, "results", entries, {})
 
 
-def parse_start_line(
-    request_id: str, reranker: Ranker, weighing: Weighing, sentences: int
-) -> bytes:
-    """The first line for ``/parse``: how much there is to score is not known yet."""
-    return _json({"start": _head(request_id, reranker, weighing) | {"sentences": sentences}})
+class _OutputWriter(Writer):
+    """What ``rerank parse --output`` writes."""
+
+    def __init__(self, output: str, *given: Any) -> None:
+        super().__init__(*given)
+        self._output = output
+
+    def entry(self, place: int, ranking: Ranking) -> bytes:
+        return f"{format_ranking(ranking, self._output)}\n".encode("utf-8", "replace")
+
+    def whole(self, entries: Sequence[bytes], usage: Mapping[str, int]) -> bytes:
+        return b"".join(entries)
 
 
-def parse_end_line(usage: Mapping[str, int], warnings: Sequence[str]) -> bytes:
-    return _json({"end": {"usage": usage, "warnings": warnings}})
-
-
-def parsed_sentence(ranking: Ranking, body: ParseOptions) -> bytes:
-    """A sentence of the answer to ``/parse``, written at once: it takes less memory."""
-    return _json(_parsed(ranking, body))
-
-
-def parsed_line(ranking: Ranking, body: ParseOptions) -> bytes:
-    return _json({"sentence": _parsed(ranking, body)})
-
-
-def parse_answer(
-    request_id: str,
-    reranker: Ranker,
-    weighing: Weighing,
-    usage: Mapping[str, int],
-    sentences: Sequence[bytes],
-    warnings: Sequence[str],
-) -> bytes:
-    """The whole answer to ``/parse``, with sentences of ``parsed_sentence``."""
-    known = _head(request_id, reranker, weighing) | {"usage": usage, "warnings": warnings}
-    head = _json(known)
-    return b"".join((head[: -len(b"}\n")], b', "sentences": [', b", ".join(sentences), b"]}\n"))
+def writer(
+    form: str, request_id: str, models: Ranker, asked: AnyAsked, warnings: Sequence[str]
+) -> Writer:
+    """What writes an answer of the media type ``form``."""
+    given = (request_id, models, asked, warnings)
+    if form in _OUTPUTS:
+        return _OutputWriter(_OUTPUTS[form], *given)
+    if isinstance(asked, DocumentsRequest):
+        return _DocumentsWriter(*given)
+    if isinstance(asked, TextsRequest):
+        return _TextsWriter(*given)
+    return _ScoresWriter(*given) if isinstance(asked, ScoreRequest) else Writer(*given)
 
 
 def error_line(error: ServiceError, request_id: str) -> bytes:
-    """Instead of the end."""
+    """The last line of an answer that failed, in place of its end."""
     return _json(content(error, request_id))
 
 
-def score_answer(
-    request_id: str, work: Work, scores: Sequence[list[Scored]], body: ScoreRequest
-) -> bytes:
-    """An entry for each tree, in their order."""
-    weighing = Weighing(criterion=body.criterion)
-    ranked = rankings(work.reranker, work.lists, scores, weighing)
-    results = [_tree_score(place, ranking) for place, ranking in enumerate(ranked)]
-    head = _head(request_id, work.reranker, weighing) | {"usage": usage(work)}
-    return _json({**head, "results": results})
-
-
-def models(reranker: Ranker) -> list[dict[str, Any]]:
+def models_of(models: Ranker) -> list[dict[str, Any]]:
     """Names and hashes of the ensemble."""
-    return [{"name": member.name, "sha256": member.sha256} for member in reranker.members]
+    return [{"name": member.name, "sha256": member.sha256} for member in models.members]
 
 
-def usage(work: Work) -> dict[str, int]:
-    """What there is in a request for lists to be scored."""
+def usage_of_work(work: Work) -> dict[str, int]:
+    """What there is to be scored in a request for lists."""
     return _usage(work.lists, work.tokens)
 
 
-def usage_of(lists: Sequence[NBest], scores: Sequence[Sequence[Scored]]) -> dict[str, int]:
-    """The same of lists that have been scored."""
+def usage_of_scored(lists: Sequence[NBest], scores: Sequence[Sequence[Scored]]) -> dict[str, int]:
+    """What there was to be scored in lists."""
     different = (each for scored in scores for each in scored if each.duplicate_of is None)
     return _usage(lists, sum(each.tokens for each in different))
 
@@ -171,17 +231,9 @@ def _usage(lists: Sequence[NBest], tokens: int) -> dict[str, int]:
     }
 
 
-def _head(request_id: str, reranker: Ranker, weighing: Weighing) -> dict[str, Any]:
-    return {
-        "id": request_id,
-        "models": models(reranker),
-        "signature": reranker.signature(weighing),
-    }
-
-
 def _by_criterion(
-    reranker: Ranker, nbest: NBest, scores: list[Scored], criterion: Criterion
-) -> list[Scored]:
+    reranker: Ranker, nbest: NBest, scores: Sequence[Scored], criterion: Criterion
+) -> Sequence[Scored]:
     """Scores come with perplexities per word of the sentence."""
     if criterion == "perplexity":
         return scores
@@ -205,22 +257,11 @@ def _sentence(ranking: Ranking, body: AnswerOptions) -> dict[str, Any]:
         "ranking": [
             {"index": entry["index"], "relevance_score": entry["score"]}
             | {name: entry[name] for name in fields if name in entry}
-            for entry in data["ranking"][: body.top_n]
+            for entry in data["ranking"]
         ],
         "rejected": _rejected(ranking),
         **({} if ranking.origin is None else {"origin": _origin(ranking.origin)}),
     }
-
-
-def _parsed(ranking: Ranking, body: ParseOptions) -> dict[str, Any]:
-    """With the constituents of the best tree, as ``rerank parse --output json`` has them."""
-    data = _sentence(ranking, body) | {"entropy": None, **ranking.certainty_data()}
-    if body.return_trees:
-        data["constituents"] = constituents(ParsedSentence.from_ranking(ranking))
-    if body.return_brackets:
-        known = ranking.certainty
-        data["brackets"] = None if known is None else known.rows()
-    return data
 
 
 def _origin(origin: Origin) -> dict[str, Any]:
@@ -246,8 +287,18 @@ def _tree_score(place: int, ranking: Ranking) -> dict[str, Any]:
 
 
 def _rejected(ranking: Ranking) -> list[dict[str, Any]]:
-    fields = Rejected.model_fields
+    fields = RejectedEntry.model_fields
     return [{name: getattr(entry, name) for name in fields} for entry in ranking.rejected]
+
+
+def _joined(
+    before: Mapping[str, Any], name: str, entries: Sequence[bytes], after: Mapping[str, Any]
+) -> bytes:
+    """An object whose field ``name`` is an array of entries that are written already."""
+    head, tail = _json(before)[:-2], _json(after)[1:]
+    array = b", ".join(entry.removesuffix(b"\n") for entry in entries)
+    comma = b", " if after else b""
+    return b"".join((head, b', "', name.encode(), b'": [', array, b"]", comma, tail))
 
 
 def _json(answer: Any) -> bytes:

@@ -6,7 +6,6 @@ import asyncio
 import contextlib
 from collections.abc import AsyncIterator
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from fastapi import FastAPI, Request
 from fastapi.exceptions import RequestValidationError
@@ -17,15 +16,13 @@ from starlette.middleware.cors import CORSMiddleware
 
 from reranker.errors import InputError
 from reranker.service import VERSION
-from reranker.service.errors import JSONLine, ServiceError, envelope, from_http
+from reranker.service.errors import ServiceError
 from reranker.service.http import openapi, routes
-from reranker.service.http.middleware import HeadAsGet, KeyCheck, RequestLog
+from reranker.service.http.envelope import JSONLine, envelope, from_http
+from reranker.service.http.middleware import HeadAsGet, KeyCheck, OriginCheck, RequestLog
 from reranker.service.lifecycle import Service
 from reranker.service.requests.bodies import invalid
 from reranker.service.settings import Settings
-
-if TYPE_CHECKING:
-    from reranker import Reranker
 
 _PAGE = Path(__file__).parents[1] / "page"
 _CORS_HEADERS = [
@@ -37,23 +34,19 @@ _CORS_HEADERS = [
 ]
 
 
-def create_app(
-    reranker: Reranker | None, settings: Settings, is_ready_first: bool = False
-) -> FastAPI:
-    """The application; without ``reranker`` it loads the models that the settings name, and
-    answers 503 until they are there, unless it shall not answer before (``is_ready_first``).
+def create_app(settings: Settings, is_ready_first: bool = False) -> FastAPI:
+    """The application. It loads the models that the settings name and answers 503 until they are
+    there, or nothing at all before (``is_ready_first``).
 
     ``app.state.service`` is the running ``Service``. Raises InputError if keys cannot be read.
     """
-    service = Service(reranker, settings)
-    has_keys = bool(settings.api_keys or settings.api_keys_file)
-    is_ready_first = is_ready_first or reranker is not None
+    service = Service(settings)
 
     @contextlib.asynccontextmanager
     async def lifespan(app: FastAPI) -> AsyncIterator[None]:
         starting = asyncio.ensure_future(service.start())
         # Takes a second, and is the same ever after.
-        writing = asyncio.to_thread(openapi.written, app, has_keys)
+        writing = asyncio.to_thread(openapi.written, app, settings.has_keys)
         app.state.description = asyncio.ensure_future(writing)
         if is_ready_first:
             await starting
@@ -99,13 +92,11 @@ def _add_paths(app: FastAPI) -> None:
 
     @app.get("/openapi.json", include_in_schema=False)
     async def described() -> Response:
-        as_json, _ = await app.state.description
-        return Response(as_json, media_type="application/json")
+        return Response(await app.state.description, media_type="application/json")
 
     @app.get("/docs", include_in_schema=False)
     async def docs() -> Response:
-        _, as_html = await app.state.description
-        return Response(as_html, media_type="text/html")
+        return FileResponse(_PAGE / "api.html", headers={"Cache-Control": "no-cache"})
 
     app.mount("/page", StaticFiles(directory=_PAGE))
 
@@ -135,6 +126,7 @@ def _add_middleware(app: FastAPI, service: Service) -> None:
     settings = service.settings
     app.add_middleware(HeadAsGet)
     app.add_middleware(KeyCheck, service=service)
+    app.add_middleware(OriginCheck, settings=settings)
     if settings.cors_origins:
         app.add_middleware(
             CORSMiddleware,

@@ -1,9 +1,14 @@
-"""uvicorn's HTTP/1.1 with a time limit on clients that never finish a request, with answers that
-arrive although more of the request was to come, and with errors in the form of all others."""
+"""uvicorn's HTTP/1.1 with a limit on connections, with a time limit on clients that never finish a
+request, with answers that arrive although more of the request was to come, and with errors in the
+form of all others.
+
+It relies on parts of uvicorn that are not documented, so pyproject.toml bounds its version.
+"""
 
 from __future__ import annotations
 
 import asyncio
+import resource
 import sys
 import uuid
 from collections.abc import Callable
@@ -12,9 +17,13 @@ from typing import Any
 
 import h11
 import structlog
+from starlette.types import ASGIApp, Receive, Scope, Send
 from uvicorn.protocols.http.h11_impl import H11Protocol
 
-from reranker.service.errors import ServiceError, envelope
+from reranker.service.errors import ServiceError, unavailable
+from reranker.service.fairness import Connections, network
+from reranker.service.http.envelope import envelope
+from reranker.service.keys import OPEN_PATHS
 from reranker.service.lifecycle import Service
 
 _LOGGER = structlog.get_logger("rerank.request")
@@ -27,6 +36,25 @@ _CLOSING_SECONDS = 1
 
 _DROPPED_BODIES = 4
 """So many of the longest bodies may arrive after an answer that closes the connection."""
+
+_SPARE = 16
+"""So many connections may ask for health when no other is taken."""
+
+_OWN_FILES = 128
+"""File descriptors for anything but connections."""
+
+_MOST_FILES = 65_536
+
+
+def raise_file_limit() -> int:
+    """Allow this process as many open files as it may have, which it returns: the limit of most
+    shells is lower."""
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    wanted = _MOST_FILES if hard == resource.RLIM_INFINITY else min(hard, _MOST_FILES)
+    if soft == resource.RLIM_INFINITY or soft >= wanted:
+        return soft if soft != resource.RLIM_INFINITY else _MOST_FILES
+    resource.setrlimit(resource.RLIMIT_NOFILE, (wanted, hard))
+    return wanted
 
 
 class _Transport:
@@ -44,10 +72,18 @@ def bounded(service: Service) -> type[H11Protocol]:
     """A protocol that allows ``body_seconds`` for the headers of a request, as long for the rest of
     a body after its answer, and for every tenth of an answer; in between, ``read_body`` watches
     over the body."""
-    seconds = service.settings.body_seconds
-    most_dropped = _DROPPED_BODIES * service.settings.max_body_bytes
+    settings = service.settings
+    seconds = settings.body_seconds
+    most_dropped = _DROPPED_BODIES * settings.max_body_bytes
+    most = max(1, min(settings.connections, raise_file_limit() - _OWN_FILES - _SPARE))
+    connections: Connections[Bounded] = Connections(
+        most, min(most, settings.address_connections), _SPARE, settings.forwarded_allow_ips
+    )
+    service.metrics.connections.set_function(lambda: connections.total)
 
     class Bounded(H11Protocol):
+        address = ""
+        is_spare = False
         _deadline: asyncio.TimerHandle | None = None
         _reading: asyncio.TimerHandle | None = None
         _is_over = False
@@ -57,6 +93,14 @@ def bounded(service: Service) -> type[H11Protocol]:
             super().connection_made(transport)
             self._real_transport = transport
             self.transport = _Transport(transport, self._close)  # type: ignore[assignment]
+            self.address = network(self.client[0].partition("%")[0] if self.client else "unknown")
+            if (closed := connections.add(self)) is not None:
+                reason = "spare" if closed.is_spare else "idle"
+                service.metrics.refused_connections.labels(reason).inc()
+                closed._really_close()
+            self.is_spare = connections.is_spare(self)
+            if self.is_spare:
+                self.app = _only_health(self.app)
             self._watch()
 
         def data_received(self, data: bytes) -> None:
@@ -70,6 +114,7 @@ def bounded(service: Service) -> type[H11Protocol]:
 
         def connection_lost(self, exc: Exception | None) -> None:
             super().connection_lost(exc)
+            connections.remove(self)
             self._stop_watching()
             if self._reading is not None:
                 self._reading.cancel()
@@ -77,6 +122,13 @@ def bounded(service: Service) -> type[H11Protocol]:
             # These refer to the connection: together they would wait for the garbage collection.
             self.transport = self._real_transport
             self.cycle = None  # type: ignore[assignment]
+
+        def on_response_complete(self) -> None:
+            super().on_response_complete()
+            if self.is_spare:
+                self._really_close()
+            elif self.cycle is None or self.cycle.response_complete:
+                connections.rest(self)
 
         def pause_writing(self) -> None:
             """The client does not read as fast as we write."""
@@ -107,6 +159,7 @@ def bounded(service: Service) -> type[H11Protocol]:
                 return
             is_left_over = self.conn.our_state is h11.DONE
             if self.conn.their_state is not h11.IDLE and not is_left_over:
+                connections.begin(self)
                 self._stop_watching()
             elif self._deadline is None:
                 self._deadline = self.loop.call_later(seconds, self._give_up)
@@ -170,6 +223,19 @@ def bounded(service: Service) -> type[H11Protocol]:
             self._real_transport.close()
 
     return Bounded
+
+
+def _only_health(app: ASGIApp) -> ASGIApp:
+    """What a spare connection may ask for."""
+
+    async def answer(scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["path"] in OPEN_PATHS:
+            await app(scope, receive, send)
+        else:
+            error = unavailable("too-many-connections", "too many connections are open")
+            await envelope(error, uuid.uuid4().hex)(scope, receive, send)
+
+    return answer
 
 
 def _malformed(error: BaseException | None) -> ServiceError:

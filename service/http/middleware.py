@@ -1,7 +1,9 @@
-"""What wraps every request: an id, headers and a line in the log; and a check of its key."""
+"""What wraps every request: an id, headers and a line in the log; checks of its host, of the web
+page it comes from, and of its key."""
 
 from __future__ import annotations
 
+import ipaddress
 import re
 import time
 import uuid
@@ -11,11 +13,12 @@ import structlog
 from starlette.datastructures import Headers, MutableHeaders
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from reranker.service import fairness as clients
-from reranker.service.children.faults import described
-from reranker.service.errors import ServiceError, envelope
-from reranker.service.keys import NO_KEY
+from reranker.service import fairness
+from reranker.service.errors import ServiceError, described
+from reranker.service.http.envelope import envelope
+from reranker.service.keys import NO_KEY, OPEN_PATHS
 from reranker.service.lifecycle import Service
+from reranker.service.settings import Settings
 
 _LOGGER = structlog.get_logger("rerank.request")
 _REQUEST_ID = re.compile(r"[\w.-]{1,64}", re.ASCII)
@@ -104,7 +107,7 @@ class RequestLog:
             path=path,
             status=status,
             seconds=round(seconds, 4),
-            client=clients.address(scope),
+            client=fairness.address(scope),
             key=key,
             **state["details"],
         )
@@ -128,6 +131,60 @@ class HeadAsGet:
         await self._app(scope, receive, send)
 
 
+class OriginCheck:
+    """Refuses what a web page of another site could have a browser send: requests to a host name
+    that is not ours, which DNS can point at any address (421), and requests from another origin
+    that is not among ``cors_origins`` (403). Probes of health may use any name."""
+
+    def __init__(self, app: ASGIApp, settings: Settings) -> None:
+        self._app = app
+        self._named = {name.lower().rstrip(".") for name in settings.allow_host}
+        self._is_any = "*" in self._named or (settings.has_keys and not self._named)
+        self._hosts = self._named | {"localhost", settings.host.lower()}
+        self._origins = set(settings.cors_origins)
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] == "http" and scope["path"] not in OPEN_PATHS:
+            headers = Headers(scope=scope)
+            try:
+                self._check_host(headers.get("host", ""))
+                self._check_origin(headers.get("origin"), headers.get("host", ""))
+            except ServiceError as error:
+                await envelope(error, scope["state"]["request_id"])(scope, receive, send)
+                return
+        await self._app(scope, receive, send)
+
+    def _check_host(self, host: str) -> None:
+        name = _host_name(host)
+        if self._is_any or name in self._hosts or _is_address(name):
+            return
+        message = "this host name is not served; `rerank serve --allow-host NAME` allows it"
+        raise ServiceError(421, "wrong-host", message, "Host")
+
+    def _check_origin(self, origin: str | None, host: str) -> None:
+        if origin is None or origin in self._origins or "*" in self._origins:
+            return
+        authority = origin.partition("://")[2].lower()
+        if authority == host.lower() or _host_name(authority) in self._named:
+            return
+        message = "requests of other sites' pages are refused; `--cors-origins` allows some"
+        raise ServiceError(403, "wrong-origin", message, "Origin")
+
+
+def _host_name(authority: str) -> str:
+    """Without the port."""
+    name, colon, port = authority.lower().rpartition(":")
+    return (name if colon and port.isdigit() else authority.lower()).rstrip(".")
+
+
+def _is_address(name: str) -> bool:
+    try:
+        ipaddress.ip_address(name.removeprefix("[").removesuffix("]"))
+    except ValueError:
+        return False
+    return True
+
+
 class KeyCheck:
     """Inside CORS, since preflight requests carry no key."""
 
@@ -139,7 +196,7 @@ class KeyCheck:
             try:
                 keys, path, headers = self._service.keys, scope["path"], Headers(scope=scope)
                 scope["state"]["key"] = label = keys.label(path, headers)
-                scope["state"]["client"] = clients.client(scope)
+                scope["state"]["client"] = fairness.client(scope)
                 keys.check(path, label, headers)
             except ServiceError as error:
                 request_id = scope["state"]["request_id"]

@@ -1,9 +1,8 @@
-"""``/openapi.json`` and ``/docs``: bodies with their examples, answers, errors."""
+"""``/openapi.json``: bodies with their examples, answers, errors. ``page/api.js`` shows it as
+``/docs``."""
 
 from __future__ import annotations
 
-import json
-from html import escape
 from typing import Any
 
 from fastapi import FastAPI
@@ -11,7 +10,7 @@ from fastapi.openapi.utils import get_openapi
 from pydantic import BaseModel
 from pydantic.json_schema import JsonSchemaMode, models_json_schema
 
-from reranker.service.errors import JSONLine
+from reranker.service.http.envelope import JSONLine
 from reranker.service.requests import schemas
 
 _REFERENCE = "#/components/schemas/{model}"
@@ -25,19 +24,20 @@ _TEXTS = (schemas.TextToParse, schemas.SentencesToParse, schemas.TokensToParse)
 _ERRORS = {
     400: "invalid JSON",
     401: "missing or invalid key",
-    403: "not an admin key",
+    403: "not an admin key, or a web page of another site",
     406: "`Accept` names no form that the answer can have",
     408: "the headers or the body took too long to arrive",
     409: "the new models cannot be loaded; the old ones stay in use",
     413: "the body is too large",
     415: "neither JSON nor plain text, or compressed",
     422: "a field is invalid or exceeds a limit; `param` names it",
+    421: "this host name is not served",
     429: "too many requests are waiting; see Retry-After",
     501: "the service has no parser",
     503: "loading, shutting down, or scoring crashed and is restarted; see Retry-After",
     504: "the deadline has passed",
 }
-_BODY_ERRORS = (400, 401, 408, 413, 415, 422, 429, 503, 504)
+_BODY_ERRORS = (400, 401, 403, 408, 413, 415, 421, 422, 429, 503, 504)
 
 
 def _route(answer: Any, errors: tuple[int, ...], **extra: Any) -> dict[str, Any]:
@@ -94,11 +94,11 @@ PARSE["responses"][200]["content"] = {
 }
 VALIDATE = _route(schemas.ValidateAnswer, _BODY_ERRORS, requestBody=_LISTS)
 SCORE = _route(schemas.ScoreAnswer, _BODY_ERRORS, requestBody=_body(schemas.ScoreRequest))
-RELOAD = _route(schemas.ReloadAnswer, (401, 403, 409, 503))
-MODELS = _route(schemas.ModelsAnswer, (401, 503))
-INFO = _route(schemas.InfoAnswer, (401, 503))
+RELOAD = _route(schemas.ReloadAnswer, (401, 403, 409, 421, 422, 503))
+MODELS = _route(schemas.ModelsAnswer, (401, 421, 503))
+INFO = _route(schemas.InfoAnswer, (401, 421, 503))
 HEALTH = _route(schemas.HealthAnswer, (503,), security=[])
-METRICS = _route(str, (401,))
+METRICS = _route(str, (401, 421))
 METRICS["responses"][200] = {"content": {"text/plain": {"schema": {"type": "string"}}}}
 
 
@@ -122,73 +122,6 @@ def describe(app: FastAPI, has_keys: bool) -> dict[str, Any]:
     return document
 
 
-def written(app: FastAPI, has_keys: bool) -> tuple[bytes, bytes]:
-    """The document as JSON and as a page."""
-    document = describe(app, has_keys)
-    return bytes(JSONLine(document).body), as_html(document).encode()
-
-
-def as_html(document: dict[str, Any]) -> str:
-    """The document as a page without scripts or anything from other servers."""
-    parts = [
-        "<!doctype html><html lang=en><meta charset=utf-8>",
-        '<meta name=viewport content="width=device-width">',
-        f"<title>{escape(document['info']['title'])}: API</title>",
-        f"<h1>{escape(document['info']['title'])} {escape(document['info']['version'])}</h1>",
-        f"<p>{escape(document['info']['description'])} As JSON: ",
-        '<a href="openapi.json">openapi.json</a>.',
-    ]
-    for path, operations in document["paths"].items():
-        for method, operation in operations.items():
-            parts += _operation(path, method, operation, document)
-    return "\n".join(parts)
-
-
-def _operation(
-    path: str, method: str, operation: dict[str, Any], document: dict[str, Any]
-) -> list[str]:
-    parts = [f"<h2>{method.upper()} {escape(path)}</h2>", f"<p>{_text(operation['description'])}"]
-    parameters = operation.get("parameters", ())
-    rows = [(each["name"], f"{each['in']}: {_about(each['schema'] | each)}") for each in parameters]
-    parts += _table("Parameters", rows)
-    for media, content in operation.get("requestBody", {}).get("content", {}).items():
-        examples = content.get("examples") or {"Text": {"value": content.get("example")}}
-        references = content["schema"].get("anyOf", [content["schema"]])
-        for (name, example), reference in zip(examples.items(), references, strict=False):
-            parts.append(f"<h3>{escape(name)}</h3>")
-            value = example["value"]
-            body = value if isinstance(value, str) else json.dumps(value)
-            parts.append(f"<pre>{escape(_curl(path, media, body))}</pre>")
-            if model := reference.get("$ref", "").rpartition("/")[2]:
-                fields = document["components"]["schemas"][model]["properties"].items()
-                parts += _table("Fields", [(name, _about(field)) for name, field in fields])
-    if method == "get":
-        parts.append(f"<pre>curl -s http://localhost:8000{escape(path)}</pre>")
-    responses = operation["responses"].items()
-    return parts + _table("Responses", [(code, each["description"]) for code, each in responses])
-
-
-def _curl(path: str, media: str, body: str) -> str:
-    quoted = body.replace("'", "'\\''")
-    return (
-        f"curl -s http://localhost:8000{path} -H 'Content-Type: {media}' \\\n"
-        f"  --data-binary '{quoted}'"
-    )
-
-
-def _table(title: str, rows: list[tuple[str, str]]) -> list[str]:
-    if not rows:
-        return []
-    cells = (f"<tr><td><code>{escape(name)}</code><td>{_text(text)}" for name, text in rows)
-    return [f"<h4>{title}</h4><table>", *cells, "</table>"]
-
-
-def _about(field: dict[str, Any]) -> str:
-    default = f" (default: {json.dumps(field['default'])})" if "default" in field else ""
-    return f"{field.get('description', '')}{default}"
-
-
-def _text(text: str) -> str:
-    """Escaped, with `code` as code."""
-    pieces = escape(text).split("`")
-    return "".join(f"<code>{piece}</code>" if i % 2 else piece for i, piece in enumerate(pieces))
+def written(app: FastAPI, has_keys: bool) -> bytes:
+    """The document as JSON."""
+    return bytes(JSONLine(describe(app, has_keys)).body)

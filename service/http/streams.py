@@ -11,9 +11,8 @@ from starlette.responses import Response
 from starlette.types import Receive, Scope, Send
 
 from reranker.service.errors import ServiceError
-from reranker.service.http import answers
+from reranker.service.http import answers, arrival
 from reranker.service.metrics import Metrics
-from reranker.service.requests import bodies
 
 LINES = "application/x-ndjson"
 
@@ -21,7 +20,7 @@ LINES = "application/x-ndjson"
 _SMALL = 65_536
 
 
-class Text(NamedTuple):
+class TextAnswer(NamedTuple):
     """An answer that is not JSON."""
 
     content: bytes
@@ -50,14 +49,14 @@ class Answer(Response):
 
     def __init__(
         self,
-        content: bytes | Text | Lines,
+        content: bytes | TextAnswer | Lines,
         request: Request,
         metrics: Metrics,
         deadline: float,
         held: contextlib.AsyncExitStack,
     ) -> None:
         media = LINES if isinstance(content, Lines) else "application/json"
-        if isinstance(content, Text):
+        if isinstance(content, TextAnswer):
             content, media = content
         self._content: bytes | Lines = content
         self._request, self._metrics = request, metrics
@@ -78,8 +77,10 @@ class Answer(Response):
             elif len(self._content) <= _SMALL:
                 await _send(send, self._content, is_last=True)
             else:
-                with contextlib.suppress(bodies.ClientGone):
-                    await bodies.while_awaited(self._request, _send_long(send, self._content), None)
+                with contextlib.suppress(arrival.ClientGone):
+                    await arrival.while_awaited(
+                        self._request, _send_long(send, self._content), None
+                    )
 
     async def _send_lines(self, lines: Lines, send: Send) -> None:
         async def send_all() -> None:
@@ -90,8 +91,8 @@ class Answer(Response):
 
         state = self._request.state
         try:
-            await bodies.while_awaited(self._request, send_all(), self._deadline)
-        except bodies.ClientGone:
+            await arrival.while_awaited(self._request, send_all(), self._deadline)
+        except arrival.ClientGone:
             self._metrics.dropped.labels("disconnect").inc()
         except ServiceError as error:
             state.details["code"] = error.code

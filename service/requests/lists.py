@@ -20,11 +20,10 @@ from reranker.nbest.notation import Notation
 from reranker.nbest.words import split_words
 from reranker.process.cancellation import Cancellation
 from reranker.service.errors import ServiceError, over_limit
-from reranker.service.requests import schemas
-from reranker.service.requests.counting import check_lines
+from reranker.service.requests import bodies, schemas
 from reranker.service.settings import Settings
 
-_Entries = Sequence[str | schemas.Candidate | schemas.Document]
+_Entries = Sequence[str | schemas.CandidateEntry | schemas.DocumentEntry]
 
 
 def read_lists(
@@ -41,18 +40,27 @@ def read_lists(
     """
     lists: Iterable[NBest]
     if isinstance(body, schemas.TextRequest):
-        check_lines(body.nbest.count("\n"), settings.max_values)
+        bodies.check_lines(body.nbest.count("\n"), settings.max_values)
 
         def check(raw: RawList) -> None:  # before each candidate takes its sentence's length
             _check_length(raw.id, len(raw.candidates), settings, "nbest")
 
         field, lists = "nbest", _from_text(body, warn, describe, check)
     elif isinstance(body, schemas.SentencesRequest):
-        field, lists = "sentences", _from_sentences(body)
+        field = "sentences"
+        _check_count(len(body.sentences), settings, field)
+        for number, given in enumerate(body.sentences):
+            _check_entries(str(number), given.candidates, settings, field)
+            _check_strings([*(given.tokens or ()), *(given.tags or ())], settings, field)
+        lists = _from_sentences(body)
     elif isinstance(body, schemas.DocumentsRequest):
-        field, lists = "documents", [_single_list(body.documents, body.query)]
+        field = "documents"
+        _check_entries("0", body.documents, settings, field)
+        lists = [_single_list(body.documents, body.query)]
     else:
-        field, lists = "texts", [_single_list(body.texts, body.query)]
+        field = "texts"
+        _check_entries("0", body.texts, settings, field)
+        lists = [_single_list(body.texts, body.query)]
     return _within_limits(lists, settings, field, cancellation)
 
 
@@ -60,6 +68,8 @@ def read_trees(
     body: schemas.ScoreRequest, settings: Settings, cancellation: Cancellation | None = None
 ) -> list[NBest]:
     """A list of its own for each tree; raises ServiceError, and Stopped if cancelled."""
+    _check_count(len(body.trees), settings, "trees")
+    _check_strings(body.trees, settings, "trees")
     source = _source(body.format, body.trees)
     lists = (
         _from_entries([tree], source, str(position), position)
@@ -135,7 +145,7 @@ def _failed(name: str, position: int, code: str, error: InputError) -> NBest:
     return NBest(name, (), (rejected,), rejected.line)
 
 
-def _tree(entry: str | schemas.Candidate | schemas.Document) -> str:
+def _tree(entry: str | schemas.CandidateEntry | schemas.DocumentEntry) -> str:
     return entry if isinstance(entry, str) else entry.tree
 
 
@@ -153,14 +163,32 @@ def _within_limits(
 ) -> list[NBest]:
     accepted: list[NBest] = []
     for nbest in (cancellation or Cancellation()).checked(lists):
-        if len(accepted) == settings.max_sentences:
-            many = f"more than {len(accepted)} sentences"
-            raise over_limit("max_sentences", settings.max_sentences, many, field)
+        _check_count(1 + len(accepted), settings, field)
         candidates = len(nbest.candidates) + len(nbest.rejected)
         _check_length(nbest.id, candidates, settings, field)
         _check_trees(nbest, settings, field)
         accepted.append(nbest)
     return accepted
+
+
+def _check_count(sentences: int, settings: Settings, field: str) -> None:
+    if sentences > settings.max_sentences:
+        many = f"more than {settings.max_sentences} sentences"
+        raise over_limit("max_sentences", settings.max_sentences, many, field)
+
+
+def _check_entries(name: str, entries: _Entries, settings: Settings, field: str) -> None:
+    """Before anything is made of them."""
+    _check_length(name, len(entries), settings, field)
+    _check_strings(map(_tree, entries), settings, field)
+
+
+def _check_strings(strings: Iterable[str], settings: Settings, field: str) -> None:
+    for string in strings:
+        size = len(string.encode("utf-8", "surrogatepass"))
+        if size > settings.max_tree_bytes:
+            many = f"a string of {size} bytes"
+            raise over_limit("max_tree_bytes", settings.max_tree_bytes, many, field)
 
 
 def _check_length(name: str, candidates: int, settings: Settings, field: str) -> None:

@@ -6,13 +6,14 @@ forms for clients of other reranking services ignore unknown fields.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Annotated, Any, Literal, get_type_hints
+from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeVar, get_type_hints
 
 from pydantic import (
     BaseModel,
     BeforeValidator,
     ConfigDict,
     Discriminator,
+    FailFast,
     Field,
     Tag,
     TypeAdapter,
@@ -45,6 +46,16 @@ _WHOLE = BeforeValidator(_whole)
 
 def _with_example(example: dict[str, Any], title: str | None = None) -> ConfigDict:
     return ConfigDict(title=title, json_schema_extra={"examples": [example]})
+
+
+class _FirstError(FailFast):
+    """Ends at the first wrong item: each of 49,000 would have an error of its own."""
+
+    __hash__ = object.__hash__  # so that the list can be optional
+
+
+T = TypeVar("T")
+_List = Annotated[list[T], _FirstError()]
 
 
 class _Strict(BaseModel):
@@ -81,7 +92,7 @@ class AnswerOptions(_RankOptions):
 
 
 class ParseOptions(AnswerOptions):
-    """The same for texts."""
+    """Options for texts."""
 
     return_brackets: bool = Field(
         False, description="return the probability of every bracket that any tree may have"
@@ -89,7 +100,7 @@ class ParseOptions(AnswerOptions):
 
 
 class Options(AnswerOptions):
-    """The same, and how to read n-best lists."""
+    """Those options, and how to read n-best lists."""
 
     format: Format = Field(
         "auto",
@@ -113,7 +124,7 @@ class ParseQuery(ParseOptions):
     model_config = ConfigDict(strict=False)
 
 
-class Candidate(_Strict):
+class CandidateEntry(_Strict):
     """A tree, with the parser's natural-log probability if there is one."""
 
     tree: str
@@ -124,11 +135,11 @@ class CandidateList(_Strict):
     """One sentence's candidates in the parser's order."""
 
     id: str | None = Field(None, description="its name in the answer; default: its number")
-    tokens: list[str] | None = Field(
+    tokens: _List[str] | None = Field(
         None, description="its words; default: those of the first candidate that hides none"
     )
-    tags: list[str] | None = Field(None, description="a part-of-speech tag for each word")
-    candidates: list[Candidate | str]
+    tags: _List[str] | None = Field(None, description="a part-of-speech tag for each word")
+    candidates: _List[CandidateEntry | str]
 
 
 class SentencesRequest(Options):
@@ -151,7 +162,7 @@ class SentencesRequest(Options):
         },
         "Sentences",
     )
-    sentences: list[CandidateList] = Field(min_length=1)
+    sentences: _List[CandidateList] = Field(min_length=1)
 
 
 class TextRequest(Options):
@@ -173,7 +184,7 @@ class _ForeignRequest(_RankOptions):
     )
 
 
-class Document(_Strict):
+class DocumentEntry(_Strict):
     model_config = ConfigDict(extra="ignore")
     tree: str = Field(alias="text")
     score: float | None = Field(None, description="the parser's natural-log probability")
@@ -185,7 +196,7 @@ class DocumentsRequest(_ForeignRequest):
     model_config = _with_example(
         {"query": "It runs .", "documents": _TREES, "top_n": 2}, "One list (Cohere, Jina)"
     )
-    documents: list[str | Document] = Field(min_length=1)
+    documents: _List[str | DocumentEntry] = Field(min_length=1)
     return_documents: bool = True
 
 
@@ -195,7 +206,7 @@ class TextsRequest(_ForeignRequest):
     model_config = _with_example(
         {"query": "It runs .", "texts": _TREES}, "One list (text-embeddings-inference)"
     )
-    texts: list[str] = Field(min_length=1)
+    texts: _List[str] = Field(min_length=1)
     return_text: bool = False
 
 
@@ -221,7 +232,7 @@ class ScoreRequest(_Strict):
     """Trees of any sentences."""
 
     model_config = _with_example({"trees": _TREES})
-    trees: list[str] = Field(min_length=1)
+    trees: _List[str] = Field(min_length=1)
     format: Format = "auto"
     criterion: Criterion = "perplexity"
     return_token_scores: bool = False
@@ -241,14 +252,14 @@ class SentencesToParse(ParseOptions):
     """One sentence in each string, which is split into words."""
 
     model_config = _with_example({"sentences": _SENTENCES}, "Sentences to parse")
-    sentences: list[str] = Field(min_length=1)
+    sentences: _List[str] = Field(min_length=1)
 
 
 class TokensToParse(ParseOptions):
     """The words of each sentence."""
 
     model_config = _with_example({"tokens": [["It", "runs", "."]]}, "Words to parse")
-    tokens: list[list[str]] = Field(min_length=1)
+    tokens: _List[_List[str]] = Field(min_length=1)
 
 
 def parse_form_of(body: Any) -> str:
@@ -273,7 +284,7 @@ class Model(BaseModel):
     sha256: str
 
 
-class Ranked(BaseModel):
+class RankedCandidate(BaseModel):
     """A ranked candidate; docs/output.md describes every field."""
 
     index: int = Field(description="place in the parser's list, from 0")
@@ -294,7 +305,7 @@ class Ranked(BaseModel):
     )
 
 
-class Rejected(BaseModel):
+class RejectedEntry(BaseModel):
     """An entry of a list that cannot be used, and why (docs/formats.md has the codes)."""
 
     index: int
@@ -321,8 +332,8 @@ class RankedSentence(BaseModel):
         "and where there is a confidence"
     )
     fallback: str | None = Field(description="if failed: a tree to use instead")
-    ranking: list[Ranked]
-    rejected: list[Rejected]
+    ranking: list[RankedCandidate]
+    rejected: list[RejectedEntry]
 
 
 class Usage(BaseModel):
@@ -345,7 +356,7 @@ class RerankAnswer(_Answer):
     warnings: list[str] = Field(description="from reading, for example about unusable scores")
 
 
-class Origin(BaseModel):
+class SentenceOrigin(BaseModel):
     """Where a sentence is: of `text`, in the text; else in its own string, or in its words with a
     space between them."""
 
@@ -372,7 +383,7 @@ class Constituent(BaseModel):
 
 
 class ParsedSentence(RankedSentence):
-    origin: Origin
+    origin: SentenceOrigin
     entropy: float | None = Field(
         description="of the distribution over all trees of the sentence, in nats; null where the "
         "parser cannot tell"
@@ -408,7 +419,7 @@ class DocumentsAnswer(_Answer):
 
     model: str
     results: list[Result]
-    rejected: list[Rejected]
+    rejected: list[RejectedEntry]
 
 
 class TextResult(BaseModel):
@@ -428,7 +439,7 @@ class TreeScore(BaseModel):
     token_scores: list[tuple[str, float]] | None = Field(
         None, description="with return_token_scores"
     )
-    error: Rejected | None
+    error: RejectedEntry | None
 
 
 class ScoreAnswer(_Answer):
@@ -467,7 +478,7 @@ class InfoAnswer(BaseModel):
     parser: ParserInformation | None = Field(description="of `/parse`; null: there is none")
     limits: dict[str, float]
     batching: dict[str, float]
-    workers: int
+    engines: int
 
 
 class HealthAnswer(BaseModel):

@@ -8,16 +8,14 @@ request.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from dataclasses import replace
 from functools import partial
 
 from reranker.files.text import TextInMemory
-from reranker.nbest import NBest
 from reranker.nbest.data import Origin, Sentence
 from reranker.nbest.words import printable
 from reranker.process.cancellation import Cancellation
 from reranker.service.errors import ServiceError, over_limit
-from reranker.service.requests import bodies, schemas
+from reranker.service.requests import schemas
 from reranker.service.settings import Settings
 from reranker.text.reading import Text, TextSentence
 from reranker.text.splitting import Form
@@ -46,31 +44,6 @@ def read_sentences(
     if not any(sentence.sentence.words for sentence in sentences):
         raise ServiceError(422, "unreadable", "there are no words in the text", field)
     return sentences
-
-
-def without_long_trees(nbest: NBest, most_tokens: int) -> NBest:
-    """A parser's list, in which trees of more tokens are rejected."""
-    # <eos> is one more.
-    long = [each for each in nbest.candidates if len(each.tokens) >= most_tokens]
-    if not long:
-        return nbest
-    message = f"more tokens than max_tree_tokens = {most_tokens}"
-    short = (each for each in nbest.candidates if len(each.tokens) < most_tokens)
-    rejected = (each.rejected("too-long", message) for each in long)
-    return replace(nbest, candidates=tuple(short), rejected=(*nbest.rejected, *rejected))
-
-
-def parse_asked(
-    body: bytes, media: str, query: schemas.ParseQuery, cancellation: Cancellation
-) -> schemas.AnyToParse:
-    """A body for ``/parse``; ``query`` is for what it has no options for. Raises ServiceError."""
-    options = query.model_dump(exclude_unset=True)
-    if media == "text/plain":
-        text = body.decode("utf-8", "surrogateescape")
-        return schemas.TextToParse.model_construct(None, text=text, **options)
-    asked = bodies.parse(schemas.PARSE_BODY, body, cancellation)
-    missing = type(asked).model_fields.keys() - asked.model_fields_set
-    return asked.model_copy(update={name: options[name] for name in missing & options.keys()})
 
 
 def _given(asked: schemas.AnyToParse) -> tuple[str, list[str]]:

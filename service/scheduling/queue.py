@@ -4,26 +4,26 @@ A request is admitted if it can be expected to be scored in time, and if its cli
 most of what waits. Clients take turns, and so do the requests of each, piece by piece. A score does
 not depend on what is scored beside it, so neither does an answer.
 
-There are three slots, each with threads of its own. The main one scores everything, lists as a
-whole where that is possible. What is very small is scored beside it. When a client comes first,
-the main slot's batch is paused while another slot scores for it; nothing is lost.
+Each engine has three slots, with threads of their own. The main one scores everything, lists as a
+whole where that is possible. What is very small is scored beside it. When a client comes first, the
+main slot's batch is paused while another slot scores for it; nothing is lost.
 """
 
 from __future__ import annotations
 
-import math
 import threading
 import time
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 
 from reranker.process.cancellation import Cancellation
 from reranker.process.cores import available_cores
-from reranker.service.errors import draining, overloaded
-from reranker.service.fairness import Shares
+from reranker.service.errors import draining
+from reranker.service.fairness import Shares, amount_ahead, overloaded
 from reranker.service.metrics import Metrics
+from reranker.service.scheduling.fair_queue import FairQueue
 from reranker.service.scheduling.work import Piece, Work
 from reranker.service.settings import Settings
-from reranker.service.turns import Turns
 
 # Largest expected wait, as a share of the time to the deadline: the speed is only an estimate.
 _WAITING_SHARE = 0.5
@@ -45,11 +45,8 @@ _AHEAD_SECONDS = 1.0
 # Once a batch has been paused for so long, nothing more goes before it.
 _MOST_PAUSED_SECONDS = 2.0
 
-# So many times as long a batch takes, at most, while everything else is busy, too.
+# A batch takes at most so many times as long while everything else is busy, too.
 _LOAD = 3.0
-
-# No client is told to wait longer than this, in seconds.
-_LONGEST_PAUSE = 600
 
 
 @dataclass(eq=False)
@@ -57,6 +54,8 @@ class Slot:
     """What is being scored at once."""
 
     name: str
+    place: int
+    """In its engine: 0 is the main slot, 1 what comes first, 2 what is very small."""
     threads: int
     niceness: int
     """Lower for smaller work; the threads that answer have none."""
@@ -67,6 +66,7 @@ class Slot:
     """Whether the batch may wait for others: it is neither small nor for a client that comes
     first."""
     was_paused: bool = False
+    engine: EngineSlots = field(init=False)
     _paused: float = 0.0
     _since: float | None = None
 
@@ -92,23 +92,40 @@ class Slot:
         return self._paused + (time.monotonic() - self._since if self._since is not None else 0.0)
 
 
+class EngineSlots:
+    """The slots of one engine."""
+
+    def __init__(self, threads: int) -> None:
+        self.main = Slot("scoring", 0, threads, niceness=8)
+        self.first = Slot("scoring what comes first", 1, threads, niceness=5)
+        self.small = Slot("scoring very small requests", 2, 1, niceness=2)
+        self.is_ready = True
+        """Whether its child can score; else its slots take nothing."""
+        for slot in self:
+            slot.engine = self
+
+    def __iter__(self) -> Iterator[Slot]:
+        return iter((self.main, self.first, self.small))
+
+    @property
+    def busy(self) -> list[Piece]:
+        """The batch that is scored, but for very small requests."""
+        return self.first.batch or self.main.batch
+
+
 class Queue:
     """The event loop adds and removes requests, the scoring threads take batches."""
 
     def __init__(self, settings: Settings, metrics: Metrics) -> None:
         self._settings, self._metrics = settings, metrics
         self._changed = threading.Condition()  # its lock is reentrant
-        self._waiting: list[Work] = []
-        self._clients: Turns[str] = Turns()
-        self._requests: Turns[Work] = Turns()
+        self._waiting: FairQueue[Work] = FairQueue()
         self._shares = Shares(settings.queue_tokens)
-        threads = settings.threads or available_cores()
-        self.main = Slot("scoring", threads, niceness=8)
-        self.first = Slot("scoring what comes first", threads, niceness=5)
-        self.small = Slot("scoring very small requests", 1, niceness=2)
-        self.slots = (self.main, self.first, self.small)
+        threads = settings.threads or max(1, available_cores() // settings.engines)
+        self.engines = [EngineSlots(threads) for _ in range(settings.engines)]
+        self.slots = [slot for engine in self.engines for slot in engine]
         self.speed = 10_000.0
-        """Tokens a second; measured by the warm-up, and again by every full batch."""
+        """Tokens a second of one engine; measured by the warm-up and by every full batch."""
         self.least_tokens = 0
         """A shorter list takes as long as one of so many; measured by the warm-up."""
         self._idle_speed = 0.0  # nothing else was being scored
@@ -142,21 +159,18 @@ class Queue:
         return max(1, min(self._settings.batch_tokens, int(seconds * speed)))
 
     def add(self, work: Work) -> None:
-        """Raises ServiceError 429 if full, or too long for the deadline, and 503 if closed. A list
-        that tries out new models is always admitted, and so is what was admitted before."""
+        """Raises ServiceError 429 if full, or too long for the deadline, and 503 if closed."""
         with self._changed:
             if self.is_closed:
                 raise draining()
-            if not (work.is_warm_up or work.is_admitted):
+            if not work.is_admitted:
                 if not work.is_text:
                     self._check_share(work.client, work.tokens)
                 self._check_time(work.client, work.tokens, work.deadline)
             work.is_small = work.tokens <= self._tokens_in(_SMALL_SECONDS)
             if not work.is_text:  # sentences take little memory before their turn comes
                 self._shares.take(work.client, work.tokens)
-            self._clients.join(work.client, self._ahead)
-            self._requests.join(work)
-            self._waiting.append(work)
+            self._waiting.add(work, self._ahead)
             self._changed.notify_all()
 
     def has_room(self, client: str, tokens: int) -> bool:
@@ -172,22 +186,14 @@ class Queue:
 
     def _check_share(self, client: str, tokens: int) -> None:
         if not self._shares.has_room(client, tokens):
-            raise overloaded(self.seconds_to_wait)
+            raise overloaded(self.work_seconds)
 
     def _check_time(self, client: str, tokens: int, deadline: float) -> None:
         allowed = _WAITING_SHARE * (deadline - time.monotonic())
-        if self.tokens and self._tokens_ahead(client, tokens) > allowed * self.speed:
-            waiting = self.tokens + self._taken_tokens
-            raise overloaded(_pause(waiting / self.speed - allowed))
-
-    def _tokens_ahead(self, client: str, tokens: int) -> int:
-        """What will probably be scored before the last piece of a request, given that clients take
-        turns, and so do a client's requests."""
-        clients = {other.client for other in self._waiting} | {client}
-        own = [other.waiting_tokens for other in self._waiting if other.client == client]
-        of_client = tokens + min(sum(own), len(own) * tokens)
-        waiting = min(self.tokens, len(clients) * of_client - tokens)
-        return self._taken_tokens + waiting
+        waiting = [(work.client, work.waiting_tokens) for work in self._waiting]
+        ahead = self._taken_tokens + amount_ahead(client, tokens, waiting)
+        if self.tokens and ahead > allowed * self._speed:
+            raise overloaded((self.tokens + self._taken_tokens) / self._speed - allowed)
 
     @property
     def _taken_tokens(self) -> int:
@@ -198,12 +204,18 @@ class Queue:
     def work_seconds(self) -> float:
         """How long it will probably take to score all lists that wait, and what has begun. Texts
         that wait take no room from others."""
-        return (self._shares.total + self._taken_tokens) / self.speed
+        return (self._shares.total + self._taken_tokens) / self._speed
 
     @property
-    def seconds_to_wait(self) -> int:
-        """The same, as a time after which a client may come back."""
-        return _pause(self.work_seconds)
+    def _speed(self) -> float:
+        """Tokens a second, of all engines."""
+        return self.speed * len(self.engines)
+
+    def set_ready(self, engine: EngineSlots, is_ready: bool) -> None:
+        """Let the slots of an engine take batches, or not."""
+        with self._changed:
+            engine.is_ready = is_ready
+            self._changed.notify_all()
 
     def learn_first(self, tokens: int, seconds: float, shortest: float = 0.0) -> None:
         """Take into account how long a first list took, and the shortest one there is."""
@@ -228,16 +240,17 @@ class Queue:
             slot.batch = []
             self._changed.notify_all()
             while not slot.batch and not self.is_closed:
-                if slot is self.first and not self._next(slot, None):
-                    self.main.go_on()
+                if slot is slot.engine.first and not self._next(slot, None):
+                    slot.engine.main.go_on()
                 self._changed.wait_for(lambda: self.is_closed or self._next(slot, None))
                 if not any(other.batch for other in self.slots):
                     # The device was idle: more requests may arrive in a moment.
                     seconds = self._settings.batch_wait_ms / 1000
                     self._changed.wait_for(lambda: not 0 < self.tokens < self.batch_tokens, seconds)
                 slot.begin(self._take(slot))
-            if slot is self.first and slot.batch and not self.main.is_paused:
-                self.main.pause()
+            main = slot.engine.main
+            if slot is slot.engine.first and slot.batch and not main.is_paused:
+                main.pause()
                 self._metrics.paused.inc()
             self._changed.notify_all()  # another slot may start now
             return slot.batch
@@ -247,7 +260,7 @@ class Queue:
         size, ahead = 0, set[str]()
         while work := self._next(slot, batch[0].work if batch else None):
             is_full = size + work.pieces[work.taken].tokens > self.batch_tokens
-            is_ahead = self._clients.is_ahead(work.client)
+            is_ahead = self._waiting.is_ahead(work.client)
             if is_ahead:
                 ahead.add(work.client)
             # Who comes first does not wait for others' pieces to be scored with theirs.
@@ -261,19 +274,21 @@ class Queue:
             batch.append(piece)
             size += piece.tokens
             cost = max(piece.tokens, self.least_tokens)
-            self._clients.give(work.client, cost)
-            self._requests.give(work, cost)
+            self._waiting.charge(work, cost)
             if not work.is_text:
                 self._shares.give_back(work.client, piece.tokens)
             if work.taken == len(work.pieces):
-                self._leave(work)
+                self._waiting.remove(work)
         return batch
 
     def _next(self, slot: Slot, first: Work | None) -> Work | None:
         """Whose turn it is, among those that may be scored in the slot, together with ``first``."""
-        for work in [work for work in self._waiting if work.is_over]:
-            self.remove(work)
-        if slot is self.first and self.main.paused_seconds > _MOST_PAUSED_SECONDS:
+        for work in self._waiting:
+            if work.is_over:
+                self.remove(work)
+        engine = slot.engine
+        is_too_long = engine.main.paused_seconds > _MOST_PAUSED_SECONDS
+        if not engine.is_ready or (slot is engine.first and is_too_long):
             return None
         fitting = [
             work
@@ -282,39 +297,40 @@ class Queue:
             and self._may_score(slot, work)
             and (first is None or _go_together(work, first))
         ]
-        if slot is self.small and fitting:
+        if slot is engine.small and fitting:
             # Nobody passes those that have been given less by far.
-            most = min(self._clients.given(work.client) for work in self._waiting) + self._ahead
-            fitting = [work for work in fitting if self._clients.given(work.client) <= most]
+            given = self._waiting.given
+            most = min(given(work.client) for work in self._waiting) + self._ahead
+            fitting = [work for work in fitting if given(work.client) <= most]
         # What has another slot to go to leaves this one to what has not.
         bound = [work for work in fitting if not self._has_another(work, slot)]
-        return min(bound or fitting, key=self._turn, default=None)
+        return min(bound or fitting, key=self._waiting.turn, default=None)
 
     def _may_score(self, slot: Slot, work: Work) -> bool:
-        if slot is self.main:
-            return not self.first.batch  # one of the two at a time
-        if slot is self.first:
-            is_bound = not work.is_small and self._clients.is_ahead(work.client)
-            return is_bound and bool(self.main.batch) and self.main.may_pause
+        engine = slot.engine
+        if slot is engine.main:
+            return not engine.first.batch  # one of the two at a time
+        if slot is engine.first:
+            is_bound = not work.is_small and self._waiting.is_ahead(work.client)
+            are_busy = all(other.busy for other in self.engines if other.is_ready)
+            return is_bound and are_busy and bool(engine.main.batch) and engine.main.may_pause
         # Small work does not wait for a larger batch. It does wait for a small one, so that the
         # next scores it together with others.
-        busy = self.first.batch or self.main.batch
+        busy = engine.busy
         return work.is_small and bool(busy) and not busy[0].work.is_small
 
     def _has_another(self, work: Work, slot: Slot) -> bool:
-        return work.is_small and slot is not self.small and not self.small.batch
+        small = slot.engine.small
+        return work.is_small and slot is not small and not small.batch
 
     @property
     def _ahead(self) -> float:
         return _AHEAD_SECONDS * self._idle_speed
 
-    def _turn(self, work: Work) -> tuple[float, float]:
-        return self._clients.given(work.client), self._requests.given(work)
-
-    def deliver(self, work: Work) -> None:
-        """A list of a request has been taken."""
+    def deliver(self, work: Work, lists: int) -> None:
+        """So many lists of a request have been taken in all."""
         with self._changed:
-            work.delivered += 1
+            work.delivered = lists
             if work.is_text:
                 self._changed.notify_all()
 
@@ -326,16 +342,10 @@ class Queue:
                 if not work.is_text:
                     self._shares.give_back(work.client, work.waiting_tokens)
                 self._metrics.unscored.inc(work.waiting_tokens)
-                self._leave(work)
+                self._waiting.remove(work)
             for slot in self.slots:
                 if slot.batch and all(piece.work.is_over for piece in slot.batch):
                     slot.cancellation.cancel()
-
-    def _leave(self, work: Work) -> None:
-        self._waiting.remove(work)
-        self._requests.leave(work)
-        if all(other.client != work.client for other in self._waiting):
-            self._clients.leave(work.client, will_be_back=True)
 
     def drop(self, slot: Slot, all_waiting: bool) -> set[Work]:
         """Drop and return the requests of the slot's batch, or all that wait as well."""
@@ -344,8 +354,8 @@ class Queue:
             slot.batch = []
             if not self.is_closed:  # what it scores next, nobody has cancelled
                 slot.begin([])
-            if slot is self.first:
-                self.main.go_on()
+            if slot is slot.engine.first:
+                slot.engine.main.go_on()
             if all_waiting:
                 dropped |= {*self._waiting}
             for work in dropped:
@@ -369,13 +379,8 @@ def _speed(tokens: int, seconds: float) -> float:
     return tokens / max(seconds, 1e-4)
 
 
-def _pause(seconds: float) -> int:
-    """For Retry-After."""
-    return math.ceil(min(_LONGEST_PAUSE, max(1.0, seconds)))
-
-
 def _go_together(work: Work, other: Work) -> bool:
-    """What is small does not wait for what is not, and ensembles are never mixed, nor lists and
-    sentences."""
+    """Whether a batch may have pieces of both: what is small does not wait for what is not, and
+    neither ensembles are mixed nor lists and sentences."""
     is_alike = work.is_small == other.is_small and work.is_text == other.is_text
-    return is_alike and work.reranker is other.reranker
+    return is_alike and work.models is other.models

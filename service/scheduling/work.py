@@ -1,5 +1,5 @@
-"""The lists or sentences of one request on their way through the queue: cut into pieces, and put
-together."""
+"""The lists or sentences of one request on their way through the queue: cut into pieces, whose
+scores are put together again."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from reranker.service.errors import ServiceError
 from reranker.text.reading import TextSentence
 
 if TYPE_CHECKING:
-    from reranker.service.children.scoring import Served
+    from reranker.service.children.scoring import Models
 
 
 AHEAD = 32
@@ -43,25 +43,24 @@ class Piece:
 class Work:
     """The lists of one request, and the scores that have come back so far."""
 
-    reranker: Served
+    models: Models
     lists: Sequence[NBest]
     deadline: float  # by time.monotonic()
     client: str = ""
     token_scores: bool = False
     most_tokens: int = 10**9
-    """Of a piece."""
+    """Of a piece; a list that has more is cut."""
     sentences: Sequence[TextSentence] = ()
     """Instead of lists: they are parsed first."""
     candidates: int = 50
     """Trees that the parser proposes for a sentence, at most."""
-    is_warm_up: bool = False
     is_admitted: bool = False
     """Whether it has waited for room already: sentences of a text that is being parsed."""
     changed: Callable[[], object] = lambda: None
     """Called by the scoring thread when there is something new: scores or an error."""
     pieces: list[Piece] = field(init=False)
     tokens: int = field(init=False)
-    """Those that are scored; duplicates count once. Of sentences, an estimate."""
+    """Tokens that are scored; duplicates count once. For sentences, an estimate."""
     waiting_tokens: int = field(init=False)
     error: ServiceError | None = None
     is_cancelled: bool = False
@@ -90,14 +89,14 @@ class Work:
         self.tokens = self.waiting_tokens = sum(piece.tokens for piece in self.pieces)
 
     def _expected_tokens(self, sentence: TextSentence) -> int:
-        """Of the trees of a sentence."""
+        """An estimate for the trees of a sentence."""
         if sentence.problem is not None:
             return 1
         return _TOKENS_PER_WORD * self.candidates * len(sentence.sentence.words)
 
     @property
     def is_over(self) -> bool:
-        """Whether nobody waits for it: it failed, was cancelled, or the deadline has passed."""
+        """Whether it failed, was cancelled, or is past its deadline."""
         is_done = self.is_cancelled or self.error is not None
         return is_done or time.monotonic() > self.deadline
 
@@ -107,12 +106,13 @@ class Work:
 
     @property
     def count(self) -> int:
-        """Of lists, or of sentences."""
+        """How many lists or sentences it has."""
         return len(self._scores)
 
     @property
     def waits(self) -> bool:
-        """Whether its next piece may be scored: of a text, not too long before it is needed."""
+        """Whether its next piece may be scored; a text's sentences not too long before they are
+        needed."""
         return not self.is_text or self.taken - self.delivered < AHEAD
 
     def next_piece(self) -> Piece:
@@ -122,26 +122,27 @@ class Work:
         self.waiting_tokens -= piece.tokens
         return piece
 
-    def scores_of(self, place: int) -> list[Scored] | None:
-        """The scores of a list, once, when they are there. Raises ServiceError if they will never
-        be."""
+    def take_scored(self, place: int) -> list[tuple[NBest, list[Scored]]]:
+        """The lists from ``place`` on whose scores are there, once. Raises ServiceError if they
+        will never be."""
         if self.error is not None:
             raise self.error
-        parts = self._scores[place]
-        if None in parts:
-            return None
-        together = [scored for part in parts for scored in part or ()]
+        group = []
+        while place < self.count and None not in self._scores[place]:
+            nbest = self._parsed.pop(place) if self.is_text else self.lists[place]
+            group.append((nbest, self._take_scores(place)))
+            place += 1
+        return group
+
+    def _take_scores(self, place: int) -> list[Scored]:
+        together = [scored for part in self._scores[place] for scored in part or ()]
         self._scores[place] = []
         if distinct := self._cut.pop(place, None):
             return [repeating(together[n], original) for n, original in distinct.candidates]
         return together
 
-    def list_of(self, place: int) -> NBest:
-        """A list whose scores are there; of a sentence, once."""
-        return self._parsed.pop(place) if self.is_text else self.lists[place]
-
     def add(self, piece: Piece, nbest: NBest, scores: list[Scored]) -> None:
-        """Store the scores of a piece, which are of ``nbest``."""
+        """Store the scores of a piece, which belong to ``nbest``."""
         if self.is_text:
             self._parsed[piece.place] = replace(nbest, id=str(piece.place))
         if not self.token_scores:
@@ -164,8 +165,8 @@ class Work:
 
 
 def _parts(distinct: DistinctCandidates, most_tokens: int) -> list[tuple[NBest, int]]:
-    """The different candidates, a few at a time: as many as have ``most_tokens``, at least one.
-    Neighbours in the parser's list, since these are alike."""
+    """The different candidates in parts of at most ``most_tokens``, or of one candidate. Parts
+    have neighbours in the parser's list, since these are alike."""
     parts: list[tuple[NBest, int]] = []
     nbest, size = distinct.nbest, 0
     held: list[Candidate] = []

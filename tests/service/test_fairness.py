@@ -87,15 +87,15 @@ def test_bodies_that_never_end_are_a_matter_of_their_client(models: list[str]) -
 
 def drip(server: Server) -> socket.socket:
     connection = socket.create_connection(("127.0.0.1", server.port), PATIENCE, (STRANGER, 0))
-    head = "POST /rerank HTTP/1.1\r\nHost: x\r\nContent-Length: 100\r\n"
+    head = "POST /rerank HTTP/1.1\r\nHost: localhost\r\nContent-Length: 100\r\n"
     connection.sendall(f"{head}Content-Type: application/json\r\n\r\n{{".encode())
     return connection
 
 
 def test_who_asks_too_often_is_told_when_to_come_back(models: list[str]) -> None:
-    """Once in 1,000 seconds; another client lets an hour pass."""
+    """Once in 1,000 seconds."""
     flags = ("--client-rate", "0.001")
-    with serving(models, *flags, fragile=True) as server, server.client() as http:
+    with serving(models, *flags) as server, server.client() as http:
         assert http.post("/rerank", json=KIND).status_code == 200
         refused = http.post("/rerank", json=KIND)
         assert refused.status_code == 429
@@ -103,8 +103,7 @@ def test_who_asks_too_often_is_told_when_to_come_back(models: list[str]) -> None
         assert 500 < int(refused.headers["retry-after"]) <= 1000
         transport = httpx.HTTPTransport(local_address=STRANGER)
         with server.client(transport=transport) as other:
-            other.post("/rerank", json={"sentences": [sentence("late")]})
-        assert http.post("/rerank", json=KIND).status_code == 200
+            assert other.post("/rerank", json=KIND).status_code == 200
 
 
 @pytest.mark.slow

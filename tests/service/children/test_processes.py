@@ -1,4 +1,4 @@
-"""The processes beside the service: one that scores, and those that read bodies."""
+"""The children of the service: those that score, and those that read bodies."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def own(models: list[str]) -> Iterator[Server]:
         yield server
 
 
-def beside(server: Server, module: str) -> list[int]:
+def children_of(server: Server, module: str) -> list[int]:
     """The processes that the service runs a module in."""
     found = []
     for file in Path(f"/proc/{server.process.pid}/task").glob("*/children"):
@@ -63,7 +63,9 @@ def state(folder: Path) -> str:
 
 
 def count(client: httpx.Client, metric: str) -> float:
-    (value,) = re.findall(rf"^rerank_{metric} (\S+)$", client.get("/metrics").text, re.MULTILINE)
+    (value,) = re.findall(
+        rf"^rerank_{re.escape(metric)} (\S+)$", client.get("/metrics").text, re.MULTILINE
+    )
     return float(value)
 
 
@@ -75,7 +77,7 @@ def ranked(answer: httpx.Response) -> object:
 def test_a_killed_scoring_process_costs_one_batch(shared: Server) -> None:
     with shared.client() as client, ThreadPoolExecutor(1) as threads:
         before = ranked(client.post("/rerank", json=BODY))
-        (process,) = beside(shared, "scoring_main")
+        (process,) = children_of(shared, "scoring_main")
         os.kill(process, signal.SIGSTOP)  # so that it is killed while it scores
         begun = count(client, "queue_wait_seconds_count")
         asked = threads.submit(client.post, "/rerank", json=BODY)
@@ -83,21 +85,23 @@ def test_a_killed_scoring_process_costs_one_batch(shared: Server) -> None:
         os.kill(process, signal.SIGKILL)
         answer = asked.result()
         assert (answer.status_code, answer.json()["error"]["code"]) == (503, "worker-crashed")
-        line = shared.logged("the scoring thread crashed and is restarted")
-        assert line["error"] == ("a process was ended by SIGKILL (perhaps for lack of memory)")
+        line = shared.logged("scoring crashed and is restarted")
+        assert line["error"] == "a child process was ended by SIGKILL (perhaps for lack of memory)"
         assert ranked(client.post("/rerank", json=BODY)) == before
-        (other,) = beside(shared, "scoring_main")
+        (other,) = children_of(shared, "scoring_main")
         assert other != process
 
 
-def test_an_idle_scoring_process_is_replaced_unnoticed(shared: Server) -> None:
+def test_an_idle_scoring_child_is_replaced_at_once(shared: Server) -> None:
+    """Not only when a request comes; nobody's answer is lost."""
     with shared.client() as client:
         before = ranked(client.post("/rerank", json=BODY))
-        restarts = count(client, "worker_restarts_total")
-        (process,) = beside(shared, "scoring_main")
+        restarts = count(client, 'child_restarts_total{child="scoring"}')
+        (process,) = children_of(shared, "scoring_main")
         kill(process)
         assert ranked(client.post("/rerank", json=BODY)) == before
-        assert count(client, "worker_restarts_total") == restarts
+        assert count(client, 'child_restarts_total{child="scoring"}') == restarts + 1
+        assert client.get("/health/ready").status_code == 200
 
 
 def test_a_replacement_never_serves_other_models(tmp_path: Path) -> None:
@@ -106,11 +110,11 @@ def test_a_replacement_never_serves_other_models(tmp_path: Path) -> None:
     with serving([str(tmp_path / "*.pt")]) as server, server.client() as client:
         ranked(client.post("/rerank", json=BODY))
         save_models(tmp_path, 2)
-        (process,) = beside(server, "scoring_main")
+        (process,) = children_of(server, "scoring_main")
         kill(process)
         answer = client.post("/rerank", json=BODY)
         assert (answer.status_code, answer.json()["error"]["code"]) == (503, "worker-crashed")
-        server.logged("the scoring thread crashed and cannot be restarted")
+        server.logged("scoring crashed and cannot be restarted")
         assert client.get("/health/live").status_code == 503
 
 
@@ -122,7 +126,7 @@ def test_old_models_leave_the_scoring_process(tmp_path: Path) -> None:
             done = f'rerank_model_reloads_total{{result="done"}} {number}.0'
             until(lambda: done in client.get("/metrics").text)  # noqa: B023
         ranked(client.post("/rerank", json=BODY))
-        assert len(beside(server, "scoring_main")) == 1
+        assert len(children_of(server, "scoring_main")) == 1
 
 
 def test_a_long_body_is_read_elsewhere(own: Server) -> None:
@@ -131,12 +135,11 @@ def test_a_long_body_is_read_elsewhere(own: Server) -> None:
     body = json.dumps({"sentences": [one_sentence] * 400})
     assert len(body) > 100_000
     with own.client() as client:
-        (short,) = beside(own, "reading_main")
+        (short,) = children_of(own, "reading_main")
         many = client.post("/rerank", content=body, headers={"Content-Type": "application/json"})
         one = client.post("/rerank", json={"sentences": [one_sentence]})
         rows = many.json()["sentences"]
-        # Another counts what is in the body while it arrives.
-        assert len(rows) == 400 and len(set(beside(own, "reading_main")) - {short}) == 2
+        assert len(rows) == 400 and len(set(children_of(own, "reading_main")) - {short}) == 1
         (expected,) = one.json()["sentences"]
         assert all({**row, "id": "0"} == expected for row in rows)
 
@@ -146,7 +149,7 @@ def test_killed_reading_processes_are_replaced(own: Server) -> None:
     with own.client() as client:
         before = ranked(client.post("/rerank", json=BODY))
         assert client.post("/rerank", json=body).status_code == 422
-        for process in beside(own, "reading_main"):
+        for process in children_of(own, "reading_main"):
             kill(process)
         assert ranked(client.post("/rerank", json=BODY)) == before
         answer = client.post("/rerank", json=body)
@@ -161,8 +164,8 @@ def test_what_answers_does_not_need_torch() -> None:
 def test_none_outlives_the_service(own: Server) -> None:
     with own.client() as client:
         client.post("/rerank", json={"texts": ["y" * 100_001]})
-    children = beside(own, "scoring_main") + beside(own, "reading_main")
-    assert len(children) == 4
+    children = children_of(own, "scoring_main") + children_of(own, "reading_main")
+    assert len(children) == 3
     own.process.kill()
     for child in children:
         until_ended(child)

@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterator
 import httpx
 import pytest
 
-from tests.service.children.test_processes import beside
+from tests.service.children.test_processes import children_of
 from tests.service.servers import Server, sentence, serving
 from tests.waiting import until
 
@@ -111,15 +111,17 @@ def test_reading_has_a_limit_of_cpu_time(models: list[str]) -> None:
     flags = ("--reading-seconds", "0.05", "--max-sentences", "20000")
     with serving(models, *flags) as server, server.client() as client:
         with neighbours(server):
-            (short,) = beside(server, "reading_main")
+            (short,) = children_of(server, "reading_main")
             answer = client.post("/validate", content=LIST * 11_000, headers=TEXT)
             assert code(answer) == (422, "over-limit")
             assert answer.json()["error"]["message"] == (
                 "the CPU time to read the body is more than the limit reading_seconds = 0.05 allows"
             )
-            assert short in beside(server, "reading_main"), "only the one that was busy has ended"
+            assert short in children_of(server, "reading_main"), (
+                "only the one that was busy has ended"
+            )
         line = server.logged("reading took too long")
-        assert line["error"] == "a process was ended by SIGPROF"
+        assert line["error"] == "a child process was ended by SIGPROF"
         assert client.get("/info").json()["limits"]["reading_seconds"] == 0.05
         # Another takes its place: a body this long is read where the other was.
         padded_list = json.dumps({"nbest": LIST}) + " " * 100_000

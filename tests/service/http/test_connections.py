@@ -13,11 +13,9 @@ from collections.abc import Iterator
 import pytest
 from uvicorn.protocols.http.h11_impl import H11Protocol
 
-from reranker import Reranker
 from reranker.service.http.app import create_app
 from reranker.service.server import listening, web_server
 from reranker.service.settings import Settings
-from tests.reranker.ensembles import untrained
 from tests.service.requests.test_bounds import BOMBS
 from tests.service.servers import Server, is_closed_on, serving
 from tests.waiting import PATIENCE
@@ -25,7 +23,7 @@ from tests.waiting import PATIENCE
 
 def head(length: int, version: str = "1.1") -> bytes:
     """Of a request after which the connection closes."""
-    text = f"POST /rerank HTTP/{version}\r\nHost: x\r\nContent-Length: {length}\r\n"
+    text = f"POST /rerank HTTP/{version}\r\nHost: localhost\r\nContent-Length: {length}\r\n"
     text += "Content-Type: application/json\r\n" + "Connection: close\r\n" * (version == "1.1")
     return f"{text}\r\n".encode()
 
@@ -108,7 +106,7 @@ def _same_garbage_collection() -> Iterator[None]:
 def test_what_a_connection_held_is_freed_when_it_closes() -> None:
     """Not by the garbage collection, while which nothing is answered."""
     settings = Settings.model_validate({"models": ["none"], "port": 0})
-    app = create_app(Reranker([untrained(1)]), settings)
+    app = create_app(settings)
 
     async def closed() -> None:
         server = web_server(app, settings)
@@ -117,7 +115,10 @@ def test_what_a_connection_held_is_freed_when_it_closes() -> None:
             while not server.started:
                 await asyncio.sleep(0.01)
             gc.disable()
-            for request in (b"GET /health/live HTTP/1.1\r\nHost: x\r\n\r\n", head(10**9)) * 5:
+            for request in (
+                b"GET /health/live HTTP/1.1\r\nHost: localhost\r\n\r\n",
+                head(10**9),
+            ) * 5:
                 reader, writer = await asyncio.open_connection(*listener.getsockname()[:2])
                 writer.write(request)
                 assert await reader.readuntil(b"\r\n\r\n")

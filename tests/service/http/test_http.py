@@ -42,10 +42,10 @@ def test_no_redirects(http: httpx.Client) -> None:
         (b"NO HTTP\r\n\r\n", 400),
         (b"\x16\x03\x01\x02\x00\x01\x00\x01\xfc\x03\x03\r\n\r\n", 400),  # TLS
         (b"GET /info HTTP/1.1\r\n\r\n", 400),  # no Host
-        (b"GET /info HTTP/1.1\r\nHost: x\r\nX: " + b"x" * 200_000 + b"\r\n\r\n", 431),
-        (b"POST /rerank HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: gzip\r\n\r\n", 501),
+        (b"GET /info HTTP/1.1\r\nHost: localhost\r\nX: " + b"x" * 200_000 + b"\r\n\r\n", 431),
+        (b"POST /rerank HTTP/1.1\r\nHost: localhost\r\nTransfer-Encoding: gzip\r\n\r\n", 501),
         (
-            b"POST /rerank HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\n"
+            b"POST /rerank HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n"
             b"Transfer-Encoding: chunked\r\n\r\nno length\r\n",
             400,
         ),
@@ -69,16 +69,16 @@ def test_malformed_http_has_the_usual_error(
 def test_who_never_hangs_up_after_malformed_http_is_closed(server: Server) -> None:
     with socket.create_connection(("127.0.0.1", server.port), timeout=PATIENCE) as connection:
         connection.sendall(b"NO HTTP\r\n\r\n")
-        assert is_closed_on(connection, b"GET /info HTTP/1.1\r\nHost: x\r\n\r\n")
+        assert is_closed_on(connection, b"GET /info HTTP/1.1\r\nHost: localhost\r\n\r\n")
 
 
 def test_two_lengths_close_the_connection(server: Server) -> None:
     """A proxy that went by the other would see a second request where we see a body."""
-    head = b"POST /rerank HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\n"
+    head = b"POST /rerank HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n"
     body = json.dumps(BODY).encode()
     chunked = b"%x\r\n%b\r\n0\r\n\r\n" % (len(body), body)
     head += b"Content-Length: %d\r\nTransfer-Encoding: chunked\r\n\r\n" % len(chunked)
-    answers = exchange(server, head + chunked + b"GET /info HTTP/1.1\r\nHost: x\r\n\r\n")
+    answers = exchange(server, head + chunked + b"GET /info HTTP/1.1\r\nHost: localhost\r\n\r\n")
     assert answers.startswith(b"HTTP/1.1 200") and answers.count(b"HTTP/1.1 ") == 1
 
 

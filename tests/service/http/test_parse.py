@@ -293,7 +293,7 @@ def test_a_client_that_hangs_up_ends_its_parser_and_no_other(
     body = json.dumps(HANGING).encode()
     with ThreadPoolExecutor(1) as threads:
         with socket.create_connection(("127.0.0.1", parsing.port), timeout=PATIENCE) as connection:
-            head = f"POST /parse HTTP/1.1\r\nHost: x\r\nContent-Length: {len(body)}\r\n"
+            head = f"POST /parse HTTP/1.1\r\nHost: localhost\r\nContent-Length: {len(body)}\r\n"
             head += f"Accept: {accept}\r\nContent-Type: application/json\r\n\r\n"
             connection.sendall(head.encode() + body)
             until(lambda: parsers() == 1)

@@ -23,11 +23,11 @@ from reranker.parsers.registry import create_parser
 from reranker.pipeline import Reranker
 from reranker.ranking import Ranking
 from reranker.service.children.reasons import BROKEN
-from reranker.service.http.parse_route import CONLLU
+from reranker.service.http.answers import CONLLU
 from reranker.service.http.streams import LINES
 from reranker.service.requests import schemas
 from tests.reranker.span_models import untrained_spans
-from tests.service.children.test_processes import beside, kill
+from tests.service.children.test_processes import children_of, kill
 from tests.service.http.test_rerank import metric
 from tests.service.requests.test_limits import error_of
 from tests.service.servers import Server, serving
@@ -94,9 +94,9 @@ def command(folder: Path, text: str, output: str, ensemble: list[str], spans: st
 
 
 def test_there_is_no_process_but_the_one_that_scores(parsing: Server, http: httpx.Client) -> None:
-    assert [len(beside(parsing, name)) for name in ("scoring_main", "parsing_main")] == [1, 0]
+    assert [len(children_of(parsing, name)) for name in ("scoring_main", "parsing_main")] == [1, 0]
     assert len(sentences(post(http, "We saw the man."))) == 1
-    assert [len(beside(parsing, name)) for name in ("scoring_main", "parsing_main")] == [1, 0]
+    assert [len(children_of(parsing, name)) for name in ("scoring_main", "parsing_main")] == [1, 0]
     assert http.get("/info").json()["parser"]["names"] == ["chart"]
     assert metric(http, 'rerank_memory_bytes{process="scoring"}') > 1e7
     assert metric(http, "rerank_parser_seconds_count") > 0
@@ -234,16 +234,16 @@ def test_a_long_text_does_not_hold_up_a_list(parsing: Server, http: httpx.Client
 
 def test_a_killed_child_is_replaced(parsing: Server, http: httpx.Client) -> None:
     before = sentences(post(http, TEXT))
-    (process,) = beside(parsing, "scoring_main")
+    (process,) = children_of(parsing, "scoring_main")
     kill(process)
     assert sentences(post(http, TEXT)) == before
-    (other,) = beside(parsing, "scoring_main")
+    (other,) = children_of(parsing, "scoring_main")
     assert other != process
 
 
 def test_a_child_killed_while_it_parses_costs_one_text(parsing: Server, http: httpx.Client) -> None:
     before = sentences(post(http, TEXT))
-    (process,) = beside(parsing, "scoring_main")
+    (process,) = children_of(parsing, "scoring_main")
     os.kill(process, signal.SIGSTOP)  # so that it is killed while it parses
     begun = metric(http, "rerank_queue_wait_seconds_count")
     answers: list[httpx.Response] = []
@@ -270,7 +270,7 @@ def test_a_reload_takes_the_parser_along(models: list[str], tmp_path: Path) -> N
         server.logged("models reloaded")
         new = sentences(post(client, TEXT))
         assert [one["ranking"] for one in new] != [one["ranking"] for one in old]
-        kill(*beside(server, "scoring_main"))
+        kill(*children_of(server, "scoring_main"))
         assert sentences(post(client, TEXT)) == new
         # A file that is gone: what is loaded goes on.
         path.unlink()
@@ -287,10 +287,10 @@ def test_a_replacement_never_parses_with_another_model(models: list[str], tmp_pa
     ):
         sentences(post(client, TEXT))
         save_spans(path, 4)
-        kill(*beside(server, "scoring_main"))
+        kill(*children_of(server, "scoring_main"))
         answer = post(client, TEXT)
         assert (answer.status_code, error_of(answer)["code"]) == (503, "worker-crashed")
-        server.logged("the scoring thread crashed and cannot be restarted")
+        server.logged("scoring crashed and cannot be restarted")
 
 
 def test_what_the_parser_fails_at_costs_a_sentence(

@@ -31,6 +31,8 @@ LIMITS = {
     "queue_requests": 4,
     "queue_tokens": 50,
     "queue_bytes": 40_000,
+    "connections": 500,
+    "address_connections": 200,
     "body_seconds": 600.0,
     "reading_seconds": 10.0,
     "request_seconds": 600.0,
@@ -201,14 +203,14 @@ def test_full_queue(tight: httpx.Client, gate: Gate) -> None:
 
 def connect(server: Server, body: bytes, length: int) -> socket.socket:
     connection = socket.create_connection(("127.0.0.1", server.port), timeout=PATIENCE)
-    head = f"POST /rerank HTTP/1.1\r\nHost: x\r\nContent-Length: {length}\r\n"
+    head = f"POST /rerank HTTP/1.1\r\nHost: localhost\r\nContent-Length: {length}\r\n"
     connection.sendall(f"{head}Content-Type: application/json\r\n\r\n".encode() + body)
     return connection
 
 
 def test_slow_head(hasty: Server) -> None:
     """A second in all, however steadily the bytes come; for later requests of a connection too."""
-    head = b"GET /info HTTP/1.1\r\nHost: x\r\n"
+    head = b"GET /info HTTP/1.1\r\nHost: localhost\r\n"
     with socket.create_connection(("127.0.0.1", hasty.port), timeout=PATIENCE) as connection:
         connection.sendall(head + b"\r\n")
         assert connection.recv(12) == b"HTTP/1.1 200"

@@ -9,24 +9,24 @@ import pytest
 
 from reranker.process.cancellation import Cancellation, Stopped
 from reranker.service.errors import ServiceError
-from reranker.service.requests.readings import Order, Reading
-from reranker.service.requests.readings import read as read_order
+from reranker.service.requests.reading import Body, Contents
+from reranker.service.requests.reading import read as read_body
 from reranker.service.requests.schemas import AnyToParse, ParseQuery
 from reranker.service.settings import load_settings
 
 
-def read(body: Any, media: str = "application/json", **settings: Any) -> Reading:
-    content = body if isinstance(body, bytes) else json.dumps(body).encode()
+def read(given: Any, media: str = "application/json", **settings: Any) -> Contents:
+    content = given if isinstance(given, bytes) else json.dumps(given).encode()
     query = ParseQuery.model_validate({"lm_weight": 0.25, "top_n": 3})
-    order = Order("/parse", content, media, query)
-    return read_order(order, load_settings(settings), Cancellation())
+    body = Body("/parse", content, media, query)
+    return read_body(body, load_settings(settings), Cancellation())
 
 
-def asked(reading: Reading) -> AnyToParse:
+def asked(reading: Contents) -> AnyToParse:
     return cast(AnyToParse, reading.asked)
 
 
-def spelled(reading: Reading, texts: list[str]) -> list[list[str]]:
+def spelled(reading: Contents, texts: list[str]) -> list[list[str]]:
     """By their offsets; ``texts`` has each sentence's text."""
     return [
         [text[start:end] for start, end in sentence.origin.offsets]
@@ -97,7 +97,7 @@ def test_words_stay_as_they_are() -> None:
         ({"sentences": ["a"] * 4}, {"max_sentences": 3}, "over-limit", "sentences", "3 sent"),
         ({"tokens": [["a"]] * 4}, {"max_sentences": 3}, "over-limit", "tokens", "3 sent"),
         ({"text": "a b"}, {"max_characters": 2}, "over-limit", "text", "3 characters"),
-        ({"tokens": [["a"] * 30]}, {"max_values": 20}, "over-limit", "tokens", "max_values = 20"),
+        ({"tokens": [["a"] * 30]}, {"max_values": 20}, "over-limit", None, "max_values = 20"),
         ({"text": " \n\t"}, {}, "unreadable", "text", "no words"),
         ({"sentences": ["", " "]}, {}, "unreadable", "sentences", "no words"),
         ({"text": ""}, {}, "invalid", "text", ""),
@@ -132,6 +132,6 @@ def test_long_sentences_are_not_for_parsers_and_warnings_are_counted() -> None:
 def test_reading_stops_when_nobody_waits() -> None:
     cancellation = Cancellation()
     cancellation.cancel()
-    order = Order("/parse", b"It runs.", "text/plain", ParseQuery.model_validate({}))
+    body = Body("/parse", b"It runs.", "text/plain", ParseQuery.model_validate({}))
     with pytest.raises(Stopped):
-        read_order(order, load_settings({}), cancellation)
+        read_body(body, load_settings({}), cancellation)

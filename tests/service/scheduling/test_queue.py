@@ -1,83 +1,28 @@
-"""The queue and its thread, without a server."""
+"""The queue, without engines: tests say when a slot takes what."""
 
 from __future__ import annotations
 
-import asyncio
-import subprocess
-import sys
 import time
-from collections.abc import Iterable, Iterator
-from pathlib import Path
 from typing import Any
 
 import pytest
-import torch
 
-from reranker import Reranker
 from reranker.nbest import NBest
 from reranker.nbest.data import Origin, RawCandidate, RawList, Sentence
 from reranker.nbest.faithful import Source, accept
 from reranker.nbest.notation import Notation
-from reranker.process.cancellation import Cancellation
-from reranker.ranking import Criterion, Scored
-from reranker.scoring.lanes import Lanes
 from reranker.service.errors import ServiceError
 from reranker.service.metrics import Metrics
-from reranker.service.scheduling.parts import score_in_parts
-from reranker.service.scheduling.queue import Queue, Slot
+from reranker.service.scheduling.queue import EngineSlots, Queue, Slot
 from reranker.service.scheduling.work import AHEAD, Work
-from reranker.service.scheduling.worker import ScoringThreads
 from reranker.service.settings import Settings
 from reranker.text.reading import TextSentence
-from tests.reranker.ensembles import CANDIDATES, untrained
-from tests.waiting import PATIENCE, until
 
 SOURCE = Source("test", Notation.BRACKETS, False)
 
 
 def nbest(name: str, *trees: str) -> NBest:
     return accept(RawList(name, 1, [RawCandidate(1, tree) for tree in trees]), SOURCE)
-
-
-class Watched(Reranker):
-    """Remembers which lists it scored together; has room for ``room`` candidates."""
-
-    room = 10**6
-
-    def __init__(self, seed: int = 1) -> None:
-        super().__init__([untrained(seed)])
-        self.calls: list[list[str]] = []
-
-    def score_lists(
-        self,
-        lists: Iterable[NBest],
-        criterion: Criterion = "perplexity",
-        token_scores: bool = False,
-        cancellation: Cancellation | None = None,
-        lanes: Lanes | None = None,
-    ) -> Iterator[tuple[NBest, list[Scored]]]:
-        lists = list(lists)
-        if sum(len(one.candidates) for one in lists) > self.room:
-            raise torch.OutOfMemoryError("CUDA out of memory")
-        self.calls.append([one.id for one in lists])
-        return super().score_lists(lists, criterion, token_scores, cancellation, lanes)
-
-
-def started(reranker: Reranker, **settings: int) -> ScoringThreads:
-    made = ScoringThreads(Settings.model_validate({"models": ["none"], **settings}), Metrics())
-    made.start(
-        lambda: [Work(reranker, [nbest("warm-up", CANDIDATES[0])], later(), is_warm_up=True)]
-    )
-    until(lambda: made.is_ready)
-    return made
-
-
-def later() -> float:
-    return time.monotonic() + PATIENCE
-
-
-async def scores(worker: ScoringThreads, work: Work) -> list[list[Scored]]:
-    return [one async for one in worker.score(work)]
 
 
 def queue_of(speed: float, **settings: float) -> Queue:
@@ -93,7 +38,7 @@ def asked(client: str, *sizes: int, seconds: float = 1000) -> Work:
     """A request of one-tree lists with so many tokens each."""
     words = (" ".join(f"(NN w{n})" for n in range(size - 3)) for size in sizes)
     lists = [nbest(f"{client}{n}", f"(S1 (S {text}))") for n, text in enumerate(words)]
-    return Work(RERANKER, lists, time.monotonic() + seconds, client)
+    return Work(MODELS, lists, time.monotonic() + seconds, client)
 
 
 def queue_that_scores(busy: Work) -> Queue:
@@ -105,13 +50,18 @@ def queue_that_scores(busy: Work) -> Queue:
     return queue
 
 
-RERANKER = Watched()
+MODELS: Any = object()
 
 
 def taken(queue: Queue, slot: Slot | None = None) -> list[str]:
     """The lists of a slot's next batch, of the main one's if none is given."""
-    pieces = (piece.what for piece in queue.next_batch(slot or queue.main))
+    pieces = (piece.what for piece in queue.next_batch(slot or slots(queue).main))
     return [what.id if isinstance(what, NBest) else what.origin.text for what in pieces]
+
+
+def slots(queue: Queue) -> EngineSlots:
+    """Those of its only engine."""
+    return queue.engines[0]
 
 
 def finish(queue: Queue, slot: Slot) -> None:
@@ -134,7 +84,7 @@ def text(client: str, sentences: int) -> Work:
     words = Sentence(("It", "runs"))
     given = [TextSentence(words, Origin("", 0, f"{client}{n}", ())) for n in range(sentences)]
     deadline = time.monotonic() + 1000
-    return Work(RERANKER, (), deadline, client, sentences=given, candidates=1)
+    return Work(MODELS, (), deadline, client, sentences=given, candidates=1)
 
 
 def test_a_long_text_takes_turns_with_lists() -> None:
@@ -159,8 +109,7 @@ def test_only_so_much_of_a_text_is_parsed_ahead() -> None:
     assert queue.sentences == 100 - AHEAD
     queue.add(asked("a", 20))  # of the same client, which waits for nothing
     assert taken(queue) == ["a0"]
-    queue.deliver(work)
-    queue.deliver(work)
+    queue.deliver(work, 2)
     assert taken(queue) == [f"a{n}" for n in (AHEAD, AHEAD + 1)]
     queue.remove(work)
     assert queue.sentences == 0
@@ -242,19 +191,19 @@ def test_very_small_requests_need_no_long_batch_to_end() -> None:
     assert taken(queue) == ["huge0"]
     for work in (asked("not small", 25), asked("small", 10), asked("other", 10)):
         queue.add(work)
-    assert taken(queue, queue.small) == ["small0", "other0"]
+    assert taken(queue, slots(queue).small) == ["small0", "other0"]
     queue.add(asked("more", 10))
     assert taken(queue) == ["huge1", "not small0"]
-    assert taken(queue, queue.small) == ["more0"]
-    finish(queue, queue.small)
+    assert taken(queue, slots(queue).small) == ["more0"]
+    finish(queue, slots(queue).small)
     queue.add(asked("new", 10))
     assert taken(queue) == ["huge2"]  # what is smaller has another slot
-    assert taken(queue, queue.small) == ["new0"]
+    assert taken(queue, slots(queue).small) == ["new0"]
     queue.add(asked("last", 10))
     assert taken(queue) == ["last0"]  # it has not, and its client was given least
-    finish(queue, queue.small)
+    finish(queue, slots(queue).small)
     queue.add(asked("again", 10))  # waits: what is alike is scored together
-    assert not queue._next(queue.small, None)
+    assert not queue._next(slots(queue).small, None)
 
 
 def test_a_flood_of_very_small_requests_does_not_come_before_others() -> None:
@@ -266,30 +215,30 @@ def test_a_flood_of_very_small_requests_does_not_come_before_others() -> None:
     passed = 0
     for _ in range(60):
         queue.add(asked("flood", 10))
-    while queue._next(queue.small, None):
-        passed += len(taken(queue, queue.small))
+    while queue._next(slots(queue).small, None):
+        passed += len(taken(queue, slots(queue).small))
     assert 20 <= passed <= 25
     assert taken(queue) == ["huge3"]
-    assert queue._next(queue.small, None)
+    assert queue._next(slots(queue).small, None)
 
 
 def test_others_are_paused_for_who_comes_first() -> None:
     """A list a batch, 80 tokens ahead."""
     queue = queue_that_scores(asked("busy", *[41] * 20))
-    assert not queue._next(queue.first, None)
+    assert not queue._next(slots(queue).first, None)
     queue.add(asked("new", 41))
     queue.add(asked("newer", 41))
-    assert taken(queue, queue.first) == ["new0"]
-    assert queue.main.cancellation.is_paused
-    assert not queue._next(queue.main, None)  # what ends meanwhile waits for the slot, too
-    assert taken(queue, queue.first) == ["newer0"]
-    assert queue.main.cancellation.is_paused
+    assert taken(queue, slots(queue).first) == ["new0"]
+    assert slots(queue).main.cancellation.is_paused
+    assert not queue._next(slots(queue).main, None)  # what ends meanwhile waits for the slot, too
+    assert taken(queue, slots(queue).first) == ["newer0"]
+    assert slots(queue).main.cancellation.is_paused
     time.sleep(0.01)
-    finish(queue, queue.first)
-    assert not queue.main.cancellation.is_paused
-    assert queue.main.paused_seconds >= 0.01
+    finish(queue, slots(queue).first)
+    assert not slots(queue).main.cancellation.is_paused
+    assert slots(queue).main.paused_seconds >= 0.01
     assert taken(queue) == ["busy3"]
-    assert queue.main.paused_seconds == 0
+    assert slots(queue).main.paused_seconds == 0
 
 
 def test_who_comes_first_waits_for_who_does_too() -> None:
@@ -297,12 +246,12 @@ def test_who_comes_first_waits_for_who_does_too() -> None:
     queue.add(asked("new", 41, 41))
     assert taken(queue) == ["new0"]
     queue.add(asked("newer", 41))
-    assert not queue._next(queue.first, None)
+    assert not queue._next(slots(queue).first, None)
     assert [taken(queue) for _ in range(3)] == [["newer0"], ["new1"], ["busy3"]]
     queue.add(asked("long", 81))  # more than it has ahead
     assert taken(queue) == ["long0"]
     queue.add(asked("newest", 41))
-    assert not queue._next(queue.first, None)
+    assert not queue._next(slots(queue).first, None)
 
 
 def test_very_small_batches_are_not_paused() -> None:
@@ -311,7 +260,7 @@ def test_very_small_batches_are_not_paused() -> None:
     queue.add(asked("busy", 8))
     assert taken(queue) == ["busy0"]
     queue.add(asked("new", 41))
-    assert not queue._next(queue.first, None)
+    assert not queue._next(slots(queue).first, None)
 
 
 def test_nothing_is_paused_for_ever() -> None:
@@ -319,14 +268,15 @@ def test_nothing_is_paused_for_ever() -> None:
     goes before it."""
     queue = queue_that_scores(asked("busy", *[41] * 20))
     queue.add(asked("new", 41))
-    assert taken(queue, queue.first) == ["new0"]
+    assert taken(queue, slots(queue).first) == ["new0"]
     queue.add(asked("newer", 41))
-    assert queue._next(queue.first, None)
-    assert queue.main._since is not None
-    queue.main._since -= 11
-    assert not queue._next(queue.first, None)
-    finish(queue, queue.first)
-    assert not queue._next(queue.first, None)
+    assert queue._next(slots(queue).first, None)
+    main = slots(queue).main
+    assert main._since is not None
+    main._since -= 11
+    assert not queue._next(slots(queue).first, None)
+    finish(queue, slots(queue).first)
+    assert not queue._next(slots(queue).first, None)
     assert taken(queue) == ["newer0"]
 
 
@@ -334,57 +284,12 @@ def test_who_gives_up_does_not_keep_others_paused() -> None:
     queue = queue_that_scores(asked("busy", *[41] * 20))
     new = asked("new", 41, 41)
     queue.add(new)
-    assert taken(queue, queue.first) == ["new0"]
+    assert taken(queue, slots(queue).first) == ["new0"]
     new.is_cancelled = True
     queue.remove(new)
-    assert queue.first.cancellation.is_cancelled and queue.main.cancellation.is_paused
-    finish(queue, queue.first)
-    assert not queue.main.cancellation.is_paused
-
-
-class Waiting(Watched):
-    """Its tenth batch waits until it is told to pause."""
-
-    def score_lists(
-        self,
-        lists: Iterable[NBest],
-        criterion: Criterion = "perplexity",
-        token_scores: bool = False,
-        cancellation: Cancellation | None = None,
-        lanes: Lanes | None = None,
-    ) -> Iterator[tuple[NBest, list[Scored]]]:
-        scored = super().score_lists(lists, criterion, token_scores, cancellation, lanes)
-        assert cancellation is not None
-        end = later()
-        while len(self.calls) == 10 and not cancellation.is_paused:
-            assert time.monotonic() < end, "nobody paused it"
-            time.sleep(0.001)
-        return scored
-
-
-def test_who_was_paused_is_answered_all_the_same() -> None:
-    reranker = Waiting()
-    worker = started(reranker, batch_tokens=1)  # every list is a batch
-    worker.queue.learn_first(80, 1)  # however fast this machine is, "busy" does not come first
-    ends: list[str] = []
-
-    async def ask(name: str, count: int) -> list[list[Scored]]:
-        lists = [nbest(f"{name}{n}", *CANDIDATES) for n in range(count)]
-        answer = await scores(worker, Work(reranker, lists, later(), name))
-        ends.append(name)
-        return answer
-
-    async def both() -> list[list[list[Scored]]]:
-        busy = asyncio.ensure_future(ask("busy", 10 - len(reranker.calls)))
-        while len(reranker.calls) < 10:
-            assert not busy.done()
-            await asyncio.sleep(0.001)
-        return [await ask("new", 1), await busy]
-
-    new, busy = asyncio.run(both())
-    worker.stop()
-    assert ends == ["new", "busy"] and new * len(busy) == busy
-    assert len(reranker.calls) == 11  # nothing was scored twice
+    assert slots(queue).first.cancellation.is_cancelled and slots(queue).main.cancellation.is_paused
+    finish(queue, slots(queue).first)
+    assert not slots(queue).main.cancellation.is_paused
 
 
 def test_who_comes_first_does_not_wait_for_others_pieces() -> None:
@@ -396,32 +301,6 @@ def test_who_comes_first_does_not_wait_for_others_pieces() -> None:
     queue.add(asked("new", 55, 20))
     assert taken(queue) == ["new0", "new1"]
     assert taken(queue) == ["busy12", "busy13", "busy14", "busy15"]
-
-
-def test_a_long_list_is_cut_into_pieces() -> None:
-    """Its scores are the same, those of duplicates as well."""
-    reranker = Watched()
-    worker = started(reranker)
-    whole, cut = (
-        Work(reranker, [nbest("a", *CANDIDATES)], later(), most_tokens=most) for most in (10**6, 25)
-    )
-    assert len(whole.pieces) == 1 and len(cut.pieces) == 5
-    assert [piece.tokens for piece in cut.pieces] == [20, 22, 20, 18, 18]
-    assert asyncio.run(scores(worker, cut)) == asyncio.run(scores(worker, whole))
-    worker.stop()
-
-
-def test_lists_are_answered_as_soon_as_they_are_scored() -> None:
-    reranker = Watched()
-    worker = started(reranker, batch_tokens=20)
-
-    async def ask() -> list[int]:
-        work = Work(reranker, [nbest(str(n), CANDIDATES[0]) for n in range(5)], later())
-        return [work.taken async for _ in worker.score(work)]
-
-    when = asyncio.run(ask())
-    worker.stop()
-    assert len(when) == 5 and when[0] < 5
 
 
 def test_what_waits_is_shared() -> None:
@@ -459,25 +338,6 @@ def test_retry_after_is_true(monkeypatch: pytest.MonkeyPatch) -> None:
         passed(wait - 2).add(late)
 
 
-def test_ensembles_are_never_mixed() -> None:
-    """While models are reloaded, requests for both wait; each is answered by its own."""
-    old, new = Watched(1), Watched(2)
-    worker = started(old, batch_wait_ms=50)
-
-    async def ask() -> list[list[list[Scored]]]:
-        works = [
-            Work(reranker, [nbest(str(number), *CANDIDATES)], later())
-            for number, reranker in enumerate((old, new, old, new))
-        ]
-        return await asyncio.gather(*(scores(worker, work) for work in works))
-
-    answers = asyncio.run(ask())
-    worker.stop()
-    assert answers[0] == answers[2] != answers[1] == answers[3]
-    assert {"0", "2"} == {name for call in old.calls for name in call} - {"warm-up"}
-    assert {"1", "3"} == {name for call in new.calls for name in call}
-
-
 def test_cancelled_and_late_requests_are_not_scored() -> None:
     queue = queue_of(80)
     cancelled, late, other = (asked(name, 10) for name in ("cancelled", "late", "other"))
@@ -503,98 +363,3 @@ def test_who_would_wait_beyond_the_deadline_is_refused_at_once(
             queue.add(asked("hasty", 10, seconds=seconds))
         assert (caught.value.status, caught.value.code) == (429, "queue-full")
     queue.add(asked("patient", 10, seconds=2.1))
-
-
-def test_after_its_end_the_queue_answers_503() -> None:
-    reranker = Watched()
-    worker = started(reranker)
-    worker.stop()
-    with pytest.raises(ServiceError) as caught:
-        asyncio.run(scores(worker, Work(reranker, [nbest("a", "(A b)")], later())))
-    assert (caught.value.status, caught.value.code) == (503, "draining")
-
-
-@pytest.mark.parametrize("room, retries", [(100, 0), (13, 1), (7, 2), (3, 5), (1, 17)])
-def test_out_of_memory_halves_until_it_fits(room: int, retries: int) -> None:
-    """Three lists of 6 candidates, of which 0 and 3 are the same to the models. 18 candidates are
-    halved to 1 and 2 lists; the 2 to one each; a list of 6 to 3 and 3, and so on."""
-    lists = [nbest(str(number), *CANDIDATES) for number in range(3)]
-    roomy, tight = Watched(), Watched()
-    tight.room = room
-    counted: list[None] = []
-    found = score_in_parts(tight, lists, True, lambda: counted.append(None))
-    assert found == [scores for _, scores in roomy.score_lists(lists, token_scores=True)]
-    assert found[0] and [one.duplicate_of for one in found[0]] == [None, None, None, 0, None, None]
-    assert len(counted) == retries
-
-
-def test_a_tree_too_large_for_the_device_fails_only_its_own_request() -> None:
-    class Narrow(Watched):
-        def score_lists(
-            self, lists: Iterable[NBest], *arguments: Any, **named: Any
-        ) -> Iterator[tuple[NBest, list[Scored]]]:
-            lists = list(lists)
-            if any(
-                candidate.tree.label == "HUGE" for nbest in lists for candidate in nbest.candidates
-            ):
-                raise MemoryError
-            return super().score_lists(lists, *arguments, **named)
-
-    narrow = Narrow()
-    worker = started(narrow, batch_wait_ms=50)
-    huge = nbest("huge", CANDIDATES[1], CANDIDATES[1].replace("(S1 ", "(HUGE "))
-    requests = [[nbest("a", *CANDIDATES)], [nbest("b", CANDIDATES[0]), huge], [nbest("c", "(A b)")]]
-
-    async def ask() -> list[list[list[Scored]] | BaseException]:
-        works = [Work(narrow, lists, later()) for lists in requests]
-        return await asyncio.gather(
-            *(scores(worker, work) for work in works), return_exceptions=True
-        )
-
-    before, failed, after = asyncio.run(ask())
-    worker.stop()
-    assert isinstance(failed, ServiceError)
-    assert (failed.status, failed.code) == (503, "out-of-memory")
-    for lists, answer in ((requests[0], before), (requests[2], after)):
-        assert answer == [scores for _, scores in Watched().score_lists(lists)]
-
-
-def test_without_hope_requests_are_refused_at_once() -> None:
-    """After three failed warm-ups nothing would ever take a request from the queue."""
-
-    class Broken(Watched):
-        def score_lists(self, *_: object, **__: object) -> Iterator[tuple[NBest, list[Scored]]]:
-            raise ValueError("no model")
-
-    broken = Broken()
-    worker = ScoringThreads(Settings.model_validate({"models": ["none"]}), Metrics())
-    worker.start(lambda: [Work(broken, [nbest("warm-up", "(A b)")], later(), is_warm_up=True)])
-    until(lambda: worker.is_hopeless)
-    work = Work(broken, [nbest("a", "(A b)")], later())
-    with pytest.raises(ServiceError, match="cannot be restarted") as caught:
-        asyncio.run(asyncio.wait_for(scores(worker, work), PATIENCE))
-    assert (caught.value.status, caught.value.code) == (503, "worker-crashed")
-    assert worker.queue.tokens == 0
-    worker.stop()
-
-
-def test_other_errors_are_no_lack_of_memory() -> None:
-    class Broken(Watched):
-        def score_lists(self, *_: object, **__: object) -> Iterator[tuple[NBest, list[Scored]]]:
-            raise RuntimeError("something else")
-
-    with pytest.raises(RuntimeError, match="something else"):
-        score_in_parts(Broken(), [nbest("a", *CANDIDATES)], False, lambda: None)
-
-
-@pytest.mark.slow
-def test_real_lack_of_memory_on_a_cpu() -> None:
-    """A process that may have no more memory scores in parts what it cannot score at once."""
-    done = subprocess.run(
-        [sys.executable, str(Path(__file__).parents[1] / "little_memory.py")],
-        capture_output=True,
-        text=True,
-    )
-    assert done.returncode == 0, done.stderr
-    retries, same = done.stdout.split()
-    assert int(retries) > 0 and same == "True"

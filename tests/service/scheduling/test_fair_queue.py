@@ -6,7 +6,7 @@ import time
 
 import pytest
 
-from reranker.service.turns import Turns
+from reranker.service.scheduling.fair_queue import Turns
 
 
 def shares(turns: Turns[str], amounts: dict[str, float], times: int) -> list[str]:
