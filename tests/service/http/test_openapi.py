@@ -65,10 +65,8 @@ def test_all_but_health_may_ask_for_a_key(document: dict[str, Any]) -> None:
     assert set(operations) - closed == {"/health/live", "/health/ready"}
 
 
-def test_docs_need_nothing_from_elsewhere(http: httpx.Client, document: dict[str, Any]) -> None:
-    page = http.get("/docs").text
-    for path in document["paths"]:
-        assert f"{path}</h2>" in page
-    assert page.count("curl -s http://localhost:8000/rerank") == 5
-    assert page.count("curl -s http://localhost:8000/parse") == 4
-    assert "src=" not in page and "style" not in page and "//cdn" not in page
+def test_docs_need_nothing_from_elsewhere(http: httpx.Client) -> None:
+    """What it shows is tested with a browser (page/test_api.py)."""
+    page = http.get("/docs")
+    assert page.status_code == 200 and "//" not in page.text.replace("<!doctype html>", "")
+    assert http.get("/page/api.js").status_code == 200
