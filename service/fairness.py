@@ -208,13 +208,14 @@ class Connections(Generic[Held]):
         address, closed = connection.address, None
         is_over = len(self._open[address]) >= self._of_address and not self._is_exempt(address)
         if is_over or self.total - len(self._spare) >= self._most:
-            closed = self._idle_of(address if is_over else self._most_idle())
+            idle = self._idle[address if is_over else self._most_idle()]
+            closed = next(iter(idle), None)
             if closed is None:
                 closed = next(iter(self._spare)) if len(self._spare) >= self._most_spare else None
                 self._spare[connection] = None
         self.total += 1
         self._open[address].add(connection)
-        self._idle[address][connection] = None
+        self.rest(connection)
         if closed is not None:
             self.remove(closed)
         return closed
@@ -227,8 +228,8 @@ class Connections(Generic[Held]):
         self._idle[connection.address].pop(connection, None)
 
     def rest(self, connection: Held) -> None:
-        """Its request has been answered."""
-        if connection in self._open[connection.address]:
+        """It has no request, or none any more."""
+        if connection in self._open[connection.address] and connection not in self._spare:
             self._idle[connection.address][connection] = None
 
     def remove(self, connection: Held) -> None:
@@ -241,10 +242,6 @@ class Connections(Generic[Held]):
         self._idle[address].pop(connection, None)
         if not self._open[address]:
             del self._open[address], self._idle[address]
-
-    def _idle_of(self, address: str) -> Held | None:
-        idle = self._idle.get(address, {})
-        return next((each for each in idle if each not in self._spare), None)
 
     def _most_idle(self) -> str:
         return max(self._idle, key=lambda address: len(self._idle[address]), default="")

@@ -50,8 +50,8 @@ _ENDING_SECONDS = 0.5
 # A child beats this often, and at least four times in ``heartbeat`` seconds.
 _BEATING_SECONDS = 1.0
 
-# How long a child may take to beat for the first time: Python has to start.
-_STARTING_SECONDS = 60.0
+# How long a child may take to beat for the first time: it imports what it needs before.
+_STARTING_SECONDS = 180.0
 
 
 class Child:
@@ -380,9 +380,10 @@ class _Serving:
 
     def run(self, make_lanes: Callable[[Any], Sequence[Lane]]) -> None:
         _, start = self._pipe.recv()
+        lanes = make_lanes(start)
         threading.Thread(target=self._beat_on, daemon=True).start()
         queues: list[queue.SimpleQueue[Request]] = []
-        for lane in make_lanes(start):
+        for lane in lanes:
             queues.append(queue.SimpleQueue())
             threading.Thread(target=self._serve, args=(lane, queues[-1]), daemon=True).start()
         while True:

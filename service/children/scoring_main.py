@@ -43,6 +43,7 @@ class _Loaded(NamedTuple):
 
 def lanes(slots: Sequence[tuple[int, int]]) -> list[Lane]:
     """``slots`` are threads and niceness of each slot of the queue."""
+    import reranker.pipeline  # noqa: F401  which takes seconds, before the child beats
     from reranker.scoring.lanes import Lanes
 
     models: dict[int, _Loaded] = {}

@@ -14,7 +14,7 @@ from reranker.outputs.registry import format_ranking
 from reranker.outputs.sentence import ParsedSentence
 from reranker.outputs.spans import constituents
 from reranker.ranker import Ranker
-from reranker.ranking import Criterion, Ranked, Scored, perplexity
+from reranker.ranking import Criterion, Scored, perplexity
 from reranker.service.errors import ServiceError
 from reranker.service.http.envelope import content
 from reranker.service.requests.reading import Asked as AnyAsked
@@ -117,43 +117,35 @@ class Writer:
 
 
 class _OneListWriter(Writer):
-    """One list in the form of another service; its ``top_n`` counts duplicates, too."""
+    """One list in the form of Cohere's and Jina's answers, or of text-embeddings-inference's; its
+    ``top_n`` counts duplicates, too."""
 
     has_lines = False
 
-    def _result(self, entry: Ranked) -> dict[str, Any]:
-        raise NotImplementedError
-
     def entry(self, place: int, ranking: Ranking) -> bytes:
-        assert isinstance(self.asked, DocumentsRequest | TextsRequest)
-        results = [self._result(entry) for entry in ranking.ranking[: self.asked.top_n]]
+        asked = self.asked
+        assert isinstance(asked, DocumentsRequest | TextsRequest)
+        best = ranking.ranking[: asked.top_n]
+        if isinstance(asked, TextsRequest):
+            texts = [
+                {"index": row.index, "score": row.score}
+                | ({"text": row.tree} if asked.return_text else {})
+                for row in best
+            ]
+            return _json(texts)
         name = "+".join(member.name for member in self.models.members)
-        self._rest = {"model": name, "results": results, "rejected": _rejected(ranking)}
-        return _json(results)
-
-
-class _DocumentsWriter(_OneListWriter):
-    """In the form of Cohere's and Jina's answers."""
-
-    def _result(self, entry: Ranked) -> dict[str, Any]:
-        assert isinstance(self.asked, DocumentsRequest)
-        document = {"document": {"text": entry.tree}} if self.asked.return_documents else {}
-        return {"index": entry.index, "relevance_score": entry.score, **document}
+        documents = [
+            {"index": row.index, "relevance_score": row.score}
+            | ({"document": {"text": row.tree}} if asked.return_documents else {})
+            for row in best
+        ]
+        return _json({"model": name, "results": documents, "rejected": _rejected(ranking)})
 
     def whole(self, entries: Sequence[bytes], usage: Mapping[str, int]) -> bytes:
-        return _json({**self._head, "usage": usage, **self._rest})
-
-
-class _TextsWriter(_OneListWriter):
-    """In the form of the answers of text-embeddings-inference."""
-
-    def _result(self, entry: Ranked) -> dict[str, Any]:
-        assert isinstance(self.asked, TextsRequest)
-        text = {"text": entry.tree} if self.asked.return_text else {}
-        return {"index": entry.index, "score": entry.score, **text}
-
-    def whole(self, entries: Sequence[bytes], usage: Mapping[str, int]) -> bytes:
-        return entries[0]
+        (entry,) = entries
+        if isinstance(self.asked, TextsRequest):
+            return entry
+        return _json({**self._head, "usage": usage})[:-2] + b", " + entry[1:]
 
 
 class _ScoresWriter(Writer):
@@ -193,10 +185,8 @@ def writer(
     given = (request_id, models, asked, warnings)
     if form in _OUTPUTS:
         return _OutputWriter(_OUTPUTS[form], *given)
-    if isinstance(asked, DocumentsRequest):
-        return _DocumentsWriter(*given)
-    if isinstance(asked, TextsRequest):
-        return _TextsWriter(*given)
+    if isinstance(asked, DocumentsRequest | TextsRequest):
+        return _OneListWriter(*given)
     return _ScoresWriter(*given) if isinstance(asked, ScoreRequest) else Writer(*given)
 
 

@@ -96,19 +96,15 @@ class RankedRequest:
         return await self._service.in_thread(whole, given.size)
 
     async def _lines(self, given: _Given, writer: Writer) -> AsyncGenerator[bytes]:
-        contents, usage = given.contents, Counter[str]()
-        is_text = bool(contents.sentences)
-        written = self._written(given, writer, usage)
-        async with contextlib.aclosing(written) as groups:
-            start = b""
+        sentences, usage, start = len(given.contents.sentences), Counter[str](), b""
+        async with contextlib.aclosing(self._written(given, writer, usage)) as groups:
             async for group in groups:
+                lines = [*map(writer.line, group)]
                 if not start:
-                    known = None if is_text else self._known
-                    start = writer.start_line(known, len(contents.sentences))
-                    yield start + b"".join(map(writer.line, group))
-                else:
-                    yield b"".join(map(writer.line, group))
-        yield writer.end_line(usage if is_text else None)
+                    start = writer.start_line(None if sentences else self._known, sentences)
+                    lines.insert(0, start)
+                yield b"".join(lines)
+        yield writer.end_line(usage if sentences else None)
 
     async def _written(
         self, given: _Given, writer: Writer, usage: Counter[str]

@@ -6,7 +6,7 @@ import re
 from collections.abc import Sequence
 from typing import TypeVar
 
-from pydantic import TypeAdapter, ValidationError
+from pydantic import BaseModel, TypeAdapter, ValidationError
 
 from reranker.service.errors import ServiceError, over_limit
 from reranker.service.requests.schemas import (
@@ -21,6 +21,7 @@ from reranker.service.requests.schemas import (
 )
 
 T = TypeVar("T")
+Given = TypeVar("Given", bound=BaseModel)
 
 # Names that pydantic adds to a place: the kind of candidate that it took.
 _KINDS = {"CandidateEntry", "DocumentEntry", "str"}
@@ -62,24 +63,24 @@ def _count_outside_strings(body: bytes, most: int) -> int:
 
 def parse_lists(body: bytes, media: str, query: QueryOptions | None) -> AnyRequest:
     """A body for ``/rerank``; options of the query are used where the body has none."""
-    options = query.model_dump(exclude_unset=True) if query else {}
     if media == "text/plain":
         if not body.strip():
             raise ServiceError(422, "unreadable", "the body is empty", "nbest")
         text = body.decode("utf-8", "surrogateescape")
-        return TextRequest.model_construct(None, nbest=text, tokens=None, **options)
-    given = parse(RERANK_BODY, body)
-    missing = type(given).model_fields.keys() - given.model_fields_set
-    return given.model_copy(update={name: options[name] for name in missing & options.keys()})
+        return _with_options(TextRequest.model_construct(None, nbest=text, tokens=None), query)
+    return _with_options(parse(RERANK_BODY, body), query)
 
 
 def parse_text(body: bytes, media: str, query: ParseQuery) -> AnyToParse:
     """A body for ``/parse``; options of the query are used where the body has none."""
-    options = query.model_dump(exclude_unset=True)
     if media == "text/plain":
         text = body.decode("utf-8", "surrogateescape")
-        return TextToParse.model_construct(None, text=text, **options)
-    given = parse(PARSE_BODY, body)
+        return _with_options(TextToParse.model_construct(None, text=text), query)
+    return _with_options(parse(PARSE_BODY, body), query)
+
+
+def _with_options(given: Given, query: BaseModel | None) -> Given:
+    options = query.model_dump(exclude_unset=True) if query else {}
     missing = type(given).model_fields.keys() - given.model_fields_set
     return given.model_copy(update={name: options[name] for name in missing & options.keys()})
 

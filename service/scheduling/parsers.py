@@ -125,7 +125,7 @@ class _Lane:
 
     number: int
     parse: Parse | None = None
-    is_loaded: bool = False
+    """What it works on."""
 
 
 class Parsers:
@@ -256,8 +256,6 @@ class Parsers:
         process = self._child.started()
         self._sizes = process.reply(None)
         self._tried = process
-        for lane in self._lanes:
-            lane.is_loaded = lane.number == 0
 
     def _ended(self, why: Lost) -> None:
         self._metrics.child_restarts.labels("parsing").inc()
@@ -294,7 +292,8 @@ class Parsers:
         with self._changed:
             while not self._is_closed:
                 parse = self._requests.next(lambda parse: parse.waits)
-                if parse is not None and (lane.is_loaded or not self._others_are_free()):
+                # A parser is loaded when all before it are busy, and not sooner.
+                if parse is not None and all(each.parse for each in self._lanes[: lane.number]):
                     begin = parse.given
                     batch = parse.sentences[begin : begin + parse.size]
                     parse.given += len(batch)
@@ -306,18 +305,14 @@ class Parsers:
                 self._changed.wait()
             return None
 
-    def _others_are_free(self) -> bool:
-        """Whether a parser waits that is loaded."""
-        return any(lane.is_loaded and lane.parse is None for lane in self._lanes)
-
     def _parse(self, lane: _Lane, parse: Parse, begin: int, batch: Sequence[TextSentence]) -> None:
-        lane.is_loaded = True
         started = time.monotonic()
         replies = self._child.started().replies(batch, parse.cancellation, lane.number)
         for is_last, value in replies:
             if is_last:
                 with self._changed:
                     lane.parse = None  # free before its client can ask for more
+                    self._changed.notify_all()
                 self._learn((time.monotonic() - started) / len(batch), batch)
                 parse.finish(begin, value)
             else:

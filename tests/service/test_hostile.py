@@ -38,7 +38,7 @@ def status(server: Server, path: str) -> int:
 
 def test_a_stopped_scoring_child_is_replaced_and_ready_says_so(models: list[str]) -> None:
     """Requests failed with 504 and ready said 200 for ever."""
-    with serving(models, "--heartbeat-seconds", "1") as server, server.client() as client:
+    with serving(models, "--heartbeat-seconds", "5") as server, server.client() as client:
         before = client.post("/rerank", json=BODY).json()["sentences"]
         (child,) = children_of(server, "scoring_main")
         os.kill(child, signal.SIGSTOP)
@@ -53,7 +53,7 @@ def test_a_stopped_scoring_child_is_replaced_and_ready_says_so(models: list[str]
 
 def test_a_child_that_hangs_again_and_again_ends_life(models: list[str]) -> None:
     """It is stopped as soon as it is ready; nothing is scored in between."""
-    with serving(models, "--heartbeat-seconds", "0.5") as server, server.client() as client:
+    with serving(models, "--heartbeat-seconds", "5") as server, server.client() as client:
         stopped: set[int] = set()
         while status(server, "/health/live") == 200:
             new = set(children_of(server, "scoring_main")) - stopped
@@ -68,7 +68,7 @@ def test_a_child_that_hangs_again_and_again_ends_life(models: list[str]) -> None
 
 
 def test_a_stopped_reading_child_costs_one_request(models: list[str]) -> None:
-    with serving(models, "--heartbeat-seconds", "1") as server, server.client() as client:
+    with serving(models, "--heartbeat-seconds", "5") as server, server.client() as client:
         (child,) = children_of(server, "reading_main")
         os.kill(child, signal.SIGSTOP)
         answer = client.post("/rerank", json=BODY)
@@ -179,9 +179,10 @@ def test_an_open_address_needs_keys(models: list[str], flags: list[str]) -> None
     assert done.returncode == 2 and "--public" in done.stderr and "Traceback" not in done.stderr
 
 
-@pytest.mark.parametrize("keys", [{"RERANK_API_KEYS": "secret"}, {"RERANK_PUBLIC": "1"}])
-def test_with_keys_or_on_purpose_it_is_open(models: list[str], keys: dict[str, str]) -> None:
-    with serving(models, "--host", "0.0.0.0", **keys) as server:
+@pytest.mark.parametrize("is_public", [False, True])
+def test_with_keys_or_on_purpose_it_is_open(models: list[str], is_public: bool) -> None:
+    flags = ("--host", "0.0.0.0", "--public" if is_public else "--no-public")
+    with serving(models, *flags, RERANK_API_KEYS="" if is_public else "secret") as server:
         url = f"http://127.0.0.1:{server.port}"
         assert httpx.get(f"{url}/info", headers={"X-API-Key": "secret"}).status_code == 200
 

@@ -171,7 +171,7 @@ def test_a_child_that_dies_is_started_again(make: Make) -> None:
 
 @pytest.mark.parametrize("is_busy", [False, True])
 def test_a_stopped_child_is_killed(make: Make, is_busy: bool) -> None:
-    child, ended = make(heartbeat=0.5)
+    child, ended = make(heartbeat=1)
     assert Counting(child, 3).end() == 3
     asked = Counting(child, ENDLESS) if is_busy else None
     if asked is not None:
@@ -185,15 +185,15 @@ def test_a_stopped_child_is_killed(make: Make, is_busy: bool) -> None:
 
 def test_only_what_is_watched_has_to_make_progress(make: Make) -> None:
     """It beats all the while."""
-    child, ended = make(heartbeat=0.5)
+    child, ended = make(heartbeat=1)
     slow = Counting(child, "hang")
     watched = Counting(child, ENDLESS, lane=1, is_watched=True)
     watched.wait()
-    time.sleep(1.5)
+    time.sleep(2.5)
     watched.wait()
     assert not ended
     watched.cancellation.pause()
-    time.sleep(1.5)
+    time.sleep(2.5)
     assert not ended
     watched.cancellation.cancel()
     assert isinstance(watched.end(), Stopped)

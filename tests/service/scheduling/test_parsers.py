@@ -266,7 +266,7 @@ def test_a_command_that_hangs_ends_with_the_child(tmp_path: Path) -> None:
 
 def test_a_stopped_child_is_killed_and_replaced() -> None:
     async def live() -> None:
-        made = real(parser_command=COMMAND, heartbeat_seconds=1)
+        made = real(parser_command=COMMAND, heartbeat_seconds=2)
         try:
             assert await parsed(made) == 2
             process = made._child.process
