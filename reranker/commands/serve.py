@@ -11,7 +11,7 @@ from reranker.commands.ray_packages import require_ray
 
 EXAMPLES = """examples:
   rerank serve --models ckpt/*.pt
-  rerank serve --models ckpt/*.pt --host 0.0.0.0 --port 8080 --log-format json
+  rerank serve --models ckpt/*.pt --host 0.0.0.0 --port 8080 --api-keys-file keys.txt
   rerank serve --models ckpt/doc/doc-forward.pt --sha256 1bfc7263
   rerank serve --models ckpt/*.pt --ray --engines 4
   rerank serve --models ckpt/*.pt --parser-command './my-parser --nbest 50'

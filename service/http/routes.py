@@ -169,7 +169,7 @@ async def info(service: Running) -> Any:
 async def live(service: Running) -> Any:
     """Whether the process should be kept running."""
     if not service.is_alive:
-        raise ServiceError(503, "dead", "the scoring thread cannot be restarted")
+        raise ServiceError(503, "dead", "scoring cannot be restarted")
     return {"status": "live"}
 
 

@@ -114,7 +114,7 @@ class EngineSlots:
 
 
 class Queue:
-    """The event loop adds and removes requests, the scoring threads take batches."""
+    """The event loop adds and removes requests, the threads of the slots take batches."""
 
     def __init__(self, settings: Settings, metrics: Metrics) -> None:
         self._settings, self._metrics = settings, metrics

@@ -57,7 +57,7 @@ class Work:
     is_admitted: bool = False
     """Whether it has waited for room already: sentences of a text that is being parsed."""
     changed: Callable[[], object] = lambda: None
-    """Called by the scoring thread when there is something new: scores or an error."""
+    """Called by a thread when there is something new: scores or an error."""
     pieces: list[Piece] = field(init=False)
     tokens: int = field(init=False)
     """Tokens that are scored; duplicates count once. For sentences, an estimate."""
