@@ -330,15 +330,15 @@ class Service:
 
 
 def _collect_garbage_bit_by_bit() -> None:
-    """Nothing else runs meanwhile, and /health/live waits, too. So what is new is looked at often,
-    while it is little, and what has been there for long, such as lists that wait, next to never."""
+    """Collections stop everything, /health/live too. So young objects are collected often, while
+    there are few, and old ones, such as lists that wait, hardly ever."""
     gc.collect()
     gc.freeze()
     gc.set_threshold(5_000, 5, 100)
 
 
 async def _return_freed_memory() -> None:
-    """What bodies and answers held in small pieces grows for hours otherwise."""
+    """Otherwise the memory that bodies and answers held in small pieces grows for hours."""
     while True:
         await asyncio.sleep(_RETURNING_SECONDS)
         await asyncio.to_thread(return_freed_memory)

@@ -15,8 +15,8 @@ to the child                         from the child
 
 A child has lanes: threads, each of which serves one request after another. It is killed if nothing
 comes from it for ``heartbeat`` seconds, or if a request that is watched has not looked at its
-cancellation for so long; whoever waits for a reply then gets ``Lost``, and the next request starts
-another child. A child ends when its pipe closes: none outlives the service.
+cancellation for so long. Requests that wait for a reply then raise ``Lost``, and the next one
+starts another child. A child ends when its pipe closes: none outlives the service.
 """
 
 from __future__ import annotations
@@ -93,11 +93,15 @@ class Child:
         with self._lock:
             if self._is_closed:
                 raise Lost("the service is stopping")
-            if self.process is None:
-                self._process = _Process(self._name, self._heartbeat, self._niceness, self._ended)
-                self._process.send("start", self._start_value)
-            assert self._process is not None
-            return self._process
+            if (running := self.process) is not None:
+                return running
+            try:
+                made = _Process(self._name, self._heartbeat, self._niceness, self._ended)
+            except OSError as error:
+                raise Lost(f"no child process can be started: {error.strerror}") from error
+            made.send("start", self._start_value)
+            self._process = made
+            return made
 
     def end(self, patience: float = 0.0) -> None:
         """End the process, which has ``patience`` seconds to tidy up; the next request starts
@@ -225,7 +229,7 @@ class _Process:
                     self._process.kill()
         except (EOFError, OSError):
             pass
-        self._why = self._lost()  # which whoever waits for a reply sees soon
+        self._why = self._lost()  # requests that wait for a reply look at it
         with self._sending:
             self._pipe.close()
         self._process.kill()
@@ -324,7 +328,7 @@ class Request(Cancellation):
         super().__init__()
         self.number, self.value = number, value
         self.looks = 0
-        """How often whoever computes has looked whether it should stop: a sign of progress."""
+        """How often the computation has looked whether it should stop: a sign of progress."""
         self.on_cancel: Callable[[], None] = lambda: None
         """Called when it is cancelled, in another thread."""
         self._send = send

@@ -18,8 +18,8 @@ def lanes(settings: Settings) -> list[Lane]:
 
 
 def _read(settings: Settings, request: Request) -> Contents:
-    """Send the lists or sentences one by one: taken all at once, they would hold up whoever takes
-    them; and how many seconds of CPU time it took.
+    """Send the lists or sentences one by one, since to unpickle them all at once would hold up the
+    service, and how many seconds of CPU time they took.
 
     The child ends, by SIGPROF, once it has used up the CPU time for such a body: no code of
     Python's is needed for that, which would wait for the end of a regular expression.

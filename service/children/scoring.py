@@ -59,8 +59,8 @@ class Description(NamedTuple):
 class Models(Ranker):
     """An ensemble in the scoring children, which keep it as long as this lives."""
 
-    def __init__(self, description: Description) -> None:
-        self.number = next(_NUMBERS)
+    def __init__(self, number: int, description: Description) -> None:
+        self.number = number
         self.members, self.combination, self.weighing, self.calibration = description[:4]
         self.device, self.precision, self.parser, self.no_parser = description[4:]
 
@@ -121,15 +121,14 @@ class ScoringChild:
         """Load the models that the settings name; raises RerankError."""
         with self._lock:
             number = next(_NUMBERS)
-            models = Models(self._load(number, self._settings.sha256, None))
-            models.number = number
+            models = Models(number, self._load(number, self._settings.sha256, None))
             self._models[number] = models
             return models
 
     def ensure(self, models: Models) -> None:
         """Have the child load these models unless it has them; raises Lost if it cannot."""
         if models.number in self._loaded and self._loaded_in is self._child.process:
-            return  # without the lock: nobody waits while others are loaded
+            return  # without the lock, which is held while other models are loaded
         with self._lock:
             if self._loaded_in is not self._child.started():
                 self._loaded.clear()
@@ -143,7 +142,7 @@ class ScoringChild:
             self._models[models.number] = models
 
     def forget_unused(self) -> None:
-        """Have the child forget the models that nobody here has any more."""
+        """Have the child forget the models that are no longer in use here."""
         with self._lock:
             unused, process = self._loaded - set(self._models), self._child.process
             if unused and process is not None and process is self._loaded_in:

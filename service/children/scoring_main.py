@@ -131,7 +131,7 @@ class _Parsed(NamedTuple):
 
 
 def _parse(parser: ChartParser, cancellation: Cancellation, sentence: TextSentence) -> _Parsed:
-    """What goes wrong costs one sentence its trees, and nobody else anything."""
+    """An error costs only this sentence its trees."""
     started = time.monotonic()
     answer: NBest | str = sentence.problem or ""
     fault = None

@@ -29,7 +29,7 @@ from reranker.service.requests.schemas import (
 from reranker.service.scheduling.work import Work
 
 CONLLU = "text/x-conllu"
-"""Nobody has registered a media type for CoNLL-U."""
+"""CoNLL-U has no registered media type."""
 
 _OUTPUTS = {"text/plain": "best", CONLLU: "conllu"}
 """What ``rerank parse --output`` calls the answers that are not JSON."""
@@ -100,8 +100,8 @@ class Writer:
         return _json({"end": {**known, "warnings": self.warnings}})
 
     def _sentence(self, ranking: Ranking) -> dict[str, Any]:
-        """Of a text with the constituents of its best tree, as ``rerank parse --output json`` has
-        them."""
+        """The data of a sentence; in a text, with the constituents of its best tree, as ``rerank
+        parse --output json`` has them."""
         asked = self.asked
         assert isinstance(asked, AnswerOptions)
         data = _sentence(ranking, asked)

@@ -90,7 +90,7 @@ def media_type(request: Request) -> str:
 
 
 def check_media_type(request: Request, *allowed: str) -> None:
-    """Raises ServiceError 415, also for compressed bodies, whose true size nobody knows."""
+    """Raises ServiceError 415, also for compressed bodies, whose true size is not known."""
     encoding = request.headers.get("content-encoding", "identity").strip().lower()
     if encoding not in ("", "identity"):
         message = f"send the body uncompressed, not with Content-Encoding: {encoding}"

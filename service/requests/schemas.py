@@ -100,7 +100,7 @@ class ParseOptions(AnswerOptions):
 
 
 class Options(AnswerOptions):
-    """Those options, and how to read n-best lists."""
+    """The options of answers, and how to read n-best lists."""
 
     format: Format = Field(
         "auto",

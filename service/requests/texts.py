@@ -85,31 +85,31 @@ def _on_one_line(text: str) -> str:
 def _one(text: str, parts: Iterable[TextSentence], number: int) -> TextSentence:
     """The only sentence in a text, in line ``number``. One without words has a problem, and one
     that was cut, since it is too long, is put together again."""
-    found = list(parts)
-    if not found:
+    sentences = list(parts)
+    if not sentences:
         return TextSentence(Sentence(()), Origin("text", number, "", ()), "no words")
-    first = found[0]
-    if len(found) > 1:
-        words = tuple(word for each in found for word in each.sentence.words)
-        offsets = tuple(pair for each in found for pair in each.origin.offsets)
+    first = sentences[0]
+    if len(sentences) > 1:
+        words = tuple(word for each in sentences for word in each.sentence.words)
+        offsets = tuple(pair for each in sentences for pair in each.origin.offsets)
         spelled = printable(text[offsets[0][0] : offsets[-1][1]])
         first = first._replace(
             sentence=Sentence(words),
             origin=Origin("text", number, spelled, offsets),
-            fault=next((each.fault for each in found if each.fault), None),
+            fault=next((each.fault for each in sentences if each.fault), None),
         )
     return first._replace(origin=first.origin._replace(line=number))
 
 
 def _not_one_word(words: Iterable[str]) -> str | None:
     for word in words:
-        if [(0, len(word))] != [(found.start, found.end) for found in given_words(word)]:
+        if [(0, len(word))] != [(given.start, given.end) for given in given_words(word)]:
             return f"an entry of 'tokens' is not one word: {word!r:.60}"
     return None
 
 
 def warnings_of(sentences: Iterable[TextSentence]) -> list[str]:
-    """Of characters that were replaced."""
+    """Warnings of characters that were replaced."""
     faults = [
         f"line {each.origin.line}: {each.fault}; U+FFFD is in its place"
         for each in sentences

@@ -1,8 +1,8 @@
 """Whose turn it is: clients take turns, and so do the requests of each client.
 
-Start-time fair queueing (Goyal, Vin and Cheng 1996): whoever has been given least is next, counted
-from when they came, so that neither a huge request nor many requests of one client hold up others.
-What is given is counted in whatever is scarce: tokens for scoring, words for parsing, CPU time for
+Start-time fair queueing (Goyal, Vin and Cheng 1996): the one that has been given least is next,
+counted from when it came, so that neither a huge request nor many requests of one client hold up
+others. What is given is counted in tokens for scoring, in words for parsing, and in CPU time for
 reading.
 """
 
@@ -28,15 +28,15 @@ class Turns(Generic[Who]):
         self._now = 0.0  # what everybody here has been given
 
     def join(self, who: Who, ahead: float = 0.0) -> None:
-        """A newcomer has no claim to what others were given before. Whoever has not asked for a
-        while is given ``ahead`` before it is others' turn."""
+        """A newcomer has no claim to what others were given before. A client that has not asked for
+        a while is given ``ahead`` before it is the turn of others."""
         if who not in self._given:
             had, left = self._gone.pop(who, (0.0, -math.inf))
             start = self._now - ahead
             self._given[who] = max(start, had) if time.monotonic() - left < _A_WHILE else start
 
     def leave(self, who: Who, will_be_back: bool = False) -> None:
-        """What those had who will be back is remembered for a while."""
+        """With ``will_be_back``, what it has been given is remembered for a while."""
         given, now = self._given.pop(who), time.monotonic()
         if will_be_back:
             self._gone[who] = given, now
@@ -49,7 +49,7 @@ class Turns(Generic[Who]):
         self._now = max(self._now, min(self._given.values()))
 
     def given(self, who: Who) -> float:
-        """Whoever has the least is next."""
+        """What it has been given; the least is next."""
         return self._given[who]
 
     def is_ahead(self, who: Who) -> bool:

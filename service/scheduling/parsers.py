@@ -1,8 +1,8 @@
 """Where sentences wait for other parsers than the built-in one, which run in a parsing child.
 
 Clients take turns, and so do the requests of each, by words; a request's sentences go to as many
-parsers as are free. So that one can be stopped without the others, each is asked for one request at
-a time. ``parsing_main`` is what runs in the child.
+parsers as are free. Each parser works for one request at a time, so that it can be stopped without
+the others. ``parsing_main`` is what runs in the child.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ _LOGGER = structlog.get_logger("rerank.parsing")
 AHEAD = 32
 """How many sentences of a request are parsed before those before them are scored."""
 
-# Whoever comes next waits for a batch, however many sentences a parser would take at once.
+# The next request waits for a whole batch, so batches stay small.
 _MOST_AT_ONCE = 16
 
 # Largest expected time, as a share of that to the deadline, beside others: it is only an estimate.
@@ -45,7 +45,7 @@ _WAITING_SHARE = 0.8
 # How long the child has to end its parsers.
 _ENDING_SECONDS = 0.5
 
-# After a parser could not be started, whoever asks sooner is refused at once.
+# After a parser could not be started, requests are refused for so long without another attempt.
 _AGAIN_SECONDS = 5.0
 
 # Parsing comes after what answers, and beside scoring.
@@ -66,7 +66,7 @@ class Parse:
     """Sentences that the request is done with."""
     sizes: Iterator[int] = field(default_factory=lambda: iter(()))
     size: int = 1
-    """Of the next batch."""
+    """Size of the next batch."""
     error: ServiceError | None = None
     _finished: dict[int, NBest] = field(default_factory=dict)  # until those before are, too
     _loop: asyncio.AbstractEventLoop = field(default_factory=asyncio.get_running_loop)
@@ -82,7 +82,7 @@ class Parse:
 
     @property
     def words(self) -> int:
-        """Those of sentences that no parser has been given yet."""
+        """Words of the sentences that no parser has been given yet."""
         return _words(self.sentences[self.given :])
 
     async def lists(self) -> list[NBest]:
@@ -158,7 +158,7 @@ class Parsers:
 
     @property
     def sentences(self) -> int:
-        """Those that wait for a parser, or are being parsed or scored."""
+        """Sentences that wait for a parser, or are being parsed or scored."""
         return sum(len(parse.sentences) - parse.taken for parse in self._requests)
 
     async def start(self) -> None:
@@ -224,14 +224,14 @@ class Parsers:
         self._child.close(_ENDING_SECONDS)
 
     async def _started(self) -> str:
-        """Start the child unless it runs. Why there is no parser that works now, or nothing."""
+        """Start the child unless it runs; returns why no parser works now, or an empty string."""
         if self._tried is not None and self._tried is self._child.process:
             return ""
         if self._attempt is None:
             if time.monotonic() < self._not_before:
                 return BROKEN
             self._attempt = asyncio.ensure_future(self._try())
-        # Whoever comes next waits for it, too, if this request is cancelled.
+        # Shielded: other requests wait for the attempt, too, if this one is cancelled.
         return await asyncio.shield(self._attempt)
 
     async def _try(self) -> str:
@@ -320,7 +320,7 @@ class Parsers:
                     _LOGGER.error("the parser failed", **fault)
 
     def _learn(self, seconds: float, batch: Sequence[TextSentence]) -> None:
-        """Take into account how long a sentence took."""
+        """Update the estimate of the time a word takes."""
         for _ in batch:
             self._metrics.parser_seconds.observe(seconds)
         each = seconds * len(batch) / max(1, _words(batch))

@@ -61,7 +61,7 @@ class Slot:
     """Lower for smaller work; the threads that answer have none."""
     batch: list[Piece] = field(default_factory=list)
     cancellation: Cancellation = field(default_factory=Cancellation)
-    """Of the batch: cancelled once nobody waits for any of it."""
+    """Cancels the batch, once every request in it has been cancelled or has finished."""
     may_pause: bool = False
     """Whether the batch may wait for others: it is neither small nor for a client that comes
     first."""
@@ -135,17 +135,17 @@ class Queue:
 
     @property
     def tokens(self) -> int:
-        """Of everything that waits."""
+        """Tokens that wait."""
         return sum(work.waiting_tokens for work in self._waiting)
 
     @property
     def sentences(self) -> int:
-        """Those of texts that wait to be parsed."""
+        """Sentences of texts that wait to be parsed."""
         return sum(work.count - work.taken for work in self._waiting if work.is_text)
 
     @property
     def batch_tokens(self) -> int:
-        """As many as are scored in half a second while nothing else is."""
+        """Tokens that are scored in half a second while nothing else is."""
         return self._tokens_in(_BATCH_SECONDS)
 
     @property
@@ -197,7 +197,7 @@ class Queue:
 
     @property
     def _taken_tokens(self) -> int:
-        """Of what is being scored."""
+        """Tokens that are being scored."""
         return sum(piece.tokens for slot in self.slots for piece in slot.batch)
 
     @property
@@ -298,7 +298,7 @@ class Queue:
             and (first is None or _go_together(work, first))
         ]
         if slot is engine.small and fitting:
-            # Nobody passes those that have been given less by far.
+            # Very small requests do not pass clients that have been given far less.
             given = self._waiting.given
             most = min(given(work.client) for work in self._waiting) + self._ahead
             fitting = [work for work in fitting if given(work.client) <= most]
@@ -352,7 +352,7 @@ class Queue:
         with self._changed:
             dropped = {piece.work for piece in slot.batch}
             slot.batch = []
-            if not self.is_closed:  # what it scores next, nobody has cancelled
+            if not self.is_closed:  # the next batch has not been cancelled
                 slot.begin([])
             if slot is slot.engine.first:
                 slot.engine.main.go_on()

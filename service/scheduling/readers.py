@@ -1,7 +1,7 @@
 """Reading bodies in children: whose body is next, and what becomes of a child that takes too long.
 
-Nobody knows how long it takes to read a body, so each child reads one at a time. Clients take
-turns, charged by the CPU time that their bodies have taken.
+How long a body takes to read is not known before, so each child reads one at a time. Clients take
+turns, and are charged for the CPU time that their bodies have taken.
 """
 
 from __future__ import annotations

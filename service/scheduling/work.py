@@ -49,7 +49,7 @@ class Work:
     client: str = ""
     token_scores: bool = False
     most_tokens: int = 10**9
-    """Of a piece; a list that has more is cut."""
+    """The largest piece, in tokens; longer lists are cut."""
     sentences: Sequence[TextSentence] = ()
     """Instead of lists: they are parsed first."""
     candidates: int = 50
@@ -57,7 +57,7 @@ class Work:
     is_admitted: bool = False
     """Whether it has waited for room already: sentences of a text that is being parsed."""
     changed: Callable[[], object] = lambda: None
-    """Called by a thread when there is something new: scores or an error."""
+    """Called, in a thread, when there are new scores or an error."""
     pieces: list[Piece] = field(init=False)
     tokens: int = field(init=False)
     """Tokens that are scored; duplicates count once. For sentences, an estimate."""
