@@ -27,7 +27,7 @@ from pydantic_settings import (
 from reranker.errors import InputError
 from reranker.nbest import FORMATS, ReadOptions
 from reranker.parsers.choice import ParserChoice
-from reranker.parsers.parser import ParserSettings
+from reranker.parsers.parser import ParserSettings, option_of
 from reranker.process.cores import available_cores
 from reranker.text.words import Convention
 from reranker.trees.tree import MAX_DEPTH
@@ -64,6 +64,12 @@ _Seconds = Annotated[float, Field(gt=0, le=86_400)]
 _PREFIX = "RERANK_"
 # Kubernetes sets these in every pod beside a Service that is called "rerank".
 _SERVICE_LINKS = re.compile(r"RERANK_(SERVICE_(HOST|PORT.*)|PORT_\d+_.*)")
+
+
+def _option(kind: type, name: str) -> Any:
+    """A setting that other commands have as a flag, too."""
+    default, help = option_of(kind, name)
+    return Field([] if default == () else default, description=help)
 
 
 class Settings(BaseSettings):
@@ -118,39 +124,21 @@ class Settings(BaseSettings):
     )
     port: int = Field(8000, ge=0, le=65_535, description="port to listen on; 0: any free port")
 
-    parser: _Words = Field(
-        [],
-        description="what proposes the trees for /parse: chart, bllip, command or another that is "
-        "installed, or several, for their candidates together; by default command with "
-        "parser_command, else chart, which is built in",
-    )
-    parser_command: str | None = Field(
-        None, description="a program that reads sentences, one a line, and prints n-best lists"
-    )
-    parser_model: _Words = Field(
-        [],
-        description="of chart: a span model; of bllip: a folder, a .tar.gz or the name of an "
-        "installed one; NAME=MODEL says whose it is if there are several parsers; by default the "
-        "installed one",
-    )
+    parser: _Words = _option(ParserChoice, "named")
+    parser_command: str | None = _option(ParserChoice, "command")
+    parser_model: _Words = _option(ParserChoice, "named_models")
     parser_jobs: _Count | None = Field(
         None,
         description="parsers that run at once, other than the built-in one; by default one per "
         "core",
     )
-    parser_seconds: _Seconds = Field(
-        20.0,
-        description="time limit for a sentence; for a command, on average over those that it gets "
-        "at once",
-    )
+    parser_seconds: _Seconds = _option(ParserSettings, "seconds")
     parser_format: Format = Field("auto", description="format of a command's lists")
     parser_beam: _Count | None = Field(
         None, description="lines per list, for formats that do not say"
     )
-    candidates: _Count = Field(50, description="trees that the parser proposes for a sentence")
-    overparsing: _Count = Field(
-        10, description="how thoroughly bllip searches; 21 takes three times as long"
-    )
+    candidates: _Count = _option(ParserSettings, "candidates")
+    overparsing: _Count = _option(ParserSettings, "overparsing")
     words: Convention = Field(
         "gum",
         description="split text into words as GUM, CRAFT and OntoNotes 5 do, or as the Wall Street "
