@@ -410,15 +410,17 @@ class _Serving:
                 time.sleep(self._beat)
 
     def _serve(self, lane: Lane, requests: queue.SimpleQueue[Request]) -> None:
-        while True:
-            request = requests.get()
-            self._running[request.number] = request
-            reply = _reply(lane, request)
-            del self._running[request.number], self._requests[request.number]
-            with contextlib.suppress(OSError):  # the service has ended; we are about to
+        try:
+            while True:
+                request = requests.get()
+                self._running[request.number] = request
+                reply = _reply(lane, request)
+                del self._running[request.number], self._requests[request.number]
                 self._send("reply", request.number, *reply)
-            del request, reply
-            self._after()
+                del request, reply
+                self._after()
+        except BaseException:
+            os._exit(1)  # a lane that serves no more would leave its requests without a reply
 
     def _send(self, *message: object) -> None:
         with self._sending:
