@@ -1,6 +1,6 @@
 # The service with its checkpoints; the other commands run in it too:
 #     docker build -t parse-reranker .
-#     docker run --rm --read-only -p 127.0.0.1:8000:8000 parse-reranker
+#     docker run --rm --read-only -p 127.0.0.1:8000:8000 -e RERANK_API_KEYS=secret parse-reranker
 #     docker run --rm -i parse-reranker --nbest - --models 'ckpt/*.pt' < parses.txt
 
 # Python 3.11.16 on Debian 13. Newer: docker buildx imagetools inspect python:3.11-slim

@@ -1,26 +1,12 @@
-"""Error answers: ``{"error": {code, message, param, request_id}}``.
+"""Errors that a request is answered with, and what the log says of unexpected ones.
 
-A message never holds a path or a stack trace.
+A message never holds a path or a stack trace. Child processes raise these errors too, so nothing
+here imports the web framework: ``http/envelope.py`` writes the answers.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from http import HTTPStatus
-from typing import Any
-
-from starlette.responses import JSONResponse
-
-# What a user sent may be quoted in an error, but not by the megabyte.
-_LONGEST_MESSAGE = 1000
-_LONGEST_PARAM = 200
-
-
-class JSONLine(JSONResponse):
-    """JSON that ends with a newline, for terminals and for tools that read lines."""
-
-    def render(self, content: Any) -> bytes:
-        return super().render(content) + b"\n"
+import traceback
 
 
 class ServiceError(Exception):
@@ -37,23 +23,32 @@ class ServiceError(Exception):
         """``param`` is the field or header at fault; ``retry_after`` is in seconds."""
         super().__init__(message)
         self.status, self.code, self.message, self.param = status, code, message, param
+        self.retry_after = retry_after
         self.headers = {} if retry_after is None else {"Retry-After": str(retry_after)}
+
+    @property
+    def arguments(self) -> tuple[int, str, str, str | None, int | None]:
+        """What makes the same error in another process."""
+        return self.status, self.code, self.message, self.param, self.retry_after
+
+
+class Lost(Exception):
+    """A child process ended or hung, or a request failed there; ``description`` is for the log."""
+
+    has_hung = False
+    """Whether the child was killed since it made no progress."""
+    signal: int | None = None
+    """What ended it, if that was a signal."""
+
+    def __init__(self, message: str, description: dict[str, str] | None = None) -> None:
+        super().__init__(message)
+        self.description = description or {"error": message}
 
 
 def over_limit(name: str, limit: float, value: float | str, param: str | None) -> ServiceError:
     """422 that names the limit and the value."""
     message = f"{value} is more than the limit {name} = {limit:g} allows"
     return ServiceError(422, "over-limit", message, param)
-
-
-def overloaded(retry_after: int) -> ServiceError:
-    message = "too many requests are waiting; try again later"
-    return ServiceError(429, "queue-full", message, retry_after=retry_after)
-
-
-def too_often(retry_after: int) -> ServiceError:
-    message = "this client asks more often than client_rate allows; try again later"
-    return ServiceError(429, "too-often", message, retry_after=retry_after)
 
 
 def unavailable(code: str, message: str, retry_after: int = 1) -> ServiceError:
@@ -69,32 +64,12 @@ def too_late(seconds: float) -> ServiceError:
     return ServiceError(504, "deadline", message)
 
 
-def _shortened(text: str, longest: int) -> str:
-    return text if len(text) <= longest else f"{text[:longest]}..."
-
-
-def content(error: ServiceError, request_id: str) -> dict[str, Any]:
-    """What an answer says of the error."""
-    return {
-        "error": {
-            "code": error.code,
-            "message": _shortened(error.message, _LONGEST_MESSAGE),
-            "param": None if error.param is None else _shortened(error.param, _LONGEST_PARAM),
-            "request_id": request_id,
-        }
-    }
-
-
-def envelope(error: ServiceError, request_id: str) -> JSONLine:
-    """The error as an answer."""
-    return JSONLine(content(error, request_id), error.status, error.headers)
-
-
-def from_http(status: int, headers: Mapping[str, str] | None) -> ServiceError:
-    """An error raised by the framework: no such path, method not allowed."""
-    reason = HTTPStatus(status).phrase
-    error = ServiceError(status, reason.lower().replace(" ", "-"), reason)
-    error.headers.update(headers or {})
-    if error.headers.get("Allow") == "GET":
-        error.headers["Allow"] = "GET, HEAD"  # see HeadAsGet
-    return error
+def described(error: BaseException, with_text: bool = False) -> dict[str, str]:
+    """An unexpected error as fields of the log. ``with_text`` adds its message, which may quote a
+    user. An error in a child process comes with a ``description`` made there."""
+    if (given := getattr(error, "description", None)) is not None:
+        return {name: value for name, value in given.items() if with_text or name != "message"}
+    frames = traceback.extract_tb(error.__traceback__)
+    where = " < ".join(f"{frame.name}:{frame.lineno}" for frame in reversed(frames[-4:]))
+    fields = {"error": type(error).__name__, "where": where}
+    return {**fields, "message": str(error)} if with_text else fields

@@ -41,7 +41,7 @@ class Keys:
         self._admins = _read_keys("admin", settings.admin_keys, settings.admin_keys_file)
 
     def label(self, path: str, headers: Headers) -> str:
-        """Of the key that a request gives; never the key itself. Open paths do not look at it."""
+        """The label of a request's key, never the key itself. Open paths do not look at it."""
         keys = self._users + self._admins
         given = _given(headers, with_basic=True) if keys and path not in OPEN_PATHS else None
         return NO_KEY if given is None else _find(given, keys) or INVALID_KEY

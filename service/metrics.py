@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import os
 import platform
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from functools import partial
 from importlib.metadata import version
-from typing import Literal
 
 from prometheus_client import (
     CollectorRegistry,
@@ -16,70 +14,35 @@ from prometheus_client import (
     Histogram,
     ProcessCollector,
     generate_latest,
-    values,
 )
-from prometheus_client.multiprocess import MultiProcessCollector
 
 from reranker.ranker import Ranker
 from reranker.ranking import Ranking
-from reranker.service.answers import VERSION
+from reranker.service import VERSION
 
 _SECONDS = (0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 120)
 _TOKENS = (100, 300, 1000, 3000, 10_000, 20_000, 40_000, 60_000, 100_000)
 
 
-class _Gauge(Gauge):
-    """Remembers the function that it takes its value from: others cannot call it."""
-
-    function: Callable[[], float] | None = None
-
-    def set_function(self, f: Callable[[], float]) -> None:
-        super().set_function(f)
-        self.function = f
-
-
-def share(folder: str, number: int) -> None:
-    """Let all processes that call this, each with a number of its own, count together: in files in
-    ``folder``. A process that takes the number of one that ended counts on from there. To be called
-    before ``Metrics`` are made."""
-    os.environ["PROMETHEUS_MULTIPROC_DIR"] = folder
-    values.ValueClass = values.MultiProcessValue(lambda: number)  # type: ignore[no-untyped-call]
-
-
 class Metrics:
-    """The counters of one service, in a registry of their own; see ``share``."""
+    """The counters of one service, in a registry of their own."""
 
     def __init__(self) -> None:
         registry = self._registry = CollectorRegistry()
         ProcessCollector(registry=registry)
-        self._gauges: list[_Gauge] = []
         counter = partial(Counter, namespace="rerank", registry=registry)
-
-        def gauge(
-            name: str,
-            documentation: str,
-            labels: tuple[str, ...] = (),
-            of_all: Literal["livesum", "livemin", "livemax"] = "livesum",
-        ) -> Gauge:
-            made = _Gauge(
-                name,
-                documentation,
-                labels,
-                namespace="rerank",
-                registry=registry,
-                multiprocess_mode=of_all,
-            )
-            self._gauges.append(made)
-            return made
-
+        gauge = partial(Gauge, namespace="rerank", registry=registry)
         histogram = partial(Histogram, namespace="rerank", registry=registry, buckets=_SECONDS)
         self.requests = counter("requests", "Requests answered", ("path", "method", "status"))
         self.key_requests = counter("key_requests", "Requests by label of key", ("key", "status"))
         self.latency = histogram("request_seconds", "Time from arrival to answer", ("path",))
         self.in_flight = gauge("requests_in_flight", "Requests accepted and not yet answered")
         self.dropped = counter("dropped", "Requests cancelled by client or deadline", ("reason",))
-        self.ready = gauge(
-            "ready", "1 if requests are accepted and can be scored, else 0", of_all="livemin"
+        self.ready = gauge("ready", "1 if requests are accepted and can be scored, else 0")
+        self.engines_ready = gauge("engines_ready", "Scoring children that can score now")
+        self.connections = gauge("connections", "Open connections")
+        self.refused_connections = counter(
+            "closed_connections", "Connections closed since there were too many", ("reason",)
         )
         self.reading_busy = gauge("reading_busy", "Threads reading or writing", ("pool",))
         self.reading_waiting = gauge("reading_waiting", "Requests waiting for these", ("pool",))
@@ -88,9 +51,7 @@ class Metrics:
         self.parser_seconds = histogram("parser_seconds", "Time of a parser for one sentence")
         self.queue_requests = gauge("queue_requests", "Requests waiting for the device")
         self.queue_tokens = gauge("queue_tokens", "Tokens waiting for the device")
-        self.limit = gauge(
-            "limit", "What a setting limits, as /info shows it", ("setting",), "livemax"
-        )
+        self.limit = gauge("limit", "What a setting limits, as /info shows it", ("setting",))
         self.queue_wait = histogram("queue_wait_seconds", "Time waiting for the device")
         self.unscored = counter("cancelled_tokens", "Tokens that waited and were cancelled")
         self.batch_tokens = histogram("batch_tokens", "Tokens scored in one call", buckets=_TOKENS)
@@ -105,7 +66,15 @@ class Metrics:
         self.unknown_words = counter("unknown_words", "Words unknown to a model")
         self.stopped = counter("stopped_batches", "Scoring calls stopped since nobody waited")
         self.paused = counter("paused_batches", "Times a scoring call was paused for others")
-        self.worker_restarts = counter("worker_restarts", "Crashes of scoring")
+        self.child_restarts = counter(
+            "child_restarts", "Children that ended, hung or failed, and were restarted", ("child",)
+        )
+        self.hung_children = counter(
+            "hung_children", "Children that were killed since they made no progress", ("child",)
+        )
+        for child in ("scoring", "reading", "parsing"):
+            self.child_restarts.labels(child)
+            self.hung_children.labels(child)
         self.memory_retries = counter("memory_retries", "Batches halved for lack of memory")
         self.reloads = counter("model_reloads", "Attempts to reload the models", ("result",))
         for result in ("done", "failed"):  # Prometheus sees no increase from nothing to 1
@@ -114,19 +83,15 @@ class Metrics:
             "device_memory_bytes", "Memory in use on GPUs, else in RAM, where scores are computed"
         )
         self.memory = gauge("memory_bytes", "Resident memory of the processes", ("process",))
-        self.models = gauge("model_info", "1 for a model in use", ("name", "sha256"), "livemax")
-        self._models: set[tuple[str, str]] = set()
-        build = gauge("build_info", "What runs here", ("version", "torch", "python"), "livemax")
+        self.models = gauge("model_info", "1 for a model in use", ("name", "sha256"))
+        build = gauge("build_info", "What runs here", ("version", "torch", "python"))
         build.labels(VERSION, version("torch"), platform.python_version()).set(1)
 
     def use_models(self, reranker: Ranker) -> None:
         """Name these models and no others."""
-        for model in self._models:  # in files that several processes share they stay
-            self.models.labels(*model).set(0)
         self.models.clear()
-        self._models = {(member.name, member.sha256) for member in reranker.members}
-        for model in self._models:
-            self.models.labels(*model).set(1)
+        for member in reranker.members:
+            self.models.labels(member.name, member.sha256).set(1)
 
     def scored(self, tokens: int, requests: int, seconds: float) -> None:
         """Count one scoring call."""
@@ -145,18 +110,6 @@ class Metrics:
             for candidate in ranking.rejected:
                 self.rejected.labels(candidate.code).inc()
 
-    def publish(self) -> None:
-        """Write down what gauges are now, for processes that count together with this one."""
-        for gauge in self._gauges:
-            for one in (gauge, *getattr(gauge, "_metrics", {}).values()):  # with labels
-                if one.function is not None:
-                    one.set(one.function())
-
     def text(self) -> bytes:
-        """In Prometheus's text format; of all processes that count together."""
-        registry = self._registry
-        if values.ValueClass is not values.MutexValue:
-            self.publish()
-            registry = CollectorRegistry()
-            MultiProcessCollector(registry)  # type: ignore[no-untyped-call]
-        return generate_latest(registry)
+        """In Prometheus's text format."""
+        return generate_latest(self._registry)

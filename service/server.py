@@ -8,13 +8,15 @@ from __future__ import annotations
 import argparse
 import asyncio
 import contextlib
+import errno
+import ipaddress
 import os
 import signal
 import socket
 import sys
 import threading
-from collections.abc import Callable, Iterator
-from typing import TYPE_CHECKING
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Any
 
 import structlog
 
@@ -34,7 +36,7 @@ if TYPE_CHECKING:
 _LOGGER = structlog.get_logger("rerank.serve")
 
 # Connections that may wait to be accepted.
-BACKLOG = 2048
+_BACKLOG = 2048
 # Time for connections that are still open after the last answer.
 _CLOSING_SECONDS = 1
 # After what is left of the drain time, the process ends; 2 s are promised, and a busy machine may
@@ -46,38 +48,27 @@ _IDLE_SECONDS = 75
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """Serve until SIGTERM; returns the exit code."""
+    """Serve until SIGTERM; returns the exit code. Raises RerankError if the models cannot be loaded
+    or the address is taken or open to anyone."""
     settings = load_settings(vars(arguments))
     named_models(settings.named, settings.combine, settings.sha256)
-    if settings.workers > 1:
-        from reranker.service.supervisor import supervise
-
-        logs.configure(settings)
-        return supervise(settings)
     if settings.device not in ("auto", "cpu"):
         from reranker.checkpoints.devices import devices
 
         devices(settings.device)
     logs.configure(settings)
-    from reranker.service.app import create_app
+    from reranker.service.http.app import create_app
 
-    return serve(create_app(None, settings), settings)
-
-
-def serve(app: FastAPI, settings: Settings) -> int:
-    """Serve an application of ``create_app`` until SIGTERM; returns the exit code.
-
-    Raises RerankError if its models cannot be loaded or the address is taken.
-    """
+    app = create_app(settings)
     with listening(settings) as listener:
         return asyncio.run(_serve(app.state.service, web_server(app, settings), listener))
 
 
-def web_server(app: FastAPI, settings: Settings, backlog: int = BACKLOG) -> uvicorn.Server:
+def web_server(app: FastAPI, settings: Settings) -> uvicorn.Server:
     """Not started yet."""
     import uvicorn
 
-    from reranker.service.connections import bounded
+    from reranker.service.http.connections import bounded
 
     class Server(uvicorn.Server):
         """Leaves signals to us: uvicorn would stop listening at once."""
@@ -95,7 +86,7 @@ def web_server(app: FastAPI, settings: Settings, backlog: int = BACKLOG) -> uvic
             http=bounded(app.state.service),
             ws="none",
             lifespan="on",
-            backlog=backlog,
+            backlog=1,  # see ``_Listener``
             log_config=None,
             access_log=False,
             server_header=False,
@@ -107,19 +98,42 @@ def web_server(app: FastAPI, settings: Settings, backlog: int = BACKLOG) -> uvic
     )
 
 
+class _Listener(socket.socket):
+    """asyncio accepts as many connections at a time as it lets wait and, when files run out, logs
+    an error for each of them. With ``backlog=1`` it accepts one, and this lets others wait all the
+    same."""
+
+    def listen(self, backlog: int = 0, /) -> None:
+        super().listen(_BACKLOG)
+
+
 def listening(settings: Settings) -> socket.socket:
-    """A socket at the address of the settings; raises InputError if it is taken."""
+    """A socket at the address of the settings; raises InputError if it is taken, or if anyone could
+    connect and no key is needed, unless the settings say that it is meant so."""
+    if not (settings.has_keys or settings.public or _is_local(settings.host)):
+        raise InputError(
+            f"{settings.host} is an address that others can reach, and there are no keys: set "
+            "RERANK_API_KEYS or --api-keys-file, or serve anyone with --public"
+        )
     family = socket.AF_INET6 if ":" in settings.host else socket.AF_INET
     try:
         address = (settings.host, settings.port)
-        listener = socket.create_server(address, family=family, backlog=BACKLOG)
+        listener = socket.create_server(address, family=family, backlog=_BACKLOG)
         # Accepted connections inherit it; asyncio sets it only on sockets made with a protocol.
         # Without it the second packet of an answer waits for the client's delayed acknowledgement.
         listener.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
-        return listener
+        return _Listener(fileno=listener.detach())
     except OSError as error:
         message = f"cannot listen on {settings.host} port {settings.port}: {error.strerror}"
         raise InputError(message) from error
+
+
+def _is_local(host: str) -> bool:
+    """Whether only this machine can connect to an address."""
+    try:
+        return host == "localhost" or ipaddress.ip_address(host).is_loopback
+    except ValueError:
+        return False
 
 
 def log_address(listener: socket.socket) -> None:
@@ -185,37 +199,41 @@ async def _serve(service: Service, server: uvicorn.Server, listener: socket.sock
     for number in (signal.SIGTERM, signal.SIGINT):
         loop.add_signal_handler(number, ask_to_end)
     loop.add_signal_handler(signal.SIGHUP, ask_to_reload)
-    await serve_until(ending, server, service, listener, lambda: log_address(listener))
-    return 0
-
-
-async def serve_until(
-    ending: Ending,
-    server: uvicorn.Server,
-    service: Service,
-    listener: socket.socket,
-    started: Callable[[], None] = lambda: None,
-) -> None:
-    """Serve until told to end; calls ``started`` once it listens. Raises RerankError if models
-    cannot be loaded."""
+    loop.set_exception_handler(_LoopErrors())
     serving = asyncio.create_task(server.serve(sockets=[listener]))
-    watching = asyncio.create_task(_watch(ending, server, service, started))
+    watching = asyncio.create_task(_watch(ending, server, service, listener))
     await asyncio.wait({serving, watching}, return_when=asyncio.FIRST_COMPLETED)
     server.should_exit = True
     await serving
     watching.cancel()
     if service.failure is not None:
         raise service.failure
+    return 0
+
+
+class _LoopErrors:
+    """Logs what goes wrong in the event loop; connections that cannot be accepted for lack of
+    files, at most once a second."""
+
+    _next = 0.0
+
+    def __call__(self, loop: asyncio.AbstractEventLoop, context: dict[str, Any]) -> None:
+        error = context.get("exception")
+        if not (isinstance(error, OSError) and error.errno in (errno.EMFILE, errno.ENFILE)):
+            loop.default_exception_handler(context)
+        elif loop.time() >= self._next:
+            self._next = loop.time() + 1
+            _LOGGER.error("no connection can be accepted", error=error.strerror)
 
 
 async def _watch(
-    ending: Ending, server: uvicorn.Server, service: Service, started: Callable[[], None]
+    ending: Ending, server: uvicorn.Server, service: Service, listener: socket.socket
 ) -> None:
     """Returns when the server should stop: if models cannot be loaded, or when told to end, after
     the last answer."""
     while not server.started:
         await asyncio.sleep(0.01)
-    started()
+    log_address(listener)
     while not ending.is_asked.is_set() and service.failure is None:
         with contextlib.suppress(TimeoutError):
             await asyncio.wait_for(ending.is_asked.wait(), 0.1)

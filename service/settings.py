@@ -27,7 +27,7 @@ from pydantic_settings import (
 from reranker.errors import InputError
 from reranker.nbest import FORMATS, ReadOptions
 from reranker.parsers.choice import ParserChoice
-from reranker.parsers.parser import ParserSettings
+from reranker.parsers.parser import ParserSettings, option_of
 from reranker.process.cores import available_cores
 from reranker.text.words import Convention
 from reranker.trees.tree import MAX_DEPTH
@@ -66,6 +66,12 @@ _PREFIX = "RERANK_"
 _SERVICE_LINKS = re.compile(r"RERANK_(SERVICE_(HOST|PORT.*)|PORT_\d+_.*)")
 
 
+def _option(kind: type, name: str) -> Any:
+    """A setting that other commands have as a flag, too."""
+    default, help = option_of(kind, name)
+    return Field([] if default == () else default, description=help)
+
+
 class Settings(BaseSettings):
     """The settings of ``rerank serve``."""
 
@@ -95,49 +101,44 @@ class Settings(BaseSettings):
     )
     threads: _Count | None = Field(
         None,
-        description="CPU threads for scoring, of each worker; by default one per core, shared out "
-        "among the workers",
+        description="CPU threads of each engine; by default one per core, shared out among the "
+        "engines",
     )
-    workers: int = Field(
-        1, ge=1, le=256, description="server processes, each with models and limits of its own"
+    engines: int = Field(
+        1, ge=1, le=64, description="processes that score, each with the models, under one queue"
+    )
+    heartbeat_seconds: _Seconds = Field(
+        30.0,
+        description="a process that scores, parses or reads is killed and restarted if it makes "
+        "no progress for so long",
     )
     precision: Literal["exact", "fast"] = Field("exact", description="float32 or bfloat16")
     host: str = Field("127.0.0.1", description="address to listen on; 0.0.0.0: all")
+    public: bool = Field(
+        False, description="serve anyone who can connect, at an address of a network, without keys"
+    )
+    allow_host: _Words = Field(
+        [],
+        description="names that requests may address the service by; *: any; by default any with "
+        "keys, and without keys only localhost and addresses",
+    )
     port: int = Field(8000, ge=0, le=65_535, description="port to listen on; 0: any free port")
 
-    parser: _Words = Field(
-        [],
-        description="what proposes the trees for /parse: chart, bllip, command or another that is "
-        "installed, or several, for their candidates together; by default command with "
-        "parser_command, else chart, which is built in",
-    )
-    parser_command: str | None = Field(
-        None, description="a program that reads sentences, one a line, and prints n-best lists"
-    )
-    parser_model: _Words = Field(
-        [],
-        description="of chart: a span model; of bllip: a folder, a .tar.gz or the name of an "
-        "installed one; NAME=MODEL says whose it is if there are several parsers; by default the "
-        "installed one",
-    )
+    parser: _Words = _option(ParserChoice, "named")
+    parser_command: str | None = _option(ParserChoice, "command")
+    parser_model: _Words = _option(ParserChoice, "named_models")
     parser_jobs: _Count | None = Field(
         None,
-        description="parsers that run at once, of each worker; by default one per core, shared out "
-        "among the workers",
+        description="parsers that run at once, other than the built-in one; by default one per "
+        "core",
     )
-    parser_seconds: _Seconds = Field(
-        20.0,
-        description="time limit for a sentence; for a command, on average over those that it gets "
-        "at once",
-    )
+    parser_seconds: _Seconds = _option(ParserSettings, "seconds")
     parser_format: Format = Field("auto", description="format of a command's lists")
     parser_beam: _Count | None = Field(
         None, description="lines per list, for formats that do not say"
     )
-    candidates: _Count = Field(50, description="trees that the parser proposes for a sentence")
-    overparsing: _Count = Field(
-        10, description="how thoroughly bllip searches; 21 takes three times as long"
-    )
+    candidates: _Count = _option(ParserSettings, "candidates")
+    overparsing: _Count = _option(ParserSettings, "overparsing")
     words: Convention = Field(
         "gum",
         description="split text into words as GUM, CRAFT and OntoNotes 5 do, or as the Wall Street "
@@ -168,6 +169,14 @@ class Settings(BaseSettings):
         "seconds, else 429",
     )
 
+    connections: _Count = Field(
+        1000, description="most open connections; when there are more, idle ones are closed first"
+    )
+    address_connections: _Count = Field(
+        250,
+        description="most open connections of one address (of IPv6, a network); proxies of "
+        "forwarded_allow_ips may have all",
+    )
     max_body_bytes: _Count = Field(16 * 2**20, description="largest body, else 413")
     queue_bytes: _Count = Field(
         64 * 2**20,
@@ -287,7 +296,11 @@ class Settings(BaseSettings):
     @property
     def parsers(self) -> int:
         """How many run at once."""
-        return self.parser_jobs or max(1, available_cores() // self.workers)
+        return self.parser_jobs or available_cores()
+
+    @property
+    def has_keys(self) -> bool:
+        return bool(self.api_keys or self.api_keys_file)
 
     @property
     def limits(self) -> dict[str, int | float]:
@@ -295,7 +308,8 @@ class Settings(BaseSettings):
         names = (
             "max_body_bytes max_values max_tree_bytes max_sentences max_candidates "
             "max_tree_tokens max_depth max_characters longest queue_requests queue_tokens "
-            "queue_bytes request_seconds max_request_seconds body_seconds reading_seconds"
+            "queue_bytes connections address_connections request_seconds max_request_seconds "
+            "body_seconds reading_seconds"
         )
         return {name: getattr(self, name) for name in names.split()}
 

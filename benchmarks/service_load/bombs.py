@@ -69,15 +69,15 @@ BOMBS: dict[str, Callable[[], Bomb]] = {
     ),
 }
 
-_HEAD = b"POST /rerank HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\n"
+_HEAD = b"POST /rerank HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n"
 MALFORMED: dict[str, bytes] = {
     "no HTTP": b"\x16\x03\x01\x02\x00\x01\x00\x01\xfc\x03\x03" * 20,
     "no version": b"GET /info\r\n\r\n",
-    "a version to come": b"GET /info HTTP/9.9\r\nHost: x\r\n\r\n",
+    "a version to come": b"GET /info HTTP/9.9\r\nHost: localhost\r\n\r\n",
     "no host": b"GET /info HTTP/1.1\r\n\r\n",
-    "a line of 100 kB": b"GET /" + b"a" * 100_000 + b" HTTP/1.1\r\nHost: x\r\n\r\n",
+    "a line of 100 kB": b"GET /" + b"a" * 100_000 + b" HTTP/1.1\r\nHost: localhost\r\n\r\n",
     "headers of 100 kB": b"GET /info HTTP/1.1\r\n" + b"X-A: b\r\n" * 12_500 + b"\r\n",
-    "a header without a name": b"GET /info HTTP/1.1\r\nHost: x\r\n: y\r\n\r\n",
+    "a header without a name": b"GET /info HTTP/1.1\r\nHost: localhost\r\n: y\r\n\r\n",
     "a negative length": _HEAD + b"Content-Length: -1\r\n\r\n{}",
     "two lengths": _HEAD + b"Content-Length: 2\r\nContent-Length: 3\r\n\r\n{}x",
     "a length that is not a number": _HEAD + b"Content-Length: 1e3\r\n\r\n{}",
@@ -87,10 +87,10 @@ MALFORMED: dict[str, bytes] = {
     "an endless chunk": _HEAD + b"Transfer-Encoding: chunked\r\n\r\nffffffffffffffff\r\n{}",
     "an unknown encoding": _HEAD + b"Transfer-Encoding: rot13\r\n\r\n{}",
     "compressed": _HEAD + b"Content-Encoding: gzip\r\nContent-Length: 2\r\n\r\n\x1f\x8b",
-    "an unknown method": b"BREW /rerank HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n",
-    "an unknown path": b"GET /../../etc/passwd HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n",
-    "bytes in the path": b"GET /\xff\x00%00%ff HTTP/1.1\r\nHost: x\r\n\r\n",
-    "a wish for another protocol": b"GET /info HTTP/1.1\r\nHost: x\r\nConnection: close, Upgrade"
+    "an unknown method": b"BREW /rerank HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n",
+    "an unknown path": b"GET /../../etc/passwd HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n",
+    "bytes in the path": b"GET /\xff\x00%00%ff HTTP/1.1\r\nHost: localhost\r\n\r\n",
+    "a wish for another protocol": b"GET /info HTTP/1.1\r\nHost: localhost\r\nConnection: close, Upgrade"
     b"\r\nUpgrade: websocket\r\nSec-WebSocket-Version: 13\r\nSec-WebSocket-Key: eA==\r\n\r\n",
     "an expectation": _HEAD + b"Expect: 100-continue\r\nConnection: close\r\n"
     b"Content-Length: 2\r\n\r\n{}",
@@ -98,6 +98,6 @@ MALFORMED: dict[str, bytes] = {
     b"Content-Length: 2\r\n\r\n{}",
     "no deadline at all": _HEAD + b"X-Request-Timeout: 1e-9\r\nConnection: close\r\n"
     b"Content-Length: 20\r\n\r\n{}" + b" " * 18,
-    "ten at once": b"GET /nowhere HTTP/1.1\r\nHost: x\r\n\r\n" * 9
-    + b"GET /nowhere HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n",
+    "ten at once": b"GET /nowhere HTTP/1.1\r\nHost: localhost\r\n\r\n" * 9
+    + b"GET /nowhere HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n",
 }

@@ -16,7 +16,7 @@ from tests.service.servers import Server
 
 _TICK_SECONDS = 0.005
 _PAUSE_SECONDS = 0.01  # less is nothing
-_CRASH = "the scoring thread crashed and is restarted"
+_CRASH = "scoring crashed and is restarted"
 
 
 class UsageSample(NamedTuple):

@@ -16,7 +16,7 @@ _LESS = {
     "adapt": "fewer --threads and --jobs take less",
     "cluster": "fewer --actors, of fewer --cores, take less",
     "generate": "a smaller --beam takes less",
-    "serve": "fewer --workers or a smaller ensemble (--models) take less",
+    "serve": "fewer --engines or a smaller ensemble (--models) take less",
     "train": "a smaller batch_tokens or batch_size in --config takes less, --shards too",
 }
 """Advice by command."""

@@ -11,9 +11,9 @@ from reranker.commands.ray_packages import require_ray
 
 EXAMPLES = """examples:
   rerank serve --models ckpt/*.pt
-  rerank serve --models ckpt/*.pt --host 0.0.0.0 --port 8080 --log-format json
+  rerank serve --models ckpt/*.pt --host 0.0.0.0 --port 8080 --api-keys-file keys.txt
   rerank serve --models ckpt/doc/doc-forward.pt --sha256 8fb1940d
-  rerank serve --models ckpt/*.pt --ray --workers 4
+  rerank serve --models ckpt/*.pt --ray --engines 4
   rerank serve --models ckpt/*.pt --parser-command './my-parser --nbest 50'
   RERANK_API_KEYS=secret rerank serve --config service.toml
 
@@ -31,7 +31,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         nargs="?",
         const="",
         metavar="WHERE",
-        help="serve with Ray Serve, --workers being its replicas; WHERE, if given: local, this "
+        help="serve with Ray Serve, --engines being its replicas; WHERE, if given: local, this "
         "machine alone; auto, HOST:PORT or ray://HOST:PORT, a cluster that runs (default: "
         "RAY_ADDRESS, else local)",
     )

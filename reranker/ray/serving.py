@@ -22,7 +22,7 @@ from reranker.process.cores import available_cores
 from reranker.ray.autoscaling import WORK
 from reranker.ray.connection import connected, ray_errors
 from reranker.service import logs
-from reranker.service.app import create_app
+from reranker.service.http.app import create_app
 from reranker.service.server import listening
 from reranker.service.settings import Settings, load_settings
 
@@ -46,10 +46,11 @@ class Replica:
         file; computes with the cores that Ray assigned. Raises InputError for an invalid
         setting."""
         cores = ray.get_runtime_context().get_assigned_resources().get("CPU", 1)
-        chosen = load_settings({"threads": max(1, int(cores)), **settings})
+        # ``engines`` is how many replicas there are: each has one.
+        chosen = load_settings({"threads": max(1, int(cores)), **settings, "engines": 1})
         logs.configure(chosen)
         # No replica is sent requests before it can answer them.
-        self._app = create_app(None, chosen, is_ready_first=True)
+        self._app = create_app(chosen, is_ready_first=True)
         self._app.add_middleware(_OneRequestId)
 
     def __serve_build_asgi_app__(self) -> FastAPI:
@@ -92,7 +93,7 @@ def app(settings: dict[str, Any]) -> Any:
 
 def _deployment(settings: Settings) -> Any:
     return serve.deployment(serve.ingress()(Replica)).options(
-        num_replicas=settings.workers,
+        num_replicas=settings.engines,
         ray_actor_options={"num_cpus": settings.threads or 1},
         max_ongoing_requests=_TIMES_QUEUED * settings.queue_requests,
         graceful_shutdown_timeout_s=settings.drain_seconds,
@@ -104,21 +105,21 @@ def _deployment(settings: Settings) -> Any:
 
 
 def run(settings: Settings, address: str | None) -> int:
-    """Serve until SIGTERM, with ``settings.workers`` replicas on the cluster that ``connected``
+    """Serve until SIGTERM, with ``settings.engines`` replicas on the cluster that ``connected``
     finds; returns the exit code. Raises RerankError if the models cannot be loaded, if the address
     is in use, or if no cluster can be reached."""
     logs.configure(settings)
     with listening(settings) as listener:  # a free port, where none is named
         update = {"port": listener.getsockname()[1]}
-    threads = settings.threads or max(1, available_cores() // settings.workers)
+    threads = settings.threads or max(1, available_cores() // settings.engines)
     settings = settings.model_copy(update={**update, "threads": threads})
     logging.getLogger("ray.serve").setLevel(logging.ERROR)
     # As many replicas as are wanted, on a machine of few cores too: `rerank serve` allows it.
-    cores = settings.workers * threads
+    cores = settings.engines * threads
     with connected(address, cores), ray_errors(), _served(settings), _until_signal() as asked:
         host = f"[{settings.host}]" if ":" in settings.host else settings.host
         _LOGGER.info("listening", url=f"http://{host}:{settings.port}")
-        _LOGGER.info("ready", replicas=settings.workers)
+        _LOGGER.info("ready", replicas=settings.engines)
         while not asked.wait(0.5):  # as in ``reranker.parsers.waiting``
             pass
         _LOGGER.info("draining")

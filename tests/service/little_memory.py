@@ -1,4 +1,4 @@
-"""Prints how often ``score_in_parts`` had to halve, and whether the scores are right, in a process
+"""Prints how often ``score_in_halves`` had to halve, and whether the scores are right, in a process
 that gets hardly more memory than it has."""
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from reranker.models import AwdLstmDoc, Config
 from reranker.nbest.data import RawCandidate, RawList
 from reranker.nbest.faithful import Source, accept
 from reranker.nbest.notation import Notation
-from reranker.service.parts import score_in_parts
+from reranker.service.children.halving import score_in_halves
 from reranker.trees.linearize import linearize
 from reranker.trees.tree import Tree
 
@@ -40,6 +40,5 @@ small = [scores for nbest in lists[:20] for _, scores in reranker.score_lists([n
 pages = int(Path("/proc/self/statm").read_text().split()[0])
 limit = pages * resource.getpagesize() + 20 * 2**20
 resource.setrlimit(resource.RLIMIT_AS, (limit, limit))
-retries: list[None] = []
-found = score_in_parts(reranker, lists, False, lambda: retries.append(None))
-print(len(retries), found[:20] == small)
+scores, halvings = score_in_halves(reranker, lists, False)
+print(halvings, scores[:20] == small)

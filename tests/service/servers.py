@@ -20,7 +20,7 @@ import httpx
 from tests.waiting import PATIENCE
 
 RERANK = str(Path(sys.executable).with_name("rerank"))
-FRAGILE = str(Path(__file__).with_name("fragile_server.py"))
+FRAGILE = str(Path(__file__).with_name("fragile"))
 
 
 class Server:
@@ -88,9 +88,11 @@ def serving(
     folder: Path | None = None,
     **environment: str,
 ) -> Iterator[Server]:
-    """``rerank serve`` with these flags; ready, if ``wait``. ``fragile``: see fragile_server.
-    ``folder`` is its working directory."""
-    command = [sys.executable, FRAGILE] if fragile else [rerank, "serve"]
+    """``rerank serve`` with these flags; ready, if ``wait``. ``fragile``: see the folder of that
+    name. ``folder`` is its working directory."""
+    command = [rerank, "serve"]
+    if fragile:
+        environment["PYTHONPATH"] = before_python_path(FRAGILE)
     named = ["--models", *models] if models else []
     server = Server([*command, *named, *flags], environment, folder)
     try:
@@ -113,7 +115,7 @@ def sentence(*words: str) -> dict[str, Any]:
 
 
 class Gate:
-    """Before ``fragile_server`` scores a list with ``word``, it waits until this is opened."""
+    """Before a fragile server scores a list with ``word``, it waits until this is opened."""
 
     def __init__(self, folder: Path) -> None:
         self.folder, self.file = folder, folder / "open"
@@ -125,10 +127,15 @@ class Gate:
 
 def slow_loading(gate: Gate) -> str:
     """The PYTHONPATH of a server whose scoring process does not start before the gate is open."""
-    waiting = "while 'reranker.service.scoring_main' in sys.orig_argv and not os.path.exists(gate):"
+    module = "reranker.service.children.scoring_main"
+    waiting = f"while {module!r} in sys.orig_argv and not os.path.exists(gate):"
     code = f"import os, sys, time\ngate = {str(gate.file)!r}\n{waiting}\n    time.sleep(0.01)\n"
     (gate.folder / "sitecustomize.py").write_text(code)
-    return os.pathsep.join(filter(None, [str(gate.folder), os.environ.get("PYTHONPATH")]))
+    return before_python_path(str(gate.folder))
+
+
+def before_python_path(folder: str) -> str:
+    return os.pathsep.join(filter(None, [folder, os.environ.get("PYTHONPATH")]))
 
 
 def is_closed_on(connection: socket.socket, piece: bytes) -> bool:

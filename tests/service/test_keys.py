@@ -103,7 +103,7 @@ def test_cross_origin(outside: httpx.Client, http: httpx.Client) -> None:
     answer = outside.get("/info", headers={"Origin": "https://example.org", "X-API-Key": "old"})
     assert "X-Request-ID" in answer.headers["access-control-expose-headers"]
     off = http.post("/rerank", json=BODY, headers={"Origin": "https://example.org"})
-    assert off.status_code == 200
+    assert (off.status_code, off.json()["error"]["code"]) == (403, "wrong-origin")
     assert not [name for name in off.headers if name.startswith("access-control")]
 
 

@@ -14,8 +14,8 @@ import httpx
 import torch
 
 from tests.service.conftest import save_models
+from tests.service.requests.test_bounds import KIND, TREE, send
 from tests.service.servers import Gate, Server, sentence, serving, slow_loading
-from tests.service.test_bounds import KIND, TREE, send
 from tests.waiting import until
 
 Series = Mapping[tuple[str, frozenset[tuple[str, str]]], float]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import signal
 import threading
 import time
 from concurrent.futures import ThreadPoolExecutor
@@ -13,11 +14,12 @@ import pytest
 
 from benchmarks.service_load.watching import usage
 from reranker import Reranker
+from tests.service.children.test_processes import children_of
 from tests.service.conftest import save_models
 from tests.service.servers import Server, sentence, serving
-from tests.service.test_supervisor import BOSS, pids
 from tests.waiting import PATIENCE, until
 
+BOSS = {"X-API-Key": "boss"}
 WORDS = ("We", "saw", "it")
 BODY = {"sentences": [sentence(*WORDS)] * 3}
 CHECKPOINTS = str(Path(__file__).parents[2] / "ckpt" / "*.pt")
@@ -30,31 +32,31 @@ class Answer(NamedTuple):
     scores: set[float]
 
 
-@pytest.mark.parametrize("workers", ["1", pytest.param("2", marks=pytest.mark.slow)])
-def test_no_answer_is_lost_or_mixed(workers: str, tmp_path: Path) -> None:
+@pytest.mark.parametrize("engines", ["1", "2"])
+def test_no_answer_is_lost_or_mixed(engines: str, tmp_path: Path) -> None:
     """Four clients ask all the time, two on open and two on new connections, while the models are
     replaced three times. What is asked after a reload is answered with the new models."""
     sets = [expected(tmp_path, 1)]
     answers: list[Answer] = []
     is_over = threading.Event()
-    flags = ("--workers", workers)
-    with serving([str(tmp_path / "*.pt")], *flags, RERANK_ADMIN_KEYS="boss") as server:
-        if workers != "1":
-            server.logged("all workers ready")
-        with ThreadPoolExecutor(4) as threads:
-            asking = [threads.submit(ask, server, is_over, answers, n % 2 == 0) for n in range(4)]
-            reloaded = []
-            for seed in (2, 3, 4):
-                until_answered_by(sets[-1], answers)
-                sets.append(expected(tmp_path, seed))
-                done = httpx.post(f"{server.url}/models/reload", headers=BOSS, timeout=PATIENCE)
-                assert done.status_code == 200
-                assert models_in(done.json()) == sets[-1][0]
-                reloaded.append(time.monotonic())
+    flags = ("--engines", engines)
+    with (
+        serving([str(tmp_path / "*.pt")], *flags, RERANK_ADMIN_KEYS="boss") as server,
+        ThreadPoolExecutor(4) as threads,
+    ):
+        asking = [threads.submit(ask, server, is_over, answers, n % 2 == 0) for n in range(4)]
+        reloaded = []
+        for seed in (2, 3, 4):
             until_answered_by(sets[-1], answers)
-            is_over.set()
-            for one in asking:
-                one.result()
+            sets.append(expected(tmp_path, seed))
+            done = httpx.post(f"{server.url}/models/reload", headers=BOSS, timeout=PATIENCE)
+            assert done.status_code == 200
+            assert models_in(done.json()) == sets[-1][0]
+            reloaded.append(time.monotonic())
+        until_answered_by(sets[-1], answers)
+        is_over.set()
+        for one in asking:
+            one.result()
     assert {answer.status for answer in answers} == {200}
     known = dict(sets)
     for answer in answers:
@@ -95,14 +97,12 @@ def models_in(answer: dict[str, Any]) -> tuple[str, ...]:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("workers", ["1", "2"])
-def test_memory_comes_back(workers: str) -> None:
+@pytest.mark.parametrize("engines", ["1", "2"])
+def test_memory_comes_back(engines: str) -> None:
     """A set of models takes more than 50 MB; ten reloads leave less than one behind."""
-    flags = ("--workers", workers, "--threads", "1")
+    flags = ("--engines", engines, "--threads", "1")
     with serving([CHECKPOINTS], *flags, RERANK_ADMIN_KEYS="boss") as server:
-        if workers != "1":
-            server.logged("all workers ready")
-        processes = pids(server) or [server.process.pid]
+        processes = [server.process.pid, *children_of(server, "scoring_main")]
         resident = []
         with server.client() as client:
             for _ in range(10):
@@ -112,3 +112,20 @@ def test_memory_comes_back(workers: str) -> None:
                 resident.append([usage(pid).megabytes for pid in processes])
     for of_one in zip(*resident, strict=True):
         assert max(of_one[5:]) - of_one[0] < 40, resident
+
+
+def test_a_glob_that_has_lost_a_file_is_refused_unless_told(tmp_path: Path) -> None:
+    save_models(tmp_path, 1, 2)
+    with (
+        serving([str(tmp_path / "*.pt")], RERANK_ADMIN_KEYS="boss") as server,
+        server.client(headers=BOSS) as client,
+    ):
+        (tmp_path / "model-2.pt").unlink()
+        refused = client.post("/models/reload")
+        assert (refused.status_code, refused.json()["error"]["code"]) == (409, "reload-failed")
+        assert "1 models now and 2 in use" in refused.json()["error"]["message"]
+        assert len(client.get("/models").json()["models"]) == 2
+        server.process.send_signal(signal.SIGHUP)
+        server.logged("models not reloaded")
+        assert client.post("/models/reload?fewer=true").status_code == 200
+        assert len(client.get("/models").json()["models"]) == 1

@@ -19,8 +19,8 @@ from pathlib import Path
 
 import pytest
 
+from tests.service.requests.test_bounds import CHECKPOINTS, connected, long_request, send
 from tests.service.servers import Server, serving
-from tests.service.test_bounds import CHECKPOINTS, connected, long_request, send
 
 DRAIN_SECONDS = 2
 LONG = long_request()
@@ -74,7 +74,7 @@ def answering(server: Server) -> Iterator[None]:
             connection.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 2048)
             connection.connect(("127.0.0.1", server.port))
             opened.enter_context(connection)
-            connection.sendall(b"GET /openapi.json HTTP/1.1\r\nHost: x\r\n\r\n" * 100)
+            connection.sendall(b"GET /openapi.json HTTP/1.1\r\nHost: localhost\r\n\r\n" * 100)
         yield
 
 
@@ -82,7 +82,7 @@ def answering(server: Server) -> Iterator[None]:
 def streaming(server: Server) -> Iterator[None]:
     """Lines of a long answer, one after another, where the service sends them."""
     with socket.create_connection(("127.0.0.1", server.port)) as connection:
-        head = f"POST /rerank HTTP/1.1\r\nHost: x\r\nContent-Length: {len(LONG)}\r\n"
+        head = f"POST /rerank HTTP/1.1\r\nHost: localhost\r\nContent-Length: {len(LONG)}\r\n"
         head += "Accept: application/x-ndjson\r\nContent-Type: application/json\r\n\r\n"
         connection.sendall(head.encode() + LONG)
         yield

@@ -16,6 +16,7 @@ from reranker import Reranker
 from reranker.parsers.parser import ParserSettings
 from reranker.parsers.registry import create_parser
 from tests.reranker.ensembles import CANDIDATES
+from tests.service.http.test_parse import PARSER, parsers
 from tests.service.page.browsing import (
     MARKUP,
     PATIENCE,
@@ -26,7 +27,6 @@ from tests.service.page.browsing import (
     wait_for_all,
 )
 from tests.service.servers import serving
-from tests.service.test_parse import PARSER, parsers
 from tests.waiting import until
 
 if TYPE_CHECKING:

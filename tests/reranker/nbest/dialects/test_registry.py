@@ -10,7 +10,7 @@ import pytest
 from reranker.commands.main import main
 from reranker.nbest import FORMATS
 from reranker.nbest.dialects.registry import DIALECTS
-from reranker.service import schemas
+from reranker.service.requests import schemas
 
 DOCS = Path(__file__).parents[4] / "docs" / "formats.md"
 

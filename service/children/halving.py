@@ -1,0 +1,63 @@
+"""Scoring in ever smaller parts where memory does not suffice."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from reranker.errors import lacks_memory
+from reranker.nbest import NBest
+from reranker.process.cancellation import Cancellation
+from reranker.ranking import Scored
+from reranker.scoring.distinct import DistinctCandidates
+
+if TYPE_CHECKING:
+    from reranker import Reranker
+    from reranker.scoring.lanes import Lanes
+
+Scores = list[list[Scored] | None]
+
+
+def score_in_halves(
+    reranker: Reranker,
+    lists: Sequence[NBest],
+    token_scores: bool,
+    cancellation: Cancellation | None = None,
+    lanes: Lanes | None = None,
+) -> tuple[Scores, int]:
+    """The scores of each list, and how often memory did not suffice; then one half is scored after
+    the other, down to single candidates. None for a list with a candidate that does not fit even
+    alone. ``lanes``: see ``Reranker.score_lists``. Raises Stopped if cancelled.
+    """
+    halvings = 0
+
+    def score(lists: Sequence[NBest]) -> Scores:
+        nonlocal halvings
+        try:
+            scored = reranker.score_lists(
+                lists, token_scores=token_scores, cancellation=cancellation, lanes=lanes
+            )
+            return [scores for _, scores in scored]
+        except (MemoryError, RuntimeError) as error:
+            if not lacks_memory(error):
+                raise
+        # Not in the except clause: the traceback would keep the tensors alive.
+        halvings += 1
+        if middle := len(lists) // 2:
+            return score(lists[:middle]) + score(lists[middle:])
+        return [score_halves(lists[0])]
+
+    def score_halves(nbest: NBest) -> list[Scored] | None:
+        middle = len(nbest.candidates) // 2
+        if not middle:
+            return None
+        (left,) = score([replace(nbest, candidates=nbest.candidates[:middle])])
+        (right,) = score([replace(nbest, candidates=nbest.candidates[middle:])])
+        if left is None or right is None:
+            return None
+        # A half cannot know what it repeats of the other.
+        together = zip(left + right, DistinctCandidates(nbest).candidates, strict=True)
+        return [replace(scored, duplicate_of=original) for scored, (_, original) in together]
+
+    return score(lists), halvings

@@ -1,0 +1,44 @@
+"""What runs in a reading child: bodies become n-best lists or sentences, one body at a time."""
+
+from __future__ import annotations
+
+import gc
+import signal
+import time
+from functools import partial
+
+from reranker.process.memory import return_freed_memory, share_freed_memory
+from reranker.service.children.child import Lane, Request, serve
+from reranker.service.requests.reading import Body, Contents, read
+from reranker.service.settings import Settings
+
+
+def lanes(settings: Settings) -> list[Lane]:
+    return [partial(_read, settings)]
+
+
+def _read(settings: Settings, request: Request) -> Contents:
+    """Send the lists or sentences one by one, since to unpickle them all at once would hold up the
+    service, and how many seconds of CPU time they took.
+
+    The child ends, by SIGPROF, once it has used up the CPU time for such a body: no code of
+    Python's is needed for that, which would wait for the end of a regular expression.
+    """
+    body: Body
+    body, limit = request.value
+    started = time.process_time()
+    signal.setitimer(signal.ITIMER_PROF, limit)
+    try:
+        contents = read(body, settings, request)
+        for item in request.checked([*contents.lists, *contents.sentences]):
+            request.progress(item)
+        return contents._replace(lists=[], sentences=[])
+    finally:
+        signal.setitimer(signal.ITIMER_PROF, 0)
+        request.progress(time.process_time() - started)
+
+
+if __name__ == "__main__":
+    share_freed_memory(1)
+    gc.set_threshold(50_000, 20, 20)  # among what is made of bodies it finds nothing
+    serve(lanes, return_freed_memory)

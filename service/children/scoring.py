@@ -1,0 +1,189 @@
+"""A child that scores, and parses with the built-in parser, as the service sees it.
+
+``scoring_main`` is what runs there. Lane 0 loads and forgets models; each of the others serves a
+slot of the queue.
+"""
+
+from __future__ import annotations
+
+import itertools
+import threading
+import weakref
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, NamedTuple
+
+from reranker.errors import RerankError
+from reranker.nbest import NBest
+from reranker.process.cancellation import Cancellation
+from reranker.ranker import Combination, Ranker
+from reranker.ranking import Scored, Weighing
+from reranker.service.children.child import Child
+from reranker.service.errors import Lost
+
+if TYPE_CHECKING:
+    from reranker.checkpoints.span_vocabulary import SpanVocabulary
+    from reranker.checkpoints.vocabulary import Vocabulary
+    from reranker.confidence import Calibration
+    from reranker.service.settings import Settings
+    from reranker.text.reading import TextSentence
+
+_NUMBERS = itertools.count(1)
+
+
+@dataclass(frozen=True)
+class ChildMember:
+    """A model in a scoring child, without its weights."""
+
+    name: str
+    sha256: str
+    vocabulary: Vocabulary | SpanVocabulary
+    parameters: int
+
+
+class Description(NamedTuple):
+    """What a child says of models that it has loaded."""
+
+    members: tuple[ChildMember, ...]
+    combination: Combination
+    weighing: Weighing
+    calibration: Calibration | None
+    device: str
+    precision: str
+    parser: str | None
+    """The SHA-256 of the built-in parser's model; None if there is no such parser."""
+    no_parser: str
+    """Why there is none; empty if another parser is asked."""
+
+
+class Models(Ranker):
+    """An ensemble in the scoring children, which keep it as long as this lives."""
+
+    def __init__(self, number: int, description: Description) -> None:
+        self.number = number
+        self.members, self.combination, self.weighing, self.calibration = description[:4]
+        self.device, self.precision, self.parser, self.no_parser = description[4:]
+
+
+class ToScore(NamedTuple):
+    """A batch for one slot: n-best lists, or sentences that are parsed first."""
+
+    models: int
+    token_scores: bool
+    lists: Sequence[NBest] = ()
+    sentences: Sequence[TextSentence] = ()
+    most_tree_tokens: int = 10**9
+    """Parsed trees of more are rejected."""
+
+
+class BatchScores(NamedTuple):
+    """What became of a batch."""
+
+    lists: Sequence[NBest]
+    scores: Sequence[list[Scored] | None]
+    """None for a list with a candidate that does not fit into memory even alone."""
+    seconds: float
+    halvings: int
+    """How often memory did not suffice, so that the batch was scored in halves."""
+    memory: float
+    """Bytes in use afterwards: of GPUs, else of the process."""
+    parser_seconds: Sequence[float] = ()
+    faults: Sequence[dict[str, str]] = ()
+    """What went wrong in the parser, for the log."""
+
+
+class ScoringChild:
+    """A scoring child and the models in it."""
+
+    def __init__(
+        self,
+        settings: Settings,
+        slots: Sequence[tuple[int, int]],
+        ended: Callable[[Lost], None] = lambda why: None,
+    ) -> None:
+        """``slots`` are threads and niceness of each; ``ended`` is called when it has died."""
+        self._settings = settings
+        self._child = Child("scoring", slots, settings.heartbeat_seconds, ended=ended)
+        self._lock = threading.Lock()
+        self._loaded_in: object = None  # the process that has the models
+        self._loaded: set[int] = set()  # by number
+        self._models: weakref.WeakValueDictionary[int, Models] = weakref.WeakValueDictionary()
+        self.device_memory = 0.0
+        """Bytes in use there after the last batch: of GPUs, else of the process."""
+        self.end, self.close = self._child.end, self._child.close
+
+    @property
+    def memory(self) -> float:
+        """Bytes that the process holds in RAM."""
+        return self._child.memory
+
+    def load(self) -> Models:
+        """Load the models that the settings name; raises RerankError."""
+        with self._lock:
+            number = next(_NUMBERS)
+            models = Models(number, self._load(number, self._settings.sha256, None))
+            self._models[number] = models
+            return models
+
+    def ensure(self, models: Models) -> None:
+        """Have the child load these models unless it has them; raises Lost if it cannot."""
+        if models.number in self._loaded and self._loaded_in is self._child.process:
+            return  # without the lock, which is held while other models are loaded
+        with self._lock:
+            if self._loaded_in is not self._child.started():
+                self._loaded.clear()
+            if models.number not in self._loaded:
+                # The same ones, even if the files have changed since.
+                hashes = [member.sha256 for member in models.members]
+                try:
+                    self._load(models.number, hashes, models.parser)
+                except (RerankError, MemoryError) as error:
+                    raise Lost(str(error)) from error
+            self._models[models.number] = models
+
+    def forget_unused(self) -> None:
+        """Have the child forget the models that are no longer in use here."""
+        with self._lock:
+            unused, process = self._loaded - set(self._models), self._child.process
+            if unused and process is not None and process is self._loaded_in:
+                try:
+                    process.reply(("forget", unused))
+                except (Lost, RerankError):
+                    return
+                self._loaded -= unused
+
+    def score(
+        self, models: Models, batch: ToScore, cancellation: Cancellation, slot: int = 0
+    ) -> BatchScores:
+        """The scores of each list. Raises Stopped if cancelled, and Lost if they cannot be scored
+        there."""
+        self.ensure(models)
+        scores: BatchScores = self._child.started().reply(
+            batch, cancellation, lane=1 + slot, is_watched=True
+        )
+        self.device_memory = scores.memory
+        return scores
+
+    def _load(self, number: int, sha256: Sequence[str], parser: str | None) -> Description:
+        """Have models loaded, and the built-in parser if that is the one asked: the one with the
+        hash ``parser``, if given. Raises RerankError, also for a parser that is named and does not
+        work."""
+        settings = self._settings
+        loading = {**settings.loading, "sha256": sha256}
+        choice = settings.parser_choice if settings.has_built_in_parser else None
+        try:
+            process = self._child.started()
+            description: Description = process.reply(("load", number, loading, choice))
+        except Lost as error:
+            raise RerankError(error.description.get("message") or str(error)) from error
+        except MemoryError as error:
+            raise RerankError(f"the models could not be loaded: {error}") from error
+        if description.parser is None and settings.has_parser and choice is not None:
+            raise RerankError(description.no_parser)
+        if parser is not None and description.parser != parser:
+            raise RerankError("the parser's model has changed since it was loaded")
+        if process is not self._loaded_in:
+            self._loaded.clear()
+            self._loaded_in = process
+        self._loaded.add(number)
+        return description

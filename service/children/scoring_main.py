@@ -1,0 +1,150 @@
+"""What runs in a scoring child.
+
+Lane 0 loads and forgets models. Each other lane scores or parses for one slot of the queue, with
+threads of its own. Parser and ensemble share a span model that both have, and its reading of a
+sentence (``reranker.scoring.span_table``).
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Sequence
+from functools import partial
+from typing import TYPE_CHECKING, Any, NamedTuple, cast
+
+from reranker.errors import InputError
+from reranker.nbest import NBest
+from reranker.parsers.running import parsed_list
+from reranker.process.cancellation import Cancellation, Stopped
+from reranker.process.memory import now_and_then, return_freed_memory
+from reranker.service.children.child import Lane, Request, resident_memory, serve
+from reranker.service.children.halving import score_in_halves
+from reranker.service.children.reasons import BROKEN, without_long_trees
+from reranker.service.children.scoring import BatchScores, ChildMember, Description, ToScore
+from reranker.service.errors import described
+from reranker.text.reading import TextSentence
+
+if TYPE_CHECKING:
+    from reranker import Reranker
+    from reranker.parsers.chart import ChartParser
+    from reranker.parsers.choice import ParserChoice
+    from reranker.scoring.lanes import Lanes
+
+_RETURNING_SECONDS = 10.0
+
+
+class _Loaded(NamedTuple):
+    """An ensemble, and the built-in parser if that is the one asked, or why there is none."""
+
+    reranker: Reranker
+    parser: ChartParser | None
+    no_parser: str
+
+
+def lanes(slots: Sequence[tuple[int, int]]) -> list[Lane]:
+    """``slots`` are threads and niceness of each slot of the queue."""
+    import reranker.pipeline  # noqa: F401  which takes seconds, before the child beats
+    from reranker.scoring.lanes import Lanes
+
+    models: dict[int, _Loaded] = {}
+    return [
+        partial(_control, models),
+        *(partial(_score, models, Lanes(threads, niceness)) for threads, niceness in slots),
+    ]
+
+
+def _control(models: dict[int, _Loaded], request: Request) -> Description | None:
+    """Raises RerankError if models cannot be loaded."""
+    match request.value:
+        case "load", number, loading, choice:
+            models[number] = loaded = _load(loading, choice)
+            return _description(loaded)
+        case "forget", numbers:
+            for number in numbers:
+                models.pop(number, None)
+            return_freed_memory()
+    return None
+
+
+def _load(loading: dict[str, Any], choice: ParserChoice | None) -> _Loaded:
+    from reranker import Reranker
+
+    reranker, parser, no_parser = Reranker.load(**loading), None, ""
+    if choice is not None:
+        try:
+            parser = cast("ChartParser", choice.create())
+        except InputError as error:
+            no_parser = str(error)
+    return_freed_memory()  # the file of a span model that is shared
+    return _Loaded(reranker, parser, no_parser)
+
+
+def _description(loaded: _Loaded) -> Description:
+    reranker, parser, no_parser = loaded
+    members = tuple(
+        ChildMember(member.name, member.sha256, member.vocabulary, member.parameters)
+        for member in reranker.members
+    )
+    return Description(
+        members,
+        reranker.combination,
+        reranker.weighing,
+        reranker.calibration,
+        reranker.device,
+        reranker.precision,
+        None if parser is None else parser.sha256,
+        no_parser,
+    )
+
+
+def _score(models: dict[int, _Loaded], lanes: Lanes, request: Request) -> BatchScores:
+    from reranker.checkpoints.devices import gpu_memory
+
+    batch: ToScore = request.value
+    started = time.monotonic()
+    reranker, parser, _ = models[batch.models]
+    lists, parsed = batch.lists, list[_Parsed]()
+    if batch.sentences:
+        assert parser is not None
+        parse = partial(_parse, parser, request)
+        parsed = lanes.compute([partial(parse, each) for each in batch.sentences])
+        lists = [without_long_trees(each.nbest, batch.most_tree_tokens) for each in parsed]
+    scores, halvings = score_in_halves(reranker, lists, batch.token_scores, request, lanes)
+    return BatchScores(
+        lists if batch.sentences else (),
+        scores,
+        time.monotonic() - started,
+        halvings,
+        gpu_memory() or resident_memory(),
+        [each.seconds for each in parsed],
+        [each.fault for each in parsed if each.fault is not None],
+    )
+
+
+class _Parsed(NamedTuple):
+    """What the built-in parser made of a sentence."""
+
+    nbest: NBest
+    seconds: float
+    fault: dict[str, str] | None
+    """What went wrong, for the log."""
+
+
+def _parse(parser: ChartParser, cancellation: Cancellation, sentence: TextSentence) -> _Parsed:
+    """An error costs only this sentence its trees."""
+    started = time.monotonic()
+    answer: NBest | str = sentence.problem or ""
+    fault = None
+    if not answer:
+        try:
+            (answer,) = parser.parse([sentence.sentence], cancellation)
+        except Stopped:
+            raise
+        except Exception as error:
+            answer, fault = BROKEN, described(error, with_text=True)
+    nbest = parsed_list(sentence, answer, parser.root)
+    return _Parsed(nbest, time.monotonic() - started, fault)
+
+
+if __name__ == "__main__":
+    serve(lanes, now_and_then(_RETURNING_SECONDS))

@@ -1,0 +1,256 @@
+"""How much of what everyone needs may be one client's, and why a request is answered with 429.
+
+================  ===================================  =============================================
+setting           what is bounded                      who is charged, and until when
+================  ===================================  =============================================
+queue_requests    requests at once (``Shares``)        the client, until its answer has been taken
+queue_bytes       bytes of bodies (``BodyBytes``)      the same; small bodies are always received
+queue_tokens      tokens that wait (``Shares``)        the client, until they are scored
+client_rate       requests a second (``Rate``)         the client, for ten seconds
+the deadline      time to score or parse               nobody: ``amount_ahead`` is an estimate
+connections       connections (``Connections``)        the address, until they are closed: not 429
+================  ===================================  =============================================
+
+A client is the label of a key, or else an address (of IPv6, a network). The first three are shared
+so that one client holds at most three times what is still free. ``scheduling/queue.py`` asks for
+tokens, ``lifecycle.py`` for requests, ``http/arrival.py`` for bytes, ``http/connections.py`` for
+connections.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import ipaddress
+import math
+import time
+from collections import defaultdict
+from collections.abc import Callable, Iterator, Sequence
+from typing import Generic, Protocol, TypeVar
+
+from starlette.types import Scope
+
+from reranker.service.errors import ServiceError
+from reranker.service.keys import INVALID_KEY, NO_KEY
+
+# How many times as much as is free one client may hold: three quarters of everything when alone,
+# and so that there is always room for another. Choudhury and Hahne (1998), "Dynamic queue length
+# thresholds for shared-memory packet switches", equation 1.
+_TIMES_FREE = 3
+
+# A client may send so many seconds' worth of requests at once.
+_BURST_SECONDS = 10
+
+# No client is told to wait longer than this, in seconds.
+_LONGEST_PAUSE = 600
+
+# Clients remembered, until those that have been quiet for long are forgotten.
+_MOST_REMEMBERED = 10_000
+
+
+def overloaded(seconds: float) -> ServiceError:
+    """429: there will probably be room in so many seconds."""
+    message = "too many requests are waiting; try again later"
+    return ServiceError(429, "queue-full", message, retry_after=_pause(seconds))
+
+
+def too_often(seconds: float) -> ServiceError:
+    """429: the client may ask again in so many seconds."""
+    message = "this client asks more often than client_rate allows; try again later"
+    return ServiceError(429, "too-often", message, retry_after=_pause(seconds))
+
+
+def _pause(seconds: float) -> int:
+    """For Retry-After."""
+    return math.ceil(min(_LONGEST_PAUSE, max(1.0, seconds)))
+
+
+def amount_ahead(client: str, amount: float, waiting: Sequence[tuple[str, float]]) -> float:
+    """How much of what waits will probably be done before the last piece of a request of this
+    amount, given that clients take turns, and so do a client's requests. ``waiting`` has the client
+    and the rest of each other request."""
+    total = sum(rest for _, rest in waiting)
+    clients = {other for other, _ in waiting} | {client}
+    own = [rest for other, rest in waiting if other == client]
+    of_client = amount + min(sum(own), len(own) * amount)
+    return min(total, len(clients) * of_client - amount)
+
+
+def address(scope: Scope) -> str:
+    """Where a request comes from; a proxy that is trusted may still pass on what is not an
+    address."""
+    host, _, _ = (scope.get("client") or ("",))[0].partition("%")  # a zone can be any text
+    try:
+        return str(ipaddress.ip_address(host))
+    except ValueError:
+        return "unknown"
+
+
+def client(scope: Scope) -> str:
+    """Whom a request counts for: the label of its key, else its address or network."""
+    label: str = scope["state"]["key"]
+    if label not in (NO_KEY, INVALID_KEY):
+        return f"key {label}"
+    return network(address(scope))
+
+
+def network(host: str) -> str:
+    """An address; of IPv6 the network, since everyone has a whole one."""
+    return str(ipaddress.ip_network((host, 64), strict=False)) if ":" in host else host
+
+
+class Shares:
+    """Something bounded, and how much of it each client holds."""
+
+    def __init__(self, most: float) -> None:
+        self.total = 0.0
+        self._most = most
+        self._held: defaultdict[str, float] = defaultdict(float)
+
+    def has_room(self, client: str, amount: float) -> bool:
+        """Whether the client may hold so much more. Something too large for any share is let in
+        when nothing else is held."""
+        free = self._most - self.total - amount
+        return self._held.get(client, 0) + amount <= _TIMES_FREE * free or not self.total
+
+    def take(self, client: str, amount: float) -> None:
+        self.total += amount
+        self._held[client] += amount
+
+    def give_back(self, client: str, amount: float) -> None:
+        self.total -= amount
+        self._held[client] -= amount
+        if self._held[client] <= 0:
+            del self._held[client]
+
+
+class Rate:
+    """At most so many requests a second of each client, on average (the generic cell rate
+    algorithm, ITU-T I.371)."""
+
+    def __init__(self, per_second: float | None) -> None:
+        """None: no limit."""
+        self._interval = 0.0 if per_second is None else 1 / per_second
+        self._burst = max(_BURST_SECONDS, self._interval)
+        self._due: dict[str, float] = {}  # when a client that kept to the rate would come next
+
+    def seconds_to_wait(self, client: str) -> float:
+        """Until the client may ask again; 0: it may, and that counts."""
+        if not self._interval:
+            return 0.0
+        now = time.monotonic()
+        due = max(self._due.get(client, 0.0), now) + self._interval
+        if due > now + self._burst:
+            return due - now - self._burst
+        if len(self._due) >= _MOST_REMEMBERED:
+            self._due = {other: when for other, when in self._due.items() if when > now}
+        self._due[client] = due
+        return 0.0
+
+
+class BodyBytes:
+    """How many bytes of bodies there are, over all requests: what is made of them takes memory."""
+
+    def __init__(self, most: int) -> None:
+        self._shares = Shares(most)
+        # ``queue_requests`` bounds the small ones, which should not wait for large ones.
+        self._small = most // 256
+        self._seconds = 0.0  # that a large one was held, learned
+
+    @contextlib.contextmanager
+    def held(self, client: str) -> Iterator[Callable[[int, int], None]]:
+        """For one request: gives what is to be called with how many bytes it has now and, as far
+        as is known, in the end. It raises ServiceError 429 if that is too many beside others'."""
+        mine, since = 0, time.monotonic()
+
+        def hold(count: int, expected: int) -> None:
+            nonlocal mine
+            self._shares.give_back(client, mine)
+            most = max(count, expected)
+            has_room = most <= self._small or self._shares.has_room(client, most)
+            mine = count if has_room else 0
+            self._shares.take(client, mine)
+            if not has_room:
+                raise overloaded(1 + int(self._seconds))
+
+        try:
+            yield hold
+        finally:
+            self._shares.give_back(client, mine)
+            if mine > self._small:
+                self._seconds += 0.3 * (time.monotonic() - since - self._seconds)
+
+
+class _Connection(Protocol):
+    address: str
+
+
+Held = TypeVar("Held", bound=_Connection)
+
+
+class Connections(Generic[Held]):
+    """Open connections, by address. When there are too many, an idle one is closed for each that
+    comes: the one that has been idle for longest, of the same address if that holds too many, else
+    of the address with the most idle ones. Where none is idle, a newcomer becomes a spare one,
+    which may only ask for health; the oldest spare one is closed for the next."""
+
+    def __init__(self, most: int, of_address: int, spare: int, exempt: Sequence[str] = ()) -> None:
+        """``exempt`` are networks whose addresses may hold as many as all together."""
+        self._most, self._of_address, self._most_spare = most, of_address, spare
+        self._is_any_exempt = "*" in exempt
+        self._exempt = [ipaddress.ip_network(each) for each in exempt if each != "*"]
+        self._open: defaultdict[str, set[Held]] = defaultdict(set)
+        self._idle: defaultdict[str, dict[Held, None]] = defaultdict(dict)  # oldest first
+        self._spare: dict[Held, None] = {}
+        self.total = 0
+
+    def add(self, connection: Held) -> Held | None:
+        """Count a new connection; returns one that must be closed for it."""
+        address, closed = connection.address, None
+        is_over = len(self._open[address]) >= self._of_address and not self._is_exempt(address)
+        if is_over or self.total - len(self._spare) >= self._most:
+            idle = self._idle[address if is_over else self._most_idle()]
+            closed = next(iter(idle), None)
+            if closed is None:
+                closed = next(iter(self._spare)) if len(self._spare) >= self._most_spare else None
+                self._spare[connection] = None
+        self.total += 1
+        self._open[address].add(connection)
+        self.rest(connection)
+        if closed is not None:
+            self.remove(closed)
+        return closed
+
+    def is_spare(self, connection: Held) -> bool:
+        return connection in self._spare
+
+    def begin(self, connection: Held) -> None:
+        """A request has begun."""
+        self._idle[connection.address].pop(connection, None)
+
+    def rest(self, connection: Held) -> None:
+        """It has no request, or none any more."""
+        if connection in self._open[connection.address] and connection not in self._spare:
+            self._idle[connection.address][connection] = None
+
+    def remove(self, connection: Held) -> None:
+        """It has been closed, or is about to be."""
+        address = connection.address
+        if connection in self._open[address]:
+            self.total -= 1
+            self._open[address].discard(connection)
+            self._spare.pop(connection, None)
+        self._idle[address].pop(connection, None)
+        if not self._open[address]:
+            del self._open[address], self._idle[address]
+
+    def _most_idle(self) -> str:
+        return max(self._idle, key=lambda address: len(self._idle[address]), default="")
+
+    def _is_exempt(self, address: str) -> bool:
+        if self._is_any_exempt or not self._exempt:
+            return self._is_any_exempt
+        try:
+            host = ipaddress.ip_address(address.partition("/")[0])
+        except ValueError:
+            return False
+        return any(host in network for network in self._exempt)

@@ -1,0 +1,1 @@
+"""HTTP in and out: the application, its routes, answers, streams, middleware and connections."""

@@ -1,0 +1,296 @@
+"""Scores -> the parts of an answer, with the figures that ``rerank --output ranked`` writes."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import Any
+
+from reranker import Ranking, Weighing
+from reranker.nbest import NBest
+from reranker.nbest.data import Origin
+from reranker.outputs.registry import format_ranking
+from reranker.outputs.sentence import ParsedSentence
+from reranker.outputs.spans import constituents
+from reranker.ranker import Ranker
+from reranker.ranking import Criterion, Scored, perplexity
+from reranker.service.errors import ServiceError
+from reranker.service.http.envelope import content
+from reranker.service.requests.reading import Asked as AnyAsked
+from reranker.service.requests.schemas import (
+    AnswerOptions,
+    DocumentsRequest,
+    ParseOptions,
+    RejectedEntry,
+    ScoreRequest,
+    TextsRequest,
+)
+from reranker.service.scheduling.work import Work
+
+CONLLU = "text/x-conllu"
+"""CoNLL-U has no registered media type."""
+
+_OUTPUTS = {"text/plain": "best", CONLLU: "conllu"}
+"""What ``rerank parse --output`` calls the answers that are not JSON."""
+
+_SENTENCE_FIELDS = (
+    "id",
+    "status",
+    "best_index",
+    "margin",
+    "confidence",
+    "better_than_first",
+    "fallback",
+)
+_RANKED_FIELDS = (
+    "nll", "perplexity", "tokens", "unknown_words", "parser_score", "duplicate_of", "repaired",
+    "member_nll",
+)  # fmt: skip
+
+
+class Writer:
+    """Writes an answer from what is ranked, a list at a time; this one writes the sentences of
+    ``/rerank`` and ``/parse``."""
+
+    has_lines = True
+    """Whether it can be sent a line at a time."""
+
+    def __init__(
+        self, request_id: str, models: Ranker, asked: AnyAsked, warnings: Sequence[str]
+    ) -> None:
+        self.models, self.asked, self.warnings = models, asked, warnings
+        self.weighing = self._weighing()
+        self._head = {
+            "id": request_id,
+            "models": models_of(models),
+            "signature": models.signature(self.weighing),
+        }
+
+    def _weighing(self) -> Weighing:
+        assert not isinstance(self.asked, ScoreRequest)
+        return self.models.weighing.replaced(self.asked.lm_weight, self.asked.criterion)
+
+    def rank(self, nbest: NBest, scores: Sequence[Scored]) -> Ranking:
+        """Lists that are scored together may be weighed differently."""
+        scores = _by_criterion(self.models, nbest, scores, self.weighing.criterion)
+        top = None if isinstance(self.asked, ScoreRequest) else self.asked.top_n
+        return self.models.rank(nbest, scores, self.weighing, top)
+
+    def entry(self, place: int, ranking: Ranking) -> bytes:
+        """A list's part of the answer."""
+        return _json(self._sentence(ranking))
+
+    def whole(self, entries: Sequence[bytes], usage: Mapping[str, int]) -> bytes:
+        """The whole answer."""
+        known = {**self._head, "usage": usage}
+        return _joined(known, "sentences", entries, {"warnings": self.warnings})
+
+    def start_line(self, usage: Mapping[str, int] | None, sentences: int) -> bytes:
+        """The first line: what the whole answer has before its sentences. How much there is to
+        score in a text is not known yet (``usage``)."""
+        known = {"sentences": sentences} if usage is None else {"usage": usage}
+        return _json({"start": {**self._head, **known}})
+
+    def line(self, entry: bytes) -> bytes:
+        return b'{"sentence": ' + entry.removesuffix(b"\n") + b"}\n"
+
+    def end_line(self, usage: Mapping[str, int] | None) -> bytes:
+        known = {} if usage is None else {"usage": usage}
+        return _json({"end": {**known, "warnings": self.warnings}})
+
+    def _sentence(self, ranking: Ranking) -> dict[str, Any]:
+        """The data of a sentence; in a text, with the constituents of its best tree, as ``rerank
+        parse --output json`` has them."""
+        asked = self.asked
+        assert isinstance(asked, AnswerOptions)
+        data = _sentence(ranking, asked)
+        if not isinstance(asked, ParseOptions):
+            return data
+        data |= {"entropy": None, **ranking.certainty_data()}
+        if asked.return_trees:
+            data["constituents"] = constituents(ParsedSentence.from_ranking(ranking))
+        if asked.return_brackets:
+            known = ranking.certainty
+            data["brackets"] = None if known is None else known.rows()
+        return data
+
+
+class _OneListWriter(Writer):
+    """One list in the form of Cohere's and Jina's answers, or of text-embeddings-inference's; its
+    ``top_n`` counts duplicates, too."""
+
+    has_lines = False
+
+    def entry(self, place: int, ranking: Ranking) -> bytes:
+        asked = self.asked
+        assert isinstance(asked, DocumentsRequest | TextsRequest)
+        best = ranking.ranking[: asked.top_n]
+        if isinstance(asked, TextsRequest):
+            texts = [
+                {"index": row.index, "score": row.score}
+                | ({"text": row.tree} if asked.return_text else {})
+                for row in best
+            ]
+            return _json(texts)
+        name = "+".join(member.name for member in self.models.members)
+        documents = [
+            {"index": row.index, "relevance_score": row.score}
+            | ({"document": {"text": row.tree}} if asked.return_documents else {})
+            for row in best
+        ]
+        return _json({"model": name, "results": documents, "rejected": _rejected(ranking)})
+
+    def whole(self, entries: Sequence[bytes], usage: Mapping[str, int]) -> bytes:
+        (entry,) = entries
+        if isinstance(self.asked, TextsRequest):
+            return entry
+        return _json({**self._head, "usage": usage})[:-2] + b", " + entry[1:]
+
+
+class _ScoresWriter(Writer):
+    """An entry for each tree, in their order."""
+
+    has_lines = False
+
+    def _weighing(self) -> Weighing:
+        assert isinstance(self.asked, ScoreRequest)
+        return Weighing(criterion=self.asked.criterion)
+
+    def entry(self, place: int, ranking: Ranking) -> bytes:
+        return _json(_tree_score(place, ranking))
+
+    def whole(self, entries: Sequence[bytes], usage: Mapping[str, int]) -> bytes:
+        return _joined({**self._head, "usage": usage}, "results", entries, {})
+
+
+class _OutputWriter(Writer):
+    """What ``rerank parse --output`` writes."""
+
+    def __init__(self, output: str, *given: Any) -> None:
+        super().__init__(*given)
+        self._output = output
+
+    def entry(self, place: int, ranking: Ranking) -> bytes:
+        return f"{format_ranking(ranking, self._output)}\n".encode("utf-8", "replace")
+
+    def whole(self, entries: Sequence[bytes], usage: Mapping[str, int]) -> bytes:
+        return b"".join(entries)
+
+
+def writer(
+    form: str, request_id: str, models: Ranker, asked: AnyAsked, warnings: Sequence[str]
+) -> Writer:
+    """What writes an answer of the media type ``form``."""
+    given = (request_id, models, asked, warnings)
+    if form in _OUTPUTS:
+        return _OutputWriter(_OUTPUTS[form], *given)
+    if isinstance(asked, DocumentsRequest | TextsRequest):
+        return _OneListWriter(*given)
+    return _ScoresWriter(*given) if isinstance(asked, ScoreRequest) else Writer(*given)
+
+
+def error_line(error: ServiceError, request_id: str) -> bytes:
+    """The last line of an answer that failed, in place of its end."""
+    return _json(content(error, request_id))
+
+
+def models_of(models: Ranker) -> list[dict[str, Any]]:
+    """Names and hashes of the ensemble."""
+    return [{"name": member.name, "sha256": member.sha256} for member in models.members]
+
+
+def usage_of_work(work: Work) -> dict[str, int]:
+    """What there is to be scored in a request for lists."""
+    return _usage(work.lists, work.tokens)
+
+
+def usage_of_scored(lists: Sequence[NBest], scores: Sequence[Sequence[Scored]]) -> dict[str, int]:
+    """What there was to be scored in lists."""
+    different = (each for scored in scores for each in scored if each.duplicate_of is None)
+    return _usage(lists, sum(each.tokens for each in different))
+
+
+def _usage(lists: Sequence[NBest], tokens: int) -> dict[str, int]:
+    return {
+        "sentences": len(lists),
+        "candidates": sum(len(nbest.candidates) for nbest in lists),
+        "rejected": sum(len(nbest.rejected) for nbest in lists),
+        "tokens": tokens,
+        "total_tokens": tokens,
+    }
+
+
+def _by_criterion(
+    reranker: Ranker, nbest: NBest, scores: Sequence[Scored], criterion: Criterion
+) -> Sequence[Scored]:
+    """Scores come with perplexities per word of the sentence."""
+    if criterion == "perplexity":
+        return scores
+    members = len(reranker.members) if reranker.combination == "sum" else 1
+    words = len(nbest.candidates[0].words) if nbest.candidates else 0
+    return [
+        replace(scored, perplexity=perplexity(scored.nll, words, scored.tokens, members, criterion))
+        for scored in scores
+    ]
+
+
+def _sentence(ranking: Ranking, body: AnswerOptions) -> dict[str, Any]:
+    data = ranking.to_dict()
+    fields = [*_RANKED_FIELDS]
+    if body.return_trees:
+        fields.append("tree")
+    if body.return_token_scores:
+        fields.append("token_scores")
+    return {
+        **{name: data[name] for name in _SENTENCE_FIELDS},
+        "ranking": [
+            {"index": entry["index"], "relevance_score": entry["score"]}
+            | {name: entry[name] for name in fields if name in entry}
+            for entry in data["ranking"]
+        ],
+        "rejected": _rejected(ranking),
+        **({} if ranking.origin is None else {"origin": _origin(ranking.origin)}),
+    }
+
+
+def _origin(origin: Origin) -> dict[str, Any]:
+    return {"line": origin.line, "text": origin.text, "offsets": origin.offsets}
+
+
+def _tree_score(place: int, ranking: Ranking) -> dict[str, Any]:
+    """``ranking`` is that of the tree alone."""
+    fields = ("perplexity", "tokens", "unknown_words")
+    best = ranking.best
+    if best is None:
+        (error,) = _rejected(ranking)
+        return {"index": place, "log_probability": None, **dict.fromkeys(fields), "error": error}
+    data = best.to_dict()
+    token_scores = {"token_scores": best.token_scores} if best.token_scores is not None else {}
+    return {
+        "index": place,
+        "log_probability": -best.nll,
+        **{name: data[name] for name in fields},
+        "error": None,
+        **token_scores,
+    }
+
+
+def _rejected(ranking: Ranking) -> list[dict[str, Any]]:
+    fields = RejectedEntry.model_fields
+    return [{name: getattr(entry, name) for name in fields} for entry in ranking.rejected]
+
+
+def _joined(
+    before: Mapping[str, Any], name: str, entries: Sequence[bytes], after: Mapping[str, Any]
+) -> bytes:
+    """An object whose field ``name`` is an array of entries that are written already."""
+    head, tail = _json(before)[:-2], _json(after)[1:]
+    array = b", ".join(entry.removesuffix(b"\n") for entry in entries)
+    comma = b", " if after else b""
+    return b"".join((head, b', "', name.encode(), b'": [', array, b"]", comma, tail))
+
+
+def _json(answer: Any) -> bytes:
+    text = json.dumps(answer, ensure_ascii=False, allow_nan=False)
+    return f"{text}\n".encode("utf-8", "replace")

@@ -1,0 +1,104 @@
+"""Bodies as they arrive, within limits; work whose client is gone is cancelled."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import time
+from collections.abc import Callable, Coroutine
+from typing import Any, TypeVar
+
+from starlette.requests import ClientDisconnect, Request
+
+from reranker.service.errors import ServiceError, too_late
+from reranker.service.settings import Settings
+
+T = TypeVar("T")
+
+
+class ClientGone(Exception):
+    """The client closed the connection."""
+
+
+async def read_body(
+    request: Request,
+    settings: Settings,
+    deadline: float,
+    hold: Callable[[int, int], None],
+) -> bytes:
+    """The body; ``hold`` is called with its length so far and in the end.
+
+    Raises ServiceError 413 (too long), 408 (too slow) or 504 (deadline), what ``hold`` raises, and
+    ClientGone.
+    """
+    limit = settings.max_body_bytes
+    too_long = ServiceError(413, "too-large", f"the body is longer than max_body_bytes = {limit}")
+    length = 0
+    with contextlib.suppress(ValueError):
+        length = int(request.headers.get("content-length", 0))
+    if length > limit:
+        raise too_long
+    hold(0, length)
+    body_deadline = time.monotonic() + settings.body_seconds
+    body = bytearray()
+    try:
+        async with asyncio.timeout(min(body_deadline, deadline) - time.monotonic()):
+            async for chunk in request.stream():
+                body += chunk
+                if len(body) > limit:
+                    raise too_long
+                hold(len(body), length)
+    except ClientDisconnect as error:
+        raise ClientGone from error
+    except TimeoutError as error:
+        if deadline < body_deadline:
+            raise too_late(deadline - request.state.arrived) from error
+        message = f"the body did not arrive within body_seconds = {settings.body_seconds:g}"
+        raise ServiceError(408, "slow-body", message) from error
+    return bytes(body)
+
+
+async def while_awaited(
+    request: Request, work: Coroutine[Any, Any, T], deadline: float | None
+) -> T:
+    """The result of ``work``, which is cancelled at the deadline (ServiceError 504) or when the
+    client disconnects (ClientGone). The body must have been read."""
+    task = asyncio.ensure_future(work)
+    disconnect = asyncio.ensure_future(_disconnect(request))
+    try:
+        seconds = None if deadline is None else deadline - time.monotonic()
+        await asyncio.wait({task, disconnect}, timeout=seconds, return_when=asyncio.FIRST_COMPLETED)
+        if task.done():
+            return task.result()
+        if disconnect.done():
+            raise ClientGone
+        assert deadline is not None
+        raise too_late(deadline - request.state.arrived)
+    finally:
+        task.cancel()
+        disconnect.cancel()
+        await asyncio.gather(task, disconnect, return_exceptions=True)
+
+
+async def _disconnect(request: Request) -> None:
+    while (await request.receive())["type"] != "http.disconnect":
+        pass
+
+
+def media_type(request: Request) -> str:
+    return request.headers.get("content-type", "").partition(";")[0].strip().lower()
+
+
+def check_media_type(request: Request, *allowed: str) -> None:
+    """Raises ServiceError 415, also for compressed bodies, whose true size is not known."""
+    encoding = request.headers.get("content-encoding", "identity").strip().lower()
+    if encoding not in ("", "identity"):
+        message = f"send the body uncompressed, not with Content-Encoding: {encoding}"
+        error = ServiceError(415, "unsupported-encoding", message, "Content-Encoding")
+        error.headers["Accept-Encoding"] = "identity"
+        raise error
+    given = media_type(request)
+    if given not in allowed:
+        wanted = " or ".join(allowed)
+        message = f"send Content-Type: {wanted}, not {given or 'nothing'}"
+        raise ServiceError(415, "unsupported-media-type", message, "Content-Type")

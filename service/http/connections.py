@@ -1,0 +1,257 @@
+"""uvicorn's HTTP/1.1 with a limit on connections, with a time limit on clients that never finish a
+request, with answers that arrive although more of the request was to come, and with errors in the
+form of all others.
+
+It relies on parts of uvicorn that are not documented, so pyproject.toml bounds its version.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import resource
+import sys
+import uuid
+from collections.abc import Callable
+from http import HTTPStatus
+from typing import Any
+
+import h11
+import structlog
+from starlette.types import ASGIApp, Receive, Scope, Send
+from uvicorn.protocols.http.h11_impl import H11Protocol
+
+from reranker.service.errors import ServiceError, unavailable
+from reranker.service.fairness import Connections, network
+from reranker.service.http.envelope import envelope
+from reranker.service.keys import OPEN_PATHS
+from reranker.service.lifecycle import Service
+
+_LOGGER = structlog.get_logger("rerank.request")
+
+# Of an answer that waits for a client, at most so much may be left after ``body_seconds``.
+_UNREAD_SHARE = 0.9
+
+_CLOSING_SECONDS = 1
+"""For the client to read an answer to what was not a request, and to close."""
+
+_DROPPED_BODIES = 4
+"""So many of the longest bodies may arrive after an answer that closes the connection."""
+
+_SPARE = 16
+"""So many connections may ask for health when no other is taken."""
+
+_OWN_FILES = 128
+"""File descriptors for anything but connections."""
+
+_MOST_FILES = 65_536
+
+
+def raise_file_limit() -> int:
+    """Allow this process as many open files as it may have, which it returns: the limit of most
+    shells is lower."""
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    wanted = _MOST_FILES if hard == resource.RLIM_INFINITY else min(hard, _MOST_FILES)
+    if soft == resource.RLIM_INFINITY or soft >= wanted:
+        return soft if soft != resource.RLIM_INFINITY else _MOST_FILES
+    resource.setrlimit(resource.RLIMIT_NOFILE, (wanted, hard))
+    return wanted
+
+
+class _Transport:
+    """What uvicorn has in place of a connection's transport: ``close`` is ours."""
+
+    def __init__(self, transport: asyncio.Transport, close: Callable[[], None]) -> None:
+        self._transport = transport
+        self.close = close
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._transport, name)
+
+
+def bounded(service: Service) -> type[H11Protocol]:
+    """A protocol that allows ``body_seconds`` for the headers of a request, as long for the rest of
+    a body after its answer, and for every tenth of an answer; in between, ``read_body`` watches
+    over the body."""
+    settings = service.settings
+    seconds = settings.body_seconds
+    most_dropped = _DROPPED_BODIES * settings.max_body_bytes
+    most = max(1, min(settings.connections, raise_file_limit() - _OWN_FILES - _SPARE))
+    connections: Connections[Bounded] = Connections(
+        most, min(most, settings.address_connections), _SPARE, settings.forwarded_allow_ips
+    )
+    service.metrics.connections.set_function(lambda: connections.total)
+
+    class Bounded(H11Protocol):
+        address = ""
+        is_spare = False
+        _deadline: asyncio.TimerHandle | None = None
+        _reading: asyncio.TimerHandle | None = None
+        _is_over = False
+        _dropped = 0
+
+        def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
+            super().connection_made(transport)
+            self._real_transport = transport
+            self.transport = _Transport(transport, self._close)  # type: ignore[assignment]
+            self.address = network(self.client[0].partition("%")[0] if self.client else "unknown")
+            if (closed := connections.add(self)) is not None:
+                reason = "spare" if closed.is_spare else "idle"
+                service.metrics.refused_connections.labels(reason).inc()
+                closed._really_close()
+            self.is_spare = connections.is_spare(self)
+            if self.is_spare:
+                self.app = _only_health(self.app)
+            self._watch()
+
+        def data_received(self, data: bytes) -> None:
+            if not self._is_over:
+                super().data_received(data)
+                self._watch()
+                return
+            self._dropped += len(data)
+            if self._dropped > most_dropped:
+                self._really_close()
+
+        def connection_lost(self, exc: Exception | None) -> None:
+            super().connection_lost(exc)
+            connections.remove(self)
+            self._stop_watching()
+            if self._reading is not None:
+                self._reading.cancel()
+            self._unset_keepalive_if_required()
+            # These refer to the connection: together they would wait for the garbage collection.
+            self.transport = self._real_transport
+            self.cycle = None  # type: ignore[assignment]
+
+        def on_response_complete(self) -> None:
+            super().on_response_complete()
+            if self.is_spare:
+                self._really_close()
+            elif self.cycle is None or self.cycle.response_complete:
+                connections.rest(self)
+
+        def pause_writing(self) -> None:
+            """The client does not read as fast as we write."""
+            super().pause_writing()
+            self._expect_reading()
+
+        def resume_writing(self) -> None:
+            super().resume_writing()
+            if self._reading is not None:
+                self._reading.cancel()
+                self._reading = None
+
+        def _expect_reading(self) -> None:
+            unread = self.transport.get_write_buffer_size()
+            self._reading = self.loop.call_later(seconds, self._check_reading, unread)
+
+        def _check_reading(self, before: int) -> None:
+            """Close on a client that has read next to nothing of what waited for it."""
+            if self.transport.get_write_buffer_size() > _UNREAD_SHARE * before:
+                service.metrics.dropped.labels("slow-reader").inc()
+                self.transport.abort()
+            else:
+                self._expect_reading()
+
+        def _watch(self) -> None:
+            """Start the clock, or stop it once the headers or the body are complete."""
+            if self._is_over:
+                return
+            is_left_over = self.conn.our_state is h11.DONE
+            if self.conn.their_state is not h11.IDLE and not is_left_over:
+                connections.begin(self)
+                self._stop_watching()
+            elif self._deadline is None:
+                self._deadline = self.loop.call_later(seconds, self._give_up)
+
+        def _stop_watching(self) -> None:
+            if self._deadline is not None:
+                self._deadline.cancel()
+                self._deadline = None
+
+        def _give_up(self) -> None:
+            # Only a client that sent something expects an answer.
+            if self.conn.their_state is h11.IDLE and self.conn.trailing_data[0]:
+                service.metrics.dropped.labels("slow-head").inc()
+                message = f"the headers did not arrive within body_seconds = {seconds:g}"
+                self._refuse(ServiceError(408, "slow-head", message))
+            else:
+                self._really_close()
+
+        def send_400_response(self, msg: str) -> None:
+            """Called by uvicorn while it handles h11's error."""
+            if self.cycle is not None:
+                # An answer that is still being computed must not follow.
+                self.cycle.disconnected = True
+                self.cycle.message_event.set()
+            if self.conn.our_state in (h11.IDLE, h11.SEND_RESPONSE):
+                self._refuse(_malformed(sys.exception()))
+            else:
+                self._really_close()
+
+        def _refuse(self, error: ServiceError) -> None:
+            """Answer what never became a request; no other part of the service sees it."""
+            service.metrics.requests.labels("other", "other", str(error.status)).inc()
+            request_id = uuid.uuid4().hex
+            client = self.client[0] if self.client else "unknown"
+            _LOGGER.info(error.code, request_id=request_id, status=error.status, client=client)
+            self.transport.write(_as_http(error, request_id))
+            self._end(_CLOSING_SECONDS)
+
+        def _close(self) -> None:
+            """Called by uvicorn after the last answer, and when it shuts down."""
+            if self.conn.their_state is not h11.SEND_BODY:
+                self._really_close()
+            elif not self._is_over:
+                self._end(seconds)
+
+        def _end(self, seconds: float) -> None:
+            """Send nothing more, and drop for so long what still arrives. Closed at once, with more
+            of the request unread, the connection would be reset, and the client might never see
+            the answer."""
+            self._is_over = True
+            self._stop_watching()
+            try:
+                self.transport.write_eof()
+            except OSError:  # the client has reset the connection, which the loop is yet to see
+                self._really_close()
+                return
+            self.flow.resume_reading()
+            self._deadline = self.loop.call_later(seconds, self._really_close)
+
+        def _really_close(self) -> None:
+            self._real_transport.close()
+
+    return Bounded
+
+
+def _only_health(app: ASGIApp) -> ASGIApp:
+    """What a spare connection may ask for."""
+
+    async def answer(scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["path"] in OPEN_PATHS:
+            await app(scope, receive, send)
+        else:
+            error = unavailable("too-many-connections", "too many connections are open")
+            await envelope(error, uuid.uuid4().hex)(scope, receive, send)
+
+    return answer
+
+
+def _malformed(error: BaseException | None) -> ServiceError:
+    """400, or what h11 finds more fitting: 431 for headers too long, 501 for an unknown transfer
+    encoding."""
+    status = error.error_status_hint if isinstance(error, h11.RemoteProtocolError) else 400
+    return ServiceError(status, "malformed-http", f"the request is not valid HTTP/1.1: {error}")
+
+
+def _as_http(error: ServiceError, request_id: str) -> bytes:
+    answer = envelope(error, request_id)
+    headers = [
+        *answer.raw_headers,
+        (b"x-request-id", request_id.encode()),
+        (b"connection", b"close"),
+    ]
+    lines = [b"HTTP/1.1 %d %b" % (error.status, HTTPStatus(error.status).phrase.encode())]
+    lines += [b"%b: %b" % header for header in headers]
+    return b"\r\n".join([*lines, b"", bytes(answer.body)])

@@ -1,0 +1,53 @@
+"""Error answers: ``{"error": {code, message, param, request_id}}``."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from http import HTTPStatus
+from typing import Any
+
+from starlette.responses import JSONResponse
+
+from reranker.service.errors import ServiceError
+
+# What a user sent may be quoted in an error, but not by the megabyte.
+_LONGEST_MESSAGE = 1000
+_LONGEST_PARAM = 200
+
+
+class JSONLine(JSONResponse):
+    """JSON that ends with a newline, for terminals and for tools that read lines."""
+
+    def render(self, content: Any) -> bytes:
+        return super().render(content) + b"\n"
+
+
+def content(error: ServiceError, request_id: str) -> dict[str, Any]:
+    """What an answer says of the error."""
+    return {
+        "error": {
+            "code": error.code,
+            "message": _shortened(error.message, _LONGEST_MESSAGE),
+            "param": None if error.param is None else _shortened(error.param, _LONGEST_PARAM),
+            "request_id": request_id,
+        }
+    }
+
+
+def envelope(error: ServiceError, request_id: str) -> JSONLine:
+    """The error as an answer."""
+    return JSONLine(content(error, request_id), error.status, error.headers)
+
+
+def from_http(status: int, headers: Mapping[str, str] | None) -> ServiceError:
+    """An error raised by the framework: no such path, method not allowed."""
+    reason = HTTPStatus(status).phrase
+    error = ServiceError(status, reason.lower().replace(" ", "-"), reason)
+    error.headers.update(headers or {})
+    if error.headers.get("Allow") == "GET":
+        error.headers["Allow"] = "GET, HEAD"  # see HeadAsGet
+    return error
+
+
+def _shortened(text: str, longest: int) -> str:
+    return text if len(text) <= longest else f"{text[:longest]}..."

@@ -1,0 +1,205 @@
+"""What wraps every request: an id, headers and a line in the log; checks of its host, of the web
+page it comes from, and of its key."""
+
+from __future__ import annotations
+
+import ipaddress
+import re
+import time
+import uuid
+from collections.abc import Collection
+
+import structlog
+from starlette.datastructures import Headers, MutableHeaders
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+from reranker.service import fairness
+from reranker.service.errors import ServiceError, described
+from reranker.service.http.envelope import envelope
+from reranker.service.keys import NO_KEY, OPEN_PATHS
+from reranker.service.lifecycle import Service
+from reranker.service.settings import Settings
+
+_LOGGER = structlog.get_logger("rerank.request")
+_REQUEST_ID = re.compile(r"[\w.-]{1,64}", re.ASCII)
+_METHODS = {"GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"}
+_QUIET = {"/health/live", "/health/ready", "/metrics"}
+
+SECURITY_HEADERS = {
+    "Content-Security-Policy": "default-src 'self'; base-uri 'none'; object-src 'none'; "
+    "form-action 'self'; frame-ancestors 'none'",
+    "X-Content-Type-Options": "nosniff",
+    "X-Frame-Options": "DENY",
+    "Referrer-Policy": "no-referrer",
+    "Cross-Origin-Opener-Policy": "same-origin",
+    "Cross-Origin-Resource-Policy": "same-origin",
+    "Permissions-Policy": "camera=(), geolocation=(), microphone=()",
+}
+
+
+class RequestLog:
+    """The outermost layer: numbers, logs and counts requests. No exception passes it."""
+
+    def __init__(self, app: ASGIApp, service: Service, paths: Collection[str]) -> None:
+        self._app, self._service, self._paths = app, service, set(paths)
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] != "http":
+            await self._app(scope, receive, send)
+            return
+        started = time.monotonic()
+        given = Headers(scope=scope).get("x-request-id", "")
+        request_id = given if _REQUEST_ID.fullmatch(given) else uuid.uuid4().hex
+        details: dict[str, object] = {}  # for the log
+        scope.setdefault("state", {}).update(
+            request_id=request_id, arrived=started, details=details, key=NO_KEY
+        )
+        status = 0
+        is_ambiguous = _has_two_lengths(scope)
+
+        async def send_with_headers(message: Message) -> None:
+            nonlocal status
+            if message["type"] == "http.response.start":
+                status = message["status"]
+                headers = MutableHeaders(scope=message)
+                self._add_headers(headers, request_id)
+                if is_ambiguous:
+                    headers["Connection"] = "close"
+            await send(message)
+
+        try:
+            await self._app(scope, receive, send_with_headers)
+        except Exception as error:
+            details.update(described(error, self._service.settings.log_text))
+            _LOGGER.error("internal error", request_id=request_id, **details)
+            if not status:
+                message = "internal error; see the service's log for details"
+                answer = envelope(ServiceError(500, "internal", message), request_id)
+                await answer(scope, receive, send_with_headers)
+        finally:
+            self._count(scope, status, time.monotonic() - started)
+
+    def _add_headers(self, headers: MutableHeaders, request_id: str) -> None:
+        headers["X-Request-ID"] = request_id
+        for name, value in SECURITY_HEADERS.items():
+            headers.setdefault(name, value)
+        headers.setdefault("Cache-Control", "no-store")
+        if self._service.is_draining:
+            headers["Connection"] = "close"
+
+    def _count(self, scope: Scope, status: int, seconds: float) -> None:
+        path = "/page" if scope["path"].startswith("/page/") else scope["path"]
+        # Unknown paths share one label: a scan must not fill Prometheus.
+        path = path if path in self._paths else "other"
+        method = scope["method"] if scope["method"] in _METHODS else "other"
+        metrics = self._service.metrics
+        metrics.requests.labels(path, method, str(status)).inc()
+        metrics.latency.labels(path).observe(seconds)
+        key = scope["state"]["key"]
+        metrics.key_requests.labels(key, f"{status // 100}xx" if status else "none").inc()
+        if path in _QUIET and status == 200:
+            return
+        state = scope["state"]
+        _LOGGER.info(
+            "request",
+            request_id=state["request_id"],
+            method=method,
+            path=path,
+            status=status,
+            seconds=round(seconds, 4),
+            client=fairness.address(scope),
+            key=key,
+            **state["details"],
+        )
+
+
+def _has_two_lengths(scope: Scope) -> bool:
+    """Whether a proxy could see the body end elsewhere than we do (RFC 9112, 6.1): what follows on
+    the connection must not be taken for a request."""
+    return {b"transfer-encoding", b"content-length"} <= {name for name, _ in scope["headers"]}
+
+
+class HeadAsGet:
+    """Answers HEAD like GET; the web server leaves out the body."""
+
+    def __init__(self, app: ASGIApp) -> None:
+        self._app = app
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] == "http" and scope["method"] == "HEAD":
+            scope = {**scope, "method": "GET"}
+        await self._app(scope, receive, send)
+
+
+class OriginCheck:
+    """Refuses what a web page of another site could have a browser send: requests to a host name
+    that is not ours, which DNS can point at any address (421), and requests from another origin
+    that is not among ``cors_origins`` (403). Probes of health may use any name."""
+
+    def __init__(self, app: ASGIApp, settings: Settings) -> None:
+        self._app = app
+        self._named = {name.lower().rstrip(".") for name in settings.allow_host}
+        self._is_any = "*" in self._named or (settings.has_keys and not self._named)
+        self._hosts = self._named | {"localhost", settings.host.lower()}
+        self._origins = set(settings.cors_origins)
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] == "http" and scope["path"] not in OPEN_PATHS:
+            headers = Headers(scope=scope)
+            try:
+                self._check_host(headers.get("host", ""))
+                self._check_origin(headers.get("origin"), headers.get("host", ""))
+            except ServiceError as error:
+                await envelope(error, scope["state"]["request_id"])(scope, receive, send)
+                return
+        await self._app(scope, receive, send)
+
+    def _check_host(self, host: str) -> None:
+        name = _host_name(host)
+        if self._is_any or name in self._hosts or _is_address(name):
+            return
+        message = "this host name is not served; `rerank serve --allow-host NAME` allows it"
+        raise ServiceError(421, "wrong-host", message, "Host")
+
+    def _check_origin(self, origin: str | None, host: str) -> None:
+        if origin is None or origin in self._origins or "*" in self._origins:
+            return
+        authority = origin.partition("://")[2].lower()
+        if authority == host.lower() or _host_name(authority) in self._named:
+            return
+        message = "requests of other sites' pages are refused; `--cors-origins` allows some"
+        raise ServiceError(403, "wrong-origin", message, "Origin")
+
+
+def _host_name(authority: str) -> str:
+    """Without the port."""
+    name, colon, port = authority.lower().rpartition(":")
+    return (name if colon and port.isdigit() else authority.lower()).rstrip(".")
+
+
+def _is_address(name: str) -> bool:
+    try:
+        ipaddress.ip_address(name.removeprefix("[").removesuffix("]"))
+    except ValueError:
+        return False
+    return True
+
+
+class KeyCheck:
+    """Inside CORS, since preflight requests carry no key."""
+
+    def __init__(self, app: ASGIApp, service: Service) -> None:
+        self._app, self._service = app, service
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] == "http":
+            try:
+                keys, path, headers = self._service.keys, scope["path"], Headers(scope=scope)
+                scope["state"]["key"] = label = keys.label(path, headers)
+                scope["state"]["client"] = fairness.client(scope)
+                keys.check(path, label, headers)
+            except ServiceError as error:
+                request_id = scope["state"]["request_id"]
+                await envelope(error, request_id)(scope, receive, send)
+                return
+        await self._app(scope, receive, send)

@@ -1,0 +1,171 @@
+"""The one path of ``/rerank``, ``/parse`` and ``/score``: a body is read, its lists arrive, are
+scored and are written.
+
+Lists come from the body, from the built-in parser, which proposes trees where they are scored, or
+from another parser. All but reading, scoring and parsing runs in threads, a few lists at a time.
+"""
+
+from __future__ import annotations
+
+import contextlib
+from collections import Counter
+from collections.abc import AsyncGenerator, Sequence
+from functools import partial
+from typing import NamedTuple
+
+from starlette.requests import Request
+
+from reranker.nbest import NBest
+from reranker.process.cancellation import Cancellation
+from reranker.ranking import Scored
+from reranker.service.children.scoring import Models
+from reranker.service.errors import ServiceError
+from reranker.service.http import answers, arrival, streams
+from reranker.service.http.answers import Writer
+from reranker.service.lifecycle import Service
+from reranker.service.requests import schemas
+from reranker.service.requests.reading import Body, Contents, Path
+
+_LOGGED = 2000  # bytes of a text
+
+_NO_PARSER = (
+    "this service has no parser: install the built-in one's model (pip install "
+    "parse-reranker-models), or start `rerank serve` with --parser-model and a span model, or with "
+    "--parser-command and a program that prints n-best lists"
+)
+
+Group = Sequence[tuple[NBest, list[Scored]]]
+"""Lists that are there at once, with their scores."""
+
+
+class RankedRequest:
+    """A request for trees in order, or for their scores."""
+
+    def __init__(
+        self,
+        request: Request,
+        service: Service,
+        path: Path,
+        query: schemas.QueryOptions | schemas.ParseQuery | None,
+        form: str,
+    ) -> None:
+        """``form`` is the media type of the answer."""
+        self._request, self._service = request, service
+        self._path, self._query, self._form = path, query, form
+        self._client: str = request.state.client
+        self._id: str = request.state.request_id
+
+    async def answer(
+        self, body: bytes, models: Models, deadline: float
+    ) -> bytes | streams.TextAnswer | streams.Lines:
+        """The answer to a body, in the form that the client takes; raises ServiceError."""
+        service, details = self._service, self._request.state.details
+        if self._path == "/parse" and not service.has_parser:
+            raise ServiceError(501, "no-parser", _NO_PARSER)
+        if service.settings.log_text:
+            details["text"] = body[:_LOGGED].decode("utf-8", "replace")
+        if self._path != "/parse":
+            service.expect(len(body), self._client, deadline)
+        media = arrival.media_type(self._request)
+        contents = await service.read(Body(self._path, body, media, self._query), self._client)
+        given = _Given(contents, models, deadline, len(body))
+        details.update(_counted(contents))
+        form = self._form
+        writer = answers.writer(form, self._id, models, contents.asked, contents.warnings)
+        if form == streams.LINES and writer.has_lines and (contents.lists or contents.sentences):
+            lines = self._lines(given, writer)
+            return streams.Lines(await anext(lines), lines)
+        written = await self._whole(given, writer)
+        is_json = form in (streams.LINES, "application/json")
+        return written if is_json else streams.TextAnswer(written, form)
+
+    async def _whole(self, given: _Given, writer: Writer) -> bytes:
+        """What is written of the sentences of a text counts like its body, which is far shorter."""
+        entries = list[bytes]()
+        usage, size = Counter[str](), given.size
+        async with contextlib.aclosing(self._written(given, writer, usage)) as groups:
+            async for group in groups:
+                entries += group
+                size += sum(map(len, group))
+                if given.contents.sentences:
+                    self._request.state.hold(size, 0)
+
+        def whole(_: Cancellation) -> bytes:
+            return writer.whole(entries, usage or answers.usage_of_scored([], []))
+
+        return await self._service.in_thread(whole, given.size)
+
+    async def _lines(self, given: _Given, writer: Writer) -> AsyncGenerator[bytes]:
+        sentences, usage, start = len(given.contents.sentences), Counter[str](), b""
+        async with contextlib.aclosing(self._written(given, writer, usage)) as groups:
+            async for group in groups:
+                lines = [*map(writer.line, group)]
+                if not start:
+                    start = writer.start_line(None if sentences else self._known, sentences)
+                    lines.insert(0, start)
+                yield b"".join(lines)
+        yield writer.end_line(usage if sentences else None)
+
+    async def _written(
+        self, given: _Given, writer: Writer, usage: Counter[str]
+    ) -> AsyncGenerator[list[bytes]]:
+        """What is written of the lists, in order, a few at a time; counts them in ``usage``."""
+        place = 0
+        async with contextlib.aclosing(self._scored(given)) as groups:
+            async for group in groups:
+                job = partial(self._write, writer, group, place, usage)
+                yield await self._service.in_thread(job, given.size)
+                place += len(group)
+
+    def _write(
+        self, writer: Writer, group: Group, place: int, usage: Counter[str], _: Cancellation
+    ) -> list[bytes]:
+        ranked = [writer.rank(nbest, scores) for nbest, scores in group]
+        if self._path != "/score":
+            self._service.metrics.ranked(ranked, sum(len(nbest.words) for nbest, _ in group))
+        lists, scores = zip(*group, strict=True)
+        usage.update(answers.usage_of_scored(lists, scores))
+        names = ("candidates", "rejected")
+        self._request.state.details.update({name: usage[name] for name in names})
+        return [writer.entry(number, ranking) for number, ranking in enumerate(ranked, place)]
+
+    async def _scored(self, given: _Given) -> AsyncGenerator[Group]:
+        """The lists and their scores."""
+        service, contents = self._service, given.contents
+        arguments = (contents, given.models, given.deadline, self._client, given.size)
+        async with service.parse(contents.sentences, self._client, given.deadline) as parsed:
+            if parsed is None:
+                work = await service.work(*arguments)
+                self._known = answers.usage_of_work(work)
+                async with contextlib.aclosing(service.scores(work)) as groups:
+                    async for group in groups:
+                        yield group
+                return
+            async for lists in parsed:
+                work = await service.work(*arguments, parsed=lists)
+                await service.room_for(work)
+                async with contextlib.aclosing(service.scores(work)) as groups:
+                    async for group in groups:
+                        yield group
+
+
+class _Given(NamedTuple):
+    """What is to be scored, and with what."""
+
+    contents: Contents
+    models: Models
+    deadline: float
+    size: int
+    """Bytes of the body."""
+
+
+def _counted(contents: Contents) -> dict[str, int]:
+    """What the log says of a body."""
+    if contents.sentences:
+        words = sum(len(each.sentence.words) for each in contents.sentences)
+        return {"sentences": len(contents.sentences), "words": words}
+    return {
+        "sentences": len(contents.lists),
+        "candidates": sum(len(nbest.candidates) for nbest in contents.lists),
+        "rejected": sum(len(nbest.rejected) for nbest in contents.lists),
+    }

@@ -1,0 +1,206 @@
+"""What each path does. ``/rerank``, ``/parse``, ``/score`` and ``/validate`` read a body;
+``/models``, ``/info``, ``/health`` and ``/metrics`` say what runs here and how it is."""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Callable, Coroutine
+from dataclasses import asdict
+from functools import partial
+from typing import Annotated, Any
+
+from fastapi import Depends, Header, Query, Request
+from fastapi.responses import Response
+from pydantic import Field
+from pydantic.json_schema import SkipJsonSchema
+
+from reranker.nbest import FORMATS
+from reranker.nbest.report import Report
+from reranker.process.cancellation import Cancellation
+from reranker.service import VERSION
+from reranker.service.children.scoring import Models
+from reranker.service.errors import ServiceError
+from reranker.service.http import accepting, answers, arrival, streams
+from reranker.service.http.envelope import JSONLine
+from reranker.service.http.ranked import RankedRequest
+from reranker.service.http.streams import LINES
+from reranker.service.lifecycle import Service
+from reranker.service.requests import schemas
+from reranker.service.requests.reading import Body, Contents
+
+JSON = "application/json"
+_FORMS = (JSON, "text/plain", answers.CONLLU, LINES)  # of the answers of /parse
+
+
+async def _service_of(request: Request) -> Service:
+    service: Service = request.app.state.service
+    return service
+
+
+Running = Annotated[Service, Depends(_service_of)]
+"""The service, as a parameter of a route."""
+
+# A header is there or not: no client should read that it may be "null".
+Timeout = Annotated[
+    Annotated[float, Field(gt=0, allow_inf_nan=False)] | SkipJsonSchema[None],
+    Header(
+        alias="X-Request-Timeout",
+        description="seconds until the request is cancelled and answered 504",
+    ),
+]
+Asking = Annotated[schemas.QueryOptions, Query()]
+AskingToParse = Annotated[schemas.ParseQuery, Query()]
+
+Fewer = Annotated[bool, Query(description="accept fewer models than before; else that is an error")]
+
+Answer = bytes | streams.TextAnswer | streams.Lines
+Job = Callable[[bytes, Models, float], Coroutine[None, None, Answer]]
+
+
+async def rerank(
+    request: Request, service: Running, query: Asking, timeout: Timeout = None
+) -> Response:
+    """Order the candidates of each sentence, best first.
+
+    The body is JSON in one of four forms, or an n-best text in any dialect as `text/plain`, with
+    the options in the query. A candidate that is not a tree is `rejected`; the others are still
+    ranked.
+    """
+    arrival.check_media_type(request, "application/json", "text/plain")
+    form = LINES if streams.are_wanted(request) else JSON
+    ranked = RankedRequest(request, service, "/rerank", query, form)
+    return await _answer(request, service, timeout, ranked.answer)
+
+
+async def parse(
+    request: Request, service: Running, query: AskingToParse, timeout: Timeout = None
+) -> Response:
+    """Parse text and rerank the trees of each sentence.
+
+    The body is JSON with a `text`, with `sentences` or with the `tokens` of each, or text as
+    `text/plain`, with the options in the query. A sentence that the parser cannot parse gets a flat
+    tree (`fallback`), and `rejected` says why. `Accept` chooses JSON, the best trees alone, a line
+    for each sentence (`text/plain`), or CoNLL-U (`text/x-conllu`).
+    """
+    arrival.check_media_type(request, "application/json", "text/plain")
+    ranked = RankedRequest(request, service, "/parse", query, accepting.chosen(request, _FORMS))
+    return await _answer(request, service, timeout, ranked.answer)
+
+
+async def score(request: Request, service: Running, timeout: Timeout = None) -> Response:
+    """The log-probability of each tree, in the order given."""
+    arrival.check_media_type(request, "application/json")
+    ranked = RankedRequest(request, service, "/score", None, JSON)
+    return await _answer(request, service, timeout, ranked.answer)
+
+
+async def validate(
+    request: Request, service: Running, query: Asking, timeout: Timeout = None
+) -> Response:
+    """What is in the lists and what is wrong with them; nothing is scored."""
+    arrival.check_media_type(request, "application/json", "text/plain")
+
+    async def job(body: bytes, models: Models, deadline: float) -> bytes:
+        given = Body("/validate", body, arrival.media_type(request), query)
+        contents = await service.read(given, request.state.client)
+        return await service.in_thread(partial(_report, contents, models), len(body))
+
+    return await _answer(request, service, timeout, job)
+
+
+def _report(contents: Contents, models: Models, cancellation: Cancellation) -> bytes:
+    report = Report(contents.files)
+    members = {member.name: member.vocabulary.is_unknown for member in models.members}
+    report.count(cancellation.checked(contents.lists), members)
+    return bytes(JSONLine(asdict(report)).body)
+
+
+async def reload(request: Request, service: Running, fewer: Fewer = False) -> Any:
+    """Load models and keys again; needs an admin key. Requests under way are not disturbed. Fewer
+    models than before, since a glob has lost a file, are refused unless `fewer` allows it."""
+    service.keys.check_admin(request.headers)
+    service.current()
+    return {"models": answers.models_of(await service.reload(fewer))}
+
+
+async def models(service: Running) -> Any:
+    """The checkpoints of the ensemble."""
+    reranker = service.current()
+    return {
+        "models": [
+            {
+                "name": member.name,
+                "sha256": member.sha256,
+                "vocabulary_size": len(member.vocabulary),
+                "parameters": member.parameters,
+            }
+            for member in reranker.members
+        ],
+        "combine": reranker.combination,
+    }
+
+
+async def info(service: Running) -> Any:
+    """Version, models, device, and every limit a request can meet."""
+    reranker, settings = service.current(), service.settings
+    return {
+        "version": VERSION,
+        "models": answers.models_of(reranker),
+        "combine": reranker.combination,
+        "device": reranker.device,
+        "precision": reranker.precision,
+        "formats": FORMATS,
+        "parser": {
+            "names": settings.parser_choice.names,
+            "jobs": settings.parsers,
+            "words": settings.words,
+        }
+        if service.has_parser
+        else None,
+        "limits": settings.limits,
+        "batching": {
+            "batch_tokens": settings.batch_tokens,
+            "batch_wait_ms": settings.batch_wait_ms,
+        },
+        "engines": settings.engines,
+    }
+
+
+async def live(service: Running) -> Any:
+    """Whether the process should be kept running."""
+    if not service.is_alive:
+        raise ServiceError(503, "dead", "scoring cannot be restarted")
+    return {"status": "live"}
+
+
+async def ready(service: Running) -> Any:
+    """Whether requests are accepted: from a first real score on, under any load."""
+    service.check_ready()
+    return {"status": "ready"}
+
+
+async def metrics(service: Running) -> Response:
+    """Counters in Prometheus's text format."""
+    return Response(service.metrics.text(), media_type="text/plain; version=0.0.4")
+
+
+async def _answer(request: Request, service: Service, timeout: float | None, job: Job) -> Response:
+    """Run ``job`` on the body, until the deadline or until the client hangs up."""
+    settings, client = service.settings, request.state.client
+    seconds = min(timeout or settings.request_seconds, settings.max_request_seconds)
+    deadline = request.state.arrived + seconds
+    async with contextlib.AsyncExitStack() as held:
+        try:
+            models = held.enter_context(service.visit(client))
+            hold = held.enter_context(service.body_bytes.held(client))
+            request.state.hold = hold  # for answers that are much longer than their bodies
+            body = await arrival.read_body(request, settings, deadline, hold)
+            content = await arrival.while_awaited(request, job(body, models, deadline), deadline)
+        except arrival.ClientGone:
+            service.metrics.dropped.labels("disconnect").inc()
+            return Response(status_code=499)  # for the log; nobody reads it
+        except ServiceError as error:
+            if error.code == "deadline":
+                service.metrics.dropped.labels("deadline").inc()
+            raise
+        return streams.Answer(content, request, service.metrics, deadline, held.pop_all())

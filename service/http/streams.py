@@ -1,0 +1,113 @@
+"""Answers on their way to the client: at once, or in lines while they are made."""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import AsyncGenerator
+from typing import NamedTuple
+
+from starlette.requests import Request
+from starlette.responses import Response
+from starlette.types import Receive, Scope, Send
+
+from reranker.service.errors import ServiceError
+from reranker.service.http import answers, arrival
+from reranker.service.metrics import Metrics
+
+LINES = "application/x-ndjson"
+
+# What fits into the system's buffers is sent without waiting for the client.
+_SMALL = 65_536
+
+
+class TextAnswer(NamedTuple):
+    """An answer that is not JSON."""
+
+    content: bytes
+    media: str
+
+
+class Lines(NamedTuple):
+    """An answer of many lines, the first of which is there."""
+
+    first: bytes
+    others: AsyncGenerator[bytes]
+
+
+def are_wanted(request: Request) -> bool:
+    """Whether the client says that it takes a line at a time."""
+    ranges = request.headers.get("accept", "").lower().split(",")
+    return LINES in {media.partition(";")[0].strip() for media in ranges}
+
+
+class Answer(Response):
+    """An answer whose client counts as served when it has taken it: what ``held`` holds is given
+    back only then, so that clients that do not read cannot fill the memory.
+
+    Cut off at the deadline, lines end with one that says so.
+    """
+
+    def __init__(
+        self,
+        content: bytes | TextAnswer | Lines,
+        request: Request,
+        metrics: Metrics,
+        deadline: float,
+        held: contextlib.AsyncExitStack,
+    ) -> None:
+        media = LINES if isinstance(content, Lines) else "application/json"
+        if isinstance(content, TextAnswer):
+            content, media = content
+        self._content: bytes | Lines = content
+        self._request, self._metrics = request, metrics
+        self._deadline, self._held = deadline, held
+        super().__init__(media_type=media)  # which gets a charset if it is text
+        self.headers["Vary"] = "Accept"
+        if isinstance(content, Lines):
+            del self.headers["Content-Length"]
+        else:
+            self.headers["Content-Length"] = str(len(content))
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        async with self._held:
+            start = {"type": "http.response.start", "status": 200, "headers": self.raw_headers}
+            await send(start)
+            if isinstance(self._content, Lines):
+                await self._send_lines(self._content, send)
+            elif len(self._content) <= _SMALL:
+                await _send(send, self._content, is_last=True)
+            else:
+                with contextlib.suppress(arrival.ClientGone):
+                    await arrival.while_awaited(
+                        self._request, _send_long(send, self._content), None
+                    )
+
+    async def _send_lines(self, lines: Lines, send: Send) -> None:
+        async def send_all() -> None:
+            await _send(send, lines.first)
+            async for line in lines.others:
+                await _send(send, line)
+            await _send(send, b"", is_last=True)
+
+        state = self._request.state
+        try:
+            await arrival.while_awaited(self._request, send_all(), self._deadline)
+        except arrival.ClientGone:
+            self._metrics.dropped.labels("disconnect").inc()
+        except ServiceError as error:
+            state.details["code"] = error.code
+            if error.code == "deadline":
+                self._metrics.dropped.labels("deadline").inc()
+            await _send(send, answers.error_line(error, state.request_id), is_last=True)
+        finally:
+            await lines.others.aclose()
+
+
+async def _send_long(send: Send, content: bytes) -> None:
+    await _send(send, content)
+    # Waits until the client has taken most of it.
+    await _send(send, b"", is_last=True)
+
+
+async def _send(send: Send, content: bytes, is_last: bool = False) -> None:
+    await send({"type": "http.response.body", "body": content, "more_body": not is_last})

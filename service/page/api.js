@@ -1,0 +1,67 @@
+// /docs: openapi.json as a page, without anything from other servers.
+
+const add = (parent, name, text = "") => {
+  const element = document.createElement(name);
+  element.textContent = text;
+  parent.append(element);
+  return element;
+};
+
+const table = (title, rows) => {
+  if (!rows.length) return;
+  add(document.body, "h4", title);
+  const body = add(document.body, "table");
+  for (const [name, text] of rows) {
+    const row = add(body, "tr");
+    add(add(row, "td"), "code", name);
+    add(row, "td", text);
+  }
+};
+
+const about = (field) => {
+  const fallback = "default" in field ? ` (default: ${JSON.stringify(field.default)})` : "";
+  return `${field.description ?? ""}${fallback}`;
+};
+
+const curl = (path, media, value) => {
+  const body = typeof value === "string" ? value : JSON.stringify(value);
+  const quoted = body.replaceAll("'", "'\\''");
+  const head = `curl -s http://localhost:8000${path} -H 'Content-Type: ${media}'`;
+  return `${head} \\\n  --data-binary '${quoted}'`;
+};
+
+const showBody = (path, media, content, schemas) => {
+  const examples = content.examples ?? { Text: { value: content.example } };
+  const forms = content.schema.anyOf ?? [content.schema];
+  Object.entries(examples).forEach(([name, example], place) => {
+    add(document.body, "h3", name);
+    add(document.body, "pre", curl(path, media, example.value));
+    const model = forms[place]?.$ref?.split("/").pop();
+    const fields = Object.entries(schemas[model]?.properties ?? {});
+    table("Fields", fields.map(([field, described]) => [field, about(described)]));
+  });
+};
+
+const show = (path, method, operation, schemas) => {
+  add(document.body, "h2", `${method.toUpperCase()} ${path}`);
+  add(document.body, "p", operation.description);
+  const parameters = operation.parameters ?? [];
+  const rows = parameters.map((each) => [each.name, `${each.in}: ${about({ ...each.schema, ...each })}`]);
+  table("Parameters", rows);
+  for (const [media, content] of Object.entries(operation.requestBody?.content ?? {})) {
+    showBody(path, media, content, schemas);
+  }
+  if (method === "get") add(document.body, "pre", `curl -s http://localhost:8000${path}`);
+  const responses = Object.entries(operation.responses);
+  table("Responses", responses.map(([code, each]) => [code, each.description]));
+};
+
+const answer = await fetch("openapi.json");
+const description = await answer.json();
+add(document.body, "h1", `${description.info.title} ${description.info.version}`);
+add(document.body, "p", description.info.description);
+for (const [path, operations] of Object.entries(description.paths)) {
+  for (const [method, operation] of Object.entries(operations)) {
+    show(path, method, operation, description.components.schemas);
+  }
+}

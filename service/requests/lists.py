@@ -1,0 +1,223 @@
+"""Requests -> n-best lists, read by the same functions as the command's files.
+
+A candidate that is not a tree is rejected and a list that cannot be read fails, each by itself;
+only a limit, or a text without n-best lists, fails the request.
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Callable, Iterable, Iterator, Sequence
+
+from reranker.errors import InputError
+from reranker.files.text import TextInMemory
+from reranker.nbest import NBest, ReadOptions, Rejected, Sentence, from_candidates, read_nbest
+from reranker.nbest.data import RawList
+from reranker.nbest.dialects.registry import DIALECTS
+from reranker.nbest.faithful import Source
+from reranker.nbest.lines import HEAD_LINES
+from reranker.nbest.notation import Notation
+from reranker.nbest.words import split_words
+from reranker.process.cancellation import Cancellation
+from reranker.service.errors import ServiceError, over_limit
+from reranker.service.requests import bodies, schemas
+from reranker.service.settings import Settings
+
+_Entries = Sequence[str | schemas.CandidateEntry | schemas.DocumentEntry]
+
+
+def read_lists(
+    body: schemas.AnyRequest,
+    settings: Settings,
+    warn: Callable[[str], None],
+    describe: Callable[[dict[str, str]], None] = lambda _: None,
+    cancellation: Cancellation | None = None,
+) -> list[NBest]:
+    """The lists of a request for ``/rerank`` or ``/validate``; raises ServiceError, and Stopped if
+    cancelled.
+
+    ``warn`` gets messages about unusable scores, ``describe`` the name and format of a text.
+    """
+    lists: Iterable[NBest]
+    if isinstance(body, schemas.TextRequest):
+        bodies.check_lines(body.nbest.count("\n"), settings.max_values)
+
+        def check(raw: RawList) -> None:  # before each candidate takes its sentence's length
+            _check_length(raw.id, len(raw.candidates), settings, "nbest")
+
+        field, lists = "nbest", _from_text(body, warn, describe, check)
+    elif isinstance(body, schemas.SentencesRequest):
+        field = "sentences"
+        _check_count(len(body.sentences), settings, field)
+        for number, given in enumerate(body.sentences):
+            _check_entries(str(number), given.candidates, settings, field)
+            _check_strings([*(given.tokens or ()), *(given.tags or ())], settings, field)
+        lists = _from_sentences(body)
+    elif isinstance(body, schemas.DocumentsRequest):
+        field = "documents"
+        _check_entries("0", body.documents, settings, field)
+        lists = [_single_list(body.documents, body.query)]
+    else:
+        field = "texts"
+        _check_entries("0", body.texts, settings, field)
+        lists = [_single_list(body.texts, body.query)]
+    return _within_limits(lists, settings, field, cancellation)
+
+
+def read_trees(
+    body: schemas.ScoreRequest, settings: Settings, cancellation: Cancellation | None = None
+) -> list[NBest]:
+    """A list of its own for each tree; raises ServiceError, and Stopped if cancelled."""
+    _check_count(len(body.trees), settings, "trees")
+    _check_strings(body.trees, settings, "trees")
+    source = _source(body.format, body.trees)
+    lists = (
+        _from_entries([tree], source, str(position), position)
+        for position, tree in enumerate(body.trees)
+    )
+    return _within_limits(lists, settings, "trees", cancellation)
+
+
+def _from_text(
+    body: schemas.TextRequest,
+    warn: Callable[[str], None],
+    describe: Callable[[dict[str, str]], None],
+    check: Callable[[RawList], None],
+) -> Iterator[NBest]:
+    options = ReadOptions(
+        format="auto" if body.format == "ptb" else body.format,
+        tokens=None if body.tokens is None else TextInMemory(body.tokens.encode(), "tokens"),
+        repair=body.repair,
+        beam=body.beam,
+        check=check,
+    )
+    try:
+        # A text/plain body may have bytes that are not UTF-8.
+        text = TextInMemory(body.nbest.encode("utf-8", "surrogateescape"), "nbest")
+        lists = read_nbest(text, options=options, warn=warn)
+        for file in lists.files:
+            describe({"name": file.name, "format": file.description})
+        yield from lists
+    except InputError as error:
+        raise ServiceError(422, "unreadable", str(error), "nbest") from error
+
+
+def _from_sentences(body: schemas.SentencesRequest) -> Iterator[NBest]:
+    head = (given.candidates for given in body.sentences[:HEAD_LINES])
+    source = _source(body.format, map(_tree, itertools.chain(*head)), body.repair)
+    for position, given in enumerate(body.sentences):
+        name = str(position) if given.id is None else given.id
+        try:
+            sentence = Sentence.of(given.tokens, given.tags or ()) if given.tokens else None
+        except InputError as error:
+            yield _failed(name, position, "bad-list", error)
+        else:
+            yield _from_entries(given.candidates, source, name, position, sentence)
+
+
+def _single_list(entries: _Entries, query: str | None) -> NBest:
+    source, words = _source("auto", map(_tree, entries)), split_words(query or "")
+    nbest = _from_entries(entries, source)
+    if words and any(rejected.code == "hidden-words" for rejected in nbest.rejected):
+        return _from_entries(entries, source, sentence=Sentence.of(words))
+    return nbest
+
+
+def _from_entries(
+    entries: _Entries,
+    source: Source,
+    name: str = "0",
+    position: int = 0,
+    sentence: Sentence | None = None,
+) -> NBest:
+    trees = map(_tree, entries)
+    scores = [None if isinstance(entry, str) else entry.score for entry in entries]
+    try:
+        return from_candidates(
+            trees, scores, id=name, line=position + 1, sentence=sentence, source=source
+        )
+    except InputError as error:
+        return _failed(name, position, "hidden-words", error)
+
+
+def _failed(name: str, position: int, code: str, error: InputError) -> NBest:
+    rejected = Rejected(0, position + 1, code, str(error), "")
+    return NBest(name, (), (rejected,), rejected.line)
+
+
+def _tree(entry: str | schemas.CandidateEntry | schemas.DocumentEntry) -> str:
+    return entry if isinstance(entry, str) else entry.tree
+
+
+def _source(format_name: str, trees: Iterable[str], repair: bool | None = None) -> Source:
+    # In some dialects trees are written in one way only; in the others the trees show it.
+    if format_name == "ptb":
+        notation: Notation | None = Notation.BRACKETS
+    else:
+        notation = DIALECTS[format_name].notation if format_name in DIALECTS else None
+    return Source("the request", notation or DIALECTS["trees"].detect_notation(trees), repair)
+
+
+def _within_limits(
+    lists: Iterable[NBest], settings: Settings, field: str, cancellation: Cancellation | None
+) -> list[NBest]:
+    accepted: list[NBest] = []
+    for nbest in (cancellation or Cancellation()).checked(lists):
+        _check_count(1 + len(accepted), settings, field)
+        candidates = len(nbest.candidates) + len(nbest.rejected)
+        _check_length(nbest.id, candidates, settings, field)
+        _check_trees(nbest, settings, field)
+        accepted.append(nbest)
+    return accepted
+
+
+def _check_count(sentences: int, settings: Settings, field: str) -> None:
+    if sentences > settings.max_sentences:
+        many = f"more than {settings.max_sentences} sentences"
+        raise over_limit("max_sentences", settings.max_sentences, many, field)
+
+
+def _check_entries(name: str, entries: _Entries, settings: Settings, field: str) -> None:
+    """Before anything is made of them."""
+    _check_length(name, len(entries), settings, field)
+    _check_strings(map(_tree, entries), settings, field)
+
+
+def _check_strings(strings: Iterable[str], settings: Settings, field: str) -> None:
+    for string in strings:
+        size = len(string.encode("utf-8", "surrogatepass"))
+        if size > settings.max_tree_bytes:
+            many = f"a string of {size} bytes"
+            raise over_limit("max_tree_bytes", settings.max_tree_bytes, many, field)
+
+
+def _check_length(name: str, candidates: int, settings: Settings, field: str) -> None:
+    if candidates > settings.max_candidates:
+        many = f"list {name} with {candidates} candidates"
+        raise over_limit("max_candidates", settings.max_candidates, many, field)
+
+
+def _check_trees(nbest: NBest, settings: Settings, field: str) -> None:
+    for candidate in nbest.candidates:
+        tokens = len(candidate.tokens) + 1  # <eos>
+        if tokens > settings.max_tree_tokens:
+            many = f"a tree of {tokens} tokens in list {nbest.id}"
+            raise over_limit("max_tree_tokens", settings.max_tree_tokens, many, field)
+    texts = [candidate.text for candidate in nbest.candidates]
+    texts += [rejected.text for rejected in nbest.rejected]
+    for text in texts:
+        depth = _depth(text) if text.count("(") > settings.max_depth else 0
+        if depth > settings.max_depth:
+            many = f"a tree nested {depth} deep in list {nbest.id}"
+            raise over_limit("max_depth", settings.max_depth, many, field)
+    for rejected in nbest.rejected:
+        # The readers have limits of their own, which are wider.
+        if rejected.code == "too-deep":
+            raise over_limit("max_depth", settings.max_depth, rejected.message, field)
+        if rejected.code == "too-long":
+            raise over_limit("max_tree_tokens", settings.max_tree_tokens, rejected.message, field)
+
+
+def _depth(text: str) -> int:
+    steps = (1 if character == "(" else -1 for character in text if character in "()")
+    return max(itertools.accumulate(steps), default=0)

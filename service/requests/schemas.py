@@ -1,0 +1,500 @@
+"""The fields of requests and answers; ``/docs`` and ``/openapi.json`` show them.
+
+Requests are strict: an unknown field, or a string for a number, is an error that names it. The
+forms for clients of other reranking services ignore unknown fields.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeVar, get_type_hints
+
+from pydantic import (
+    BaseModel,
+    BeforeValidator,
+    ConfigDict,
+    Discriminator,
+    FailFast,
+    Field,
+    Tag,
+    TypeAdapter,
+    create_model,
+)
+
+from reranker.nbest import FORMATS
+from reranker.nbest.report import Report
+from reranker.ranking import Criterion
+
+if TYPE_CHECKING:
+    Format = str
+else:
+    Format = Literal[("auto", "ptb", *FORMATS)]
+
+_TREES: list[Any] = [
+    "(S1 (S (NP (PRP It)) (VP (VBZ runs)) (. .)))",
+    "(S1 (NP (NP (PRP It)) (NP (NNS runs)) (. .)))",
+]
+
+
+def _whole(value: Any) -> Any:
+    """JSON has one kind of number, and its schemas take 3.0 for an integer."""
+    return int(value) if isinstance(value, float) and value.is_integer() else value
+
+
+# The limits come first: after it, they would be missing from the description.
+_WHOLE = BeforeValidator(_whole)
+
+
+def _with_example(example: dict[str, Any], title: str | None = None) -> ConfigDict:
+    return ConfigDict(title=title, json_schema_extra={"examples": [example]})
+
+
+class _FirstError(FailFast):
+    """Ends at the first wrong item: each of 49,000 would have an error of its own."""
+
+    __hash__ = object.__hash__  # so that the list can be optional
+
+
+T = TypeVar("T")
+_List = Annotated[list[T], _FirstError()]
+
+
+class _Strict(BaseModel):
+    model_config = ConfigDict(
+        extra="forbid", strict=True, allow_inf_nan=False, hide_input_in_errors=True
+    )
+
+
+class _RankOptions(_Strict):
+    top_n: Annotated[int, Field(ge=1), _WHOLE] | None = Field(
+        None, description="number of candidates to return per ranking"
+    )
+    criterion: Criterion | None = Field(
+        None,
+        description="perplexity per word of the sentence, or per token of the candidate; null: "
+        "what the ensemble was tuned with, else per word",
+    )
+    lm_weight: float | None = Field(
+        None,
+        ge=0,
+        le=1,
+        description="score = lm_weight * language models + (1 - lm_weight) * parser, in nats; "
+        "null: what the ensemble was tuned with, else 1",
+    )
+
+
+class AnswerOptions(_RankOptions):
+    """How to rank, and what to answer: fields of the body or, where it has none, of the query."""
+
+    return_trees: bool = Field(True, description="return the tree of each ranked candidate")
+    return_token_scores: bool = Field(
+        False, description="return the log-probability of each token, in nats"
+    )
+
+
+class ParseOptions(AnswerOptions):
+    """Options for texts."""
+
+    return_brackets: bool = Field(
+        False, description="return the probability of every bracket that any tree may have"
+    )
+
+
+class Options(AnswerOptions):
+    """The options of answers, and how to read n-best lists."""
+
+    format: Format = Field(
+        "auto",
+        description="dialect of an n-best text, or of the trees in `sentences` (`ptb`: brackets "
+        "with part-of-speech nodes); `auto` detects it",
+    )
+    repair: bool | None = Field(
+        None, description="repair broken candidates; null: those of seq2seq parsers only"
+    )
+    beam: Annotated[int, Field(ge=1, le=10_000), _WHOLE] | None = Field(
+        None, description="lines of each list, for texts that do not mark lists"
+    )
+
+
+class QueryOptions(Options):
+    # Everything in a query is a string.
+    model_config = ConfigDict(strict=False)
+
+
+class ParseQuery(ParseOptions):
+    model_config = ConfigDict(strict=False)
+
+
+class CandidateEntry(_Strict):
+    """A tree, with the parser's natural-log probability if there is one."""
+
+    tree: str
+    score: float | None = None
+
+
+class CandidateList(_Strict):
+    """One sentence's candidates in the parser's order."""
+
+    id: str | None = Field(None, description="its name in the answer; default: its number")
+    tokens: _List[str] | None = Field(
+        None, description="its words; default: those of the first candidate that hides none"
+    )
+    tags: _List[str] | None = Field(None, description="a part-of-speech tag for each word")
+    candidates: _List[CandidateEntry | str]
+
+
+class SentencesRequest(Options):
+    """Candidates sentence by sentence."""
+
+    model_config = _with_example(
+        {
+            "sentences": [
+                {
+                    "id": "s1",
+                    "tokens": ["It", "runs", "."],
+                    "candidates": [
+                        {"tree": _TREES[0], "score": -30.4},
+                        {"tree": _TREES[1], "score": -31.9},
+                    ],
+                }
+            ],
+            "top_n": 1,
+            "lm_weight": 0.5,
+        },
+        "Sentences",
+    )
+    sentences: _List[CandidateList] = Field(min_length=1)
+
+
+class TextRequest(Options):
+    """A whole n-best text, in any dialect the command reads."""
+
+    model_config = _with_example(
+        {"nbest": f"2\ts1\n-43.9\n{_TREES[0]}\n-46.0\n{_TREES[1]}\n"}, "N-best text"
+    )
+    nbest: str = Field(min_length=1)
+    tokens: str | None = Field(
+        None, description="the sentences, one a line, for candidates that hide words"
+    )
+
+
+class _ForeignRequest(_RankOptions):
+    model_config = ConfigDict(extra="ignore")
+    query: str | None = Field(
+        None, description="the sentence; its words are used if the trees hide theirs"
+    )
+
+
+class DocumentEntry(_Strict):
+    model_config = ConfigDict(extra="ignore")
+    tree: str = Field(alias="text")
+    score: float | None = Field(None, description="the parser's natural-log probability")
+
+
+class DocumentsRequest(_ForeignRequest):
+    """One list in the form of Cohere's and Jina's rerankers: the documents are trees."""
+
+    model_config = _with_example(
+        {"query": "It runs .", "documents": _TREES, "top_n": 2}, "One list (Cohere, Jina)"
+    )
+    documents: _List[str | DocumentEntry] = Field(min_length=1)
+    return_documents: bool = True
+
+
+class TextsRequest(_ForeignRequest):
+    """One list in the form of text-embeddings-inference: the texts are trees."""
+
+    model_config = _with_example(
+        {"query": "It runs .", "texts": _TREES}, "One list (text-embeddings-inference)"
+    )
+    texts: _List[str] = Field(min_length=1)
+    return_text: bool = False
+
+
+def form_of(body: Any) -> str:
+    """Which of the requests for ``/rerank`` a body is."""
+    fields = body if isinstance(body, dict) else ()
+    return next((name for name in ("documents", "texts", "nbest") if name in fields), "sentences")
+
+
+AnyRequest = SentencesRequest | TextRequest | DocumentsRequest | TextsRequest
+RERANK_BODY: TypeAdapter[AnyRequest] = TypeAdapter(
+    Annotated[
+        Annotated[SentencesRequest, Tag("sentences")]
+        | Annotated[TextRequest, Tag("nbest")]
+        | Annotated[DocumentsRequest, Tag("documents")]
+        | Annotated[TextsRequest, Tag("texts")],
+        Discriminator(form_of),
+    ]
+)
+
+
+class ScoreRequest(_Strict):
+    """Trees of any sentences."""
+
+    model_config = _with_example({"trees": _TREES})
+    trees: _List[str] = Field(min_length=1)
+    format: Format = "auto"
+    criterion: Criterion = "perplexity"
+    return_token_scores: bool = False
+
+
+_SENTENCES = ["We saw the man.", "It runs."]
+
+
+class TextToParse(ParseOptions):
+    """Running text, which is split into sentences and words."""
+
+    model_config = _with_example({"text": " ".join(_SENTENCES), "top_n": 1}, "Text")
+    text: str = Field(min_length=1)
+
+
+class SentencesToParse(ParseOptions):
+    """One sentence in each string, which is split into words."""
+
+    model_config = _with_example({"sentences": _SENTENCES}, "Sentences to parse")
+    sentences: _List[str] = Field(min_length=1)
+
+
+class TokensToParse(ParseOptions):
+    """The words of each sentence."""
+
+    model_config = _with_example({"tokens": [["It", "runs", "."]]}, "Words to parse")
+    tokens: _List[_List[str]] = Field(min_length=1)
+
+
+def parse_form_of(body: Any) -> str:
+    """Which of the requests for ``/parse`` a body is."""
+    fields = body if isinstance(body, dict) else ()
+    return next((name for name in ("sentences", "tokens") if name in fields), "text")
+
+
+AnyToParse = TextToParse | SentencesToParse | TokensToParse
+PARSE_BODY: TypeAdapter[AnyToParse] = TypeAdapter(
+    Annotated[
+        Annotated[TextToParse, Tag("text")]
+        | Annotated[SentencesToParse, Tag("sentences")]
+        | Annotated[TokensToParse, Tag("tokens")],
+        Discriminator(parse_form_of),
+    ]
+)
+
+
+class Model(BaseModel):
+    name: str
+    sha256: str
+
+
+class RankedCandidate(BaseModel):
+    """A ranked candidate; docs/output.md describes every field."""
+
+    index: int = Field(description="place in the parser's list, from 0")
+    relevance_score: float = Field(description="orders the list; higher is better")
+    nll: float = Field(description="negative log-probability under all models, in nats")
+    perplexity: float | None = Field(description="null if it is too large for a number")
+    tokens: int
+    unknown_words: int
+    parser_score: float | None
+    duplicate_of: int | None
+    repaired: bool
+    member_nll: list[float] | None = Field(
+        None, description="each model's part of nll, if there are two or more"
+    )
+    tree: str | None = Field(None, description="with return_trees")
+    token_scores: list[tuple[str, float]] | None = Field(
+        None, description="with return_token_scores"
+    )
+
+
+class RejectedEntry(BaseModel):
+    """An entry of a list that cannot be used, and why (docs/formats.md has the codes)."""
+
+    index: int
+    line: int = Field(description="of the n-best text, or number of the sentence, from 1")
+    code: str
+    message: str
+
+
+class RankedSentence(BaseModel):
+    id: str
+    status: Literal["ok", "failed"] = Field(description="failed: no candidate could be used")
+    best_index: int | None
+    margin: float | None = Field(
+        description="score of the best less that of the next different one; null without one, or "
+        "if it is too large for a number"
+    )
+    confidence: float | None = Field(
+        description="share of the best tree's brackets that should be right; null where the parser "
+        "cannot tell (only chart can)"
+    )
+    better_than_first: float | None = Field(
+        description="probability that the best tree has a better F1 than the parser's first; null "
+        "if it is the parser's first, where none was fitted for these models and this weighing, "
+        "and where there is a confidence"
+    )
+    fallback: str | None = Field(description="if failed: a tree to use instead")
+    ranking: list[RankedCandidate]
+    rejected: list[RejectedEntry]
+
+
+class Usage(BaseModel):
+    sentences: int
+    candidates: int
+    rejected: int
+    tokens: int = Field(description="language model tokens of all different candidates")
+    total_tokens: int = Field(description="the same, under the name other services use")
+
+
+class _Answer(BaseModel):
+    id: str = Field(description="of the request, as in X-Request-ID")
+    models: list[Model]
+    signature: str = Field(description="what the figures depend on")
+    usage: Usage
+
+
+class RerankAnswer(_Answer):
+    sentences: list[RankedSentence]
+    warnings: list[str] = Field(description="from reading, for example about unusable scores")
+
+
+class SentenceOrigin(BaseModel):
+    """Where a sentence is: of `text`, in the text; else in its own string, or in its words with a
+    space between them."""
+
+    line: int = Field(description="of its first word, from 1; else its number, from 1")
+    text: str
+    offsets: list[tuple[int, int]] = Field(
+        description="of each word, the k-th leaf of the trees: its first character and the one "
+        "after its last, counted from 0"
+    )
+
+
+class Constituent(BaseModel):
+    label: str
+    parent: int | None = Field(description="its place in the array, from 0; null for the root")
+    words: tuple[int, int] = Field(
+        description="its first word, from 0, and the one behind its last"
+    )
+    start: int | None = Field(description="its first character, as in `offsets`")
+    end: int | None = Field(description="the one after its last")
+    probability: float | None = Field(
+        description="P(the tree has this bracket | words); null for the root, and where the parser "
+        "cannot tell (only chart can)"
+    )
+
+
+class ParsedSentence(RankedSentence):
+    origin: SentenceOrigin
+    entropy: float | None = Field(
+        description="of the distribution over all trees of the sentence, in nats; null where the "
+        "parser cannot tell"
+    )
+    constituents: list[Constituent] | None = Field(
+        None, description="of the best tree, parents before children, with return_trees"
+    )
+    brackets: list[tuple[int, int, str, float]] | None = Field(
+        None,
+        description="with return_brackets: first word, the one after the last, label, and "
+        "P(the tree has this bracket | words) where it is not next to nothing; null where the "
+        "parser cannot tell",
+    )
+
+
+class ParseAnswer(_Answer):
+    sentences: list[ParsedSentence]
+    warnings: list[str] = Field(description="characters that were replaced")
+
+
+class ResultDocument(BaseModel):
+    text: str
+
+
+class Result(BaseModel):
+    index: int
+    relevance_score: float
+    document: ResultDocument | None = Field(None, description="with return_documents")
+
+
+class DocumentsAnswer(_Answer):
+    """In the form of Cohere's and Jina's answers, with our additions."""
+
+    model: str
+    results: list[Result]
+    rejected: list[RejectedEntry]
+
+
+class TextResult(BaseModel):
+    index: int
+    score: float
+    text: str | None = Field(None, description="with return_text")
+
+
+class TreeScore(BaseModel):
+    """The figures are null if there is an ``error``."""
+
+    index: int
+    log_probability: float | None = Field(description="under all models, in nats")
+    perplexity: float | None
+    tokens: int | None
+    unknown_words: int | None
+    token_scores: list[tuple[str, float]] | None = Field(
+        None, description="with return_token_scores"
+    )
+    error: RejectedEntry | None
+
+
+class ScoreAnswer(_Answer):
+    results: list[TreeScore]
+
+
+_REPORT: dict[str, Any] = {name: (kind, ...) for name, kind in get_type_hints(Report).items()}
+ValidateAnswer = create_model(
+    "ValidateAnswer", __doc__="What `rerank validate --json` prints.", **_REPORT
+)
+
+
+class ModelInformation(Model):
+    vocabulary_size: int
+    parameters: int
+
+
+class ModelsAnswer(BaseModel):
+    models: list[ModelInformation]
+    combine: Literal["sum", "average"]
+
+
+class ParserInformation(BaseModel):
+    names: list[str] = Field(description="several: their candidates are pooled")
+    jobs: int = Field(description="parsers that run at once")
+    words: Literal["gum", "wsj"] = Field(description="how text is split into words")
+
+
+class InfoAnswer(BaseModel):
+    version: str
+    models: list[Model]
+    combine: Literal["sum", "average"]
+    device: str
+    precision: str
+    formats: dict[str, str]
+    parser: ParserInformation | None = Field(description="of `/parse`; null: there is none")
+    limits: dict[str, float]
+    batching: dict[str, float]
+    engines: int
+
+
+class HealthAnswer(BaseModel):
+    status: Literal["live", "ready"]
+
+
+class ReloadAnswer(BaseModel):
+    models: list[Model]
+
+
+class ErrorBody(BaseModel):
+    code: str
+    message: str
+    param: str | None
+    request_id: str
+
+
+class ErrorAnswer(BaseModel):
+    error: ErrorBody

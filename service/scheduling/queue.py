@@ -1,0 +1,386 @@
+"""Where requests wait to be scored.
+
+A request is admitted if it can be expected to be scored in time, and if its client does not hold
+most of what waits. Clients take turns, and so do the requests of each, piece by piece. A score does
+not depend on what is scored beside it, so neither does an answer.
+
+Each engine has three slots, with threads of their own. The main one scores everything, lists as a
+whole where that is possible. What is very small is scored beside it. When a client comes first, the
+main slot's batch is paused while another slot scores for it; nothing is lost.
+"""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+
+from reranker.process.cancellation import Cancellation
+from reranker.process.cores import available_cores
+from reranker.service.errors import draining
+from reranker.service.fairness import Shares, amount_ahead, overloaded
+from reranker.service.metrics import Metrics
+from reranker.service.scheduling.fair_queue import FairQueue
+from reranker.service.scheduling.work import Piece, Work
+from reranker.service.settings import Settings
+
+# Largest expected wait, as a share of the time to the deadline: the speed is only an estimate.
+_WAITING_SHARE = 0.5
+
+# How long a batch takes if nothing else is scored, but for a list that takes longer by itself.
+_BATCH_SECONDS = 0.5
+
+# A list that takes longer is cut: candidates share what they begin with, which each part computes
+# again, so smaller pieces cost more in all (docs/performance.md).
+_PIECE_SECONDS = 2.0
+
+# What takes no longer is very small.
+_SMALL_SECONDS = 0.1
+
+# Clients that have not asked for a while come first, until they have been given what takes so many
+# seconds if nothing else is scored.
+_AHEAD_SECONDS = 1.0
+
+# Once a batch has been paused for so long, nothing more goes before it.
+_MOST_PAUSED_SECONDS = 2.0
+
+# A batch takes at most so many times as long while everything else is busy, too.
+_LOAD = 3.0
+
+
+@dataclass(eq=False)
+class Slot:
+    """What is being scored at once."""
+
+    name: str
+    place: int
+    """In its engine: 0 is the main slot, 1 what comes first, 2 what is very small."""
+    threads: int
+    niceness: int
+    """Lower for smaller work; the threads that answer have none."""
+    batch: list[Piece] = field(default_factory=list)
+    cancellation: Cancellation = field(default_factory=Cancellation)
+    """Cancels the batch, once every request in it has been cancelled or has finished."""
+    may_pause: bool = False
+    """Whether the batch may wait for others: it is neither small nor for a client that comes
+    first."""
+    was_paused: bool = False
+    engine: EngineSlots = field(init=False)
+    _paused: float = 0.0
+    _since: float | None = None
+
+    def begin(self, batch: list[Piece]) -> None:
+        self.batch, self.cancellation = batch, Cancellation()
+        self.was_paused, self._paused, self._since = False, 0.0, None
+
+    def pause(self) -> None:
+        self.was_paused, self._since = True, time.monotonic()
+        self.cancellation.pause()
+
+    def go_on(self) -> None:
+        self._paused, self._since = self.paused_seconds, None
+        self.cancellation.go_on()
+
+    @property
+    def is_paused(self) -> bool:
+        return self._since is not None
+
+    @property
+    def paused_seconds(self) -> float:
+        """How long the batch has been paused so far."""
+        return self._paused + (time.monotonic() - self._since if self._since is not None else 0.0)
+
+
+class EngineSlots:
+    """The slots of one engine."""
+
+    def __init__(self, threads: int) -> None:
+        self.main = Slot("scoring", 0, threads, niceness=8)
+        self.first = Slot("scoring what comes first", 1, threads, niceness=5)
+        self.small = Slot("scoring very small requests", 2, 1, niceness=2)
+        self.is_ready = True
+        """Whether its child can score; else its slots take nothing."""
+        for slot in self:
+            slot.engine = self
+
+    def __iter__(self) -> Iterator[Slot]:
+        return iter((self.main, self.first, self.small))
+
+    @property
+    def busy(self) -> list[Piece]:
+        """The batch that is scored, but for very small requests."""
+        return self.first.batch or self.main.batch
+
+
+class Queue:
+    """The event loop adds and removes requests, the threads of the slots take batches."""
+
+    def __init__(self, settings: Settings, metrics: Metrics) -> None:
+        self._settings, self._metrics = settings, metrics
+        self._changed = threading.Condition()  # its lock is reentrant
+        self._waiting: FairQueue[Work] = FairQueue()
+        self._shares = Shares(settings.queue_tokens)
+        threads = settings.threads or max(1, available_cores() // settings.engines)
+        self.engines = [EngineSlots(threads) for _ in range(settings.engines)]
+        self.slots = [slot for engine in self.engines for slot in engine]
+        self.speed = 10_000.0
+        """Tokens a second of one engine; measured by the warm-up and by every full batch."""
+        self.least_tokens = 0
+        """A shorter list takes as long as one of so many; measured by the warm-up."""
+        self._idle_speed = 0.0  # nothing else was being scored
+        self.is_closed = False
+        metrics.queue_tokens.set_function(lambda: self._shares.total)
+        metrics.queue_requests.set_function(lambda: len(self._waiting))
+
+    @property
+    def tokens(self) -> int:
+        """Tokens that wait."""
+        return sum(work.waiting_tokens for work in self._waiting)
+
+    @property
+    def sentences(self) -> int:
+        """Sentences of texts that wait to be parsed."""
+        return sum(work.count - work.taken for work in self._waiting if work.is_text)
+
+    @property
+    def batch_tokens(self) -> int:
+        """Tokens that are scored in half a second while nothing else is."""
+        return self._tokens_in(_BATCH_SECONDS)
+
+    @property
+    def piece_tokens(self) -> int:
+        """A list that has more is cut."""
+        return self._tokens_in(_PIECE_SECONDS)
+
+    def _tokens_in(self, seconds: float) -> int:
+        # While other slots are busy, too, it takes longer, but smaller batches cost more in all.
+        speed = max(self.speed, self._idle_speed / 2)
+        return max(1, min(self._settings.batch_tokens, int(seconds * speed)))
+
+    def add(self, work: Work) -> None:
+        """Raises ServiceError 429 if full, or too long for the deadline, and 503 if closed."""
+        with self._changed:
+            if self.is_closed:
+                raise draining()
+            if not work.is_admitted:
+                if not work.is_text:
+                    self._check_share(work.client, work.tokens)
+                self._check_time(work.client, work.tokens, work.deadline)
+            work.is_small = work.tokens <= self._tokens_in(_SMALL_SECONDS)
+            if not work.is_text:  # sentences take little memory before their turn comes
+                self._shares.take(work.client, work.tokens)
+            self._waiting.add(work, self._ahead)
+            self._changed.notify_all()
+
+    def has_room(self, client: str, tokens: int) -> bool:
+        """Whether so many tokens may wait besides those that the client has waiting."""
+        with self._changed:
+            return self._shares.has_room(client, tokens)
+
+    def check_room(self, client: str, tokens: int, deadline: float) -> None:
+        """Raises ServiceError 429 unless a request for so many tokens would be admitted."""
+        with self._changed:
+            self._check_share(client, tokens)
+            self._check_time(client, tokens, deadline)
+
+    def _check_share(self, client: str, tokens: int) -> None:
+        if not self._shares.has_room(client, tokens):
+            raise overloaded(self.work_seconds)
+
+    def _check_time(self, client: str, tokens: int, deadline: float) -> None:
+        allowed = _WAITING_SHARE * (deadline - time.monotonic())
+        waiting = [(work.client, work.waiting_tokens) for work in self._waiting]
+        ahead = self._taken_tokens + amount_ahead(client, tokens, waiting)
+        if self.tokens and ahead > allowed * self._speed:
+            raise overloaded((self.tokens + self._taken_tokens) / self._speed - allowed)
+
+    @property
+    def _taken_tokens(self) -> int:
+        """Tokens that are being scored."""
+        return sum(piece.tokens for slot in self.slots for piece in slot.batch)
+
+    @property
+    def work_seconds(self) -> float:
+        """How long it will probably take to score all lists that wait, and what has begun. Texts
+        that wait take no room from others."""
+        return (self._shares.total + self._taken_tokens) / self._speed
+
+    @property
+    def _speed(self) -> float:
+        """Tokens a second, of all engines."""
+        return self.speed * len(self.engines)
+
+    def set_ready(self, engine: EngineSlots, is_ready: bool) -> None:
+        """Let the slots of an engine take batches, or not."""
+        with self._changed:
+            engine.is_ready = is_ready
+            self._changed.notify_all()
+
+    def learn_first(self, tokens: int, seconds: float, shortest: float = 0.0) -> None:
+        """Take into account how long a first list took, and the shortest one there is."""
+        self.speed = self._idle_speed = _speed(tokens, seconds)
+        self.least_tokens = int(self.speed * shortest)
+
+    def learn_speed(self, tokens: int, seconds: float) -> None:
+        """Take into account how long a batch took. Small ones are slower and say nothing."""
+        speed = _speed(tokens, seconds)
+        if tokens > self.batch_tokens / 2 or speed > self.speed:
+            self.speed += 0.3 * (speed - self.speed)
+
+    def learn_again(self, tokens: int, seconds: float) -> None:
+        """Take into account how long a first list took with other models, perhaps beside others."""
+        speed = _speed(tokens, seconds)
+        self._idle_speed = min(max(self._idle_speed, speed), _LOAD * speed)
+
+    def next_batch(self, slot: Slot) -> list[Piece]:
+        """Wait for pieces for one ensemble, about half a second's work; empty once the queue is
+        closed. The slot's previous batch counts as done."""
+        with self._changed:
+            slot.batch = []
+            self._changed.notify_all()
+            while not slot.batch and not self.is_closed:
+                if slot is slot.engine.first and not self._next(slot, None):
+                    slot.engine.main.go_on()
+                self._changed.wait_for(lambda: self.is_closed or self._next(slot, None))
+                if not any(other.batch for other in self.slots):
+                    # The device was idle: more requests may arrive in a moment.
+                    seconds = self._settings.batch_wait_ms / 1000
+                    self._changed.wait_for(lambda: not 0 < self.tokens < self.batch_tokens, seconds)
+                slot.begin(self._take(slot))
+            main = slot.engine.main
+            if slot is slot.engine.first and slot.batch and not main.is_paused:
+                main.pause()
+                self._metrics.paused.inc()
+            self._changed.notify_all()  # another slot may start now
+            return slot.batch
+
+    def _take(self, slot: Slot) -> list[Piece]:
+        batch: list[Piece] = []
+        size, ahead = 0, set[str]()
+        while work := self._next(slot, batch[0].work if batch else None):
+            is_full = size + work.pieces[work.taken].tokens > self.batch_tokens
+            is_ahead = self._waiting.is_ahead(work.client)
+            if is_ahead:
+                ahead.add(work.client)
+            # Who comes first does not wait for others' pieces to be scored with theirs.
+            if batch and (is_full or (ahead and work.client not in ahead)):
+                break
+            if not batch:
+                slot.may_pause = not is_ahead and not work.is_small
+            if work.taken == 0:
+                self._metrics.queue_wait.observe(time.monotonic() - work.since)
+            piece = work.next_piece()
+            batch.append(piece)
+            size += piece.tokens
+            cost = max(piece.tokens, self.least_tokens)
+            self._waiting.charge(work, cost)
+            if not work.is_text:
+                self._shares.give_back(work.client, piece.tokens)
+            if work.taken == len(work.pieces):
+                self._waiting.remove(work)
+        return batch
+
+    def _next(self, slot: Slot, first: Work | None) -> Work | None:
+        """Whose turn it is, among those that may be scored in the slot, together with ``first``."""
+        for work in self._waiting:
+            if work.is_over:
+                self.remove(work)
+        engine = slot.engine
+        is_too_long = engine.main.paused_seconds > _MOST_PAUSED_SECONDS
+        if not engine.is_ready or (slot is engine.first and is_too_long):
+            return None
+        fitting = [
+            work
+            for work in self._waiting
+            if work.waits
+            and self._may_score(slot, work)
+            and (first is None or _go_together(work, first))
+        ]
+        if slot is engine.small and fitting:
+            # Very small requests do not pass clients that have been given far less.
+            given = self._waiting.given
+            most = min(given(work.client) for work in self._waiting) + self._ahead
+            fitting = [work for work in fitting if given(work.client) <= most]
+        # What has another slot to go to leaves this one to what has not.
+        bound = [work for work in fitting if not self._has_another(work, slot)]
+        return min(bound or fitting, key=self._waiting.turn, default=None)
+
+    def _may_score(self, slot: Slot, work: Work) -> bool:
+        engine = slot.engine
+        if slot is engine.main:
+            return not engine.first.batch  # one of the two at a time
+        if slot is engine.first:
+            is_bound = not work.is_small and self._waiting.is_ahead(work.client)
+            are_busy = all(other.busy for other in self.engines if other.is_ready)
+            return is_bound and are_busy and bool(engine.main.batch) and engine.main.may_pause
+        # Small work does not wait for a larger batch. It does wait for a small one, so that the
+        # next scores it together with others.
+        busy = engine.busy
+        return work.is_small and bool(busy) and not busy[0].work.is_small
+
+    def _has_another(self, work: Work, slot: Slot) -> bool:
+        small = slot.engine.small
+        return work.is_small and slot is not small and not small.batch
+
+    @property
+    def _ahead(self) -> float:
+        return _AHEAD_SECONDS * self._idle_speed
+
+    def deliver(self, work: Work, lists: int) -> None:
+        """So many lists of a request have been taken in all."""
+        with self._changed:
+            work.delivered = lists
+            if work.is_text:
+                self._changed.notify_all()
+
+    def remove(self, work: Work) -> None:
+        """Drop what waits of a request; a batch is stopped if all of it is for requests that are
+        over."""
+        with self._changed:
+            if work in self._waiting:
+                if not work.is_text:
+                    self._shares.give_back(work.client, work.waiting_tokens)
+                self._metrics.unscored.inc(work.waiting_tokens)
+                self._waiting.remove(work)
+            for slot in self.slots:
+                if slot.batch and all(piece.work.is_over for piece in slot.batch):
+                    slot.cancellation.cancel()
+
+    def drop(self, slot: Slot, all_waiting: bool) -> set[Work]:
+        """Drop and return the requests of the slot's batch, or all that wait as well."""
+        with self._changed:
+            dropped = {piece.work for piece in slot.batch}
+            slot.batch = []
+            if not self.is_closed:  # the next batch has not been cancelled
+                slot.begin([])
+            if slot is slot.engine.first:
+                slot.engine.main.go_on()
+            if all_waiting:
+                dropped |= {*self._waiting}
+            for work in dropped:
+                self.remove(work)
+            self._changed.notify_all()
+            return dropped
+
+    def close(self) -> set[Work]:
+        """Admit nothing more; drop and return all requests."""
+        with self._changed:
+            self.is_closed = True
+            dropped = set()
+            for slot in self.slots:
+                slot.cancellation.cancel()
+                dropped |= self.drop(slot, all_waiting=True)
+            self._changed.notify_all()
+            return dropped
+
+
+def _speed(tokens: int, seconds: float) -> float:
+    return tokens / max(seconds, 1e-4)
+
+
+def _go_together(work: Work, other: Work) -> bool:
+    """Whether a batch may have pieces of both: what is small does not wait for what is not, and
+    neither ensembles are mixed nor lists and sentences."""
+    is_alike = work.is_small == other.is_small and work.is_text == other.is_text
+    return is_alike and work.models is other.models

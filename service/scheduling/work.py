@@ -1,0 +1,186 @@
+"""The lists or sentences of one request on their way through the queue: cut into pieces, whose
+scores are put together again."""
+
+from __future__ import annotations
+
+import contextlib
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING
+
+from reranker.nbest import NBest
+from reranker.nbest.data import Candidate
+from reranker.ranking import Scored, repeating
+from reranker.scoring.distinct import DistinctCandidates
+from reranker.service.errors import ServiceError
+from reranker.text.reading import TextSentence
+
+if TYPE_CHECKING:
+    from reranker.service.children.scoring import Models
+
+
+AHEAD = 32
+"""How many sentences of a text are parsed and scored before the answer takes them."""
+
+# Language model tokens of a tree, for each word of the sentence.
+_TOKENS_PER_WORD = 3
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Piece:
+    """What is scored at once: a list, some of the different candidates of a long one, or a sentence
+    that is to be parsed first."""
+
+    work: Work
+    place: int  # of the list in the request
+    part: int  # of the list
+    what: NBest | TextSentence
+    tokens: int
+
+
+@dataclass(slots=True, eq=False)
+class Work:
+    """The lists of one request, and the scores that have come back so far."""
+
+    models: Models
+    lists: Sequence[NBest]
+    deadline: float  # by time.monotonic()
+    client: str = ""
+    token_scores: bool = False
+    most_tokens: int = 10**9
+    """The largest piece, in tokens; longer lists are cut."""
+    sentences: Sequence[TextSentence] = ()
+    """Instead of lists: they are parsed first."""
+    candidates: int = 50
+    """Trees that the parser proposes for a sentence, at most."""
+    is_admitted: bool = False
+    """Whether it has waited for room already: sentences of a text that is being parsed."""
+    changed: Callable[[], object] = lambda: None
+    """Called, in a thread, when there are new scores or an error."""
+    pieces: list[Piece] = field(init=False)
+    tokens: int = field(init=False)
+    """Tokens that are scored; duplicates count once. For sentences, an estimate."""
+    waiting_tokens: int = field(init=False)
+    error: ServiceError | None = None
+    is_cancelled: bool = False
+    is_small: bool = False  # for the queue
+    taken: int = 0  # how many pieces have been put into a batch
+    delivered: int = 0
+    """How many lists the answer has been given."""
+    since: float = field(default_factory=time.monotonic)
+    _cut: dict[int, DistinctCandidates] = field(default_factory=dict)  # lists of several pieces
+    _parsed: dict[int, NBest] = field(default_factory=dict)  # of sentences, until they are taken
+    _scores: list[list[list[Scored] | None]] = field(init=False)  # of each list's parts
+
+    def __post_init__(self) -> None:
+        self.pieces, self._scores = [], []
+        for place, sentence in enumerate(self.sentences):
+            self.pieces.append(Piece(self, place, 0, sentence, self._expected_tokens(sentence)))
+            self._scores.append([None])
+        for place, nbest in enumerate(self.lists):
+            distinct = DistinctCandidates(nbest)
+            parts = [(nbest, distinct.size)]
+            if distinct.size > self.most_tokens:
+                self._cut[place] = distinct
+                parts = _parts(distinct, self.most_tokens)
+            self.pieces += [Piece(self, place, n, *part) for n, part in enumerate(parts)]
+            self._scores.append([None] * len(parts))
+        self.tokens = self.waiting_tokens = sum(piece.tokens for piece in self.pieces)
+
+    def _expected_tokens(self, sentence: TextSentence) -> int:
+        """An estimate for the trees of a sentence."""
+        if sentence.problem is not None:
+            return 1
+        return _TOKENS_PER_WORD * self.candidates * len(sentence.sentence.words)
+
+    @property
+    def is_over(self) -> bool:
+        """Whether it failed, was cancelled, or is past its deadline."""
+        is_done = self.is_cancelled or self.error is not None
+        return is_done or time.monotonic() > self.deadline
+
+    @property
+    def is_text(self) -> bool:
+        return bool(self.sentences)
+
+    @property
+    def count(self) -> int:
+        """How many lists or sentences it has."""
+        return len(self._scores)
+
+    @property
+    def waits(self) -> bool:
+        """Whether its next piece may be scored; a text's sentences not too long before they are
+        needed."""
+        return not self.is_text or self.taken - self.delivered < AHEAD
+
+    def next_piece(self) -> Piece:
+        """Take the next piece that waits."""
+        piece = self.pieces[self.taken]
+        self.taken += 1
+        self.waiting_tokens -= piece.tokens
+        return piece
+
+    def take_scored(self, place: int) -> list[tuple[NBest, list[Scored]]]:
+        """The lists from ``place`` on whose scores are there, once. Raises ServiceError if they
+        will never be."""
+        if self.error is not None:
+            raise self.error
+        group = []
+        while place < self.count and None not in self._scores[place]:
+            nbest = self._parsed.pop(place) if self.is_text else self.lists[place]
+            group.append((nbest, self._take_scores(place)))
+            place += 1
+        return group
+
+    def _take_scores(self, place: int) -> list[Scored]:
+        together = [scored for part in self._scores[place] for scored in part or ()]
+        self._scores[place] = []
+        if distinct := self._cut.pop(place, None):
+            return [repeating(together[n], original) for n, original in distinct.candidates]
+        return together
+
+    def add(self, piece: Piece, nbest: NBest, scores: list[Scored]) -> None:
+        """Store the scores of a piece, which belong to ``nbest``."""
+        if self.is_text:
+            self._parsed[piece.place] = replace(nbest, id=str(piece.place))
+        if not self.token_scores:
+            scores = [replace(scored, token_scores=None) for scored in scores]
+        self._scores[piece.place][piece.part] = scores
+        if None not in self._scores[piece.place]:
+            self._tell()
+
+    def forget_pieces(self) -> None:
+        """They refer to the work: together they would keep each other, and old models."""
+        self.pieces = []
+
+    def fail(self, error: ServiceError) -> None:
+        self.error = self.error or error
+        self._tell()
+
+    def _tell(self) -> None:
+        with contextlib.suppress(RuntimeError):  # the event loop has been closed
+            self.changed()
+
+
+def _parts(distinct: DistinctCandidates, most_tokens: int) -> list[tuple[NBest, int]]:
+    """The different candidates in parts of at most ``most_tokens``, or of one candidate. Parts
+    have neighbours in the parser's list, since these are alike."""
+    parts: list[tuple[NBest, int]] = []
+    nbest, size = distinct.nbest, 0
+    held: list[Candidate] = []
+    different = (
+        candidate
+        for candidate, (_, original) in zip(nbest.candidates, distinct.candidates, strict=True)
+        if original is None
+    )
+    for candidate, sequence in zip(different, distinct.sequences, strict=True):
+        tokens = len(sequence) + 1
+        if held and size + tokens > most_tokens:
+            parts.append((replace(nbest, candidates=tuple(held)), size))
+            held, size = [], 0
+        held.append(candidate)
+        size += tokens
+    parts.append((replace(nbest, candidates=tuple(held)), size))
+    return parts

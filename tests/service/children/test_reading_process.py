@@ -1,0 +1,154 @@
+"""Bodies that take long to read: whoever sends them waits, or is told why not, and nobody else."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import threading
+from collections.abc import Callable, Iterator
+
+import httpx
+import pytest
+
+from tests.service.children.test_processes import children_of
+from tests.service.servers import Server, sentence, serving
+from tests.waiting import until
+
+TEXT = {"Content-Type": "text/plain"}
+JSON = {"Content-Type": "application/json"}
+TREE = "(S1 (S (NP (PRP We)) (VP (VBP saw) (NP (PRP it)))))"
+LIST = f"-1\t{TREE}\n-2\t(S1 (X (PRP We) (VBP saw) (PRP it)))\n\n"
+NUMBERS = "1" * 98_000 + "x"
+
+
+def padded(candidates: int) -> dict[str, str]:
+    """Candidates that are each repaired to 9,000 words, which takes some milliseconds."""
+    return {
+        "nbest": "(A XX )A\n\n" + "(A XX )A\n" * candidates,
+        "format": "seq2seq",
+        "tokens": "a\n" + "a " * 9000,
+    }
+
+
+@pytest.fixture(scope="module")
+def patient(models: list[str]) -> Iterator[Server]:
+    """A server that reads a body as long as it takes, but for its request's deadline."""
+    flags = ("--reading-seconds", "1000", "--max-candidates", "10000", "--max-tree-tokens", "10000")
+    with serving(models, *flags) as server:
+        yield server
+
+
+def ranked(client: httpx.Client) -> list[object]:
+    """The same list as text and as JSON."""
+    as_text = client.post("/rerank", content=LIST, headers=TEXT)
+    as_json = client.post("/rerank", json={"sentences": [sentence("We", "saw", "it")]})
+    return [answer.raise_for_status().json()["sentences"] for answer in (as_text, as_json)]
+
+
+@contextlib.contextmanager
+def neighbours(server: Server) -> Iterator[None]:
+    """Clients that ask all the while, and get the answers that they got before; the service says
+    soon that it is alive."""
+    with server.client() as client:
+        expected = ranked(client)
+    has_ended = threading.Event()
+    wrong: list[object] = []
+    counts = [0, 0]
+
+    def ask(number: int, check: Callable[[httpx.Client], object]) -> None:
+        with server.client() as client:
+            while not has_ended.is_set():
+                answer = check(client)
+                if answer not in (expected, {"status": "live"}):
+                    wrong.append(answer)
+                counts[number] += 1
+
+    asking = [
+        threading.Thread(target=ask, args=(0, ranked)),
+        threading.Thread(target=ask, args=(1, lambda client: client.get("/health/live").json())),
+    ]
+    for thread in asking:
+        thread.start()
+    try:
+        yield
+        seen = counts.copy()
+        until(lambda: all(now > before for now, before in zip(counts, seen, strict=True)))
+    finally:
+        has_ended.set()
+        for thread in asking:
+            thread.join()
+    assert not wrong
+
+
+def code(answer: httpx.Response) -> tuple[int, str]:
+    return answer.status_code, answer.json()["error"]["code"]
+
+
+@pytest.mark.parametrize(
+    "body",
+    [NUMBERS, "(A " * 33_000, "0 ||| a" + " " * 98_000 + "b", "e\u0300\u0316" * 19_000],
+    ids=["digits", "brackets", "spaces", "marks"],
+)
+def test_repetitions_are_read_at_once(server: Server, body: str) -> None:
+    """The first of these took 92 seconds, in which nobody had an answer."""
+    with neighbours(server), server.client() as client:
+        for content, headers in ((body, TEXT), (json.dumps({"nbest": body}), JSON)):
+            answer = client.post("/rerank", content=content, headers=headers)
+            assert answer.status_code in (200, 422)
+            assert "reading_seconds" not in answer.text
+
+
+def test_a_list_for_a_long_sentence_is_refused_before_it_is_repaired(server: Server) -> None:
+    """Each of 6,000 candidates would take 9,000 words: a gigabyte."""
+    with server.client() as client:
+        answer = client.post("/rerank", json=padded(6000))
+        assert code(answer) == (422, "over-limit")
+        assert "list 1 with 6000 candidates" in answer.json()["error"]["message"]
+
+
+def test_reading_has_a_limit_of_cpu_time(models: list[str]) -> None:
+    """A twentieth of a second is enough for a list, and not for 11,000; the limit is in /info."""
+    flags = ("--reading-seconds", "0.05", "--max-sentences", "20000")
+    with serving(models, *flags) as server, server.client() as client:
+        with neighbours(server):
+            (short,) = children_of(server, "reading_main")
+            answer = client.post("/validate", content=LIST * 11_000, headers=TEXT)
+            assert code(answer) == (422, "over-limit")
+            assert answer.json()["error"]["message"] == (
+                "the CPU time to read the body is more than the limit reading_seconds = 0.05 allows"
+            )
+            assert short in children_of(server, "reading_main"), (
+                "only the one that was busy has ended"
+            )
+        line = server.logged("reading took too long")
+        assert line["error"] == "a child process was ended by SIGPROF"
+        assert client.get("/info").json()["limits"]["reading_seconds"] == 0.05
+        # Another takes its place: a body this long is read where the other was.
+        padded_list = json.dumps({"nbest": LIST}) + " " * 100_000
+        answer = client.post("/validate", content=padded_list, headers=JSON)
+        assert answer.status_code == 200
+
+
+def test_reading_ends_at_the_deadline(patient: Server) -> None:
+    """However long it would take; a list that is read as a whole does not look at the clock."""
+    with neighbours(patient), patient.client() as client:
+        for candidates in (1_500, 3_000, 6_000):  # the first may be done soon
+            before = cancelled(client)
+            answer = client.post(
+                "/validate", json=padded(candidates), headers={"X-Request-Timeout": "1"}
+            )
+            if answer.status_code == 200:
+                continue
+            assert code(answer) == (504, "deadline")
+            until(lambda: cancelled(client) > before)  # noqa: B023
+            if any("was ended" in line["event"] for line in patient.log):
+                break
+        else:
+            pytest.fail("no process was ended")
+        assert client.post("/validate", json=padded(1)).status_code == 200
+
+
+def cancelled(client: httpx.Client) -> float:
+    name = "rerank_cancelled_readings_total "
+    lines = client.get("/metrics").text.splitlines()
+    return next(float(line.removeprefix(name)) for line in lines if line.startswith(name))

@@ -1,0 +1,352 @@
+"""``POST /parse`` with the built-in parser, which runs where scores are computed."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import threading
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import httpx
+import jsonschema
+import pytest
+import torch
+
+from reranker.checkpoints.span_file import save_span_model
+from reranker.client import Client
+from reranker.commands.main import main
+from reranker.parsers.parser import ParserSettings
+from reranker.parsers.registry import create_parser
+from reranker.pipeline import Reranker
+from reranker.ranking import Ranking
+from reranker.service.children.reasons import BROKEN
+from reranker.service.http.answers import CONLLU
+from reranker.service.http.streams import LINES
+from reranker.service.requests import schemas
+from tests.reranker.span_models import untrained_spans
+from tests.service.children.test_processes import children_of, kill
+from tests.service.http.test_rerank import metric
+from tests.service.requests.test_limits import error_of
+from tests.service.servers import Server, serving
+from tests.waiting import PATIENCE, until
+
+TEXT = "We saw the man. The man saw (us) on Monday!\n\nIsn't it well-known?"
+ODD = "\x07 \u200b\ufeff. Что это? 我们看见了他。 \U0001f600 We saw \ud83d\ude00."
+
+
+def save_spans(path: Path, seed: int) -> str:
+    member = untrained_spans(seed)
+    save_span_model(path, member.model, member.vocabulary, {}, torch.float32)
+    return str(path)
+
+
+@pytest.fixture(scope="module")
+def spans(tmp_path_factory: pytest.TempPathFactory) -> str:
+    return save_spans(tmp_path_factory.mktemp("spans") / "spans.pt", 3)
+
+
+@pytest.fixture(scope="module")
+def ensemble(models: list[str], spans: str) -> list[str]:
+    """With the parser's model as a member."""
+    return [*models, spans]
+
+
+@pytest.fixture(scope="module")
+def parsing(ensemble: list[str], spans: str) -> Iterator[Server]:
+    with serving(ensemble, "--parser-model", spans, "--candidates", "7") as server:
+        yield server
+
+
+@pytest.fixture(scope="module")
+def http(parsing: Server) -> Iterator[httpx.Client]:
+    with parsing.client() as client:
+        yield client
+
+
+def post(http: httpx.Client, text: str, accept: str = "*/*", **options: Any) -> httpx.Response:
+    headers = {"Content-Type": "text/plain", "Accept": accept}
+    return http.post(
+        "/parse", content=text.encode("utf-8", "surrogatepass"), params=options, headers=headers
+    )
+
+
+def sentences(answer: httpx.Response) -> list[dict[str, Any]]:
+    assert answer.status_code == 200, answer.text
+    found: list[dict[str, Any]] = answer.json()["sentences"]
+    return found
+
+
+def python(ensemble: list[str], spans: str, text: str) -> list[Ranking]:
+    parser = create_parser("chart", ParserSettings(model=spans, candidates=7))
+    return list(Reranker.load(ensemble).parse(text, parser))
+
+
+def command(folder: Path, text: str, output: str, ensemble: list[str], spans: str) -> str:
+    """What ``rerank parse`` writes of a file that is called ``text``, as texts over HTTP are."""
+    (folder / "text").write_text(text, encoding="utf-8")
+    flags = ["--models", *ensemble, "--parser-model", spans, "--candidates", "7"]
+    flags += ["--output", output, "--out", str(folder / output)]
+    assert main(["parse", str(folder / "text"), *flags]) == 0
+    return (folder / output).read_text(encoding="utf-8").replace(f"{folder}/", "")
+
+
+def test_there_is_no_process_but_the_one_that_scores(parsing: Server, http: httpx.Client) -> None:
+    assert [len(children_of(parsing, name)) for name in ("scoring_main", "parsing_main")] == [1, 0]
+    assert len(sentences(post(http, "We saw the man."))) == 1
+    assert [len(children_of(parsing, name)) for name in ("scoring_main", "parsing_main")] == [1, 0]
+    assert http.get("/info").json()["parser"]["names"] == ["chart"]
+    assert metric(http, 'rerank_memory_bytes{process="scoring"}') > 1e7
+    assert metric(http, "rerank_parser_seconds_count") > 0
+
+
+def test_the_figures_are_those_of_python(parsing: Server, ensemble: list[str], spans: str) -> None:
+    expected = python(ensemble, spans, TEXT)
+    with Client(parsing.url) as client:
+        found = client.parse(TEXT)
+    assert len(found) == 3 and all(1 < len(each) <= 7 for each in found)
+    for here, there in zip(expected, found, strict=True):
+        assert here.ranking == there.ranking and here.id == there.id
+        assert here.confidence == there.confidence and here.confidence is not None
+        assert here.better_than_first is there.better_than_first is None
+        # Parser and member are one model, which counts the same tree alike.
+        best = here.ranking[0]
+        assert best.parser_score == pytest.approx(-best.member_nll[2], abs=2e-4)
+
+
+@pytest.mark.parametrize("accept, output", [("text/plain", "best"), (CONLLU, "conllu")])
+def test_trees_and_conllu_are_the_commands(
+    http: httpx.Client, tmp_path: Path, ensemble: list[str], spans: str, accept: str, output: str
+) -> None:
+    answer = post(http, TEXT, accept)
+    assert answer.headers["content-type"] == f"{accept}; charset=utf-8"
+    assert answer.headers["vary"] == "Accept"
+    assert answer.text == command(tmp_path, TEXT, output, ensemble, spans)
+    if output == "best":
+        assert len(answer.text.splitlines()) == 3
+
+
+def test_json_has_the_constituents_of_the_command(
+    http: httpx.Client, tmp_path: Path, ensemble: list[str], spans: str
+) -> None:
+    answer = post(http, TEXT)
+    schemas.ParseAnswer.model_validate(answer.json())
+    rows = [
+        json.loads(row) for row in command(tmp_path, TEXT, "json", ensemble, spans).splitlines()
+    ]
+    for one, row in zip(sentences(answer), rows, strict=True):
+        names = ("constituents", "confidence", "better_than_first", "entropy")
+        assert {name: one[name] for name in names} == {name: row[name] for name in names}
+        assert one["entropy"] > 0 and "brackets" not in one
+        known = [each["probability"] for each in one["constituents"][1:]]
+        assert one["confidence"] == pytest.approx(sum(known) / len(known), abs=1e-4)
+    assert "constituents" not in sentences(post(http, TEXT, return_trees=False))[0]
+
+
+def test_all_brackets_on_request(http: httpx.Client, ensemble: list[str], spans: str) -> None:
+    for one, ranking in zip(
+        sentences(post(http, TEXT, return_brackets=True)),
+        python(ensemble, spans, TEXT),
+        strict=True,
+    ):
+        assert ranking.certainty is not None
+        found = {(start, end, label): value for start, end, label, value in one["brackets"]}
+        assert found == pytest.approx(dict(ranking.certainty.probabilities), abs=1e-4)
+        for each in one["constituents"][1:]:
+            assert found[(*each["words"], each["label"])] == each["probability"]
+
+
+def test_the_client_knows_how_sure_the_parser_is(
+    parsing: Server, ensemble: list[str], spans: str
+) -> None:
+    with Client(parsing.url) as client:
+        answers = client.parse(TEXT)
+    for answer, ranking in zip(answers, python(ensemble, spans, TEXT), strict=True):
+        assert answer.certainty is not None and ranking.certainty is not None
+        assert answer.certainty.entropy == pytest.approx(ranking.certainty.entropy, abs=1e-4)
+        assert answer.certainty.probabilities == pytest.approx(
+            dict(ranking.certainty.probabilities), abs=1e-4
+        )
+
+
+def test_lines_are_the_answer_in_pieces(http: httpx.Client) -> None:
+    whole = post(http, TEXT).json()
+    first, *lines, last = map(json.loads, post(http, TEXT, LINES).text.splitlines())
+    assert first["start"]["sentences"] == 3
+    assert [line["sentence"] for line in lines] == whole["sentences"]
+    assert last == {"end": {"usage": whole["usage"], "warnings": []}}
+    trees = whole["usage"]["candidates"]
+    assert trees == sum(len(one["ranking"]) for one in whole["sentences"])
+    tokens = sum(
+        entry["tokens"]
+        for one in whole["sentences"]
+        for entry in one["ranking"]
+        if entry["duplicate_of"] is None
+    )
+    assert whole["usage"]["tokens"] == tokens
+
+
+def test_another_form_is_refused(http: httpx.Client) -> None:
+    answer = post(http, TEXT, "text/html")
+    assert (answer.status_code, error_of(answer)["code"]) == (406, "not-acceptable")
+    for form in ("application/json", "text/plain", CONLLU):
+        assert form in error_of(answer)["message"]
+
+
+def test_blank_text_is_refused(http: httpx.Client) -> None:
+    answer = post(http, " \n\t\n")
+    assert (answer.status_code, error_of(answer)["code"]) == (422, "unreadable")
+
+
+def test_odd_text_is_parsed_all_the_same(http: httpx.Client) -> None:
+    """Control characters, other scripts, half a surrogate pair."""
+    answer = post(http, ODD, return_trees=True)
+    found = sentences(answer)
+    assert all(one["status"] == "ok" for one in found)
+    assert any("U+0007" in warning for warning in answer.json()["warnings"])
+    for one in found:
+        assert len(one["constituents"][0]["words"]) == 2
+        assert one["constituents"][0]["words"] == [0, len(one["origin"]["offsets"])]
+
+
+def test_long_sentences(http: httpx.Client) -> None:
+    longest, longer = sentences(post(http, "we saw " * 100 + ".\n\n" + "we saw " * 101))[:2]
+    # 201 words with the full stop: both are too long for the limit.
+    assert [one["status"] for one in (longest, longer)] == ["failed", "failed"]
+    assert longest["entropy"] is longest["confidence"] is None
+    assert "201 words, more than 200" in longest["rejected"][0]["message"]
+    (one,) = sentences(post(http, "we saw " * 99 + "it.", top_n=1))
+    assert one["status"] == "ok" and one["constituents"][0]["words"] == [0, 200]
+
+
+def test_a_long_text_does_not_hold_up_a_list(parsing: Server, http: httpx.Client) -> None:
+    """The list is answered while most of the text still waits, whoever asked first."""
+    before = metric(http, "rerank_sentences_total")
+    with (
+        parsing.client() as other,
+        other.stream(
+            "POST",
+            "/parse",
+            content=b"The man saw us on Monday with eyes.\n\n" * 900,
+            headers={"Content-Type": "text/plain", "Accept": LINES, "X-Request-Timeout": "600"},
+        ) as stream,
+    ):
+        lines = stream.iter_lines()
+        next(lines)
+        body = {"texts": ["(S1 (NN a))", "(S1 (NP (NN a)))"]}
+        assert http.post("/rerank", json=body).status_code == 200
+        assert sentences(post(http, "We saw it."))[0]["status"] == "ok"
+        assert metric(http, "rerank_sentences_total") - before < 800
+        assert metric(http, "rerank_parsing_sentences") > 100
+    # Who hangs up has nothing parsed any more.
+    until(lambda: metric(http, "rerank_parsing_sentences") == 0)
+    until(lambda: metric(http, "rerank_requests_in_flight") == 0)
+
+
+def test_a_killed_child_is_replaced(parsing: Server, http: httpx.Client) -> None:
+    before = sentences(post(http, TEXT))
+    (process,) = children_of(parsing, "scoring_main")
+    kill(process)
+    assert sentences(post(http, TEXT)) == before
+    (other,) = children_of(parsing, "scoring_main")
+    assert other != process
+
+
+def test_a_child_killed_while_it_parses_costs_one_text(parsing: Server, http: httpx.Client) -> None:
+    before = sentences(post(http, TEXT))
+    (process,) = children_of(parsing, "scoring_main")
+    os.kill(process, signal.SIGSTOP)  # so that it is killed while it parses
+    begun = metric(http, "rerank_queue_wait_seconds_count")
+    answers: list[httpx.Response] = []
+    asking = threading.Thread(target=lambda: answers.append(post(http, TEXT)))
+    asking.start()
+    with parsing.client() as other:
+        until(lambda: metric(other, "rerank_queue_wait_seconds_count") == begun + 1)
+    os.kill(process, signal.SIGKILL)
+    asking.join(PATIENCE)
+    (answer,) = answers
+    assert (answer.status_code, error_of(answer)["code"]) == (503, "worker-crashed")
+    assert sentences(post(http, TEXT)) == before
+
+
+def test_a_reload_takes_the_parser_along(models: list[str], tmp_path: Path) -> None:
+    """And until there is one, no other model parses."""
+    path = tmp_path / "spans.pt"
+    spans = save_spans(path, 3)
+    with serving(models, "--parser-model", spans) as server, server.client() as client:
+        old = sentences(post(client, TEXT))
+        save_spans(path, 4)
+        assert sentences(post(client, TEXT)) == old
+        server.process.send_signal(signal.SIGHUP)
+        server.logged("models reloaded")
+        new = sentences(post(client, TEXT))
+        assert [one["ranking"] for one in new] != [one["ranking"] for one in old]
+        kill(*children_of(server, "scoring_main"))
+        assert sentences(post(client, TEXT)) == new
+        # A file that is gone: what is loaded goes on.
+        path.unlink()
+        server.process.send_signal(signal.SIGHUP)
+        server.logged("models not reloaded")
+        assert sentences(post(client, TEXT)) == new
+
+
+def test_a_replacement_never_parses_with_another_model(models: list[str], tmp_path: Path) -> None:
+    path = tmp_path / "spans.pt"
+    with (
+        serving(models, "--parser-model", save_spans(path, 3)) as server,
+        server.client() as client,
+    ):
+        sentences(post(client, TEXT))
+        save_spans(path, 4)
+        kill(*children_of(server, "scoring_main"))
+        answer = post(client, TEXT)
+        assert (answer.status_code, error_of(answer)["code"]) == (503, "worker-crashed")
+        server.logged("scoring crashed and cannot be restarted")
+
+
+def test_what_the_parser_fails_at_costs_a_sentence(
+    models: list[str], spans: str, tmp_path: Path
+) -> None:
+    """Here a fault that is put into it. The log has its kind, and no words of users."""
+    (tmp_path / "sitecustomize.py").write_text(
+        "import sys\n"
+        "if 'reranker.service.children.scoring_main' in sys.orig_argv:\n"
+        "    from reranker.parsers.chart import ChartParser\n"
+        "    parse = ChartParser.parse\n"
+        "    def failing(self, sentences, cancellation=None):\n"
+        "        if 'crash' in sentences[0].words:\n"
+        "            raise ValueError(' '.join(sentences[0].words))\n"
+        "        return parse(self, sentences, cancellation)\n"
+        "    ChartParser.parse = failing\n"
+    )
+    folders = os.pathsep.join(filter(None, [str(tmp_path), os.environ.get("PYTHONPATH")]))
+    with (
+        serving(models, "--parser-model", spans, PYTHONPATH=folders) as server,
+        server.client() as client,
+    ):
+        found = sentences(post(client, "We saw it. Aardvarks crash. We saw the man."))
+        assert [one["status"] for one in found] == ["ok", "failed", "ok"]
+        assert found[1]["fallback"] == "(TOP (S (XX Aardvarks) (XX crash) (XX .)))"
+        assert found[1]["rejected"][0]["message"] == BROKEN
+        assert found[1]["confidence"] is None and len(found[1]["constituents"]) == 2
+        line = server.logged("the parser failed")
+        assert line["error"] == "ValueError" and "Aardvarks" not in str(server.log)
+
+
+def test_a_model_that_is_none_stops_the_service(models: list[str]) -> None:
+    with serving(models, "--parser-model", models[0], wait=False) as server:
+        assert server.process.wait(PATIENCE) == 2
+        server.end()
+        assert "not a span model" in str(server.log[-1])
+
+
+def test_the_description_has_every_form(http: httpx.Client) -> None:
+    document = http.get("/openapi.json").json()
+    described = document["paths"]["/parse"]["post"]["responses"]
+    forms = {"application/json", "text/plain", CONLLU, LINES}
+    assert {*described["200"]["content"]} == forms and "406" in described
+    schema = described["200"]["content"]["application/json"]["schema"]
+    answer = post(http, TEXT, return_brackets=True).json()
+    jsonschema.validate(answer, {**schema, "components": document["components"]})

@@ -1,0 +1,162 @@
+"""Answers a line at a time."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import socket
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import httpx
+import pytest
+
+from reranker.service.http.streams import LINES
+from tests.service.servers import Gate, Server, sentence, serving
+from tests.waiting import PATIENCE, until
+
+EXAMPLE = (Path(__file__).parents[3] / "examples" / "parses.txt").read_bytes()
+ASK = {"Accept": LINES}
+
+
+@pytest.fixture(scope="module")
+def fragile(models: list[str]) -> Iterator[Server]:
+    """A sentence at a time, since the first list fills a batch."""
+    with serving(models, "--batch-tokens", "5", fragile=True) as server:
+        yield server
+
+
+@pytest.fixture(scope="module")
+def http(fragile: Server) -> Iterator[httpx.Client]:
+    with fragile.client() as client:
+        yield client
+
+
+def lines_of(answer: httpx.Response) -> list[tuple[str, Any]]:
+    assert (answer.status_code, answer.headers["content-type"]) == (200, LINES)
+    assert answer.text.endswith("\n")
+    lines = [json.loads(line) for line in answer.text.splitlines()]
+    assert all(len(line) == 1 for line in lines)
+    return [item for line in lines for item in line.items()]
+
+
+@pytest.mark.parametrize(
+    "asked",
+    [
+        {"content": EXAMPLE, "headers": {"Content-Type": "text/plain"}},
+        {"json": {"sentences": [sentence("a"), {"candidates": ["("]}, {"candidates": []}]}},
+    ],
+)
+def test_the_lines_are_the_answer_in_pieces(server: Server, asked: dict[str, Any]) -> None:
+    named = {"X-Request-ID": "same", **asked.get("headers", {})}
+    with server.client() as http:
+        whole = http.post("/rerank", **{**asked, "headers": named}).json()
+        lines = lines_of(http.post("/rerank", **{**asked, "headers": named | ASK}))
+    first, *sentences, last = lines
+    assert [kind for kind, _ in sentences] == ["sentence"] * len(whole["sentences"])
+    assert [one for _, one in sentences] == whole.pop("sentences")
+    assert last == ("end", {"warnings": whole.pop("warnings")})
+    assert first == ("start", whole)
+
+
+def test_a_sentence_comes_as_soon_as_it_is_ready(http: httpx.Client, gate: Gate) -> None:
+    body = {"sentences": [sentence("a"), sentence(gate.word)]}
+    with http.stream("POST", "/rerank", json=body, headers=ASK) as answer:
+        lines = answer.iter_lines()
+        assert next(lines).startswith('{"start":') and next(lines).startswith('{"sentence":')
+        gate.open()
+        assert [*map(len, map(json.loads, lines))] == [1, 1]
+
+
+def test_what_fails_on_the_way_says_so_at_its_end(http: httpx.Client, gate: Gate) -> None:
+    """After its first sentence, or its first two."""
+    body = {"sentences": [sentence("a"), sentence(gate.word), sentence("crash")]}
+    with http.stream("POST", "/rerank", json=body, headers=ASK) as answer:
+        lines = answer.iter_lines()
+        assert next(lines).startswith('{"start":') and next(lines).startswith('{"sentence":')
+        gate.open()
+        *others, last = map(json.loads, lines)
+    assert len(others) <= 1 and last["error"]["code"] == "worker-crashed"
+    assert last["error"]["request_id"] == answer.headers["x-request-id"]
+
+
+def test_a_deadline_on_the_way_is_the_last_line(http: httpx.Client, gate: Gate) -> None:
+    """However long the first sentence takes on this machine."""
+    body = {"sentences": [sentence("a"), sentence(gate.word)]}
+    for seconds in ("1", "4", "16", "64"):
+        headers = {**ASK, "X-Request-Timeout": seconds}
+        answer = http.post("/rerank", json=body, headers=headers)
+        if answer.status_code == 200:
+            break
+    kinds = [next(iter(json.loads(line))) for line in answer.text.splitlines()]
+    assert kinds == ["start", "sentence", "error"]
+    assert json.loads(answer.text.splitlines()[-1])["error"]["code"] == "deadline"
+
+
+@pytest.mark.parametrize(
+    "words, seconds, status", [([], "60", 422), (["stuck"], "0.2", 504), (["crash"], "600", 503)]
+)
+def test_what_fails_before_has_the_usual_answer(
+    http: httpx.Client, gate: Gate, words: list[str], seconds: str, status: int
+) -> None:
+    body = {"sentences": [sentence(word.replace("stuck", gate.word)) for word in words]}
+    headers = {**ASK, "X-Request-Timeout": seconds}
+    answer = http.post("/rerank", json=body, headers=headers)
+    assert answer.status_code == status
+    assert set(answer.json()) == {"error"}
+
+
+def test_forms_of_a_single_list_are_answered_as_ever(http: httpx.Client) -> None:
+    body = {"texts": ["(S (NN a))"]}
+    answer = http.post("/rerank", json=body, headers=ASK)
+    assert answer.json()[0]["index"] == 0
+
+
+def test_hanging_up_cancels(fragile: Server, http: httpx.Client, gate: Gate) -> None:
+    before = dropped(http, "disconnect")
+    body = json.dumps({"sentences": [sentence("a"), sentence(gate.word)]}).encode()
+    with connect(fragile, body, f"Accept: {LINES}\r\nContent-Type: application/json\r\n") as client:
+        assert client.recv(12) == b"HTTP/1.1 200"
+    until(lambda: dropped(http, "disconnect") > before)
+    assert http.post("/rerank", json={"sentences": [sentence("a")]}).status_code == 200
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("accept", [LINES, "*/*"])
+def test_who_does_not_read_is_cut_off(models: list[str], accept: str) -> None:
+    """An answer of megabytes that nobody takes."""
+    head = f"Accept: {accept}\r\nContent-Type: text/plain\r\n"
+    path = "/rerank?return_token_scores=true"
+    with (
+        serving(models, "--body-seconds", "1") as impatient,
+        impatient.client() as http,
+        connect(impatient, EXAMPLE * 3, head, path) as client,
+    ):
+        until(lambda: dropped(http, "slow-reader") > 0)
+        rest = b""
+        with contextlib.suppress(ConnectionResetError):
+            while piece := client.recv(10**6):
+                rest = (rest + piece)[-100:]
+        assert b'"warnings"' not in rest
+        assert "rerank_requests_in_flight 0.0" in http.get("/metrics").text
+
+
+def connect(server: Server, body: bytes, headers: str, path: str = "/rerank") -> socket.socket:
+    """A client that has little room for an answer."""
+    client = socket.socket()
+    client.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
+    client.settimeout(PATIENCE)
+    client.connect(("127.0.0.1", server.port))
+    head = (
+        f"POST {path} HTTP/1.1\r\nHost: localhost\r\nContent-Length: {len(body)}\r\n{headers}\r\n"
+    )
+    client.sendall(head.encode() + body)
+    return client
+
+
+def dropped(http: httpx.Client, reason: str) -> float:
+    for line in http.get("/metrics").text.splitlines():
+        if line.startswith(f'rerank_dropped_total{{reason="{reason}"}}'):
+            return float(line.split()[1])
+    return 0.0

@@ -1,0 +1,266 @@
+"""Engines with real children, without a server: what is scored, and what becomes of failures."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import os
+import signal
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from reranker import Reranker
+from reranker.nbest import NBest, from_candidates
+from reranker.ranking import Scored
+from reranker.service.children.scoring import Models
+from reranker.service.errors import ServiceError
+from reranker.service.metrics import Metrics
+from reranker.service.scheduling.engines import Engines
+from reranker.service.scheduling.work import Work
+from reranker.service.settings import Settings
+from tests.reranker.ensembles import CANDIDATES
+from tests.service.conftest import save_models
+from tests.service.servers import FRAGILE, Gate, before_python_path
+from tests.waiting import PATIENCE, until
+
+
+class Running:
+    """Engines that are ready, and their models."""
+
+    def __init__(self, models: list[str], **settings: Any) -> None:
+        self.metrics = Metrics()
+        given = {"models": models, "threads": 1, **settings}
+        self.engines = Engines(Settings.model_validate(given), self.metrics)
+        self.models: Models = self.engines.load()
+        self.engines.start(lambda: self.models)
+
+    def work(self, *lists: NBest, client: str = "", **options: Any) -> Work:
+        return Work(self.models, lists, time.monotonic() + PATIENCE, client, **options)
+
+    def pids(self) -> list[int]:
+        """The processes of the children."""
+        processes = [engine.child._child.process for engine in self.engines._engines]
+        return [process.pid for process in processes if process is not None]
+
+    def restarts(self) -> float:
+        return float(self.metrics.child_restarts.labels("scoring")._value.get())
+
+
+@contextlib.contextmanager
+def running(models: list[str], **settings: Any) -> Iterator[Running]:
+    made = Running(models, **settings)
+    try:
+        until(lambda: made.engines.is_settled)
+        yield made
+    finally:
+        made.engines.stop()
+
+
+@pytest.fixture(autouse=True)
+def fragile(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Children that misbehave on command."""
+    monkeypatch.setenv("PYTHONPATH", before_python_path(FRAGILE))
+
+
+@pytest.fixture(scope="module")
+def expected(models: list[str]) -> Reranker:
+    return Reranker.load(models)
+
+
+def flat(*words: str) -> NBest:
+    return from_candidates([f"(S1 (S {' '.join(f'(NN {word})' for word in words)}))"])
+
+
+async def scores(engines: Engines, work: Work) -> list[list[Scored]]:
+    return [scored async for group in engines.score(work) for _, scored in group]
+
+
+def scores_of(reranker: Reranker, *lists: NBest) -> list[list[Scored]]:
+    return [scored for _, scored in reranker.score_lists(lists)]
+
+
+def test_a_long_list_is_cut_into_pieces(models: list[str], expected: Reranker) -> None:
+    """Its scores are the same, those of duplicates as well."""
+    nbest = from_candidates(CANDIDATES)
+    with running(models) as made:
+        whole, cut = made.work(nbest), made.work(nbest, most_tokens=25)
+        assert len(whole.pieces) == 1 and len(cut.pieces) == 5
+        assert [piece.tokens for piece in cut.pieces] == [20, 22, 20, 18, 18]
+        for work in (whole, cut):
+            assert asyncio.run(scores(made.engines, work)) == scores_of(expected, nbest)
+
+
+def test_lists_are_answered_as_soon_as_they_are_scored(models: list[str]) -> None:
+    with running(models, batch_tokens=20) as made:
+
+        async def ask() -> list[int]:
+            work = made.work(*(from_candidates(CANDIDATES[:1]) for _ in range(5)))
+            return [work.taken async for group in made.engines.score(work) for _ in group]
+
+        when = asyncio.run(ask())
+    assert len(when) == 5 and when[0] < 5
+
+
+def test_who_was_paused_is_answered_all_the_same(
+    models: list[str], expected: Reranker, gate: Gate
+) -> None:
+    """A batch that cannot go on by itself is paused for another client, and then answered."""
+    held, short = flat("We", gate.word), flat("We", "saw")
+    with running(models, batch_tokens=1) as made:
+        made.engines.queue.learn_first(4, 1)  # however fast this machine is, neither is very small
+        ends: list[str] = []
+
+        async def ask(name: str, *lists: NBest) -> list[list[Scored]]:
+            answer = await scores(made.engines, made.work(*lists, client=name))
+            ends.append(name)
+            return answer
+
+        async def both() -> list[list[list[Scored]]]:
+            main = made.engines.queue.engines[0].main
+            busy = asyncio.ensure_future(ask("busy", *[short] * 4, held))
+            while not any(piece.what is held for piece in main.batch):
+                await asyncio.sleep(0.001)
+            new = await ask("new", short)
+            gate.open()
+            return [new, await busy]
+
+        new, busy = asyncio.run(both())
+    assert ends == ["new", "busy"]
+    assert (new, busy) == (scores_of(expected, short), scores_of(expected, *[short] * 4, held))
+
+
+def test_ensembles_are_never_mixed(tmp_path: Path) -> None:
+    """While models are reloaded, requests for both wait; each is answered by its own."""
+    nbest = from_candidates(CANDIDATES)
+    (path,) = save_models(tmp_path, 1)
+    with running([path], batch_wait_ms=50) as made:
+        old, answers = made.models, [scores_of(Reranker.load([path]), nbest)]
+        Path(save_models(tmp_path, 2)[0]).replace(path)
+        new = made.engines.load()
+        made.engines.try_out(new)
+        answers.append(scores_of(Reranker.load([path]), nbest))
+
+        async def ask() -> list[list[list[Scored]]]:
+            works = []
+            for made.models in (old, new, old, new):
+                works.append(made.work(nbest))
+            return await asyncio.gather(*(scores(made.engines, work) for work in works))
+
+        assert asyncio.run(ask()) == answers * 2 and answers[0] != answers[1]
+
+
+def test_after_its_end_503(models: list[str]) -> None:
+    with running(models) as made:
+        made.engines.stop()
+        with pytest.raises(ServiceError) as caught:
+            asyncio.run(scores(made.engines, made.work(flat("b"))))
+    assert (caught.value.status, caught.value.code) == (503, "draining")
+
+
+def test_a_tree_too_large_for_the_device_fails_only_its_own_request(
+    models: list[str], expected: Reranker
+) -> None:
+    kind = from_candidates(CANDIDATES)
+    with running(models, batch_wait_ms=50) as made:
+
+        async def ask() -> list[Any]:
+            works = [made.work(kind), made.work(kind, flat("huge")), made.work(flat("b"))]
+            asked = (scores(made.engines, work) for work in works)
+            return await asyncio.gather(*asked, return_exceptions=True)
+
+        before, failed, after = asyncio.run(ask())
+    assert isinstance(failed, ServiceError)
+    assert (failed.status, failed.code) == (503, "out-of-memory")
+    assert before == scores_of(expected, kind) and after == scores_of(expected, flat("b"))
+
+
+def test_without_hope_requests_are_refused_at_once(
+    models: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """After three failed starts nothing would ever take a request from the queue."""
+    (path,) = save_models(tmp_path, 1)
+    with running([path]) as made:
+        Path(path).unlink()
+        os.kill(made.pids()[0], signal.SIGKILL)
+        until(lambda: made.engines.is_hopeless)
+        with pytest.raises(ServiceError, match="cannot be restarted") as caught:
+            asyncio.run(asyncio.wait_for(scores(made.engines, made.work(flat("b"))), PATIENCE))
+        assert (caught.value.status, caught.value.code) == (503, "worker-crashed")
+        assert made.engines.queue.tokens == 0
+
+
+def test_several_engines_score_the_same(models: list[str], expected: Reranker, gate: Gate) -> None:
+    """While one is busy and another has died, all is answered by the third."""
+    with running(models, engines=3, batch_tokens=1) as made:
+        assert made.engines.ready == 3 and len({*made.pids()}) == 3
+
+        async def ask() -> list[list[Scored]]:
+            held = asyncio.ensure_future(scores(made.engines, made.work(flat(gate.word))))
+            busy: list[int] = []
+            while not busy:
+                await asyncio.sleep(0.001)
+                engines = made.engines.queue.engines
+                busy = [n for n, slots in enumerate(engines) if slots.main.batch]
+            idle = next(n for n in range(3) if n not in busy)
+            os.kill(made.pids()[idle], signal.SIGKILL)
+            while made.engines.ready == 3:
+                await asyncio.sleep(0.001)
+            answers = await scores(made.engines, made.work(*[flat("We", "saw")] * 20))
+            gate.open()
+            await held
+            return answers
+
+        assert asyncio.run(ask()) == scores_of(expected, *[flat("We", "saw")] * 20)
+        until(lambda: made.engines.ready == 3)
+
+
+@pytest.mark.parametrize("is_busy", [False, True])
+def test_a_stopped_child_is_killed_and_replaced(models: list[str], is_busy: bool) -> None:
+    """It makes no progress: a request in it fails, the next is answered; ready says so at once."""
+    with running(models, heartbeat_seconds=2) as made:
+        (pid,) = made.pids()
+        os.kill(pid, signal.SIGSTOP)
+        if is_busy:
+            with pytest.raises(ServiceError) as caught:
+                asyncio.run(scores(made.engines, made.work(flat("We"))))
+            assert caught.value.code == "worker-crashed"
+        until(lambda: not made.engines.ready)
+        until(lambda: made.engines.ready)
+        assert made.pids() != [pid] and made.restarts() == 1
+        assert made.metrics.hung_children.labels("scoring")._value.get() == 1
+        assert len(asyncio.run(scores(made.engines, made.work(flat("We"))))) == 1
+
+
+def test_a_child_that_hangs_again_and_again_is_given_up(models: list[str]) -> None:
+    """It beats, but what it computes makes no progress."""
+    with running(models, heartbeat_seconds=2) as made:
+        for number in range(3):
+            assert not made.engines.is_hopeless
+            with pytest.raises(ServiceError) as caught:
+                asyncio.run(scores(made.engines, made.work(flat("hang"))))
+            assert caught.value.code == "worker-crashed"
+            if number < 2:
+                until(lambda: made.engines.ready)
+        until(lambda: made.engines.is_hopeless)
+
+
+def test_a_pause_is_no_hang(models: list[str], gate: Gate) -> None:
+    """However long a batch waits for others."""
+    with running(models, heartbeat_seconds=2) as made:
+
+        async def ask() -> list[list[Scored]]:
+            main = made.engines.queue.engines[0].main
+            asked = asyncio.ensure_future(scores(made.engines, made.work(flat(gate.word))))
+            while not main.batch:
+                await asyncio.sleep(0.001)
+            main.cancellation.pause()
+            await asyncio.sleep(5)
+            gate.open()
+            main.cancellation.go_on()
+            return await asked
+
+        assert len(asyncio.run(ask())) == 1 and made.restarts() == 0

@@ -1,0 +1,365 @@
+"""The queue, without engines: tests say when a slot takes what."""
+
+from __future__ import annotations
+
+import time
+from typing import Any
+
+import pytest
+
+from reranker.nbest import NBest
+from reranker.nbest.data import Origin, RawCandidate, RawList, Sentence
+from reranker.nbest.faithful import Source, accept
+from reranker.nbest.notation import Notation
+from reranker.service.errors import ServiceError
+from reranker.service.metrics import Metrics
+from reranker.service.scheduling.queue import EngineSlots, Queue, Slot
+from reranker.service.scheduling.work import AHEAD, Work
+from reranker.service.settings import Settings
+from reranker.text.reading import TextSentence
+
+SOURCE = Source("test", Notation.BRACKETS, False)
+
+
+def nbest(name: str, *trees: str) -> NBest:
+    return accept(RawList(name, 1, [RawCandidate(1, tree) for tree in trees]), SOURCE)
+
+
+def queue_of(speed: float, **settings: float) -> Queue:
+    """Without threads, so that tests say when a slot takes what."""
+    made = Queue(
+        Settings.model_validate({"models": ["none"], "batch_wait_ms": 0, **settings}), Metrics()
+    )
+    made.speed = speed
+    return made
+
+
+def asked(client: str, *sizes: int, seconds: float = 1000) -> Work:
+    """A request of one-tree lists with so many tokens each."""
+    words = (" ".join(f"(NN w{n})" for n in range(size - 3)) for size in sizes)
+    lists = [nbest(f"{client}{n}", f"(S1 (S {text}))") for n, text in enumerate(words)]
+    return Work(MODELS, lists, time.monotonic() + seconds, client)
+
+
+def queue_that_scores(busy: Work) -> Queue:
+    """Three lists of it, one after another; ``busy2`` is in the slot."""
+    queue = queue_of(80)
+    queue.learn_first(80, 1)
+    queue.add(busy)
+    assert [taken(queue) for _ in range(3)] == [["busy0"], ["busy1"], ["busy2"]]
+    return queue
+
+
+MODELS: Any = object()
+
+
+def taken(queue: Queue, slot: Slot | None = None) -> list[str]:
+    """The lists of a slot's next batch, of the main one's if none is given."""
+    pieces = (piece.what for piece in queue.next_batch(slot or slots(queue).main))
+    return [what.id if isinstance(what, NBest) else what.origin.text for what in pieces]
+
+
+def slots(queue: Queue) -> EngineSlots:
+    """Those of its only engine."""
+    return queue.engines[0]
+
+
+def finish(queue: Queue, slot: Slot) -> None:
+    """The slot's batch, where nothing waits for it."""
+    queue.drop(slot, all_waiting=False)
+
+
+def test_clients_take_turns_whatever_they_ask_for() -> None:
+    """40 tokens a batch: one client asks for much, another twice for less, a third comes later."""
+    queue = queue_of(80)
+    for work in (asked("a", *[20] * 6), asked("b", *[20] * 3), asked("b", *[20] * 3)):
+        queue.add(work)
+    assert [taken(queue) for _ in range(3)] == [["a0", "b0"], ["b0", "a1"], ["b1", "a2"]]
+    queue.add(asked("c", *[20] * 6))  # and has no claim to what others were given before
+    assert [taken(queue) for _ in range(3)] == [["b1", "c0"], ["a3", "b2"], ["c1", "a4"]]
+
+
+def text(client: str, sentences: int) -> Work:
+    """A request for so many sentences of two words, whose trees are expected to have 6 tokens."""
+    words = Sentence(("It", "runs"))
+    given = [TextSentence(words, Origin("", 0, f"{client}{n}", ())) for n in range(sentences)]
+    deadline = time.monotonic() + 1000
+    return Work(MODELS, (), deadline, client, sentences=given, candidates=1)
+
+
+def test_a_long_text_takes_turns_with_lists() -> None:
+    """40 tokens a batch, which lists and sentences do not share."""
+    queue = queue_of(80)
+    queue.add(text("a", 100))
+    assert taken(queue) == [f"a{n}" for n in range(6)]
+    queue.add(asked("b", *[20] * 3))
+    assert [taken(queue) for _ in range(4)] == [
+        [f"a{n}" for n in range(6, 12)],
+        ["b0", "b1"],
+        [f"a{n}" for n in range(12, 18)],
+        ["b2"],
+    ]
+
+
+def test_only_so_much_of_a_text_is_parsed_ahead() -> None:
+    queue = queue_of(1000)
+    work = text("a", 100)
+    queue.add(work)
+    assert taken(queue) == [f"a{n}" for n in range(AHEAD)]
+    assert queue.sentences == 100 - AHEAD
+    queue.add(asked("a", 20))  # of the same client, which waits for nothing
+    assert taken(queue) == ["a0"]
+    queue.deliver(work, 2)
+    assert taken(queue) == [f"a{n}" for n in (AHEAD, AHEAD + 1)]
+    queue.remove(work)
+    assert queue.sentences == 0
+
+
+def test_a_text_is_refused_if_it_would_be_late_not_for_its_length() -> None:
+    """Alone it is always admitted; lists may hold no more tokens than there is room for."""
+    queue = queue_of(80, queue_tokens=100)
+    queue.add(text("a", 1000))
+    queue.add(asked("b", 20))  # for which the text leaves all of the room
+    with pytest.raises(ServiceError) as caught:
+        late = text("c", 1000)
+        late.deadline = time.monotonic() + 60
+        queue.add(late)
+    assert (caught.value.status, caught.value.code) == (429, "queue-full")
+
+
+def test_who_comes_back_has_what_it_had() -> None:
+    """A list a batch, 80 tokens ahead: a client that asks again and again is not new each time."""
+    queue = queue_of(80)
+    queue.learn_first(80, 1)
+    queue.add(asked("busy", *[41] * 20))
+    for turn in range(4):
+        queue.add(asked("again", 41))
+        assert {*taken(queue), *taken(queue)} == {f"busy{turn}", "again0"}
+    assert [taken(queue) for _ in range(3)] == [["busy4"], ["busy5"], ["busy6"]]
+    queue.add(asked("again", *[41] * 3))  # after a while it is
+    assert [taken(queue) for _ in range(3)] == [["again0"], ["again1"], ["busy7"]]
+
+
+def test_the_shortest_list_counts_as_what_it_takes() -> None:
+    """As long as one of 60 tokens: of a flood, six are scored while five of 75 are."""
+    queue = queue_of(80)
+    queue.learn_first(40, 0.5, 60 / 80)
+    queue.add(asked("long", *[75] * 20))
+    for _ in range(30):
+        queue.add(asked("short", 10))
+    order = [name for _ in range(22) for name in taken(queue)]
+    short = order.count("short0")
+    assert abs(60 * short - 75 * (len(order) - short)) <= 75
+
+
+def test_turns_are_counted_in_tokens() -> None:
+    queue = queue_of(120)
+    for work in (asked("a", *[40] * 3), asked("b", *[10] * 9)):
+        queue.add(work)
+    assert taken(queue) == ["a0", "b0", "b1"]
+    assert taken(queue) == ["b2", "b3", "a1"]
+
+
+def test_batches_take_half_a_second() -> None:
+    """By the speed that was measured last."""
+    queue = queue_of(100)
+    queue.add(asked("a", *[20] * 20))
+    assert len(taken(queue)) == 2
+    queue.learn_speed(40, 0.1)
+    assert queue.speed == pytest.approx(190)
+    assert len(taken(queue)) == 4
+    assert (queue.batch_tokens, queue.piece_tokens) == (95, 380)
+
+
+def test_slower_models_get_smaller_batches() -> None:
+    """That a first list took three times as long may be for what was scored beside it."""
+    queue = queue_of(100)
+    queue.learn_first(100, 1)
+    queue.learn_again(100, 3)
+    queue.speed = 0
+    assert queue.batch_tokens == 25
+    queue.learn_again(100, 30)
+    assert queue.batch_tokens == 2
+    queue.learn_again(100, 1)
+    assert queue.batch_tokens == 25
+
+
+def test_very_small_requests_need_no_long_batch_to_end() -> None:
+    """At 200 tokens a second these are up to 20."""
+    queue = queue_of(200)
+    queue.add(asked("huge", *[70] * 10))
+    assert taken(queue) == ["huge0"]
+    for work in (asked("not small", 25), asked("small", 10), asked("other", 10)):
+        queue.add(work)
+    assert taken(queue, slots(queue).small) == ["small0", "other0"]
+    queue.add(asked("more", 10))
+    assert taken(queue) == ["huge1", "not small0"]
+    assert taken(queue, slots(queue).small) == ["more0"]
+    finish(queue, slots(queue).small)
+    queue.add(asked("new", 10))
+    assert taken(queue) == ["huge2"]  # what is smaller has another slot
+    assert taken(queue, slots(queue).small) == ["new0"]
+    queue.add(asked("last", 10))
+    assert taken(queue) == ["last0"]  # it has not, and its client was given least
+    finish(queue, slots(queue).small)
+    queue.add(asked("again", 10))  # waits: what is alike is scored together
+    assert not queue._next(slots(queue).small, None)
+
+
+def test_a_flood_of_very_small_requests_does_not_come_before_others() -> None:
+    """Ten of them are ahead of others by a second."""
+    queue = queue_of(100)
+    queue.learn_first(100, 1)
+    queue.add(asked("huge", *[70] * 10))
+    assert [taken(queue) for _ in range(3)] == [["huge0"], ["huge1"], ["huge2"]]
+    passed = 0
+    for _ in range(60):
+        queue.add(asked("flood", 10))
+    while queue._next(slots(queue).small, None):
+        passed += len(taken(queue, slots(queue).small))
+    assert 20 <= passed <= 25
+    assert taken(queue) == ["huge3"]
+    assert queue._next(slots(queue).small, None)
+
+
+def test_others_are_paused_for_who_comes_first() -> None:
+    """A list a batch, 80 tokens ahead."""
+    queue = queue_that_scores(asked("busy", *[41] * 20))
+    assert not queue._next(slots(queue).first, None)
+    queue.add(asked("new", 41))
+    queue.add(asked("newer", 41))
+    assert taken(queue, slots(queue).first) == ["new0"]
+    assert slots(queue).main.cancellation.is_paused
+    assert not queue._next(slots(queue).main, None)  # what ends meanwhile waits for the slot, too
+    assert taken(queue, slots(queue).first) == ["newer0"]
+    assert slots(queue).main.cancellation.is_paused
+    time.sleep(0.01)
+    finish(queue, slots(queue).first)
+    assert not slots(queue).main.cancellation.is_paused
+    assert slots(queue).main.paused_seconds >= 0.01
+    assert taken(queue) == ["busy3"]
+    assert slots(queue).main.paused_seconds == 0
+
+
+def test_who_comes_first_waits_for_who_does_too() -> None:
+    queue = queue_that_scores(asked("busy", *[41] * 20))
+    queue.add(asked("new", 41, 41))
+    assert taken(queue) == ["new0"]
+    queue.add(asked("newer", 41))
+    assert not queue._next(slots(queue).first, None)
+    assert [taken(queue) for _ in range(3)] == [["newer0"], ["new1"], ["busy3"]]
+    queue.add(asked("long", 81))  # more than it has ahead
+    assert taken(queue) == ["long0"]
+    queue.add(asked("newest", 41))
+    assert not queue._next(slots(queue).first, None)
+
+
+def test_very_small_batches_are_not_paused() -> None:
+    """Of 8 tokens, where 80 are a second."""
+    queue = queue_that_scores(asked("busy", *[41] * 3))
+    queue.add(asked("busy", 8))
+    assert taken(queue) == ["busy0"]
+    queue.add(asked("new", 41))
+    assert not queue._next(slots(queue).first, None)
+
+
+def test_nothing_is_paused_for_ever() -> None:
+    """However many clients come that have not asked for a while: after two seconds none of them
+    goes before it."""
+    queue = queue_that_scores(asked("busy", *[41] * 20))
+    queue.add(asked("new", 41))
+    assert taken(queue, slots(queue).first) == ["new0"]
+    queue.add(asked("newer", 41))
+    assert queue._next(slots(queue).first, None)
+    main = slots(queue).main
+    assert main._since is not None
+    main._since -= 11
+    assert not queue._next(slots(queue).first, None)
+    finish(queue, slots(queue).first)
+    assert not queue._next(slots(queue).first, None)
+    assert taken(queue) == ["newer0"]
+
+
+def test_who_gives_up_does_not_keep_others_paused() -> None:
+    queue = queue_that_scores(asked("busy", *[41] * 20))
+    new = asked("new", 41, 41)
+    queue.add(new)
+    assert taken(queue, slots(queue).first) == ["new0"]
+    new.is_cancelled = True
+    queue.remove(new)
+    assert slots(queue).first.cancellation.is_cancelled and slots(queue).main.cancellation.is_paused
+    finish(queue, slots(queue).first)
+    assert not slots(queue).main.cancellation.is_paused
+
+
+def test_who_comes_first_does_not_wait_for_others_pieces() -> None:
+    """200 tokens ahead, and half as many are a batch."""
+    queue = queue_of(200)
+    queue.learn_first(200, 1)
+    queue.add(asked("busy", *[25] * 20))
+    assert [len(taken(queue)) for _ in range(3)] == [4, 4, 4]
+    queue.add(asked("new", 55, 20))
+    assert taken(queue) == ["new0", "new1"]
+    assert taken(queue) == ["busy12", "busy13", "busy14", "busy15"]
+
+
+def test_what_waits_is_shared() -> None:
+    """Of 100 tokens a client may hold 75, and another then three quarters of what is left."""
+    queue = queue_of(1000, queue_tokens=100)
+    queue.add(asked("a", 40))
+    queue.add(asked("a", 35))
+    for client, size in (("a", 10), ("b", 19)):
+        with pytest.raises(ServiceError) as caught:
+            queue.add(asked(client, size))
+        assert (caught.value.status, caught.value.code) == (429, "queue-full")
+    queue.add(asked("b", 18))
+
+
+def test_retry_after_is_true(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Who comes back after as long as was said is admitted; not so much sooner."""
+    now = time.monotonic()
+    monkeypatch.setattr(time, "monotonic", lambda: now)
+    queue = queue_of(10)
+    queue.add(asked("a", *[5] * 20))  # ten seconds of work
+    late = asked("b", *[5] * 10, seconds=8)
+    with pytest.raises(ServiceError) as caught:
+        queue.add(late)
+    wait = int(caught.value.headers["Retry-After"])
+    assert wait == 6  # until only the 4 s that are allowed are left of the ten
+
+    def passed(seconds: int) -> Queue:
+        other = queue_of(10)
+        rest = 20 - 2 * seconds
+        other.add(asked("a", *[5] * rest))
+        return other
+
+    passed(wait).add(late)
+    with pytest.raises(ServiceError):
+        passed(wait - 2).add(late)
+
+
+def test_cancelled_and_late_requests_are_not_scored() -> None:
+    queue = queue_of(80)
+    cancelled, late, other = (asked(name, 10) for name in ("cancelled", "late", "other"))
+    for work in (cancelled, late, other):
+        queue.add(work)
+    cancelled.is_cancelled = True
+    queue.remove(cancelled)
+    late.deadline = time.monotonic() - 1
+    assert taken(queue) == ["other0"]
+    assert queue.tokens == 0
+
+
+def test_who_would_wait_beyond_the_deadline_is_refused_at_once(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """A second of work would come before theirs, and half of the time may be spent waiting."""
+    now = time.monotonic()
+    monkeypatch.setattr(time, "monotonic", lambda: now)
+    queue = queue_of(10)
+    queue.add(asked("long", *[5] * 20))
+    for seconds in (0.2, 1.9):
+        with pytest.raises(ServiceError) as caught:
+            queue.add(asked("hasty", 10, seconds=seconds))
+        assert (caught.value.status, caught.value.code) == (429, "queue-full")
+    queue.add(asked("patient", 10, seconds=2.1))
