@@ -280,8 +280,11 @@ def _ranked(entry: dict[str, Any]) -> Ranked:
     known = {field.name: entry[field.name] for field in fields(Ranked) if field.name in entry}
     known["score"] = entry["relevance_score"]
     known["member_nll"] = tuple(entry.get("member_nll", ()))
-    if known["perplexity"] is None:
-        known["perplexity"] = math.inf
+    has_language_models = entry.get("span_nll") != entry["nll"]
+    for name in ("perplexity", "token_perplexity"):
+        if known.get(name) is None:
+            known[name] = math.inf if has_language_models else None
+    known.setdefault("span_nll", None)
     if entry.get("token_scores") is not None:
         known["token_scores"] = tuple((token, value) for token, value in entry["token_scores"])
     return Ranked(**known)

@@ -4,17 +4,17 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
 from typing import Any
 
 from reranker import Ranking, Weighing
+from reranker.checkpoints.span_vocabulary import SpanVocabulary
 from reranker.nbest import NBest
 from reranker.nbest.data import Origin
 from reranker.outputs.registry import format_ranking
 from reranker.outputs.sentence import ParsedSentence
 from reranker.outputs.spans import constituents
 from reranker.ranker import Ranker
-from reranker.ranking import Criterion, Scored, perplexity
+from reranker.ranking import Scored
 from reranker.service.errors import ServiceError
 from reranker.service.http.envelope import content
 from reranker.service.requests.reading import Asked as AnyAsked
@@ -44,8 +44,8 @@ _SENTENCE_FIELDS = (
     "fallback",
 )
 _RANKED_FIELDS = (
-    "nll", "perplexity", "tokens", "unknown_words", "parser_score", "duplicate_of", "repaired",
-    "member_nll",
+    "nll", "perplexity", "token_perplexity", "span_nll", "tokens", "unknown_words",
+    "parser_score", "duplicate_of", "repaired", "member_nll",
 )  # fmt: skip
 
 
@@ -73,7 +73,6 @@ class Writer:
 
     def rank(self, nbest: NBest, scores: Sequence[Scored]) -> Ranking:
         """Lists that are scored together may be weighed differently."""
-        scores = _by_criterion(self.models, nbest, scores, self.weighing.criterion)
         top = None if isinstance(self.asked, ScoreRequest) else self.asked.top_n
         return self.models.rank(nbest, scores, self.weighing, top)
 
@@ -196,8 +195,15 @@ def error_line(error: ServiceError, request_id: str) -> bytes:
 
 
 def models_of(models: Ranker) -> list[dict[str, Any]]:
-    """Names and hashes of the ensemble."""
-    return [{"name": member.name, "sha256": member.sha256} for member in models.members]
+    """Names, hashes and kinds of the ensemble's members."""
+    return [
+        {
+            "name": member.name,
+            "sha256": member.sha256,
+            "kind": "span" if isinstance(member.vocabulary, SpanVocabulary) else "language",
+        }
+        for member in models.members
+    ]
 
 
 def usage_of_work(work: Work) -> dict[str, int]:
@@ -219,20 +225,6 @@ def _usage(lists: Sequence[NBest], tokens: int) -> dict[str, int]:
         "tokens": tokens,
         "total_tokens": tokens,
     }
-
-
-def _by_criterion(
-    reranker: Ranker, nbest: NBest, scores: Sequence[Scored], criterion: Criterion
-) -> Sequence[Scored]:
-    """Scores come with perplexities per word of the sentence."""
-    if criterion == "perplexity":
-        return scores
-    members = len(reranker.members) if reranker.combination == "sum" else 1
-    words = len(nbest.candidates[0].words) if nbest.candidates else 0
-    return [
-        replace(scored, perplexity=perplexity(scored.nll, words, scored.tokens, members, criterion))
-        for scored in scores
-    ]
 
 
 def _sentence(ranking: Ranking, body: AnswerOptions) -> dict[str, Any]:
@@ -260,7 +252,7 @@ def _origin(origin: Origin) -> dict[str, Any]:
 
 def _tree_score(place: int, ranking: Ranking) -> dict[str, Any]:
     """``ranking`` is that of the tree alone."""
-    fields = ("perplexity", "tokens", "unknown_words")
+    fields = ("perplexity", "token_perplexity", "span_nll", "tokens", "unknown_words")
     best = ranking.best
     if best is None:
         (error,) = _rejected(ranking)

@@ -128,13 +128,8 @@ async def models(service: Running) -> Any:
     reranker = service.current()
     return {
         "models": [
-            {
-                "name": member.name,
-                "sha256": member.sha256,
-                "vocabulary_size": len(member.vocabulary),
-                "parameters": member.parameters,
-            }
-            for member in reranker.members
+            model | {"vocabulary_size": len(member.vocabulary), "parameters": member.parameters}
+            for model, member in zip(answers.models_of(reranker), reranker.members, strict=True)
         ],
         "combine": reranker.combination,
     }

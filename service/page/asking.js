@@ -20,7 +20,7 @@ let show = null; // what startAsking was given
 /**
  * Set up the form, file choice and drag and drop.
  *
- * `showing` has begin({id, name, models, isSum, total}), add(sentence) for each sentence of the
+ * `showing` has begin({id, name, models, languageModels, isSum, total}), add(sentence) for each sentence of the
  * answer, and end({warnings, isComplete}); and ready(), called once the server has said what it is.
  */
 export function startAsking(showing) {
@@ -175,7 +175,8 @@ async function receive(list, mine) {
 function begin(list, start) {
   const { id = keepList(list), name } = list;
   const models = start.models.map((model) => model.name.replace(/\.pt$/, ""));
-  show.begin({ id, name, models, isSum, total: countOf(start) });
+  const languageModels = start.models.filter((model) => model.kind === "language").length;
+  show.begin({ id, name, models, languageModels, isSum, total: countOf(start) });
 }
 
 async function useKey() {

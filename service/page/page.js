@@ -23,6 +23,7 @@ const NOTHING = {
   id: "", // the list's name in the address
   name: "",
   models: [],
+  languageModels: 1, // how many of them say what a token costs
   isSum: true, // whether surprisals are summed over the models
   total: 0, // sentences of the list
   isComplete: null, // null: sentences are still coming
@@ -190,7 +191,7 @@ function showReading() {
   reading.show({
     best: shown(best),
     other: shown(compared),
-    models: isSum ? models.length : 1,
+    models: isSum ? Math.max(1, state.languageModels) : 1,
     id: sentence.id,
     words: written.words,
   });

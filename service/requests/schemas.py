@@ -282,6 +282,7 @@ PARSE_BODY: TypeAdapter[AnyToParse] = TypeAdapter(
 class Model(BaseModel):
     name: str
     sha256: str
+    kind: Literal["language", "span"]
 
 
 class RankedCandidate(BaseModel):
@@ -290,7 +291,12 @@ class RankedCandidate(BaseModel):
     index: int = Field(description="place in the parser's list, from 0")
     relevance_score: float = Field(description="orders the list; higher is better")
     nll: float = Field(description="negative log-probability under all models, in nats")
-    perplexity: float | None = Field(description="null if it is too large for a number")
+    perplexity: float | None = Field(
+        description="of the language models, per word of the sentence; null without one, or if it "
+        "is too large for a number"
+    )
+    token_perplexity: float | None = Field(description="likewise, per token")
+    span_nll: float | None = Field(description="the span models' part of nll; null without one")
     tokens: int
     unknown_words: int
     parser_score: float | None
@@ -300,8 +306,8 @@ class RankedCandidate(BaseModel):
         None, description="each model's part of nll, if there are two or more"
     )
     tree: str | None = Field(None, description="with return_trees")
-    token_scores: list[tuple[str, float]] | None = Field(
-        None, description="with return_token_scores"
+    token_scores: list[tuple[str, float | None]] | None = Field(
+        None, description="with return_token_scores: of the language models, in nats"
     )
 
 
@@ -434,10 +440,12 @@ class TreeScore(BaseModel):
     index: int
     log_probability: float | None = Field(description="under all models, in nats")
     perplexity: float | None
+    token_perplexity: float | None
+    span_nll: float | None
     tokens: int | None
     unknown_words: int | None
-    token_scores: list[tuple[str, float]] | None = Field(
-        None, description="with return_token_scores"
+    token_scores: list[tuple[str, float | None]] | None = Field(
+        None, description="with return_token_scores: of the language models, in nats"
     )
     error: RejectedEntry | None
 

@@ -16,7 +16,7 @@ from reranker.nbest.data import RawCandidate, RawList
 from reranker.nbest.faithful import Source, accept
 from reranker.nbest.notation import Notation
 from reranker.process.cancellation import Cancellation
-from reranker.ranking import Criterion, Scored
+from reranker.ranking import Scored
 from reranker.scoring.lanes import Lanes
 from reranker.service.children.halving import score_in_halves
 from tests.reranker.ensembles import CANDIDATES, untrained
@@ -39,7 +39,6 @@ class Watched(Reranker):
     def score_lists(
         self,
         lists: Iterable[NBest],
-        criterion: Criterion = "perplexity",
         token_scores: bool = False,
         cancellation: Cancellation | None = None,
         lanes: Lanes | None = None,
@@ -47,7 +46,7 @@ class Watched(Reranker):
         lists = list(lists)
         if sum(len(one.candidates) for one in lists) > self.room:
             raise torch.OutOfMemoryError("CUDA out of memory")
-        return super().score_lists(lists, criterion, token_scores, cancellation, lanes)
+        return super().score_lists(lists, token_scores, cancellation, lanes)
 
 
 @pytest.mark.parametrize("room, retries", [(100, 0), (13, 1), (7, 2), (3, 5), (1, 17)])

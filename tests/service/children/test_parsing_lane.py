@@ -27,6 +27,7 @@ from reranker.service.children.reasons import BROKEN, UNSAID
 from reranker.service.errors import ServiceError
 from reranker.service.settings import load_settings
 from reranker.text.reading import Text
+from reranker.trees.tree import Tree
 from tests.reranker.parsers.time_limits import impatient
 from tests.waiting import PATIENCE, until
 
@@ -249,12 +250,12 @@ class Library(OneTreeParser):
         self.is_asked = threading.Event()
         super().__init__("benepar", self._flat)
 
-    def _flat(self, given: Sequence[Sentence]) -> list[str]:
+    def _flat(self, given: Sequence[Sentence]) -> list[Tree]:
         self.is_asked.set()
         assert self.gate.wait(PATIENCE)
         if any("raise" in sentence.words for sentence in given):
             raise OSError("[Errno 2] No such file or directory: '/models/secret'")
-        return [sentence.flat_tree() for sentence in given]
+        return [Tree.from_string(sentence.flat_tree()) for sentence in given]
 
 
 def test_a_parser_in_this_process_is_not_loaded_again(late: CalledLate) -> None:

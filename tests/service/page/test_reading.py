@@ -114,7 +114,9 @@ def test_a_dropped_list_is_ranked_drawn_and_explained(
     row = page.locator("#strip tr").first
     labels = row.locator("button").evaluate_all("all => all.map(one => one.ariaLabel)")
     assert saw.best.token_scores is not None
-    assert labels == [f"{token}, {-score:.2f} nats" for token, score in saw.best.token_scores]
+    assert labels == [
+        f"{token}, {-(score or 0):.2f} nats" for token, score in saw.best.token_scores
+    ]
     assert float(row.locator(".sum").text_content() or "") == pytest.approx(saw.best.nll, abs=0.006)
     gain = page.locator("#strip .gains .sum").text_content() or ""
     assert float(gain.replace("\u2212", "-")) == pytest.approx(first.nll - saw.best.nll, abs=0.006)
@@ -157,6 +159,7 @@ def test_the_keyboard_is_enough(page: Page, expected: dict[float, list[Ranking]]
     page.keyboard.press("ArrowRight")
     assert saw.best is not None and saw.best.token_scores is not None
     token, score = saw.best.token_scores[1]
+    assert score is not None
     readout = page.locator("#readout").text_content()
     assert readout == f"{token} in the best tree: {-score:.2f} nats, {-score / 2:.2f} per model"
 
