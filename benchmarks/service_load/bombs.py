@@ -93,7 +93,8 @@ MALFORMED: dict[str, bytes] = {
     ),
     "bytes in the path": b"GET /\xff\x00%00%ff HTTP/1.1\r\nHost: localhost\r\n\r\n",
     "a wish for another protocol": b"GET /info HTTP/1.1\r\nHost: localhost\r\n"
-    b"Connection: close, Upgrade\r\nUpgrade: websocket\r\nSec-WebSocket-Version: 13\r\nSec-WebSocket-Key: eA==\r\n\r\n",
+    b"Connection: close, Upgrade\r\nUpgrade: websocket\r\n"
+    b"Sec-WebSocket-Version: 13\r\nSec-WebSocket-Key: eA==\r\n\r\n",
     "an expectation": _HEAD + b"Expect: 100-continue\r\nConnection: close\r\n"
     b"Content-Length: 2\r\n\r\n{}",
     "an odd deadline": _HEAD + b"X-Request-Timeout: nan\r\nConnection: close\r\n"
