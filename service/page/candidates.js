@@ -2,7 +2,7 @@
 
 import { byId, element } from "./elements.js";
 import { ChoiceList, option } from "./lists.js";
-import { minus, nats, ordinal, parsers, shortNumber } from "./wording.js";
+import { minus, nats, ordinal, parsers, perplexityOf } from "./wording.js";
 
 export class Candidates {
   #list;
@@ -43,7 +43,7 @@ export class Candidates {
 }
 
 function entryOf(candidate, f1) {
-  const { index, perplexity, parser_score: parserScore, repaired } = candidate;
+  const { index, parser_score: parserScore, repaired } = candidate;
   const badge = repaired ? [" ", element("span", { class: "badge" }, "repaired")] : [];
   return option(
     "candidate",
@@ -52,7 +52,7 @@ function entryOf(candidate, f1) {
     element("span", { class: "place" }, ordinal(index), ...badge),
     element("span", { class: "score" }),
     element("span", { class: "behind" }),
-    element("span", {}, shortNumber(perplexity)),
+    element("span", {}, perplexityOf(candidate)),
     element("span", {}, parserScore === null ? "–" : minus(parserScore, 1)),
     element("span", { class: "f1" }, f1 === null ? "–" : f1.toFixed(1)),
   );
@@ -75,7 +75,7 @@ function fill(entry, { candidate, score, duplicateOf }, place, ranking) {
     candidate.repaired && "repaired",
     `score ${nats(score)}`,
     !isAlone && `${nats(behind)} behind the best`,
-    `perplexity ${shortNumber(candidate.perplexity)}`,
+    `perplexity ${perplexityOf(candidate)}`,
     candidate.parser_score !== null && `parser score ${minus(candidate.parser_score, 1)}`,
     f1Cell.textContent !== "–" && `F1 ${f1Cell.textContent}`,
   ];

@@ -5,7 +5,7 @@ import { element } from "./elements.js";
 /** One line of `--output ranked` (docs/output.md) for a sentence and its order. */
 export function rankedLine(sentence, order, sourceName) {
   return JSON.stringify({
-    version: 1,
+    version: 2,
     id: sentence.id,
     status: order.best ? "ok" : "failed",
     best_index: order.best?.index ?? null,
@@ -18,6 +18,8 @@ export function rankedLine(sentence, order, sourceName) {
       score,
       nll: candidate.nll,
       perplexity: candidate.perplexity,
+      token_perplexity: candidate.token_perplexity,
+      span_nll: candidate.span_nll,
       tokens: candidate.tokens,
       unknown_words: candidate.unknown_words,
       parser_score: candidate.parser_score,

@@ -3,7 +3,7 @@
 import { unparsed } from "./answer.js";
 import { bestTree } from "./downloads.js";
 import { modelsScore } from "./ranking.js";
-import { counted, minus, nats, parsers, percent, shortNumber, signed } from "./wording.js";
+import { counted, minus, nats, parsers, percent, perplexityOf, signed } from "./wording.js";
 
 /** Which tree is on top and by how much: the statement itself, and what goes with it. */
 export function verdict(sentence, order) {
@@ -57,7 +57,7 @@ export function described(ranked, order, weight) {
   const { best, ranking, runnerUp } = order;
   const { candidate } = ranked;
   const name = parsers(ranked.index);
-  const perplexity = `perplexity ${shortNumber(candidate.perplexity)}`;
+  const perplexity = `perplexity ${perplexityOf(candidate)}`;
   if (ranked === best) {
     const title = ranking.length > 1 ? `Best, the ${name}` : `The ${name}`;
     const details = `${perplexity}, score ${minus(ranked.score, 2)}`;

@@ -22,8 +22,12 @@ export function signed(value, digits) {
   return Number(text) === 0 ? text : (value < 0 ? "\u2212" : "+") + text;
 }
 
-/** A perplexity; null: too large for a number. */
-export function shortNumber(value) {
+/** The language models' perplexity of a candidate, per word; of span models alone there is none. */
+export const perplexityOf = (candidate) =>
+  candidate.span_nll === candidate.nll ? "–" : shortNumber(candidate.perplexity);
+
+/** null: too large for a number. */
+function shortNumber(value) {
   if (value === null) return "∞";
   if (value >= 1e6) return value.toExponential(1).replace("+", "");
   return value.toFixed(value >= 1000 ? 0 : value >= 100 ? 1 : 2);
