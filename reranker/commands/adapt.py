@@ -63,7 +63,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         required=True,
         nargs="+",
         metavar="FILE",
-        help="the ensemble that chooses among the candidates, and whose checkpoints are trained on",
+        help="the ensemble that chooses among the candidates; its checkpoints are trained further",
     )
     parser.add_argument(
         "--train",
@@ -71,7 +71,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         nargs="+",
         default=(),
         metavar="TREES",
-        help="gold trees to train on as well, best those that the models were trained on",
+        help="more trees to train on, preferably the gold trees that the models learned from",
     )
     parser.add_argument(
         "--out",

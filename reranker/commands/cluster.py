@@ -59,7 +59,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="text, to be parsed first as `rerank parse` does: files as for --nbest",
     )
     parser.add_argument(
-        "--out", required=True, metavar="FOLDER", help="where one file for each FILE is written"
+        "--out", required=True, metavar="FOLDER", help="a folder for the outputs, one for each FILE"
     )
     parser.add_argument(
         "--form",
@@ -119,12 +119,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         type=positive,
         default=_BLOCK,
         metavar="N",
-        help=f"sentences that an actor is given at once, and a kill can cost (default: {_BLOCK})",
+        help=f"sentences given to an actor at a time, which a kill can cost (default: {_BLOCK})",
     )
     parser.add_argument(
         "--verify",
         action="store_true",
-        help="read all finished files, too, and make again what does not have its recorded SHA-256",
+        help="also read all finished files, and make those again whose SHA-256 has changed",
     )
 
 

@@ -39,7 +39,7 @@ def add_arguments(parser: argparse.ArgumentParser, *, longest: int) -> None:
         choices=("auto", *FORMATS),
         default="auto",
         metavar="NAME",
-        help="of a command's lists (default: auto-detected; docs/formats.md)",
+        help="of the lists that a command prints (default: auto-detected; docs/formats.md)",
     )
     parser.add_argument(
         "--beam", type=positive, metavar="K", help="lines per list, for formats that do not say"

@@ -46,7 +46,7 @@ how well the probability that a choice is better than the parser's first tree ca
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the flags of ``rerank tune`` to ``parser``."""
     parser.add_argument(
-        "ranked", metavar="RANKED", help="output of `rerank --output ranked`, any weight"
+        "ranked", metavar="RANKED", help="output of `rerank --output ranked`, with any weight"
     )
     parser.add_argument(
         "gold", nargs="+", metavar="GOLD", help="gold trees: files, folders, quoted patterns"
@@ -104,7 +104,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--plot-confidence",
         type=Path,
         metavar="FILE.png",
-        help="draw how often choices of like confidence are better",
+        help="draw how often choices of similar confidence are better",
     )
 
 

@@ -200,7 +200,7 @@ def test_a_folder_of_another_run_is_not_touched(command: list[str], capsys: Capt
     assert main(command) == 0
     first = weights_of("adapted/m.pt")
     assert main([*command, "--longest", "70"]) == 2
-    assert "adapted/work is of a run with another text" in capsys.readouterr().err
+    assert "adapted/work belongs to a run with a different text" in capsys.readouterr().err
     shutil.rmtree("adapted/work")
     assert main(command) == 2
     assert "adapted contains files of another kind" in capsys.readouterr().err
