@@ -63,7 +63,7 @@ class Engines:
     def __init__(self, settings: Settings, metrics: Metrics) -> None:
         self.queue = Queue(settings, metrics)
         self._metrics, self._settings = metrics, settings
-        self._engines = [Engine(settings, slots, self._ended) for slots in self.queue.engines]
+        self._engines = [Engine(settings, slots, self._fail) for slots in self.queue.engines]
         self._lock = threading.Lock()
         self._current: Callable[[], Models | None] = lambda: None
         self._threads: list[threading.Thread] = []
@@ -175,9 +175,6 @@ class Engines:
 
     # What follows runs in threads.
 
-    def _ended(self, engine: Engine, why: Lost) -> None:
-        self._fail(engine, why)
-
     def _fail(self, engine: Engine, error: BaseException) -> None:
         """Take an engine out of use and start it again, unless that is under way."""
         with self._lock:
@@ -233,20 +230,17 @@ class Engines:
     def _warm_up(self, engine: Engine, slot: Slot, models: Models) -> tuple[int, float, float]:
         """The tokens of a first list, how long it took, and how long the shortest list takes. In
         the main slot each is scored twice, since the first time is slow."""
-        long, short = _WARM_UP
-        seconds = []
-        for batch in (_batch(models, lists=[long]), _batch(models, lists=[short])):
-            times = []
-            for _ in range(2 if slot is engine.slots.main else 1):
-                started = time.monotonic()
-                engine.child.score(models, batch, Cancellation(), slot.place)
-                times.append(time.monotonic() - started)
-            seconds.append(min(times))
+        times = 2 if slot is engine.slots.main else 1
+        score = partial(engine.child.score, models, cancellation=Cancellation(), slot=slot.place)
+
+        def seconds(nbest: NBest) -> float:
+            batch = ToScore(models.number, False, [nbest])
+            return min(_seconds(partial(score, batch)) for _ in range(times))
+
+        long, short = map(seconds, _WARM_UP)
         if models.parser is not None:
-            engine.child.score(
-                models, _batch(models, sentences=[_SENTENCE]), Cancellation(), slot.place
-            )
-        return DistinctCandidates(long).size, seconds[0], seconds[1]
+            score(ToScore(models.number, False, sentences=[_SENTENCE]))
+        return DistinctCandidates(_WARM_UP[0]).size, long, short
 
     def _run(self, engine: Engine, slot: Slot) -> None:
         """Score what is in the queue until it is closed."""
@@ -299,10 +293,10 @@ class Engines:
             _LOGGER.warning("out of device memory: a batch was scored in halves")
 
 
-def _batch(
-    models: Models, lists: list[NBest] | None = None, sentences: list[TextSentence] | None = None
-) -> ToScore:
-    return ToScore(models.number, False, lists or (), sentences or ())
+def _seconds(call: Callable[[], object]) -> float:
+    started = time.monotonic()
+    call()
+    return time.monotonic() - started
 
 
 def _warm_up_lists() -> tuple[NBest, NBest]:
