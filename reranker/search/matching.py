@@ -1,8 +1,8 @@
 """Which nodes of a tree match a pattern.
 
-A pattern without names is computed as sets, each part of it once for the whole tree: time grows with
-the length of the pattern times that of the tree, whatever is written. Names make parts depend on
-each other; those are tried out node by node, within a limit.
+A pattern without names is computed as sets, each part of it once for the whole tree, so that no
+pattern takes long. Names make parts depend on each other; those are tried out node by node, within
+a limit.
 """
 
 from __future__ import annotations
@@ -21,8 +21,8 @@ from reranker.search.pattern import (
 )
 from reranker.search.table import Table, members
 
-MAX_STEPS = 1_000_000
-"""Nodes tried for one tree and a pattern with names: a few seconds."""
+MAX_STEPS = 200_000
+"""Nodes tried for one tree and a pattern with names: a second or so."""
 
 Names = dict[str, int]
 
@@ -121,9 +121,7 @@ class _Trial:
             for target in members(targets & self._described(pattern.description, names)):
                 yield from self._ways(pattern, target, names)
 
-    def _all(
-        self, conditions: tuple[Condition, ...], node: int, names: Names
-    ) -> Iterator[Names]:
+    def _all(self, conditions: tuple[Condition, ...], node: int, names: Names) -> Iterator[Names]:
         first, *others = conditions
         for named in self._fulfilled(first, node, names):
             if others:

@@ -123,8 +123,8 @@ class _Reader:
             related = Related(lambda table, node: table.everything, self._pattern())
             pattern = _joined(pattern, related)
         if rest := self._text[self._ahead() : self._ahead() + 1]:
-            surplus = rest in ")]"
-            self._fail(f"nothing to close with {rest!r}" if surplus else f"{rest!r} is not expected")
+            closes = rest in ")]"
+            self._fail(f"nothing is open for {rest!r}" if closes else f"{rest!r} is not expected")
         return pattern
 
     def _pattern(self) -> Pattern:
@@ -169,7 +169,7 @@ class _Reader:
             if self._peek("/"):
                 tests.append(self._regex(ignores_case=True))
             else:
-                tests.append(_lower_case(_unescaped(self._word(_QUOTED, "/.../ or \"...\""))))
+                tests.append(_lower_case(_unescaped(self._word(_QUOTED, '/.../ or "..."'))))
         elif self._take("@"):
             tests.append(_category(self._word(_LITERAL, "a category")))
         elif self._peek('"'):
@@ -177,7 +177,7 @@ class _Reader:
         elif self._peek("/"):
             tests.append(self._regex())
         else:
-            labels.append(self._word(_LITERAL, "a node, such as NP, /^NP/, \"PRP$\" or __"))
+            labels.append(self._word(_LITERAL, 'a node, such as NP, /^NP/, "PRP$" or __'))
 
     def _regex(self, ignores_case: bool = False) -> Accepts:
         start = self._ahead()

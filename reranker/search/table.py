@@ -10,9 +10,6 @@ from reranker.trees.tree import TRACE, Tree
 class Table:
     """The nodes of a tree in preorder, words among them: those below a node follow it at once."""
 
-    __slots__ = ("_above", "_children_sets", "children", "end", "everything", "heads", "known", "nodes",
-                 "parent", "places", "words_before")  # fmt: skip
-
     def __init__(self, tree: Tree) -> None:
         nodes: list[Tree | str] = []
         parent: list[int] = []

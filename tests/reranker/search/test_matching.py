@@ -25,10 +25,11 @@ ATE = Tree.from_string(
 pytestmark = pytest.mark.filterwarnings("ignore::DeprecationWarning")
 
 LABELS = ("S", "NP", "VP", "X")
-TGREP_SIGNS = (
-    "< > << >> <, >, <' >' <- >- <1 >1 <2 >2 <-1 >-2 <: >: <<, >>, <<' >>' <<: >>: . , .. ,, "
-    "$ $. $, $.. $,, %.. %,,"
-).split()
+TGREP_SIGNS = [
+    *("<", ">", "<<", ">>", "<,", ">,", "<'", ">'", "<-", ">-", "<1", ">1", "<2", ">2", "<-1"),
+    *(">-2", "<:", ">:", "<<,", ">>,", "<<'", ">>'", "<<:", ">>:", ".", ",", "..", ",,"),
+    *("$", "$.", "$,", "$..", "$,,", "%..", "%,,"),
+]
 
 
 def words_of(pattern: str, tree: Tree = ATE) -> list[str]:
@@ -52,7 +53,7 @@ def with_nodes_for_words(tree: Tree | str) -> Node:
 
 
 trees = st.recursive(
-    st.builds(lambda tag, word: Tree(tag, (word,)), st.sampled_from(("DT", "NN")), st.sampled_from("ab")),
+    st.sampled_from([Tree(tag, (word,)) for tag in ("DT", "NN") for word in "ab"]),
     lambda children: st.builds(
         lambda label, below: Tree(label, tuple(below)),
         st.sampled_from(LABELS),
