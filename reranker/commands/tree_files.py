@@ -72,10 +72,10 @@ class TreeFiles:
     def __init__(self, arguments: argparse.Namespace) -> None:
         """Raises InputError for files that are not there and flags that do not fit together."""
         self._arguments = arguments
-        self._files = treebank_files(arguments.files)
-        if self._files.count("-") > 1:
+        self.files = treebank_files(arguments.files)
+        if self.files.count("-") > 1:
             raise InputError("standard input (-) can be read only once")
-        self.inputs = [*self._files, *map(str, parser_flags.inputs(arguments))]
+        self.inputs = [*self.files, *map(str, parser_flags.inputs(arguments))]
         self.sentences = self.rejected = 0
         self._open = contextlib.ExitStack()
 
@@ -88,7 +88,7 @@ class TreeFiles:
     def __iter__(self) -> Iterator[Parses]:
         """Raises InputError for a file that is none of all this, that cannot be read to its end,
         and if there is no sentence at all."""
-        sources = ((self._kind(file), file) for file in self._files)
+        sources = ((self._kind(file), file) for file in self.files)
         opened = ((kind, source) for (kind, source), _ in sources)
         for kind, group in itertools.groupby(opened, key=lambda entry: entry[0]):
             paths = (source for _, source in group)
@@ -103,7 +103,7 @@ class TreeFiles:
                     if self.sentences + self.rejected == before:
                         self._reject(f"{path}: there is no tree")
         if not self.sentences:
-            raise InputError(f"{', '.join(map(str, self._files[:3]))}: no sentence with a tree")
+            raise InputError(f"{', '.join(map(str, self.files[:3]))}: no sentence with a tree")
 
     def _counted(self, sentences: Iterable[Parses]) -> Iterator[Parses]:
         for parses in sentences:

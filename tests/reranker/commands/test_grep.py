@@ -14,12 +14,9 @@ import sys
 from pathlib import Path
 
 import pytest
-import torch
 
-from reranker.checkpoints.span_file import save_span_model
 from reranker.commands.main import main
 from tests.reranker.small_files import bllip, write
-from tests.reranker.span_models import untrained_spans
 from tests.waiting import until
 
 Capture = pytest.CaptureFixture[str]
@@ -127,20 +124,12 @@ def test_packed_files_folders_and_standard_input(tmp_path: Path, capsys: Capture
     assert run.returncode == 0 and run.stdout.count(b"standard input:") == 2
 
 
-@pytest.fixture(scope="module")
-def model(tmp_path_factory: pytest.TempPathFactory) -> str:
-    path = tmp_path_factory.mktemp("spans") / "spans.pt"
-    member = untrained_spans(3, encoder=True)
-    save_span_model(path, member.model, member.vocabulary, {"temperature": 2.0}, torch.float32)
-    return str(path)
-
-
 def test_text_is_parsed_and_matches_have_their_characters(
-    tmp_path: Path, model: str, capsys: Capture
+    tmp_path: Path, span_model: str, capsys: Capture
 ) -> None:
     text = "We saw it.\n\nThe (old)  man isn't here!"
     file = write(tmp_path / "t.txt", text)
-    run = ["grep", "NP|S|VP", file, "--parser-model", model, "--jobs", "1", "--json"]
+    run = ["grep", "NP|S|VP", file, "--parser-model", span_model, "--jobs", "1", "--json"]
     assert main([*run, "--at-least", "0.01"]) == 0
     rows = [json.loads(line) for line in capsys.readouterr().out.splitlines()]
     assert {row["line"] for row in rows} == {1, 3}
@@ -155,10 +144,10 @@ def test_text_is_parsed_and_matches_have_their_characters(
     assert sharper != rows
 
 
-def test_what_is_not_parsed_is_named(tmp_path: Path, model: str, capsys: Capture) -> None:
+def test_what_is_not_parsed_is_named(tmp_path: Path, span_model: str, capsys: Capture) -> None:
     text = "\n".join(["word " * 300, "", "x", "\u4e2d\u6587 \u3002", "\x00"])
     file = write(tmp_path / "t.txt", text)
-    run = ["grep", "__", file, "--as", "tokens", "--parser-model", model, "--candidates", "1"]
+    run = ["grep", "__", file, "--as", "tokens", "--parser-model", span_model, "--candidates", "1"]
     assert main([*run, "--count"]) == 1
     printed = capsys.readouterr()
     assert f"{file}:1: not parsed: 300 words, more than 200" in printed.err

@@ -1,0 +1,119 @@
+"""What is counted in a tree: the nine structures of Lu (2010), and the depth of its words.
+
+Lu, X. (2010). Automatic analysis of syntactic complexity in second language writing. International
+Journal of Corpus Linguistics 15(4), 474-496. The patterns are those of section 3.2 and of L2SCA,
+in our words; docs/complexity.md explains each.
+"""
+
+from __future__ import annotations
+
+import re
+
+import numpy as np
+from numpy.typing import NDArray
+
+from reranker.errors import TreeError
+from reranker.nbest.data import UNKNOWN_TAG
+from reranker.search.matching import matching
+from reranker.search.pattern import compiled
+from reranker.search.table import Table
+from reranker.trees.linearize import cleaned
+from reranker.trees.tree import Tree
+
+Values = NDArray[np.float64]
+
+_FINITE = "MD|VBD|VBP|VBZ"
+_FINITE_VP = f"VP [<# {_FINITE} | < CC < (VP <# {_FINITE})]"
+_CLAUSE = f"S|SINV|SQ [> TOP <, (VP <# VB) | <# {_FINITE} | < ({_FINITE_VP})]"
+_DEPENDENT_CLAUSE = f"SBAR < ({_CLAUSE})"
+_T_UNIT = "S|SBARQ|SINV|SQ [> TOP | $-- S|SBARQ|SINV|SQ !>> SBAR|VP]"
+
+STRUCTURES = {
+    "VP": ("VP > S|SINV|SQ", f"{_FINITE} > (SQ !< VP)"),
+    "C": (_CLAUSE, f"FRAG > TOP !<< ({_CLAUSE})"),
+    "T": (_T_UNIT, f"FRAG > TOP !<< ({_T_UNIT})"),
+    "DC": (_DEPENDENT_CLAUSE,),
+    "CT": (f"({_T_UNIT}) << ({_DEPENDENT_CLAUSE})",),
+    "CP": ("ADJP|ADVP|NP|VP < CC",),
+    "CN": (
+        "NP !> NP [<< JJ|POS|PP|S|VBG | << (NP $++ NP !$+ CC)]",
+        "SBAR [<# WHNP | <# (IN < That|that|For|for) | <, S] [$+ VP | > VP]",
+        "S < (VP <# VBG|TO) $+ VP",
+    ),
+}
+"""Their patterns; a structure is as frequent as the matches of all of its patterns together."""
+
+COUNTED = (
+    *("W", "S", *STRUCTURES),
+    *("yngve", "yngve max", "frazier", "frazier max", "nodes", "depth", "depth max"),
+)
+"""What ``counts`` gives."""
+
+_PATTERNS = [[compiled(text) for text in texts] for texts in STRUCTURES.values()]
+# As L2SCA: a word is a leaf whose tag is of letters. A hyphen that is a word of its own is none.
+_WORD_TAG = re.compile(r"(?!HYPH|NFP)[A-Z]+\$?")
+_SENTENCE_NODES = frozenset({"S", "SBAR", "SBARQ", "SINV", "SQ"})
+
+
+def counts(tree: Tree) -> Values:
+    """[len(COUNTED)]: how often each structure is in a sentence's tree; of the depths of words,
+    sums and maxima.
+
+    Raises TreeError: ``empty`` without words, ``not-a-tree`` if words have no tags.
+    """
+    tree = cleaned(tree)
+    if set(tree.tags()) == {UNKNOWN_TAG}:
+        raise TreeError("not-a-tree", "its words have no part-of-speech tags")
+    table = Table(tree)
+    structures = [
+        sum(matching(pattern, table).bit_count() for pattern in patterns) for patterns in _PATTERNS
+    ]
+    words, depths = _depths(tree)
+    return np.array([words, 1, *structures, *depths], np.float64)
+
+
+def _depths(tree: Tree) -> tuple[int, list[float]]:
+    """How many words a tree has without its root, punctuation and what is then empty; and sums and
+    maxima of their depths.
+
+    Yngve (1960): the branches below each node are numbered from right to left, from 0; a word's
+    depth is the sum on its way from the root. Frazier (1985), in the words of Roark, Mitchell and
+    Hollingshead (2007): the way up from a word as long as it comes from a leftmost child, each
+    constituent on it counted as 1, of a sentence or its complement as 1.5; the maximum is that of
+    the sum over three words in a row. Depth is the number of constituents above a word.
+    """
+    has_words: dict[int, bool] = {}
+    for node in reversed(list(tree.preorder())):
+        if node.is_preterminal:
+            has_words[id(node)] = _WORD_TAG.fullmatch(node.label) is not None
+        else:
+            has_words[id(node)] = any(has_words[id(each)] for each in _constituents(node))
+    yngve, frazier, depth = [], [], []
+    constituents = 0
+    stack: list[tuple[Tree, int, float, int]] = [(tree, 0, 0.0, 0)]
+    while stack:
+        node, right, left, above = stack.pop()
+        if node.is_preterminal:
+            yngve.append(right)
+            frazier.append(left)
+            depth.append(above)
+            continue
+        kept = [each for each in _constituents(node) if has_words[id(each)]]
+        if node is not tree:
+            constituents += 1
+            above += 1
+        score = 0.0 if node is tree else 1.5 if node.label in _SENTENCE_NODES else 1.0
+        for place, child in reversed(list(enumerate(kept))):
+            from_left = left + score if place == 0 else 0.0
+            stack.append((child, right + len(kept) - 1 - place, from_left, above))
+    if not yngve:
+        return 0, [0.0] * 7
+    in_a_row = max(sum(frazier[place : place + 3]) for place in range(len(frazier)))
+    return len(yngve), [
+        *(float(sum(yngve)), float(max(yngve)), sum(frazier), in_a_row),
+        *(float(constituents), float(sum(depth)), float(max(depth))),
+    ]
+
+
+def _constituents(node: Tree) -> list[Tree]:
+    return [child for child in node.children if isinstance(child, Tree)]
