@@ -15,7 +15,7 @@ from reranker.errors import TreeError
 from reranker.files.output import Writer, open_whole, output_path
 from reranker.search.matches import Match, Words, matches
 from reranker.search.parses import Parses
-from reranker.search.pattern import compiled
+from reranker.search.pattern import Pattern
 from reranker.trees.tree import Tree
 
 EXAMPLES = """examples:
@@ -58,7 +58,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     """Print matches or counts; returns the exit code."""
-    pattern = compiled(arguments.pattern)
+    pattern = Pattern(arguments.pattern)
     with TreeFiles(arguments) as files:
         output_path(None, files.inputs)
         counts: dict[str, list[float]] = {}

@@ -7,7 +7,7 @@ import argparse
 import contextlib
 import itertools
 from collections.abc import Iterable, Iterator
-from typing import Literal, Self
+from typing import Self
 
 from reranker.commands import nbest_files, parser_flags
 from reranker.commands.arguments import number_from
@@ -27,8 +27,8 @@ from reranker.trees.splitting import split_trees
 from reranker.trees.tree import Tree
 from reranker.trees.treebank import treebank_files
 
-Kind = Literal["trees", "lists", "text"]
 Source = str | TextFile
+"""The name of a file or, if it can be read only once, the opened file."""
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -67,7 +67,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 class TreeFiles:
     """Iterates over the sentences of all files. Broken trees and sentences without any are named on
-    standard error, and counted."""
+    standard error, and counted in ``rejected``."""
 
     def __init__(self, arguments: argparse.Namespace) -> None:
         """Raises InputError for files that are not there and flags that do not fit together."""
@@ -76,7 +76,7 @@ class TreeFiles:
         if self.files.count("-") > 1:
             raise InputError("standard input (-) can be read only once")
         self.inputs = [*self.files, *map(str, parser_flags.inputs(arguments))]
-        self.sentences = self.rejected = 0
+        self.rejected = 0
         self._open = contextlib.ExitStack()
 
     def __enter__(self) -> Self:
@@ -86,56 +86,42 @@ class TreeFiles:
         self._open.close()
 
     def __iter__(self) -> Iterator[Parses]:
-        """Raises InputError for a file that is none of all this, that cannot be read to its end,
-        and if there is no sentence at all."""
-        sources = ((self._kind(file), file) for file in self.files)
-        opened = ((kind, source) for (kind, source), _ in sources)
-        for kind, group in itertools.groupby(opened, key=lambda entry: entry[0]):
-            paths = (source for _, source in group)
-            if kind == "text":
-                yield from self._counted(self._parsed(paths))
-            else:
-                for path in paths:
-                    before = self.sentences + self.rejected
-                    yield from self._counted(
-                        self._trees(path) if kind == "trees" else self._lists(path)
-                    )
-                    if self.sentences + self.rejected == before:
-                        self._reject(f"{path}: there is no tree")
-        if not self.sentences:
-            raise InputError(f"{', '.join(map(str, self.files[:3]))}: no sentence with a tree")
+        """Raises InputError for a file that is none of all this or cannot be read to its end, and
+        if there is no sentence at all."""
+        count = 0
+        read = {"trees": self._trees, "lists": self._lists, "text": self._parsed}
+        for kind, group in itertools.groupby(map(self._recognised, self.files), lambda e: e[0]):
+            sources = [source for _, source in group]
+            # One parser for text files that follow each other; of the others, file by file.
+            for part in [sources] if kind == "text" else [[source] for source in sources]:
+                before = count, self.rejected
+                for parses in read[kind](part):
+                    count += 1
+                    yield parses
+                if (count, self.rejected) == before:
+                    self._reject(f"{', '.join(map(str, part))}: there is no sentence")
+        if not count:
+            raise InputError(f"{', '.join(self.files[:3])}: no sentence with a tree")
 
-    def _counted(self, sentences: Iterable[Parses]) -> Iterator[Parses]:
-        for parses in sentences:
-            self.sentences += 1
-            yield parses
-
-    def _kind(self, path: str) -> tuple[Kind, Source]:
-        """What a file is; it is given opened if it can be read only once."""
-        file = open_text(path)
-        is_read_once = file.size is None or path == "-"
-        source: Source = file if is_read_once else path
-        try:
-            kind = self._kind_of(file)
-        except BaseException:
-            file.close()
-            raise
-        if not is_read_once:
-            file.close()
-        return kind, source
-
-    def _kind_of(self, file: TextFile) -> Kind:
+    def _recognised(self, path: str) -> tuple[str, Source]:
+        """Whether a file is trees, lists or text."""
         form, given = self._arguments.form, self._arguments.format
-        if given != "auto":
-            return "trees" if given == "trees" else "lists"
-        if form != "auto":
-            return "trees" if form == "trees" else "text"
-        dialect = recognise(file.head().splitlines(keepends=True))
-        if dialect is not None:
-            return "trees" if dialect.name == "trees" else "lists"
-        if error := not_text(file.name, file.head()):
-            raise error
-        return "text"
+        with contextlib.ExitStack() as closing:
+            file = closing.enter_context(open_text(path))
+            if given != "auto":
+                kind = "trees" if given == "trees" else "lists"
+            elif form != "auto":
+                kind = "trees" if form == "trees" else "text"
+            elif dialect := recognise(file.head().splitlines(keepends=True)):
+                kind = "trees" if dialect.name == "trees" else "lists"
+            elif error := not_text(file.name, file.head()):
+                raise error
+            else:
+                kind = "text"
+            if file.size is not None and path != "-":
+                return kind, path
+            closing.pop_all()
+            return kind, file
 
     def reject(self, parses: Parses, reason: str) -> None:
         """Name a sentence that cannot be used after all."""
@@ -145,35 +131,34 @@ class TreeFiles:
         self.rejected += 1
         message(f"rerank: {text}")
 
-    def _trees(self, source: Source) -> Iterator[Parses]:
-        name = source.name if isinstance(source, TextFile) else source
-        for line, text in split_trees(read_lines(source)):
-            try:
-                if fault := encoding_fault(text):
-                    raise TreeError("encoding", fault)
-                tree = Tree.from_string(text)
-            except TreeError as error:
-                self._reject(f"{name}:{line}: tree rejected, {error.code}: {error}")
-                continue
-            yield Parses(name, line, (tree,))
-
-    def _lists(self, source: Source) -> Iterator[Parses]:
-        arguments = self._arguments
-        lists = read_nbest(source, options=nbest_files.options(arguments), warn=message)
-        temperature = arguments.temperature or 1.0
-        says_so = True
-        with contextlib.closing(lists):
-            for nbest in lists:
-                parses = self._from_nbest(nbest, temperature)
-                if parses is None:
+    def _trees(self, sources: Iterable[Source]) -> Iterator[Parses]:
+        for source in sources:
+            for line, text in split_trees(read_lines(source)):
+                try:
+                    if fault := encoding_fault(text):
+                        raise TreeError("encoding", fault)
+                    tree = Tree.from_string(text)
+                except TreeError as error:
+                    self._reject(f"{source}:{line}: tree rejected, {error.code}: {error}")
                     continue
-                if says_so and parses.probabilities is None and len(nbest.candidates) > 1:
-                    says_so = False
-                    message(
-                        f"rerank: {parses.file}:{parses.line}: trees without scores: only the "
-                        "first of such a list is read, and its probability is not known"
-                    )
-                yield parses
+                yield Parses(str(source), line, (tree,))
+
+    def _lists(self, sources: Iterable[Source]) -> Iterator[Parses]:
+        options = nbest_files.options(self._arguments)
+        has_said = False
+        for source in sources:
+            with contextlib.closing(read_nbest(source, options=options, warn=message)) as lists:
+                for nbest in lists:
+                    parses = self._from_nbest(nbest, self._arguments.temperature or 1.0)
+                    if parses is None:
+                        continue
+                    if parses.probabilities is None and len(nbest.candidates) > 1 and not has_said:
+                        has_said = True
+                        message(
+                            f"rerank: {parses.file}:{parses.line}: trees without scores: only the "
+                            "first of such a list is read, and its probability is not known"
+                        )
+                    yield parses
 
     def _from_nbest(self, nbest: NBest, temperature: float) -> Parses | None:
         nbest_files.print_rejected(nbest)
@@ -184,34 +169,28 @@ class TreeFiles:
         place = f"{rejected.file}:{rejected.line}"
         self._reject(f"{place}: candidate rejected, {rejected.code}: {rejected.message}")
 
-    def _parsed(self, paths: Iterable[Source]) -> Iterator[Parses]:
+    def _parsed(self, sources: Iterable[Source]) -> Iterator[Parses]:
         arguments = self._arguments
         form: Form = "text" if arguments.form == "auto" else arguments.form
         parser = parser_flags.parser_from(arguments)
         temperature = arguments.temperature or getattr(parser, "temperature", 1.0)
-        text = Text(paths, form, arguments.words, arguments.longest)
+        text = Text(sources, form, arguments.words, arguments.longest)
         self._open.callback(text.close)
         parsing = ParsedLists(parser, self._named(text), parser_flags.jobs(arguments))
         self._open.callback(parsing.close)
         language = LanguageCheck(parser)
         was_cut = False
         for nbest in parsing:
-            if nbest.origin is not None and (
-                warning := language.add(nbest.origin.file, nbest.words)
-            ):
+            if nbest.origin and (warning := language.add(nbest.origin.file, nbest.words)):
                 message(f"rerank: {warning}")
             unparsed = next((each for each in nbest.rejected if each.code == "unparsed"), None)
-            if unparsed is not None:
-                # Of parts that follow each other without an end of a sentence, the first is named.
-                is_cut = unparsed.message == CUT
-                if is_cut and was_cut:
-                    self.rejected += 1
-                else:
-                    self._reject(f"{unparsed.file}:{unparsed.line}: not parsed: {unparsed.message}")
-                was_cut = is_cut
-            elif parses := self._from_nbest(nbest, temperature):
-                was_cut = False
-                yield parses
+            is_cut = unparsed is not None and unparsed.message == CUT
+            if unparsed is None:
+                if parses := self._from_nbest(nbest, temperature):
+                    yield parses
+            elif not (is_cut and was_cut):  # of parts without an end of a sentence, the first
+                self._reject(f"{unparsed.file}:{unparsed.line}: not parsed: {unparsed.message}")
+            was_cut = is_cut
         if warning := language.end():
             message(f"rerank: {warning}")
 

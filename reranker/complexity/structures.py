@@ -14,8 +14,7 @@ from numpy.typing import NDArray
 
 from reranker.errors import TreeError
 from reranker.nbest.data import UNKNOWN_TAG
-from reranker.search.matching import matching
-from reranker.search.pattern import compiled
+from reranker.search.pattern import Pattern
 from reranker.search.table import Table
 from reranker.trees.linearize import cleaned
 from reranker.trees.tree import Tree
@@ -49,7 +48,7 @@ COUNTED = (
 )
 """What ``counts`` gives."""
 
-_PATTERNS = [[compiled(text) for text in texts] for texts in STRUCTURES.values()]
+_PATTERNS = [[Pattern(text) for text in texts] for texts in STRUCTURES.values()]
 # As L2SCA: a word is a leaf whose tag is of letters. A hyphen that is a word of its own is none.
 _WORD_TAG = re.compile(r"(?!HYPH|NFP)[A-Z]+\$?")
 _SENTENCE_NODES = frozenset({"S", "SBAR", "SBARQ", "SINV", "SQ"})
@@ -66,7 +65,7 @@ def counts(tree: Tree) -> Values:
         raise TreeError("not-a-tree", "its words have no part-of-speech tags")
     table = Table(tree)
     structures = [
-        sum(matching(pattern, table).bit_count() for pattern in patterns) for patterns in _PATTERNS
+        sum(pattern.matching(table).bit_count() for pattern in patterns) for patterns in _PATTERNS
     ]
     words, depths = _depths(tree)
     return np.array([words, 1, *structures, *depths], np.float64)

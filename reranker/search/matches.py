@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from reranker.search.matching import matching
 from reranker.search.parses import Parses
 from reranker.search.pattern import Pattern
 from reranker.search.table import Table, members
@@ -28,7 +27,7 @@ class Match:
 
 
 def matches(pattern: Pattern, parses: Parses) -> list[Match]:
-    """By place, the longer first. Raises what ``matching`` does."""
+    """By place, the longer first. Raises what ``Pattern.matching`` does."""
     found: dict[tuple[int, int, str], Tree | str] = {}
     sums: dict[tuple[int, int, str], float] = {}
     for tree, probability in zip(
@@ -36,7 +35,7 @@ def matches(pattern: Pattern, parses: Parses) -> list[Match]:
     ):
         table = Table(tree)
         keys: set[tuple[int, int, str]] = set()
-        for node in members(matching(pattern, table)):
+        for node in members(pattern.matching(table)):
             key = (*table.span(node), table.label(node))
             found.setdefault(key, table.nodes[node])
             keys.add(key)

@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from typing import TYPE_CHECKING
 
 from reranker.search.heads import head
 from reranker.search.table import Table, members
 
-if TYPE_CHECKING:
-    from reranker.search.pattern import Pattern
-
+Nodes = Callable[[Table], int]
+"""A set of nodes of a tree."""
 Targets = Callable[[Table, int], int]
 """The set of all B for which ``A relation B`` holds, given A."""
 Step = Callable[[Table, int], int]
@@ -28,12 +26,11 @@ def nth_child(number: int, goes_down: bool) -> Targets:
     return _down(step) if goes_down else _up(step)
 
 
-def through(pattern: Pattern, goes_down: bool) -> Targets:
-    """What is below, or above, with nothing but nodes that match ``pattern`` between."""
-    from reranker.search.matching import matching
+def through(nodes: Nodes, goes_down: bool) -> Targets:
+    """What is below, or above, with none but these nodes between."""
 
     def down(table: Table, node: int) -> int:
-        between = matching(pattern, table)
+        between = nodes(table)
         found = waiting = table.children_of(node)
         while waiting := waiting & between:
             waiting = sum(table.children_of(each) for each in members(waiting))
@@ -41,7 +38,7 @@ def through(pattern: Pattern, goes_down: bool) -> Targets:
         return found
 
     def up(table: Table, node: int) -> int:
-        between = matching(pattern, table)
+        between = nodes(table)
         found, above = 0, table.parent[node]
         while above >= 0:
             found |= 1 << above

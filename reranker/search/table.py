@@ -50,7 +50,9 @@ class Table:
         self.end = end
         """The first node behind those below each."""
         self.known: dict[object, int] = {}
-        """By pattern: the set of nodes that match it."""
+        """By part of a pattern: the set of nodes that match it."""
+        self.chosen: dict[str, int] = {}
+        """By name in a pattern: the node that it stands for."""
         self.heads: dict[int, int] = {}
         """By node: its head, once it is known."""
         self._above: list[int] | None = None

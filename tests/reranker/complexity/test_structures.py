@@ -7,8 +7,7 @@ import pytest
 from reranker.complexity.structures import COUNTED, STRUCTURES, counts
 from reranker.errors import TreeError
 from reranker.nbest import read_nbest
-from reranker.search.matching import matching
-from reranker.search.pattern import compiled
+from reranker.search.pattern import Pattern
 from reranker.search.table import Table
 from reranker.trees.linearize import cleaned
 from reranker.trees.tree import Tree
@@ -43,11 +42,11 @@ def test_the_patterns_find_what_the_published_ones_find() -> None:
     assert len(trees) > 1_000
     tables = [Table(cleaned(tree)) for tree in trees]
     for name, texts in PUBLISHED.items():
-        ours = [compiled(text) for text in STRUCTURES[name]]
-        theirs = [compiled(text) for text in texts]
+        ours = [Pattern(text) for text in STRUCTURES[name]]
+        theirs = [Pattern(text) for text in texts]
         for table in tables:
-            assert [matching(each, table) for each in ours] == [
-                matching(each, table) for each in theirs
+            assert [each.matching(table) for each in ours] == [
+                each.matching(table) for each in theirs
             ]
 
 

@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 from nltk import tgrep
 
 from reranker.errors import InputError, TreeError
-from reranker.search.matching import matching
-from reranker.search.pattern import compiled
+from reranker.search.pattern import Pattern, PatternError
+from reranker.search.relations import RELATIONS, nth_child
 from reranker.search.table import Table, members
 from reranker.trees.tree import MAX_DEPTH, Tree
 
@@ -35,7 +35,7 @@ TGREP_SIGNS = [
 def words_of(pattern: str, tree: Tree = ATE) -> list[str]:
     """The words of each match, in the order of the tree."""
     table = Table(tree)
-    nodes = [table.nodes[node] for node in members(matching(compiled(pattern), table))]
+    nodes = [table.nodes[node] for node in members(Pattern(pattern).matching(table))]
     return [node if isinstance(node, str) else " ".join(node.leaves()) for node in nodes]
 
 
@@ -90,7 +90,7 @@ patterns = st.recursive(
 def test_the_nodes_are_those_of_nltk(tree: Tree, pattern: str) -> None:
     (expected,) = tgrep.tgrep_positions(pattern, [with_nodes_for_words(tree)])
     table = Table(tree)
-    assert list(members(matching(compiled(pattern), table))) == [
+    assert list(members(Pattern(pattern).matching(table))) == [
         number for number, place in enumerate(positions(tree)) if place in expected
     ]
 
@@ -101,6 +101,13 @@ def positions(tree: Tree | str, place: tuple[int, ...] = ()) -> list[tuple[int, 
     return [place, *(p for n, each in enumerate(children) for p in positions(each, (*place, n)))]
 
 
+def pairs(sign: str, table: Table) -> set[tuple[int, int]]:
+    """All nodes that stand to each other like that."""
+    targets = RELATIONS.get(sign) or nth_child(int(sign[1:]), goes_down=sign[0] == "<")
+    numbers = range(len(table.nodes))
+    return {(a, b) for a in numbers for b in members(targets(table, a))}
+
+
 @settings(max_examples=200, deadline=None)
 @given(trees, nodes, nodes, st.sampled_from(TGREP_SIGNS), st.sampled_from(TGREP_SIGNS))
 def test_names_are_tried_out_until_all_of_the_pattern_holds(
@@ -109,30 +116,19 @@ def test_names_are_tried_out_until_all_of_the_pattern_holds(
     """By brute force over pairs of nodes; nltk takes the first node that a name fits."""
     table = Table(tree)
     numbers = range(len(table.nodes))
-    pairs = {
-        text: {
-            (a, b)
-            for a in numbers
-            for b in numbers
-            if compiled(text).condition.targets(table, a) >> b & 1  # type: ignore[union-attr]
-        }
-        for text in (f"__ {sign} __", f"__ {other_sign} __")
-    }
-    is_first = matching(compiled(first), table)
-    is_second = matching(compiled(second), table)
+    first_pairs, second_pairs = pairs(sign, table), pairs(other_sign, table)
+    is_first = Pattern(first).matching(table)
+    is_second = Pattern(second).matching(table)
     expected = [
         a
         for a in numbers
         if is_first >> a & 1
-        and any(
-            is_second >> b & 1 and (a, b) in pairs[f"__ {sign} __"] & pairs[f"__ {other_sign} __"]
-            for b in numbers
-        )
+        and any(is_second >> b & 1 and (a, b) in first_pairs & second_pairs for b in numbers)
     ]
-    pattern = compiled(f"({first}) {sign} ({second})=b {other_sign} =b")
-    assert list(members(matching(pattern, table))) == expected
-    segments = compiled(f"({first})=a {sign} ({second})=b : =a {other_sign} =b")
-    assert list(members(matching(segments, table))) == expected
+    pattern = Pattern(f"({first}) {sign} ({second})=b {other_sign} =b")
+    assert list(members(pattern.matching(table))) == expected
+    segments = Pattern(f"({first})=a {sign} ({second})=b : =a {other_sign} =b")
+    assert list(members(segments.matching(table))) == expected
 
 
 @pytest.mark.parametrize(
@@ -182,16 +178,66 @@ def test_the_deepest_and_the_widest_tree_take_a_moment() -> None:
     before = time.process_time()
     for tree in (deep, wide):
         for pattern in (chain, "__ .. __", "NP << (NN , NN)", "__ >>' (__ <<' __)", "__ $-- NN"):
-            matching(compiled(pattern), Table(tree))
+            Pattern(pattern).matching(Table(tree))
     assert time.process_time() - before < 60
 
 
-def test_names_with_too_many_ways_are_given_up() -> None:
-    words = "abcdefghijklmnopqrst"
-    tree = Tree("S", tuple(Tree("NP", (word,)) for word in words))
-    chain = "".join(f" < NP={word}" for word in words)
-    with pytest.raises(TreeError, match="too many ways"):
-        words_of(f"S{chain} < (VP > =a)", Tree("S", (*tree.children, Tree("VP", ("z",)))))
+def test_names_that_can_stand_for_too_many_nodes_are_given_up() -> None:
+    tree = Tree("S", tuple(Tree("NP", (word,)) for word in "abcdefghijklmnopqrst"))
+    with pytest.raises(TreeError, match="too many nodes that names can stand for"):
+        words_of("S < NP=a < NP=b < NP=c < NP=d : =a $ =b : =b $ =c : =c $ =d", tree)
+
+
+@pytest.mark.parametrize(
+    ("pattern", "expected"),
+    [
+        ("NP=a $.. (VP << (NP !== =a))", ["the dog that ran"]),
+        ("NP=a > (__ < =a)", ["the dog that ran", "the dog", "cake", "cream"]),
+        ("(NP < NN)=a . (VBD $ =a)", []),
+        ("NP . (VBD $.. (NP < NN)=a $.. (PP , =a))", ["the dog that ran"]),
+        ("NP=unused < NN", ["the dog", "cake", "cream"]),
+        ("S=s < (NP=n $+ VP) : =n << that : =s < VP", ["the dog that ran ate cake with cream ."]),
+        ("NP : SBAR", ["the dog that ran", "the dog", "cake", "cream"]),
+    ],
+)
+def test_names(pattern: str, expected: list[str]) -> None:
+    assert words_of(pattern) == expected
+
+
+@pytest.mark.parametrize(
+    ("pattern", "place", "reason"),
+    [
+        ("", 0, 'expected a node, such as NP, /^NP/, "." or __'),
+        ("NP <", 4, "expected a node"),
+        ("NP VP", 3, "'V' is not expected"),
+        ("NP ~ VP", 3, "'~' is not expected"),
+        ("NP )", 3, "nothing is open for ')'"),
+        ("NP < (VP <<, V", 5, "'(' is not closed"),
+        ("NP [< VP", 3, "'[' is not closed"),
+        ("NP < (VP ]", 9, "expected ')', or a relation"),
+        ("NP [VP]", 4, "expected a relation"),
+        ("NP < $", 5, "expected a node"),
+        ('NP < "a', 5, "expected a closing '\"'"),
+        ("NP < /a", 5, "expected a closing '/'"),
+        ("NP < /(/", 5, "not a regular expression: missing )"),
+        ("/((a{999}){999}){999}/", 0, "not a regular expression: regex counted repetition"),
+        ("NP < =x", 6, "no node before this is called =x"),
+        ("NP !< NN=x < =x", 14, "no node before this is called =x, outside of negations"),
+        ("NP=x < NN=x", 10, "two nodes are called =x"),
+        ("NP= < NN", 4, "expected a name"),
+        ("NP <+(VP S", 9, "expected ')'"),
+        ("(" * 60, 51, "more than 50 brackets are open"),
+        ("NP" + " < NP" * 201, 1003, "more than 200 relations"),
+        ("N" * 5001, 5000, "more than 5,000 characters"),
+    ],
+)
+def test_what_is_no_pattern_is_shown_where(pattern: str, place: int, reason: str) -> None:
+    with pytest.raises(PatternError) as error:
+        Pattern(pattern)
+    message, shown, caret = str(error.value).split("\n")
+    assert message.startswith(f"pattern: {reason}")
+    assert pattern[place : place + 1] == shown[len(caret) - 1 : len(caret)]
+    assert shown[2 : len(caret) - 1] == pattern[:place][-60:]
 
 
 def test_an_expression_that_takes_too_long_is_named() -> None:
