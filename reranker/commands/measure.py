@@ -101,7 +101,8 @@ class _Table:
         self._has_heading = arguments.json
 
     def write(self, row: Sequence[Any], heading: Sequence[str]) -> None:
-        values = [round(value, 4) if isinstance(value, float) else value for value in row]
+        digits = 6 if self._as_json else 3
+        values = [round(value, digits) if isinstance(value, float) else value for value in row]
         if self._as_json:
             names = Difference._fields if isinstance(row, Difference) else heading
             fields = dict(zip(names, values, strict=True))
