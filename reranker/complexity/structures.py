@@ -8,6 +8,7 @@ in our words; docs/complexity.md explains each.
 from __future__ import annotations
 
 import re
+from functools import lru_cache
 
 import numpy as np
 from numpy.typing import NDArray
@@ -49,8 +50,6 @@ COUNTED = (
 """What ``counts`` gives."""
 
 _PATTERNS = [[Pattern(text) for text in texts] for texts in STRUCTURES.values()]
-# As L2SCA: a word is a leaf whose tag is of letters. A hyphen that is a word of its own is none.
-_WORD_TAG = re.compile(r"(?!HYPH|NFP)[A-Z]+\$?")
 _SENTENCE_NODES = frozenset({"S", "SBAR", "SBARQ", "SINV", "SQ"})
 
 
@@ -67,11 +66,11 @@ def counts(tree: Tree) -> Values:
     structures = [
         sum(pattern.matching(table).bit_count() for pattern in patterns) for patterns in _PATTERNS
     ]
-    words, depths = _depths(tree)
+    words, depths = _depths(table)
     return np.array([words, 1, *structures, *depths], np.float64)
 
 
-def _depths(tree: Tree) -> tuple[int, list[float]]:
+def _depths(table: Table) -> tuple[int, list[float]]:
     """How many words a tree has without its root, punctuation and what is then empty; and sums and
     maxima of their depths.
 
@@ -81,30 +80,30 @@ def _depths(tree: Tree) -> tuple[int, list[float]]:
     constituent on it counted as 1, of a sentence or its complement as 1.5; the maximum is that of
     the sum over three words in a row. Depth is the number of constituents above a word.
     """
-    has_words: dict[int, bool] = {}
-    for node in reversed(list(tree.preorder())):
-        if node.is_preterminal:
-            has_words[id(node)] = _WORD_TAG.fullmatch(node.label) is not None
-        else:
-            has_words[id(node)] = any(has_words[id(each)] for each in _constituents(node))
+    count = len(table.nodes)
+    has_words = [False] * count
+    for node in range(count - 1, 0, -1):
+        parent = table.parent[node]
+        if has_words[node] or (not table.children[node] and _is_word_tag(table.label(parent))):
+            has_words[node] = has_words[parent] = True
+    right, left, above = [0] * count, [0.0] * count, [0] * count
     yngve, frazier, depth = [], [], []
     constituents = 0
-    stack: list[tuple[Tree, int, float, int]] = [(tree, 0, 0.0, 0)]
-    while stack:
-        node, right, left, above = stack.pop()
-        if node.is_preterminal:
-            yngve.append(right)
-            frazier.append(left)
-            depth.append(above)
+    for node in filter(has_words.__getitem__, range(count)):
+        children = [child for child in table.children[node] if has_words[child]]
+        if not table.children[children[0]]:  # a part-of-speech node and its word
+            yngve.append(right[node])
+            frazier.append(left[node])
+            depth.append(above[node])
+            has_words[children[0]] = False
             continue
-        kept = [each for each in _constituents(node) if has_words[id(each)]]
-        if node is not tree:
-            constituents += 1
-            above += 1
-        score = 0.0 if node is tree else 1.5 if node.label in _SENTENCE_NODES else 1.0
-        for place, child in reversed(list(enumerate(kept))):
-            from_left = left + score if place == 0 else 0.0
-            stack.append((child, right + len(kept) - 1 - place, from_left, above))
+        is_constituent = node > 0  # not the root
+        constituents += is_constituent
+        score = (1.5 if table.label(node) in _SENTENCE_NODES else 1.0) * is_constituent
+        left[children[0]] = left[node] + score
+        for branch, child in enumerate(reversed(children)):
+            right[child] = right[node] + branch
+            above[child] = above[node] + is_constituent
     if not yngve:
         return 0, [0.0] * 7
     in_a_row = max(sum(frazier[place : place + 3]) for place in range(len(frazier)))
@@ -114,5 +113,8 @@ def _depths(tree: Tree) -> tuple[int, list[float]]:
     ]
 
 
-def _constituents(node: Tree) -> list[Tree]:
-    return [child for child in node.children if isinstance(child, Tree)]
+@lru_cache
+def _is_word_tag(tag: str) -> bool:
+    """As L2SCA: words are leaves whose tag is of letters. Hyphens that are words of their own are
+    none."""
+    return re.fullmatch(r"(?!HYPH|NFP)[A-Z]+\$?", tag) is not None
