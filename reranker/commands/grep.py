@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import itertools
 import json
 import os
 import sys
@@ -57,45 +58,55 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """Print matches or counts; returns the exit code."""
+    """Print matches, or the counts of each file when it is finished; returns the exit code."""
     pattern = Pattern(arguments.pattern)
     with TreeFiles(arguments) as files:
         output_path(None, files.inputs)
-        counts: dict[str, list[float]] = {}
         with open_whole(None) as out:
-            for parses in files:
-                try:
-                    found = matches(pattern, parses)
-                except TreeError as error:
-                    files.reject(parses, f"not searched: {error}")
-                    continue
-                likely = [
-                    each
-                    for each in found
-                    if each.probability is None or each.probability >= arguments.at_least
-                ]
-                if arguments.count:
-                    row = counts.setdefault(parses.file, [0, 0, 0.0])
-                    row[0] += 1
-                    row[1] += len(likely)
-                    row[2] += sum(1.0 if p is None else p for p in (m.probability for m in found))
-                elif likely:
-                    _write(out, parses, likely, arguments.json)
+            found = _matches(pattern, files)
             if arguments.count:
-                out.write("".join(_count_lines(counts)))
+                _write_counts(out, found, arguments.at_least)
+            else:
+                for parses, each in found:
+                    _write(out, parses, _likely(each, arguments.at_least), arguments.json)
         return 1 if files.rejected else 0
 
 
-def _count_lines(counts: dict[str, list[float]]) -> Iterator[str]:
-    yield "file\tsentences\tmatches\texpected\n"
-    rows = [*counts.items()]
+Found = Iterator[tuple[Parses, list[Match]]]
+
+
+def _matches(pattern: Pattern, files: TreeFiles) -> Found:
+    for parses in files:
+        try:
+            yield parses, matches(pattern, parses)
+        except TreeError as error:
+            files.reject(parses, f"not searched: {error}")
+
+
+def _likely(found: list[Match], least: float) -> list[Match]:
+    return [each for each in found if each.probability is None or each.probability >= least]
+
+
+def _write_counts(out: Writer, found: Found, least: float) -> None:
+    out.write("file\tsentences\tmatches\texpected\n")
+    rows: list[tuple[int, int, float]] = []
+    for file, group in itertools.groupby(found, key=lambda each: each[0].file):
+        sentences = likely = 0
+        expected = 0.0
+        for _, each in group:
+            sentences += 1
+            likely += len(_likely(each, least))
+            expected += sum(1.0 if p is None else p for p in (match.probability for match in each))
+        rows.append((sentences, likely, expected))
+        out.write(f"{file}\t{sentences}\t{likely}\t{expected:.2f}\n")
     if len(rows) > 1:
-        rows.append(("all", [sum(column) for column in zip(*counts.values(), strict=True)]))
-    for file, (sentences, likely, expected) in rows:
-        yield f"{file}\t{sentences:.0f}\t{likely:.0f}\t{expected:.2f}\n"
+        sentences, likely, expected = map(sum, zip(*rows, strict=True))
+        out.write(f"all\t{sentences}\t{likely}\t{expected:.2f}\n")
 
 
 def _write(out: Writer, parses: Parses, found: list[Match], as_json: bool) -> None:
+    if not found:
+        return
     words = Words.of(parses)
     for match in found:
         out.write(_json(parses, words, match) if as_json else _line(parses, words, match))

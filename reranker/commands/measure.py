@@ -5,8 +5,9 @@ from __future__ import annotations
 import argparse
 import csv
 import io
+import itertools
 import json
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 from reranker.commands.tree_files import TreeFiles
@@ -45,32 +46,30 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """Print measures; returns the exit code."""
-    texts: dict[str, Totals] = {}
+    """Print measures, those of a text when it is finished; returns the exit code."""
     with TreeFiles(arguments) as files:
         output_path(None, files.inputs)
+        is_compared = arguments.by == "text" and len(files.files) == 2
+        texts: dict[str, Totals] = {}
         with open_whole(None) as out:
             table = _Table(out, arguments)
-            for parses in files:
-                try:
-                    counted = Counted.of(parses)
-                except TreeError as error:
-                    files.reject(parses, f"not measured: {error}")
-                    continue
-                texts.setdefault(parses.file, Totals()).add(counted)
-                if arguments.by == "sentence":
-                    for row in counted.rows():
-                        table.write((counted.file, counted.line, *row[:4]), _SENTENCE)
+            for file, sentences in itertools.groupby(_counted(files), key=lambda each: each.file):
+                texts[file] = totals = Totals()
+                for counted in sentences:
+                    totals.add(counted)
+                    if arguments.by == "sentence":
+                        for row in counted.rows():
+                            table.write((file, counted.line, *row[:4]), _SENTENCE)
+                if arguments.by == "text" and not is_compared:
+                    for row in totals.rows():
+                        table.write((file, *row), _TEXT)
             if not texts:
                 raise InputError("no sentence could be measured")
-            is_compared = arguments.by == "text" and len(files.files) == 2
-            if is_compared and len(texts) == 1:
-                raise InputError(
-                    f"only {next(iter(texts))} has sentences that can be measured: two texts are "
-                    "compared"
-                )
-            if arguments.by == "text":
-                _write_texts(table, texts)
+            if is_compared:
+                if len(texts) < 2:
+                    raise InputError(f"nothing to compare with: all measured is {file}")
+                for difference in differences(*texts.values()):
+                    table.write(difference, ("measure", *texts, *Difference._fields[3:]))
         return 1 if files.rejected else 0
 
 
@@ -78,15 +77,12 @@ _SENTENCE = ("file", "line", *Row._fields[:4])
 _TEXT = ("file", *Row._fields)
 
 
-def _write_texts(table: _Table, texts: dict[str, Totals]) -> None:
-    if len(texts) == 2:
-        first, second = texts
-        for difference in differences(*texts.values()):
-            table.write(difference, ("measure", first, second, *Difference._fields[3:]))
-        return
-    for file, totals in texts.items():
-        for row in totals.rows():
-            table.write((file, *row), _TEXT)
+def _counted(files: TreeFiles) -> Iterator[Counted]:
+    for parses in files:
+        try:
+            yield Counted.of(parses)
+        except TreeError as error:
+            files.reject(parses, f"not measured: {error}")
 
 
 class _Table:
