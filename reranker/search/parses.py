@@ -56,7 +56,7 @@ def from_nbest(
         trees[0][2].file,
         nbest.line,
         tuple(tree for _, tree, _ in trees),
-        tuple(weight / total for weight in weights) if has_scores else None,
+        tuple(weight / total for weight in weights) if has_scores and len(trees) > 1 else None,
         nbest.origin,
         nbest.id,
     )

@@ -61,6 +61,11 @@ def test_probabilities_are_shares_of_exp_score(tmp_path: Path, capsys: Capture) 
     assert capsys.readouterr().out.endswith(f"{file}\t1\t0\t0.67\n")
 
 
+def test_one_tree_has_no_probability(tmp_path: Path, capsys: Capture) -> None:
+    assert main(["grep", "PP", write(tmp_path / "n.txt", bllip([HIGH, HIGH]))]) == 0
+    assert capsys.readouterr().out.count("\t-\t") == 1
+
+
 def test_lists_without_scores_have_no_probabilities(tmp_path: Path, capsys: Capture) -> None:
     rows = [json.dumps({"candidates": [HIGH, LOW]})] * 2
     file = write(tmp_path / "n.jsonl", "\n".join(rows))
