@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from reranker import client, trees
     from reranker.client import Client
+    from reranker.complexity.measurement import measure
     from reranker.defaults import parse
     from reranker.pipeline import Reranker
     from reranker.ranking import Ranking, Weighing
@@ -29,6 +30,7 @@ __all__ = [
     "Weighing",
     "__version__",
     "client",
+    "measure",
     "parse",
     "trees",
 ]
@@ -39,6 +41,7 @@ _MODULES = {
     "Reranker": "pipeline",
     "Tree": "trees",
     "Weighing": "ranking",
+    "measure": "complexity.measurement",
     "parse": "defaults",
 }
 

@@ -49,6 +49,8 @@ _SUBCOMMANDS: dict[str, str] = {
     "convert": "convert n-best files from one format to another",
     "eval": "EVALB's figures for two treebank files",
     "generate": "trees, translations or headlines by beam search",
+    "grep": "search trees, parser output or text for a pattern, with probabilities",
+    "measure": "how complex the syntax of a text is, and how sure that is",
     "models": "the language models that are installed",
     "parse": "text in, the best tree of each sentence out: parse and rerank",
     "serve": "rerank over HTTP, with a web page",

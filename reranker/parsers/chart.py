@@ -49,7 +49,8 @@ class ChartParser:
         if not isinstance(member, SpanCheckpoint):
             raise InputError(f"{path}: not a span model, which the parser chart needs")
         self._member = member
-        self._temperature = _temperature(path, self._member.information.get("temperature", 1.0))
+        self.temperature = _temperature(path, self._member.information.get("temperature", 1.0))
+        """Scores are divided by it before probabilities are made of them."""
         self._candidates = settings.candidates
         self._is_batched = self._member.model.embedding.device.type != "cpu"
         self.batch_sizes = (1, 16, 64) if self._is_batched else (1, 4, 8)
@@ -100,7 +101,7 @@ class ChartParser:
         tags = sentence.tags or best_tags(words, table.tags, vocabulary.tags)
         chart = Chart(gains)
         trees = k_best(chart, self._candidates) if self._candidates > 1 else [chart.best()]
-        certainty = certainty_of(gains, vocabulary.labels, self._temperature)
+        certainty = certainty_of(gains, vocabulary.labels, self.temperature)
         candidates = []
         for index, tree in enumerate(trees):
             text, tokens = bracketed(tree.spans, vocabulary.labels, words, tags, self.root)

@@ -9,7 +9,9 @@ import pytest
 import torch
 
 from reranker.checkpoints.checkpoint import save_checkpoint
+from reranker.checkpoints.span_file import save_span_model
 from tests.reranker.ensembles import untrained
+from tests.reranker.span_models import untrained_spans
 
 
 @pytest.fixture(scope="session")
@@ -23,6 +25,15 @@ def models(tmp_path_factory: pytest.TempPathFactory) -> list[str]:
         save_checkpoint(path, member.model, member.vocabulary, {}, torch.float32)
         paths.append(str(path))
     return paths
+
+
+@pytest.fixture(scope="session")
+def span_model(tmp_path_factory: pytest.TempPathFactory) -> str:
+    """An untrained parser whose temperature is 2."""
+    path = tmp_path_factory.mktemp("spans") / "spans.pt"
+    member = untrained_spans(3, encoder=True)
+    save_span_model(path, member.model, member.vocabulary, {"temperature": 2.0}, torch.float32)
+    return str(path)
 
 
 @pytest.fixture(scope="module")

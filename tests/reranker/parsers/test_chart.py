@@ -159,7 +159,7 @@ def test_brackets_have_probabilities(parser: Parser) -> None:
 
 def test_temperature_changes_probabilities_and_no_tree(parser: Parser, model: str) -> None:
     cold = create_parser("chart", ParserSettings(model=model, candidates=12))
-    cold._temperature = 1.0  # type: ignore[attr-defined]
+    cold.temperature = 1.0  # type: ignore[attr-defined]
     (warm,), (other,) = (lists(each, "We saw the man .") for each in (parser, cold))
     assert warm.candidates == other.candidates
     assert warm.certainty is not None and other.certainty is not None

@@ -1,0 +1,1 @@
+"""`rerank measure`: how complex the syntax of a text is."""

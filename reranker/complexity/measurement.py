@@ -1,0 +1,113 @@
+"""``reranker.measure``: the measures of a text, or of trees, from Python."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Iterable, Iterator
+from typing import TYPE_CHECKING, Any, Literal
+
+from reranker.complexity.measures import Counted, Difference, Row, Totals, differences
+from reranker.errors import InputError, TreeError
+from reranker.files.text import TextInMemory
+from reranker.nbest.words import printable
+from reranker.parsers.kept import kept_parser
+from reranker.parsers.parser import Parser
+from reranker.parsers.running import ParsedLists
+from reranker.search.parses import Parses, from_nbest
+from reranker.text.reading import Text
+from reranker.text.splitting import Form
+from reranker.text.words import Convention
+from reranker.trees.tree import Tree
+
+if TYPE_CHECKING:
+    import nltk
+    import pandas
+
+logger = logging.getLogger(__name__)
+
+
+class Measurement:
+    """What was counted in a text."""
+
+    def __init__(self, sentences: Iterable[Counted]) -> None:
+        self.sentences = list(sentences)
+        self.totals = Totals()
+        for each in self.sentences:
+            self.totals.add(each)
+
+    @property
+    def rows(self) -> list[Row]:
+        """The measures of the text."""
+        return list(self.totals.rows())
+
+    def compare(self, other: Measurement) -> list[Difference]:
+        """This text's measures beside those of another."""
+        return list(differences(self.totals, other.totals))
+
+    def to_pandas(self, by: Literal["text", "sentence"] = "text") -> pandas.DataFrame:
+        """A table with the columns of ``Row``, of the text or, with two more, of each sentence.
+        Raises InputError without pandas."""
+        try:
+            import pandas
+        except ImportError as error:
+            raise InputError("to_pandas needs pandas: pip install pandas") from error
+        if by == "text":
+            return pandas.DataFrame([row._asdict() for row in self.rows])
+        return pandas.DataFrame(
+            [
+                {"sentence": number, "line": each.line, **row._asdict()}
+                for number, each in enumerate(self.sentences)
+                for row in each.rows()
+            ]
+        )
+
+
+def measure(
+    text: str | Iterable[Tree | nltk.Tree],
+    *,
+    form: Form = "text",
+    words: Convention = "gum",
+    parser: Parser | str = "chart",
+    parser_model: str = "",
+    temperature: float | None = None,
+) -> Measurement:
+    """The measures of a text, or of trees, one for each sentence.
+
+    ``form``, ``words``, ``parser`` and ``parser_model`` are those of ``reranker.parse``. The trees
+    of a sentence have probabilities in proportion to exp(score / ``temperature``), by default the
+    parser's own. A sentence without a tree that can be measured is left out, and logged.
+
+    >>> tree = Tree.from_string("(S (NP (PRP It)) (VP (VBZ runs)))")
+    >>> [row.value for row in measure([tree]).rows if row.measure == "MLT"]
+    [2.0]
+
+    Raises InputError if the parser or its model is missing.
+    """
+    if not isinstance(text, str):
+        return Measurement(_counted(map(_alone, text, range(1, 1 << 62))))
+    # A byte order mark would be left out, and every offset be one too small.
+    content = text.replace("\ufeff", " ", 1) if text.startswith("\ufeff") else text
+    file = TextInMemory(printable(content).encode(), "text")
+    chosen = kept_parser(parser, parser_model)
+    scale = getattr(chosen, "temperature", 1.0) if temperature is None else temperature
+
+    def parsed() -> Iterator[Parses]:
+        for nbest in ParsedLists(chosen, Text([file], form, words), 1):
+            for rejected in nbest.rejected:
+                logger.warning("%s:%d: left out: %s", file.name, rejected.line, rejected.message)
+            if parses := from_nbest(nbest, scale, lambda _: None):
+                yield parses
+
+    return Measurement(_counted(parsed()))
+
+
+def _alone(tree: Any, number: int) -> Parses:
+    return Parses("trees", number, (tree if isinstance(tree, Tree) else Tree.from_nltk(tree),))
+
+
+def _counted(sentences: Iterable[Parses]) -> Iterator[Counted]:
+    for parses in sentences:
+        try:
+            yield Counted.of(parses)
+        except TreeError as error:
+            logger.warning("%s:%d: left out: %s", parses.file, parses.line, error)

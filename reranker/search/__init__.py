@@ -1,0 +1,1 @@
+"""`rerank grep`: patterns of trees, and how probable each of their matches is."""

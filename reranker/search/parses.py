@@ -1,0 +1,62 @@
+"""The trees of a sentence and how probable each is: what is searched and measured."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from reranker.errors import TreeError
+from reranker.nbest.data import Candidate, NBest, Origin, Rejected
+from reranker.trees.tree import Tree
+
+
+@dataclass(frozen=True, slots=True)
+class Parses:
+    """A sentence's trees, the most probable first."""
+
+    file: str
+    line: int
+    trees: tuple[Tree, ...]
+    probabilities: tuple[float, ...] | None = None
+    """Of each tree, with a sum of 1; None if nothing says how probable they are: then there is one
+    tree."""
+    origin: Origin | None = None
+    """Of a sentence of a text."""
+    id: str = ""
+
+
+def from_nbest(
+    nbest: NBest, temperature: float, reject: Callable[[Rejected], None]
+) -> Parses | None:
+    """The distinct trees of a list, each with exp(score / ``temperature``) as its weight; the first
+    tree alone if none has a score. None if no tree can be used. ``reject`` is called for trees that
+    cannot be read after all."""
+    trees: list[tuple[float, Tree, Candidate]] = []
+    seen: set[str] = set()
+    has_scores = any(each.parser_score is not None for each in nbest.candidates)
+    for candidate in nbest.candidates:
+        # Samples come several times, with the same score.
+        if candidate.text in seen or (has_scores and candidate.parser_score is None):
+            continue
+        seen.add(candidate.text)
+        try:
+            trees.append((candidate.parser_score or 0.0, candidate.tree, candidate))
+        except TreeError as error:
+            reject(candidate.rejected(error.code, str(error)))
+        if trees and not has_scores:
+            break
+    if not trees:
+        return None
+    trees.sort(key=lambda entry: -entry[0])  # stable: ties stay in the parser's order
+    best = trees[0][0]
+    weights = [math.exp((score - best) / temperature) for score, _, _ in trees]
+    total = math.fsum(weights)
+    return Parses(
+        trees[0][2].file,
+        nbest.line,
+        tuple(tree for _, tree, _ in trees),
+        tuple(weight / total for weight in weights) if has_scores and len(trees) > 1 else None,
+        nbest.origin,
+        nbest.id,
+    )

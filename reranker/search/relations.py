@@ -1,0 +1,185 @@
+"""How two nodes can stand to each other, by the signs of tgrep2 and tregex."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+
+from reranker.search.heads import head
+from reranker.search.table import Table, members
+
+Nodes = Callable[[Table], int]
+"""A set of nodes of a tree."""
+Targets = Callable[[Table, int], int]
+"""The set of all B for which ``A relation B`` holds, given A."""
+Step = Callable[[Table, int], int]
+"""To a child, or to -1 if there is none."""
+
+
+def nth_child(number: int, goes_down: bool) -> Targets:
+    """The child of that number, from 1, from -1 for the last; or the node of which this one is."""
+
+    def step(table: Table, node: int) -> int:
+        children = table.children[node]
+        place = number - 1 if number > 0 else len(children) + number
+        return children[place] if 0 <= place < len(children) else -1
+
+    return _down(step) if goes_down else _up(step)
+
+
+def through(nodes: Nodes, goes_down: bool) -> Targets:
+    """What is below, or above, with none but these nodes between."""
+
+    def down(table: Table, node: int) -> int:
+        between = nodes(table)
+        found = waiting = table.children_of(node)
+        while waiting := waiting & between:
+            waiting = sum(table.children_of(each) for each in members(waiting))
+            found |= waiting
+        return found
+
+    def up(table: Table, node: int) -> int:
+        between = nodes(table)
+        found, above = 0, table.parent[node]
+        while above >= 0:
+            found |= 1 << above
+            above = table.parent[above] if between >> above & 1 else -1
+        return found
+
+    return down if goes_down else up
+
+
+def _down(step: Step) -> Targets:
+    return lambda table, node: 1 << child if (child := step(table, node)) >= 0 else 0
+
+
+def _up(step: Step) -> Targets:
+    def targets(table: Table, node: int) -> int:
+        parent = table.parent[node]
+        return 1 << parent if parent >= 0 and step(table, parent) == node else 0
+
+    return targets
+
+
+def _all_down(step: Step) -> Targets:
+    def targets(table: Table, node: int) -> int:
+        found = 0
+        while (node := step(table, node)) >= 0:
+            found |= 1 << node
+        return found
+
+    return targets
+
+
+def _all_up(step: Step) -> Targets:
+    def targets(table: Table, node: int) -> int:
+        found, parent = 0, table.parent[node]
+        while parent >= 0 and step(table, parent) == node:
+            found |= 1 << parent
+            node, parent = parent, table.parent[parent]
+        return found
+
+    return targets
+
+
+def _first(table: Table, node: int) -> int:
+    children = table.children[node]
+    return children[0] if children else -1
+
+
+def _last(table: Table, node: int) -> int:
+    children = table.children[node]
+    return children[-1] if children else -1
+
+
+def _only(table: Table, node: int) -> int:
+    children = table.children[node]
+    return children[0] if len(children) == 1 else -1
+
+
+def _head(table: Table, node: int) -> int:
+    if node not in table.heads:
+        children = table.children[node]
+        labels = [table.label(child) for child in children]
+        table.heads[node] = children[head(table.label(node), labels)] if children else -1
+    return table.heads[node]
+
+
+def _after(table: Table, node: int) -> int:
+    return table.everything & -(1 << table.end[node])
+
+
+def _before(table: Table, node: int) -> int:
+    return ((1 << node) - 1) & ~table.above(node)
+
+
+def _next(table: Table, node: int) -> int:
+    """The nodes that begin where this one ends."""
+    following = table.end[node]
+    if following == len(table.nodes):
+        return 0
+    return 1 << following | _leftmost(table, following)
+
+
+def _previous(table: Table, node: int) -> int:
+    """The nodes that end where this one begins."""
+    while node > 0 and not _earlier_sisters(table, node):
+        node = table.parent[node]
+    if node <= 0:
+        return 0
+    sister = _earlier_sisters(table, node).bit_length() - 1
+    return 1 << sister | _rightmost(table, sister)
+
+
+def _sisters(table: Table, node: int) -> int:
+    parent = table.parent[node]
+    return table.children_of(parent) & ~(1 << node) if parent >= 0 else 0
+
+
+def _later_sisters(table: Table, node: int) -> int:
+    return _sisters(table, node) & -(1 << node)
+
+
+def _earlier_sisters(table: Table, node: int) -> int:
+    return _sisters(table, node) & ((1 << node) - 1)
+
+
+def _next_sister(table: Table, node: int) -> int:
+    later = _later_sisters(table, node)
+    return later & -later
+
+
+def _previous_sister(table: Table, node: int) -> int:
+    earlier = _earlier_sisters(table, node)
+    return 1 << earlier.bit_length() - 1 if earlier else 0
+
+
+_leftmost, _rightmost = _all_down(_first), _all_down(_last)
+
+
+def _pairs() -> Iterator[tuple[str, Targets]]:
+    yield "<", Table.children_of
+    yield ">", lambda table, node: 1 << parent if (parent := table.parent[node]) >= 0 else 0
+    yield "<<", Table.below
+    yield ">>", Table.above
+    # tgrep2 writes ' for "last", tregex - or `.
+    steps = {",": _first, "-": _last, "'": _last, "`": _last, ":": _only, "#": _head}
+    for sign, step in steps.items():
+        yield "<" + sign, _down(step)
+        yield ">" + sign, _up(step)
+        yield "<<" + sign, _all_down(step)
+        yield ">>" + sign, _all_up(step)
+    yield ".", _next
+    yield "..", _after
+    yield ",", _previous
+    yield ",,", _before
+    for sister in "$%":
+        yield sister, _sisters
+        for later, earlier in ((".", ","), ("+", "-")):
+            yield sister + later, _next_sister
+            yield sister + 2 * later, _later_sisters
+            yield sister + earlier, _previous_sister
+            yield sister + 2 * earlier, _earlier_sisters
+    yield "==", lambda table, node: 1 << node
+
+
+RELATIONS: dict[str, Targets] = dict(_pairs())

@@ -1,0 +1,215 @@
+"""``rerank grep`` as a user meets it: files of every kind in, lines, counts and messages out."""
+
+from __future__ import annotations
+
+import gzip
+import json
+import math
+import os
+import pty
+import re
+import signal
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from reranker.commands.main import main
+from tests.reranker.small_files import bllip, write
+from tests.waiting import until
+
+Capture = pytest.CaptureFixture[str]
+
+MET = "(S1 (S (NP (PRP She)) (VP (VBD met) {})))"
+HIGH = MET.format("(NP (DT the) (NN man)) (PP (IN on) (NP (NNP Monday)))")
+LOW = MET.format("(NP (NP (DT the) (NN man)) (PP (IN on) (NP (NNP Monday))))")
+BARE = "( (S\n  (NP-SBJ (-NONE- *))\n  (VP (VB Go) (ADVP (RB now)))))"
+
+
+def test_a_match_has_place_context_and_tree(tmp_path: Path, capsys: Capture) -> None:
+    file = write(tmp_path / "t.mrg", f"{BARE}\n{HIGH}")
+    assert main(["grep", "VP|NP-SBJ", file]) == 0
+    assert capsys.readouterr().out.splitlines() == [
+        f"{file}:1\t-\t\tGo now\t\t(VP (VB Go) (ADVP (RB now)))",
+        f"{file}:1\t-\t\t\tGo now\t(NP-SBJ (-NONE- *))",
+        f"{file}:4\t-\tShe\tmet the man on Monday\t\t"
+        "(VP (VBD met) (NP (DT the) (NN man)) (PP (IN on) (NP (NNP Monday))))",
+    ]
+
+
+def test_probabilities_are_shares_of_exp_score(tmp_path: Path, capsys: Capture) -> None:
+    """Base 2: scores one apart are two to one; a tree that comes twice counts once."""
+    file = write(tmp_path / "n.txt", bllip([LOW, HIGH, HIGH]))
+    run = ["grep", "PP > /^[NV]P/=x > =x", file, "--json", "--at-least", "0"]
+    assert main(run) == 0
+    (either,) = map(json.loads, capsys.readouterr().out.splitlines())
+    assert either == {
+        "file": file, "line": 1, "id": "0", "sentence": "She met the man on Monday",
+        "match": "on Monday", "start": 4, "end": 6, "characters": None, "label": "PP",
+        "tree": "(PP (IN on) (NP (NNP Monday)))", "probability": 1.0,
+    }  # fmt: skip
+    for flags, expected in [([], 2 / 3), (["--temperature", "2"], 1 / (1 + math.sqrt(0.5)))]:
+        assert main(["grep", "PP > NP", file, "--json", *flags]) == 0
+        (low,) = map(json.loads, capsys.readouterr().out.splitlines())
+        assert low["probability"] == round(expected, 4)
+    assert main(["grep", "PP > NP", file, "--at-least", "0.7"]) == 0
+    assert capsys.readouterr().out == ""
+    assert main(["grep", "PP", file, file, "--count", "--at-least", "0.9"]) == 0
+    assert capsys.readouterr().out == (f"file\tsentences\tmatches\texpected\n{file}\t2\t2\t2.00\n")
+    assert main(["grep", "PP > NP", file, "--count", "--at-least", "0.9"]) == 0
+    assert capsys.readouterr().out.endswith(f"{file}\t1\t0\t0.67\n")
+
+
+def test_one_tree_has_no_probability(tmp_path: Path, capsys: Capture) -> None:
+    assert main(["grep", "PP", write(tmp_path / "n.txt", bllip([HIGH, HIGH]))]) == 0
+    assert capsys.readouterr().out.count("\t-\t") == 1
+
+
+def test_lists_without_scores_have_no_probabilities(tmp_path: Path, capsys: Capture) -> None:
+    rows = [json.dumps({"candidates": [HIGH, LOW]})] * 2
+    file = write(tmp_path / "n.jsonl", "\n".join(rows))
+    assert main(["grep", "PP", file]) == 0
+    printed = capsys.readouterr()
+    assert printed.out.count("\t-\t") == 2
+    assert printed.err.count("without scores: only the first") == 1
+
+
+def test_broken_trees_are_named_and_the_rest_is_searched(tmp_path: Path, capsys: Capture) -> None:
+    broken = b"(S (NP\n\n(S (NP \xff))"
+    file = write(tmp_path / "t.mrg", b"%s\n%s\n%s" % (HIGH.encode(), broken, LOW.encode()))
+    assert main(["grep", "PP", file]) == 1
+    printed = capsys.readouterr()
+    assert printed.out.count("\n") == 2
+    assert f"{file}:2: tree rejected, unbalanced" in printed.err
+    assert f"{file}:4: tree rejected, encoding: byte 0xff" in printed.err
+
+
+def test_no_match_is_no_fault_and_no_tree_is(tmp_path: Path, capsys: Capture) -> None:
+    file = write(tmp_path / "t.mrg", HIGH)
+    assert main(["grep", "SBAR", file]) == 0
+    empty = write(tmp_path / "empty.mrg", "")
+    assert main(["grep", "SBAR", "--as", "trees", empty]) == 2
+    assert main(["grep", "SBAR", "--as", "trees", empty, file]) == 1
+    assert f"{empty}: there is no sentence" in capsys.readouterr().err
+    assert main(["grep", "SBAR", str(tmp_path / "none")]) == 2
+    assert main(["grep", "SBAR", write(tmp_path / "t.pdf", "%PDF-1.4")]) == 2
+    assert "looks like binary data (a PDF document)" in capsys.readouterr().err
+
+
+def test_a_bad_pattern_is_shown_with_a_caret(tmp_path: Path, capsys: Capture) -> None:
+    assert main(["grep", "NP < (SBAR <", write(tmp_path / "t.mrg", HIGH)]) == 2
+    assert capsys.readouterr().err.splitlines() == [
+        'rerank: pattern: expected a node, such as NP, /^NP/, "." or __',
+        "  NP < (SBAR <",
+        "              ^",
+    ]
+
+
+def test_names_for_too_many_nodes_cost_one_sentence(tmp_path: Path, capsys: Capture) -> None:
+    hard = "(S " + "".join(f"(NP (NN w{n}))" for n in range(20)) + "(VP (VB x)))"
+    file = write(tmp_path / "t.mrg", f"{hard}\n{HIGH}\n")
+    pattern = "VP <1 __=a <1 __=b <1 __=c : =a == =b : =b == =c"
+    assert main(["grep", pattern, file]) == 1
+    printed = capsys.readouterr()
+    assert f"{file}:1: not searched: there are too many nodes" in printed.err
+    assert printed.out.startswith(f"{file}:2\t")
+
+
+def test_packed_files_folders_and_standard_input(tmp_path: Path, capsys: Capture) -> None:
+    folder = tmp_path / "bank"
+    folder.mkdir()
+    (folder / "1.mrg.gz").write_bytes(gzip.compress(f"{HIGH}\n{LOW}\n".encode()))
+    (folder / "2.mrg").write_text(HIGH)
+    assert main(["grep", "PP", str(folder), "--count"]) == 0
+    assert capsys.readouterr().out.endswith("\nall\t3\t3\t3.00\n")
+    command = [sys.executable, "-m", "reranker", "grep", "PP", "-"]
+    packed = (folder / "1.mrg.gz").read_bytes()
+    run = subprocess.run(command, input=packed, capture_output=True, timeout=120)
+    assert run.returncode == 0 and run.stdout.count(b"standard input:") == 2
+
+
+def test_text_is_parsed_and_matches_have_their_characters(
+    tmp_path: Path, span_model: str, capsys: Capture
+) -> None:
+    text = "We saw it.\n\nThe (old)  man isn't here!"
+    file = write(tmp_path / "t.txt", text)
+    run = ["grep", "NP|S|VP", file, "--parser-model", span_model, "--jobs", "1", "--json"]
+    assert main([*run, "--at-least", "0.01"]) == 0
+    rows = [json.loads(line) for line in capsys.readouterr().out.splitlines()]
+    assert {row["line"] for row in rows} == {1, 3}
+    for row in rows:
+        start, end = row["characters"]
+        assert text[start:end] == row["match"] != ""
+    # The same distribution as that of the list with the model's own temperature.
+    assert main([*run, "--at-least", "0.01", "--temperature", "2"]) == 0
+    assert [json.loads(line) for line in capsys.readouterr().out.splitlines()] == rows
+    assert main([*run, "--at-least", "0.01", "--temperature", "0.5"]) == 0
+    sharper = [json.loads(line) for line in capsys.readouterr().out.splitlines()]
+    assert sharper != rows
+
+
+def test_what_is_not_parsed_is_named(tmp_path: Path, span_model: str, capsys: Capture) -> None:
+    text = "\n".join(["word " * 300, "", "x", "\u4e2d\u6587 \u3002", "\x00"])
+    file = write(tmp_path / "t.txt", text)
+    run = ["grep", "__", file, "--as", "tokens", "--parser-model", span_model, "--candidates", "1"]
+    assert main([*run, "--count"]) == 1
+    printed = capsys.readouterr()
+    assert f"{file}:1: not parsed: 300 words, more than 200" in printed.err
+    assert f"{file}:5: " in printed.err and "U+FFFD" in printed.err
+    assert printed.out.splitlines()[1].startswith(f"{file}\t3\t")
+
+
+def test_colours_on_a_terminal_only(tmp_path: Path) -> None:
+    file = write(tmp_path / "t.mrg", HIGH)
+    command = [sys.executable, "-m", "reranker", "grep", "NNP", file]
+    environment = {key: value for key, value in os.environ.items() if key != "NO_COLOR"}
+    plain = subprocess.run(command, capture_output=True, env=environment, timeout=120).stdout
+    ours, theirs = pty.openpty()
+    subprocess.run(command, stdout=theirs, env=environment, timeout=120, check=True)
+    os.close(theirs)
+    coloured = os.read(ours, 10_000)
+    os.close(ours)
+    assert b"\x1b" not in plain and b"\x1b[1;31mMonday\x1b[0m" in coloured
+    assert re.sub(rb"\x1b\[[0-9;]*m", b"", coloured).replace(b"\r\n", b"\n") == plain
+
+
+def test_an_interruption_keeps_what_was_written(tmp_path: Path) -> None:
+    """Standard input stays open, so that the run is not at its end."""
+    command = [sys.executable, "-m", "reranker", "grep", "PP", "-", "--as", "trees"]
+    out = tmp_path / "out"
+    with out.open("wb") as file, subprocess.Popen(command, stdin=-1, stdout=file) as run:
+        assert run.stdin is not None
+        run.stdin.write(f"{HIGH}\n".encode() * 2_000)
+        run.stdin.flush()
+        until(lambda: out.stat().st_size > 0)
+        run.send_signal(signal.SIGINT)
+        assert run.wait(120) == 130
+    lines = out.read_bytes().splitlines()
+    assert len(lines) > 100 and {line.split(b"\t", 1)[1] for line in lines} == {
+        b"-\tShe met the man\ton Monday\t\t(PP (IN on) (NP (NNP Monday)))"
+    }
+
+
+def test_memory_does_not_grow_with_the_stream(tmp_path: Path) -> None:
+    """40,000 trees take no more than 2,000, each with words of its own."""
+    peaks = []
+    for count in (2_000, 40_000):
+        program = (
+            "import resource, sys\n"
+            "from reranker.commands.main import main\n"
+            "assert main(['grep', '/^w1/ > (NN > NP)', '-', '--count']) == 0\n"
+            "print(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss)\n"
+        )
+        trees = "".join(
+            f"(S (NP (DT the) (NN w{n})) (VP (VBD v{n}) (NP (NN x{n}))))\n" for n in range(count)
+        )
+        run = subprocess.run(
+            [sys.executable, "-c", program],
+            input=trees,
+            capture_output=True,
+            text=True,
+            timeout=300,
+        )
+        peaks.append(int(run.stdout.splitlines()[-1]))
+    assert peaks[1] - peaks[0] < 30_000  # kilobytes: 38,000 trees in memory would take 90,000
