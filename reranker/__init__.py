@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from reranker import client, trees
     from reranker.client import Client
     from reranker.defaults import parse
+    from reranker.incremental.surprisal import surprisal
     from reranker.pipeline import Reranker
     from reranker.ranking import Ranking, Weighing
     from reranker.trees import Tree
@@ -30,6 +31,7 @@ __all__ = [
     "__version__",
     "client",
     "parse",
+    "surprisal",
     "trees",
 ]
 
@@ -40,6 +42,7 @@ _MODULES = {
     "Tree": "trees",
     "Weighing": "ranking",
     "parse": "defaults",
+    "surprisal": "incremental.surprisal",
 }
 
 

@@ -87,7 +87,7 @@ def run(arguments: argparse.Namespace) -> int:
         raise InputError("--least-sure is an output of its own: without --output and --resume")
     if arguments.least_sure and "chart" not in parser_flags.names(arguments):
         raise InputError("--least-sure needs the parser chart: no other says how sure it is")
-    _check_files(arguments.text)
+    check_files(arguments.text)
     paths = expanded(arguments.text)
     if paths.count("-") > 1:
         raise InputError("standard input (-) can be read only once")
@@ -120,7 +120,7 @@ def run(arguments: argparse.Namespace) -> int:
         return 1 if lists[0].faults else code
 
 
-def _check_files(names: list[str]) -> None:
+def check_files(names: list[str]) -> None:
     """Raises InputError for a sentence where files should be named, in quotation marks or not."""
     if any(name == "-" or os.path.lexists(name) or glob.glob(name) for name in names):
         return
@@ -134,7 +134,7 @@ def _check_files(names: list[str]) -> None:
         )
 
 
-def _checked(path: str) -> str | TextFile:
+def checked_text(path: str) -> str | TextFile:
     """The path, or the opened file if it can be read only once. Raises InputError for what is not
     text."""
     file = open_text(path)
@@ -156,7 +156,7 @@ class _Lists:
 
     def __init__(self, arguments: argparse.Namespace, paths: list[str]) -> None:
         """Raises InputError for a wrong file, parser or flag, and for a text without words."""
-        files = [_checked(path) for path in paths]
+        files = [checked_text(path) for path in paths]
         parser = parser_flags.parser_from(arguments)
         self._language = LanguageCheck(parser)
         self.faults = 0

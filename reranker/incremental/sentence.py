@@ -99,7 +99,7 @@ def measured(
     measures = []
     total, entropy_before = 0.0, 0.0
     for word, step, after in zip(words, steps, steps[1:], strict=False):
-        spelled = -spelling.log_probability(word)
+        spelled = 0.0 - spelling.log_probability(word)
         # Of the same hypotheses, without what the word itself costs.
         structural = max(min(total, float(np.logaddexp.reduce(step.before))), step.total)
         weights, entropy = _distribution(step.scores)
