@@ -63,9 +63,9 @@ def run(arguments: argparse.Namespace) -> None:
     for beam in arguments.beam:
         for number, story in enumerate(stories, 1):
             kept = arguments.keep / f"{beam}-{number}.tsv" if arguments.keep else None
-            rows = ours(story.words, arguments.models, beam, arguments.threads, kept)
-            for name, values in zip(_OURS, np.array(rows).T, strict=True):
-                story.columns[f"{name} {beam}"] = values
+            values = ours(story.words, arguments.models, beam, arguments.threads, kept)
+            for name, column in zip(_OURS, np.array(values).T, strict=True):
+                story.columns[f"{name} {beam}"] = column
     results = compared(stories, arguments.beam)
     rows = [("", "beyond", "words", "1000 x nats a word", "p")]
     rows += [
@@ -118,7 +118,9 @@ def compared(stories: Sequence[Story], beams: Sequence[int]) -> list[Result]:
     """All comparisons of the table."""
     base = ("length", "frequency", "position")
     likelihoods = {"base": held_out(stories, base)}
-    named = {f"ours, K = {beam}": (f"surprisal {beam}",) for beam in beams}
+    named: dict[str, tuple[str, ...]] = {
+        f"ours, K = {beam}": (f"surprisal {beam}",) for beam in beams
+    }
     widest = max(beams)
     named[f"ours, K = {widest}, in two parts"] = (f"syntactic {widest}", f"lexical {widest}")
     named["GPT-3"] = ("gpt3",)

@@ -42,6 +42,21 @@ output closed it"""
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the flags of ``rerank parse`` to ``parser``."""
+    add_text_arguments(parser)
+    parser.add_argument(
+        "--least-sure",
+        type=positive,
+        metavar="N",
+        help="instead of trees, write the N sentences whose trees are least sure, to be checked by "
+        "hand first: confidence, place, the least probable bracket, its probability and words, and "
+        "the sentence, with tabs between them",
+    )
+    parser_flags.add_arguments(parser, longest=200)
+    answers.add_arguments(parser)
+
+
+def add_text_arguments(parser: argparse.ArgumentParser) -> None:
+    """Add the flags that say which text to read, and what its sentences and words are."""
     parser.add_argument(
         "text", nargs="+", metavar="FILE", help="text, plain, .gz or .zst; - reads standard input"
     )
@@ -68,16 +83,6 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="split words as GUM, CRAFT and OntoNotes 5 do (hyphens and slashes are words), "
         "or as the Wall Street Journal's treebank does (they are not, and quotes become `` and '')",
     )
-    parser.add_argument(
-        "--least-sure",
-        type=positive,
-        metavar="N",
-        help="instead of trees, write the N sentences whose trees are least sure, to be checked by "
-        "hand first: confidence, place, the least probable bracket, its probability and words, and "
-        "the sentence, with tabs between them",
-    )
-    parser_flags.add_arguments(parser, longest=200)
-    answers.add_arguments(parser)
 
 
 def run(arguments: argparse.Namespace) -> int:
@@ -87,13 +92,7 @@ def run(arguments: argparse.Namespace) -> int:
         raise InputError("--least-sure is an output of its own: without --output and --resume")
     if arguments.least_sure and "chart" not in parser_flags.names(arguments):
         raise InputError("--least-sure needs the parser chart: no other says how sure it is")
-    check_files(arguments.text)
-    paths = expanded(arguments.text)
-    if paths.count("-") > 1:
-        raise InputError("standard input (-) can be read only once")
-    for path in paths:
-        if os.path.isdir(path):
-            raise InputError(f"{path}: cannot be read: it is a directory")
+    paths = text_paths(arguments.text)
     with contextlib.ExitStack() as opened:
         lists: list[_Lists] = []
 
@@ -120,7 +119,19 @@ def run(arguments: argparse.Namespace) -> int:
         return 1 if lists[0].faults else code
 
 
-def check_files(names: list[str]) -> None:
+def text_paths(names: list[str]) -> list[str]:
+    """The files of a text, patterns expanded. Raises InputError for what cannot be one."""
+    _check_files(names)
+    paths = expanded(names)
+    if paths.count("-") > 1:
+        raise InputError("standard input (-) can be read only once")
+    for path in paths:
+        if os.path.isdir(path):
+            raise InputError(f"{path}: cannot be read: it is a directory")
+    return paths
+
+
+def _check_files(names: list[str]) -> None:
     """Raises InputError for a sentence where files should be named, in quotation marks or not."""
     if any(name == "-" or os.path.lexists(name) or glob.glob(name) for name in names):
         return
