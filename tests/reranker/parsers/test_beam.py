@@ -73,7 +73,9 @@ def test_what_it_refuses(parser: Parser, model: str, tmp_path: Path) -> None:
     backward = checkpoint(1, backward=True)
     path = tmp_path / "backward.pt"
     save_checkpoint(path, backward.model, backward.vocabulary, {}, torch.float32)
-    with pytest.raises(InputError, match="backward.pt is a language model that reads from the end"):
+    with pytest.raises(
+        InputError, match=r"backward\.pt is a language model that reads from the end"
+    ):
         create_parser("beam", ParserSettings(model=str(path)))
     parser.stop()
     with pytest.raises(Stopped):
