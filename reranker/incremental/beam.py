@@ -14,6 +14,7 @@ from typing import NamedTuple
 
 import numpy as np
 import torch
+from numpy.typing import NDArray
 
 from reranker.errors import InputError
 from reranker.incremental.forward import ForwardModels, Numbers, Values
@@ -111,7 +112,7 @@ class Beam:
         for _ in self._cancellation.checked(iter(int, 1)):
             reading = self._models.read(self._memory, places, tokens, word)
             scores = history.score[rows]
-            can = history.depth[rows] == 0 if is_end else np.ones(len(rows), bool)
+            can = self._may_go_on(rows, is_end)
             before = reading.word if is_end else reading.any_word
             ready.append((rows[can], (scores + reading.word)[can], (scores + before)[can]))
             parents, actions, scores = self._continuations(rows, reading.brackets, is_end)
@@ -127,6 +128,10 @@ class Beam:
         columns = zip(*ready, strict=True)
         parents, after, before = map(np.concatenate, columns)
         return self._kept(parents, after, before, offset, is_end)
+
+    def _may_go_on(self, rows: Numbers, is_end: bool) -> NDArray[np.bool_]:
+        """Which of ``rows`` the next word can follow, or the end of the sentence."""
+        return self.history.depth[rows] == 0 if is_end else np.ones(len(rows), bool)
 
     def _continuations(
         self, rows: Numbers, brackets: Values, is_end: bool

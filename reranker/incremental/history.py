@@ -37,6 +37,10 @@ class History:
         return self._column(0)
 
     @property
+    def parent(self) -> _Column:
+        return self._column(1)
+
+    @property
     def top(self) -> _Column:
         return self._column(2)
 
@@ -64,7 +68,7 @@ class History:
         is_word, is_opening = actions == WORD, (actions >= 0) & (actions < labels)
         is_closing = actions >= labels
         top, depth = self.top[parents], self.depth[parents]
-        outer = self.top[self._table[1][top]]  # what was innermost before that was opened
+        outer = self.top[self.parent[top]]  # what was innermost before that was opened
         self._table[:, rows] = (
             actions,
             parents,
@@ -89,7 +93,7 @@ class History:
         actions = []
         while row:
             actions.append(int(self.action[row]))
-            row = int(self._table[1][row])
+            row = int(self.parent[row])
         coming, labels = iter(words), self._labels
         return [
             next(coming)

@@ -139,7 +139,7 @@ def test_what_is_too_long_loses_no_word(model: str, capsys: Capture) -> None:
     assert run(model, "--longest", "3") == 1
     out, err = capsys.readouterr()
     printed = rows(out)
-    assert [row["text"] for row in printed] == "it rains here today it rains".split()
+    assert [row["text"] for row in printed] == ["it", "rains", "here", "today", "it", "rains"]
     assert [row["surprisal"] == "NA" for row in printed] == [True] * 4 + [False] * 2
     assert "text.txt:1: not read: 4 words, more than 3" in err
     assert "1 sentence not read as written" in err

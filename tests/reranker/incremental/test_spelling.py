@@ -45,5 +45,5 @@ def test_a_word_in_a_numbered_class_is_one_of_its_list() -> None:
     classes = {"otter": 3, "beaver": 3, "ferret": 3, "fern": 4}
     words = ["otter", "beaver", "ferret", "fern"]
     vocabulary = Vocabulary.build([[*WORDS, *WORDS, *words]], minimum_count=2, classes=classes)
-    assert vocabulary.symbol("Beaver") == "<*/3>"
-    assert Spelling(vocabulary).log_probability("Beaver") == pytest.approx(-math.log(3))
+    assert vocabulary.symbol("beaver") == "<unkER/3>"
+    assert Spelling(vocabulary).log_probability("beaver") == pytest.approx(-math.log(3))
