@@ -42,7 +42,7 @@ output closed it"""
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the flags of ``rerank parse`` to ``parser``."""
-    add_text_arguments(parser)
+    add_text_arguments(parser, "+")
     parser.add_argument(
         "--least-sure",
         type=positive,
@@ -55,10 +55,14 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     answers.add_arguments(parser)
 
 
-def add_text_arguments(parser: argparse.ArgumentParser) -> None:
-    """Add the flags that say which text to read, and what its sentences and words are."""
+def add_text_arguments(parser: argparse.ArgumentParser, number: str) -> None:
+    """Add the flags that say which text to read, ``number`` files as in argparse's ``nargs``, and
+    what its sentences and words are."""
     parser.add_argument(
-        "text", nargs="+", metavar="FILE", help="text, plain, .gz or .zst; - reads standard input"
+        "text",
+        nargs=number,
+        metavar="FILE",
+        help="text, plain, .gz or .zst; - reads standard input",
     )
     form = parser.add_mutually_exclusive_group()
     form.add_argument(

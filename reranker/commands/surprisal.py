@@ -13,14 +13,16 @@ from reranker.checkpoints.ensemble_file import named_models
 from reranker.commands import parse
 from reranker.commands.answers import opened_output
 from reranker.commands.arguments import add_output, add_threads, counted, positive
-from reranker.commands.nbest_files import digest
+from reranker.commands.nbest_files import digest, print_rejected
 from reranker.commands.progress import ProgressBar, loading, message
 from reranker.errors import InputError
 from reranker.files.digest import text_digest
 from reranker.files.figure import new_figure, save_figure
 from reranker.files.journal import AnswerOutput, journaled_path
 from reranker.files.output import output_paths
+from reranker.files.patterns import expanded
 from reranker.files.records import Written
+from reranker.nbest import FORMATS, NBest, NBestFiles, ReadOptions, read_nbest
 from reranker.process.cores import available_cores
 from reranker.text.reading import Text, TextSentence
 
@@ -44,7 +46,21 @@ MOST_DRAWN = 20
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the flags of ``rerank surprisal`` to ``parser``."""
-    parse.add_text_arguments(parser)
+    parse.add_text_arguments(parser, "*")
+    parser.add_argument(
+        "--nbest",
+        nargs="+",
+        metavar="FILE",
+        help="instead of a text, a parser's n-best lists: the same sums over their trees, called "
+        "hindsight, since a list was made knowing the whole sentence",
+    )
+    parser.add_argument(
+        "--format",
+        choices=("auto", *FORMATS),
+        default="auto",
+        metavar="NAME",
+        help="of the lists (default: auto-detected; docs/formats.md)",
+    )
     parser.add_argument(
         "--models",
         nargs="+",
@@ -96,7 +112,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     """Read the sentences as the flags say; returns the exit code."""
-    paths = parse.text_paths(arguments.text)
+    if bool(arguments.text) == bool(arguments.nbest):
+        raise InputError("name either files of text or, after --nbest, n-best lists")
+    paths = expanded(arguments.nbest) if arguments.nbest else parse.text_paths(arguments.text)
     inputs = [*paths, *(arguments.models or ()), *named_models(arguments.models).paths]
     out = journaled_path(arguments.out, inputs)
     picture, _ = output_paths((arguments.plot, arguments.out), inputs)
@@ -133,7 +151,7 @@ def _settings(
     arguments: argparse.Namespace, paths: list[str], reader: SurprisalReader
 ) -> dict[str, Any]:
     """What the rows depend on."""
-    names = ("form", "words", "longest", "beam", "unit", "rows", "output")
+    names = ("form", "words", "longest", "beam", "unit", "rows", "output", "format")
     return {
         "text": [digest(path) for path in paths],
         "models": [member.sha256 for member in reader.models.members],
@@ -161,48 +179,58 @@ def _read(
         for each in reader.read(sentences, threads, first + 1):
             answer = tsv_rows(each) if is_tsv else json_line(each, reader)
             if is_tsv and each.number == 1:
-                answer = f"{heading(reader)}\n{answer}"
+                answer = f"{heading(each, reader)}\n{answer}"
             if each.measures is None:
-                message(f"rerank: {each.source.place}: not read: {each.source.problem}")
+                message(f"rerank: {each.source.place}: not read: {each.problem}")
             is_fine = each.measures is not None and each.source.fault is None
+            if each.nbest is not None:
+                print_rejected(each.nbest)
+                is_fine = is_fine and not each.nbest.rejected
             record = Written(0 if is_fine else None, 0, 0, 0)
             with contextlib.nullcontext() if arguments.out else progress.hidden():
-                output.write(answer, record, _digest(each.source))
+                output.write(answer, record, _digest(each.nbest or each.source))
             sentences.finish(is_fine)
             yield each
 
 
 class _Sentences:
-    """Iterates over the sentences of a text, says what is replaced in them, and counts."""
+    """Iterates over the sentences of a text, or over lists, says what is replaced in them, and
+    counts."""
 
     def __init__(self, arguments: argparse.Namespace, paths: list[str]) -> None:
         """Raises InputError for a wrong file, and for a text without words."""
-        files = [parse.checked_text(path) for path in paths]
-        self._text = Text(files, arguments.form, arguments.words, arguments.longest)
-        self._iterator = iter(self._text)
+        self._text: Text | None = None
+        self._lists: NBestFiles | None = None
+        self._iterator: Iterator[TextSentence | NBest]
+        if arguments.nbest:
+            self._lists = read_nbest(*paths, options=ReadOptions(arguments.format))
+            self.size, self._iterator = self._lists.size, iter(self._lists)
+        else:
+            files = [parse.checked_text(path) for path in paths]
+            self._text = Text(files, arguments.form, arguments.words, arguments.longest)
+            self.size, self._iterator = self._text.size, iter(self._text)
         first = next(self._iterator, None)
         if first is None:
-            raise InputError(f"{', '.join(paths)}: no text")
+            raise InputError(f"{', '.join(paths)}: no {'lists' if arguments.nbest else 'text'}")
         self._iterator = itertools.chain([first], self._iterator)
         self.position = 0
         self.faults = 0
         """Sentences that were not read, or not as they are written."""
         self._progress = ProgressBar(self)
 
-    @property
-    def size(self) -> int | None:
-        return self._text.size
-
-    def __iter__(self) -> Iterator[TextSentence]:
+    def __iter__(self) -> Iterator[TextSentence | NBest]:
         return self
 
-    def __next__(self) -> TextSentence:
-        sentence = next(self._iterator)
-        self.position = sentence.position
+    def __next__(self) -> TextSentence | NBest:
+        given = next(self._iterator)
+        if isinstance(given, TextSentence):
+            self.position = given.position
+            if given.warning:
+                message(f"rerank: {given.warning}")
+        elif self._lists is not None:
+            self.position = self._lists.position
         self._progress.add_list()
-        if sentence.warning:
-            message(f"rerank: {sentence.warning}")
-        return sentence
+        return given
 
     def finish(self, is_fine: bool) -> None:
         """A sentence is written."""
@@ -220,9 +248,12 @@ class _Sentences:
             self._progress.close()
 
     def close(self) -> None:
-        self._text.close()
+        if self._text is not None:
+            self._text.close()
 
 
-def _digest(source: TextSentence) -> str:
-    origin = source.origin
-    return text_digest(origin.text, str(origin.offsets), *source.sentence.words)
+def _digest(given: TextSentence | NBest) -> str:
+    if isinstance(given, NBest):
+        return given.digest()
+    origin = given.origin
+    return text_digest(origin.text, str(origin.offsets), *given.sentence.words)

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import itertools
 import math
 from collections import deque
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor, wait
 from dataclasses import dataclass
+from functools import partial
 from typing import TYPE_CHECKING, Any, Literal, get_args
 
 from reranker.checkpoints.ensemble_file import ModelNames
@@ -14,8 +16,11 @@ from reranker.errors import InputError
 from reranker.files.text import TextInMemory
 from reranker.incremental.beam import Width
 from reranker.incremental.forward import ForwardModels, load_forward
+from reranker.incremental.hindsight import read_list
 from reranker.incremental.sentence import SentenceMeasures, WordMeasures, bracketed, read_sentence
 from reranker.incremental.spelling import Spelling
+from reranker.nbest import NBest
+from reranker.nbest.data import Origin, Sentence
 from reranker.nbest.words import printable
 from reranker.process.cancellation import Cancellation
 from reranker.process.forks import Once, submitted
@@ -35,6 +40,8 @@ MEASURES = (
     *("opened", "open", "closed"),
 )
 COLUMNS = ("sentence", "word", "text", "start", "end", "tokens", "unknown", *MEASURES, "tree")
+HINDSIGHT = "hindsight"
+"""The name of the first measure where the words' trees are those of a whole sentence's list."""
 _IN_UNITS = MEASURES[:6]
 _WAITING = 4  # sentences for each thread, finished ones that wait for their turn included
 _SECONDS = 0.5  # how long a wait may delay Ctrl-C
@@ -50,9 +57,18 @@ class SentenceSurprisal:
     """From 1."""
     source: TextSentence
     measures: SentenceMeasures | None
-    """None if the sentence was not read: ``source.problem`` says why."""
+    """None if the sentence was not read."""
     unit: Unit
     rows_are: Rows = "word"
+    problem: str | None = None
+    """Why it was not read."""
+    nbest: NBest | None = None
+    """The list that was read in place of a text."""
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """``COLUMNS``, the surprisal of a list called ``HINDSIGHT``."""
+        return COLUMNS if self.nbest is None else named_hindsight(COLUMNS)
 
     @property
     def tree(self) -> str:
@@ -65,7 +81,7 @@ class SentenceSurprisal:
         return 1 / math.log(2) if self.unit == "bits" else 1.0
 
     def rows(self) -> list[dict[str, Any]]:
-        """A row for each word, by ``COLUMNS``. Of a sentence that was not read all measures are
+        """A row for each word, by ``columns``. Of a sentence that was not read all measures are
         None, so that no word is lost."""
         text, offsets = self.source.origin.text, self.source.origin.offsets
         first = offsets[0][0] if offsets else 0
@@ -76,10 +92,10 @@ class SentenceSurprisal:
         for start, end, joined in self._written(measures):
             row: dict[str, Any] = {"sentence": self.number, "word": len(rows) + 1}
             row |= {"text": text[start - first : end - first], "start": start, "end": end}
-            for name in COLUMNS[5:]:
+            for name, column in zip(COLUMNS[5:], self.columns[5:], strict=True):
                 value = getattr(joined, name, None)
                 scale = self.scale if name in _IN_UNITS else 1.0
-                row[name] = round(value * scale, 4) if isinstance(value, float) else value
+                row[column] = round(value * scale, 4) if isinstance(value, float) else value
             rows.append(row)
         return rows
 
@@ -120,26 +136,31 @@ class SurprisalReader:
         self.spelling = Spelling(models.vocabulary)
 
     def read(
-        self, sentences: Iterable[TextSentence], threads: int = 1, first: int = 1
+        self, sentences: Iterable[TextSentence | NBest], threads: int = 1, first: int = 1
     ) -> Iterator[SentenceSurprisal]:
-        """Each sentence, in order and numbered from ``first``, while the next ones are read by
-        ``threads``. A sentence's numbers depend on nothing else."""
+        """Each sentence of a text, or each list, in order and numbered from ``first``, while the
+        next ones are read by ``threads``. A sentence's numbers depend on nothing else."""
         cancellation = Cancellation()
 
-        def job(number: int, source: TextSentence) -> SentenceSurprisal:
-            words = source.sentence.words
-            measures = None
-            if source.problem is None and words:
-                measures = read_sentence(
-                    self.models, self.spelling, words, self.width, cancellation
+        def job(number: int, given: TextSentence | NBest) -> SentenceSurprisal:
+            measures: SentenceMeasures | str | None
+            if isinstance(given, NBest):
+                source, nbest = _sentence_of(given), given
+                measures = read_list(self.models, self.spelling, given, cancellation)
+            else:
+                source, nbest = given, None
+                measures = given.problem or read_sentence(
+                    self.models, self.spelling, given.sentence.words, self.width, cancellation
                 )
-            return SentenceSurprisal(number, source, measures, self.unit, self.rows_are)
+            problem = measures if isinstance(measures, str) else None
+            read = measures if isinstance(measures, SentenceMeasures) else None
+            return SentenceSurprisal(number, source, read, self.unit, self.rows_are, problem, nbest)
 
         under_way: deque[Future[SentenceSurprisal]] = deque()
         pool = ThreadPoolExecutor(threads, "surprisal")
         try:
-            for number, source in enumerate(sentences, first):
-                under_way.append(submitted(pool, lambda n=number, s=source: job(n, s)))  # type: ignore[misc]
+            for number, given in enumerate(sentences, first):
+                under_way.append(submitted(pool, partial(job, number, given)))
                 if len(under_way) >= _WAITING * threads:
                     yield _result(under_way.popleft())
             while under_way:
@@ -147,6 +168,22 @@ class SurprisalReader:
         finally:
             cancellation.cancel()
             pool.shutdown(cancel_futures=True)
+
+
+def named_hindsight(columns: Sequence[str]) -> tuple[str, ...]:
+    """The columns of lists."""
+    return tuple(HINDSIGHT if name == "surprisal" else name for name in columns)
+
+
+def _sentence_of(nbest: NBest) -> TextSentence:
+    """A list's sentence as if it were a text of its words with spaces between them."""
+    starts = itertools.accumulate((len(word) + 1 for word in nbest.words), initial=0)
+    offsets = tuple(
+        (start, start + len(word)) for start, word in zip(starts, nbest.words, strict=False)
+    )
+    file = nbest.candidates[0].file if nbest.candidates else ""
+    origin = Origin(file, nbest.line, " ".join(nbest.words), offsets)
+    return TextSentence(Sentence(tuple(nbest.words)), nbest.origin or origin)
 
 
 def _result(future: Future[SentenceSurprisal]) -> SentenceSurprisal:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from typing import Any
 
-from reranker.incremental.surprisal import COLUMNS, SentenceSurprisal, SurprisalReader
+from reranker.incremental.surprisal import SentenceSurprisal, SurprisalReader
 
 
 def about(reader: SurprisalReader) -> dict[str, Any]:
@@ -20,18 +20,18 @@ def about(reader: SurprisalReader) -> dict[str, Any]:
     }
 
 
-def heading(reader: SurprisalReader) -> str:
+def heading(sentence: SentenceSurprisal, reader: SurprisalReader) -> str:
     """Two lines: what the numbers depend on, and the names of the columns."""
     facts = about(reader)
     models = ", ".join(facts["models"])
     said = f"# {facts['unit']}; models {models}; beam {facts['beam']}; "
-    return f"{said}words {facts['unknown_words']}\n" + "\t".join(COLUMNS)
+    return f"{said}words {facts['unknown_words']}\n" + "\t".join(sentence.columns)
 
 
 def tsv_rows(sentence: SentenceSurprisal) -> str:
     """A line for each word; a measure that is not known is NA."""
     return "\n".join(
-        "\t".join(map(_cell, (row[name] for name in COLUMNS))) for row in sentence.rows()
+        "\t".join(map(_cell, (row[name] for name in sentence.columns))) for row in sentence.rows()
     )
 
 
@@ -40,10 +40,10 @@ def json_line(sentence: SentenceSurprisal, reader: SurprisalReader) -> str:
     measures, origin = sentence.measures, sentence.source.origin
     scale = sentence.scale
     whole = {
-        "surprisal": round(measures.surprisal * scale, 4) if measures else None,
+        sentence.columns[7]: round(measures.surprisal * scale, 4) if measures else None,
         "end": round(measures.end * scale, 4) if measures else None,
         "tree": sentence.tree or None,
-        "problem": sentence.source.problem,
+        "problem": sentence.problem,
     }
     place = {"sentence": sentence.number, "file": origin.file, "line": origin.line}
     words = [{n: v for n, v in row.items() if n != "sentence"} for row in sentence.rows()]

@@ -183,3 +183,20 @@ def test_no_text(content: str, model: str, capsys: Capture) -> None:
     Path("text.txt").write_text(content)
     assert run(model) == 2
     assert "text.txt: no text" in capsys.readouterr().err
+
+
+def test_lists_give_hindsight(model: str, capsys: Capture) -> None:
+    Path("lists.txt").write_text(
+        "2\ts1\n-1\n(S1 (S (NP (PRP It)) (VBZ rains)))\n-2\n(S1 (S (NP (PRP It) (VBZ rains))))\n\n"
+        "1\ts2\n-1\n(S1 (WHAT (PRP It)))\n\n1\ts3\n-1\n(S1 (S (NP (PRP It)\n\n"
+    )
+    assert main(["surprisal", "--nbest", "lists.txt", "--models", model]) == 1
+    out, err = capsys.readouterr()
+    printed = rows(out)
+    assert [row["text"] for row in printed] == ["It", "rains", "It"]
+    assert [row["hindsight"] == "NA" for row in printed] == [False, False, True]
+    assert "surprisal" not in printed[0]
+    assert "no tree whose labels the model knows" in err and "unbalanced" in err
+    assert main(["surprisal", "text.txt", "--nbest", "lists.txt"]) == 2
+    assert main(["surprisal"]) == 2
+    assert "name either files of text or, after --nbest" in capsys.readouterr().err
