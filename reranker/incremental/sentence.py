@@ -22,11 +22,13 @@ class WordMeasures:
     """-log P(word | words before): the fall of the beam's summed log-probability, and ``spelling``.
     """
     syntactic: float
-    """Its part in the brackets before the word and in the decision that a word comes next (Roark et
-    al. 2009, "Deriving lexical and syntactic expectation-based measures", equation 8)."""
+    """What the word tells of the trees: the Kullback-Leibler divergence of the beam from what the
+    trees were expected to be just before the word, brackets up to it included."""
     lexical: float
-    """Its part in the word itself (equation 7), ``spelling`` included: the two sum to
-    ``surprisal``."""
+    """The rest: -log P(word | tree before it, a word comes next), the mean over the beam, and
+    ``spelling``. Roark et al. (2009), "Deriving lexical and syntactic expectation-based measures",
+    split each derivation so, but sum derivations first: without part-of-speech tags, as here, any
+    word can follow any tree, and their syntactic part would be 0."""
     spelling: float
     """-log P(word | class) of a word outside the vocabulary; else 0."""
     entropy_before: float
@@ -100,14 +102,13 @@ def measured(
     total, entropy_before = 0.0, 0.0
     for word, step, after in zip(words, steps, steps[1:], strict=False):
         spelled = 0.0 - spelling.log_probability(word)
-        # Of the same hypotheses, without what the word itself costs.
-        structural = max(min(total, float(np.logaddexp.reduce(step.before))), step.total)
         weights, entropy = _distribution(step.scores)
+        lexical = float(weights @ (step.before - step.scores))
         measures.append(
             WordMeasures(
                 surprisal=total - step.total + spelled,
-                syntactic=total - structural,
-                lexical=structural - step.total + spelled,
+                syntactic=max(0.0, total - step.total - lexical),
+                lexical=lexical + spelled,
                 spelling=spelled,
                 entropy_before=entropy_before,
                 entropy=entropy,

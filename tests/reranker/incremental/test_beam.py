@@ -98,12 +98,14 @@ def test_the_parts_of_surprisal_sum_to_it_and_all_of_them_to_the_sentence() -> N
         assert word.syntactic >= 0 and word.lexical >= 0 and word.entropy >= 0
     everything = np.logaddexp.reduce([score for _, score in measures.trees])
     assert measures.surprisal == pytest.approx(-everything)
-    # Roark et al. (2009), worked out for the first word: all prefixes, each without its last step.
-    structural = [
-        log_probability([checkpoint(1)], prefix[:-1], then=is_a_word)
-        for prefix in prefixes(SENTENCE[:1])
-    ]
-    assert measures.words[0].syntactic == pytest.approx(-np.logaddexp.reduce(structural), abs=1e-5)
+    # Worked out for the first word, from all prefixes: P(tree | word) and P(tree before it).
+    firsts = [*prefixes(SENTENCE[:1])]
+    member = checkpoint(1)
+    joint = np.array([log_probability([member], prefix) for prefix in firsts])
+    prior = np.array([log_probability([member], prefix[:-1], is_a_word) for prefix in firsts])
+    posterior = joint - np.logaddexp.reduce(joint)
+    divergence = float(np.exp(posterior) @ (posterior - prior))
+    assert measures.words[0].syntactic == pytest.approx(divergence, abs=1e-5)
 
 
 def is_the_end(symbol: str) -> bool:
