@@ -3,7 +3,7 @@
 Stern, Fried & Klein (2017), "Effective Inference for Generative Neural Parsing", compare hypotheses
 only once they have generated the next word. Between two words, brackets are expanded here best
 first, a batch at a time, by log P and what is to be expected of the next word (``lookahead``),
-until none that is left could enter the beam of words or ``Width.actions`` were read. Each
+until none that is left is expected to enter the beam of words or ``Width.actions`` were read. Each
 hypothesis that is read offers the next word at once; the fast track of Stern et al. lets a few.
 """
 
@@ -35,9 +35,6 @@ class Width:
     """K: hypotheses that are kept at each word."""
     actions: int = 0
     """Hypotheses that are read between two words at most; 0 for 10 K."""
-    margin: float = 1.0
-    """Nats: how much less probable than the Kth best a hypothesis may be expected to be once it has
-    read the word. Those that have read it are compared by what they are, not by expectation."""
     openings: int = 10
     """Constituents that may open before one word: bounds unary chains. Treebanks have up to 9."""
     depth: int = 60
@@ -118,7 +115,7 @@ class Beam:
             parents, actions, scores = self._continuations(rows, reading.brackets, is_end)
             pending.add(parents, actions, scores, scores + self._lookahead[actions, word])
             least = _nth_best(np.concatenate([after for _, after, _ in ready]), width.words)
-            parents, actions, scores = pending.take(least, width.margin, min(left, _BATCH), left)
+            parents, actions, scores = pending.take(least, min(left, _BATCH), left)
             if not len(parents):
                 break
             left -= len(parents)
@@ -177,13 +174,11 @@ class _Pending:
         self._scores = np.concatenate([self._scores, scores])
         self._hopes = np.concatenate([self._hopes, hopes])
 
-    def take(
-        self, least: float, margin: float, count: int, left: int
-    ) -> tuple[Numbers, Numbers, Values]:
-        """Take out the ``count`` with the best hopes of those that score more than ``least`` and
-        hope to be at most ``margin`` below it. ``left`` can still be taken: no more are kept."""
-        is_hopeful = (self._scores > least) & (self._hopes > least - margin)
-        self._keep(np.flatnonzero(is_hopeful))
+    def take(self, least: float, count: int, left: int) -> tuple[Numbers, Numbers, Values]:
+        """Take out the ``count`` with the best hopes, and forget those that are not expected to be
+        better than ``least``, the Kth best that has read the word. ``left`` can still be taken: no
+        more are kept."""
+        self._keep(np.flatnonzero(self._hopes > least))
         self._keep(_best(self._hopes, left))
         chosen = _best(self._hopes, count)
         taken = self._parents[chosen], self._actions[chosen], self._scores[chosen]

@@ -56,7 +56,7 @@ class _ListBeam(Beam):
         cancellation: Cancellation | None,
     ) -> None:
         unbounded = 10**9
-        width = Width(len(trees), unbounded, np.inf, unbounded, unbounded)
+        width = Width(len(trees), unbounded, unbounded, unbounded)
         super().__init__(models, width, cancellation)
         action = {"(" + label: number for number, label in enumerate(models.labels)}
         action |= {")" + label: len(action) + n for n, label in enumerate(models.labels)}
