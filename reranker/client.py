@@ -19,7 +19,7 @@ import httpx
 from reranker.errors import InputError, RerankError
 from reranker.nbest import Rejected
 from reranker.nbest.candidates import log_probabilities, raw_list
-from reranker.nbest.data import Origin, RawCandidate
+from reranker.nbest.data import Certainty, Origin, RawCandidate
 from reranker.ranking import Ranked, Ranking, Weighing
 from reranker.trees import Tree
 
@@ -147,7 +147,7 @@ class Client:
         """
         if lm_weight is not None:
             weighing = (weighing or Weighing()).replaced(lm_weight)
-        body = {**_text(text), **_weights(weighing)}
+        body = {**_text(text), **_weights(weighing), "return_brackets": True}
         if top is not None:
             body["top_n"] = top
         return self._ask("POST", "/parse", _rankings, json=body)
@@ -253,9 +253,18 @@ def _rankings(answer: Any) -> list[Ranking]:
             confidence=sentence["confidence"],
             better_than_first=sentence.get("better_than_first"),
             origin=_origin(sentence.get("origin")),
+            certainty=_certainty(sentence),
         )
         for sentence in answer["sentences"]
     ]
+
+
+def _certainty(sentence: dict[str, Any]) -> Certainty | None:
+    """Of an answer of /parse; probabilities have four decimals there."""
+    if sentence.get("brackets") is None:
+        return None
+    rows = sentence["brackets"]
+    return Certainty({(start, end, label): p for start, end, label, p in rows}, sentence["entropy"])
 
 
 def _origin(given: dict[str, Any] | None) -> Origin | None:

@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from typing import Any
 
 import torch
@@ -43,10 +43,9 @@ class Recipe(ABC):
         """Whether more training would not help, whatever the budget."""
         return False
 
-    @contextmanager
-    def evaluation_weights(self) -> Iterator[None]:
+    def evaluation_weights(self) -> AbstractContextManager[None]:
         """A context in which the model holds the weights to evaluate and keep."""
-        yield
+        return nullcontext()
 
     @abstractmethod
     def state(self) -> dict[str, Any]: ...
@@ -55,8 +54,49 @@ class Recipe(ABC):
     def load_state(self, state: dict[str, Any]) -> None: ...
 
 
+class Average:
+    """The mean of a model's weights over the steps since ``start``."""
+
+    def __init__(self, model: nn.Module) -> None:
+        self.model = model
+        self.steps = 0
+        self.weights: dict[str, Tensor] = {}
+
+    def start(self) -> None:
+        self.steps = 0
+        self.weights = {name: p.detach().clone() for name, p in self.model.named_parameters()}
+
+    def add(self) -> None:
+        """Count the weights after a step."""
+        self.steps += 1
+        with torch.no_grad():
+            for name, average in self.weights.items():
+                average.lerp_(self.model.get_parameter(name), 1 / self.steps)
+
+    @contextmanager
+    def in_place(self) -> Iterator[None]:
+        """A context in which the model has the averaged weights, once there are any."""
+        current = {name: self.model.get_parameter(name).detach().clone() for name in self.weights}
+        self._put(self.weights)
+        try:
+            yield
+        finally:
+            self._put(current)
+
+    def load(self, steps: int, weights: dict[str, Tensor]) -> None:
+        self.steps = steps
+        device = next(self.model.parameters()).device
+        self.weights = {name: average.to(device) for name, average in weights.items()}
+
+    def _put(self, weights: dict[str, Tensor]) -> None:
+        with torch.no_grad():
+            for name, value in weights.items():
+                self.model.get_parameter(name).copy_(value)
+
+
 class FastRecipe(Recipe):
-    """AdamW, linear warm-up, linear decay to zero at the end of the budget."""
+    """AdamW, linear warm-up, linear decay to zero at the end of the budget. With ``averaged``,
+    the rate stays from where that share of the budget is left, and weights are averaged."""
 
     def __init__(
         self,
@@ -80,22 +120,37 @@ class FastRecipe(Recipe):
             fused=True,
         )
         self.steps = 0
+        self.average = Average(model)
 
     def step(self, batch: Batch, done: float) -> float:
         self.steps += 1
         warm = min(1.0, self.steps / max(1, self.config.warmup_batches))
-        rate = self.config.learning_rate * warm * (1 - done)
+        decay = 1 - self.config.averaged  # over this share of the budget
+        rate = self.config.learning_rate * warm * (1 - min(done, decay))
         for group, share in zip(self.optimizer.param_groups, self.shares, strict=True):
             group["lr"] = rate * share
         self.optimizer.step()
+        if done > decay:
+            if not self.average.weights:
+                self.average.start()
+            self.average.add()
         return rate
 
+    def evaluation_weights(self) -> AbstractContextManager[None]:
+        return self.average.in_place()
+
     def state(self) -> dict[str, Any]:
-        return {"optimizer": self.optimizer.state_dict(), "steps": self.steps}
+        return {
+            "optimizer": self.optimizer.state_dict(),
+            "steps": self.steps,
+            "averaged_steps": self.average.steps,
+            "averages": self.average.weights,
+        }
 
     def load_state(self, state: dict[str, Any]) -> None:
         self.optimizer.load_state_dict(state["optimizer"])
         self.steps = state["steps"]
+        self.average.load(state["averaged_steps"], state["averages"])
 
 
 class ThesisRecipe(Recipe):
@@ -153,7 +208,6 @@ class PaperRecipe(Recipe):
     (Takase et al. 2018, section 5.3)."""
 
     history: list[float]  # dev perplexities of this phase
-    averages: dict[str, Tensor]
 
     def __init__(
         self, model: LanguageModel, config: TrainingConfig, batches: StreamBatches
@@ -163,6 +217,7 @@ class PaperRecipe(Recipe):
         self.optimizer = torch.optim.SGD(
             model.parameters(), lr=config.learning_rate, weight_decay=config.weight_decay
         )
+        self.average = Average(model)
         self._start_phase(0)
 
     def step(self, batch: Batch, done: float) -> float:
@@ -170,10 +225,7 @@ class PaperRecipe(Recipe):
         rate = self.config.learning_rate * len(batch.inputs) / self.config.sequence_length
         self.optimizer.param_groups[0]["lr"] = rate
         self.optimizer.step()
-        self.phase_steps += 1
-        with torch.no_grad():
-            for name, average in self.averages.items():
-                average.lerp_(self.model.get_parameter(name), 1 / self.phase_steps)
+        self.average.add()
         return rate
 
     def evaluated(self, perplexity: float, best: dict[str, Tensor], improved: bool) -> None:
@@ -190,35 +242,28 @@ class PaperRecipe(Recipe):
             return self.phase >= 1 and self._phase_is_over()
         return self.phase >= 2 and not self.phase_improved and self._phase_is_over()
 
-    @contextmanager
-    def evaluation_weights(self) -> Iterator[None]:
-        """The averaged weights, once there are any."""
-        current = {name: self.model.get_parameter(name).detach().clone() for name in self.averages}
-        self._put(self.averages)
-        try:
-            yield
-        finally:
-            self._put(current)
+    def evaluation_weights(self) -> AbstractContextManager[None]:
+        return self.average.in_place()
 
     def state(self) -> dict[str, Any]:
-        return {name: getattr(self, name) for name in self._STATE}
+        average = {"phase_steps": self.average.steps, "averages": self.average.weights}
+        return {name: getattr(self, name) for name in self._STATE} | average
 
     def load_state(self, state: dict[str, Any]) -> None:
-        device = self.model.embedding.device
         for name in self._STATE:
             setattr(self, name, state[name])
-        self.averages = {name: average.to(device) for name, average in self.averages.items()}
+        self.average.load(state["phase_steps"], state["averages"])
 
-    _STATE = ("phase", "phase_began", "phase_steps", "phase_improved", "history", "averages")
+    _STATE = ("phase", "phase_began", "phase_improved", "history")
 
     def _start_phase(self, phase: int) -> None:
         self.phase = phase
         self.phase_began = self.batches.progress  # epochs
-        self.phase_steps = 0
         self.phase_improved = False
         self.history = []
-        parameters = self.model.named_parameters() if phase else ()
-        self.averages = {name: parameter.detach().clone() for name, parameter in parameters}
+        self.average.load(0, {})
+        if phase:
+            self.average.start()
 
     def _phase_is_over(self) -> bool:
         """Whether the last evaluation is worse than the best of those made more than
@@ -228,8 +273,3 @@ class PaperRecipe(Recipe):
         stalled = len(earlier) > interval and latest > min(earlier[:-interval])
         length = self.batches.progress - self.phase_began
         return stalled or bool(self.config.epochs and length >= self.config.epochs)
-
-    def _put(self, weights: dict[str, Tensor]) -> None:
-        with torch.no_grad():
-            for name, value in weights.items():
-                self.model.get_parameter(name).copy_(value)

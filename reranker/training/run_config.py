@@ -28,6 +28,7 @@ class RunConfig(ABC):
     clip: float = 1.0  # the largest norm of the gradient of the mean loss
     batch_tokens: int = 2_560  # fast
     warmup_batches: int = 100  # fast
+    averaged: float = 0.0  # fast: share of the budget, at its end, whose weights are averaged
     shards: int = 0  # parts of a batch that several processes share out; 0: batches stay whole
     validate_every: int = 500  # batches; 0 is once an epoch
     stored_precision: StoredPrecision = "float16"
@@ -67,6 +68,8 @@ class RunConfig(ABC):
             why = ", for its learning rate" if self.recipe == "fast" else ": nothing else ends it"
             raise ValueError(f"the {self.recipe} recipe needs budget_minutes or epochs{why}")
         self.at_least_one("batch_tokens")
+        if self.averaged >= 1:
+            raise ValueError(f"averaged must be a share below 1, got {self.averaged}")
         for name in ("learning_rate", "clip"):
             if getattr(self, name) == 0:
                 raise ValueError(f"{name} is 0: nothing would be learned")

@@ -158,6 +158,19 @@ def test_all_brackets_on_request(http: httpx.Client, ensemble: list[str], spans:
             assert found[(*each["words"], each["label"])] == each["probability"]
 
 
+def test_the_client_knows_how_sure_the_parser_is(
+    parsing: Server, ensemble: list[str], spans: str
+) -> None:
+    with Client(parsing.url) as client:
+        answers = client.parse(TEXT)
+    for answer, ranking in zip(answers, python(ensemble, spans, TEXT), strict=True):
+        assert answer.certainty is not None and ranking.certainty is not None
+        assert answer.certainty.entropy == pytest.approx(ranking.certainty.entropy, abs=1e-4)
+        assert answer.certainty.probabilities == pytest.approx(
+            dict(ranking.certainty.probabilities), abs=1e-4
+        )
+
+
 def test_lines_are_the_answer_in_pieces(http: httpx.Client) -> None:
     whole = post(http, TEXT).json()
     first, *lines, last = map(json.loads, post(http, TEXT, LINES).text.splitlines())

@@ -6,9 +6,9 @@ from typing import Any
 
 import pytest
 import torch
-from torch import Tensor
+from torch import Tensor, nn
 
-from reranker.models import AwdLstmDoc, Config, LanguageModel
+from reranker.models import AwdLstmDoc, Config
 from reranker.models.batch import Batch
 from reranker.training.batches import StreamBatches, TreeBatches
 from reranker.training.config import TrainingConfig
@@ -34,11 +34,11 @@ def paper_recipe(config: TrainingConfig = PAPER) -> PaperRecipe:
     return PaperRecipe(model, config, stream)
 
 
-def weights(model: LanguageModel) -> dict[str, Tensor]:
+def weights(model: nn.Module) -> dict[str, Tensor]:
     return {name: weight.detach().clone() for name, weight in model.named_parameters()}
 
 
-def fill(model: LanguageModel, value: float) -> None:
+def fill(model: nn.Module, value: float) -> None:
     for parameter in model.parameters():
         parameter.data.fill_(value)
 
@@ -253,17 +253,37 @@ def test_the_fast_recipe_warms_up_and_decays_to_nothing() -> None:
     assert not recipe.finished, "only the budget ends a fast run"
 
 
-def fast_recipe(**settings: Any) -> FastRecipe:
+def test_the_fast_recipe_averages_the_weights_of_its_end() -> None:
+    recipe = fast_recipe(averaged=0.5)
+    rates, seen = [], []
+    for done in (0.0, 0.25, 0.5, 0.6, 0.75, 0.9):
+        rates.append(fast_step(recipe, done))
+        seen.append(weights(recipe.model))
+        if done == 0.75:  # the run is killed here and resumes
+            other = fast_recipe(averaged=0.5)
+            other.load_state(copy.deepcopy(recipe.state()))
+            other.model.load_state_dict(recipe.model.state_dict())
+            recipe = other
+    assert rates == pytest.approx([0.1, 0.075, 0.05, 0.05, 0.05, 0.05])
+    with recipe.evaluation_weights():
+        for name, weight in recipe.model.named_parameters():
+            mean = torch.stack([each[name] for each in seen[3:]]).mean(0)
+            assert torch.allclose(weight, mean), name
+    for name, weight in recipe.model.named_parameters():
+        assert torch.equal(weight, seen[-1][name]), name
+
+
+def fast_recipe(*, averaged: float = 0.0) -> FastRecipe:
     model = AwdLstmDoc(Config(vocabulary_size=5, **SIZES))
-    config = TrainingConfig(learning_rate=0.1, warmup_batches=0, model=SIZES)
-    return FastRecipe(model, config, TreeBatches(TREES, 0, 100, 1), **settings)
+    config = TrainingConfig(learning_rate=0.1, warmup_batches=0, averaged=averaged, model=SIZES)
+    return FastRecipe(model, config, TreeBatches(TREES, 0, 100, 1))
 
 
-def fast_step(recipe: FastRecipe) -> float:
+def fast_step(recipe: FastRecipe, done: float = 0.0) -> float:
     for parameter in recipe.model.parameters():
         parameter.grad = torch.ones_like(parameter)
     column = torch.zeros(1, 2, dtype=torch.long)
-    return recipe.step(Batch(column, column, continues=False), done=0.0)
+    return recipe.step(Batch(column, column, continues=False), done=done)
 
 
 def test_the_fast_recipe_resumes_from_a_state_that_knows_no_slow_parameters() -> None:
