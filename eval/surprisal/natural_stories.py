@@ -52,7 +52,7 @@ def main() -> None:
     arguments = parser.parse_args()
     try:
         run(arguments)
-    except InputError as error:
+    except (InputError, OSError) as error:
         sys.exit(f"natural_stories.py: {error}")
 
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from pathlib import Path
 
 import numpy as np
 import torch
@@ -20,6 +19,7 @@ from reranker.errors import CheckpointError, InputError, RerankError
 from reranker.models import mixture
 from reranker.models.language_model import State
 from reranker.models.products import bulk_rows
+from reranker.process.forks import Once
 
 Numbers = NDArray[np.int64]
 Values = NDArray[np.float64]
@@ -49,6 +49,8 @@ class ForwardModels:
                     "probabilities cannot be averaged: name only one of them"
                 )
         self.members = tuple(forward)
+        self.kept = Once()
+        """What is computed of the models once."""
         self.vocabulary: Vocabulary = forward[0].vocabulary
         symbols = self.vocabulary.symbols
         number = {symbol: place for place, symbol in enumerate(symbols)}
@@ -182,8 +184,3 @@ def load_forward(names: ModelNames | None = None) -> ForwardModels:
         return ForwardModels(members)
     except (CheckpointError, RerankError) as error:
         raise InputError(str(error)) from error
-
-
-def forward_paths(names: ModelNames | None) -> list[Path]:
-    """The files that ``load_forward`` reads."""
-    return list(named_models(names).paths)

@@ -12,18 +12,15 @@ from numpy.typing import NDArray
 
 from reranker.incremental.forward import ForwardModels, Numbers
 from reranker.models import LanguageModel
-from reranker.process.forks import Once
 
 # The first model says itself what follows what: so many trees are drawn from it side by side.
 _TREES, _TOKENS, _SEED = 64, 60, 1
 _PRIOR = 4.0  # words after any opening, or closing, that count for each of them
 
-_known = Once()
-
 
 def lookahead(models: ForwardModels) -> NDArray[np.float32]:
     """What ``_estimated`` says, kept for the next call."""
-    return _known.get(models, lambda: _estimated(models))
+    return models.kept.get("lookahead", lambda: _estimated(models))
 
 
 def _estimated(models: ForwardModels) -> NDArray[np.float32]:
