@@ -169,3 +169,11 @@ def test_a_cancelled_sentence_stops() -> None:
     cancellation.cancel()
     with pytest.raises(Stopped):
         beam.read(0)
+
+
+def test_logits_beyond_the_range_of_their_sum_are_normalised_all_the_same() -> None:
+    member = checkpoint(1)
+    expected = [step.total for step in read(ForwardModels([member]), SENTENCE, Width(5))[1]]
+    member.model.decoder_bias.add_(80)  # e ** 80 is beyond 10 ** 20; probabilities stay
+    totals = [step.total for step in read(ForwardModels([member]), SENTENCE, Width(5))[1]]
+    assert totals == pytest.approx(expected, abs=1e-3)
