@@ -130,6 +130,7 @@ def compared(stories: Sequence[Story], beams: Sequence[int]) -> list[Result]:
     sentences = sentence_numbers(stories, f"sentence {widest}")
     pairs = [(name, "base") for name in named]
     pairs += [
+        (f"ours, K = {widest}, in two parts", f"ours, K = {widest}"),
         (f"GPT-3 and ours, K = {widest}", "GPT-3"),
         (f"GPT-3 and ours, K = {widest}", f"ours, K = {widest}"),
     ]
