@@ -76,16 +76,20 @@ class LanguageModel(Output):
         return Features(components, log_weights, raw, hidden, attention), tuple(new_state)
 
     @torch.no_grad()
-    def step(self, tokens: Tensor, state: State) -> tuple[Features, State]:
+    def step(
+        self, tokens: Tensor, state: State, projected: Tensor | None = None
+    ) -> tuple[Features, State]:
         """``forward`` for one token per row, [B], without dropout or gradients: the features lack
-        the time axis."""
+        the time axis. ``projected`` is what the first layer makes of the tokens, if known."""
         hidden = functional.embedding(tokens, self.embedding)
         outputs = [hidden]
         new_state = []
         attention = None
         for layer, before in zip(self.layers, state, strict=False):
             assert isinstance(layer, Layer)
-            hidden, after = layer.step(layer.project(hidden), before)
+            inputs = layer.project(hidden) if projected is None else projected
+            projected = None
+            hidden, after = layer.step(inputs, before)
             new_state.append(after)
             outputs.append(hidden)
         if self.reader is not None:

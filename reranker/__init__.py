@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from reranker.client import Client
     from reranker.complexity.measurement import measure
     from reranker.defaults import parse
+    from reranker.incremental.surprisal import surprisal
     from reranker.pipeline import Reranker
     from reranker.ranking import Ranking, Weighing
     from reranker.trees import Tree
@@ -32,6 +33,7 @@ __all__ = [
     "client",
     "measure",
     "parse",
+    "surprisal",
     "trees",
 ]
 
@@ -43,6 +45,7 @@ _MODULES = {
     "Weighing": "ranking",
     "measure": "complexity.measurement",
     "parse": "defaults",
+    "surprisal": "incremental.surprisal",
 }
 
 

@@ -179,7 +179,7 @@ def write(
     known = _settings(arguments, reranker, weighing, settings())
     opened: AbstractContextManager[AnswerOutput]
     if least_sure_count is None:
-        opened = _opened(out, arguments, inputs, known)
+        opened = opened_output(out, arguments, inputs, known)
     else:
         opened = least_sure(out, least_sure_count)
     with opened as output:
@@ -292,7 +292,7 @@ def _skip(tally: _Tally, output: AnswerOutput) -> None:
 
 
 @contextmanager
-def _opened(
+def opened_output(
     path: Path | None,
     arguments: argparse.Namespace,
     inputs: Sequence[str],

@@ -55,6 +55,7 @@ _SUBCOMMANDS: dict[str, str] = {
     "parse": "text in, the best tree of each sentence out: parse and rerank",
     "serve": "rerank over HTTP, with a web page",
     "show": "draw trees: the best beside the parser's first, right or wrong",
+    "surprisal": "what each word of a text costs a reader: surprisal by syntactic models",
     "train": "train a language model on a treebank, or an encoder-decoder",
     "tune": "find the best --lm-weight and more, from ranked output and gold trees",
     "validate": "what is in an n-best file, and what is wrong with it",

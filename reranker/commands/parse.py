@@ -42,8 +42,27 @@ output closed it"""
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the flags of ``rerank parse`` to ``parser``."""
+    add_text_arguments(parser, "+")
     parser.add_argument(
-        "text", nargs="+", metavar="FILE", help="text, plain, .gz or .zst; - reads standard input"
+        "--least-sure",
+        type=positive,
+        metavar="N",
+        help="instead of trees, write the N sentences whose trees are least sure, to be checked by "
+        "hand first: confidence, place, the least probable bracket, its probability and words, and "
+        "the sentence, with tabs between them",
+    )
+    parser_flags.add_arguments(parser, longest=200)
+    answers.add_arguments(parser)
+
+
+def add_text_arguments(parser: argparse.ArgumentParser, number: str) -> None:
+    """Add the flags that say which text to read, ``number`` files as in argparse's ``nargs``, and
+    what its sentences and words are."""
+    parser.add_argument(
+        "text",
+        nargs=number,
+        metavar="FILE",
+        help="text, plain, .gz or .zst; - reads standard input",
     )
     form = parser.add_mutually_exclusive_group()
     form.add_argument(
@@ -68,16 +87,6 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="split words as GUM, CRAFT and OntoNotes 5 do (hyphens and slashes are words), "
         "or as the Wall Street Journal's treebank does (they are not, and quotes become `` and '')",
     )
-    parser.add_argument(
-        "--least-sure",
-        type=positive,
-        metavar="N",
-        help="instead of trees, write the N sentences whose trees are least sure, to be checked by "
-        "hand first: confidence, place, the least probable bracket, its probability and words, and "
-        "the sentence, with tabs between them",
-    )
-    parser_flags.add_arguments(parser, longest=200)
-    answers.add_arguments(parser)
 
 
 def run(arguments: argparse.Namespace) -> int:
@@ -87,13 +96,7 @@ def run(arguments: argparse.Namespace) -> int:
         raise InputError("--least-sure cannot be combined with --output or --resume")
     if arguments.least_sure and "chart" not in parser_flags.names(arguments):
         raise InputError("--least-sure needs the parser chart; no other parser says how sure it is")
-    _check_files(arguments.text)
-    paths = expanded(arguments.text)
-    if paths.count("-") > 1:
-        raise InputError("standard input (-) can be read only once")
-    for path in paths:
-        if os.path.isdir(path):
-            raise InputError(f"{path}: cannot be read: it is a directory")
+    paths = text_paths(arguments.text)
     with contextlib.ExitStack() as opened:
         lists: list[_Lists] = []
 
@@ -120,6 +123,18 @@ def run(arguments: argparse.Namespace) -> int:
         return 1 if lists[0].faults else code
 
 
+def text_paths(names: list[str]) -> list[str]:
+    """The files of a text, patterns expanded. Raises InputError for what cannot be one."""
+    _check_files(names)
+    paths = expanded(names)
+    if paths.count("-") > 1:
+        raise InputError("standard input (-) can be read only once")
+    for path in paths:
+        if os.path.isdir(path):
+            raise InputError(f"{path}: cannot be read: it is a directory")
+    return paths
+
+
 def _check_files(names: list[str]) -> None:
     """Raises InputError if a sentence, quoted or not, stands where files should be named."""
     if any(name == "-" or os.path.lexists(name) or glob.glob(name) for name in names):
@@ -134,7 +149,7 @@ def _check_files(names: list[str]) -> None:
         )
 
 
-def _checked(path: str) -> str | TextFile:
+def checked_text(path: str) -> str | TextFile:
     """The path, or the opened file if it can be read only once. Raises InputError unless it is
     text."""
     file = open_text(path)
@@ -156,7 +171,7 @@ class _Lists:
 
     def __init__(self, arguments: argparse.Namespace, paths: list[str]) -> None:
         """Raises InputError for a wrong file, parser or flag, and for a text without words."""
-        files = [_checked(path) for path in paths]
+        files = [checked_text(path) for path in paths]
         parser = parser_flags.parser_from(arguments)
         self._language = LanguageCheck(parser)
         self.faults = 0

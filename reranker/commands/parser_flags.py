@@ -96,9 +96,8 @@ def settings(arguments: argparse.Namespace) -> dict[str, Any]:
     if "bllip" in choice.names:
         packed, sha256 = bllip_model(models.get("bllip", ""))
         models["bllip"] = sha256 or str(packed)
-    if models.get("encdec"):
-        paths = named_models(models["encdec"]).paths
-        models["encdec"] = ",".join(map(file_sha256, paths))
+    for name in {"encdec", "beam"} & models.keys():
+        models[name] = ",".join(map(file_sha256, named_models(models[name]).paths))
     flags = ("parser_command", "candidates", "overparsing", "format", "beam", "longest")
     return {
         "parser": choice.names,

@@ -18,7 +18,7 @@ class ParserChoice:
 
     named: Sequence[str] = option(
         (),
-        "chart, bllip, command, encdec or another that is installed (default: command with "
+        "chart, bllip, beam, command, encdec or another that is installed (default: command with "
         "--parser-command, else chart, which is built in); several times: their candidates "
         "together",
     )
@@ -29,8 +29,8 @@ class ParserChoice:
         (),
         "of chart: a span model of `rerank train` (default: the installed one); of bllip: a "
         "folder, a .tar.gz or the name of an installed one (default: the first that `rerank "
-        "models` lists); of encdec: a checkpoint of `rerank train`; NAME=MODEL says whose it is if "
-        "there are several parsers",
+        "models` lists); of beam: a forward language model; of encdec: a checkpoint of `rerank "
+        "train`; NAME=MODEL says whose it is if there are several parsers",
     )
     settings: ParserSettings = field(default_factory=ParserSettings)
     """All but command and model."""

@@ -20,6 +20,7 @@ _GROUP = "reranker.parsers"
 
 # Imported when they are used.
 _OURS = {
+    "beam": "reranker.parsers.beam:BeamParser",
     "benepar": "reranker.parsers.benepar:BeneparParser",
     "bllip": "reranker.parsers.bllip:BllipParser",
     "chart": "reranker.parsers.chart:ChartParser",

@@ -103,7 +103,9 @@ def test_no_text_and_what_is_no_text() -> None:
 
 
 def test_an_unknown_parser() -> None:
-    with pytest.raises(InputError, match="there is no parser 'none'; there are benepar, bllip"):
+    with pytest.raises(
+        InputError, match="there is no parser 'none'; there are beam, benepar, bllip"
+    ):
         reranker.parse("It runs.", parser="none")
 
 

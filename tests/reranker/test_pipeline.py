@@ -158,7 +158,9 @@ def test_a_log_probability_is_not_positive() -> None:
 
 
 def test_a_parser_by_its_name() -> None:
-    with pytest.raises(InputError, match="there is no parser 'none'; there are benepar, bllip"):
+    with pytest.raises(
+        InputError, match="there is no parser 'none'; there are beam, benepar, bllip"
+    ):
         RERANKER.parse("It runs.", "none")
     with pytest.raises(InputError, match="a parser or its name, such as 'bllip', got None"):
         RERANKER.parse("It runs.", None)  # type: ignore[arg-type]

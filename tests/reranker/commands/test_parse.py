@@ -234,7 +234,8 @@ def test_bytes_that_are_not_utf8_are_replaced_and_named(
     [
         (
             ["--parser", "none"],
-            "there is no parser 'none'; there are benepar, bllip, chart, command, encdec, stanza",
+            "there is no parser 'none'; there are beam, benepar, bllip, chart, command, encdec, "
+            "stanza",
         ),
         (["--parser-command", "false"], "sentences in a row could not be parsed"),
         (["--parser-command", "/no/such"], "No such file"),

@@ -1,0 +1,2 @@
+"""Reading a sentence word by word with forward language models of trees: the word-synchronous beam,
+and what it says of each word."""

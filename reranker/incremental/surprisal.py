@@ -1,0 +1,244 @@
+"""Text -> the surprisal of its words, as the user wrote them; ``reranker.surprisal``."""
+
+from __future__ import annotations
+
+import itertools
+import math
+from collections import deque
+from collections.abc import Iterable, Iterator, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor, wait
+from dataclasses import dataclass
+from functools import partial
+from typing import TYPE_CHECKING, Any, Literal, get_args
+
+from reranker.checkpoints.ensemble_file import ModelNames
+from reranker.errors import InputError
+from reranker.files.text import TextInMemory
+from reranker.incremental.beam import Width
+from reranker.incremental.forward import ForwardModels, load_forward
+from reranker.incremental.hindsight import read_list
+from reranker.incremental.sentence import SentenceMeasures, WordMeasures, bracketed, read_sentence
+from reranker.incremental.spelling import Spelling
+from reranker.nbest import NBest
+from reranker.nbest.data import Origin, Sentence
+from reranker.nbest.words import printable
+from reranker.process.cancellation import Cancellation
+from reranker.process.forks import Once, submitted
+from reranker.text.reading import Text, TextSentence
+from reranker.text.splitting import Form
+from reranker.text.words import Convention
+
+if TYPE_CHECKING:
+    from pandas import DataFrame  # type: ignore[import-untyped]
+
+Unit = Literal["bits", "nats"]
+Rows = Literal["word", "token"]
+"""What has a row: a word as it is written, up to the next white space, or each of its tokens."""
+
+MEASURES = (
+    *("surprisal", "syntactic", "lexical", "spelling", "entropy_before", "entropy"),
+    *("opened", "open", "closed"),
+)
+COLUMNS = ("sentence", "word", "text", "start", "end", "tokens", "unknown", *MEASURES, "tree")
+HINDSIGHT = "hindsight"
+"""The name of the first measure where the words' trees are those of a whole sentence's list."""
+_IN_UNITS = MEASURES[:6]
+_WAITING = 4  # sentences for each thread, finished ones that wait for their turn included
+_SECONDS = 0.5  # how long a wait may delay Ctrl-C
+
+_loaded = Once()
+
+
+@dataclass(frozen=True, slots=True)
+class SentenceSurprisal:
+    """What is known of the words of a sentence."""
+
+    number: int
+    """From 1."""
+    source: TextSentence
+    measures: SentenceMeasures | None
+    """None if the sentence was not read."""
+    unit: Unit
+    rows_are: Rows = "word"
+    problem: str | None = None
+    """Why it was not read."""
+    nbest: NBest | None = None
+    """The list that was read in place of a text."""
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """``COLUMNS``, the surprisal of a list called ``HINDSIGHT``."""
+        return COLUMNS if self.nbest is None else named_hindsight(COLUMNS)
+
+    @property
+    def tree(self) -> str:
+        """The beam's most probable tree; "" if there is none."""
+        return bracketed(self.measures.trees[0][0]) if self.measures else ""
+
+    @property
+    def scale(self) -> float:
+        """Units of a nat."""
+        return 1 / math.log(2) if self.unit == "bits" else 1.0
+
+    def rows(self) -> list[dict[str, Any]]:
+        """A row for each word, by ``columns``. Of a sentence that was not read all measures are
+        None, so that no word is lost."""
+        text, offsets = self.source.origin.text, self.source.origin.offsets
+        first = offsets[0][0] if offsets else 0
+        measures: list[WordMeasures | None] = [None] * len(offsets)
+        if self.measures is not None:
+            measures = [*self.measures.words]
+        rows: list[dict[str, Any]] = []
+        for start, end, joined in self._written(measures):
+            row: dict[str, Any] = {"sentence": self.number, "word": len(rows) + 1}
+            row |= {"text": text[start - first : end - first], "start": start, "end": end}
+            for name, column in zip(COLUMNS[5:], self.columns[5:], strict=True):
+                value = getattr(joined, name, None)
+                scale = self.scale if name in _IN_UNITS else 1.0
+                row[column] = round(value * scale, 4) if isinstance(value, float) else value
+            rows.append(row)
+        return rows
+
+    def _written(
+        self, measures: list[WordMeasures | None]
+    ) -> Iterator[tuple[int, int, WordMeasures | None]]:
+        """The words with their places; tokens without white space between them are one."""
+        held: tuple[int, int, WordMeasures | None] | None = None
+        for (start, end), measure in zip(self.source.origin.offsets, measures, strict=True):
+            if held and self.rows_are == "word" and held[1] == start:
+                joined = held[2].joined(measure) if held[2] and measure else None
+                held = held[0], end, joined
+                continue
+            if held:
+                yield held
+            held = start, end, measure
+        if held:
+            yield held
+
+
+class SurprisalReader:
+    """Forward models, and how they read."""
+
+    def __init__(
+        self,
+        models: ForwardModels,
+        width: Width = Width(),
+        unit: Unit = "bits",
+        rows_are: Rows = "word",
+    ) -> None:
+        """Raises InputError for another unit and other rows."""
+        for name, value, kind in (("unit", unit, Unit), ("rows", rows_are, Rows)):
+            if value not in get_args(kind):
+                choices = " or ".join(get_args(kind))
+                raise InputError(f"{name} must be {choices}, got {value!r:.40}")
+        self.models, self.width = models, width
+        self.unit, self.rows_are = unit, rows_are
+        self.spelling = Spelling(models.vocabulary)
+
+    def read(
+        self, sentences: Iterable[TextSentence | NBest], threads: int = 1, first: int = 1
+    ) -> Iterator[SentenceSurprisal]:
+        """Each sentence of a text, or each list, in order and numbered from ``first``, while the
+        next ones are read by ``threads``. A sentence's numbers depend on nothing else."""
+        cancellation = Cancellation()
+
+        def job(number: int, given: TextSentence | NBest) -> SentenceSurprisal:
+            measures: SentenceMeasures | str | None
+            if isinstance(given, NBest):
+                source, nbest = _sentence_of(given), given
+                measures = read_list(self.models, self.spelling, given, cancellation)
+            else:
+                source, nbest = given, None
+                measures = given.problem or read_sentence(
+                    self.models, self.spelling, given.sentence.words, self.width, cancellation
+                )
+            problem = measures if isinstance(measures, str) else None
+            read = measures if isinstance(measures, SentenceMeasures) else None
+            return SentenceSurprisal(number, source, read, self.unit, self.rows_are, problem, nbest)
+
+        under_way: deque[Future[SentenceSurprisal]] = deque()
+        pool = ThreadPoolExecutor(threads, "surprisal")
+        try:
+            for number, given in enumerate(sentences, first):
+                under_way.append(submitted(pool, partial(job, number, given)))
+                if len(under_way) >= _WAITING * threads:
+                    yield _result(under_way.popleft())
+            while under_way:
+                yield _result(under_way.popleft())
+        finally:
+            cancellation.cancel()
+            pool.shutdown(cancel_futures=True)
+
+
+def named_hindsight(columns: Sequence[str]) -> tuple[str, ...]:
+    """The columns of lists."""
+    return tuple(HINDSIGHT if name == "surprisal" else name for name in columns)
+
+
+def _sentence_of(nbest: NBest) -> TextSentence:
+    """A list's sentence as if it were a text of its words with spaces between them."""
+    starts = itertools.accumulate((len(word) + 1 for word in nbest.words), initial=0)
+    offsets = tuple(
+        (start, start + len(word)) for start, word in zip(starts, nbest.words, strict=False)
+    )
+    file = nbest.candidates[0].file if nbest.candidates else ""
+    origin = Origin(file, nbest.line, " ".join(nbest.words), offsets)
+    return TextSentence(Sentence(tuple(nbest.words)), nbest.origin or origin)
+
+
+def _result(future: Future[SentenceSurprisal]) -> SentenceSurprisal:
+    while not wait([future], _SECONDS).done:  # without an end, Ctrl-C could be lost
+        pass
+    return future.result()
+
+
+class Surprisals(list[SentenceSurprisal]):
+    """The sentences of a text."""
+
+    def rows(self) -> list[dict[str, Any]]:
+        """A row for each word of all sentences, by ``COLUMNS``."""
+        return [row for sentence in self for row in sentence.rows()]
+
+    def to_pandas(self) -> DataFrame:
+        """The rows as a table. Raises InputError without pandas."""
+        try:
+            import pandas
+        except ImportError as error:
+            raise InputError(
+                "to_pandas needs pandas: pip install pandas; .rows() does not"
+            ) from error
+        return pandas.DataFrame(self.rows(), columns=list(COLUMNS))
+
+
+def surprisal(
+    text: str,
+    *,
+    form: Form = "text",
+    words: Convention = "gum",
+    models: ModelNames | None = None,
+    beam: int = 100,
+    unit: Unit = "bits",
+    rows: Rows = "word",
+    longest: int = 300,
+    threads: int = 1,
+) -> Surprisals:
+    """The surprisal of every word of a text under forward language models of trees, which are
+    loaded once and kept for the next call; by default the first of the installed ensemble.
+
+    ``form`` and ``words`` say what a sentence and a word are, as for ``reranker.parse``; ``beam``
+    is how many partial trees are kept at each word. A sentence of more than ``longest`` words is
+    not read: its rows have no numbers.
+
+    >>> reranker.surprisal("The horse raced past the barn fell.").to_pandas()  # doctest: +SKIP
+
+    Raises InputError for backward models, span models, and several with different vocabularies.
+    """
+    if not isinstance(text, str):
+        raise InputError(f"a text is a string, not {text!r:.60}")
+    if models is not None and not isinstance(models, str):
+        models = tuple(models) if isinstance(models, Iterable) else models
+    loaded = _loaded.get(models, lambda: load_forward(models))
+    reader = SurprisalReader(loaded, Width(beam), unit, rows)
+    content = text.replace("\ufeff", " ", 1) if text.startswith("\ufeff") else text
+    file = TextInMemory(printable(content).encode(), "text")
+    return Surprisals(reader.read(Text([file], form, words, longest), threads))

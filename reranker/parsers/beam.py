@@ -1,0 +1,74 @@
+"""The word-synchronous beam of a forward language model as a parser (reranker.incremental)."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from reranker.chart.tagging import best_tags
+from reranker.errors import InputError
+from reranker.incremental.beam import MOST_WORDS, Width
+from reranker.incremental.forward import load_forward
+from reranker.incremental.sentence import read_sentence
+from reranker.incremental.spelling import Spelling
+from reranker.nbest import Candidate, NBest
+from reranker.nbest.data import Sentence
+from reranker.parsers.parser import ParserSettings
+from reranker.process.cancellation import Cancellation
+from reranker.ranking import SCORE_DECIMALS
+from reranker.trees.linearize import delinearize
+
+_LEAST_WORDS = 100  # hypotheses at each word
+MOST_LENGTH = 300
+"""Words of a sentence."""
+
+
+class BeamParser:
+    """The trees that are left in the beam at the end of a sentence, at most ``settings.candidates``
+    of them, with the log-probability that the model gives them as a member of an ensemble.
+    ``settings.model`` is a forward language model, by default the first of the installed ensemble.
+
+    It has no part-of-speech tags: they are the sentence's, if it has any, else those of punctuation
+    and XX.
+    """
+
+    root = "TOP"
+    batch_sizes = (1, 4)
+
+    def __init__(self, settings: ParserSettings) -> None:
+        """Raises InputError without a forward language model, and for too many candidates."""
+        if settings.candidates > MOST_WORDS:
+            raise InputError(
+                f"the parser beam proposes at most {MOST_WORDS:,} trees, not {settings.candidates}"
+            )
+        self._models = load_forward(settings.model or None)
+        self._spelling = Spelling(self._models.vocabulary)
+        self._candidates = settings.candidates
+        self._width = Width(max(_LEAST_WORDS, settings.candidates))
+        self._cancellation = Cancellation()
+
+    def parse(self, sentences: Sequence[Sentence]) -> list[NBest | str]:
+        """For each sentence its list or, if it is too long, why there is none. Raises Stopped after
+        ``stop``."""
+        return [self._parse(each) for each in self._cancellation.checked(sentences)]
+
+    def unknown_words(self, words: Sequence[str]) -> int:
+        """How many of the words are outside the vocabulary."""
+        return sum(map(self._models.vocabulary.is_unknown, words))
+
+    def stop(self) -> None:
+        self._cancellation.cancel()
+
+    def _parse(self, sentence: Sentence) -> NBest | str:
+        words = sentence.words
+        if len(words) > MOST_LENGTH:
+            return f"{len(words)} words, more than the {MOST_LENGTH} that the parser beam takes"
+        read = read_sentence(self._models, self._spelling, words, self._width, self._cancellation)
+        tags = sentence.tags or best_tags(words, np.zeros((len(words), 0)), ())
+        candidates = []
+        for index, (tokens, score) in enumerate(read.trees[: self._candidates]):
+            tree = delinearize(tokens, words, tags, self.root)
+            score = round(score, SCORE_DECIMALS)
+            candidates.append(Candidate(index, tree.to_string(), tokens, score, line=0))
+        return NBest("", tuple(candidates), (), 0, sentence, root=self.root)

@@ -1,0 +1,99 @@
+"""A model so small that all its trees of a sentence can be counted."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any
+
+import torch
+
+from reranker.checkpoints.checkpoint import Checkpoint
+from reranker.checkpoints.vocabulary import Vocabulary
+from reranker.incremental.beam import Width
+from reranker.models import AwdLstmDoc, Config, LanguageModel, RnnN, RnnNConfig
+
+LABELS = ("S", "NP")
+SENTENCE = ("it", "Rains", "here")
+ALL = Width(words=2_000, actions=1_000_000, openings=2, depth=2)
+"""Wide enough for all prefixes that its bounds allow: none has more than 1,100."""
+
+_TOKENS = [f"{sign}{label}" for label in LABELS for sign in "()"]
+
+
+def vocabulary(backward: bool = False, words: Sequence[str] = ()) -> Vocabulary:
+    """Two labels, the words of the sentence and a class of unknown ones, ``<unks>``."""
+    known = [*_TOKENS, "it", "rains", "here", "boxes", *words]
+    return Vocabulary.build(
+        [[*known, *known, "Otters", "foxes"]], minimum_count=2, backward=backward
+    )
+
+
+def checkpoint(seed: int, architecture: str = "awd-lstm-doc", backward: bool = False) -> Checkpoint:
+    """A model with random weights that make large differences."""
+    torch.manual_seed(seed)
+    words = vocabulary(backward)
+    sizes: dict[str, Any] = {
+        "vocabulary_size": len(words),
+        "embedding_size": 12,
+        "embedding_range": 1.5,
+    }
+    model: LanguageModel
+    if architecture == "awd-lstm-doc":
+        model = AwdLstmDoc(Config(**sizes, hidden_sizes=(16, 12), components=(0, 1, 2)))
+    else:
+        model = RnnN(RnnNConfig(**sizes, hidden_sizes=(16,)))
+    return Checkpoint(f"model-{seed}", model.requires_grad_(False).eval(), words, {}, "0" * 64)
+
+
+def prefixes(words: Sequence[str], width: Width = ALL) -> Iterator[tuple[str, ...]]:
+    """Every well-formed prefix that ends with the last word."""
+
+    def grown(
+        tokens: tuple[str, ...], open_labels: tuple[str, ...], read: int, opened: int
+    ) -> Iterator[tuple[str, ...]]:
+        after = (*tokens, words[read])
+        if read + 1 == len(words):
+            yield after
+        else:
+            yield from grown(after, open_labels, read + 1, 0)
+        if opened < width.openings and len(open_labels) < width.depth:
+            for label in LABELS:
+                yield from grown((*tokens, f"({label}"), (*open_labels, label), read, opened + 1)
+        if open_labels and tokens[-1][0] != "(":
+            *outer, label = open_labels
+            yield from grown((*tokens, f"){label}"), tuple(outer), read, opened)
+
+    return grown((), (), 0, 0)
+
+
+def trees(words: Sequence[str], width: Width = ALL) -> Iterator[tuple[str, ...]]:
+    """Every well-formed linearised tree, or row of trees, of the words."""
+    for prefix in prefixes(words, width):
+        still_open: list[str] = []
+        for token in prefix:
+            if token[0] == "(":
+                still_open.append(token[1:])
+            elif token[0] == ")":
+                still_open.pop()
+        yield (*prefix, *(f"){label}" for label in reversed(still_open)))
+
+
+def log_probability(
+    members: Sequence[Checkpoint],
+    tokens: Sequence[str],
+    then: Callable[[str], bool] | None = None,
+) -> float:
+    """log P of the tokens, and that ``then`` is true of the next symbol: the slow way, one
+    sequence, the whole softmax, the members' probabilities averaged at each token."""
+    words = members[0].vocabulary
+    ids = words.encode(tokens)[:-1]
+    inputs = torch.tensor([words.eos, *ids]).unsqueeze(1)
+    table = torch.zeros(len(inputs), len(words), dtype=torch.float64)
+    for member in members:
+        features, _ = member.model(inputs, member.model.initial_state(1))
+        table += member.model.log_probabilities(features)[:, 0].double().exp() / len(members)
+    total = float(table[torch.arange(len(ids)), torch.tensor(ids, dtype=torch.long)].log().sum())
+    if then is None:
+        return total
+    right = [place for place, symbol in enumerate(words.symbols) if then(symbol)]
+    return total + float(table[-1, right].sum().log())
