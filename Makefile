@@ -79,13 +79,13 @@ reproducible: dist
 	diff --recursive --exclude='*.tar.gz' $(DIST) $(AGAIN)/wheels
 	cd $(DIST) && sha256sum *
 
-# What the image installs beside the program (docker/requirements/), as CycloneDX.
+# build/sbom.json: what the image installs beside the program (docker/requirements/), as CycloneDX.
 sbom: $(RELEASE)/twine
-	mkdir -p build $(DIST)
+	mkdir -p build
 	sed "s/^dynamic = .*/version = \"$$($(RELEASE)/hatchling version)\"/" pyproject.toml > build/pyproject.toml
 	cat docker/requirements/rerank.txt docker/requirements/torch-cpu.txt | \
 		$(RELEASE)/cyclonedx-py requirements --pyproject build/pyproject.toml --output-reproducible \
-		--output-format JSON --output-file $(DIST)/sbom.json - 2> build/sbom.log || (cat build/sbom.log; false)
+		--output-format JSON --output-file build/sbom.json - 2> build/sbom.log || (cat build/sbom.log; false)
 
 # dist/, and the BLLIP parser, compiled here: on like machines it is installed without a compiler.
 wheels: dist install
