@@ -2,7 +2,7 @@ PYTHON ?= python3
 BIN := .venv/bin
 INSTALLED := .venv/.installed
 
-.PHONY: install check test lock dist reproducible sbom wheels image demo serve bench bench-latency tables clean
+.PHONY: install check test test-oldest test-newest lock dist reproducible sbom notes try-wheels wheels image demo serve bench bench-latency tables clean
 
 install: $(INSTALLED)
 
@@ -28,6 +28,25 @@ check: install
 	$(TESTS) -W error
 
 test: install
+	$(TESTS)
+
+# Tests with the oldest packages that pyproject.toml allows; torch and the tests' own are those of .venv,
+# which come after them. With the newest there are, whatever constraints.txt says: an environment anew.
+SOME := tests/test_formats.py tests/reranker/nbest tests/reranker/trees tests/reranker/text \
+	tests/reranker/evaluation tests/reranker/outputs tests/reranker/test_pipeline.py tests/service
+test-oldest: install
+	mkdir -p build
+	$(BIN)/uv pip compile --quiet --no-annotate --resolution lowest-direct --python-version 3.11 \
+		--no-emit-package torch --no-emit-package triton pyproject.toml -o build/oldest.txt
+	$(BIN)/uv venv --quiet --clear --python $(BIN)/python build/oldest
+	grep -Ev '^(nvidia|cuda)-' build/oldest.txt | \
+		$(BIN)/uv pip install --quiet --python build/oldest/bin/python --no-deps -r - -e . editables
+	$(BIN)/python -c "import site; print(*site.getsitepackages())" > build/oldest/lib/python3.11/site-packages/zz.pth
+	build/oldest/bin/python -m pytest -n 2 --dist loadfile --timeout 900 -m "not slow and not gpu" $(SOME)
+
+test-newest:
+	$(PYTHON) -m venv .venv
+	$(BIN)/pip install --quiet --upgrade -e '.[dev]'
 	$(TESTS)
 
 # docker/requirements/ and packages/release.txt: what the image installs and what makes releases, with
@@ -86,6 +105,21 @@ sbom: $(RELEASE)/twine
 	cat docker/requirements/rerank.txt docker/requirements/torch-cpu.txt | \
 		$(RELEASE)/cyclonedx-py requirements --pyproject build/pyproject.toml --output-reproducible \
 		--output-format JSON --output-file build/sbom.json - 2> build/sbom.log || (cat build/sbom.log; false)
+
+# build/notes.md: what CHANGELOG.md says of this version; it has to say something, and when.
+notes: $(RELEASE)/twine
+	mkdir -p build
+	awk -v version=$$($(RELEASE)/hatchling version) '/^## /{on = $$2 == version && $$3 ~ /^\(20/} \
+		on {print; lines++} END {exit lines < 2}' CHANGELOG.md > build/notes.md
+
+# The wheels of dist/ in an empty environment of $(PYTHON): what they need is there, and a text is parsed.
+EMPTY := build/empty/bin
+try-wheels:
+	rm -rf build/empty
+	$(PYTHON) -m venv build/empty
+	$(EMPTY)/pip install --quiet dist/*.whl
+	$(EMPTY)/pip check
+	echo "She met the man on Monday." | $(EMPTY)/rerank parse - | grep "^(TOP (S (NP (PRP She))"
 
 # dist/, and the BLLIP parser, compiled here: on like machines it is installed without a compiler.
 wheels: dist install

@@ -59,6 +59,13 @@ def test_imports_point_one_way() -> None:
     assert done.returncode == 0, done.stdout
 
 
+def test_windows_is_told_at_once() -> None:
+    code = "import sys; sys.platform = 'win32'; import reranker"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
+    assert done.returncode == 1
+    assert done.stderr.rstrip().endswith("on Windows, install it in WSL 2")
+
+
 @pytest.mark.parametrize(
     "arguments",
     [["--help"], ["train", "--help"], ["eval", "--help"], ["show", "--help"]],
