@@ -125,7 +125,7 @@ def test_models_are_fetched_once_and_their_hashes_shown(hub: dict[str, str]) -> 
 
 def test_what_is_not_there_is_named(hub: dict[str, str]) -> None:
     wrong = ["hf://trees", "hf://we/trees/../../etc", "hf://we/trees/a.pt"]
-    nothing, _, slow, *others = named(hub, "hf://we/nothing", "hf://we/trees/slow.toml", *wrong)
+    nothing, slow, *others = named(hub, "hf://we/nothing", "hf://we/trees/slow.toml", *wrong)
     assert nothing.startswith("hf://we/nothing: cannot be fetched: 404 Client Error")
     assert slow == "hf://we/trees/slow.toml: no such file in it; its ensemble files: fast.toml"
     for name, answer in zip(wrong, others, strict=True):
