@@ -2,7 +2,7 @@ PYTHON ?= python3
 BIN := .venv/bin
 INSTALLED := .venv/.installed
 
-.PHONY: install check test test-oldest test-newest lock dist reproducible sbom notes try-wheels wheels image demo serve bench bench-latency tables clean
+.PHONY: install check test test-oldest test-newest lock dist reproducible sbom notes try-wheels wheels hub image demo serve bench bench-latency tables clean
 
 install: $(INSTALLED)
 
@@ -124,6 +124,13 @@ try-wheels:
 # dist/, and the BLLIP parser, compiled here: on like machines it is installed without a compiler.
 wheels: dist install
 	$(BIN)/pip wheel --quiet --no-deps --wheel-dir $(DIST) -c constraints.txt bllipparser
+
+# build/hub/: the models of ckpt/ as a model repository of the Hugging Face hub, with its card.
+hub: install
+	rm -rf build/hub
+	mkdir -p build
+	cp -R ckpt build/hub
+	$(BIN)/python packages/card.py > build/hub/README.md
 
 # The image, which is told its version; docker's flags: BUILD='--build-arg TORCH=cuda'
 IMAGE ?= parse-reranker
