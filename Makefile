@@ -2,7 +2,7 @@ PYTHON ?= python3
 BIN := .venv/bin
 INSTALLED := .venv/.installed
 
-.PHONY: install check test test-oldest test-newest lock dist reproducible sbom notes try-wheels wheels hub image demo serve bench bench-latency tables clean
+.PHONY: install check test test-oldest test-newest lock dist reproducible sbom notes recipe try-wheels wheels hub image demo serve bench bench-latency tables clean
 
 install: $(INSTALLED)
 
@@ -111,6 +111,11 @@ notes: $(RELEASE)/twine
 	mkdir -p build
 	awk -v version=$$($(RELEASE)/hatchling version) '/^## /{on = $$2 == version && $$3 ~ /^\(20/} \
 		on {print; lines++} END {exit lines < 2}' CHANGELOG.md > build/notes.md
+
+# build/recipe.json: the recipe for conda-forge, rendered for the source archive in dist/.
+recipe: dist
+	mkdir -p build
+	$(RELEASE)/python packages/conda/render.py $(DIST)/parse_reranker-*.tar.gz > build/recipe.json
 
 # The wheels of dist/ in an empty environment of $(PYTHON): what they need is there, and a text is parsed.
 EMPTY := build/empty/bin
