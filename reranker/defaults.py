@@ -40,7 +40,7 @@ def parse(
     list of rankings, use ``Reranker.parse``.
 
     >>> reranker.parse("She met the man.")[0].tree  # doctest: +SKIP
-    '(S1 (S (NP (PRP She)) (VP (VBD met) (NP (DT the) (NN man))) (. .)))'
+    '(TOP (S (NP (PRP She)) (VP (VBD met) (NP (DT the) (NN man))) (. .)))'
 
     Raises InputError, which says what to install, without language models, or if the parser or its
     model is missing.

@@ -34,25 +34,28 @@ from reranker.trees.treebank import read_treebank
 from reranker.tuning.confidence import Judged
 
 
-def judged(member: SpanCheckpoint, trees: Sequence[Tree], temperature: float) -> Judged:
-    """The brackets of the first tree of each sentence. Raises RerankError if there are none."""
+def judged(
+    member: SpanCheckpoint, trees: Sequence[Tree], temperatures: Sequence[float]
+) -> list[Judged]:
+    """The brackets of the first tree of each sentence, at each temperature. Raises RerankError if
+    there are none."""
     is_right: list[bool] = []
-    said: list[float] = []
+    said: list[list[float]] = [[] for _ in temperatures]
     labels = member.vocabulary.labels
     for tree in trees:
         gold = linearize(tree)
         words = tuple(token for token in gold if token[0] not in "()")
         gains, _ = gains_of(read_sentence(member.model, member.vocabulary, words))
         _, tokens = bracketed(Chart(gains).best().spans, labels, words, words, "TOP")
-        there = Counter(_brackets(gold))
-        certainty = certainty_of(gains, labels, temperature)
-        for start, end, label, probability in certainty.of(tokens):
-            is_right.append(there[start, end, label] > 0)
-            there[start, end, label] -= 1
-            said.append(probability)
-    if not said:
+        left = Counter(_brackets(gold))
+        for bracket in _brackets(tokens):
+            is_right.append(left[bracket] > 0)
+            left[bracket] -= 1
+        for values, temperature in zip(said, temperatures, strict=True):
+            values += [row[-1] for row in certainty_of(gains, labels, temperature).of(tokens)]
+    if not is_right:
         raise RerankError("the parser's trees have no brackets")
-    return Judged(np.array(is_right), np.array(said))
+    return [Judged(np.array(is_right), np.array(values)) for values in said]
 
 
 def _brackets(tokens: Sequence[str]) -> Iterator[tuple[int, int, str]]:
@@ -78,9 +81,11 @@ def main(argv: Sequence[str]) -> int:
         rows = []
         for text in arguments.sets:
             name, _, file = text.partition("=")
-            trees = list(read_treebank([Path(file)]))[:: arguments.every]
-            for temperature in dict.fromkeys((1.0, fitted)):
-                found = judged(member, trees, temperature)
+            trees = list(read_treebank([file]))[:: arguments.every]
+            temperatures = [*dict.fromkeys((1.0, fitted))]
+            for temperature, found in zip(
+                temperatures, judged(member, trees, temperatures), strict=True
+            ):
                 rows.append(
                     [
                         name,

@@ -11,7 +11,6 @@ before. Requests and answers of violations are printed, with a command that repe
 from __future__ import annotations
 
 import os
-import shlex
 import subprocess
 import sys
 import tempfile
@@ -25,7 +24,6 @@ from tests.service.servers import serving
 
 FOLDER = Path(__file__).resolve().parent
 KEY = "fuzz"
-PARSER = shlex.join([sys.executable, "tests/reranker/parsers/toy_parser.py"])
 TEXT = {"text": "We saw it. It runs."}
 BODY = {"sentences": [{"candidates": ["(S1 (S (NP (PRP It)) (VP (VBZ runs)) (. .)))"]}]}
 
@@ -36,8 +34,6 @@ def main(seconds: int, *paths: str) -> int:
         # Reloading takes another key: it would take all the time.
         serving(
             ["ckpt/*.pt"],
-            "--parser-command",
-            PARSER,
             RERANK_API_KEYS=KEY,
             RERANK_ADMIN_KEYS="another",
         ) as server,
