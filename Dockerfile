@@ -13,17 +13,24 @@ ARG TORCH=cpu
 # For `rerank cluster` and Ray Serve: --build-arg PACKAGES=ray
 ARG PACKAGES=rerank
 
-RUN python -m venv /opt/rerank
+# That of the program; git, which knows it, is not here (make image).
+ARG VERSION=0.1.0.dev0
+
+RUN python -m venv /opt/build && python -m venv /opt/rerank
 WORKDIR /source
 COPY docker/requirements requirements
-RUN /opt/rerank/bin/pip install --no-cache-dir --require-hashes --no-deps --only-binary :all: \
+RUN /opt/build/bin/pip install --no-cache-dir --require-hashes --no-deps --only-binary :all: \
+        -r requirements/build.txt \
+    && /opt/rerank/bin/pip install --no-cache-dir --require-hashes --no-deps --only-binary :all: \
         --extra-index-url https://download.pytorch.org/whl/cpu \
         -r requirements/torch-${TORCH}.txt -r requirements/${PACKAGES}.txt
 COPY pyproject.toml README.md LICENSE ./
+COPY packages/links.py packages/links.py
 COPY models models
 COPY reranker reranker
 COPY service service
-RUN /opt/rerank/bin/pip install --no-cache-dir --no-index --no-deps --no-build-isolation . \
+RUN SETUPTOOLS_SCM_PRETEND_VERSION=${VERSION} /opt/build/bin/hatchling build -t wheel -d /wheels \
+    && /opt/rerank/bin/pip install --no-cache-dir --no-index --no-deps /wheels/*.whl \
     && /opt/rerank/bin/pip check
 
 FROM ${PYTHON}

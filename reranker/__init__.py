@@ -8,8 +8,12 @@
 
 from __future__ import annotations
 
+import sys
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
+
+if sys.platform == "win32":  # files are claimed by flock, and children ended by signals
+    raise ImportError("parse-reranker needs Linux or macOS; on Windows, install it in WSL 2")
 
 if TYPE_CHECKING:
     from reranker import client, trees

@@ -118,7 +118,8 @@ class Reranker(Ranker):
     ) -> Reranker:
         """Load an ensemble: a checkpoint, a folder of checkpoints, a pattern such as
         ``"ckpt/*.pt"``, an ``ensemble.toml``, or several of the first three; or an installed one by
-        its name, by default the one that `rerank models` says (reranker.checkpoints.installed).
+        its name, by default the one that `rerank models` says (reranker.checkpoints.installed); or
+        one of the Hugging Face hub, ``"hf://OWNER/NAME"`` (extra ``hub``).
 
         The members are put on ``device`` (``auto``, ``cpu``, ``cuda`` or ``cuda:0,cuda:1``) in
         turn. The weighing is by default the ensemble file's, and so is the calibration; checkpoints

@@ -10,6 +10,7 @@ import tomllib
 from pathlib import Path
 
 import pytest
+import yaml
 
 ROOT = Path(__file__).resolve().parents[1]
 PYPROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
@@ -59,6 +60,13 @@ def test_imports_point_one_way() -> None:
     assert done.returncode == 0, done.stdout
 
 
+def test_windows_is_told_at_once() -> None:
+    code = "import sys; sys.platform = 'win32'; import reranker"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
+    assert done.returncode == 1
+    assert done.stderr.rstrip().endswith("on Windows, install it in WSL 2")
+
+
 @pytest.mark.parametrize(
     "arguments",
     [["--help"], ["train", "--help"], ["eval", "--help"], ["show", "--help"]],
@@ -85,3 +93,13 @@ def test_every_dependency_is_pinned() -> None:
     constraints = (ROOT / "constraints.txt").read_text(encoding="utf-8")
     pinned = set(re.findall(r"^([\w-]+)==", constraints, re.MULTILINE))
     assert names - {project["name"]} <= pinned
+
+
+def test_the_conda_recipe_has_the_same_dependencies() -> None:
+    recipe = yaml.safe_load((ROOT / "packages" / "conda" / "recipe.yaml").read_text())
+    other_names = {"torch": "pytorch", "prometheus-client": "prometheus_client"}
+    expected = {"python >=3.11", "__unix"}
+    for line in PYPROJECT["project"]["dependencies"]:
+        name = re.split(r"[^\w-]", line)[0]
+        expected.add(f"{other_names.get(name, name.lower())} {line[len(name) :]}")
+    assert set(recipe["requirements"]["run"]) == expected

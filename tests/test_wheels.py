@@ -27,7 +27,7 @@ def installed(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """An environment with both wheels; other packages are those of this environment, but not the
     checkout that it may refer to."""
     folder = tmp_path_factory.mktemp("wheels")
-    build = ["wheel", "--no-deps", "--no-build-isolation", "--wheel-dir", str(folder)]
+    build = ["wheel", "--no-deps", "--wheel-dir", str(folder)]
     subprocess.run([*PIP, *build, ".", "packages/models"], cwd=ROOT, check=True)
     wheels = sorted(folder.glob("*.whl"))
     assert [wheel.name.split("-")[0] for wheel in wheels] == [
@@ -41,7 +41,7 @@ def installed(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.fixture(scope="module")
 def from_clone(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """An environment after `pip install .` in the clone, with other packages as above."""
-    return environment_with(tmp_path_factory.mktemp("clone"), "--no-build-isolation", str(ROOT))
+    return environment_with(tmp_path_factory.mktemp("clone"), str(ROOT))
 
 
 def environment_with(folder: Path, *packages: str) -> Path:

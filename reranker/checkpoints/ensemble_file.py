@@ -18,6 +18,7 @@ from pathlib import Path
 from typing import Any
 
 from reranker.cascade import Cascade
+from reranker.checkpoints.hub import SCHEME, from_hub
 from reranker.checkpoints.installed import (
     Installed,
     default_models,
@@ -31,7 +32,8 @@ from reranker.files.digest import file_sha256
 from reranker.files.output import open_whole
 from reranker.ranking import Weighing
 
-# A checkpoint, a glob, a folder of checkpoints or an ensemble.toml; or several of these.
+# A checkpoint, a glob, a folder of checkpoints, an ensemble.toml or a name of the hub (hub.py); or
+# several of these.
 ModelNames = str | os.PathLike[str] | Iterable[str | os.PathLike[str]]
 
 _VERSION = 3  # 1 had no [confidence], 2 no [cascade]
@@ -63,8 +65,9 @@ def named_models(
 ) -> WeighedModels:
     """The checkpoints of one or several names, globs expanded and a folder standing for every
     ``*.pt`` in it, sorted; or one ensemble file with its weights; or an installed ensemble by its
-    name, or for None the default one (reranker.checkpoints.installed). ``pins``, if there are any,
-    are the SHA-256 of the checkpoints (reranker.checkpoints.pins).
+    name, or for None the default one (reranker.checkpoints.installed); ``hf://OWNER/NAME`` is a
+    folder of the Hugging Face hub (reranker.checkpoints.hub). ``pins``, if there are any, are the
+    SHA-256 of the checkpoints (reranker.checkpoints.pins).
 
     Raises InputError for what is not a path, for a name that matches nothing, for checkpoints that
     are not the pinned ones, and for an ensemble file that is invalid, whose checkpoints have
@@ -111,6 +114,8 @@ def _checkpoint_paths(names: ModelNames) -> list[Path]:
     for name in names:
         if not isinstance(name, str | os.PathLike):
             raise InputError(f"expected the path of a model, got {name!r:.40}")
+        if isinstance(name, str) and name.startswith(SCHEME):
+            name = from_hub(name)
         matches = [name] if os.path.exists(name) else sorted(glob.glob(os.fspath(name)))
         if not matches:
             raise InputError(f"{name}: {_why_nothing(os.fspath(name))}")

@@ -1,0 +1,175 @@
+"""Files that earlier versions of the program wrote are still read (docs/releasing.md).
+
+Each is made here from what its version had. Whoever raises a version adds a line: a table has one
+for every version before the newest.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import pytest
+import torch
+
+from reranker.checkpoints import checkpoint, encoder_decoder_file, ensemble_file, span_file
+from reranker.checkpoints.archive import read_archive, write_atomically
+from reranker.checkpoints.checkpoint import save_checkpoint
+from reranker.checkpoints.encoder_decoder_file import save_generator
+from reranker.checkpoints.ensemble_file import read_ensemble_file
+from reranker.checkpoints.model_file import Format, Trained
+from reranker.checkpoints.pair_vocabulary import Pair, PairVocabulary
+from reranker.checkpoints.span_file import save_span_model
+from reranker.commands.ranked_file import best_tree, is_ranked, read_ranked
+from reranker.files.digest import file_sha256
+from reranker.ranking import OUTPUT_VERSION
+from tests.models.encoder_decoders import CONFIGS, build
+from tests.reranker.ensembles import untrained
+from tests.reranker.span_models import untrained_spans
+
+
+class Kind(NamedTuple):
+    """A kind of checkpoint."""
+
+    format: Format
+    save: Callable[[Path], None]
+    load: Callable[[Path], Trained[Any, Any]]
+    added: Mapping[int, tuple[str, ...]]
+    """What was new in each version from 2 up: keys, or `config.KEY`."""
+
+
+def save_language_model(path: Path) -> None:
+    member = untrained(1)
+    save_checkpoint(path, member.model, member.vocabulary, {"dev_perplexity": 7.5}, torch.float32)
+
+
+def save_spans(path: Path) -> None:
+    member = untrained_spans(1)
+    save_span_model(path, member.model, member.vocabulary, {"dev_perplexity": 2.5}, torch.float32)
+
+
+def save_encoder_decoder(path: Path) -> None:
+    pairs = [Pair(("ein", "hund"), ("a", "dog")), Pair(("hunde",), ("dogs",))]
+    vocabulary = PairVocabulary.build("text", pairs, 3, 1)
+    config = replace(
+        CONFIGS["EncDec"],
+        vocabulary_size=len(vocabulary.target),
+        source_vocabulary_size=vocabulary.source_size,
+    )
+    save_generator(path, build(config), vocabulary, {"tokens": 3}, torch.float32)
+
+
+KINDS = {
+    "language model": Kind(
+        checkpoint.FORMAT,
+        save_language_model,
+        checkpoint.load_checkpoint,
+        {2: ("word_classes", "backward"), 3: ("class_rules",)},
+    ),
+    "span model": Kind(
+        span_file.FORMAT,
+        save_spans,
+        span_file.load_span_model,
+        {2: ("pieces", "config.encoder"), 3: ("tags", "config.tag_count")},
+    ),
+    "encoder-decoder": Kind(
+        encoder_decoder_file.FORMAT,
+        save_encoder_decoder,
+        encoder_decoder_file.load_generator,
+        {},
+    ),
+}
+VERSIONS = [(name, each) for name, kind in KINDS.items() for each in range(1, kind.format.version)]
+
+
+@pytest.mark.parametrize("name", KINDS)
+def test_it_is_known_what_each_version_added(name: str) -> None:
+    assert [*KINDS[name].added] == [*range(2, KINDS[name].format.version + 1)]
+
+
+@pytest.mark.parametrize(("name", "version"), VERSIONS)
+def test_checkpoints_of_every_version_are_read(name: str, version: int, tmp_path: Path) -> None:
+    kind, path = KINDS[name], tmp_path / "model.pt"
+    kind.save(path)
+    newest = kind.load(path)
+    content = read_archive(path).content
+    del content["sha256"]  # which files may lack that were written before there were hashes
+    for later in range(version + 1, kind.format.version + 1):
+        for key in kind.added[later]:
+            table, _, last = key.rpartition(".")
+            (content[table] if table else content).pop(last, None)
+    write_atomically(path, {**content, "version": version})
+    loaded = kind.load(path)
+    assert loaded.model.config == newest.model.config
+    assert loaded.information == newest.information
+    for weight, expected in zip(loaded.model.parameters(), newest.model.parameters(), strict=True):
+        assert torch.equal(weight, expected)
+
+
+MEMBER = '\n[[members]]\nfile = "model.pt"\nsha256 = "{sha256}"\nweight = 0.5\n'
+ENSEMBLES = {
+    1: MEMBER,
+    2: MEMBER + "\n[confidence]\nintercept = -0.25\nmodels = 0.5\nparser = 0.1\n",
+    3: MEMBER
+    + MEMBER.replace("model.pt", "other.pt")
+    + '\n[cascade]\nstages = [["model.pt"], ["other.pt"]]\nmargins = [3.5]\n',
+}
+
+
+def test_ensembles_of_every_version_are_read(tmp_path: Path) -> None:
+    assert [*ENSEMBLES] == [*range(1, ensemble_file._VERSION + 1)]
+    for name in ("model.pt", "other.pt"):
+        (tmp_path / name).write_bytes(b"weights")
+    sha256 = file_sha256(tmp_path / "model.pt")
+    for version, tables in ENSEMBLES.items():
+        path = tmp_path / "ensemble.toml"
+        head = (
+            f'version = {version}\ncriterion = "perplexity"\nlm_weight = 0.4\ntoken_bonus = 0.1\n'
+        )
+        path.write_text(head + tables.replace("{sha256}", sha256))
+        models = read_ensemble_file(path)
+        assert (models.weighing.lm_weight, models.weighing.token_bonus) == (0.4, 0.1)
+        assert models.weighing.member_weights == (0.5,) * len(models.paths)
+        assert (models.calibration is not None) == (version == 2)
+        assert (models.cascade is not None) == (version == 3)
+
+
+TREE = "(S1 (S (NP (PRP It)) (VP (VBZ runs))))"
+# The keys of the first line that `rerank --output ranked` ever wrote.
+RANKED = {
+    1: {
+        "version": 1,
+        "id": "s1",
+        "status": "ok",
+        "best_index": 0,
+        "margin": None,
+        "fallback": None,
+        "ranking": [
+            {
+                "index": 0,
+                "score": -12.5,
+                "nll": 12.5,
+                "perplexity": 3.49,
+                "tokens": 10,
+                "unknown_words": 0,
+                "parser_score": None,
+                "duplicate_of": None,
+                "repaired": False,
+                "tree": TREE,
+            }
+        ],
+        "rejected": [],
+    }
+}
+
+
+def test_ranked_output_of_every_version_is_read() -> None:
+    assert [*RANKED] == [*range(1, OUTPUT_VERSION + 1)]
+    for version, sentence in RANKED.items():
+        line = json.dumps(sentence)
+        assert is_ranked(line)
+        (read,) = read_ranked(f"version {version}", [line], with_indexes=True)
+        assert best_tree(read) == TREE

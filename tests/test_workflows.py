@@ -1,0 +1,59 @@
+"""What runs at the repository's host, as far as it can be tried here: workflows and issue forms."""
+
+from __future__ import annotations
+
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+import yaml
+
+ROOT = Path(__file__).resolve().parents[1]
+GITHUB = ROOT / ".github"
+WORKFLOWS = sorted((GITHUB / "workflows").glob("*.yml"))
+SCHEMAS = [
+    *(("github-workflows", path) for path in WORKFLOWS),
+    *(("github-issue-forms", GITHUB / "ISSUE_TEMPLATE" / name) for name in ("bug.yml", "wish.yml")),
+    ("github-issue-config", GITHUB / "ISSUE_TEMPLATE" / "config.yml"),
+    ("dependabot", GITHUB / "dependabot.yml"),
+]
+
+
+def run(name: str, *arguments: str | Path) -> subprocess.CompletedProcess[str]:
+    command = [Path(sys.executable).with_name(name), *arguments]
+    return subprocess.run(command, capture_output=True, text=True, timeout=120)
+
+
+@pytest.mark.parametrize(("schema", "path"), SCHEMAS, ids=lambda each: Path(each).name)
+def test_files_are_what_the_host_expects(schema: str, path: Path) -> None:
+    done = run("check-jsonschema", "--builtin-schema", f"vendor.{schema}", path)
+    assert done.returncode == 0, done.stdout
+
+
+def test_the_linter_has_nothing_to_say(tmp_path: Path) -> None:
+    done = run("zizmor", "--offline", "--no-progress", GITHUB)
+    assert done.returncode == 0, done.stdout
+    careless = tmp_path / "careless.yml"
+    careless.write_text(
+        "on: pull_request_target\njobs:\n  a:\n    runs-on: ubuntu-latest\n    steps:\n"
+        "      - run: echo ${{ github.event.pull_request.title }}\n"
+    )
+    done = run("zizmor", "--offline", "--no-progress", careless)
+    assert done.returncode != 0 and "template-injection" in done.stdout
+
+
+@pytest.mark.parametrize("path", WORKFLOWS, ids=lambda each: each.name)
+def test_actions_are_commits_and_steps_are_targets(path: Path) -> None:
+    """Of an action, whoever can move a tag could change what runs; a commit stays what it is."""
+    targets = set(re.findall(r"^([\w-]+):", (ROOT / "Makefile").read_text(), re.MULTILINE))
+    for job in yaml.safe_load(path.read_text())["jobs"].values():
+        matrix = job.get("strategy", {}).get("matrix", {}).get("versions", [""])
+        for step in job["steps"]:
+            if "uses" in step:
+                assert re.fullmatch(r"[\w./-]+@[0-9a-f]{40}", step["uses"])
+            for line in re.findall(r"^make (.*)", step.get("run", ""), re.MULTILINE):
+                for version in matrix:
+                    names = line.replace("${VERSIONS}", version).split()
+                    assert {name for name in names if "=" not in name} <= targets
