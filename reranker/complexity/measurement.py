@@ -88,7 +88,7 @@ def measure(
     # A byte order mark would be left out, and every offset be one too small.
     content = text.replace("\ufeff", " ", 1) if text.startswith("\ufeff") else text
     file = TextInMemory(printable(content).encode(), "text")
-    chosen = kept_parser(parser, parser_model)
+    chosen = kept_parser(parser, parser_model=parser_model)
     scale = getattr(chosen, "temperature", 1.0) if temperature is None else temperature
 
     def parsed() -> Iterator[Parses]:

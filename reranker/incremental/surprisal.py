@@ -29,7 +29,7 @@ from reranker.text.splitting import Form
 from reranker.text.words import Convention
 
 if TYPE_CHECKING:
-    from pandas import DataFrame  # type: ignore[import-untyped]
+    from pandas import DataFrame
 
 Unit = Literal["bits", "nats"]
 Rows = Literal["word", "token"]
