@@ -88,9 +88,11 @@ MALFORMED: dict[str, bytes] = {
     "an unknown encoding": _HEAD + b"Transfer-Encoding: rot13\r\n\r\n{}",
     "compressed": _HEAD + b"Content-Encoding: gzip\r\nContent-Length: 2\r\n\r\n\x1f\x8b",
     "an unknown method": b"BREW /rerank HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n",
-    "an unknown path": b"GET /../../etc/passwd HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n",
+    "an unknown path": b"GET /../../etc/passwd HTTP/1.1\r\nHost: localhost\r\n"
+    b"Connection: close\r\n\r\n",
     "bytes in the path": b"GET /\xff\x00%00%ff HTTP/1.1\r\nHost: localhost\r\n\r\n",
-    "a wish for another protocol": b"GET /info HTTP/1.1\r\nHost: localhost\r\nConnection: close, Upgrade"
+    "a wish for another protocol": b"GET /info HTTP/1.1\r\nHost: localhost\r\n"
+    b"Connection: close, Upgrade"
     b"\r\nUpgrade: websocket\r\nSec-WebSocket-Version: 13\r\nSec-WebSocket-Key: eA==\r\n\r\n",
     "an expectation": _HEAD + b"Expect: 100-continue\r\nConnection: close\r\n"
     b"Content-Length: 2\r\n\r\n{}",
