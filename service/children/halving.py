@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from reranker.errors import lacks_memory
@@ -30,34 +30,46 @@ def score_in_halves(
     the other, down to single candidates. None for a list with a candidate that does not fit even
     alone. ``lanes``: see ``Reranker.score_lists``. Raises Stopped if cancelled.
     """
-    halvings = 0
+    halving = _Halving(reranker, token_scores, cancellation, lanes)
+    return halving.score(lists), halving.count
 
-    def score(lists: Sequence[NBest]) -> Scores:
-        nonlocal halvings
+
+# Not two functions within one: they would refer to each other, and so keep the models until the
+# garbage collection.
+@dataclass
+class _Halving:
+    reranker: Reranker
+    token_scores: bool
+    cancellation: Cancellation | None
+    lanes: Lanes | None
+    count: int = 0
+
+    def score(self, lists: Sequence[NBest]) -> Scores:
         try:
-            scored = reranker.score_lists(
-                lists, token_scores=token_scores, cancellation=cancellation, lanes=lanes
+            scored = self.reranker.score_lists(
+                lists,
+                token_scores=self.token_scores,
+                cancellation=self.cancellation,
+                lanes=self.lanes,
             )
             return [scores for _, scores in scored]
         except (MemoryError, RuntimeError) as error:
             if not lacks_memory(error):
                 raise
         # Not in the except clause: the traceback would keep the tensors alive.
-        halvings += 1
+        self.count += 1
         if middle := len(lists) // 2:
-            return score(lists[:middle]) + score(lists[middle:])
-        return [score_halves(lists[0])]
+            return self.score(lists[:middle]) + self.score(lists[middle:])
+        return [self._score_halves(lists[0])]
 
-    def score_halves(nbest: NBest) -> list[Scored] | None:
+    def _score_halves(self, nbest: NBest) -> list[Scored] | None:
         middle = len(nbest.candidates) // 2
         if not middle:
             return None
-        (left,) = score([replace(nbest, candidates=nbest.candidates[:middle])])
-        (right,) = score([replace(nbest, candidates=nbest.candidates[middle:])])
+        (left,) = self.score([replace(nbest, candidates=nbest.candidates[:middle])])
+        (right,) = self.score([replace(nbest, candidates=nbest.candidates[middle:])])
         if left is None or right is None:
             return None
         # A half cannot know what it repeats of the other.
         together = zip(left + right, DistinctCandidates(nbest).candidates, strict=True)
         return [replace(scored, duplicate_of=original) for scored, (_, original) in together]
-
-    return score(lists), halvings

@@ -7,6 +7,7 @@ sentence (``reranker.scoring.span_table``).
 
 from __future__ import annotations
 
+import gc
 import time
 from collections.abc import Sequence
 from functools import partial
@@ -62,6 +63,7 @@ def _control(models: dict[int, _Loaded], request: Request) -> Description | None
         case "forget", numbers:
             for number in numbers:
                 models.pop(number, None)
+            gc.collect()  # an engine with little to do would keep what loading left behind
             return_freed_memory()
     return None
 
