@@ -146,7 +146,7 @@ def test_a_checkpoint_brings_its_own_vocabulary_and_direction(
     write(Path("c.toml"), CONFIG.replace("backward", "forward"))
     refused([*again, "--log-folder", "other"], "m.pt: a backward model, but", capsys)
     write(Path("c.toml"), CONFIG.replace("backward", "sideways"))
-    refused(command, "direction is 'sideways', not forward or backward", capsys)
+    refused(command, "direction must be forward or backward, got 'sideways'", capsys)
 
 
 MOST = 200_000  # bytes: more than any file of a run but its state

@@ -89,8 +89,8 @@ def test_mistakes_are_said_once_before_there_are_processes(
     mistakes = {
         ("--nproc", "3", "--shards", "2"): "--nproc 3, but shards is 2: each has to have one",
         ("--nproc", "5"): "c.toml: shards is 5, but a batch has batch_size = 4 columns",
-        ("--nproc", "2", "--device", "cuda:1"): "--device cuda:1: with several processes, write "
-        "cuda: each takes one",
+        ("--nproc", "2", "--device", "cuda:1"): "--device cuda:1: with several processes, use "
+        "cuda; each process takes one device",
     }
     count = torch.cuda.device_count()
     if count < 4:

@@ -150,9 +150,9 @@ def test_a_reranker_with_a_cascade() -> None:
 
 
 def test_it_must_fit_the_models() -> None:
-    with pytest.raises(InputError, match="not of the sum of these models"):
+    with pytest.raises(InputError, match="not made for the sum of these models"):
         Reranker(MEMBERS[:2], threads=1, cascade=Cascade(Weighing(), STAGES, (1.0, 1.0)))
-    with pytest.raises(InputError, match="not of the sum of these models"):
+    with pytest.raises(InputError, match="not made for the sum of these models"):
         Reranker(
             [MEMBERS[1]] * 2,
             "average",

@@ -137,10 +137,10 @@ def test_a_batch_is_padded_on_both_sides() -> None:
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("epochs = 1\ndecay = 1.5", "decay is 1.5"),
-        ("epochs = 1\ndecay = 0.0", "decay is 0.0"),
-        ('recipe = "paper"', "not fast or sgd"),
-        ('task = "song"', "not parsing or text"),
+        ("epochs = 1\ndecay = 1.5", r"decay must be in \(0, 1\], got 1.5"),
+        ("epochs = 1\ndecay = 0.0", r"decay must be in \(0, 1\], got 0.0"),
+        ('recipe = "paper"', "must be fast or sgd"),
+        ('task = "song"', "must be parsing or text"),
         ('recipe = "sgd"', "needs budget_minutes or epochs"),
         ("direction = 1", "unknown setting 'direction'"),
         ('epochs = 1\n[model]\nwindow = 3\narchitecture = "encoder-decoder"', "'window'"),
