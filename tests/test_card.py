@@ -8,7 +8,7 @@ import sys
 import tomllib
 from pathlib import Path
 
-from huggingface_hub import ModelCard
+from huggingface_hub import ModelCard, ModelCardData
 
 ROOT = Path(__file__).resolve().parents[1]
 
@@ -17,6 +17,7 @@ def test_the_card_has_the_hub_s_data_and_our_text() -> None:
     command = [sys.executable, ROOT / "packages" / "card.py"]
     done = subprocess.run(command, check=True, capture_output=True, text=True, timeout=120)
     card = ModelCard(done.stdout)
+    assert isinstance(card.data, ModelCardData)
     assert (card.data.license, card.data.library_name) == ("other", "parse-reranker")
     about = tomllib.loads((ROOT / "ckpt" / "about.toml").read_text())
     figures = {each.dataset_name: each.metric_value for each in card.data.eval_results or ()}
