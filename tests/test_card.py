@@ -14,7 +14,7 @@ ROOT = Path(__file__).resolve().parents[1]
 
 
 def test_the_card_has_the_hub_s_data_and_our_text() -> None:
-    command = [sys.executable, ROOT / "packages" / "card.py"]
+    command = [sys.executable, str(ROOT / "packages" / "card.py")]
     done = subprocess.run(command, check=True, capture_output=True, text=True, timeout=120)
     card = ModelCard(done.stdout)
     assert isinstance(card.data, ModelCardData)
