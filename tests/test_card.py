@@ -8,7 +8,7 @@ import sys
 import tomllib
 from pathlib import Path
 
-from huggingface_hub import ModelCard
+from huggingface_hub import ModelCard, ModelCardData
 
 ROOT = Path(__file__).resolve().parents[1]
 
@@ -17,10 +17,10 @@ def test_the_card_has_the_hub_s_data_and_our_text() -> None:
     command = [sys.executable, str(ROOT / "packages" / "card.py")]
     done = subprocess.run(command, check=True, capture_output=True, text=True, timeout=120)
     card = ModelCard(done.stdout)
-    data = card.data.to_dict()
-    assert (data["license"], data["library_name"]) == ("other", "parse-reranker")
+    assert isinstance(card.data, ModelCardData)
+    assert (card.data.license, card.data.library_name) == ("other", "parse-reranker")
     about = tomllib.loads((ROOT / "ckpt" / "about.toml").read_text())
-    figures = {each.dataset_name: each.metric_value for each in getattr(card.data, "eval_results", None) or ()}
+    figures = {each.dataset_name: each.metric_value for each in card.data.eval_results or ()}
     assert figures == {score["set"]: score["reranked"] for score in about["f1"]}
     assert card.text.lstrip().startswith("# Checkpoints\n")
     relative = set(re.findall(r"\]\((?!https?:|#)([^)]*)\)", card.text))

@@ -64,9 +64,11 @@ def test_examples_run_in_order_and_print_what_the_page_says(tmp_path: Path) -> N
 def test_the_citation_is_of_this_version_and_the_papers_are_cited_twice() -> None:
     citation = (ROOT / "CITATION.cff").read_text("utf-8")
     project = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]
-    assert f"\nversion: {project['version']}\n" in citation
+    changes = (ROOT / "CHANGELOG.md").read_text("utf-8")
+    newest = re.search(r"^## (\d+\.\d+\.\d+) ", changes, re.MULTILINE)
+    assert newest and f"\nversion: {newest[1]}\n" in citation
     assert f"\nlicense: {project['license']}\n" in citation
-    assert f"version = {{{project['version']}}}" in README
+    assert f"version = {{{newest[1]}}}" in README
     dois = re.findall(r"doi += \{(.*)\}", README)
     assert len(dois) == 2 and dois == re.findall(r"doi: (.*)", citation)
 

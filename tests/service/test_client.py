@@ -56,7 +56,7 @@ def test_trees_of_all_kinds_and_a_weight(server: Server) -> None:
         assert mixed == client.rerank(CANDIDATES, parser, Weighing(0.4))
         with pytest.raises(RerankError, match="expected a list of candidates"):
             client.rerank(CANDIDATES[0])
-        with pytest.raises(RerankError, match="tokens is a list of words"):
+        with pytest.raises(RerankError, match="tokens must be a list of words"):
             client.rerank(CANDIDATES, tokens="We saw the man with eyes .")
         missing = [math.nan, *parser[1:]]  # as in the process, it counts as none
         ranked = {entry.index: entry for entry in client.rerank(CANDIDATES, missing)}
@@ -98,7 +98,7 @@ def test_what_is_no_answer_of_the_service_is_refused(answer: bytes) -> None:
 
 
 def test_what_cannot_be_sent_is_refused_at_once() -> None:
-    with pytest.raises(RerankError, match="starts with http:// or https://"):
+    with pytest.raises(RerankError, match="must start with http:// or https://"):
         Client("localhost:8000")
     with pytest.raises(RerankError, match="api_key has characters"):
         Client(api_key="ü")
