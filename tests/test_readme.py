@@ -56,7 +56,7 @@ def test_examples_run_in_order_and_print_what_the_page_says(tmp_path: Path) -> N
         if output is not None:
             assert done.stdout == output, command
         count += 1
-    assert count == 13
+    assert count == 14
     best = (place / "best.txt").read_text(encoding="utf-8").splitlines()
     assert len(best) == len(gold.splitlines())
 

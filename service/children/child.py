@@ -179,19 +179,20 @@ class _Process:
         try:
             self.send("request", number, lane, value)
             while not is_done:
+                # Looked at between replies, too: they may come without a gap.
+                if cancellation.is_cancelled and not is_cancelled:
+                    self.send("cancel", number)
+                    is_cancelled, until = True, time.monotonic() + patience
+                elif cancellation.is_paused != waiting.is_paused and not is_cancelled:
+                    waiting.pause(cancellation.is_paused)
+                    self.send("pause" if waiting.is_paused else "resume", number)
                 try:
                     is_done, kind, content = waiting.replies.get(timeout=_LOOKING_SECONDS)
                 except queue.Empty:
                     if self._why is not None:
                         raise self._why from None
-                    if cancellation.is_cancelled and not is_cancelled:
-                        self.send("cancel", number)
-                        is_cancelled, until = True, time.monotonic() + patience
-                    elif time.monotonic() > until:
+                    if time.monotonic() > until:
                         raise TimeoutError from None
-                    elif cancellation.is_paused != waiting.is_paused:
-                        waiting.pause(cancellation.is_paused)
-                        self.send("pause" if waiting.is_paused else "resume", number)
                     continue
                 yield is_done, content if not is_done else _result(kind, content)
         finally:

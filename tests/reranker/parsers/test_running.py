@@ -77,10 +77,10 @@ def test_only_so_much_is_read_ahead() -> None:
 
 
 def test_names_of_parsers(tmp_path: Path) -> None:
-    assert parser_names() == ["benepar", "bllip", "chart", "command", "encdec", "stanza"]
+    assert parser_names() == ["beam", "benepar", "bllip", "chart", "command", "encdec", "stanza"]
     with pytest.raises(
         InputError,
-        match="no parser 'none'; there are benepar, bllip, chart, command, encdec, stanza",
+        match="no parser 'none'; there are beam, benepar, bllip, chart, command, encdec, stanza",
     ):
         create_parser("none", ParserSettings())
     # Of the parser or its model, whichever is missing.
