@@ -107,8 +107,7 @@ def with_words_only(tree: Tree) -> Tree:
     for node in reversed(nodes):  # children before their parents
         children = (child if isinstance(child, str) else kept[id(child)] for child in node.children)
         words = tuple(child for child in children if child is not None)
-        is_trace = node.is_preterminal and node.label == TRACE
-        kept[id(node)] = Tree(node.label, words) if words and not is_trace else None
+        kept[id(node)] = Tree(node.label, words) if words and not node.is_trace else None
     pruned = kept[id(tree)]
     if pruned is None:
         raise TreeError("empty", "the tree has no words except traces")

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from reranker.search.parses import Parses
 from reranker.search.pattern import Pattern
 from reranker.search.table import Table, members
-from reranker.trees.tree import TRACE, Tree
+from reranker.trees.tree import Tree
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,7 +59,7 @@ class Words:
 
     @classmethod
     def of(cls, parses: Parses) -> Words:
-        words = _words(parses.trees[0])
+        words = parses.trees[0].words()
         origin = parses.origin
         if origin is not None and len(origin.offsets) == len(words):
             first = origin.offsets[0][0]
@@ -83,16 +83,3 @@ class Words:
             place = len(self.text) if is_last else self.places[match.start][0]
             return place, place
         return self.places[match.start][0], self.places[match.end - 1][1]
-
-
-def _words(tree: Tree) -> list[str]:
-    """The leaves but traces."""
-    words: list[str] = []
-    stack: list[Tree | str] = [tree]
-    while stack:
-        node = stack.pop()
-        if isinstance(node, str):
-            words.append(node)
-        elif node.label != TRACE:
-            stack.extend(reversed(node.children))
-    return words

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from reranker.trees.tree import TRACE, Tree
+from reranker.trees.tree import Tree
 
 
 class Table:
@@ -17,6 +17,7 @@ class Table:
         places: dict[str, int] = {}
         words_before: list[int] = []
         words = 0
+        is_trace = False  # whether the last constituent is one: then its word comes next
         stack: list[tuple[Tree | str, int]] = [(tree, -1)]
         while stack:
             node, above = stack.pop()
@@ -29,9 +30,10 @@ class Table:
                 children[above].append(number)
             if isinstance(node, str):
                 label = node
-                words += above < 0 or nodes[above].label != TRACE  # type: ignore[union-attr]
+                words += not is_trace
+                is_trace = False
             else:
-                label = node.label
+                label, is_trace = node.label, node.is_trace
                 stack += [(child, number) for child in reversed(node.children)]
             places[label] = places.get(label, 0) | 1 << number
         words_before.append(words)

@@ -154,6 +154,11 @@ class Tree:
         """True for a part-of-speech node: exactly one child, and that a word."""
         return len(self.children) == 1 and isinstance(self.children[0], str)
 
+    @property
+    def is_trace(self) -> bool:
+        """True for a preterminal whose leaf is no word."""
+        return self.label == TRACE and self.is_preterminal
+
     def preorder(self) -> Iterator[Tree]:
         """Every constituent, parents before children, left to right."""
         stack = [self]
@@ -163,14 +168,26 @@ class Tree:
             stack.extend(c for c in reversed(node.children) if isinstance(c, Tree))
 
     def leaves(self) -> list[str]:
-        """The words, left to right."""
+        """The words and traces, left to right."""
+        leaves: list[str] = []
+        stack: list[Tree | str] = [self]
+        while stack:
+            node = stack.pop()
+            if isinstance(node, str):
+                leaves.append(node)
+            else:
+                stack.extend(reversed(node.children))
+        return leaves
+
+    def words(self) -> list[str]:
+        """The leaves without traces."""
         words: list[str] = []
         stack: list[Tree | str] = [self]
         while stack:
             node = stack.pop()
             if isinstance(node, str):
                 words.append(node)
-            else:
+            elif not node.is_trace:
                 stack.extend(reversed(node.children))
         return words
 
@@ -197,7 +214,7 @@ class Tree:
 
         Raises TreeError (``wrong-length``) unless there is one word for each leaf but the traces.
         """
-        words, expected = list(words), len(self.leaves()) - self.tags().count(TRACE)
+        words, expected = list(words), len(self.words())
         if len(words) != expected:
             raise TreeError("wrong-length", f"{len(words)} words for {expected} words")
         return self._with_leaves(None, iter(words))
