@@ -225,11 +225,12 @@ class Connections(Generic[Held]):
 
     def begin(self, connection: Held) -> None:
         """A request has begun."""
-        self._idle[connection.address].pop(connection, None)
+        self._idle.get(connection.address, {}).pop(connection, None)
 
     def rest(self, connection: Held) -> None:
         """It has no request, or none any more."""
-        if connection in self._open[connection.address] and connection not in self._spare:
+        is_open = connection in self._open.get(connection.address, ())
+        if is_open and connection not in self._spare:
             self._idle[connection.address][connection] = None
 
     def remove(self, connection: Held) -> None:

@@ -167,6 +167,10 @@ def test_whose_connection_is_closed() -> None:
     for each in (second, third, other, proxied[1]):
         table.remove(each)
     assert table.total == 1
+    # Nothing is kept of an address without connections, whatever is still told of one.
+    for late in (table.rest, table.begin):
+        late(second)
+    assert "a" not in table._open and "a" not in table._idle
 
 
 # Addresses, hosts and pages of other sites.
