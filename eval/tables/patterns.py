@@ -18,7 +18,7 @@ from reranker.commands.arguments import positive, script_parser
 from reranker.files.table import aligned
 from reranker.nbest import NBest
 from reranker.nbest.data import Sentence
-from reranker.parsers.parser import ParserSettings
+from reranker.parsers.parser import ParserSettings, temperature_of
 from reranker.parsers.registry import create_parser
 from reranker.search.matches import Match, matches
 from reranker.search.parses import Parses, from_nbest
@@ -32,7 +32,7 @@ ANY_BRACKET = Pattern("__ < (__ < __) !== TOP")
 
 def main(arguments: argparse.Namespace) -> None:
     parser = create_parser("chart", ParserSettings(candidates=arguments.candidates))
-    temperature: float = getattr(parser, "temperature")  # noqa: B009 - of this parser alone
+    temperature = temperature_of(parser)
     patterns = {text: Pattern(text) for text in arguments.patterns}
     gold_counts, best = Counter[str](), Counter[str]()
     expected = dict.fromkeys(patterns, 0.0)

@@ -9,7 +9,7 @@ from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
 from reranker.checkpoints.ensemble_file import WeighedModels, named_models
-from reranker.commands import answers, nbest_files, parser_flags
+from reranker.commands import answers, nbest_files, parse, parser_flags
 from reranker.commands.arguments import add_restore, counted, number_from, positive
 from reranker.commands.progress import Bar, message, status
 from reranker.commands.ray_packages import require_ray
@@ -68,12 +68,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="of --text: running text, one sentence a line, or one a line with a space between "
         "words (default: text)",
     )
-    parser.add_argument(
-        "--words",
-        choices=("gum", "wsj"),
-        default="gum",
-        help="of --text: split words as GUM does or as the Wall Street Journal's treebank does",
-    )
+    parse.add_words(parser, "of --text: ")
     parser_flags.add_choice(parser, longest=200)
     nbest_files.add_reading_arguments(parser)
     parser.add_argument(

@@ -36,13 +36,7 @@ def add_arguments(parser: argparse.ArgumentParser, *, required: bool) -> None:
 
 def add_reading_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the flags that say how to read n-best files."""
-    parser.add_argument(
-        "--format",
-        choices=("auto", *FORMATS),
-        default="auto",
-        metavar="NAME",
-        help=f"one of {', '.join(FORMATS)} (default: auto-detected; docs/formats.md)",
-    )
+    add_format(parser, f"one of {', '.join(FORMATS)}")
     parser.add_argument(
         "--tokens",
         metavar="FILE",
@@ -66,6 +60,17 @@ def add_reading_arguments(parser: argparse.ArgumentParser) -> None:
         type=positive,
         metavar="K",
         help="lines per list, for files that do not say (OpenNMT's -n_best K)",
+    )
+
+
+def add_format(parser: argparse.ArgumentParser, what: str) -> None:
+    """Add ``--format``; ``what`` begins its help text."""
+    parser.add_argument(
+        "--format",
+        choices=("auto", *FORMATS),
+        default="auto",
+        metavar="NAME",
+        help=f"{what} (default: auto-detected; docs/formats.md)",
     )
 
 

@@ -80,11 +80,16 @@ def add_text_arguments(parser: argparse.ArgumentParser, number: str) -> None:
         const="tokens",
         help="one sentence a line, a space between words",
     )
+    add_words(parser)
+
+
+def add_words(parser: argparse.ArgumentParser, of: str = "") -> None:
+    """Add ``--words``; ``of`` says of which files, if not of all."""
     parser.add_argument(
         "--words",
         choices=("gum", "wsj"),
         default="gum",
-        help="split words as GUM, CRAFT and OntoNotes 5 do (hyphens and slashes are words), "
+        help=f"{of}split words as GUM, CRAFT and OntoNotes 5 do (hyphens and slashes are words), "
         "or as the Wall Street Journal's treebank does (they are not, and quotes become `` and '')",
     )
 

@@ -11,10 +11,11 @@ from typing import Any
 from reranker.checkpoints.ensemble_file import named_models
 from reranker.checkpoints.installed import installed_span_model
 from reranker.commands.arguments import positive
+from reranker.commands.nbest_files import add_format
 from reranker.errors import InputError
 from reranker.files.digest import file_sha256
 from reranker.files.output import files_of
-from reranker.nbest import FORMATS, ReadOptions
+from reranker.nbest import ReadOptions
 from reranker.nbest.dialects.registry import DIALECTS
 from reranker.parsers.bllip_model import bllip_model
 from reranker.parsers.choice import OPTIONS, ParserChoice
@@ -34,13 +35,7 @@ _METAVARS: dict[str, dict[str, Any]] = {
 def add_arguments(parser: argparse.ArgumentParser, *, longest: int) -> None:
     """Add the flags; ``longest`` is the default of ``--longest``."""
     add_choice(parser, longest=longest)
-    parser.add_argument(
-        "--format",
-        choices=("auto", *FORMATS),
-        default="auto",
-        metavar="NAME",
-        help="of the lists that a command prints (default: auto-detected; docs/formats.md)",
-    )
+    add_format(parser, "of the lists that a command prints")
     parser.add_argument(
         "--beam", type=positive, metavar="K", help="lines per list, for formats that do not say"
     )

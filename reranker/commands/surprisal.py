@@ -13,7 +13,7 @@ from reranker.checkpoints.ensemble_file import named_models
 from reranker.commands import parse
 from reranker.commands.answers import opened_output
 from reranker.commands.arguments import add_output, add_threads, counted, positive
-from reranker.commands.nbest_files import digest, print_rejected
+from reranker.commands.nbest_files import add_format, digest, print_rejected
 from reranker.commands.progress import ProgressBar, loading, message
 from reranker.errors import InputError
 from reranker.files.digest import text_digest
@@ -22,7 +22,7 @@ from reranker.files.journal import AnswerOutput, journaled_path
 from reranker.files.output import output_paths
 from reranker.files.patterns import expanded
 from reranker.files.records import Written
-from reranker.nbest import FORMATS, NBest, NBestFiles, ReadOptions, read_nbest
+from reranker.nbest import NBest, NBestFiles, ReadOptions, read_nbest
 from reranker.process.cores import available_cores
 from reranker.text.reading import Text, TextSentence
 
@@ -54,13 +54,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="instead of a text, a parser's n-best lists: the same sums over their trees, called "
         "hindsight, since a list was made knowing the whole sentence",
     )
-    parser.add_argument(
-        "--format",
-        choices=("auto", *FORMATS),
-        default="auto",
-        metavar="NAME",
-        help="of the lists (default: auto-detected; docs/formats.md)",
-    )
+    add_format(parser, "of the lists")
     parser.add_argument(
         "--models",
         nargs="+",

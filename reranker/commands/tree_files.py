@@ -9,7 +9,7 @@ import itertools
 from collections.abc import Iterable, Iterator
 from typing import Self
 
-from reranker.commands import nbest_files, parser_flags
+from reranker.commands import nbest_files, parse, parser_flags
 from reranker.commands.arguments import number_from
 from reranker.commands.progress import message
 from reranker.errors import InputError, TreeError
@@ -19,6 +19,7 @@ from reranker.nbest.dialects.registry import recognise
 from reranker.nbest.guess import not_text
 from reranker.nbest.words import encoding_fault
 from reranker.parsers.language import LanguageCheck
+from reranker.parsers.parser import temperature_of
 from reranker.parsers.running import ParsedLists
 from reranker.search.parses import Parses, from_nbest
 from reranker.text.reading import CUT, Text, TextSentence
@@ -48,12 +49,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="what the files are: trees, running text, sentences one a line, or the same with a "
         "space between words (default: found out file by file; n-best lists: --format)",
     )
-    parser.add_argument(
-        "--words",
-        choices=("gum", "wsj"),
-        default="gum",
-        help="how to split the words of a text (default: %(default)s; docs/parsing.md)",
-    )
+    parse.add_words(parser, "of a text: ")
     parser.add_argument(
         "--temperature",
         type=number_from(0.01),
@@ -173,7 +169,7 @@ class TreeFiles:
         arguments = self._arguments
         form: Form = "text" if arguments.form == "auto" else arguments.form
         parser = parser_flags.parser_from(arguments)
-        temperature = arguments.temperature or getattr(parser, "temperature", 1.0)
+        temperature = arguments.temperature or temperature_of(parser)
         text = Text(sources, form, arguments.words, arguments.longest)
         self._open.callback(text.close)
         parsing = ParsedLists(parser, self._named(text), parser_flags.jobs(arguments))

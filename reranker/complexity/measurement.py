@@ -11,7 +11,7 @@ from reranker.errors import InputError, TreeError
 from reranker.files.text import TextInMemory
 from reranker.nbest.words import printable
 from reranker.parsers.kept import kept_parser
-from reranker.parsers.parser import Parser
+from reranker.parsers.parser import Parser, temperature_of
 from reranker.parsers.running import ParsedLists
 from reranker.search.parses import Parses, from_nbest
 from reranker.text.reading import Text
@@ -89,7 +89,7 @@ def measure(
     content = text.replace("\ufeff", " ", 1) if text.startswith("\ufeff") else text
     file = TextInMemory(printable(content).encode(), "text")
     chosen = kept_parser(parser, parser_model=parser_model)
-    scale = getattr(chosen, "temperature", 1.0) if temperature is None else temperature
+    scale = temperature_of(chosen) if temperature is None else temperature
 
     def parsed() -> Iterator[Parses]:
         for nbest in ParsedLists(chosen, Text([file], form, words), 1):

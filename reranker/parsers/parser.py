@@ -50,8 +50,9 @@ class Parser(Protocol):
     sentences of its own.
 
     If the root of its trees is not TOP, an attribute ``root`` names it, for the flat trees of
-    sentences it cannot parse. An optional method ``unknown_words`` counts the words that it has not
-    learned (``language``)."""
+    sentences it cannot parse. If exp(score / T) is in proportion to a tree's probability for a T
+    other than 1, an attribute ``temperature`` is T. An optional method ``unknown_words`` counts the
+    words that it has not learned (``language``)."""
 
     @property
     def batch_sizes(self) -> Sequence[int]:
@@ -73,6 +74,12 @@ def root_of(parser: Parser) -> str:
     """The root of the parser's trees."""
     root: str = getattr(parser, "root", "TOP")
     return root
+
+
+def temperature_of(parser: Parser) -> float:
+    """What the parser's scores are divided by before they become probabilities."""
+    temperature: float = getattr(parser, "temperature", 1.0)
+    return temperature
 
 
 Factory = Callable[[ParserSettings], Parser]
