@@ -8,11 +8,11 @@ import os
 import sys
 from pathlib import Path
 
+from rattler_build import RenderConfig, Stage0Recipe, VariantConfig
+
 archive = Path(sys.argv[1])
 os.environ["VERSION"] = archive.name.removeprefix("parse_reranker-").removesuffix(".tar.gz")
 os.environ["SHA256"] = hashlib.sha256(archive.read_bytes()).hexdigest()
-
-from rattler_build import RenderConfig, Stage0Recipe, VariantConfig  # noqa: E402
 
 recipe = Stage0Recipe.from_file(str(Path(__file__).with_name("recipe.yaml")))
 for variant in recipe.render(VariantConfig(), RenderConfig()):

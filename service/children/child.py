@@ -11,6 +11,7 @@ to the child                         from the child
 ``"cancel", number``                 ``"beat", {number: looks}``: the child runs, and how often
 ``"pause", number``                  each request has looked whether it was cancelled
 ``"resume", number``
+``"end"``
 ===================================  ==========================================================
 
 A child has lanes: threads, each of which serves one request after another. It is killed if nothing
