@@ -88,7 +88,7 @@ def test_what_scrolls_says_so(phone: Page) -> None:
         scroller = phone.locator(part)
         scroller.evaluate("one => one.scrollTo(0, 0)")
         phone.locator(f"{part}[data-more~=right]:not([data-more~=left])").wait_for()
-        scroller.evaluate("one => one.scrollTo(40, 0)")
+        scroller.evaluate("one => one.scrollTo((one.scrollWidth - one.clientWidth) / 2, 0)")
         phone.locator(f"{part}[data-more~=right][data-more~=left]").wait_for()
         scroller.evaluate("one => one.scrollTo(1e6, 0)")
         phone.locator(f"{part}[data-more~=left]:not([data-more~=right])").wait_for()
