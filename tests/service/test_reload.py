@@ -7,6 +7,7 @@ import threading
 import time
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
+from statistics import median
 from typing import Any, NamedTuple
 
 import httpx
@@ -99,21 +100,20 @@ def models_in(answer: dict[str, Any]) -> tuple[str, ...]:
 @pytest.mark.slow
 @pytest.mark.parametrize("engines", ["1", "2"])
 def test_memory_comes_back(engines: str) -> None:
-    """A set of models takes more than 50 MB; ten reloads leave less than one behind."""
+    """A set of models takes more than 50 MB; ten reloads leave less than one behind, by the medians
+    of the first ten and of the next, since what is in memory after each varies by 30 MB."""
     flags = ("--engines", engines, "--threads", "1")
     with serving([CHECKPOINTS], *flags, RERANK_ADMIN_KEYS="boss") as server:
         processes = [server.process.pid, *children_of(server, "scoring_main")]
         resident = []
         with server.client() as client:
-            for _ in range(10):
+            for _ in range(20):
                 client.post("/models/reload", headers=BOSS).raise_for_status()
                 client.post("/rerank", json=BODY).raise_for_status()
                 time.sleep(0.5)
                 resident.append([usage(pid).megabytes for pid in processes])
-    # The first is the sum of all.
-    for process, megabytes in enumerate(zip(*resident, strict=True)):
-        most = 40 if process else 40 * int(engines)
-        assert max(megabytes[5:]) - megabytes[0] < most, resident
+    for megabytes in zip(*resident, strict=True):  # the first is the sum of all
+        assert median(megabytes[10:]) - median(megabytes[:10]) < 40, resident
 
 
 def test_a_glob_that_has_lost_a_file_is_refused_unless_told(tmp_path: Path) -> None:
