@@ -4,13 +4,10 @@ resumes and counts answers."""
 from __future__ import annotations
 
 import argparse
-import os
-import shlex
-import shutil
 import sys
 from collections import Counter, deque
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import AbstractContextManager, contextmanager, nullcontext
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
@@ -19,9 +16,10 @@ from reranker.checkpoints.ensemble_file import named_models
 from reranker.commands.arguments import add_output, add_threads, counted, positive, weight
 from reranker.commands.gold_table import GoldTable
 from reranker.commands.least_sure import least_sure
-from reranker.commands.progress import Positioned, ProgressBar, loading, message, status
-from reranker.errors import InputError, lacks_memory
-from reranker.files.journal import AnswerOutput, journaled_path, open_output
+from reranker.commands.progress import Positioned, ProgressBar, loading, message
+from reranker.commands.resuming import opened_output, skip_written
+from reranker.errors import InputError
+from reranker.files.journal import AnswerOutput, journaled_path
 from reranker.files.records import Written
 from reranker.nbest import NBest
 from reranker.outputs import certainty
@@ -30,8 +28,6 @@ from reranker.ranking import Ranking, Weighing
 
 if TYPE_CHECKING:
     from reranker.pipeline import Reranker
-
-_LONGEST_ADVICE = 300  # characters of a command
 
 
 class RankableLists(Positioned, Protocol):
@@ -184,8 +180,7 @@ def write(
         opened = least_sure(out, least_sure_count)
     with opened as output:
         try:
-            if output.kept:
-                _skip(tally, output)
+            skip_written(output, iter(tally.skip, None), tally.add)
             tally.progress.start()
             rankings = reranker.rerank_lists(
                 tally,
@@ -280,61 +275,6 @@ def summary(counts: Mapping[str, int]) -> str:
         f"{repaired}{counts['rejected']} rejected; {changed} with another tree than "
         f"the parser's first, {counts['failed']} without a usable candidate"
     )
-
-
-def _skip(tally: _Tally, output: AnswerOutput) -> None:
-    """Skip and count the sentences that an interrupted run has written. Raises InputError if the
-    lists differ."""
-    with status("skipping what the interrupted run has written"):
-        for record in output.resumed(iter(tally.skip, None)):
-            tally.add(record)
-    print(f"rerank: resuming after sentence {tally.counts['sentences']}", file=sys.stderr)
-
-
-@contextmanager
-def opened_output(
-    path: Path | None,
-    arguments: argparse.Namespace,
-    inputs: Sequence[str],
-    settings: Mapping[str, Any],
-) -> Iterator[AnswerOutput]:
-    """The output that ``open_output`` opens; an interruption, an unusable input or lack of memory
-    says how much of it is kept."""
-    output = AnswerOutput()
-    try:
-        with open_output(path, arguments.resume, settings) as output:
-            yield output
-    except KeyboardInterrupt:
-        raise KeyboardInterrupt(_kept(output.kept, _resuming(arguments, inputs))) from None
-    except InputError as error:
-        advice = ": correct this and run the same command with --resume to continue"
-        raise InputError(f"{error}{_kept(output.kept, advice)}") from error
-    except Exception as error:
-        if lacks_memory(error):
-            error.add_note(_kept(output.kept, _resuming(arguments, inputs)))
-        raise
-
-
-def _kept(sentences: int, advice: str) -> str:
-    """The message about the sentences that an interrupted run has written to ``--out``."""
-    if not sentences:
-        return ""
-    are_kept = f"{counted(sentences, 'sentence')} {'is' if sentences == 1 else 'are'} kept"
-    return f"; {are_kept}{advice}"
-
-
-def _resuming(arguments: argparse.Namespace, inputs: Sequence[str]) -> str:
-    """How to resume: the command itself, if it is short and can be repeated."""
-    program = sys.argv[0]
-    if Path(program).name != "rerank" or shutil.which("rerank") == program:
-        program = "rerank"
-    command = shlex.join([program, *arguments.command_line])
-    if not arguments.resume:
-        command += " --resume"
-    are_files = all(map(os.path.isfile, inputs))
-    if len(command) > _LONGEST_ADVICE or not are_files:
-        return ": run the same command with --resume to continue"
-    return f"; to continue: {command}"
 
 
 def _settings(

@@ -12,8 +12,6 @@ from collections.abc import Iterator
 from reranker.commands.arguments import weight
 from reranker.commands.tree_files import TreeFiles
 from reranker.commands.tree_files import add_arguments as add_files
-from reranker.errors import TreeError
-from reranker.files.output import Writer, open_whole, output_path
 from reranker.search.matches import Match, Words, matches
 from reranker.search.parses import Parses
 from reranker.search.pattern import Pattern
@@ -23,6 +21,7 @@ EXAMPLES = """examples:
   rerank grep 'NP < (SBAR < WHNP)' essay.txt
   rerank grep 'VP < (NP $+ NP)' wsj/02/ --count
   rerank grep '/^NP/ !<< /^DT/' parses.txt.gz --at-least 0.9 --json > nominals.jsonl
+  rerank grep 'S < (VP <1 VB)' corpus/*.txt --out imperatives.tsv --resume
   zcat trees.gz | rerank grep 'SBAR <1 (WHNP < /^(who|which)$/i)' -
 
 Each match is a line, with tabs between: place, probability, the sentence before the match, the
@@ -58,64 +57,57 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """Print matches, or the counts of each file when it is finished; returns the exit code."""
-    pattern = Pattern(arguments.pattern)
+    """Write matches, or the counts of each file when it is finished; returns the exit code."""
+    pattern, least = Pattern(arguments.pattern), arguments.at_least
+    in_colour = arguments.out is None and sys.stdout.isatty() and not os.environ.get("NO_COLOR")
+
+    def lines(parses: Parses) -> str:
+        found = [each for each in matches(pattern, parses) if _is_likely(each, least)]
+        words = Words.of(parses) if found else None
+        if words is None:
+            return ""
+        if arguments.json:
+            return "".join(_json(parses, words, match) for match in found)
+        return "".join(_line(parses, words, match, in_colour) for match in found)
+
+    def counts(parses: Parses) -> tuple[str, int, float]:
+        found = matches(pattern, parses)
+        likely = sum(_is_likely(each, least) for each in found)
+        expected = sum(1.0 if each.probability is None else each.probability for each in found)
+        return parses.file, likely, expected
+
     with TreeFiles(arguments) as files:
-        output_path(None, files.inputs)
-        with open_whole(None) as out:
-            found = _matches(pattern, files)
-            if arguments.count:
-                _write_counts(out, found, arguments.at_least)
-            else:
-                for parses, each in found:
-                    _write(out, parses, _likely(each, arguments.at_least), arguments.json)
-        return 1 if files.rejected else 0
+        flags = ("pattern", "at_least", "count", "json")
+        if arguments.count:
+            return files.write(counts, _count_table, flags)
+        return files.write(lines, iter, flags)
 
 
-Found = Iterator[tuple[Parses, list[Match]]]
+def _is_likely(match: Match, least: float) -> bool:
+    return match.probability is None or match.probability >= least
 
 
-def _matches(pattern: Pattern, files: TreeFiles) -> Found:
-    for parses in files:
-        try:
-            yield parses, matches(pattern, parses)
-        except TreeError as error:
-            files.reject(parses, f"not searched: {error}")
-
-
-def _likely(found: list[Match], least: float) -> list[Match]:
-    return [each for each in found if each.probability is None or each.probability >= least]
-
-
-def _write_counts(out: Writer, found: Found, least: float) -> None:
-    out.write("file\tsentences\tmatches\texpected\n")
+def _count_table(counts: Iterator[tuple[str, int, float]]) -> Iterator[str]:
+    yield "file\tsentences\tmatches\texpected\n"
     rows: list[tuple[int, int, float]] = []
-    for file, group in itertools.groupby(found, key=lambda each: each[0].file):
+    for file, group in itertools.groupby(counts, key=lambda each: each[0]):
         sentences = likely = 0
         expected = 0.0
-        for _, each in group:
+        for _, likely_here, expected_here in group:
             sentences += 1
-            likely += len(_likely(each, least))
-            expected += sum(1.0 if p is None else p for p in (match.probability for match in each))
+            likely += likely_here
+            expected += expected_here
         rows.append((sentences, likely, expected))
-        out.write(f"{file}\t{sentences}\t{likely}\t{expected:.2f}\n")
+        yield f"{file}\t{sentences}\t{likely}\t{expected:.2f}\n"
     if len(rows) > 1:
         sentences, likely, expected = map(sum, zip(*rows, strict=True))
-        out.write(f"all\t{sentences}\t{likely}\t{expected:.2f}\n")
+        yield f"all\t{sentences}\t{likely}\t{expected:.2f}\n"
 
 
-def _write(out: Writer, parses: Parses, found: list[Match], as_json: bool) -> None:
-    if not found:
-        return
-    words = Words.of(parses)
-    for match in found:
-        out.write(_json(parses, words, match) if as_json else _line(parses, words, match))
-
-
-def _line(parses: Parses, words: Words, match: Match) -> str:
+def _line(parses: Parses, words: Words, match: Match, in_colour: bool) -> str:
     before, inside, behind = (" ".join(part.split()) for part in words.cut(match))
     place = f"{parses.file}:{parses.line}"
-    if sys.stdout.isatty() and not os.environ.get("NO_COLOR"):
+    if in_colour:
         place, inside = f"{_PLACE}{place}{_PLAIN}", f"{_MATCH}{inside}{_PLAIN}"
     probability = "-" if match.probability is None else f"{match.probability:.2f}"
     return "\t".join((place, probability, before, inside, behind, _text(match))) + "\n"

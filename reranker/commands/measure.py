@@ -13,14 +13,13 @@ from typing import Any
 from reranker.commands.tree_files import TreeFiles
 from reranker.commands.tree_files import add_arguments as add_files
 from reranker.complexity.measures import Counted, Difference, Row, Totals, differences
-from reranker.errors import InputError, TreeError
-from reranker.files.output import Writer, open_whole, output_path
+from reranker.errors import InputError
 
 EXAMPLES = """examples:
   rerank measure essay.txt
   rerank measure before.txt after.txt
   rerank measure essays/*.txt --csv > essays.csv
-  rerank measure essay.txt --by sentence
+  rerank measure essays/*.txt --by sentence --out essays.tsv --resume
   rerank measure trees.mrg.gz parses.txt --json
 
 Of each measure: its value in the most probable trees, what is expected over all trees, and the
@@ -46,68 +45,55 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """Print measures, those of a text when it is finished; returns the exit code."""
+    """Write measures, those of a text when it is finished; returns the exit code."""
     with TreeFiles(arguments) as files:
-        output_path(None, files.inputs)
         is_compared = arguments.by == "text" and len(files.files) == 2
-        texts: dict[str, Totals] = {}
-        with open_whole(None) as out:
-            table = _Table(out, arguments)
-            for file, sentences in itertools.groupby(_counted(files), key=lambda each: each.file):
+        form = _Form(arguments)
+
+        def table(said: Iterator[list[Any]]) -> Iterator[str]:
+            texts: dict[str, Totals] = {}
+            sentences = itertools.starmap(Counted.from_plain, said)
+            for file, group in itertools.groupby(sentences, key=lambda each: each.file):
                 texts[file] = totals = Totals()
-                for counted in sentences:
+                for counted in group:
                     totals.add(counted)
                     if arguments.by == "sentence":
                         for row in counted.rows():
-                            table.write((file, counted.line, *row[:4]), _SENTENCE)
+                            yield form.line((file, counted.line, *row[:4]), _SENTENCE)
                 if arguments.by == "text" and not is_compared:
                     for row in totals.rows():
-                        table.write((file, *row), _TEXT)
+                        yield form.line((file, *row), _TEXT)
             if not texts:
                 raise InputError("no sentence could be measured")
             if is_compared:
                 if len(texts) < 2:
                     raise InputError(f"nothing to compare with: all measured is {file}")
                 for difference in differences(*texts.values()):
-                    table.write(difference, ("measure", *texts, *Difference._fields[3:]))
-        return 1 if files.rejected else 0
+                    yield form.line(difference, ("measure", *texts, *Difference._fields[3:]))
+
+        return files.write(lambda parses: Counted.of(parses).plain(), table, ("by", "csv", "json"))
 
 
 _SENTENCE = ("file", "line", *Row._fields[:4])
 _TEXT = ("file", *Row._fields)
 
 
-def _counted(files: TreeFiles) -> Iterator[Counted]:
-    for parses in files:
-        try:
-            yield Counted.of(parses)
-        except TreeError as error:
-            files.reject(parses, f"not measured: {error}")
+class _Form:
+    """How rows are written, and the names of the columns before the first."""
 
-
-class _Table:
-    """Writes rows, and the names of the columns before the first."""
-
-    def __init__(self, out: Writer, arguments: argparse.Namespace) -> None:
-        self._out, self._as_json = out, arguments.json
-        self._line = io.StringIO()
-        self._csv = csv.writer(
-            self._line, "excel" if arguments.csv else "excel-tab", lineterminator="\n"
-        )
+    def __init__(self, arguments: argparse.Namespace) -> None:
+        self._as_json, self._dialect = arguments.json, "excel" if arguments.csv else "excel-tab"
         self._has_heading = arguments.json
 
-    def write(self, row: Sequence[Any], heading: Sequence[str]) -> None:
+    def line(self, row: Sequence[Any], heading: Sequence[str]) -> str:
+        """With its line break."""
         digits = 6 if self._as_json else 3
         values = [round(value, digits) if isinstance(value, float) else value for value in row]
         if self._as_json:
             names = Difference._fields if isinstance(row, Difference) else heading
-            fields = dict(zip(names, values, strict=True))
-            self._out.write(json.dumps(fields, ensure_ascii=False) + "\n")
-            return
-        if not self._has_heading:
-            self._csv.writerow(heading)
-            self._has_heading = True
-        self._csv.writerow(values)
-        self._out.write(self._line.getvalue())
-        self._line.seek(0)
-        self._line.truncate()
+            return json.dumps(dict(zip(names, values, strict=True)), ensure_ascii=False) + "\n"
+        text = io.StringIO()
+        rows = [values] if self._has_heading else [heading, values]
+        csv.writer(text, self._dialect, lineterminator="\n").writerows(rows)
+        self._has_heading = True
+        return text.getvalue()

@@ -170,6 +170,13 @@ def settings(arguments: argparse.Namespace) -> dict[str, Any]:
     """Everything the lists depend on, as plain data; the content of standard input is not known."""
     return {
         "nbest": [digest(path) for path in expanded(arguments.nbest)],
+        **reading_settings(arguments),
+    }
+
+
+def reading_settings(arguments: argparse.Namespace) -> dict[str, Any]:
+    """What the flags of ``add_reading_arguments`` say, as plain data."""
+    return {
         "format": arguments.format,
         "tokens": digest(arguments.tokens) if arguments.tokens else None,
         "repair": arguments.repair,

@@ -11,10 +11,10 @@ from typing import TYPE_CHECKING, Any
 
 from reranker.checkpoints.ensemble_file import named_models
 from reranker.commands import parse
-from reranker.commands.answers import opened_output
 from reranker.commands.arguments import add_output, add_threads, counted, positive
 from reranker.commands.nbest_files import add_format, digest, print_rejected
 from reranker.commands.progress import ProgressBar, loading, message
+from reranker.commands.resuming import opened_output, skip_written
 from reranker.errors import InputError
 from reranker.files.digest import text_digest
 from reranker.files.figure import new_figure, save_figure
@@ -162,11 +162,12 @@ def _read(
     """Write the rows of every sentence that an interrupted run has not written."""
     from reranker.incremental.table import heading, json_line, tsv_rows
 
-    for record in output.resumed(map(_digest, sentences)):
-        sentences.finish(is_fine=record.best_index is not None)
+    skip_written(
+        output,
+        map(_digest, sentences),
+        lambda record: sentences.finish(is_fine=record.best_index is not None),
+    )
     first = output.kept
-    if first:
-        message(f"rerank: resuming after {counted(first, 'sentence')}")
     is_tsv = arguments.output == "tsv"
     with sentences.progress() as progress:
         threads = arguments.threads or available_cores()

@@ -1,18 +1,26 @@
-"""The files of `rerank grep` and `rerank measure`: treebanks, n-best lists and raw text, each
-sentence with its trees and their probabilities."""
+"""From files to output for `rerank grep` and `rerank measure`: treebanks, n-best lists and raw
+text, each sentence with its trees and their probabilities. What is said about each is kept, so that
+a run with ``--out`` can be resumed."""
 
 from __future__ import annotations
 
 import argparse
 import contextlib
 import itertools
-from collections.abc import Iterable, Iterator
-from typing import Self
+import json
+import sys
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from typing import Any, NamedTuple, Self
 
 from reranker.commands import nbest_files, parse, parser_flags
-from reranker.commands.arguments import number_from
+from reranker.commands.arguments import add_output, number_from
 from reranker.commands.progress import message
+from reranker.commands.resuming import opened_output, skip_written
 from reranker.errors import InputError, TreeError
+from reranker.files.digest import text_digest
+from reranker.files.journal import journaled_path
+from reranker.files.output import Writer
+from reranker.files.records import Written
 from reranker.files.text import TextFile, open_text, read_lines
 from reranker.nbest import NBest, Rejected, read_nbest
 from reranker.nbest.dialects.registry import recognise
@@ -59,11 +67,29 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     nbest_files.add_reading_arguments(parser)
     parser_flags.add_choice(parser, longest=200)
+    add_output(parser)
+
+
+class Sentence(NamedTuple):
+    """A sentence of the files."""
+
+    digest: str
+    """By which it is recognised when it is read again."""
+    parses: Parses | None = None
+    """None if no tree of it can be used, and if it was skipped."""
+    rejected: int = 0
+    """Trees that were rejected, or 1 if it was not parsed; each was named on standard error."""
+
+
+Read = Callable[[Parses], Any]
+"""What there is to say about a sentence, as plain data. May raise TreeError."""
+Table = Callable[[Iterator[Any]], Iterator[str]]
+"""The text of the output, piece by piece, from what was said about every sentence."""
 
 
 class TreeFiles:
-    """Iterates over the sentences of all files. Broken trees and sentences without any are named on
-    standard error, and counted in ``rejected``."""
+    """The sentences of all files. Broken trees and sentences without any are named on standard
+    error, and counted in ``rejected``."""
 
     def __init__(self, arguments: argparse.Namespace) -> None:
         """Raises InputError for files that are not there and flags that do not fit together."""
@@ -73,7 +99,10 @@ class TreeFiles:
             raise InputError("standard input (-) can be read only once")
         self.inputs = [*self.files, *map(str, parser_flags.inputs(arguments))]
         self.rejected = 0
+        self._usable = 0
+        self._is_skipping = False
         self._open = contextlib.ExitStack()
+        self._sentences = self._all()
 
     def __enter__(self) -> Self:
         return self
@@ -81,23 +110,79 @@ class TreeFiles:
     def __exit__(self, *error: object) -> None:
         self._open.close()
 
-    def __iter__(self) -> Iterator[Parses]:
-        """Raises InputError for a file that is none of all this or cannot be read to its end, and
-        if there is no sentence at all."""
-        count = 0
+    def write(self, read: Read, table: Table, flags: Sequence[str]) -> int:
+        """Write what ``table`` makes of what ``read`` says about each sentence, to standard output
+        or to ``--out``; returns the exit code. ``flags`` are those on which that depends.
+
+        Raises InputError for a file that is none of all this or cannot be read to its end, and if
+        no sentence has a tree.
+        """
+        arguments = self._arguments
+        out = journaled_path(arguments.out, self.inputs)
+        settings = self._settings(flags) if out else {}
+
+        def finish(answers: Iterable[str]) -> Iterable[str]:
+            return table(said for said in map(json.loads, answers) if said is not None)
+
+        with opened_output(out, arguments, self.files, settings, finish) as output:
+            if out is None:
+                writer = Writer("standard output", sys.stdout)
+                for text in table(said for said, _ in self._said(read) if said is not None):
+                    writer.write(text)
+            else:
+                skip_written(output, iter(self._skip, None), self._count)
+                for said, sentence in self._said(read):
+                    record = _record(sentence)
+                    output.write(json.dumps(said), record, sentence.digest)
+        return 1 if self.rejected else 0
+
+    def _said(self, read: Read) -> Iterator[tuple[Any, Sentence]]:
+        self._is_skipping = False
+        for sentence in self._sentences:
+            said = None
+            if sentence.parses is not None:
+                try:
+                    said = read(sentence.parses)
+                except TreeError as error:
+                    _say(f"{sentence.parses.file}:{sentence.parses.line}: left out: {error}")
+                    sentence = sentence._replace(rejected=sentence.rejected + 1)
+            self._count(_record(sentence))
+            yield said, sentence
+        if not self._usable:
+            raise InputError(f"{', '.join(self.files[:3])}: no sentence with a tree")
+
+    def _skip(self) -> str | None:
+        """Skip a sentence without parsing it; its digest, or None if there is none left."""
+        self._is_skipping = True
+        sentence = next(self._sentences, None)
+        return sentence and sentence.digest
+
+    def _count(self, record: Written) -> None:
+        self._usable += record.best_index is not None
+        self.rejected += record.rejected
+
+    def _settings(self, flags: Sequence[str]) -> dict[str, Any]:
+        """What the output depends on."""
+        names = ("form", "words", "temperature", *flags)
+        return {
+            "files": [nbest_files.digest(file) for file in self.files],
+            **nbest_files.reading_settings(self._arguments),
+            **parser_flags.settings(self._arguments),
+            **{name: getattr(self._arguments, name) for name in names},
+        }
+
+    def _all(self) -> Iterator[Sentence]:
         read = {"trees": self._trees, "lists": self._lists, "text": self._parsed}
         for kind, group in itertools.groupby(map(self._recognised, self.files), lambda e: e[0]):
             sources = [source for _, source in group]
             # One parser for text files that follow each other; of the others, file by file.
             for part in [sources] if kind == "text" else [[source] for source in sources]:
-                before = count, self.rejected
-                for parses in read[kind](part):
-                    count += 1
-                    yield parses
-                if (count, self.rejected) == before:
+                is_empty = True
+                for sentence in read[kind](part):
+                    is_empty = False
+                    yield sentence
+                if is_empty:
                     self._reject(f"{', '.join(map(str, part))}: there is no sentence")
-        if not count:
-            raise InputError(f"{', '.join(self.files[:3])}: no sentence with a tree")
 
     def _recognised(self, path: str) -> tuple[str, Source]:
         """Whether a file is trees, lists or text."""
@@ -119,53 +204,56 @@ class TreeFiles:
             closing.pop_all()
             return kind, file
 
-    def reject(self, parses: Parses, reason: str) -> None:
-        """Name a sentence that cannot be used after all."""
-        self._reject(f"{parses.file}:{parses.line}: {reason}")
-
     def _reject(self, text: str) -> None:
+        """Name what belongs to no sentence that is written."""
         self.rejected += 1
-        message(f"rerank: {text}")
+        _say(text)
 
-    def _trees(self, sources: Iterable[Source]) -> Iterator[Parses]:
+    def _trees(self, sources: Iterable[Source]) -> Iterator[Sentence]:
         for source in sources:
             for line, text in split_trees(read_lines(source)):
+                digest = text_digest(str(source), str(line), text)
+                if self._is_skipping:
+                    yield Sentence(digest)
+                    continue
                 try:
                     if fault := encoding_fault(text):
                         raise TreeError("encoding", fault)
                     tree = Tree.from_string(text)
                 except TreeError as error:
-                    self._reject(f"{source}:{line}: tree rejected, {error.code}: {error}")
+                    _say(f"{source}:{line}: tree rejected, {error.code}: {error}")
+                    yield Sentence(digest, None, 1)
                     continue
-                yield Parses(str(source), line, (tree,))
+                yield Sentence(digest, Parses(str(source), line, (tree,)))
 
-    def _lists(self, sources: Iterable[Source]) -> Iterator[Parses]:
+    def _lists(self, sources: Iterable[Source]) -> Iterator[Sentence]:
         options = nbest_files.options(self._arguments)
         has_said = False
         for source in sources:
             with contextlib.closing(read_nbest(source, options=options, warn=message)) as lists:
                 for nbest in lists:
-                    parses = self._from_nbest(nbest, self._arguments.temperature or 1.0)
-                    if parses is None:
+                    if self._is_skipping:
+                        yield Sentence(nbest.digest())
                         continue
-                    if parses.probabilities is None and len(nbest.candidates) > 1 and not has_said:
+                    sentence = _from_nbest(nbest, self._arguments.temperature or 1.0)
+                    parses = sentence.parses
+                    if parses is None and not sentence.rejected:
+                        _say(f"{source}:{nbest.line}: a list without a tree")
+                        sentence = sentence._replace(rejected=1)
+                    if (
+                        parses is not None
+                        and parses.probabilities is None
+                        and len(nbest.candidates) > 1
+                        and not has_said
+                    ):
                         has_said = True
-                        message(
-                            f"rerank: {parses.file}:{parses.line}: trees without scores: only the "
-                            "first of such a list is read, and its probability is not known"
+                        _say(
+                            f"{parses.file}:{parses.line}: trees without scores: only the first "
+                            "of such a list is read, and its probability is not known"
                         )
-                    yield parses
+                    yield sentence
 
-    def _from_nbest(self, nbest: NBest, temperature: float) -> Parses | None:
-        nbest_files.print_rejected(nbest)
-        self.rejected += len(nbest.rejected)
-        return from_nbest(nbest, temperature, self._reject_candidate)
-
-    def _reject_candidate(self, rejected: Rejected) -> None:
-        place = f"{rejected.file}:{rejected.line}"
-        self._reject(f"{place}: candidate rejected, {rejected.code}: {rejected.message}")
-
-    def _parsed(self, sources: Iterable[Source]) -> Iterator[Parses]:
+    def _parsed(self, sources: Iterable[Source]) -> Iterator[Sentence]:
         arguments = self._arguments
         form: Form = "text" if arguments.form == "auto" else arguments.form
         parser = parser_flags.parser_from(arguments)
@@ -176,22 +264,51 @@ class TreeFiles:
         self._open.callback(parsing.close)
         language = LanguageCheck(parser)
         was_cut = False
-        for nbest in parsing:
+        while True:
+            nbest = parsing.skip() if self._is_skipping else next(parsing, None)
+            if nbest is None:
+                break
+            if self._is_skipping:
+                yield Sentence(nbest.digest())
+                continue
             if nbest.origin and (warning := language.add(nbest.origin.file, nbest.words)):
-                message(f"rerank: {warning}")
+                _say(warning)
             unparsed = next((each for each in nbest.rejected if each.code == "unparsed"), None)
             is_cut = unparsed is not None and unparsed.message == CUT
             if unparsed is None:
-                if parses := self._from_nbest(nbest, temperature):
-                    yield parses
-            elif not (is_cut and was_cut):  # of parts without an end of a sentence, the first
-                self._reject(f"{unparsed.file}:{unparsed.line}: not parsed: {unparsed.message}")
+                yield _from_nbest(nbest, temperature)
+            elif is_cut and was_cut:  # of parts without an end of a sentence, the first is named
+                yield Sentence(nbest.digest())
+            else:
+                _say(f"{unparsed.file}:{unparsed.line}: not parsed: {unparsed.message}")
+                yield Sentence(nbest.digest(), None, 1)
             was_cut = is_cut
         if warning := language.end():
-            message(f"rerank: {warning}")
+            _say(warning)
 
     def _named(self, text: Text) -> Iterator[TextSentence]:
         for sentence in text:
             if sentence.warning:
                 self._reject(sentence.warning)
             yield sentence
+
+
+def _from_nbest(nbest: NBest, temperature: float) -> Sentence:
+    nbest_files.print_rejected(nbest)
+    rejected = [*nbest.rejected]
+
+    def reject(each: Rejected) -> None:
+        rejected.append(each)
+        _say(f"{each.file}:{each.line}: candidate rejected, {each.code}: {each.message}")
+
+    digest = nbest.digest()
+    parses = from_nbest(nbest, temperature, reject)
+    return Sentence(digest, parses, len(rejected))
+
+
+def _record(sentence: Sentence) -> Written:
+    return Written(None if sentence.parses is None else 0, 0, sentence.rejected, 0)
+
+
+def _say(text: str) -> None:
+    message(f"rerank: {text}")

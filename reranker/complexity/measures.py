@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -74,6 +74,14 @@ class Counted(NamedTuple):
         """Raises TreeError as ``structures.counts``."""
         rows = np.array([counts(tree) for tree in parses.trees])
         return cls(parses.file, parses.line, rows, np.array(parses.probabilities or (1.0,)))
+
+    def plain(self) -> tuple[Any, ...]:
+        """What ``from_plain`` takes, without arrays."""
+        return self.file, self.line, self.counts.tolist(), self.weights.tolist()
+
+    @classmethod
+    def from_plain(cls, file: str, line: int, counts: Any, weights: Any) -> Counted:
+        return cls(file, line, np.array(counts), np.array(weights))
 
     def rows(self) -> Iterator[Row]:
         """The measures of the sentence. A ratio is expected over the trees that define it."""

@@ -1,5 +1,5 @@
 """Answers written one by one to standard output, or to a file that can be resumed after an
-interruption: the one mechanism for `rerank`, `rerank parse`, `rerank generate` and `rerank adapt`.
+interruption: the one mechanism for every command that works through sentences.
 (A training run saves its whole state instead, in training/run.py; `rerank cluster` keeps blocks in
 any order on any storage, in ray/parts.py.)
 
@@ -20,7 +20,7 @@ import json
 import os
 import sys
 import zlib
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import IO, Any, NoReturn
 
@@ -35,6 +35,9 @@ from reranker.files.claim import (
 )
 from reranker.files.output import open_whole, output_path, whole_file, write_errors
 from reranker.files.records import Record, Written, header, settings_in
+
+Finish = Callable[[Iterable[str]], Iterable[str]]
+"""Makes the text of the file, piece by piece, from the answers, where these are something else."""
 
 
 class AnswerOutput:
@@ -76,13 +79,18 @@ def _beside(path: Path) -> tuple[Path, Path]:
 
 @contextlib.contextmanager
 def open_output(
-    path: Path | None, resume: bool, settings: Mapping[str, Any]
+    path: Path | None,
+    resume: bool,
+    settings: Mapping[str, Any],
+    finish: Finish | None = None,
 ) -> Iterator[AnswerOutput]:
     """Standard output for None, else the file; after an error or a kill its parts stay.
 
-    ``settings``, plain data, are what the answers depend on. Raises InputError if the file cannot
-    be created, if another process is writing it, if there are parts of an interrupted run but
-    ``resume`` is false or the settings differ, and if files of their names are not ours.
+    ``settings``, plain data, are what the answers depend on. With ``finish``, each answer is one
+    line, and the file is what that makes of them all, not the answers themselves. Raises InputError
+    if the file cannot be created, if another process is writing it, if there are parts of an
+    interrupted run but ``resume`` is false or the settings differ, and if files of their names are
+    not ours.
     """
     if path is None:
         if resume:
@@ -94,7 +102,7 @@ def open_output(
         file = _JournaledFile(path, resume, settings)
         try:
             yield file
-            file.complete()
+            file.complete(finish)
         finally:
             file.close()
 
@@ -234,20 +242,32 @@ class _JournaledFile(AnswerOutput):
                     f"{path} was deleted or replaced while this run was writing it: it stops"
                 )
 
-    def complete(self) -> None:
-        """Give the file its name."""
+    def complete(self, finish: Finish | None) -> None:
+        """Give the file its name, or make it from the answers."""
         if self._part is None:
             with whole_file(self.path):
                 pass
             return self._delete_journal()
         with write_errors(self.path):
             self._cut()
-            to_disk(self._part)
-            self._check_names()
-            self._part_path.replace(self.path)
-            names_to_disk(self.path.parent)
+            if finish is None:
+                to_disk(self._part)
+                self._check_names()
+                self._part_path.replace(self.path)
+                names_to_disk(self.path.parent)
+            else:
+                self._finish(finish, self._part)
         self.kept = 0
         self._delete_journal()
+
+    def _finish(self, finish: Finish, part: IO[bytes]) -> None:
+        """Make the file, which only then replaces the answers."""
+        self._check_names()
+        part.seek(0)
+        with whole_file(self.path) as file:
+            for text in finish(line.decode("utf-8", "surrogateescape") for line in part):
+                file.write(text.encode("utf-8", "surrogateescape"))
+        self._part_path.unlink()
 
     def _delete_journal(self) -> None:
         with contextlib.suppress(OSError):

@@ -75,6 +75,14 @@ def test_lists_without_scores_have_no_probabilities(tmp_path: Path, capsys: Capt
     assert printed.err.count("without scores: only the first") == 1
 
 
+def test_a_list_without_a_tree_is_named(tmp_path: Path, capsys: Capture) -> None:
+    file = write(tmp_path / "n.txt", f"0\ts1\n\n{bllip([HIGH])}")
+    assert main(["grep", "PP", file, "--format", "bllip"]) == 1
+    printed = capsys.readouterr()
+    assert printed.out.count("\n") == 1
+    assert f"{file}:1: a list without a tree" in printed.err
+
+
 def test_broken_trees_are_named_and_the_rest_is_searched(tmp_path: Path, capsys: Capture) -> None:
     broken = b"(S (NP\n\n(S (NP \xff))"
     file = write(tmp_path / "t.mrg", b"%s\n%s\n%s" % (HIGH.encode(), broken, LOW.encode()))
@@ -112,7 +120,7 @@ def test_names_for_too_many_nodes_cost_one_sentence(tmp_path: Path, capsys: Capt
     pattern = "VP <1 __=a <1 __=b <1 __=c : =a == =b : =b == =c"
     assert main(["grep", pattern, file]) == 1
     printed = capsys.readouterr()
-    assert f"{file}:1: not searched: there are too many nodes" in printed.err
+    assert f"{file}:1: left out: there are too many nodes" in printed.err
     assert printed.out.startswith(f"{file}:2\t")
 
 

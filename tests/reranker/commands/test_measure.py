@@ -93,10 +93,10 @@ def test_what_cannot_be_measured_is_named(tmp_path: Path, capsys: Capture) -> No
     printed = capsys.readouterr()
     assert table(printed.out)["S"]["value"] == "1.0"
     for line, reason in (
-        (1, "not measured: its words have no part-of-speech tags"),
+        (1, "left out: its words have no part-of-speech tags"),
         (2, "tree rejected, unbalanced"),
-        (4, "not measured: there are no word tokens"),
-        (6, "not measured: a word has no part-of-speech tag"),
+        (4, "left out: there are no word tokens"),
+        (6, "left out: a word has no part-of-speech tag"),
     ):
         assert f"rerank: {file}:{line}: {reason}" in printed.err
     assert main(["measure", write(tmp_path / "u.mrg", untagged)]) == 2

@@ -276,6 +276,79 @@ def test_other_standard_input_is_not_mixed_in(models: list[str]) -> None:
     assert Path("out").read_bytes() == Path("whole").read_bytes()
 
 
+def wait_for_lines(count: int) -> None:
+    wait_until(lambda: lines("out.part") >= count)
+
+
+SEARCHES = [
+    (["grep", "PP"], "trees"),
+    (["grep", "NP > PP", "--json", "--at-least", "0"], "lists"),
+    (["grep", "__", "--count"], "text"),
+    (["measure"], "lists"),
+    (["measure", "--by", "sentence", "--csv"], "text"),
+]
+
+
+@pytest.mark.parametrize("command, kind", SEARCHES, ids=lambda value: "".join(value))
+def test_a_killed_search_resumes(command: list[str], kind: str, span_model: str) -> None:
+    """What is read from a pipe, killed twice and given again, is that of a whole run."""
+    broken = "(S1 (S (NN broken)\n"
+    head, tail = {
+        "trees": ("".join(f"{tree}\n" for tree in CANDIDATES) * 200, broken + CANDIDATES[0]),
+        "lists": (HEAD, LISTS.removeprefix(HEAD) + bllip([broken.strip()])),
+        "text": (f"It {'r' * 200} runs .\n" * 50, "word " * 300 + "\n\nIt ran .\n"),
+    }[kind]
+    form = {
+        "trees": ["--as", "trees"],
+        "lists": ["--format", "bllip"],
+        "text": ["--as", "tokens", "--jobs", "1", "--parser-model", span_model],
+    }[kind]
+    command = [command[0], *command[1:], "-", *form]
+    run = [sys.executable, "-m", "reranker", *command]
+    given = (2 * head + tail).encode()
+    whole = subprocess.run(run, input=given, capture_output=True, timeout=120)
+    assert whole.returncode == 1 and len(whole.stdout.splitlines()) > 1, whole.stderr.decode()
+    kept = 0
+    for number, times in (signal.SIGKILL, 1), (signal.SIGINT, 2):
+        with running(*command, "--out", "out", "--resume") as process:
+            feed(process, times * head)
+            wait_for_lines(kept + 3)
+            process.send_signal(number)
+            assert process.stderr is not None
+            messages = process.stderr.read().decode()
+        kept = lines("out.part")
+    assert f"rerank: interrupted; {kept} sentences are kept" in messages
+    resumed = subprocess.run(
+        [*run, "--out", "out", "--resume"], input=given, capture_output=True, timeout=120
+    )
+    assert resumed.returncode == 1
+    assert f"rerank: resuming after sentence {kept}\n" in resumed.stderr.decode()
+    assert Path("out").read_bytes() == whole.stdout
+    assert list(contents()) == ["out"]
+
+
+def test_a_search_resumes_with_its_own_settings_only(capsys: Capture) -> None:
+    write(Path("trees"), f"{CANDIDATES[0]}\n" * 3)
+    grep = ["grep", "PP", "-", "--as", "trees"]
+    with running(*grep, "--out", "out") as process:
+        feed(process, f"{CANDIDATES[0]}\n" * 900)
+        wait_until(lambda: lines("out.part") >= 3)
+        process.kill()
+    kept = Path("out.part").read_bytes(), Path("out.journal").read_bytes()
+    for flags, message in (
+        (["grep", "NP", "-"], 'pattern is "NP", but was "PP"'),
+        (["grep", "PP", "-", "--count"], "count is true, but was false"),
+        (["grep", "PP", "trees"], "files is "),
+        (["measure", "-"], 'by is "text", but was null'),
+    ):
+        assert main([*flags, "--as", "trees", "--out", "out", "--resume"]) == 2
+        assert message in capsys.readouterr().err
+    refused(capsys, "--resume, or delete the file", *grep, "--out", "out")
+    refused(capsys, "name an output file", "grep", "PP", "trees", "--resume")
+    refused(capsys, "trees: is also an input", "measure", "trees", "--out", "trees")
+    assert kept == (Path("out.part").read_bytes(), Path("out.journal").read_bytes())
+
+
 def test_a_model_has_one_training(capsys: Capture) -> None:
     for name, content in (("c.toml", CONFIG), ("trees", TREES)):
         write(Path(name), content)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 import pytest
@@ -73,6 +74,28 @@ def test_resume_after_a_kill_at_any_byte(tmp_path: Path) -> None:
                 assert there <= answers[:answers_length].count(b"\n")
                 assert there <= max(0, journal[:journal_length].count(b"\n") - 1)
                 assert [*tmp_path.iterdir()] == [path]
+
+
+def test_a_file_made_of_its_answers_is_whole_or_not_there(tmp_path: Path) -> None:
+    path = tmp_path / "out"
+    is_stopped = True
+
+    def finish(answers: Iterable[str]) -> Iterator[str]:
+        for answer in answers:
+            yield answer.strip().upper()
+        if is_stopped:
+            raise Stopped
+
+    for resume in (False, True):
+        with pytest.raises(Stopped), open_output(path, resume, SETTINGS, finish) as output:
+            assert len([*output.resumed("abc")]) == (3 if resume else 0)
+            for (line, written), digest in [*zip(ANSWERS, "abc", strict=True)][output.kept :]:
+                output.write(line, written, digest)
+        assert sorted(contents(tmp_path)) == sorted([*parts(path)])
+    is_stopped = False
+    with open_output(path, True, SETTINGS, finish) as output:
+        assert len([*output.resumed("abc")]) == 3
+    assert contents(tmp_path) == {path: WHOLE.decode().replace("\n", "").upper().encode()}
 
 
 @pytest.mark.parametrize("answer", [0, 1, 2])
