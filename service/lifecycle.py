@@ -18,17 +18,21 @@ from reranker.errors import RerankError
 from reranker.nbest import NBest
 from reranker.process.cancellation import Cancellation
 from reranker.process.memory import return_freed_memory
+from reranker.ranker import Member
 from reranker.ranking import Scored
 from reranker.service.children.child import resident_memory
 from reranker.service.children.scoring import Models
+from reranker.service.children.surprisal import ReadAnswer, ToRead, forward_model
 from reranker.service.errors import Lost, ServiceError, described, draining, unavailable
 from reranker.service.fairness import BodyBytes, Rate, Shares, overloaded, too_often
 from reranker.service.keys import Keys
 from reranker.service.metrics import Metrics
 from reranker.service.requests.reading import Body, Contents
+from reranker.service.requests.schemas import SurprisalOptions
 from reranker.service.scheduling.engines import Engines
 from reranker.service.scheduling.parsers import Parsers
 from reranker.service.scheduling.readers import LONG_BODY, Readers
+from reranker.service.scheduling.surprisals import Surprisals
 from reranker.service.scheduling.work import Work
 from reranker.service.settings import Settings
 from reranker.text.reading import TextSentence
@@ -41,6 +45,11 @@ T = TypeVar("T")
 _THREADS = 2
 
 _RETURNING_SECONDS = 10.0
+
+_NO_FORWARD_MODEL = (
+    "surprisal needs a language model that reads from left to right, and this service has none: "
+    "start `rerank serve` with one, such as ckpt/rnn-forward.pt, among --models"
+)
 
 # How often to look whether there is room among what waits to be scored.
 _LOOKING_SECONDS = 0.05
@@ -64,6 +73,7 @@ class Service:
         self._readers = Readers(settings, self.metrics)
         is_built_in = settings.has_built_in_parser
         self._parsers = None if is_built_in else Parsers(settings, self.metrics)
+        self._surprisals = Surprisals(settings, self.metrics)
         self._reloading = asyncio.Lock()
         self._shares = Shares(settings.queue_requests)
         self._rate = Rate(settings.client_rate)
@@ -82,6 +92,7 @@ class Service:
         metrics.device_memory.set_function(lambda: engines.device_memory)
         metrics.memory.labels("answering").set_function(resident_memory)
         metrics.memory.labels("reading").set_function(lambda: self._readers.memory)
+        metrics.memory.labels("surprisal").set_function(lambda: self._surprisals.memory)
         metrics.memory.labels("scoring").set_function(lambda: engines.memory)
         metrics.parsing_sentences.set_function(lambda: engines.queue.sentences)
         if parsers is not None:
@@ -125,7 +136,9 @@ class Service:
         await asyncio.to_thread(self._engines.stop)
         for pool in (self._pool, self._long_pool):
             pool.shutdown(wait=False, cancel_futures=True)
-        closing = [self._readers.close] + ([self._parsers.close] if self._parsers else [])
+        closing = [self._readers.close, self._surprisals.close]
+        if self._parsers is not None:
+            closing.append(self._parsers.close)
         await asyncio.gather(*map(asyncio.to_thread, closing))
 
     async def drain(self) -> None:
@@ -136,6 +149,7 @@ class Service:
         while self.in_flight and time.monotonic() < until:
             await asyncio.sleep(0.02)
         _LOGGER.info("drained", unfinished=self.in_flight)
+        self._surprisals.drop_all()
         if self._parsers is not None:
             self._parsers.drop_all()
         await asyncio.to_thread(self._engines.stop)
@@ -255,6 +269,32 @@ class Service:
         if self._parsers is None or not sentences:
             return None
         return self._parsers.parse(sentences, client, deadline)
+
+    @property
+    def surprisal_model(self) -> str | None:
+        """The name of the model that reads words; None if there is none."""
+        model = forward_model(self.models) if self.models is not None else None
+        return None if model is None else model.name
+
+    def check_surprisal(self, models: Models) -> Member:
+        """The model that reads words; raises ServiceError 404 if there is none."""
+        if model := forward_model(models):
+            return model
+        raise ServiceError(404, "no-forward-model", _NO_FORWARD_MODEL)
+
+    async def surprisal(self, contents: Contents, models: Models, client: str) -> list[ReadAnswer]:
+        """What the words of each sentence cost. Raises ServiceError as ``check_surprisal`` does,
+        and 503 if that cannot be computed now."""
+        model, asked = self.check_surprisal(models), contents.asked
+        assert isinstance(asked, SurprisalOptions)
+        sentences = [
+            ToRead(
+                self.settings.named, model.name, model.sha256, number, sentence,
+                asked.beam, asked.unit, asked.rows,
+            )
+            for number, sentence in enumerate(contents.sentences, 1)
+        ]  # fmt: skip
+        return await self._surprisals.read(sentences, client)
 
     async def room_for(self, work: Work) -> None:
         """Wait until the queue has room for it."""

@@ -133,7 +133,7 @@ class SurprisalReader:
                 raise InputError(f"{name} must be {choices}, got {value!r:.40}")
         self.models, self.width = models, width
         self.unit, self.rows_are = unit, rows_are
-        self.spelling = Spelling(models.vocabulary)
+        self.spelling = models.kept.get("spelling", lambda: Spelling(models.vocabulary))
 
     def read(
         self, sentences: Iterable[TextSentence | NBest], threads: int = 1, first: int = 1
@@ -141,21 +141,7 @@ class SurprisalReader:
         """Each sentence of a text, or each list, in order and numbered from ``first``, while the
         next ones are read by ``threads``. A sentence's numbers depend on nothing else."""
         cancellation = Cancellation()
-
-        def job(number: int, given: TextSentence | NBest) -> SentenceSurprisal:
-            measures: SentenceMeasures | str | None
-            if isinstance(given, NBest):
-                source, nbest = _sentence_of(given), given
-                measures = read_list(self.models, self.spelling, given, cancellation)
-            else:
-                source, nbest = given, None
-                measures = given.problem or read_sentence(
-                    self.models, self.spelling, given.sentence.words, self.width, cancellation
-                )
-            problem = measures if isinstance(measures, str) else None
-            read = measures if isinstance(measures, SentenceMeasures) else None
-            return SentenceSurprisal(number, source, read, self.unit, self.rows_are, problem, nbest)
-
+        job = partial(self.read_one, cancellation=cancellation)
         under_way: deque[Future[SentenceSurprisal]] = deque()
         pool = ThreadPoolExecutor(threads, "surprisal")
         try:
@@ -168,6 +154,23 @@ class SurprisalReader:
         finally:
             cancellation.cancel()
             pool.shutdown(cancel_futures=True)
+
+    def read_one(
+        self, number: int, given: TextSentence | NBest, cancellation: Cancellation
+    ) -> SentenceSurprisal:
+        """A sentence, or a list, that is numbered so. Raises Stopped if cancelled."""
+        measures: SentenceMeasures | str | None
+        if isinstance(given, NBest):
+            source, nbest = _sentence_of(given), given
+            measures = read_list(self.models, self.spelling, given, cancellation)
+        else:
+            source, nbest = given, None
+            measures = given.problem or read_sentence(
+                self.models, self.spelling, given.sentence.words, self.width, cancellation
+            )
+        problem = measures if isinstance(measures, str) else None
+        read = measures if isinstance(measures, SentenceMeasures) else None
+        return SentenceSurprisal(number, source, read, self.unit, self.rows_are, problem, nbest)
 
 
 def named_hindsight(columns: Sequence[str]) -> tuple[str, ...]:

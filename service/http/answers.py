@@ -15,6 +15,7 @@ from reranker.outputs.sentence import ParsedSentence
 from reranker.outputs.spans import constituents
 from reranker.ranker import Ranker
 from reranker.ranking import Scored
+from reranker.service.children.surprisal import ReadAnswer
 from reranker.service.errors import ServiceError
 from reranker.service.http.envelope import content
 from reranker.service.requests.reading import Asked as AnyAsked
@@ -22,6 +23,7 @@ from reranker.service.requests.schemas import (
     AnswerOptions,
     DocumentsRequest,
     ParseOptions,
+    RankOptions,
     RejectedEntry,
     ScoreRequest,
     TextsRequest,
@@ -68,12 +70,12 @@ class Writer:
         }
 
     def _weighing(self) -> Weighing:
-        assert not isinstance(self.asked, ScoreRequest)
+        assert isinstance(self.asked, RankOptions)
         return self.models.weighing.replaced(self.asked.lm_weight, self.asked.criterion)
 
     def rank(self, nbest: NBest, scores: Sequence[Scored]) -> Ranking:
         """Lists that are scored together may be weighed differently."""
-        top = None if isinstance(self.asked, ScoreRequest) else self.asked.top_n
+        top = self.asked.top_n if isinstance(self.asked, RankOptions) else None
         return self.models.rank(nbest, scores, self.weighing, top)
 
     def entry(self, place: int, ranking: Ranking) -> bytes:
@@ -204,6 +206,12 @@ def models_of(models: Ranker) -> list[dict[str, Any]]:
         }
         for member in models.members
     ]
+
+
+def surprisals(request_id: str, read: Sequence[ReadAnswer], warnings: Sequence[str]) -> bytes:
+    """The answer of ``/surprisal``; there is at least one sentence."""
+    known = {"id": request_id, **read[0].about}
+    return _joined(known, "sentences", [each.sentence for each in read], {"warnings": warnings})
 
 
 def usage_of_work(work: Work) -> dict[str, int]:

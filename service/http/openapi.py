@@ -21,9 +21,11 @@ _FORMS = (
     schemas.TextsRequest,
 )
 _TEXTS = (schemas.TextToParse, schemas.SentencesToParse, schemas.TokensToParse)
+_TO_READ = (schemas.TextToRead, schemas.SentencesToRead, schemas.TokensToRead)
 _ERRORS = {
     400: "invalid JSON",
     401: "missing or invalid key",
+    404: "the service has no language model that reads from left to right",
     403: "not an admin key, or a web page of another site",
     406: "`Accept` names no form that the answer can have",
     408: "the headers or the body took too long to arrive",
@@ -92,6 +94,9 @@ PARSE["responses"][200]["content"] = {
     },
     **_LINES,
 }
+_READ = _body(*_TO_READ)
+_READ["content"]["text/plain"] = _TEXT["content"]["text/plain"]
+SURPRISAL = _route(schemas.SurprisalAnswer, (*_BODY_ERRORS, 404), requestBody=_READ)
 VALIDATE = _route(schemas.ValidateAnswer, _BODY_ERRORS, requestBody=_LISTS)
 SCORE = _route(schemas.ScoreAnswer, _BODY_ERRORS, requestBody=_body(schemas.ScoreRequest))
 RELOAD = _route(schemas.ReloadAnswer, (401, 403, 409, 421, 422, 503))
@@ -109,7 +114,7 @@ def describe(app: FastAPI, has_keys: bool) -> dict[str, Any]:
     )
     components = document["components"]
     models: list[tuple[type[BaseModel], JsonSchemaMode]] = [
-        (model, "validation") for model in (*_FORMS, *_TEXTS, schemas.ScoreRequest)
+        (model, "validation") for model in (*_FORMS, *_TEXTS, *_TO_READ, schemas.ScoreRequest)
     ]
     _, definitions = models_json_schema(models, ref_template=_REFERENCE)
     components["schemas"] |= definitions["$defs"]

@@ -1,5 +1,5 @@
-"""What each path does. ``/rerank``, ``/parse``, ``/score`` and ``/validate`` read a body;
-``/models``, ``/info``, ``/health`` and ``/metrics`` say what runs here and how it is."""
+"""What each path does. ``/rerank``, ``/parse``, ``/score``, ``/surprisal`` and ``/validate`` read a
+body; ``/models``, ``/info``, ``/health`` and ``/metrics`` say what runs here and how it is."""
 
 from __future__ import annotations
 
@@ -50,6 +50,7 @@ Timeout = Annotated[
 ]
 Asking = Annotated[schemas.QueryOptions, Query()]
 AskingToParse = Annotated[schemas.ParseQuery, Query()]
+AskingToRead = Annotated[schemas.SurprisalQuery, Query()]
 
 Fewer = Annotated[bool, Query(description="accept fewer models than before; else that is an error")]
 
@@ -92,6 +93,28 @@ async def score(request: Request, service: Running, timeout: Timeout = None) -> 
     arrival.check_media_type(request, "application/json")
     ranked = RankedRequest(request, service, "/score", None, JSON)
     return await _answer(request, service, timeout, ranked.answer)
+
+
+async def surprisal(
+    request: Request, service: Running, query: AskingToRead, timeout: Timeout = None
+) -> Response:
+    """What each word costs a reader who reads from left to right, under the first forward language
+    model: the numbers of `rerank surprisal`.
+
+    The body is JSON with a `text`, with `sentences` or with the `tokens` of each, or text as
+    `text/plain`, with the options in the query. A sentence of too many words is not read, and
+    `problem` says so.
+    """
+    arrival.check_media_type(request, "application/json", "text/plain")
+
+    async def job(body: bytes, models: Models, deadline: float) -> bytes:
+        service.check_surprisal(models)
+        given = Body("/surprisal", body, arrival.media_type(request), query)
+        contents = await service.read(given, request.state.client)
+        read = await service.surprisal(contents, models, request.state.client)
+        return answers.surprisals(request.state.request_id, read, contents.warnings)
+
+    return await _answer(request, service, timeout, job)
 
 
 async def validate(
@@ -152,6 +175,7 @@ async def info(service: Running) -> Any:
         }
         if service.has_parser
         else None,
+        "surprisal": service.surprisal_model,
         "limits": settings.limits,
         "batching": {
             "batch_tokens": settings.batch_tokens,

@@ -12,12 +12,16 @@ from reranker.service.errors import ServiceError, over_limit
 from reranker.service.requests.schemas import (
     PARSE_BODY,
     RERANK_BODY,
+    SURPRISAL_BODY,
     AnyRequest,
     AnyToParse,
+    AnyToRead,
     ParseQuery,
     QueryOptions,
+    SurprisalQuery,
     TextRequest,
     TextToParse,
+    TextToRead,
 )
 
 T = TypeVar("T")
@@ -79,6 +83,14 @@ def parse_text(body: bytes, media: str, query: ParseQuery) -> AnyToParse:
     return _with_options(parse(PARSE_BODY, body), query)
 
 
+def parse_text_to_read(body: bytes, media: str, query: SurprisalQuery) -> AnyToRead:
+    """A body for ``/surprisal``, likewise."""
+    if media == "text/plain":
+        text = body.decode("utf-8", "surrogateescape")
+        return _with_options(TextToRead.model_construct(None, text=text), query)
+    return _with_options(parse(SURPRISAL_BODY, body), query)
+
+
 def _with_options(given: Given, query: BaseModel | None) -> Given:
     options = query.model_dump(exclude_unset=True) if query else {}
     missing = type(given).model_fields.keys() - given.model_fields_set
@@ -95,7 +107,7 @@ def parse(adapter: TypeAdapter[T], body: bytes) -> T:
         if first["type"] == "json_invalid":
             raise ServiceError(400, "malformed-json", first["msg"]) from error
         names = list(first["loc"])
-        if adapter in (RERANK_BODY, PARSE_BODY):
+        if adapter in (RERANK_BODY, PARSE_BODY, SURPRISAL_BODY):
             del names[:1]  # the form of the request
         raise invalid([name for name in names if name not in _KINDS], first["msg"]) from error
 

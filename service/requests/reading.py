@@ -1,4 +1,4 @@
-"""What is in a body: n-best lists, or sentences to parse. It runs in a reading child."""
+"""What is in a body: n-best lists, or sentences to parse or to read. It runs in a reading child."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from pydantic import TypeAdapter
 
 from reranker.nbest import NBest
 from reranker.process.cancellation import Cancellation
+from reranker.service.errors import over_limit
 from reranker.service.requests import bodies, schemas
 from reranker.service.requests.lists import read_lists, read_trees
 from reranker.service.requests.texts import read_sentences, warnings_of
@@ -16,8 +17,8 @@ from reranker.text.reading import TextSentence
 
 _SCORE_BODY = TypeAdapter(schemas.ScoreRequest)
 
-Path = Literal["/rerank", "/parse", "/score", "/validate"]
-Asked = schemas.AnyRequest | schemas.AnyToParse | schemas.ScoreRequest
+Path = Literal["/rerank", "/parse", "/score", "/surprisal", "/validate"]
+Asked = schemas.AnyRequest | schemas.AnyToParse | schemas.AnyToRead | schemas.ScoreRequest
 
 
 class Body(NamedTuple):
@@ -26,7 +27,7 @@ class Body(NamedTuple):
     path: Path
     content: bytes
     media: str
-    query: schemas.QueryOptions | schemas.ParseQuery | None
+    query: schemas.QueryOptions | schemas.ParseQuery | schemas.SurprisalQuery | None
     """Options that are used where the body has none; ``/score`` has none."""
 
 
@@ -37,7 +38,7 @@ class Contents(NamedTuple):
     """The options; not what is in the lists or sentences."""
     lists: list[NBest]
     sentences: list[TextSentence]
-    """For ``/parse``, instead of lists."""
+    """For ``/parse`` and ``/surprisal``, instead of lists."""
     warnings: list[str]
     files: list[dict[str, str]]
     """Name and format of the texts, for ``/validate``."""
@@ -54,13 +55,18 @@ def read(body: Body, settings: Settings, cancellation: Cancellation) -> Contents
     if isinstance(body.query, schemas.ParseQuery):
         asked = bodies.parse_text(body.content, body.media, body.query)
         sentences = read_sentences(asked, settings, cancellation)
-        warnings += warnings_of(sentences)
+    elif isinstance(body.query, schemas.SurprisalQuery):
+        asked = bodies.parse_text_to_read(body.content, body.media, body.query)
+        if asked.beam > settings.max_beam:
+            raise over_limit("max_beam", settings.max_beam, f"a beam of {asked.beam}", "beam")
+        sentences = read_sentences(asked, settings, cancellation)
     elif body.path == "/score":
         asked = bodies.parse(_SCORE_BODY, body.content)
         lists = read_trees(asked, settings, cancellation)
     else:
         asked = bodies.parse_lists(body.content, body.media, body.query)
         lists = read_lists(asked, settings, warnings.append, files.append, cancellation)
+    warnings += warnings_of(sentences)
     given = {"nbest": "", "text": "", "sentences": [], "documents": [], "texts": [], "trees": []}
     if sentences:
         given["tokens"] = []

@@ -64,7 +64,7 @@ class _Strict(BaseModel):
     )
 
 
-class _RankOptions(_Strict):
+class RankOptions(_Strict):
     top_n: Annotated[int, Field(ge=1), _WHOLE] | None = Field(
         None, description="number of candidates to return per ranking"
     )
@@ -82,7 +82,7 @@ class _RankOptions(_Strict):
     )
 
 
-class AnswerOptions(_RankOptions):
+class AnswerOptions(RankOptions):
     """How to rank, and what to answer: fields of the body or, where it has none, of the query."""
 
     return_trees: bool = Field(True, description="return the tree of each ranked candidate")
@@ -177,7 +177,7 @@ class TextRequest(Options):
     )
 
 
-class _ForeignRequest(_RankOptions):
+class _ForeignRequest(RankOptions):
     model_config = ConfigDict(extra="ignore")
     query: str | None = Field(
         None, description="the sentence; its words are used if the trees hide theirs"
@@ -241,29 +241,38 @@ class ScoreRequest(_Strict):
 _SENTENCES = ["We saw the man.", "It runs."]
 
 
-class TextToParse(ParseOptions):
-    """Running text, which is split into sentences and words."""
-
-    model_config = _with_example({"text": " ".join(_SENTENCES), "top_n": 1}, "Text")
+class GivenText(_Strict):
     text: str = Field(min_length=1)
 
 
-class SentencesToParse(ParseOptions):
-    """One sentence in each string, which is split into words."""
-
-    model_config = _with_example({"sentences": _SENTENCES}, "Sentences to parse")
+class GivenSentences(_Strict):
     sentences: _List[str] = Field(min_length=1)
 
 
-class TokensToParse(ParseOptions):
-    """The words of each sentence."""
-
-    model_config = _with_example({"tokens": [["It", "runs", "."]]}, "Words to parse")
+class GivenTokens(_Strict):
     tokens: _List[_List[str]] = Field(min_length=1)
 
 
-def parse_form_of(body: Any) -> str:
-    """Which of the requests for ``/parse`` a body is."""
+class TextToParse(ParseOptions, GivenText):
+    """Running text, which is split into sentences and words."""
+
+    model_config = _with_example({"text": " ".join(_SENTENCES), "top_n": 1}, "Text")
+
+
+class SentencesToParse(ParseOptions, GivenSentences):
+    """One sentence in each string, which is split into words."""
+
+    model_config = _with_example({"sentences": _SENTENCES}, "Sentences to parse")
+
+
+class TokensToParse(ParseOptions, GivenTokens):
+    """The words of each sentence."""
+
+    model_config = _with_example({"tokens": [["It", "runs", "."]]}, "Words to parse")
+
+
+def text_form_of(body: Any) -> str:
+    """Which of the requests for ``/parse`` or ``/surprisal`` a body is."""
     fields = body if isinstance(body, dict) else ()
     return next((name for name in ("sentences", "tokens") if name in fields), "text")
 
@@ -274,7 +283,54 @@ PARSE_BODY: TypeAdapter[AnyToParse] = TypeAdapter(
         Annotated[TextToParse, Tag("text")]
         | Annotated[SentencesToParse, Tag("sentences")]
         | Annotated[TokensToParse, Tag("tokens")],
-        Discriminator(parse_form_of),
+        Discriminator(text_form_of),
+    ]
+)
+
+
+class SurprisalOptions(_Strict):
+    """How words are read; docs/surprisal.md describes it."""
+
+    beam: Annotated[int, Field(ge=1), _WHOLE] = Field(
+        100, description="partial trees that are kept at each word"
+    )
+    unit: Literal["bits", "nats"] = "bits"
+    rows: Literal["word", "token"] = Field(
+        "word",
+        description="what has numbers: a word as it is written, up to the next white space, or "
+        "each of the tokens that it is split into",
+    )
+
+
+class SurprisalQuery(SurprisalOptions):
+    model_config = ConfigDict(strict=False)
+
+
+class TextToRead(SurprisalOptions, GivenText):
+    """Running text, which is split into sentences and words."""
+
+    model_config = _with_example({"text": " ".join(_SENTENCES), "beam": 10}, "Text to read")
+
+
+class SentencesToRead(SurprisalOptions, GivenSentences):
+    """One sentence in each string, which is split into words."""
+
+    model_config = _with_example({"sentences": _SENTENCES, "unit": "nats"}, "Sentences to read")
+
+
+class TokensToRead(SurprisalOptions, GivenTokens):
+    """The words of each sentence."""
+
+    model_config = _with_example({"tokens": [["It", "runs", "."]]}, "Words to read")
+
+
+AnyToRead = TextToRead | SentencesToRead | TokensToRead
+SURPRISAL_BODY: TypeAdapter[AnyToRead] = TypeAdapter(
+    Annotated[
+        Annotated[TextToRead, Tag("text")]
+        | Annotated[SentencesToRead, Tag("sentences")]
+        | Annotated[TokensToRead, Tag("tokens")],
+        Discriminator(text_form_of),
     ]
 )
 
@@ -410,6 +466,49 @@ class ParseAnswer(_Answer):
     warnings: list[str] = Field(description="characters that were replaced")
 
 
+class ReadWord(BaseModel):
+    """What a word costs a reader; docs/surprisal.md describes every column. The numbers are null in
+    a sentence that was not read."""
+
+    word: int = Field(description="its number, from 1")
+    text: str
+    start: int = Field(description="its first character, as in `offsets` of `/parse`")
+    end: int = Field(description="the one after its last")
+    tokens: int | None
+    unknown: int | None = Field(description="how many of the tokens the model does not know")
+    surprisal: float | None
+    syntactic: float | None
+    lexical: float | None
+    spelling: float | None
+    entropy_before: float | None
+    entropy: float | None
+    opened: float | None
+    open: float | None
+    closed: float | None
+    tree: str | None = Field(description="the most probable partial tree after the word")
+
+
+class ReadSentence(BaseModel):
+    sentence: int = Field(description="its number, from 1")
+    line: int
+    text: str
+    surprisal: float | None = Field(description="of all words and of the end of the sentence")
+    end: float | None = Field(description="of the end of the sentence")
+    tree: str | None = Field(description="the most probable whole tree")
+    problem: str | None = Field(description="why it was not read")
+    words: list[ReadWord]
+
+
+class SurprisalAnswer(BaseModel):
+    id: str = Field(description="of the request, as in X-Request-ID")
+    models: list[str] = Field(description="name, and the first digits of its SHA-256")
+    beam: int
+    unit: Literal["bits", "nats"]
+    unknown_words: str = Field(description="how words outside the vocabulary are read")
+    sentences: list[ReadSentence]
+    warnings: list[str] = Field(description="characters that were replaced")
+
+
 class ResultDocument(BaseModel):
     text: str
 
@@ -484,6 +583,7 @@ class InfoAnswer(BaseModel):
     precision: str
     formats: dict[str, str]
     parser: ParserInformation | None = Field(description="of `/parse`; null: there is none")
+    surprisal: str | None = Field(description="the model of `/surprisal`; null: there is none")
     limits: dict[str, float]
     batching: dict[str, float]
     engines: int

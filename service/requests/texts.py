@@ -1,5 +1,5 @@
-"""Bodies for ``/parse`` -> sentences for a parser, read by the same functions as the command's
-files.
+"""Bodies for ``/parse`` and ``/surprisal`` -> sentences, read by the same functions as the
+commands' files.
 
 A sentence that cannot be read fails by itself; only a limit, or a text without words, fails the
 request.
@@ -26,10 +26,13 @@ _MOST_WARNINGS = 20
 _BYTE_ORDER_MARK = "\ufeff"
 
 
+AnyText = schemas.AnyToParse | schemas.AnyToRead
+
+
 def read_sentences(
-    asked: schemas.AnyToParse, settings: Settings, cancellation: Cancellation
+    asked: AnyText, settings: Settings, cancellation: Cancellation
 ) -> list[TextSentence]:
-    """The sentences of a request for ``/parse``. Raises ServiceError, and Stopped if cancelled."""
+    """The sentences of a request. Raises ServiceError, and Stopped if cancelled."""
     field, given = _given(asked)
     characters = sum(map(len, given))
     if characters > settings.max_characters:
@@ -46,22 +49,20 @@ def read_sentences(
     return sentences
 
 
-def _given(asked: schemas.AnyToParse) -> tuple[str, list[str]]:
+def _given(asked: AnyText) -> tuple[str, list[str]]:
     """The field, and its text or sentences; words have a space between them."""
-    if isinstance(asked, schemas.TextToParse):
+    if isinstance(asked, schemas.GivenText):
         return "text", [asked.text]
-    if isinstance(asked, schemas.SentencesToParse):
+    if isinstance(asked, schemas.GivenSentences):
         return "sentences", asked.sentences
     return "tokens", list(map(" ".join, asked.tokens))
 
 
-def _sentences(
-    asked: schemas.AnyToParse, given: Iterable[str], settings: Settings
-) -> Iterator[TextSentence]:
+def _sentences(asked: AnyText, given: Iterable[str], settings: Settings) -> Iterator[TextSentence]:
     read = partial(_read, settings=settings)
-    if isinstance(asked, schemas.TextToParse):
+    if isinstance(asked, schemas.GivenText):
         yield from read(asked.text, "text")
-    elif isinstance(asked, schemas.SentencesToParse):
+    elif isinstance(asked, schemas.GivenSentences):
         for number, text in enumerate(given, 1):
             yield _one(text, read(_on_one_line(text), "sentences"), number)
     else:

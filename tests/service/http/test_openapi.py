@@ -20,6 +20,7 @@ def test_every_path_is_described(document: dict[str, Any]) -> None:
         "/rerank",
         "/parse",
         "/score",
+        "/surprisal",
         "/validate",
         "/models",
         "/models/reload",
@@ -32,7 +33,7 @@ def test_every_path_is_described(document: dict[str, Any]) -> None:
 
 def test_examples_are_answered_as_described(http: httpx.Client, document: dict[str, Any]) -> None:
     tried = 0
-    for path in ("/rerank", "/score", "/validate"):
+    for path in ("/rerank", "/score", "/surprisal", "/validate"):
         operation = document["paths"][path]["post"]
         described = operation["responses"]["200"]["content"]["application/json"]["schema"]
         schema = {**described, "components": document["components"]}
@@ -49,7 +50,7 @@ def test_examples_are_answered_as_described(http: httpx.Client, document: dict[s
                 assert answer.status_code == 200, (path, answer.text)
                 jsonschema.validate(answer.json(), schema)
                 tried += 1
-    assert tried == 11  # 4 forms and text, twice; 1 for /score
+    assert tried == 15  # 4 forms and text, twice; 1 for /score; 3 and text for /surprisal
 
 
 def test_plain_answers_are_as_described(http: httpx.Client, document: dict[str, Any]) -> None:

@@ -1,0 +1,41 @@
+"""What a surprisal child is asked, and what it answers. ``surprisal_main`` is what runs there."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, Literal, NamedTuple
+
+from reranker.checkpoints.vocabulary import Vocabulary
+from reranker.ranker import Member
+from reranker.service.children.scoring import Models
+from reranker.text.reading import TextSentence
+
+
+class ToRead(NamedTuple):
+    """A sentence, what to read it with, and how."""
+
+    models: Sequence[str] | None
+    """What the service was told to load; None for what is installed."""
+    model: str
+    """The name of the one among them."""
+    sha256: str
+    number: int
+    sentence: TextSentence
+    beam: int
+    unit: Literal["bits", "nats"]
+    rows: Literal["word", "token"]
+
+
+class ReadAnswer(NamedTuple):
+    """What a sentence cost, as JSON, and what the numbers depend on."""
+
+    about: dict[str, Any]
+    sentence: bytes
+
+
+def forward_model(models: Models) -> Member | None:
+    """The first forward language model of an ensemble, as ``rerank surprisal`` takes it."""
+    for member in models.members:
+        if isinstance(member.vocabulary, Vocabulary) and not member.vocabulary.backward:
+            return member
+    return None

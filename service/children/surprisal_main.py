@@ -1,0 +1,75 @@
+"""What runs in the surprisal child: sentences are read word by word, as ``rerank surprisal`` reads
+them, one by each lane."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import threading
+from functools import partial
+from typing import TYPE_CHECKING
+
+from reranker.checkpoints.ensemble_file import named_models
+from reranker.errors import CheckpointError, RerankError
+from reranker.process.cancellation import Stopped
+from reranker.process.memory import now_and_then
+from reranker.service.children.child import Lane, Request, serve
+from reranker.service.children.surprisal import ReadAnswer, ToRead
+
+if TYPE_CHECKING:
+    from reranker.incremental.forward import ForwardModels
+
+_RETURNING_SECONDS = 10.0
+
+
+class _Loaded:
+    """The model that was last asked for."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._sha256 = ""
+        self._models: ForwardModels | None = None
+
+    def models(self, asked: ToRead) -> ForwardModels:
+        """Raises RerankError if there is no file of what the service has loaded any more."""
+        from reranker.checkpoints.members import load_member
+        from reranker.incremental.forward import ForwardModels
+
+        with self._lock:
+            if self._models is not None and self._sha256 == asked.sha256:
+                return self._models
+            for path in named_models(asked.models).paths:
+                if path.name == asked.model:
+                    with contextlib.suppress(CheckpointError):  # another of that name
+                        self._models = ForwardModels([load_member(path, asked.sha256)])
+                        self._sha256 = asked.sha256
+                        return self._models
+        raise RerankError(f"{asked.model} has changed since it was loaded")
+
+
+def lanes(count: int) -> list[Lane]:
+    import reranker.incremental.table  # noqa: F401  which takes seconds, before the child beats
+
+    loaded = _Loaded()
+    return [partial(_read, loaded) for _ in range(count)]
+
+
+def _read(loaded: _Loaded, request: Request) -> ReadAnswer:
+    """Raises RerankError if the model cannot be loaded again, and Stopped if cancelled."""
+    from reranker.incremental.beam import Width
+    from reranker.incremental.surprisal import SurprisalReader
+    from reranker.incremental.table import about, data
+
+    asked: ToRead = request.value
+    if request.is_cancelled:
+        raise Stopped
+    models = loaded.models(asked)
+    reader = SurprisalReader(models, Width(asked.beam), asked.unit, asked.rows)
+    read = reader.read_one(asked.number, asked.sentence, request)
+    content = data(read)
+    del content["file"]  # every text of a request has the same name
+    return ReadAnswer(about(reader), json.dumps(content, ensure_ascii=False).encode())
+
+
+if __name__ == "__main__":
+    serve(lanes, now_and_then(_RETURNING_SECONDS))
