@@ -5,7 +5,7 @@ import { byId, element } from "./elements.js";
 import { faultIn, looksLikeTrees } from "./typed.js";
 import { keepList, keptList } from "./kept.js";
 import { countSentence, expect, hideProgress, showProgress, startProgress } from "./progress.js";
-import { getExample, getExampleGold, getInfo, rerank } from "./server.js";
+import { getExample, getExampleGold, getInfo, readWords, rerank } from "./server.js";
 import { countOf } from "./stream.js";
 
 const RETRY_INFO_AFTER = 2_000; // milliseconds, while the server loads its models
@@ -14,6 +14,7 @@ const TYPED = "Your text";
 
 let key = "";
 let limits = {}; // as GET /info gives them
+let canRead = false; // whether the server has a model that reads word by word
 let isSum = true; // whether log-probabilities are summed over models or averaged
 let request = null; // the AbortController of the current request
 let show = null; // what startAsking was given
@@ -96,6 +97,12 @@ function askToParse() {
 
 /** Keep a text that a link has, as if it had been typed; returns its name in the address. */
 export const keepText = (text) => keepList({ name: TYPED, text });
+
+/** What each word of a sentence costs a reader; raises ServerError. */
+export const costsOf = (text, signal) => readWords(text, limits, key, signal);
+
+/** Whether the server can say that. */
+export const hasCosts = () => canRead;
 
 /** Stop waiting for an answer; sentences that are there stay. */
 export const cancel = () => request?.abort();
@@ -205,6 +212,7 @@ async function learnAboutServer() {
     return false;
   }
   limits = info.limits;
+  canRead = Boolean(info.surprisal);
   isSum = info.combine === "sum";
   byId("text-part").hidden = !info.parser;
   const models = info.models.map((model) => model.name.replace(/\.pt$/, "")).join(", ");

@@ -3,9 +3,20 @@
 import { linkTo, readAddress, writeAddress } from "./address.js";
 import { joined, looksLikeAlternatives } from "./alternatives.js";
 import { orderOf, prepared } from "./answer.js";
-import { askFor, cancel, exampleGold, keepText, openList, say, startAsking } from "./asking.js";
+import {
+  askFor,
+  cancel,
+  costsOf,
+  exampleGold,
+  hasCosts,
+  keepText,
+  openList,
+  say,
+  startAsking,
+} from "./asking.js";
 import { Candidates } from "./candidates.js";
 import { copyOnClick } from "./clipboard.js";
+import { WordCosts } from "./costs.js";
 import { bestTree, rankedLine, save } from "./downloads.js";
 import { showEdges } from "./edges.js";
 import { byId } from "./elements.js";
@@ -38,6 +49,7 @@ const state = { ...NOTHING, weight: 1 };
 let written = { sentence: null, words: [] }; // what is above the trees
 let wanted = readAddress(); // what to show once it is there; null: what the user has chosen since
 
+const costs = new WordCosts(costsOf);
 const reading = new Reading(() => remember(false));
 const candidates = new Candidates(compare);
 const sentenceList = new Sentences((place, isStep) => {
@@ -181,6 +193,7 @@ function showReading() {
   if (written.sentence !== sentence) {
     written = { sentence, words: showOriginal(byId("sentence"), sentence) };
   }
+  costs.show(sentence, hasCosts());
   byId("sentence").classList.toggle("long", sentence.words.length > LONG);
   const [statement, more] = verdict(sentence, order);
   const joint = /^[,;]/.test(more) ? "" : " ";
@@ -265,7 +278,7 @@ byId("save-trees").addEventListener("click", () => {
 });
 
 keepVerdictFirst();
-for (const id of ["sentences-scroll", "candidates-scroll"]) showEdges(byId(id));
+for (const id of ["sentences-scroll", "candidates-scroll", "costs-scroll"]) showEdges(byId(id));
 
 addEventListener("popstate", followAddress);
 let isFirst = true;
