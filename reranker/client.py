@@ -12,7 +12,7 @@ import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import fields
 from types import TracebackType
-from typing import TYPE_CHECKING, Any, Self, TypeVar
+from typing import TYPE_CHECKING, Any, Literal, Self, TypeVar
 
 import httpx
 
@@ -158,6 +158,20 @@ class Client:
         texts = [candidate.text for candidate in _usable(trees)]
         return self._ask("POST", "/score", _log_probabilities, json={"trees": texts})
 
+    def surprisal(
+        self,
+        text: str | Sequence[str] | Sequence[Sequence[str]],
+        *,
+        beam: int = 100,
+        unit: Literal["bits", "nats"] = "bits",
+        rows: Literal["word", "token"] = "word",
+    ) -> list[dict[str, Any]]:
+        """The sentences of a text, given as for ``parse``, each with the ``words`` it has and what
+        these cost a reader: ``rows`` of the columns of ``reranker.surprisal``. Raises ServiceError;
+        its ``code`` is ``no-forward-model`` where the service has no such model."""
+        body = {**_text(text), "beam": beam, "unit": unit, "rows": rows}
+        return self._ask("POST", "/surprisal", _sentences, json=body)
+
     def info(self) -> dict[str, Any]:
         """Version, models and limits of the service. Raises ServiceError."""
         return self._ask("GET", "/info", dict)
@@ -240,6 +254,10 @@ def _error(answer: httpx.Response) -> ServiceError:
 
 def _log_probabilities(answer: Any) -> list[float | None]:
     return [result["log_probability"] for result in answer["results"]]
+
+
+def _sentences(answer: Any) -> list[dict[str, Any]]:
+    return [dict(sentence) for sentence in answer["sentences"]]
 
 
 def _rankings(answer: Any) -> list[Ranking]:

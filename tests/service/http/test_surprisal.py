@@ -13,6 +13,7 @@ import pytest
 import torch
 
 from reranker.checkpoints.checkpoint import save_checkpoint
+from reranker.client import Client, ServiceError
 from reranker.commands.main import main
 from reranker.service.requests import schemas
 from tests.reranker.incremental.toy import checkpoint
@@ -93,7 +94,7 @@ def test_the_answer_is_the_commands(
 
 
 def test_sentences_and_tokens_are_as_given(
-    http: httpx.Client, saved: dict[str, str], tmp_path: Path
+    http: httpx.Client, reading: Server, saved: dict[str, str], tmp_path: Path
 ) -> None:
     lines = ["It rains here. It rains!", "Boxes"]
     body = {"sentences": lines, "beam": 5}
@@ -103,6 +104,8 @@ def test_sentences_and_tokens_are_as_given(
     )  # fmt: skip
     given = http.post("/surprisal", json=body).json()["sentences"]
     assert [row["surprisal"] for row in given] == [row["surprisal"] for row in expected]
+    with Client(reading.url) as client:
+        assert client.surprisal(lines, beam=5) == given
     words = http.post("/surprisal", json={"tokens": [["It", "rains", "!"]], "beam": 5}).json()
     assert [row["text"] for row in words["sentences"][0]["words"]] == ["It", "rains", "!"]
 
@@ -135,6 +138,9 @@ def test_without_a_forward_model_it_says_so(saved: dict[str, str]) -> None:
     with serving([saved["backward"]]) as server, server.client() as client:
         answer = client.post("/surprisal", json={"text": "It rains."})
         assert (answer.status_code, error_of(answer)["code"]) == (404, "no-forward-model")
+        with Client(server.url) as ours, pytest.raises(ServiceError) as refused:
+            ours.surprisal("It rains.")
+        assert refused.value.code == "no-forward-model"
         assert "reads from left to right" in error_of(answer)["message"]
         assert client.get("/info").json()["surprisal"] is None
 
