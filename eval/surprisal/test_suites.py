@@ -21,7 +21,7 @@ import ast
 import json
 import re
 import sys
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -191,10 +191,7 @@ def results(suite: Suite, model: str, beam: int, threads: int) -> Iterator[Resul
 
 def run(arguments: argparse.Namespace) -> None:
     """Print the table."""
-    paths = sorted(arguments.suites.glob("*.json"))
-    if not paths:
-        raise InputError(f"{arguments.suites}: no file in this folder ends in .json")
-    suites = [Suite.read(path) for path in paths]
+    suites = [Suite.read(path) for path in _files(arguments.suites)]
     predictions = [(suite, each) for suite in suites for each in range(len(suite.predictions))]
     chances = np.array([100 * suite.predictions[each].chance() for suite, each in predictions])
     columns = [
@@ -218,6 +215,14 @@ def run(arguments: argparse.Namespace) -> None:
     print(aligned([*zip(*columns, strict=True)]), *notes, sep="\n")
 
 
+def _files(names: Sequence[Path]) -> Iterator[Path]:
+    for name in names:
+        inside = sorted(name.glob("*.json")) if name.is_dir() else [name]
+        if not inside:
+            raise InputError(f"{name}: no file in this folder ends in .json")
+        yield from inside
+
+
 def _name(prediction: tuple[Suite, int]) -> str:
     suite, number = prediction
     return f"{suite.name} ({number + 1})" if len(suite.predictions) > 1 else suite.name
@@ -230,7 +235,9 @@ def _percentages(name: str, values: Values, chances: Values) -> list[str]:
 
 def main() -> None:
     parser = script_parser("test_suites.py", __doc__)
-    parser.add_argument("suites", type=Path, metavar="SUITES_FOLDER")
+    parser.add_argument(
+        "suites", nargs="+", type=Path, metavar="SUITES", help="files, and folders of them"
+    )
     parser.add_argument(
         "--models",
         nargs="+",

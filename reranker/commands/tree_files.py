@@ -132,8 +132,7 @@ class TreeFiles:
             else:
                 skip_written(output, iter(self._skip, None), self._count)
                 for said, sentence in self._said(read):
-                    record = _record(sentence)
-                    output.write(json.dumps(said), record, sentence.digest)
+                    output.write(json.dumps(said), _record(sentence), sentence.digest)
         return 1 if self.rejected else 0
 
     def _said(self, read: Read) -> Iterator[tuple[Any, Sentence]]:
@@ -164,10 +163,13 @@ class TreeFiles:
     def _settings(self, flags: Sequence[str]) -> dict[str, Any]:
         """What the output depends on."""
         names = ("form", "words", "temperature", *flags)
+        parser: dict[str, Any] = {}
+        with contextlib.suppress(InputError):  # there is none, and only a text needs one
+            parser = parser_flags.settings(self._arguments)
         return {
             "files": [nbest_files.digest(file) for file in self.files],
             **nbest_files.reading_settings(self._arguments),
-            **parser_flags.settings(self._arguments),
+            **parser,
             **{name: getattr(self._arguments, name) for name in names},
         }
 

@@ -75,6 +75,14 @@ def test_lists_without_scores_have_no_probabilities(tmp_path: Path, capsys: Capt
     assert printed.err.count("without scores: only the first") == 1
 
 
+def test_trees_need_no_parser_and_a_file_has_no_colours(tmp_path: Path, capsys: Capture) -> None:
+    file, out = write(tmp_path / "t.mrg", f"{HIGH}\n{LOW}"), tmp_path / "out"
+    assert main(["grep", "NNP", file]) == 0
+    printed = capsys.readouterr().out
+    assert main(["grep", "NNP", file, "--out", str(out), "--parser-model", "none.pt"]) == 0
+    assert out.read_text() == printed and capsys.readouterr().out == ""
+
+
 def test_a_list_without_a_tree_is_named(tmp_path: Path, capsys: Capture) -> None:
     file = write(tmp_path / "n.txt", f"0\ts1\n\n{bllip([HIGH])}")
     assert main(["grep", "PP", file, "--format", "bllip"]) == 1
