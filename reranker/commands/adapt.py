@@ -50,73 +50,32 @@ memory, 130 interrupted"""
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the flags of ``rerank adapt`` to ``parser``."""
-    parser.add_argument(
-        "--text",
-        required=True,
-        nargs="+",
-        metavar="FILE",
-        help="sentences, one a line, a space between Penn Treebank tokens; .gz and .zst too",
-    )
+    add = parser.add_argument
+    text = "sentences, one a line, a space between Penn Treebank tokens; .gz and .zst too"
+    add("--text", required=True, nargs="+", metavar="FILE", help=text)
     parser_flags.add_arguments(parser, longest=60)
-    parser.add_argument(
-        "--models",
-        required=True,
-        nargs="+",
-        metavar="FILE",
-        help="the ensemble that chooses among the candidates; its checkpoints are trained further",
+    text = "the ensemble that chooses among the candidates; its checkpoints are trained further"
+    add("--models", required=True, nargs="+", metavar="FILE", help=text)
+    text = "more trees to train on, preferably the gold trees that the models learned from"
+    add("--train", type=Path, nargs="+", default=(), metavar="TREES", help=text)
+    text = "for the checkpoints, report.md, and in FOLDER/work what a stopped run resumes from"
+    add("--out", type=Path, required=True, metavar="FOLDER", help=text)
+    text = (
+        "learn from a tree if each model alone would choose it, and no other candidate comes "
+        "nearer than this; all: learn from every tree that is chosen (default: %(default)g)"
     )
-    parser.add_argument(
-        "--train",
-        type=Path,
-        nargs="+",
-        default=(),
-        metavar="TREES",
-        help="more trees to train on, preferably the gold trees that the models learned from",
+    add("--margin", type=_margin, default=2.0, metavar="NATS", help=text)
+    text = "passes over the trees to learn from (default: %(default)g)"
+    add("--epochs", type=number_from(0.01), default=2.0, metavar="N", help=text)
+    text = "the learning rate as a share of the models' own (default: %(default)g)"
+    add("--rate", type=number_from(0.001), default=0.3, metavar="R", help=text)
+    text = (
+        "take so many of the gold trees, or take them so often, that this share of the tokens is "
+        "theirs (default: %(default)g)"
     )
-    parser.add_argument(
-        "--out",
-        type=Path,
-        required=True,
-        metavar="FOLDER",
-        help="for the checkpoints, report.md, and in FOLDER/work what a stopped run resumes from",
-    )
-    parser.add_argument(
-        "--margin",
-        type=_margin,
-        default=2.0,
-        metavar="NATS",
-        help="learn from a tree if each model alone would choose it, and no other candidate comes "
-        "nearer than this; all: learn from every tree that is chosen (default: %(default)g)",
-    )
-    parser.add_argument(
-        "--epochs",
-        type=number_from(0.01),
-        default=2.0,
-        metavar="N",
-        help="passes over the trees to learn from (default: %(default)g)",
-    )
-    parser.add_argument(
-        "--rate",
-        type=number_from(0.001),
-        default=0.3,
-        metavar="R",
-        help="the learning rate as a share of the models' own (default: %(default)g)",
-    )
-    parser.add_argument(
-        "--gold-share",
-        type=weight,
-        default=0.4,
-        metavar="R",
-        help="take so many of the gold trees, or take them so often, that this share of the tokens "
-        "is theirs (default: %(default)g)",
-    )
-    parser.add_argument(
-        "--seed",
-        type=whole_number(0, 2**32 - 1),
-        default=1,
-        metavar="N",
-        help="random seed of the training (default: %(default)s)",
-    )
+    add("--gold-share", type=weight, default=0.4, metavar="R", help=text)
+    text = "random seed of the training (default: %(default)s)"
+    add("--seed", type=whole_number(0, 2**32 - 1), default=1, metavar="N", help=text)
     add_threads(parser)
 
 

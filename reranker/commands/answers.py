@@ -52,20 +52,14 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def add_ranking_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the flags on which answers depend."""
-    parser.add_argument(
-        "--models",
-        nargs="+",
-        metavar="FILE",
-        help="checkpoints of the ensemble, a folder of them, the ensemble.toml of `rerank tune`, "
-        "or the name of an installed ensemble (default: the one that `rerank models` says)",
+    add = parser.add_argument
+    text = (
+        "checkpoints of the ensemble, a folder of them, the ensemble.toml of `rerank tune`, or the "
+        "name of an installed ensemble (default: the one that `rerank models` says)"
     )
-    parser.add_argument(
-        "--sha256",
-        nargs="+",
-        default=(),
-        metavar="HASH",
-        help="use no other checkpoints: their SHA-256, or the first 8 digits or more, in any order",
-    )
+    add("--models", nargs="+", metavar="FILE", help=text)
+    text = "use no other checkpoints: their SHA-256, or the first 8 digits or more, in any order"
+    add("--sha256", nargs="+", default=(), metavar="HASH", help=text)
     parser.add_argument(
         "--output",
         choices=tuple(name for name in OUTPUTS if name != "svg"),  # `rerank show --svg`
@@ -74,51 +68,35 @@ def add_ranking_arguments(parser: argparse.ArgumentParser) -> None:
         "of the best tree alone, pretty: over several lines, conllu: CoNLL-U, json: words and "
         "constituents with their places in the text (docs/output.md; default: best)",
     )
-    parser.add_argument(
-        "--token-scores",
-        action="store_true",
-        help="with --output ranked: add every token's log-probability",
+    text = "with --output ranked: add every token's log-probability"
+    add("--token-scores", action="store_true", help=text)
+    text = (
+        "score = W * language models + (1 - W) * parser, in nats (default: the one in "
+        "ensemble.toml, else 1)"
     )
-    parser.add_argument(
-        "--lm-weight",
-        type=weight,
-        metavar="W",
-        help="score = W * language models + (1 - W) * parser, in nats (default: the one in "
-        "ensemble.toml, else 1)",
+    add("--lm-weight", type=weight, metavar="W", help=text)
+    text = (
+        "perplexity per word of the sentence, which orders by total log-probability, or per token "
+        "of the candidate (default: the one in ensemble.toml, else perplexity)"
     )
-    parser.add_argument(
-        "--criterion",
-        choices=("perplexity", "token-perplexity"),
-        help="perplexity per word of the sentence, which orders by total log-probability, "
-        "or per token of the candidate (default: the one in ensemble.toml, else perplexity)",
+    add("--criterion", choices=("perplexity", "token-perplexity"), help=text)
+    text = (
+        "sum the members' log-probabilities, or average their probabilities token by token, if "
+        "they have one vocabulary and direction (default: sum)"
     )
-    parser.add_argument(
-        "--combine",
-        choices=("sum", "average"),
-        default="sum",
-        help="sum the members' log-probabilities, or average their probabilities token by token, "
-        "if they have one vocabulary and direction (default: sum)",
+    add("--combine", choices=("sum", "average"), default="sum", help=text)
+    text = "with --output ranked: write only the best K different candidates"
+    add("--top", type=positive, metavar="K", help=text)
+    text = (
+        "cpu, cuda or cuda:0,cuda:1; the ensemble's members take them in turn (default: auto, "
+        "every GPU there is, else the CPU)"
     )
-    parser.add_argument(
-        "--top",
-        type=positive,
-        metavar="K",
-        help="with --output ranked: write only the best K different candidates",
+    add("--device", default="auto", metavar="NAMES", help=text)
+    text = (
+        "float32, or bfloat16, which may choose another tree where candidates are less than half a "
+        "nat apart (default: exact)"
     )
-    parser.add_argument(
-        "--device",
-        default="auto",
-        metavar="NAMES",
-        help="cpu, cuda or cuda:0,cuda:1; the ensemble's members take them in turn "
-        "(default: auto, every GPU there is, else the CPU)",
-    )
-    parser.add_argument(
-        "--precision",
-        choices=("exact", "fast"),
-        default="exact",
-        help="float32, or bfloat16, which may choose another tree where candidates are "
-        "less than half a nat apart (default: exact)",
-    )
+    add("--precision", choices=("exact", "fast"), default="exact", help=text)
 
 
 def check(arguments: argparse.Namespace) -> None:

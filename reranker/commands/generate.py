@@ -37,46 +37,28 @@ _NOTHING = Written(None, 0, 0, 0)
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the flags of ``rerank generate`` to ``parser``."""
-    parser.add_argument(
-        "--models",
-        required=True,
-        nargs="+",
-        metavar="FILE.pt",
-        help="encoder-decoders of `rerank train`, with one vocabulary; their probabilities are "
-        "averaged",
+    add = parser.add_argument
+    text = (
+        "encoder-decoders of `rerank train`, with one vocabulary; their probabilities are averaged"
     )
-    parser.add_argument(
-        "--source",
-        default="-",
-        metavar="FILE",
-        help="sentences, one a line, words between spaces; .gz and .zst too (default: stdin)",
-    )
+    add("--models", required=True, nargs="+", metavar="FILE.pt", help=text)
+    text = "sentences, one a line, words between spaces; .gz and .zst too (default: stdin)"
+    add("--source", default="-", metavar="FILE", help=text)
     add_output(parser)
-    parser.add_argument(
-        "--beam", type=positive, default=10, metavar="K", help="hypotheses (default: %(default)s)"
+    add("--beam", type=positive, default=10, metavar="K", help="hypotheses (default: %(default)s)")
+    text = "outputs of each sentence to write (default: as many as --beam)"
+    add("--nbest", type=positive, metavar="N", help=text)
+    text = (
+        "order outputs by log P / length ** A: 0 is log P itself, 1 its mean over tokens (default: "
+        "%(default)s)"
     )
-    parser.add_argument(
-        "--nbest",
-        type=positive,
-        metavar="N",
-        help="outputs of each sentence to write (default: as many as --beam)",
+    add("--length-power", type=number_from(0), default=1.0, metavar="A", help=text)
+    text = (
+        "fairseq: S, H and P lines, which `rerank --nbest` reads; text: outputs alone, a line each "
+        "(default: %(default)s)"
     )
-    parser.add_argument(
-        "--length-power",
-        type=number_from(0),
-        default=1.0,
-        metavar="A",
-        help="order outputs by log P / length ** A: 0 is log P itself, 1 its mean over tokens "
-        "(default: %(default)s)",
-    )
-    parser.add_argument(
-        "--format",
-        choices=("fairseq", "text"),
-        default="fairseq",
-        help="fairseq: S, H and P lines, which `rerank --nbest` reads; text: outputs alone, a line "
-        "each (default: %(default)s)",
-    )
-    parser.add_argument("--device", default="cpu", metavar="cpu|cuda")
+    add("--format", choices=("fairseq", "text"), default="fairseq", help=text)
+    add("--device", default="cpu", metavar="cpu|cuda")
     add_threads(parser)
 
 
