@@ -17,7 +17,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Mapping, Sequence
 
-from report import NONE, p_text
+from figures import NONE, p_text
 
 from reranker.commands.arguments import script_parser, whole_number
 from reranker.commands.ranked_file import ranked_lines
