@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from benchmarks.scoring.authors import AuthorsScorer
-from benchmarks.scoring.setting import Ids, TimedSentence
+from benchmarks.scoring.lists import Ids, TimedSentence
 from reranker.checkpoints.checkpoint import Checkpoint
 from reranker.models import Features, LanguageModel
 from reranker.models.batch import whole_trees
