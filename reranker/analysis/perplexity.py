@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from reranker.analysis.classes import ALL, Total
+from reranker.analysis.report import grouped_bars
 from reranker.analysis.running import RunningText
 from reranker.files.table import aligned
 
@@ -63,16 +64,12 @@ class TextPerplexities:
     def draw(self, figure: Figure) -> None:
         """A group of bars for each text, a bar for each model."""
         axes = figure.subplots()
-        names = list(next(iter(self.models.values())))
-        width = 0.8 / len(self.models)
-        for number, (model, totals) in enumerate(self.models.items()):
-            places = [place + number * width for place in range(len(names))]
-            heights = [totals[name].perplexity for name in names]
-            axes.bar(places, heights, width=width, align="edge", label=model)
+        heights = {
+            model: [total.perplexity for total in totals.values()]
+            for model, totals in self.models.items()
+        }
+        grouped_bars(axes, list(next(iter(self.models.values()))), heights)
         axes.set(title="Perplexity of running text", ylabel="perplexity per token")
-        axes.set_xticks([place + 0.4 for place in range(len(names))], names)
-        axes.grid(alpha=0.3, axis="y")
-        axes.legend()
 
 
 def token_score_lines(texts: Sequence[RunningText], values: Values) -> Iterator[str]:

@@ -80,7 +80,7 @@ def text_log_probabilities(
     for batch in read_source(checkpoint, [text], tick):
         is_token = batch.is_token
         values = checkpoint.model.target_log_probability(
-            batch.features_at(is_token), batch.targets[is_token]
+            batch.features.at(is_token), batch.targets[is_token]
         )
         parts.append(values.double().cpu())
     return torch.cat(parts).numpy() if parts else np.zeros(0)
