@@ -16,7 +16,7 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from steps import Work, analysis
+from steps import Work
 from study import StudyRow, Table
 
 from reranker.checkpoints.members import load_member
@@ -32,12 +32,6 @@ from reranker.tuning.search import tune
 
 FOLDS = 10
 NONE = "-"
-# The figures of a table that are of the JSON of these kinds of `rerank analyse`.
-ANALYSED = {
-    "variation": ["coefficient_of_variation"],
-    "rank": ["rank", "at_most", "contexts"],
-    "last-word": ["perplexity", "accuracy", "last_word_perplexity"],
-}
 
 
 def token_scores(path: Path) -> tuple[list[str], NDArray[np.float64]]:
@@ -162,7 +156,7 @@ class Figures:
         sizes = [sum(each.numel() for each in member.model.parameters()) for member in members]
         sets: dict[str, dict[str, Any]] = {}
         for name in table.sets:
-            sets[name] = self._figures(row, name, table)
+            sets[name] = {"perplexity": self._perplexities(row, name)}
             if table.kind == "F1":
                 sets[name] |= self._f1(row, name, table)
         return {
@@ -176,16 +170,14 @@ class Figures:
             "sets": sets,
         }
 
-    def _figures(self, row: StudyRow, name: str, table: Table) -> dict[str, Any]:
-        """By their names, those of each run, or one of an ensemble."""
-        parts, kind = self.study.parts(row), analysis(self.study, table, name)
+    def _perplexities(self, row: StudyRow, name: str) -> list[float | None]:
+        """Those of each run, or one of an ensemble."""
+        parts, kind = self.study.parts(row), self.work.figures_of(name)
         paths = [[self.work.scored(run, f"{name}.{kind}") for run in part] for part in parts]
-        if kind not in ANALYSED:
-            return {"perplexity": [perplexity(part) for part in paths]}
-        analyses = [json.loads(path.read_text("utf-8"))[0] for [path] in paths]
-        if kind == "last-word":
-            analyses = [figures for each in analyses for figures in each["sets"].values()]
-        return {key: [figures[key] for figures in analyses] for key in ANALYSED[kind]}
+        if kind != "last-word":
+            return [perplexity(part) for part in paths]
+        analyses = [json.loads(path.read_text("utf-8"))[0]["sets"] for [path] in paths]
+        return [figures["perplexity"] for sets in analyses for figures in sets.values()]
 
     def _f1(self, row: StudyRow, name: str, table: Table) -> dict[str, Any]:
         lists, parts = self.lists[name], self.study.parts(row)
@@ -238,7 +230,7 @@ def markdown(table: dict[str, Any]) -> str:
     if table["kind"] == "F1":
         parts += [_f1_table(table, name) for name in table["sets"]]
     else:
-        parts.append(_figures_table(table))
+        parts.append(_perplexity_table(table))
     failures = [
         f"- {row['name']}: {line}" for row in table["rows"] for line in row.get("failed", ())
     ]
@@ -292,8 +284,7 @@ def _f1_row(row: dict[str, Any], name: str) -> list[str]:
     ]
 
 
-def _figures_table(table: dict[str, Any]) -> str:
-    """A table of perplexities, or of another measure with one figure for each set."""
+def _perplexity_table(table: dict[str, Any]) -> str:
     names = table["sets"]
     heads = ["model", "seeds", "parameters", "trained tokens"]
     heads += [figures["name"] for figures in names.values()] + ["printed"]
@@ -303,20 +294,9 @@ def _figures_table(table: dict[str, Any]) -> str:
         if "failed" not in row:
             figures = [str(len(row["runs"])), _size_text(row["parameters"])]
             figures += [_size_text(mean(row["trained_tokens"]))]
-            figures += [_cell(row["sets"][name], table["kind"]) for name in names]
+            figures += [_mean_text(row["sets"][name]["perplexity"]) for name in names]
         cells.append([row["name"], *figures, row["printed"] or NONE])
     return _without_empty_columns(heads, cells)
-
-
-def _cell(figures: dict[str, Any], kind: str) -> str:
-    if kind == "variation":
-        return _mean_text(figures["coefficient_of_variation"], 3)
-    if kind == "rank":
-        return _mean_text(figures["rank"], 0)
-    if kind == "last word":
-        accuracy = _mean_text([100 * share for share in figures["accuracy"]])
-        return f"{accuracy} %, {_mean_text(figures['last_word_perplexity'])}"
-    return _mean_text(figures["perplexity"])
 
 
 def _without_empty_columns(heads: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
@@ -326,13 +306,13 @@ def _without_empty_columns(heads: Sequence[str], rows: Sequence[Sequence[str]]) 
     return grid(kept_heads, kept_rows)
 
 
-def _mean_text(values: Sequence[float | None], digits: int = 2) -> str:
+def _mean_text(values: Sequence[float | None]) -> str:
     """The mean and, of several, their standard deviation; ``-`` for none, or if one is unknown."""
     known = [value for value in values if value is not None]
     if not known or len(known) < len(values):
         return NONE
-    deviation = f" ± {stdev(known):.{digits}f}" if len(known) > 1 else ""
-    return f"{mean(known):.{digits}f}{deviation}"
+    deviation = f" ± {stdev(known):.2f}" if len(known) > 1 else ""
+    return f"{mean(known):.2f}{deviation}"
 
 
 def _size_text(value: float) -> str:

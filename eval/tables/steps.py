@@ -16,7 +16,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from study import EvaluationSet, Study, Table, matching
+from study import EvaluationSet, Study, matching
 
 from reranker.errors import InputError, TreeError
 from reranker.files.output import open_whole
@@ -127,6 +127,7 @@ class Work:
         if start:
             arguments += ["--start-from", self.checkpoint(f"{start}-{seed}")]
         yield self._step(run, checkpoint, *arguments, *self.training_flags)
+        more: list[object]
         for name, kind in self._wanted(run):
             label = f"{run}:{name}" if kind == "lists" else f"{run}:{name}:{kind}"
             out = self.scored(run, f"{name}.{kind}")
@@ -135,13 +136,11 @@ class Work:
                 arguments += ["--output", "ranked", "--out", out, "--resume"]
                 more = ["--token-scores"] if kind == "text" else []
             else:
-                read = "--text" if study.data.text else "--trees"
-                read = "--passages" if kind == "last-word" else read
+                is_text = kind == "perplexity"
                 files = matching(self.root, study.sets[name].trees)
+                read = "--text" if is_text else "--passages"
                 arguments = ["analyse", kind, "--models", checkpoint, read, *files]
-                written = ["--json", "--out", out]
-                arguments += ["--token-scores", out] if kind == "perplexity" else written
-                more = ["--tokens", "all"] if kind == "rank" else []
+                more = ["--token-scores", out] if is_text else ["--json", "--out", out]
             yield self._step(label, out, *arguments, *more)
 
     def _wanted(self, run: str) -> list[tuple[str, str]]:
@@ -154,8 +153,15 @@ class Work:
                 for judged in {name: 0, self.study.sets[name].weight_from: 0}:
                     if table.kind == "F1" and judged:
                         wanted[judged, "lists"] = 0
-                wanted[name, analysis(self.study, table, name)] = 0
+                wanted[name, self.figures_of(name)] = 0
         return list(wanted)
+
+    def figures_of(self, name: str) -> str:
+        """Where the perplexity of a set comes from: a kind of ``rerank analyse``, or ``text``, its
+        trees as lists of one."""
+        if not self.study.data.text:
+            return "text"
+        return "last-word" if self.study.sets[name].passages else "perplexity"
 
     def _step(self, name: str, output: Path, *arguments: object) -> Step:
         return Step(name, [*map(str, arguments), *self.flags], output)
@@ -236,16 +242,6 @@ class Work:
             except TreeError as error:
                 problem = f"{error}: {tree.to_string()[:80]}"
                 raise InputError(f"{', '.join(patterns)}: {problem}") from error
-
-
-def analysis(study: Study, table: Table, name: str) -> str:
-    """What has the table's figures for a set: a kind of ``rerank analyse``, or ``text`` for those
-    that come from scored trees."""
-    if table.kind in ("variation", "rank"):
-        return table.kind
-    if not study.data.text:
-        return "text"
-    return "last-word" if study.sets[name].passages else "perplexity"
 
 
 def spread(count: int, wanted: int) -> list[int]:

@@ -38,7 +38,7 @@ class EvaluationSet(_StudyTable):
 
     name: str
     trees: list[str]
-    passages: bool = False  # of text: each line is read from the start state, for its last word
+    passages: bool = False  # of text: each line is read from the start state
     nbest: str = ""
     gold: str = ""  # of the lists, if not ``trees``
     tokens: str = ""  # the sentences, for candidates that hide words
@@ -68,7 +68,7 @@ class StudyRow(_StudyTable):
 
 class Table(_StudyTable):
     title: str
-    kind: Literal["F1", "perplexity", "variation", "rank", "last word"]
+    kind: Literal["F1", "perplexity"]
     sets: Annotated[list[str], Field(min_length=1)]
     rows: Annotated[list[StudyRow], Field(min_length=1)]
     reference: str = ""  # the row whose F1 the other rows are tested against, besides the parser's
@@ -196,22 +196,16 @@ class Study(_StudyTable):
     def _check_table(self, name: str, table: Table) -> None:
         """Whether the sets and rows can have such figures."""
         sets = [self.sets[listed] for listed in table.sets]
-        passages = [judged.passages for judged in sets]
         if table.kind == "F1" and not all(judged.nbest for judged in sets):
             raise ValueError(f"tables.{name}: F1 needs sets with nbest")
-        if table.kind == "last word" and not all(passages):
-            raise ValueError(f"tables.{name}: last word needs sets with passages")
-        if table.kind in ("variation", "rank") and any(passages):
-            raise ValueError(f"tables.{name}: {table.kind} is not of passages")
         if table.reference and table.reference not in [row.name for row in table.rows]:
             raise ValueError(f"tables.{name}: there is no row {table.reference!r}")
-        have_ensembles = table.kind in ("F1", "perplexity") and not any(passages)
         for row in table.rows:
             place = f"tables.{name}: row {row.name!r}"
             if not row.ensemble and len(row.models) > 1:
                 raise ValueError(f"{place}: several models need ensemble = true")
-            if row.ensemble and not have_ensembles:
-                raise ValueError(f"{place}: no ensemble has such figures")
+            if row.ensemble and any(judged.passages for judged in sets):
+                raise ValueError(f"{place}: no ensemble has figures of passages")
 
     def _divided(self, name: str, size: Any) -> Any:
         """Exactly, so that what has to be a multiple of something else remains one."""

@@ -37,12 +37,7 @@ kind = "{kind}"
 sets = {sets}
 rows = [{{ name = "DOC", models = ["doc"] }}]
 """
-    for kind, sets in (
-        ("perplexity", '["dev", "p"]'),
-        ("last word", '["p"]'),
-        ("rank", '["dev"]'),
-        ("variation", '["dev"]'),
-    )
+    for kind, sets in (("perplexity", '["dev", "p"]'),)
 )
 
 figures, steps, studies = module("figures"), module("steps"), module("study")
@@ -140,9 +135,7 @@ def test_models_are_scored_apart_and_averaged(tmp_path: Path) -> None:
             "",
             "tables.words: row 'both': several models need ensemble = true",
         ),
-        ('kind = "F1"', 'kind = "F2"', "tables.choice.kind: Input should be 'F1', 'perplexity', "),
-        ('kind = "perplexity"', 'kind = "last word"', "words: last word needs sets with passages"),
-        ('kind = "perplexity"', 'kind = "rank"', "words: row 'both': no ensemble has such figures"),
+        ('kind = "F1"', 'kind = "F2"', "tables.choice.kind: Input should be 'F1' or 'perplexity'"),
         ("[sets.dev]", "[sets.dev]\npassages = true", "sets.dev: passages and data.text = False"),
         ("[data]", "[data]\ntext = true", "sets.dev: nbest and data.text = True"),
     ],
@@ -236,14 +229,6 @@ def test_the_plan_of_text(tmp_path: Path) -> None:
         "doc-1:p:last-word": (
             f"analyse last-word --models {model} --passages {tmp_path}/p.txt "
             "--json --out work/scored/doc-1.p.last-word.jsonl --y"
-        ),
-        "doc-1:dev:rank": (
-            f"analyse rank --models {model} --text {tmp_path}/dev.txt "
-            "--json --out work/scored/doc-1.dev.rank.jsonl --tokens all --y"
-        ),
-        "doc-1:dev:variation": (
-            f"analyse variation --models {model} --text {tmp_path}/dev.txt "
-            "--json --out work/scored/doc-1.dev.variation.jsonl --y"
         ),
     }
     assert study.settings("doc")["training"]["text"] is True
