@@ -121,9 +121,11 @@ def _write_corpora(folder: Path, train: list[str]) -> None:
         source.write_text(text, "utf-8")
         sources.append(str(source))
     for name in ("wikipedia", "lambada"):
-        script = TABLES.parent / "texts" / f"{name}.py"
+        script = TABLES.parent / "texts" / "corpus.py"
         flags = ["--out", str(folder), "--words", "12"]
-        subprocess.run([sys.executable, script, *sources, *flags], check=True, capture_output=True)
+        subprocess.run(
+            [sys.executable, script, name, *sources, *flags], check=True, capture_output=True
+        )
 
 
 def _write_section(folder: Path, section: str, part: list[str]) -> None:
