@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import atexit
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, NamedTuple
@@ -10,6 +11,9 @@ from reranker.errors import InputError
 from reranker.parsers.parser import Parser, ParserSettings, option, option_of
 from reranker.parsers.pool import PooledParsers
 from reranker.parsers.registry import create_parser
+from reranker.process.forks import Once
+
+_kept = Once()  # parsers by choice: created once, kept for the next call
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,3 +113,24 @@ _DECLARED: dict[str, tuple[type, str]] = {
 }
 OPTIONS = {name: ParserOption(*option_of(*place)) for name, place in _DECLARED.items()}
 """By the names that flags, the service's settings, spaCy's config and ``reranker.parse`` share."""
+
+
+def kept_parser(parser: Parser | str, **options: Any) -> Parser:
+    """The parser itself, or the one of that name with these ``OPTIONS`` (reranker.parsers.choice),
+    which all callers share. Raises InputError for anything else, for an unknown option, and if
+    there is no such parser or model."""
+    if not isinstance(parser, str):
+        if not hasattr(parser, "batch_sizes"):
+            raise InputError(f"expected a parser or its name, such as 'bllip', got {parser!r:.60}")
+        return parser
+    for name in options:
+        if name not in OPTIONS:
+            raise InputError(f"there is no parser option {name!r}; there are {', '.join(OPTIONS)}")
+    choice = ParserChoice.of({**options, "parser": parser})
+    return _kept.get(repr(choice), lambda: _made(choice))
+
+
+def _made(choice: ParserChoice) -> Parser:
+    parser = choice.create()
+    atexit.register(parser.stop)
+    return parser
