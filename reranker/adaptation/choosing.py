@@ -17,12 +17,9 @@ class Choice:
     """What an ensemble chose for a sentence."""
 
     tree: str
-    margin: float | None
-    """The lead over the runner-up in nats; None if it is the only candidate."""
-    do_agree: bool
-    """Whether each member alone would choose it, too."""
-    is_first: bool
-    """Whether it is the first of the parser's trees that can be used."""
+    margin: float | None  # the lead over the runner-up in nats; None if it is the only candidate
+    do_agree: bool  # whether each member alone would choose it, too
+    is_first: bool  # whether it is the first of the parser's trees that can be used
 
     @classmethod
     def of(cls, ranking: Mapping[str, Any]) -> Choice:

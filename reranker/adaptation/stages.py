@@ -23,8 +23,7 @@ from reranker.pipeline import Reranker
 from reranker.text.reading import Refused, TextSentence
 from reranker.trees.linearize import is_word, linearize_text
 
-HELD_OUT = 20
-"""One in so many sentences is held out, to measure what has been learned."""
+HELD_OUT = 20  # one in so many sentences is held out, to measure what has been learned
 
 
 def begin(work: Path, settings: Mapping[str, Any]) -> None:
@@ -119,11 +118,9 @@ def lists_of(ranked: Path) -> Iterator[NBest]:
 class Silver(NamedTuple):
     """Linearised trees."""
 
-    learned: list[tuple[str, ...]]
-    """The trees to learn from."""
+    learned: list[tuple[str, ...]]  # the trees to learn from
     held_out: list[tuple[str, ...]]
-    repeated: int
-    """Sentences left out because they occur earlier or among the held-out ones."""
+    repeated: int  # sentences left out because they occur earlier or among the held-out ones
 
 
 def silver(made: Sequence[Choice], margin: float | None) -> Silver:

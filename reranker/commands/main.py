@@ -60,8 +60,7 @@ _SUBCOMMANDS: dict[str, str] = {
     "tune": "find the best --lm-weight and more, from ranked output and gold trees",
     "validate": "what is in an n-best file, and what is wrong with it",
 }
-_MODULES = {"eval": "evaluate"}
-"""Where the module's name is not the subcommand's."""
+_MODULES = {"eval": "evaluate"}  # where the module's name is not the subcommand's
 
 
 def _command(name: str) -> _Command:

@@ -167,8 +167,7 @@ class _Lists:
         files = [checked_text(path) for path in paths]
         parser = parser_flags.parser_from(arguments)
         self._language = LanguageCheck(parser)
-        self.faults = 0
-        """The number of sentences in which characters were replaced."""
+        self.faults = 0  # the number of sentences in which characters were replaced
         self._text = Text(files, arguments.form, arguments.words, arguments.longest)
         sentences = self._named(self._text)
         first = next(sentences, None)

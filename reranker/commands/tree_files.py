@@ -28,8 +28,7 @@ from reranker.trees.splitting import split_trees
 from reranker.trees.tree import Tree
 from reranker.trees.treebank import treebank_files
 
-Source = str | TextFile
-"""The name of a file or, if it can be read only once, the opened file."""
+Source = str | TextFile  # the name of a file or, if it can be read only once, the opened file
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:

@@ -40,8 +40,7 @@ from reranker.files.records import Record, Written, header, settings_in
 class AnswerOutput:
     """Standard output, where nothing can be resumed."""
 
-    kept = 0
-    """The number of sentences that a run could resume after, if interrupted now."""
+    kept = 0  # the number of sentences that a run could resume after, if interrupted now
 
     def resumed(self, inputs: Iterable[str]) -> Iterator[Written]:
         """The sentences that an interrupted run had already written, in order; ``inputs`` are the

@@ -26,12 +26,9 @@ _IMPOSSIBLE = -math.inf
 class Hypothesis(NamedTuple):
     """One output of a sentence."""
 
-    tokens: tuple[int, ...]
-    """The tokens, without ``<eos>``."""
-    log_probability: float
-    """Log-probability of the tokens and ``<eos>``, in nats."""
-    score: float
-    """The number by which a sentence's hypotheses are ordered; greater is better."""
+    tokens: tuple[int, ...]  # the tokens, without ``<eos>``
+    log_probability: float  # log-probability of the tokens and ``<eos>``, in nats
+    score: float  # the number by which a sentence's hypotheses are ordered; greater is better
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,8 +78,7 @@ class _BeamSearch:
         beam: Beam,
     ) -> None:
         self.models, self.longest, self.eos, self.beam = models, longest, eos, beam
-        self.sentences = list(range(source.shape[1]))
-        """The hypotheses that are not finished."""
+        self.sentences = list(range(source.shape[1]))  # the hypotheses that are not finished
         self.finished: list[list[Hypothesis]] = [[] for _ in self.sentences]
         self.memories: list[Memory] = []
         self.states: list[DecoderState] = []

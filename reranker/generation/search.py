@@ -20,13 +20,11 @@ _MOST_MORE = 20
 class Generated(NamedTuple):
     """One output of a sentence."""
 
-    tokens: list[str]
-    """The tokens of a tree, or words."""
+    tokens: list[str]  # the tokens of a tree, or words
     log_probability: float
     """The log-probability in nats; for an ensemble, from the average of its probabilities of each
     token."""
-    score: float
-    """The number by which outputs are ordered."""
+    score: float  # the number by which outputs are ordered
 
 
 def generate(

@@ -15,8 +15,7 @@ from reranker.trees.linearize import linearize
 from reranker.trees.tree import Tree
 
 NAME = "the parser's output"
-_HOPELESS = 20
-"""If this many sentences fail from the start, something else is wrong."""
+_HOPELESS = 20  # if this many sentences fail from the start, something else is wrong
 
 
 def given_lines(sentences: Sequence[Sentence]) -> bytes:

@@ -36,8 +36,7 @@ class ParserChoice:
         "models` lists); of beam: a forward language model; of encdec: a checkpoint of `rerank "
         "train`; NAME=MODEL says whose it is if there are several parsers",
     )
-    settings: ParserSettings = field(default_factory=ParserSettings)
-    """All but command and model."""
+    settings: ParserSettings = field(default_factory=ParserSettings)  # all but command and model
 
     @classmethod
     def of(cls, values: Mapping[str, Any], **settings: Any) -> ParserChoice:

@@ -20,8 +20,7 @@ _WAITING = 2  # batches for each thread, finished ones that wait for their turn 
 _SECONDS = 0.5  # between two looks for signals
 
 
-_Parsed = tuple[int, NBest]
-"""With the sentence's position."""
+_Parsed = tuple[int, NBest]  # with the sentence's position
 
 
 class ParsedLists:
@@ -32,8 +31,7 @@ class ParsedLists:
         self._parser, self._jobs = parser, jobs
         self._sentences = iter(sentences)
         self._number = 0
-        self.position = 0
-        """The ``position`` of the last sentence whose list was returned."""
+        self.position = 0  # the ``position`` of the last sentence whose list was returned
         self._sizes = self._batch_sizes()
         self._threads = ThreadPoolExecutor(jobs, "parsing")
         self._under_way: deque[Future[list[_Parsed]]] = deque()

@@ -15,18 +15,13 @@ from reranker.ray.storage import Storage
 class ClusterOutcome:
     """What a run did, and what exists now."""
 
-    records: dict[str, FinishedShard]
-    """The records of complete shards, by name."""
+    records: dict[str, FinishedShard]  # the records of complete shards, by name
     failed: dict[str, str] = field(default_factory=dict)
     """The shards that could not be read, by name, and why."""
-    sentences: int = 0
-    """The number of sentences that this run ranked."""
-    computing: float = 0.0
-    """The core-seconds that actors took for these."""
-    startup: float = 0.0
-    """Seconds until the first block was ranked, or found."""
-    seconds: float = 0.0
-    """Seconds from then until the last shard was complete."""
+    sentences: int = 0  # the number of sentences that this run ranked
+    computing: float = 0.0  # the core-seconds that actors took for these
+    startup: float = 0.0  # seconds until the first block was ranked, or found
+    seconds: float = 0.0  # seconds from then until the last shard was complete
 
     @property
     def counts(self) -> Counter[str]:

@@ -38,12 +38,9 @@ class Shard:
     """An input file and its output."""
 
     url: str
-    name: str
-    """The name of the output, below the output folder."""
-    key: str
-    """A key that differs for other contents of the input and for other settings."""
-    block: int
-    """Sentences that are ranked at once."""
+    name: str  # the name of the output, below the output folder
+    key: str  # a key that differs for other contents of the input and for other settings
+    block: int  # sentences that are ranked at once
 
     @property
     def record(self) -> str:
@@ -150,8 +147,7 @@ class FinishedShard:
 
     url: str
     key: str
-    size: int
-    """The size in bytes."""
+    size: int  # the size in bytes
     sha256: str
     counts: dict[str, int]
     rejected: list[dict[str, Any]]

@@ -5,7 +5,6 @@ from __future__ import annotations
 import contextlib
 import json
 import logging
-from abc import ABC, abstractmethod
 from pathlib import Path
 from typing import Self
 
@@ -43,14 +42,15 @@ def _is_row(line: str) -> bool:
         return False
 
 
-class Log(ABC):
-    """The log of a run's measurements; a context manager."""
+class Log:
+    """A run's measurements, as a context manager: written by rank 0, a ``TrainingLog``; the others
+    write nothing."""
 
-    @abstractmethod
+    def __init__(self, folder: Path, resume_at: int) -> None: ...
+
     def write(self, batches: int, **values: float) -> None:
         """Add a row."""
 
-    @abstractmethod
     def plot(self) -> None:
         """Draw the learning curve so far."""
 
@@ -58,19 +58,6 @@ class Log(ABC):
         return self
 
     def __exit__(self, *error: object) -> None:
-        return
-
-
-class NoLog(Log):
-    """Does nothing; rank 0 writes the log."""
-
-    def __init__(self, folder: Path, resume_at: int) -> None:
-        return
-
-    def write(self, batches: int, **values: float) -> None:
-        return
-
-    def plot(self) -> None:
         return
 
 
