@@ -250,11 +250,7 @@ def _seconds(action: Callable[[], object]) -> float:
     return time.perf_counter() - started
 
 
-MEASURES: dict[str, Measure] = {
-    "start": start_up,
-    "bulk": bulk,
-    "memory": memory,
-}
+MEASURES: dict[str, Measure] = {"start": start_up, "bulk": bulk, "memory": memory}
 
 
 def main(argv: Sequence[str]) -> int:

@@ -14,11 +14,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import torch
 
 from reranker.cascade import Cascade
-from reranker.checkpoints.devices import (
-    Precision,
-    devices,
-    load_placed,
-)
+from reranker.checkpoints.devices import Precision, devices, load_placed
 from reranker.checkpoints.ensemble_file import (
     ModelNames,
     WeighedModels,

@@ -120,17 +120,7 @@ def measured(server: Server, questions: Questions, seconds: float) -> Found:
     end = usage(server.process.pid)
     rates = {name: clients[0].every for name, clients in kind.items()}
     return Found(
-        seconds,
-        rates,
-        idle,
-        among,
-        live,
-        hostile,
-        samples,
-        end,
-        machine.result(),
-        tally,
-        has_ended,
+        seconds, rates, idle, among, live, hostile, samples, end, machine.result(), tally, has_ended
     )
 
 

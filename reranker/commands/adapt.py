@@ -12,13 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from reranker.checkpoints.ensemble_file import WeighedModels, named_models
 from reranker.commands import parser_flags
-from reranker.commands.arguments import (
-    add_threads,
-    counted,
-    number_from,
-    weight,
-    whole_number,
-)
+from reranker.commands.arguments import add_threads, counted, number_from, weight, whole_number
 from reranker.commands.progress import Bar, loading
 from reranker.errors import InputError
 from reranker.files.claim import claimed

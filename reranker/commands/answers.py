@@ -166,10 +166,7 @@ def write(
                 _skip(tally, output)
             tally.progress.start()
             rankings = reranker.rerank_lists(
-                tally,
-                weighing,
-                token_scores=arguments.token_scores,
-                top=top,
+                tally, weighing, token_scores=arguments.token_scores, top=top
             )
             for ranking in rankings:
                 say_rejected(ranking)
@@ -316,10 +313,7 @@ def _resuming(arguments: argparse.Namespace, inputs: Sequence[str]) -> str:
 
 
 def _settings(
-    arguments: argparse.Namespace,
-    reranker: Reranker,
-    weighing: Weighing,
-    lists: Mapping[str, Any],
+    arguments: argparse.Namespace, reranker: Reranker, weighing: Weighing, lists: Mapping[str, Any]
 ) -> dict[str, Any]:
     """Everything the answers depend on: an interrupted run is resumed only if it is unchanged."""
     known = reranker.calibration if arguments.output == "ranked" else None

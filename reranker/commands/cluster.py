@@ -198,10 +198,7 @@ def _settings(arguments: argparse.Namespace, named: WeighedModels | None) -> dic
     """What answers depend on besides the file."""
     if named is None:
         conversion = ("format", "repair", "beam", "to", "to_beam")
-        return {
-            "version": VERSION,
-            **{name: getattr(arguments, name) for name in conversion},
-        }
+        return {"version": VERSION, **{name: getattr(arguments, name) for name in conversion}}
     known = named.calibration if arguments.output == "ranked" else None
     names = ("format", "repair", "beam", "output", "top", "token_scores", "combine", "precision")
     return {

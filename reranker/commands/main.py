@@ -20,12 +20,7 @@ from importlib import import_module
 from typing import NoReturn, Protocol, cast
 
 from reranker.commands.endings import ending
-from reranker.commands.interruptions import (
-    INTERRUPTED,
-    dealt_with,
-    interrupt_at_signals,
-    leave,
-)
+from reranker.commands.interruptions import INTERRUPTED, dealt_with, interrupt_at_signals, leave
 from reranker.commands.progress import MessageHandler
 from reranker.errors import InputError
 from reranker.files.output import write_errors

@@ -25,14 +25,7 @@ from pathlib import Path
 from typing import IO, Any, NoReturn
 
 from reranker.errors import InputError, RerankError
-from reranker.files.claim import (
-    NewFile,
-    check_claims,
-    claimed,
-    has_name,
-    names_to_disk,
-    to_disk,
-)
+from reranker.files.claim import NewFile, check_claims, claimed, has_name, names_to_disk, to_disk
 from reranker.files.output import open_whole, output_path, whole_file, write_errors
 from reranker.files.records import Record, Written, header, settings_in
 

@@ -28,12 +28,10 @@ class ParserSettings:
     command: str = ""  # a program and its arguments, as for a shell
     model: str = ""  # a name, a folder or a file; empty: the parser's default
     candidates: int = option(
-        50,
-        "trees that the parser proposes for a sentence; a command has its own flags for that",
+        50, "trees that the parser proposes for a sentence; a command has its own flags for that"
     )
     seconds: float = option(
-        20,
-        "time limit for a sentence; for a command, on average over those that it gets at once",
+        20, "time limit for a sentence; for a command, on average over those that it gets at once"
     )
     options: ReadOptions = field(default_factory=ReadOptions)
     """The format of the lists that a program prints."""

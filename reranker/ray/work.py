@@ -219,11 +219,7 @@ class RankActor(_Actor):
     """An actor: it loads the ensemble once, then ranks block after block."""
 
     def __init__(
-        self,
-        shards: Sequence[Shard],
-        out: str,
-        ranked: RankTask,
-        checkpoints: Sequence[Any],
+        self, shards: Sequence[Shard], out: str, ranked: RankTask, checkpoints: Sequence[Any]
     ) -> None:
         """``checkpoints`` as ``loaded`` takes them."""
         super().__init__(shards, out)
