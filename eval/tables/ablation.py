@@ -24,7 +24,7 @@ from reranker.commands.ranked_file import ranked_lines
 from reranker.errors import InputError, RerankError
 from reranker.evaluation.brackets import GoldTrees, corpus_f1
 from reranker.evaluation.significance import compare
-from reranker.files.markdown import grid
+from reranker.files.table import grid
 from reranker.ranking import Weighing
 from reranker.tuning.lists import ScoredLists, read_scored
 

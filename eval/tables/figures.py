@@ -23,7 +23,7 @@ from reranker.checkpoints.members import load_member
 from reranker.errors import InputError
 from reranker.evaluation.brackets import GoldTrees, corpus_f1
 from reranker.evaluation.significance import Counts, compare
-from reranker.files.markdown import grid
+from reranker.files.table import grid
 from reranker.files.text import open_text
 from reranker.ranking import Weighing
 from reranker.tuning.choosing import cross_validated

@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 from reranker.adaptation.choosing import Choice
 from reranker.adaptation.stages import Silver
 from reranker.adaptation.training import Adapted
-from reranker.files.markdown import grid
+from reranker.files.table import grid
 
 
 def report(

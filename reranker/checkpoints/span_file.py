@@ -10,10 +10,16 @@ from typing import Any
 import torch
 
 from reranker.checkpoints.archive import Archive, read_archive
-from reranker.checkpoints.model_file import Format, Trained, read_model, saved_settings, write_model
+from reranker.checkpoints.model_file import (
+    Format,
+    Trained,
+    read_model,
+    saved_settings,
+    with_weights,
+    write_model,
+)
 from reranker.checkpoints.span_vocabulary import SpanVocabulary
 from reranker.checkpoints.vocabulary import MOST_CLASSED
-from reranker.checkpoints.weights import with_weights
 from reranker.checkpoints.word_pieces import WordPieces
 from reranker.errors import CheckpointError
 from reranker.models.piece_encoder import PieceConfig

@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import argparse
+import importlib.util
 import math
 from collections.abc import Callable
 from pathlib import Path
+
+from reranker.errors import InputError
 
 
 def script_parser(program: str, description: str | None) -> argparse.ArgumentParser:
@@ -82,3 +85,12 @@ def weight(text: str) -> float:
     if not 0 <= number <= 1:
         raise argparse.ArgumentTypeError(f"{text!r} is not a number from 0 to 1")
     return number
+
+
+def require_ray(command: str, *packages: str) -> None:
+    """Raises InputError, saying what to install, if one of the packages is missing."""
+    for name in packages:
+        if importlib.util.find_spec(name) is None:
+            raise InputError(
+                f"{command} needs the package {name}: pip install 'parse-reranker[ray]'"
+            )

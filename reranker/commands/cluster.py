@@ -10,9 +10,8 @@ from typing import TYPE_CHECKING, Any
 
 from reranker.checkpoints.ensemble_file import WeighedModels, named_models
 from reranker.commands import answers, nbest_files, parse, parser_flags
-from reranker.commands.arguments import add_restore, counted, number_from, positive
+from reranker.commands.arguments import add_restore, counted, number_from, positive, require_ray
 from reranker.commands.progress import Bar, message, status
-from reranker.commands.ray_packages import require_ray
 from reranker.errors import InputError
 from reranker.nbest import FORMATS, ReadOptions
 from reranker.nbest.dialects.registry import DIALECTS

@@ -6,8 +6,8 @@ import argparse
 import os
 import signal
 
+from reranker.commands.arguments import require_ray
 from reranker.commands.progress import status
-from reranker.commands.ray_packages import require_ray
 
 EXAMPLES = """examples:
   rerank serve --models ckpt/*.pt

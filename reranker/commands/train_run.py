@@ -23,11 +23,10 @@ from reranker.files.output import files_of, output_paths, write_errors
 from reranker.models.encoder_decoder import EncoderDecoder
 from reranker.models.span_model import SpanModel
 from reranker.text.running import read_running_text
-from reranker.training.config import TrainingConfig
+from reranker.training.config import PairConfig, TrainingConfig
 from reranker.training.language_model_run import LanguageModelRun
 from reranker.training.log import log_files
 from reranker.training.loop import train
-from reranker.training.pair_config import PairConfig
 from reranker.training.pair_run import PairRun
 from reranker.training.pairs import text_pairs, tree_pairs
 from reranker.training.pretrained import PretrainedEncoder

@@ -10,7 +10,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from reranker.checkpoints.content_hash import content_sha256
+from reranker.checkpoints.model_file import content_sha256
 from reranker.checkpoints.span_file import save_span_model
 from reranker.checkpoints.span_vocabulary import END, UNKNOWN, SpanVocabulary
 from reranker.errors import ConfigError
