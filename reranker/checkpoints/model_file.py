@@ -122,8 +122,8 @@ def _check_hash(content: dict[str, Any], most_bytes: int, *, is_required: bool) 
 
 
 def content_sha256(content: Mapping[str, Any], most_bytes: int | None = None) -> str:
-    """The SHA-256 of the content, however the file encodes it: as JSON with sorted keys, each tensor
-    as its type, its shape and the SHA-256 of its numbers.
+    """The SHA-256 of the content, however the file encodes it: as JSON with sorted keys, each
+    tensor as its type, its shape and the SHA-256 of its numbers.
 
     Raises ValueError once more than ``most_bytes`` would have to be hashed, since a list in a file
     can contain another one many times; TypeError for what is neither a tensor, a number, a string

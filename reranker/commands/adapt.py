@@ -87,8 +87,8 @@ def run(arguments: argparse.Namespace) -> int:
 def _run(arguments: argparse.Namespace, named: WeighedModels, work: Path) -> int:
     with loading("PyTorch"):
         from reranker.adaptation import stages
-        from reranker.adaptation.choosing import choices
         from reranker.adaptation.report import report
+        from reranker.adaptation.stages import choices
 
     def load() -> Reranker:
         with loading(counted(len(named.paths), "model")):
@@ -117,7 +117,7 @@ def _run(arguments: argparse.Namespace, named: WeighedModels, work: Path) -> int
     held_out = itertools.islice(stages.lists_of(ranked), 0, None, stages.HELD_OUT)
     after = [*choices(adapted, held_out)]
     text_of_it = report(made[:: stages.HELD_OUT], after, silver, len(made), len(refused), models)
-    with open_whole(_report(arguments)) as file:
+    with open_whole(arguments.out / "report.md") as file:
         file.write(text_of_it)
     print(text_of_it, end="")
     return 1 if refused else 0
@@ -145,7 +145,7 @@ def _check(arguments: argparse.Namespace, models: Sequence[Path]) -> None:
         raise InputError("--gold-share 1 leaves nothing to learn from the text")
     inputs = [*arguments.text, *trees, *arguments.models, *models]
     inputs += parser_flags.inputs(arguments)
-    names = (*(_out(arguments, path) for path in models), _report(arguments))
+    names = (*(_out(arguments, path) for path in models), arguments.out / "report.md")
     output_paths([name for name in names if name.exists()], inputs)
 
 
@@ -199,11 +199,6 @@ def _reranker(
 def _out(arguments: argparse.Namespace, model: Path) -> Path:
     out: Path = arguments.out / f"{model.stem}.pt"
     return out
-
-
-def _report(arguments: argparse.Namespace) -> Path:
-    path: Path = arguments.out / "report.md"
-    return path
 
 
 def _train(

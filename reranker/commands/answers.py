@@ -18,13 +18,12 @@ from typing import TYPE_CHECKING, Any, Protocol
 from reranker.checkpoints.ensemble_file import named_models
 from reranker.commands.arguments import add_output, add_threads, counted, positive, weight
 from reranker.commands.gold_table import GoldTable
-from reranker.commands.least_sure import least_sure
+from reranker.commands.least_sure import least_sure, row
 from reranker.commands.progress import Positioned, ProgressBar, loading, message, status
 from reranker.errors import InputError, lacks_memory
 from reranker.files.journal import AnswerOutput, journaled_path, open_output
 from reranker.files.records import Written
 from reranker.nbest import NBest
-from reranker.outputs import certainty
 from reranker.outputs.registry import OUTPUTS, format_ranking, written
 from reranker.ranking import Ranking, Weighing
 
@@ -175,7 +174,7 @@ def write(
                     if least_sure_count is None:
                         answer = format_ranking(ranking, arguments.output)
                     else:
-                        answer = certainty.row(ranking)
+                        answer = row(ranking)
                     output.write(answer, record, tally.digests[0])
                 tally.add(record)
             tally.check_complete()

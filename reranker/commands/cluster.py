@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import argparse
 import sys
-from collections.abc import Mapping
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
@@ -146,19 +145,16 @@ def _report(
         ):
             message(f"rerank: {warning}")
     counts = outcome.counts
-    print(_converted(counts) if arguments.to else answers.summary(counts), file=sys.stderr)
+    converted = (
+        f"rerank: {counts['sentences']} sentences, {counts['candidates']} candidates written, "
+        f"{counts['rejected']} rejected"
+    )
+    print(converted if arguments.to else answers.summary(counts), file=sys.stderr)
     if outcome.failed or counts["rejected"]:
         failed = f"{counted(len(outcome.failed), 'file')} of {len(wanted)} cannot be read; "
         message(f"rerank: {failed if outcome.failed else ''}what was rejected: {rejected}")
     wrong = (counts[name] for name in ("rejected", "failed", "faults"))
     return 1 if outcome.failed or any(wrong) else 0
-
-
-def _converted(counts: Mapping[str, int]) -> str:
-    return (
-        f"rerank: {counts['sentences']} sentences, {counts['candidates']} candidates written, "
-        f"{counts['rejected']} rejected"
-    )
 
 
 def _models(arguments: argparse.Namespace) -> WeighedModels:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from reranker.checkpoints.ensemble_file import named_models
 from reranker.commands.arguments import add_output, add_threads, number_from, positive
 from reranker.commands.nbest_files import digest
-from reranker.commands.progress import loading
+from reranker.commands.progress import Bar, loading
 from reranker.errors import InputError
 from reranker.files.digest import file_sha256, text_digest
 from reranker.files.journal import journaled_path, open_output
@@ -95,11 +95,14 @@ def run(arguments: argparse.Namespace) -> int:
         given, read = itertools.tee(sentences)
         beam = Beam(arguments.beam, arguments.length_power)
         lists = generate(members, read, beam, str(device))
-        for number, outputs in enumerate(_shown(lists, done), done):
-            words = next(given)
-            empty += not words
-            text = _text(number, words, outputs[:count], arguments.format)
-            output.write(text, _NOTHING, text_digest(*words))
+        with Bar("generating", " sentences") as bar:
+            bar.add(done)
+            for number, outputs in enumerate(lists, done):
+                words = next(given)
+                empty += not words
+                text = _text(number, words, outputs[:count], arguments.format)
+                output.write(text, _NOTHING, text_digest(*words))
+                bar.add(1)
     if empty:
         print(f"rerank: {empty} sentences have no words and no output", file=sys.stderr)
     return 1 if empty else 0
@@ -119,11 +122,3 @@ def _text(number: int, words: Sequence[str], outputs: Sequence[Generated], form:
     from reranker.generation.search import fairseq_text
 
     return fairseq_text(number, words, outputs)
-
-
-def _shown(lists: Iterator[list[Generated]], done: int) -> Iterator[list[Generated]]:
-    """The lists, unchanged, with a counter on a terminal."""
-    from tqdm import tqdm
-
-    quiet = not sys.stderr.isatty()
-    yield from tqdm(lists, desc="generating", unit=" sentences", initial=done, disable=quiet)

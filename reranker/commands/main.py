@@ -19,8 +19,7 @@ from collections.abc import Sequence
 from importlib import import_module
 from typing import NoReturn, Protocol, cast
 
-from reranker.commands.endings import ending
-from reranker.commands.interruptions import INTERRUPTED, dealt_with, interrupt_at_signals, leave
+from reranker.commands.endings import INTERRUPTED, dealt_with, ending, interrupt_at_signals, leave
 from reranker.commands.progress import MessageHandler
 from reranker.errors import InputError
 from reranker.files.output import write_errors

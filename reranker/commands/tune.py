@@ -12,9 +12,8 @@ from typing import TYPE_CHECKING
 
 from reranker.checkpoints.ensemble_file import WeighedModels, named_models, write_ensemble_file
 from reranker.commands.arguments import counted, weight, whole_number
-from reranker.commands.cascade_table import CascadeTable, stages
-from reranker.commands.confidence_table import ConfidenceTable
 from reranker.commands.ranked_file import ranked_lines
+from reranker.commands.tune_tables import CascadeTable, ConfidenceTable, stages
 from reranker.errors import InputError
 from reranker.files.figure import new_figure, save_figure
 from reranker.files.output import output_paths
