@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 from steps import Work
-from study import StudyRow, Table
+from study import StudyRow, StudyTable
 
 from reranker.checkpoints.members import load_member
 from reranker.errors import InputError
@@ -128,7 +128,7 @@ class Figures:
         """A set's lists as these models alone score them."""
         return averaged(self.lists[name], [self._columns[name].index(run) for run in runs])
 
-    def table(self, table: Table) -> dict[str, Any]:
+    def table(self, table: StudyTable) -> dict[str, Any]:
         """Everything about a table."""
         return {
             "title": table.title,
@@ -138,7 +138,7 @@ class Figures:
             "rows": [self._row(row, table) for row in table.rows],
         }
 
-    def _set(self, name: str, table: Table) -> dict[str, Any]:
+    def _set(self, name: str, table: StudyTable) -> dict[str, Any]:
         figures: dict[str, Any] = {"name": self.study.sets[name].name}
         if table.kind == "F1" and name in self.lists:
             lists = self.lists[name]
@@ -147,7 +147,7 @@ class Figures:
             figures["oracle"] = oracle
         return figures
 
-    def _row(self, row: StudyRow, table: Table) -> dict[str, Any]:
+    def _row(self, row: StudyRow, table: StudyTable) -> dict[str, Any]:
         runs, failures = self.study.members(row), self.work.failures
         named = {"name": row.name, "printed": row.printed, "runs": runs}
         if failed := [failures[run] for run in runs if run in failures]:
@@ -179,7 +179,7 @@ class Figures:
         analyses = [json.loads(path.read_text("utf-8"))[0]["sets"] for [path] in paths]
         return [figures["perplexity"] for sets in analyses for figures in sets.values()]
 
-    def _f1(self, row: StudyRow, name: str, table: Table) -> dict[str, Any]:
+    def _f1(self, row: StudyRow, name: str, table: StudyTable) -> dict[str, Any]:
         lists, parts = self.lists[name], self.study.parts(row)
         parser = lists.parsers_first()
         low, high = corpus_f1(parser), corpus_f1(lists.oracle())
@@ -210,7 +210,7 @@ class Figures:
         tuned_on = self.scored_by(other, part) if other else None
         return choice(self.scored_by(name, part), tuned_on)
 
-    def _signature(self, row: StudyRow, table: Table) -> str:
+    def _signature(self, row: StudyRow, table: StudyTable) -> str:
         runs = self.study.members(row)
         models = ",".join(f"{run}:{self.members[run].sha256[:8]}" for run in runs)
         parts = [f"version={version('parse-reranker')}", f"models={models}"]

@@ -23,7 +23,7 @@ from typing import Any
 
 from figures import FOLDS, Figures, markdown
 from steps import Work
-from study import Study, Table
+from study import Study, StudyTable
 
 from reranker.commands.arguments import positive, script_parser
 from reranker.errors import InputError, RerankError
@@ -125,7 +125,7 @@ def _publish(name: str, table: dict[str, Any], folder: Path) -> None:
             file.write(written)
 
 
-def _method(arguments: argparse.Namespace, study: Study, length: str, table: Table) -> str:
+def _method(arguments: argparse.Namespace, study: Study, length: str, table: StudyTable) -> str:
     """What a reader has to know, in sentences."""
     side = f"{arguments.workers} side by side with {arguments.threads} thread(s) each"
     same = "text" if study.data.text else "trees"

@@ -27,7 +27,7 @@ from reranker.trees.treebank import read_treebank
 
 
 @dataclass(frozen=True, slots=True)
-class Step:
+class StudyStep:
     """``rerank`` with ``arguments`` makes ``output``; the name begins with its run's."""
 
     name: str
@@ -113,7 +113,7 @@ class Work:
                 for process in self._running.copy():
                     process.terminate()
 
-    def steps(self, model: str, seed: int) -> Iterator[Step]:
+    def steps(self, model: str, seed: int) -> Iterator[StudyStep]:
         """Training, then scoring, of a run."""
         study, run = self.study, f"{model}-{seed}"
         start, checkpoint = study.models[model].start_from, self.checkpoint(run)
@@ -163,8 +163,8 @@ class Work:
             return "text"
         return "last-word" if self.study.sets[name].passages else "perplexity"
 
-    def _step(self, name: str, output: Path, *arguments: object) -> Step:
-        return Step(name, [*map(str, arguments), *self.flags], output)
+    def _step(self, name: str, output: Path, *arguments: object) -> StudyStep:
+        return StudyStep(name, [*map(str, arguments), *self.flags], output)
 
     def _do(self, model: str, seed: int, before: Future[None] | None) -> None:
         """All steps of a run, once the run that it starts from is done."""
@@ -183,7 +183,7 @@ class Work:
             # The state that training resumes from is several times as large as the checkpoint.
             (self._training(run) / "state.pt").unlink(missing_ok=True)
 
-    def do(self, step: Step) -> str:
+    def do(self, step: StudyStep) -> str:
         """Run the command; returns how it ended, and adds that to the failures if it failed."""
         log, began = self._log(step.name), time.monotonic()
         for path in (step.output, log):

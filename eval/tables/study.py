@@ -20,11 +20,11 @@ CONFIGS = Path(__file__).resolve().parents[2] / "models" / "configs"
 DEFAULT_SIZES = {"embedding_size": 280, "hidden_sizes": [960, 960, 620]}
 
 
-class _StudyTable(BaseModel):
+class _StudyPart(BaseModel):
     model_config = ConfigDict(extra="forbid", frozen=True)
 
 
-class Data(_StudyTable):
+class Data(_StudyPart):
     """What models learn from and are selected on; file patterns, relative to ``--data``."""
 
     train: list[str]
@@ -32,7 +32,7 @@ class Data(_StudyTable):
     text: bool = False  # running text, a sentence a line, instead of trees
 
 
-class EvaluationSet(_StudyTable):
+class EvaluationSet(_StudyPart):
     """What models are judged on: perplexity of ``trees``, or of text, F1 of what they choose of
     ``nbest``."""
 
@@ -46,7 +46,7 @@ class EvaluationSet(_StudyTable):
     weight_from: str = ""  # the set that tunes the mixture's weight; without it, cross-validation
 
 
-class StudyModel(_StudyTable):
+class StudyModel(_StudyPart):
     """A file of ``models/configs``, with changes, trained with seeds 1 to ``seeds``."""
 
     config: str
@@ -56,7 +56,7 @@ class StudyModel(_StudyTable):
     start_from: str = ""  # another model, whose run with the same seed this one continues
 
 
-class StudyRow(_StudyTable):
+class StudyRow(_StudyPart):
     """One model, all its seeds separately, or an ensemble of several models' seeds."""
 
     name: str
@@ -66,7 +66,7 @@ class StudyRow(_StudyTable):
     printed: str = ""  # the figure in the paper
 
 
-class Table(_StudyTable):
+class StudyTable(_StudyPart):
     title: str
     kind: Literal["F1", "perplexity"]
     sets: Annotated[list[str], Field(min_length=1)]
@@ -74,14 +74,14 @@ class Table(_StudyTable):
     reference: str = ""  # the row whose F1 the other rows are tested against, besides the parser's
 
 
-class Study(_StudyTable):
+class Study(_StudyPart):
     """A study's file, with sizes divided by ``shrink``."""
 
     path: Path
     data: Data
     sets: dict[str, EvaluationSet]
     models: dict[str, StudyModel]
-    tables: dict[str, Table]
+    tables: dict[str, StudyTable]
     training: dict[str, Any] = {}
     shrink: PositiveInt = 1
 
@@ -193,7 +193,7 @@ class Study(_StudyTable):
         for name, table in self.tables.items():
             self._check_table(name, table)
 
-    def _check_table(self, name: str, table: Table) -> None:
+    def _check_table(self, name: str, table: StudyTable) -> None:
         """Whether the sets and rows can have such figures."""
         sets = [self.sets[listed] for listed in table.sets]
         if table.kind == "F1" and not all(judged.nbest for judged in sets):

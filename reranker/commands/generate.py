@@ -74,7 +74,7 @@ def run(arguments: argparse.Namespace) -> int:
 
         from reranker.checkpoints.devices import devices
         from reranker.checkpoints.encoder_decoder_file import load_generators
-        from reranker.generation.beam import Beam
+        from reranker.generation.beam import BeamSettings
         from reranker.generation.search import generate
     if arguments.threads:
         torch.set_num_threads(arguments.threads)
@@ -93,7 +93,7 @@ def run(arguments: argparse.Namespace) -> int:
         sentences = _sentences(arguments.source, is_parser)
         done = sum(1 for _ in output.resumed(itertools.starmap(text_digest, sentences)))
         given, read = itertools.tee(sentences)
-        beam = Beam(arguments.beam, arguments.length_power)
+        beam = BeamSettings(arguments.beam, arguments.length_power)
         lists = generate(members, read, beam, str(device))
         with Bar("generating", " sentences") as bar:
             bar.add(done)

@@ -1,4 +1,4 @@
-"""Beam search with an ensemble of encoder-decoders, many sentences at a time.
+"""BeamSettings search with an ensemble of encoder-decoders, many sentences at a time.
 
 Each step extends every hypothesis of a beam by one token and keeps the best by log-probability; all
 have the same length, so no normalisation is needed among them. A hypothesis that ends is scored by
@@ -18,7 +18,7 @@ from typing import NamedTuple
 import torch
 from torch import Tensor
 
-from reranker.models.encoder_decoder import DecoderState, EncoderDecoder, Memory
+from reranker.models.encoder_decoder import AttendedSource, DecoderState, EncoderDecoder
 
 _IMPOSSIBLE = -math.inf
 
@@ -32,7 +32,7 @@ class Hypothesis(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True)
-class Beam:
+class BeamSettings:
     """How to search."""
 
     size: int = 10
@@ -52,7 +52,7 @@ def beam_search(
     source: Tensor,
     longest: Sequence[int],
     eos: int,
-    beam: Beam = Beam(),
+    beam: BeamSettings = BeamSettings(),
 ) -> list[list[Hypothesis]]:
     """For each sentence of ``source`` [S, B, F] at most ``beam.size`` hypotheses, best first, none
     with more than ``longest`` tokens of its sentence (``<eos>`` not counted).
@@ -75,12 +75,12 @@ class _BeamSearch:
         source: Tensor,
         longest: Sequence[int],
         eos: int,
-        beam: Beam,
+        beam: BeamSettings,
     ) -> None:
         self.models, self.longest, self.eos, self.beam = models, longest, eos, beam
         self.sentences = list(range(source.shape[1]))  # the hypotheses that are not finished
         self.finished: list[list[Hypothesis]] = [[] for _ in self.sentences]
-        self.memories: list[Memory] = []
+        self.memories: list[AttendedSource] = []
         self.states: list[DecoderState] = []
         for model in models:
             memory, state = model.encode(source)

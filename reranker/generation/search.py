@@ -8,7 +8,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import NamedTuple
 
 from reranker.checkpoints.encoder_decoder_file import Generator
-from reranker.generation.beam import Beam, Hypothesis, beam_search
+from reranker.generation.beam import BeamSettings, Hypothesis, beam_search
 from reranker.models.batch import source_batch
 
 _AHEAD = 320  # sentences that are read to fill batches
@@ -30,7 +30,7 @@ class Generated(NamedTuple):
 def generate(
     members: Sequence[Generator],
     sentences: Iterable[Sequence[str]],
-    beam: Beam = Beam(),
+    beam: BeamSettings = BeamSettings(),
     device: str = "cpu",
 ) -> Iterator[list[Generated]]:
     """At most ``beam.size`` outputs for each sentence, best first; none for a sentence without
@@ -40,7 +40,7 @@ def generate(
     a few hundred at a time.
     """
     vocabulary = members[0].vocabulary
-    beam = Beam(beam.size, beam.length_power, (*beam.banned, vocabulary.unknown))
+    beam = BeamSettings(beam.size, beam.length_power, (*beam.banned, vocabulary.unknown))
     waiting = iter(sentences)
     while chunk := list(itertools.islice(waiting, _AHEAD)):
         hypotheses: dict[int, list[Hypothesis]] = {}

@@ -27,7 +27,7 @@ def window_rows(device: torch.device) -> int:
 
 
 @dataclass(frozen=True, slots=True)
-class Step:
+class WindowPart:
     """A level, or the part of a wide one that is computed in one step."""
 
     rows: slice  # its place in the window, padding included
@@ -38,7 +38,7 @@ class Step:
 class Window:
     """Consecutive steps. Padding is computed, but the results are never used."""
 
-    parts: list[Step]
+    parts: list[WindowPart]
     rows: Numbers  # per row of the window: its number in the trie; 0 for padding
     parents: Numbers  # per row of the window: its prefix's row in the level before
     real: Numbers  # the rows that are not padding
@@ -80,6 +80,6 @@ def _window(held: list[_Held]) -> Window:
         rows[mine] = np.arange(first, first + len(parents))
         all_parents[mine] = parents
         is_real[mine] = True
-        parts.append(Step(slice(start, start + size), ends_level))
+        parts.append(WindowPart(slice(start, start + size), ends_level))
         start += size
     return Window(parts, rows, all_parents, np.flatnonzero(is_real))
