@@ -56,8 +56,8 @@ class Work:
         return self.folder / "configs" / f"{model}.toml"
 
     def data(self, name: str) -> Path:
-        """``train.mrg`` and ``dev.mrg``; of each set ``SET.text.jsonl``, its trees, each the only
-        candidate of a list, ``SET.lists.jsonl`` and ``SET.gold.mrg``, the lists' gold trees."""
+        """``train.mrg`` and ``dev.mrg``; of each set ``SET.text.mrg``, its trees, ``SET.lists.jsonl``
+        and ``SET.gold.mrg``, the lists' gold trees."""
         return self.folder / "data" / name
 
     def scored(self, run: str, name: str) -> Path:
@@ -80,13 +80,11 @@ class Work:
                 raise InputError(f"{path} has changed since the run began; choose another --work")
         if self.study.data.text:
             return
-        for name, patterns in (("train", self.study.data.train), ("dev", self.study.data.dev)):
+        read = {"train": self.study.data.train, "dev": self.study.data.dev}
+        read |= {f"{name}.text": judged.trees for name, judged in self.study.sets.items()}
+        for name, patterns in read.items():
             _write(self.data(f"{name}.mrg"), (f"{tree}\n" for tree in self._trees(patterns)))
         for name, judged in self.study.sets.items():
-            trees = enumerate(self._trees(judged.trees))
-            content = ({"id": str(number), "candidates": [tree]} for number, tree in trees)
-            texts = (json.dumps(each, ensure_ascii=False) + "\n" for each in content)
-            _write(self.data(f"{name}.text.jsonl"), texts)
             if judged.nbest:
                 self._write_lists(name, judged, sentences)
 
@@ -132,9 +130,10 @@ class Work:
             label = f"{run}:{name}" if kind == "lists" else f"{run}:{name}:{kind}"
             out = self.scored(run, f"{name}.{kind}")
             if kind in ("lists", "text"):
-                arguments = ["--nbest", self.data(f"{name}.{kind}.jsonl"), "--models", checkpoint]
-                arguments += ["--output", "ranked", "--out", out, "--resume"]
-                more = ["--token-scores"] if kind == "text" else []
+                ending = "mrg" if kind == "text" else "jsonl"
+                arguments = ["--nbest", self.data(f"{name}.{kind}.{ending}"), "--models"]
+                arguments += [checkpoint, "--output", "ranked", "--out", out, "--resume"]
+                more = ["--format", "trees", "--token-scores"] if kind == "text" else []
             else:
                 is_text = kind == "perplexity"
                 files = matching(self.root, study.sets[name].trees)

@@ -112,7 +112,7 @@ def _run(arguments: argparse.Namespace, named: WeighedModels, work: Path) -> int
             f"{FEWEST} are needed: try a lower --margin or all, or more text and another --out"
         )
     models = _train(arguments, named.paths, silver, gold, work)
-    out = [_out(arguments, path) for path in named.paths]
+    out = [arguments.out / f"{path.stem}.pt" for path in named.paths]
     adapted = _reranker(out, named.weighing, arguments)
     held_out = itertools.islice(stages.lists_of(ranked), 0, None, stages.HELD_OUT)
     after = [*choices(adapted, held_out)]
@@ -145,7 +145,7 @@ def _check(arguments: argparse.Namespace, models: Sequence[Path]) -> None:
         raise InputError("--gold-share 1 leaves nothing to learn from the text")
     inputs = [*arguments.text, *trees, *arguments.models, *models]
     inputs += parser_flags.inputs(arguments)
-    names = (*(_out(arguments, path) for path in models), arguments.out / "report.md")
+    names = (*(arguments.out / f"{path.stem}.pt" for path in models), arguments.out / "report.md")
     output_paths([name for name in names if name.exists()], inputs)
 
 
@@ -196,11 +196,6 @@ def _reranker(
     return Reranker.load(models, threads=arguments.threads, weighing=weighing)
 
 
-def _out(arguments: argparse.Namespace, model: Path) -> Path:
-    out: Path = arguments.out / f"{model.stem}.pt"
-    return out
-
-
 def _train(
     arguments: argparse.Namespace,
     models: Sequence[Path],
@@ -227,7 +222,9 @@ def _train(
         with Bar(f"training {path.stem}", total=1.0) as bar:
             folder = training_folder(work, path.stem, settings)
             trees = (silver.learned, gold, silver.held_out)
-            model = adapted(path, *trees, _out(arguments, path), folder, recipe, bar.reach)
+            model = adapted(
+                path, *trees, arguments.out / f"{path.stem}.pt", folder, recipe, bar.reach
+            )
         if model:
             made.append(model)
     return made

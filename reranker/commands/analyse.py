@@ -161,7 +161,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     kinds = parser.add_subparsers(dest="kind", required=True, metavar="KIND")
     for name, (description, flags) in _KINDS.items():
         kind = kinds.add_parser(name, help=description, description=description, allow_abbrev=False)
-        either = kind.add_mutually_exclusive_group(required=True) if _either(flags) else None
+        reads_either = _TREES_OR_TEXT.keys() <= flags.keys()
+        either = kind.add_mutually_exclusive_group(required=True) if reads_either else None
         for flag, settings in {**flags, **_OUTPUT}.items():
             group = either if either is not None and flag in _TREES_OR_TEXT else kind
             group.add_argument(flag, **settings)
@@ -191,11 +192,6 @@ def run(arguments: argparse.Namespace) -> int:
         result.draw(figure)
         save_figure(figure, picture)
     return 1 if any(getattr(result, "refused", {}).values()) else 0
-
-
-def _either(flags: _Flags) -> bool:
-    """Whether a kind reads trees or text."""
-    return _TREES_OR_TEXT.keys() <= flags.keys()
 
 
 def _finite(value: object) -> object:

@@ -59,14 +59,13 @@ def add_ranking_arguments(parser: argparse.ArgumentParser) -> None:
     add("--models", nargs="+", metavar="FILE", help=text)
     text = "use no other checkpoints: their SHA-256, or the first 8 digits or more, in any order"
     add("--sha256", nargs="+", default=(), metavar="HASH", help=text)
-    parser.add_argument(
-        "--output",
-        choices=tuple(name for name in OUTPUTS if name != "svg"),  # `rerank show --svg`
-        default="best",
-        help="best: one tree per line; ranked: one JSON object per line with every candidate; "
-        "of the best tree alone, pretty: over several lines, conllu: CoNLL-U, json: words and "
-        "constituents with their places in the text (docs/output.md; default: best)",
+    text = (
+        "best: one tree per line; ranked: one JSON object per line with every candidate; of the "
+        "best tree alone, pretty: over several lines, conllu: CoNLL-U, json: words and "
+        "constituents with their places in the text (docs/output.md; default: best)"
     )
+    outputs = tuple(name for name in OUTPUTS if name != "svg")  # `rerank show --svg`
+    add("--output", choices=outputs, default="best", help=text)
     text = "with --output ranked: add every token's log-probability"
     add("--token-scores", action="store_true", help=text)
     text = (

@@ -18,8 +18,7 @@ from reranker.outputs.registry import needs_brackets
 from reranker.ranker import VERSION
 
 if TYPE_CHECKING:
-    from reranker.ray.outcome import ClusterOutcome
-    from reranker.ray.parts import Shard
+    from reranker.ray.parts import ClusterOutcome, Shard
     from reranker.ray.work import RankTask
 
 EXAMPLES = """examples:
@@ -101,8 +100,7 @@ def run(arguments: argparse.Namespace) -> int:
     require_ray("rerank cluster", "fsspec", "ray", "pyarrow")
     named = None if arguments.to else _models(arguments)
     with status("looking for files"):
-        from reranker.ray.outcome import ClusterOutcome
-        from reranker.ray.parts import FOLDER, REJECTED, finished, shards
+        from reranker.ray.parts import FOLDER, REJECTED, ClusterOutcome, finished, shards
         from reranker.ray.storage import Storage, expanded
 
         files, storage = expanded(arguments.nbest or arguments.text), Storage(arguments.out)

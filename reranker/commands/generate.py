@@ -74,8 +74,7 @@ def run(arguments: argparse.Namespace) -> int:
 
         from reranker.checkpoints.devices import devices
         from reranker.checkpoints.encoder_decoder_file import load_generators
-        from reranker.generation.beam import BeamSettings
-        from reranker.generation.search import generate
+        from reranker.generation.search import BeamSettings, generate
     if arguments.threads:
         torch.set_num_threads(arguments.threads)
     (device, *more) = devices(arguments.device)

@@ -10,8 +10,7 @@ from reranker.checkpoints.devices import devices
 from reranker.checkpoints.encoder_decoder_file import load_generators
 from reranker.checkpoints.ensemble_file import named_models
 from reranker.errors import CheckpointError, InputError
-from reranker.generation.beam import BeamSettings
-from reranker.generation.search import Generated, generate
+from reranker.generation.search import BeamSettings, Generated, generate
 from reranker.nbest import NBest
 from reranker.nbest.data import Candidate, RawCandidate, RawList, Sentence
 from reranker.nbest.faithful import Source, accept

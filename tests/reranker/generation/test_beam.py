@@ -8,7 +8,7 @@ import pytest
 import torch
 from torch import Tensor
 
-from reranker.generation.beam import BeamSettings, Hypothesis, beam_search
+from reranker.generation.search import BeamSettings, Hypothesis, beam_search
 from reranker.models.encoder_decoder import EncoderDecoder
 from tests.models.encoder_decoders import CONFIGS, SENTENCES, build, padded
 

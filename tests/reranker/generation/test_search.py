@@ -7,8 +7,7 @@ import pytest
 
 import reranker.generation.search as search
 from reranker.checkpoints.encoder_decoder_file import Generator, load_generator
-from reranker.generation.beam import BeamSettings
-from reranker.generation.search import Generated, generate
+from reranker.generation.search import BeamSettings, Generated, generate
 from tests.reranker.generation.generators import pairs, trained_parser
 
 SENTENCES = [list(pair.source) for pair in pairs()]
