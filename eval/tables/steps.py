@@ -56,7 +56,7 @@ class Work:
         return self.folder / "configs" / f"{model}.toml"
 
     def data(self, name: str) -> Path:
-        """``train.mrg`` and ``dev.mrg``; of each set ``SET.text.mrg``, its trees, ``SET.lists.jsonl``
+        """``train.mrg``, ``dev.mrg``; of each set ``SET.text.mrg``, its trees, ``SET.lists.jsonl``
         and ``SET.gold.mrg``, the lists' gold trees."""
         return self.folder / "data" / name
 

@@ -222,9 +222,8 @@ def _train(
         with Bar(f"training {path.stem}", total=1.0) as bar:
             folder = training_folder(work, path.stem, settings)
             trees = (silver.learned, gold, silver.held_out)
-            model = adapted(
-                path, *trees, arguments.out / f"{path.stem}.pt", folder, recipe, bar.reach
-            )
+            out = arguments.out / f"{path.stem}.pt"
+            model = adapted(path, *trees, out, folder, recipe, bar.reach)
         if model:
             made.append(model)
     return made

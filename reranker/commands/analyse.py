@@ -63,11 +63,6 @@ def _tokens(default: int, what: str) -> _Flags:
     return {"--tokens": {"type": positive, "default": default, "metavar": "N", "help": text}}
 
 
-def _number_or_all(text: str) -> int | None:
-    """The type of a flag that takes a number; None for ``all``."""
-    return None if text == "all" else positive(text)
-
-
 def _by(choices: tuple[str, ...], what: str) -> _Flags:
     text = f"{what} (default: {choices[0]})"
     return {"--by": {"choices": choices, "default": choices[0], "help": text}}
@@ -83,7 +78,8 @@ _KINDS: dict[str, tuple[str, _Flags]] = {
         {
             **_MODEL, **_TREES_OR_TEXT, **_SEED, **_PLACE,
             "--tokens": {
-                "type": _number_or_all, "default": 1000, "metavar": "N",
+                "type": lambda text: None if text == "all" else positive(text),
+                "default": 1000, "metavar": "N",
                 "help": "rows of the matrix, or `all` (default: 1000)",
             },
         },

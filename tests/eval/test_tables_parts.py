@@ -191,7 +191,8 @@ def test_the_plan_of_a_study(tmp_path: Path, capsys: pytest.CaptureFixture[str])
         ),
         "doc-1:dev:text": (
             f"--nbest {tmp_path}/data/dev.text.mrg --models {model} --output ranked "
-            f"--out {tmp_path}/scored/doc-1.dev.text.jsonl --resume --format trees --token-scores --x"
+            f"--out {tmp_path}/scored/doc-1.dev.text.jsonl --resume --format trees "
+            "--token-scores --x"
         ),
         "doc-1:dev": (
             f"--nbest {tmp_path}/data/dev.lists.jsonl --models {model} --output ranked "
