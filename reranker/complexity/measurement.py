@@ -10,7 +10,7 @@ from reranker.complexity.measures import Counted, Difference, Row, Totals, diffe
 from reranker.errors import InputError, TreeError
 from reranker.files.text import TextInMemory
 from reranker.nbest.words import printable
-from reranker.parsers.kept import kept_parser
+from reranker.parsers.choice import kept_parser
 from reranker.parsers.parser import Parser, temperature_of
 from reranker.parsers.running import ParsedLists
 from reranker.search.parses import Parses, from_nbest
