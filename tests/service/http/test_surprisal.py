@@ -155,7 +155,7 @@ def test_the_deadline_ends_it_and_so_does_the_client(
         httpx.post(f"{reading.url}/surprisal", json=LONG, timeout=0.3)
     until(lambda: metric(http, 'rerank_dropped_total{reason="disconnect"}') >= 1)
     until(lambda: metric(http, "rerank_requests_in_flight") == 0)
-    until(lambda: metric(http, 'rerank_reading_waiting{pool="words"}') == 0)
+    until(lambda: metric(http, 'rerank_reading_busy{pool="words"}') == 0)
     assert http.post("/surprisal", json={"text": "It rains.", "beam": 1}).status_code == 200
 
 
@@ -173,7 +173,7 @@ def test_clients_take_turns(reading: Server) -> None:
     with ThreadPoolExecutor(2) as threads:
         long = threads.submit(ask, "127.0.0.1", LONG)
         with reading.client() as client:
-            until(lambda: metric(client, 'rerank_reading_waiting{pool="words"}') > 0)
+            until(lambda: metric(client, 'rerank_reading_busy{pool="words"}') > 0)
         short = threads.submit(ask, "127.0.0.2", {"text": "It rains.", "beam": 50})
         short.result()
         assert not long.done()
@@ -184,7 +184,7 @@ def test_a_child_that_dies_costs_one_request(http: httpx.Client, reading: Server
     expected = http.post("/surprisal", json={"text": "It rains.", "beam": 5}).json()["sentences"]
     with ThreadPoolExecutor(1) as threads:
         asked = threads.submit(http.post, "/surprisal", json=LONG)
-        until(lambda: metric(http, 'rerank_reading_waiting{pool="words"}') > 0)
+        until(lambda: metric(http, 'rerank_reading_busy{pool="words"}') > 0)
         kill(*children_of(reading, "surprisal_main"))
         answer = asked.result()
     assert (answer.status_code, error_of(answer)["code"]) == (503, "surprisal-crashed")
