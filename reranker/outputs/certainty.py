@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from reranker.outputs.sentence import ParsedSentence
 from reranker.ranking import Ranking
+from reranker.sentence import ParsedSentence
 from reranker.trees.linearize import linearize
 
 HEADING = "confidence\tplace\tbracket\tprobability\twords\tsentence"

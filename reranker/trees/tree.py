@@ -9,7 +9,7 @@ import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from reranker.errors import TreeError
 
@@ -20,6 +20,7 @@ MAX_DEPTH = 2_000
 MAX_WORDS = 10_000
 ROOT_LABELS = frozenset({"", "S1", "TOP", "ROOT"})
 TRACE = "-NONE-"
+_SHORT = 80  # characters in a repr
 
 # Only ASCII white space separates: a no-break space belongs to the word it stands in. A token is
 # a part-of-speech node ``(DT the)``, an opening bracket with its label, a closing bracket or a
@@ -260,8 +261,45 @@ class Tree:
     def __hash__(self) -> int:
         return hash(self.to_string())
 
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Pickled flat, since pickle recurses: words, and labels with their numbers of children."""
+        flat: list[str | tuple[str, int]] = []
+        stack: list[Tree | str] = [self]
+        while stack:
+            node = stack.pop()
+            if isinstance(node, str):
+                flat.append(node)
+            else:
+                flat.append((node.label, len(node.children)))
+                stack.extend(reversed(node.children))
+        return _from_flat, (flat,)
+
     def __repr__(self) -> str:
-        return f"Tree.from_string({self.to_string()!r})"
+        text = self.to_string()
+        if len(text) > _SHORT:
+            return f"<Tree {text[: _SHORT - 1]}…>"
+        return f"Tree.from_string({text!r})"
+
+    def _repr_svg_(self) -> str:
+        """The drawing that notebooks show."""
+        from reranker.drawing.svg import drawing
+
+        return drawing(self)
+
+
+def _from_flat(flat: list[str | tuple[str, int]]) -> Tree:
+    """The tree of ``Tree.__reduce__``."""
+    nodes: list[Tree | str] = []
+    for entry in reversed(flat):  # children before their parents
+        if isinstance(entry, str):
+            nodes.append(entry)
+        else:
+            label, count = entry
+            children = tuple(nodes.pop() for _ in range(count))
+            nodes.append(Tree(label, children))
+    (tree,) = nodes
+    assert isinstance(tree, Tree)
+    return tree
 
 
 @lru_cache(maxsize=32_768)
