@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import re
+import site
 import subprocess
 import sys
 import tomllib
+import venv
 from pathlib import Path
 
 import nbformat
@@ -49,7 +51,7 @@ def test_notebooks_were_run_from_top_to_bottom(notebook: Path) -> None:
 
 def test_examples_are_typed(tmp_path: Path) -> None:
     """A user's ``mypy --strict`` finds nothing in what the pages and notebooks show."""
-    codes = {}
+    codes: dict[str, str] = {}
     for page in [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]:
         text = page.read_text("utf-8")
         blocks = re.findall(r"^```python\n(.*?)^```$", text, re.MULTILINE | re.DOTALL)
@@ -57,21 +59,28 @@ def test_examples_are_typed(tmp_path: Path) -> None:
     for notebook in notebooks():
         cells = nbformat.read(notebook, as_version=4).cells
         codes[notebook.stem] = "\n".join(
-            re.sub(r"^await ", "", cell.source, flags=re.MULTILINE)
+            re.sub(r"^await (.*)$", r"asyncio.run(\1)", cell.source, flags=re.MULTILINE)
             for cell in cells if cell.cell_type == "code"
         )  # fmt: skip
     for name, code in codes.items():
         (tmp_path / f"{name.replace('-', '_')}.py").write_text(code)
+    # mypy sees what is in an environment's folders, but not this one's way to a checkout.
+    user = tmp_path / "user"
+    venv.create(user, symlinks=True)
+    (packages,) = (user / "lib").glob("python*/site-packages")
+    (packages / "reranker").symlink_to(ROOT / "reranker")
+    (packages / "others.pth").write_text("\n".join(site.getsitepackages()))
     assert len(codes) >= 15
     files = sorted(map(str, tmp_path.glob("*.py")))
-    command = [sys.executable, "-m", "mypy", "--strict", "--no-incremental", *files]
+    command = [sys.executable, "-m", "mypy", "--strict", "--no-incremental"]
+    command += ["--python-executable", str(user / "bin" / "python"), *files]
     done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True)
     assert done.returncode == 0, done.stdout + done.stderr
 
 
 def test_pages_with_examples_are_found() -> None:
     counts = {page.name: sum(1 for _ in examples(page)) for page in pages()}
-    assert counts["README.md"] >= 10
+    assert counts["README.md"] >= 7
     assert counts["search.md"] == 5 and counts["complexity.md"] == 3 and counts["surprisal.md"] == 1
 
 
