@@ -247,22 +247,14 @@ class Service:
         """The lists and the scores of each, in order; raises ServiceError."""
         return self._engines.score(work)
 
-    @contextlib.asynccontextmanager
-    async def parse(
+    def parse(
         self, sentences: Sequence[TextSentence], client: str, deadline: float
-    ) -> AsyncGenerator[AsyncGenerator[list[NBest]] | None]:
+    ) -> AsyncGenerator[list[NBest]] | None:
         """Lists of another parser than the built-in one, a few at a time; None if that is the one
-        asked. Raises ServiceError."""
+        asked. They raise ServiceError."""
         if self._parsers is None or not sentences:
-            yield None
-            return
-
-        async def lists() -> AsyncGenerator[list[NBest]]:
-            while some := await parse.lists():
-                yield some
-
-        async with self._parsers.parse(sentences, client, deadline) as parse:
-            yield lists()
+            return None
+        return self._parsers.parse(sentences, client, deadline)
 
     async def room_for(self, work: Work) -> None:
         """Wait until the queue has room for it."""

@@ -19,6 +19,7 @@ from prometheus_client import (
 from reranker.ranker import Ranker
 from reranker.ranking import Ranking
 from reranker.service import VERSION
+from reranker.service.errors import Lost
 
 _SECONDS = (0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 120)
 _TOKENS = (100, 300, 1000, 3000, 10_000, 20_000, 40_000, 60_000, 100_000)
@@ -92,6 +93,12 @@ class Metrics:
         self.models.clear()
         for member in reranker.members:
             self.models.labels(member.name, member.sha256).set(1)
+
+    def child_ended(self, child: str, why: BaseException) -> None:
+        """Count a child that ended without being asked to, or failed."""
+        self.child_restarts.labels(child).inc()
+        if isinstance(why, Lost) and why.has_hung:
+            self.hung_children.labels(child).inc()
 
     def scored(self, tokens: int, requests: int, seconds: float) -> None:
         """Count one scoring call."""

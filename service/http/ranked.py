@@ -133,14 +133,15 @@ class RankedRequest:
         """The lists and their scores."""
         service, contents = self._service, given.contents
         arguments = (contents, given.models, given.deadline, self._client, given.size)
-        async with service.parse(contents.sentences, self._client, given.deadline) as parsed:
-            if parsed is None:
-                work = await service.work(*arguments)
-                self._known = answers.usage_of_work(work)
-                async with contextlib.aclosing(service.scores(work)) as groups:
-                    async for group in groups:
-                        yield group
-                return
+        parsed = service.parse(contents.sentences, self._client, given.deadline)
+        if parsed is None:
+            work = await service.work(*arguments)
+            self._known = answers.usage_of_work(work)
+            async with contextlib.aclosing(service.scores(work)) as groups:
+                async for group in groups:
+                    yield group
+            return
+        async with contextlib.aclosing(parsed):
             async for lists in parsed:
                 work = await service.work(*arguments, parsed=lists)
                 await service.room_for(work)

@@ -1,5 +1,7 @@
 // /docs: openapi.json as a page, without anything from other servers.
 
+const main = document.querySelector("main");
+
 const add = (parent, name, text = "") => {
   const element = document.createElement(name);
   element.textContent = text;
@@ -7,10 +9,10 @@ const add = (parent, name, text = "") => {
   return element;
 };
 
-const table = (title, rows) => {
+const table = (heading, title, rows) => {
   if (!rows.length) return;
-  add(document.body, "h4", title);
-  const body = add(document.body, "table");
+  add(main, heading, title);
+  const body = add(main, "table");
   for (const [name, text] of rows) {
     const row = add(body, "tr");
     add(add(row, "td"), "code", name);
@@ -34,32 +36,32 @@ const showBody = (path, media, content, schemas) => {
   const examples = content.examples ?? { Text: { value: content.example } };
   const forms = content.schema.anyOf ?? [content.schema];
   Object.entries(examples).forEach(([name, example], place) => {
-    add(document.body, "h3", name);
-    add(document.body, "pre", curl(path, media, example.value));
+    add(main, "h3", name);
+    add(main, "pre", curl(path, media, example.value));
     const model = forms[place]?.$ref?.split("/").pop();
     const fields = Object.entries(schemas[model]?.properties ?? {});
-    table("Fields", fields.map(([field, described]) => [field, about(described)]));
+    table("h4", "Fields", fields.map(([field, described]) => [field, about(described)]));
   });
 };
 
 const show = (path, method, operation, schemas) => {
-  add(document.body, "h2", `${method.toUpperCase()} ${path}`);
-  add(document.body, "p", operation.description);
+  add(main, "h2", `${method.toUpperCase()} ${path}`);
+  add(main, "p", operation.description);
   const parameters = operation.parameters ?? [];
   const rows = parameters.map((each) => [each.name, `${each.in}: ${about({ ...each.schema, ...each })}`]);
-  table("Parameters", rows);
+  table("h3", "Parameters", rows);
   for (const [media, content] of Object.entries(operation.requestBody?.content ?? {})) {
     showBody(path, media, content, schemas);
   }
-  if (method === "get") add(document.body, "pre", `curl -s http://localhost:8000${path}`);
+  if (method === "get") add(main, "pre", `curl -s http://localhost:8000${path}`);
   const responses = Object.entries(operation.responses);
-  table("Responses", responses.map(([code, each]) => [code, each.description]));
+  table("h3", "Responses", responses.map(([code, each]) => [code, each.description]));
 };
 
 const answer = await fetch("openapi.json");
 const description = await answer.json();
-add(document.body, "h1", `${description.info.title} ${description.info.version}`);
-add(document.body, "p", description.info.description);
+add(main, "h1", `${description.info.title} ${description.info.version}`);
+add(main, "p", description.info.description);
 for (const [path, operations] of Object.entries(description.paths)) {
   for (const [method, operation] of Object.entries(operations)) {
     show(path, method, operation, description.components.schemas);

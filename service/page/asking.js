@@ -2,6 +2,7 @@
 // none.
 
 import { byId, element } from "./elements.js";
+import { faultIn, looksLikeTrees } from "./typed.js";
 import { keepList, keptList } from "./kept.js";
 import { countSentence, expect, hideProgress, showProgress, startProgress } from "./progress.js";
 import { getExample, getExampleGold, getInfo, rerank } from "./server.js";
@@ -20,7 +21,7 @@ let show = null; // what startAsking was given
 /**
  * Set up the form, file choice and drag and drop.
  *
- * `showing` has begin({id, name, models, languageModels, isSum, total}), add(sentence) for each sentence of the
+ * `showing` has begin({id, name, text, models, languageModels, isSum, total}), add(sentence) for each sentence of the
  * answer, and end({warnings, isComplete}); and ready(), called once the server has said what it is.
  */
 export function startAsking(showing) {
@@ -85,8 +86,16 @@ export function askFor(name, nbest, format = byId("format").value) {
 function askToParse() {
   const text = byId("text").value;
   if (!text.trim()) return say("There is nothing to parse yet: type a sentence.");
-  return ask({ name: TYPED, text });
+  if (!looksLikeTrees(text)) return ask({ name: TYPED, text });
+  const fault = faultIn(text);
+  if (!fault) return ask({ name: "Your trees", nbest: text, tokens: "", format: "auto", beam: 50 });
+  say(fault.message);
+  byId("text").focus();
+  byId("text").setSelectionRange(fault.start, fault.end);
 }
+
+/** Keep a text that a link has, as if it had been typed; returns its name in the address. */
+export const keepText = (text) => keepList({ name: TYPED, text });
 
 /** Stop waiting for an answer; sentences that are there stay. */
 export const cancel = () => request?.abort();
@@ -176,7 +185,7 @@ function begin(list, start) {
   const { id = keepList(list), name } = list;
   const models = start.models.map((model) => model.name.replace(/\.pt$/, ""));
   const languageModels = start.models.filter((model) => model.kind === "language").length;
-  show.begin({ id, name, models, languageModels, isSum, total: countOf(start) });
+  show.begin({ id, name, text: list.text ?? "", models, languageModels, isSum, total: countOf(start) });
 }
 
 async function useKey() {

@@ -1,9 +1,9 @@
 // The page: the answer, and which sentence and candidates of it are shown.
 
-import { readAddress, writeAddress } from "./address.js";
+import { linkTo, readAddress, writeAddress } from "./address.js";
 import { joined, looksLikeAlternatives } from "./alternatives.js";
 import { orderOf, prepared } from "./answer.js";
-import { askFor, cancel, exampleGold, openList, say, startAsking } from "./asking.js";
+import { askFor, cancel, exampleGold, keepText, openList, say, startAsking } from "./asking.js";
 import { Candidates } from "./candidates.js";
 import { copyOnClick } from "./clipboard.js";
 import { bestTree, rankedLine, save } from "./downloads.js";
@@ -18,10 +18,12 @@ import { certainty, described, isAlone, summary, verdict } from "./verdict.js";
 import { showVotes, votesOf } from "./votes.js";
 
 const LONG = 150; // characters; longer sentences are set smaller
+const LONGEST_SHARED = 1500; // characters of a text in a link: some programs cut longer links
 
 const NOTHING = {
   id: "", // the list's name in the address
   name: "",
+  text: "", // that was typed, to be parsed
   models: [],
   languageModels: 1, // how many of them say what a token costs
   isSum: true, // whether surprisals are summed over the models
@@ -53,11 +55,14 @@ function remember(isStep) {
   const { id: list, current: sentence, weight, compared: tree } = state;
   const { isStacked: stacked } = reading;
   writeAddress({ list, sentence, weight, tree, gold: gold.kind, stacked }, isStep);
-  byId("share").hidden = list !== "example" || gold.kind === "kept";
+  const isShared = state.text ? state.text.length <= LONGEST_SHARED : list === "example";
+  byId("share").hidden = !isShared || gold.kind === "kept";
 }
 
 /** Show what the address asks for. */
 async function followAddress() {
+  const address = readAddress();
+  if (address.text) writeAddress({ ...address, list: keepText(address.text) }, false);
   wanted = readAddress();
   const isThere = wanted.list === state.id && state.sentences.length > 0;
   if (!wanted.list) showForm();
@@ -247,7 +252,7 @@ byId("again").addEventListener("click", () => {
   byId(isText ? "text" : "nbest").focus();
 });
 byId("join").addEventListener("click", () => askFor(state.name, joined(state.sentences), "jsonl"));
-copyOnClick(byId("share"), () => location.href);
+copyOnClick(byId("share"), () => (state.text ? linkTo(state.text) : location.href));
 byId("save-ranked").addEventListener("click", () => {
   const lines = state.sentences.map((sentence, place) =>
     rankedLine(sentence, state.orders[place], state.name),

@@ -5,6 +5,8 @@ import { bestTree } from "./downloads.js";
 import { modelsScore } from "./ranking.js";
 import { counted, minus, nats, parsers, percent, perplexityOf, signed } from "./wording.js";
 
+const SURE = 0.6; // a tree that is less probably better than the parser's first is not called best
+
 /** Which tree is on top and by how much: the statement itself, and what goes with it. */
 export function verdict(sentence, order) {
   const { best } = order;
@@ -20,11 +22,14 @@ export function verdict(sentence, order) {
   if (isAlone(sentence)) {
     return ["The parser gave one tree for this sentence:", `nothing to compare. ${more}`.trim()];
   }
-  const isFirst = best.index === 0;
-  const statement = isFirst
-    ? "The parser’s first tree stays on top"
-    : `The ${parsers(best.index)} tree comes out on top`;
-  return [statement, `${lead(order)} ${more}`.trim()];
+  return [leader(order), `${lead(order)} ${more}`.trim()];
+}
+
+function leader({ best, betterThanFirst }) {
+  if (best.index === 0) return "The parser’s first tree stays on top";
+  const tree = `The ${parsers(best.index)} tree`;
+  const isUnsure = betterThanFirst !== null && betterThanFirst < SURE;
+  return isUnsure ? `${tree} leads, but not surely` : `${tree} comes out on top`;
 }
 
 /** Whether a sentence has a single candidate, usable or not. */

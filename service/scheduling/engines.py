@@ -184,8 +184,7 @@ class Engines:
         self.queue.set_ready(engine.slots, False)
         if isinstance(error, Lost) and error.has_hung:
             engine.hangs += 1
-            self._metrics.hung_children.labels("scoring").inc()
-        self._metrics.child_restarts.labels("scoring").inc()
+        self._metrics.child_ended("scoring", error)
         self._log_failure(engine, error)
         if engine.is_hopeless:
             self._give_up(engine)

@@ -105,12 +105,14 @@ def test_busy_connections_leave_health_alone(models: list[str]) -> None:
     """Twenty bodies that do not go on: nobody else is served, but for who asks for health, however
     many others ask, too."""
     head = b"POST /rerank HTTP/1.1\r\nHost: localhost\r\nContent-Type: text/plain\r\n"
-    slow = head + b"Content-Length: 1000\r\n\r\n("
+    slow = head + b"Content-Length: 1000\r\nExpect: 100-continue\r\n\r\n"
     with (
         serving(models, "--connections", "20", "--body-seconds", "600") as server,
-        connections(server, 20, slow),
+        connections(server, 20, slow) as made,
     ):
-        until(lambda: status(server, "/info") == 503)
+        for connection in made:  # else it could be idle, and closed for the next
+            assert connection.recv(100).startswith(b"HTTP/1.1 100")
+        assert status(server, "/info") == 503
         with connections(server, 100, b"GET"):
             for path in ("/health/live", "/health/ready"):
                 assert status(server, path) == 200

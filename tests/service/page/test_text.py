@@ -271,3 +271,54 @@ def test_on_a_phone(browser: Browser, address: str) -> None:
     assert leaves(page, "chosen", ".pointed") == ["is"]
     assert page.evaluate("document.documentElement.scrollWidth") == 390
     context.close()
+
+
+def test_a_link_to_a_typed_text_opens_elsewhere(
+    context: BrowserContext, page: Page, address: str
+) -> None:
+    text = "We saw it (50 % & more). The man is here."
+    parse(page, text)
+    page.click("#sentence-1")
+    page.click("#candidate-1")
+    context.grant_permissions(["clipboard-read", "clipboard-write"])
+    page.click("#share")
+    page.locator("#share", has_text="Copied").wait_for()
+    link = page.evaluate("navigator.clipboard.readText()")
+    assert link.startswith(f"{address}/#text=We+saw") and "saw" not in page.url
+    assert context.browser
+    other = context.browser.new_context()
+    elsewhere = other.new_page()
+    fetched: list[str] = []
+    elsewhere.on("request", lambda request: fetched.append(request.url))
+    open_page(elsewhere, link)
+    wait_for_all(elsewhere)
+    elsewhere.locator("#sentence", has_text="The man").wait_for(timeout=PATIENCE)
+    assert text_of(elsewhere, "#verdict") == text_of(page, "#verdict")
+    assert elsewhere.input_value("#text") == text
+    assert not any("saw" in url for url in [*fetched, elsewhere.url])
+    other.close()
+    # A long text would make a link that other programs cut.
+    page.click("#again")
+    parse(page, "It is. " * 300)
+    assert page.locator("#share").is_hidden()
+
+
+def test_brackets_that_are_typed_are_trees(page: Page) -> None:
+    first, second = CANDIDATES[:2]
+    parse(page, f"{first}\n{second}\n")
+    assert text_of(page, "#summary").startswith("Your trees: 2 sentences")
+    page.click("#again")
+    for text, place, said in (
+        (first[:-2], 0, "is not closed; \u201c))\u201d is missing."),
+        (f"{first})", len(first), "closes nothing."),
+    ):
+        page.fill("#text", text)
+        page.click("#parse")
+        page.locator("#message", has_text=said).wait_for()
+        selected = "({selectionStart: start, selectionEnd: end}) => [start, end]"
+        chosen = page.locator("#text").evaluate(selected)
+        assert chosen == [place, place + 1]
+        assert page.locator("#text").evaluate("box => box === document.activeElement")
+    # Words in brackets are words.
+    parse(page, "(We saw it.)")
+    assert text_of(page, "#summary").startswith("Your text: 1 sentence")

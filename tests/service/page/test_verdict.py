@@ -156,12 +156,16 @@ def test_alternatives_without_blank_lines_can_be_joined(page: Page, address: str
     assert page.locator("#alternatives").is_hidden()
 
 
+@pytest.mark.parametrize(
+    ("log_odds", "percent", "statement"),
+    [(1.9, 87, "comes out on top"), (-0.2, 45, "leads, but not surely")],
+)
 def test_how_sure_it_is_is_said_where_the_server_knows(
-    context: BrowserContext, tmp_path: Path
+    context: BrowserContext, tmp_path: Path, log_odds: float, percent: int, statement: str
 ) -> None:
-    """A calibration that says the same of every choice: log odds of 1.9, so 87 %."""
+    """A calibration that says the same of every choice."""
     models = save_models(tmp_path, 1, 2)
-    calibration = Calibration(Weighing(), 1.9, (0.0, 0.0))
+    calibration = Calibration(Weighing(), log_odds, (0.0, 0.0))
     known = WeighedModels(tuple(map(Path, models)), Weighing(), calibration)
     write_ensemble_file(tmp_path / CONFIDENCE_FILE, known)
     with serving([str(path) for path in models]) as server:
@@ -170,11 +174,13 @@ def test_how_sure_it_is_is_said_where_the_server_knows(
         use_example(page)
         changed = page.locator("#sentences .changed").first
         changed.click()
-        sure = "87 % sure that this is better than the parser\u2019s first."
+        sure = f"{percent} % sure that this is better than the parser\u2019s first."
         assert text_of(page, "#certainty") == sure
+        assert text_of(page, "#verdict-statement").endswith(statement)
         # It was not fitted for other weights, and there is none in the parser's first itself.
         move_slider(page, 0.5)
         assert text_of(page, "#certainty") == ""
+        assert not text_of(page, "#verdict-statement").endswith("surely")
         move_slider(page, 1)
         assert text_of(page, "#certainty") == sure
 

@@ -80,9 +80,8 @@ def text(first: str, count: int) -> list[TextSentence]:
 
 async def lists_of(made: Parsers, sentences: Sequence[TextSentence], client: str) -> list[NBest]:
     lists: list[NBest] = []
-    async with made.parse(sentences, client, time.monotonic() + PATIENCE) as parse:
-        while some := await parse.lists():
-            lists += some
+    async for some in made.parse(sentences, client, time.monotonic() + PATIENCE):
+        lists += some
     return lists
 
 
@@ -124,15 +123,16 @@ def test_only_so_much_is_parsed_ahead() -> None:
     child.gate.set()
 
     async def ask() -> None:
-        async with made.parse(text("it", 100), "a", time.monotonic() + PATIENCE) as parse:
-            while parse.given < AHEAD:
-                await asyncio.sleep(0.001)
-            await asyncio.sleep(0.2)
-            assert parse.given == AHEAD
-            taken = len(await parse.lists())
-            while parse.taken < 100:
-                await parse.lists()
-            assert taken <= AHEAD and await parse.lists() == []
+        groups = made.parse(text("it", 100), "a", time.monotonic() + PATIENCE)
+        taken = len(await anext(groups))
+        (request,) = made._requests
+        while made._pool.count(True) or made._pool.count(False):
+            await asyncio.sleep(0.001)
+        assert len(child.parsed) * 2 <= request.given <= AHEAD
+        async for lists in groups:
+            assert request.given <= request.taken + AHEAD
+            taken += len(lists)
+        assert taken == 100
 
     asyncio.run(ask())
     made.close()

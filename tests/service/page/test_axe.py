@@ -1,0 +1,52 @@
+"""What axe, which checks pages against WCAG, finds on this one in each state."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+
+from tests.service.page.browsing import use_example
+
+if TYPE_CHECKING:
+    from playwright.sync_api import Page
+
+pytestmark = pytest.mark.slow
+
+
+def findings(page: Page) -> list[str]:
+    """What is wrong: the rule, how grave it is, where, and why."""
+    axe = pytest.importorskip(
+        "axe_playwright_python.sync_playwright", reason="pip install axe-playwright-python"
+    ).Axe()
+    violations = axe.run(page).response["violations"]
+    return [
+        f"{each['id']} ({each['impact']}): {node['target']}: {node['failureSummary']}"
+        for each in violations
+        for node in each["nodes"]
+    ]
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_nothing_is_found(page: Page, scheme: str) -> None:
+    page.emulate_media(color_scheme=scheme)  # type: ignore[arg-type]
+    assert findings(page) == []
+    use_example(page)
+    assert findings(page) == []
+    page.click("#open-gold")
+    assert findings(page) == []
+    page.keyboard.press("Escape")
+    page.click("#candidate-3")
+    assert findings(page) == []
+
+
+def test_nothing_is_found_on_a_phone(page: Page) -> None:
+    page.set_viewport_size({"width": 390, "height": 844})
+    use_example(page)
+    assert findings(page) == []
+
+
+def test_nothing_is_found_in_the_description(page: Page, address: str) -> None:
+    page.goto(f"{address}/docs")
+    page.wait_for_selector("h2")
+    assert findings(page) == []
