@@ -28,6 +28,7 @@ html_theme_options = {
 }
 pygments_style, pygments_dark_style = "default", "github-dark"
 
+default_role = "code"  # single backticks in docstrings
 myst_heading_anchors = 4  # the anchors that GitHub makes
 myst_enable_extensions = ["colon_fence"]
 

@@ -201,13 +201,17 @@ class Ranked:
         ``constituents``."""
         return data_frame(self.constituents, Constituent._fields)
 
+    def to_svg(self) -> str:
+        """A drawing of the tree. Raises TreeError if there is none."""
+        return Tree.from_string(self.tree).to_svg()
+
     def __repr__(self) -> str:
         return f"Ranked({self.index}, score={self.score:g}, tree={_short(self.tree)!r})"
 
     def _repr_svg_(self) -> str | None:
-        """The drawing that notebooks show; None, and they show the text, if there is no tree."""
+        """What notebooks show: the drawing, or, for None, the text if there is no tree."""
         try:
-            return Tree.from_string(self.tree)._repr_svg_()
+            return self.to_svg()
         except TreeError:
             return None
 

@@ -6,7 +6,7 @@ directory. README's ``sh`` blocks, and its ``python`` blocks without an output, 
 succeed. Notebooks run cell by cell.
 
     python -m tests.pages            # runs everything, and writes new outputs into the pages
-    python -m tests.pages README.md docs/search.md
+    python -m tests.pages README.md docs/grep.md
 """
 
 from __future__ import annotations

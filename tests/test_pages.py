@@ -13,6 +13,8 @@ from pathlib import Path
 import nbformat
 import pytest
 
+import reranker
+from reranker.commands.main import command_names
 from tests.pages import examples, notebooks, pages, pictures, renewed, renewed_notebook
 from tests.shell import ROOT
 
@@ -81,7 +83,36 @@ def test_examples_are_typed(tmp_path: Path) -> None:
 def test_pages_with_examples_are_found() -> None:
     counts = {page.name: sum(1 for _ in examples(page)) for page in pages()}
     assert counts["README.md"] >= 7
-    assert counts["search.md"] == 5 and counts["complexity.md"] == 3 and counts["surprisal.md"] == 1
+    assert counts["grep.md"] == 5 and counts["complexity.md"] == 3 and counts["surprisal.md"] == 1
+
+
+LONG = {"lab-notes.md": 10_000}  # words
+
+
+def test_pages_are_short_enough_to_be_read() -> None:
+    for page in PAGES:
+        assert len(page.read_text("utf-8").split()) <= LONG.get(page.name, 3_300), page
+
+
+def test_the_reference_has_every_public_name() -> None:
+    page = (ROOT / "docs" / "python.md").read_text("utf-8")
+    named = set(re.findall(r"auto\w+:: reranker\.(\w+)$", page, re.MULTILINE))
+    assert set(reranker.__all__) - named == {"__version__", "client", "trees"}  # two are modules
+
+
+@pytest.mark.slow  # half a minute
+def test_the_site_is_built_without_a_warning(tmp_path: Path) -> None:
+    """Links within it, headings that they name and docstrings included; nothing is fetched."""
+    build = [sys.executable, "-m", "sphinx", "--fail-on-warning", "--quiet", "-b", "html", "docs"]
+    done = subprocess.run([*build, str(tmp_path)], cwd=ROOT, capture_output=True, text=True)
+    assert (done.returncode, done.stdout, done.stderr) == (0, "", "")
+    commands = (tmp_path / "commands.html").read_text("utf-8")
+    for name in command_names():
+        assert f"usage: {'rerank' if name == 'rerank' else f'rerank {name}'} " in commands
+    http = (tmp_path / "http.html").read_text("utf-8")
+    assert "POST /rerank" in http and "GET /metrics" in http and "CandidateList" in http
+    linked = re.findall(r'(?:src|href)="(https?://[^"]*\.(?:js|css|woff2?))', commands)
+    assert linked == []  # nothing from elsewhere is needed to read it
 
 
 def test_the_citation_is_of_this_version_and_the_papers_are_cited_twice() -> None:

@@ -280,11 +280,15 @@ class Tree:
             return f"<Tree {text[: _SHORT - 1]}…>"
         return f"Tree.from_string({text!r})"
 
-    def _repr_svg_(self) -> str:
-        """The drawing that notebooks show."""
+    def to_svg(self) -> str:
+        """A drawing of the tree."""
         from reranker.drawing.svg import drawing
 
         return drawing(self)
+
+    def _repr_svg_(self) -> str:
+        """What notebooks show."""
+        return self.to_svg()
 
 
 def _from_flat(flat: list[str | tuple[str, int]]) -> Tree:

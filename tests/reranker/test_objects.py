@@ -106,7 +106,7 @@ def test_reprs_are_short() -> None:
 def test_notebooks_draw_trees() -> None:
     drawing = best()._repr_svg_()
     assert drawing is not None and drawing.startswith("<svg ") and ">saw</text>" in drawing
-    assert drawing == Tree.from_string(TREES[0])._repr_svg_()
+    assert drawing == best().to_svg() == Tree.from_string(TREES[0])._repr_svg_()
     sure = replace(ranking(), confidence=0.876)
     assert sure._repr_html_().startswith("<p>candidate 0, score -10, confidence 88%</p><svg ")
     none = ranking(from_candidates(["(S (NP"]))
