@@ -27,7 +27,17 @@ PAGES = [
 ]
 
 
-@pytest.mark.parametrize("page", pages(), ids=lambda page: str(page.relative_to(ROOT)))
+# The others run with the slow tests, and whenever the site is built (.github/workflows/docs.yml).
+OFTEN = ("README.md", "grep.md", "complexity.md", "surprisal.md")
+
+
+@pytest.mark.parametrize(
+    "page",
+    [
+        pytest.param(page, marks=[] if page.name in OFTEN else pytest.mark.slow, id=page.name)
+        for page in pages()
+    ],
+)
 def test_examples_print_what_the_page_says(page: Path, tmp_path: Path) -> None:
     """Otherwise: make outputs."""
     assert renewed(page, tmp_path) == page.read_text("utf-8")
@@ -51,6 +61,7 @@ def test_notebooks_were_run_from_top_to_bottom(notebook: Path) -> None:
     assert all(output.output_type != "error" for cell in cells for output in cell.outputs)
 
 
+@pytest.mark.slow  # checks the whole package
 def test_examples_are_typed(tmp_path: Path) -> None:
     """A user's ``mypy --strict`` finds nothing in what the pages and notebooks show."""
     codes: dict[str, str] = {}
@@ -90,7 +101,7 @@ LONG = {"lab-notes.md": 10_000}  # words
 
 
 def test_pages_are_short_enough_to_be_read() -> None:
-    for page in PAGES:
+    for page in (ROOT / "docs").rglob("*.md"):
         assert len(page.read_text("utf-8").split()) <= LONG.get(page.name, 3_300), page
 
 
