@@ -206,7 +206,7 @@ class Ranked:
         return Tree.from_string(self.tree).to_svg()
 
     def __repr__(self) -> str:
-        return f"Ranked({self.index}, score={self.score:g}, tree={_short(self.tree)!r})"
+        return f"Ranked({self.index}, score={self.score:.1f}, tree={_short(self.tree)!r})"
 
     def _repr_svg_(self) -> str | None:
         """What notebooks show: the drawing, or, for None, the text if there is no tree."""
@@ -331,7 +331,7 @@ class Ranking:
         """What notebooks show: how sure the best tree is, and its drawing."""
         best = self.best
         drawing = None if best is None else best._repr_svg_()
-        figures = [] if best is None else [f"candidate {best.index}", f"score {best.score:g}"]
+        figures = [] if best is None else [f"candidate {best.index}", f"score {best.score:.1f}"]
         figures += [
             f"{name} {value:.0%}"
             for name, value in (

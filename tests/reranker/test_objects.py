@@ -91,13 +91,9 @@ def test_equality_and_pickles() -> None:
 
 
 def test_reprs_are_short() -> None:
-    assert repr(best()) == (
-        "Ranked(0, score=-10, tree='(TOP (S (NP (PRP I)) (VP (VBD saw) (PRN (-LRB- -LRB-) (NP (…')"
-    )
-    assert repr(ranking()) == (
-        "Ranking('0', 2 candidates, "
-        "tree='(TOP (S (NP (PRP I)) (VP (VBD saw) (PRN (-LRB- -LRB-) (NP (…')"
-    )
+    tree = "'(TOP (S (NP (PRP I)) (VP (VBD saw) (PRN (-LRB- -LRB-) (NP (…'"
+    assert repr(best()) == f"Ranked(0, score=-10.0, tree={tree})"
+    assert repr(ranking()) == f"Ranking('0', 2 candidates, tree={tree})"
     assert repr(Tree.from_string("(NN a)")) == "Tree.from_string('(NN a)')"
     long = repr(Tree.from_string(TREES[0]))
     assert long.startswith("<Tree (TOP (S (NP (PRP I)) ") and len(long) < 90
@@ -108,7 +104,7 @@ def test_notebooks_draw_trees() -> None:
     assert drawing is not None and drawing.startswith("<svg ") and ">saw</text>" in drawing
     assert drawing == best().to_svg() == Tree.from_string(TREES[0])._repr_svg_()
     sure = replace(ranking(), confidence=0.876)
-    assert sure._repr_html_().startswith("<p>candidate 0, score -10, confidence 88%</p><svg ")
+    assert sure._repr_html_().startswith("<p>candidate 0, score -10.0, confidence 88%</p><svg ")
     none = ranking(from_candidates(["(S (NP"]))
     assert none._repr_html_() == "<p>no usable candidate</p><pre>(TOP )</pre>"
     assert Rankings([sure, none])._repr_html_() == sure._repr_html_() + none._repr_html_()
