@@ -99,14 +99,11 @@ class _Markdown:
         properties = schema.get("properties")
         if not properties:
             return
-        required = schema.get("required", ())
         yield from ("| field | type | |", "|---|---|---|")
         for name, field in properties.items():
             notes = [_one_line(field.get("description", ""))]
             if "default" in field:
                 notes.append(f"default: `{json.dumps(field['default'])}`")
-            elif name in required and not notes[0]:
-                notes = []
             text = "; ".join(filter(None, notes))
             yield f"| `{name}` | {self._type(field)} | {text} |"
         yield ""

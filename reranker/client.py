@@ -109,8 +109,11 @@ class _Service:
         headers = {"X-Request-Timeout": f"{timeout:g}"}
         if api_key is not None:
             headers["Authorization"] = f"Bearer {api_key}"
-        self._settings: dict[str, Any] = {"base_url": url, "headers": headers, "timeout": timeout}
-        self._retries = max(0, retries)
+        self._url, self._retries = url, max(0, retries)
+        self._connect(base_url=url, headers=headers, timeout=timeout)
+
+    def _connect(self, **settings: Any) -> None:
+        raise NotImplementedError
 
     @call
     def rerank(
@@ -209,8 +212,7 @@ class _Service:
             answer = yield pause
             if isinstance(answer, httpx.TransportError):
                 if is_last or isinstance(answer, _FINAL):
-                    url = self._settings["base_url"]
-                    message = f"{url}: {type(answer).__name__}: {answer}"
+                    message = f"{self._url}: {type(answer).__name__}: {answer}"
                     raise ServiceError(0, "unreachable", message) from answer
                 pause = _pause(attempt, None)
                 continue
@@ -237,15 +239,10 @@ class Client(_Service):
     pauses the service asks for, else after growing ones. Unknown keys in an answer are ignored.
     """
 
-    def __init__(
-        self,
-        url: str = "http://localhost:8000",
-        api_key: str | None = None,
-        timeout: float = 60.0,
-        retries: int = 5,
-    ) -> None:
-        super().__init__(url, api_key, timeout, retries)
-        self._http = httpx.Client(**self._settings)
+    _http: httpx.Client
+
+    def _connect(self, **settings: Any) -> None:
+        self._http = httpx.Client(**settings)
 
     def close(self) -> None:
         """Close the connections."""
@@ -289,15 +286,10 @@ class AsyncClient(_Service):
     ...         return await asyncio.gather(*map(client.parse, given))
     """
 
-    def __init__(
-        self,
-        url: str = "http://localhost:8000",
-        api_key: str | None = None,
-        timeout: float = 60.0,
-        retries: int = 5,
-    ) -> None:
-        super().__init__(url, api_key, timeout, retries)
-        self._http = httpx.AsyncClient(**self._settings)
+    _http: httpx.AsyncClient
+
+    def _connect(self, **settings: Any) -> None:
+        self._http = httpx.AsyncClient(**settings)
 
     async def close(self) -> None:
         """Close the connections."""
