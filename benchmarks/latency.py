@@ -1,5 +1,4 @@
-"""How soon answers come: start-up, the first sentence, one list, one long tree; and what a bulk run
-takes.
+"""How soon answers come: start-up, one list; and what a bulk run takes.
 
     python -m benchmarks.latency [MEASURE ...] [--lists LISTS] [--models FILE ...] [--quick]
 
@@ -11,7 +10,7 @@ from __future__ import annotations
 
 import argparse
 import os
-import select
+import random
 import subprocess
 import sys
 import tempfile
@@ -20,7 +19,6 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import replace
 from functools import partial
-from itertools import count, pairwise
 from pathlib import Path
 from statistics import median
 from typing import NamedTuple
@@ -28,7 +26,6 @@ from typing import NamedTuple
 import httpx
 
 from benchmarks.scoring.measure import machine
-from benchmarks.scoring.setting import stretched
 from reranker.checkpoints.ensemble_file import named_models
 from reranker.commands.arguments import positive
 from reranker.errors import RerankError
@@ -37,12 +34,13 @@ from reranker.nbest import Candidate, NBest, read_nbest
 from reranker.nbest.writing import list_text
 from reranker.pipeline import Reranker
 from reranker.process.cores import available_cores
-from reranker.trees.linearize import delinearize, linearize
-from reranker.trees.tree import Tree
+from reranker.trees.linearize import delinearize
 from tests.service.servers import RERANK, serving
 
 GUM, EXAMPLES = "../shared/data/nbest/gum_dev_50best.txt.gz", "examples/parses.txt"
 SAY_IMPORTS = {"PYTHONPROFILEIMPORTTIME": "1"}
+# Of 500 real candidates (BLLIP, 12 sentences of GUM dev), this share repeats an earlier one.
+REPEATED = 0.41
 MOST_MODULES = 200  # that a first answer imports besides torch's own
 
 Figures = Mapping[str, float]
@@ -81,6 +79,27 @@ def _resized(nbest: NBest, candidates: int) -> NBest:
     return replace(longer, candidates=(*longer.candidates[:given], *added))
 
 
+def stretched(nbest: NBest, length: int, seed: int = 0) -> NBest:
+    """A list of ``length`` candidates, longer than a parser has printed: the given ones first, then
+    earlier ones again, most of them with the label of one opening bracket exchanged for another of
+    the list's.
+
+    Words and lengths stay, brackets need not match, and only ``tokens`` change. On real lists of 50
+    this leaves about as many trie nodes as real lists of 500 have.
+    """
+    draw = random.Random(seed)
+    candidates = list(nbest.candidates[:length])
+    labels = sorted({token for each in candidates for token in each.tokens if token[0] == "("})
+    while len(candidates) < length:
+        again = draw.choice(candidates)
+        tokens = list(again.tokens)
+        openings = [place for place, token in enumerate(tokens) if token[0] == "("]
+        if openings and draw.random() >= REPEATED:
+            tokens[draw.choice(openings)] = draw.choice(labels)
+        candidates.append(replace(again, index=len(candidates), tokens=tuple(tokens)))
+    return replace(nbest, candidates=tuple(candidates))
+
+
 def _with_text(candidate: Candidate, tags: Sequence[str]) -> Candidate:
     """With the text of its tokens, every bracket closed by the label that opened it."""
     opened: list[str] = []
@@ -91,19 +110,6 @@ def _with_text(candidate: Candidate, tags: Sequence[str]) -> Candidate:
         tokens.append(f"){opened.pop()}" if token[0] == ")" else token)
     text = delinearize(tokens, candidate.words, tags, "S1").to_string()
     return replace(candidate, text=text, tokens=tuple(tokens))
-
-
-def long_tree(lists: Sequence[NBest], tokens: int) -> NBest:
-    """One tree of at least so many tokens: the first trees of sentence after sentence, as often as
-    needed, under one S."""
-    children: list[Tree | str] = []
-    for number in count():
-        children += lists[number % len(lists)].candidates[0].tree.children
-        tree = Tree("S1", (Tree("S", tuple(children)),))
-        made = linearize(tree)
-        if len(made) >= tokens:
-            return NBest("long", (Candidate(0, tree.to_string(), made, None, 1),), (), 1)
-    raise AssertionError("endless")
 
 
 class Spent(NamedTuple):
@@ -162,25 +168,6 @@ def peak_megabytes(command: Sequence[str]) -> float:
     return kilobytes / 1024
 
 
-def outputs(command: Sequence[str], window: float) -> tuple[float, float]:
-    """Seconds until the first output to a pipe, and of the longest wait for more in the window
-    after it; a wait that lasts until its end counts. Then the command is killed."""
-    started = time.perf_counter()
-    times: list[float] = []
-    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL) as process:
-        assert process.stdout
-        while not times or times[-1] < times[0] + window:
-            left = max(0.0, started + times[0] + window - time.perf_counter()) if times else None
-            ready, _, _ = select.select([process.stdout], [], [], left)
-            if ready and not os.read(process.stdout.fileno(), 1 << 20):
-                break
-            times.append(time.perf_counter() - started)
-        process.kill()
-    if not times:
-        raise RerankError(f"no output: {' '.join(command)}")
-    return times[0], max((late - early for early, late in pairwise(times)), default=0.0)
-
-
 def start_up(given: Input, opened: ExitStack) -> Callable[[], Figures]:
     """Two sentences x three candidates."""
     command = given.rerank(given.file("two", of_size(given.lists, 3, 10, 2)))
@@ -197,26 +184,6 @@ def start_up(given: Input, opened: ExitStack) -> Callable[[], Figures]:
         }
 
     return measure
-
-
-def first_output(given: Input, opened: ExitStack) -> Callable[[], Figures]:
-    """The whole file, to a pipe. Load is what two sentences take."""
-    two = given.rerank(given.file("two", of_size(given.lists, 3, 10, 2)))
-
-    def measure() -> Figures:
-        load = usage(two).wall
-        first, wait = outputs(given.rerank(given.path), 20 if given.quick else 60)
-        return {"s after start and load": first - load, "longest wait between outputs, s": wait}
-
-    return measure
-
-
-def keep_alive(given: Input, opened: ExitStack) -> Callable[[], Figures]:
-    """GET /health/live over one connection, 100 times."""
-    client = _client(given, opened)
-    return lambda: {
-        "p50, ms": 1000 * median(_seconds(partial(client.get, "/health/live")) for _ in range(100))
-    }
 
 
 def one_list(candidates: int, words: int, given: Input, opened: ExitStack) -> Callable[[], Figures]:
@@ -248,14 +215,6 @@ def one_list(candidates: int, words: int, given: Input, opened: ExitStack) -> Ca
 
     measure()  # warms up
     return measure
-
-
-def one_tree(given: Input, opened: ExitStack) -> Callable[[], Figures]:
-    """One tree of 1,400 tokens, with the first model alone."""
-    reranker = Reranker.load(given.models[:1])
-    (candidate,) = long_tree(given.lists, 1_400).candidates
-    reranker.rerank([given.lists[0].candidates[0].text])
-    return lambda: {"s": _seconds(partial(reranker.rerank, [candidate.text]))}
 
 
 def bulk(given: Input, opened: ExitStack) -> Callable[[], Figures]:
@@ -291,14 +250,7 @@ def _seconds(action: Callable[[], object]) -> float:
     return time.perf_counter() - started
 
 
-MEASURES: dict[str, Measure] = {
-    "start": start_up,
-    "first": first_output,
-    "health": keep_alive,
-    "tree": one_tree,
-    "bulk": bulk,
-    "memory": memory,
-}
+MEASURES: dict[str, Measure] = {"start": start_up, "bulk": bulk, "memory": memory}
 
 
 def main(argv: Sequence[str]) -> int:

@@ -54,16 +54,16 @@ class EncoderDecoderConfig(Config):
         return self.attentional_size
 
 
-class Memory(NamedTuple):
+class AttendedSource(NamedTuple):
     """What the decoder attends to, for B sentences of at most S positions."""
 
     keys: Tensor  # W_a s, [B, S, H]
     values: Tensor  # s, [B, S, H]
     is_position: Tensor  # [B, S]
 
-    def rows(self, which: Tensor) -> Memory:
+    def rows(self, which: Tensor) -> AttendedSource:
         """The memory of some sentences."""
-        return Memory(*(part[which] for part in self))
+        return AttendedSource(*(part[which] for part in self))
 
 
 # h and c of each LSTM, then the attentional layer's output alone; all tensors are [R, ...].
@@ -107,18 +107,18 @@ class EncoderDecoder(Output):
         self.context_weight = matrix(config.attentional_size, 2 * before)  # W_c
         self.add_output()
 
-    def encode(self, source: Tensor) -> tuple[Memory, DecoderState]:
+    def encode(self, source: Tensor) -> tuple[AttendedSource, DecoderState]:
         """Read B sentences, ``source`` [S, B, F] (``Encoder.forward``): what is attended to, and
         the decoder's state before the first token."""
         config = self.config
         encoded: Encoded = self.encoder(source, config.embedding_dropout, config.hidden_dropout)
         keys = product(encoded.outputs, self.match_weight)
         fed = keys.new_zeros(len(keys), config.attentional_size)
-        memory = Memory(keys, encoded.outputs, encoded.is_position)
+        memory = AttendedSource(keys, encoded.outputs, encoded.is_position)
         return memory, (*encoded.last, (fed,))
 
     def forward(
-        self, tokens: Tensor, memory: Memory, state: DecoderState
+        self, tokens: Tensor, memory: AttendedSource, state: DecoderState
     ) -> tuple[Features, DecoderState]:
         """Features after reading each of ``tokens`` [T, R] from ``state``, and the last state.
 
@@ -142,7 +142,7 @@ class EncoderDecoder(Output):
         alpha = torch.stack(steps.attention)
         return Features(components, log_weights, last, output, alpha), steps.state
 
-    def _steps(self, embedded: Tensor, memory: Memory, state: DecoderState) -> _Steps:
+    def _steps(self, embedded: Tensor, memory: AttendedSource, state: DecoderState) -> _Steps:
         """The recurrence over [T, R, E]: each step needs the attention of the previous one."""
         first, *others = self.layers
         assert isinstance(first, LstmLayer)
@@ -173,7 +173,7 @@ class EncoderDecoder(Output):
             steps.attention.append(alpha)
         return steps._replace(state=(*layers, (fed,)))
 
-    def _attended(self, hidden: Tensor, memory: Memory) -> tuple[Tensor, Tensor]:
+    def _attended(self, hidden: Tensor, memory: AttendedSource) -> tuple[Tensor, Tensor]:
         """h^3 [R, A] and a [R, S] for h^2 [R, H]."""
         sentences, positions, size = memory.keys.shape
         queries = hidden.view(sentences, -1, size)

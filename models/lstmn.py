@@ -13,14 +13,7 @@ from torch.nn import functional
 
 from reranker.models.config import ThesisConfig, check_window
 from reranker.models.language_model import LanguageModel
-from reranker.models.layer import (
-    Layer,
-    LayerState,
-    lstm_cell,
-    matrix,
-    product,
-    start_orthogonal,
-)
+from reranker.models.layer import Layer, LayerState, lstm_cell, matrix, product, start_orthogonal
 from reranker.models.past import attention
 
 

@@ -6,7 +6,7 @@ Language models have it, and decoders.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
 import torch
@@ -27,6 +27,20 @@ class Features(NamedTuple):
     raw_output: Tensor  # h^N or h* before dropout, [T, B, H], for temporal regularisation
     output: Tensor  # the same after dropout, for activation regularisation
     attention: Tensor | None = None  # alpha, [T, B, L], the oldest of the window first
+
+    def at(self, positions: Tensor | slice) -> Features:
+        """What words are predicted from at some positions, [N, ...]: a mask [T, B] or a slice."""
+        return self._replace(
+            components=self.components[positions], log_weights=self.log_weights[positions]
+        )
+
+    def blocks(self, elements: int, vocabulary_size: int) -> Iterator[Features]:
+        """Positions [N, ...] in order, so many at a time that their logits, [n, J, V], are about
+        ``elements`` numbers."""
+        count, mixture = self.log_weights.shape
+        step = max(1, elements // (mixture * vocabulary_size))
+        for start in range(0, count, step):
+            yield self.at(slice(start, start + step))
 
 
 class Output(nn.Module):

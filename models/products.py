@@ -24,8 +24,7 @@ _log = logging.getLogger(__name__)
 # sizes that are multiples of 4.)
 ROW_MULTIPLE = 32
 
-use_one_dnn = True
-"""Whether oneDNN is used where it works; False is for comparisons."""
+use_one_dnn = True  # whether oneDNN is used where it works; False is for comparisons
 
 # Per module: its weight, which version of it, and what it was packed to. The weight is kept so that
 # no other can take its address.

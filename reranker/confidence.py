@@ -42,8 +42,7 @@ class Calibration:
 
     weighing: Weighing
     intercept: float
-    coefficients: tuple[float, ...]
-    """A coefficient for each of ``FEATURES``."""
+    coefficients: tuple[float, ...]  # a coefficient for each of ``FEATURES``
 
     def __post_init__(self) -> None:
         if len(self.coefficients) != len(FEATURES):

@@ -7,7 +7,7 @@ from typing import Any
 
 from reranker.checkpoints.ensemble_file import ModelNames
 from reranker.checkpoints.installed import models_in_environment
-from reranker.parsers.kept import kept_parser
+from reranker.parsers.choice import kept_parser
 from reranker.parsers.parser import Parser
 from reranker.pipeline import Reranker
 from reranker.process.cores import available_cores

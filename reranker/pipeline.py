@@ -15,11 +15,7 @@ from typing import TYPE_CHECKING, Any, Self, TypeVar
 import torch
 
 from reranker.cascade import Cascade
-from reranker.checkpoints.devices import (
-    Precision,
-    devices,
-    load_placed,
-)
+from reranker.checkpoints.devices import Precision, devices, load_placed
 from reranker.checkpoints.ensemble_file import (
     ModelNames,
     WeighedModels,
@@ -31,7 +27,7 @@ from reranker.confidence import Calibration
 from reranker.errors import InputError
 from reranker.nbest import NBest, ReadOptions, Rejected, from_candidates, read_nbest
 from reranker.nbest.candidates import listed, log_probabilities
-from reranker.parsers.kept import kept_parser
+from reranker.parsers.choice import kept_parser
 from reranker.parsers.parser import Parser
 from reranker.parsers.running import ParsedLists
 from reranker.process.cancellation import Cancellation
@@ -286,8 +282,8 @@ class Reranker(Ranker):
         (``tokens``).
 
         ``parser``, of reranker.parsers.registry.create_parser or by its name alone
-        (reranker.parsers.kept), proposes the trees, ``jobs`` at once, for words split as in GUM or
-        in the Wall Street Journal's treebank (``words``); one that is named proposes
+        (reranker.parsers.choice), proposes the trees, ``jobs`` at once, for words split as in GUM
+        or in the Wall Street Journal's treebank (``words``); one that is named proposes
         ``candidates``, by default 50. A sentence of more than ``longest`` words, and one that
         cannot be parsed, has a ranking without candidates: its ``tree`` is a flat one, and
         ``rejected`` says why.

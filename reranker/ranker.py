@@ -38,14 +38,10 @@ class Ranker:
 
     members: Sequence[Member]
     combination: Combination
-    weighing: Weighing
-    """Used by calls that pass none."""
-    calibration: Calibration | None
-    """If given, rankings under its weighing say how sure they are."""
-    device: str
-    """The devices of the members: ``cpu``, or ``cuda:0,cuda:1``."""
-    precision: str
-    """The precision of computations: ``float32``, or ``bfloat16`` if chosen."""
+    weighing: Weighing  # used by calls that pass none
+    calibration: Calibration | None  # if given, rankings under its weighing say how sure they are
+    device: str  # the devices of the members: ``cpu``, or ``cuda:0,cuda:1``
+    precision: str  # the precision of computations: ``float32``, or ``bfloat16`` if chosen
 
     def signature(self, weighing: Weighing) -> str:
         """Everything a figure depends on, on one line."""

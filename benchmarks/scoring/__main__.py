@@ -1,4 +1,4 @@
-"""The command: all contestants' figures."""
+"""The command: all contestants on the same sentences and weights, and a table of their figures."""
 
 from __future__ import annotations
 
@@ -7,17 +7,19 @@ import json
 import os
 import subprocess
 import sys
-from collections.abc import Sequence
+import time
+from collections.abc import Mapping, Sequence
 from pathlib import Path
+from statistics import median
+from typing import NamedTuple
 
 import numpy as np
 
 from benchmarks.scoring import contestants
 from benchmarks.scoring.authors import AuthorsScorer, halved
-from benchmarks.scoring.contestants import OURS, Contestant
-from benchmarks.scoring.figures import REFERENCE, compare, comparison
-from benchmarks.scoring.measure import machine, memory
-from benchmarks.scoring.setting import Setting, load, raw_tokens
+from benchmarks.scoring.contestants import OURS, Contestant, Scores
+from benchmarks.scoring.lists import Setting, load
+from benchmarks.scoring.measure import machine, memory, sgemm, work_per_token
 from reranker.commands.arguments import positive
 from reranker.errors import RerankError
 from reranker.files.table import aligned
@@ -27,6 +29,15 @@ from reranker.files.table import aligned
 ALLOCATOR = {"MALLOC_MMAP_MAX_": "0", "MALLOC_TRIM_THRESHOLD_": "100000000000"}
 # Log-probabilities of a token, theirs and ours with their 1e-8, must agree to this (nats).
 TOLERANCE = 1e-3
+# Whose scores are right: not the authors', who add 1e-8 to every probability.
+REFERENCE = OURS[0].name
+
+
+class ContestantResult(NamedTuple):
+    contestant: Contestant
+    seconds: float  # the median of the rounds
+    difference: float | None  # the largest of a candidate's score from the reference's, in nats
+    same_winner: int  # sentences in which both choose the same tree
 
 
 def main(argv: Sequence[str]) -> int:
@@ -87,11 +98,9 @@ def run(
     results, peak = compare(everybody, setting, arguments.rounds, arguments.threads)
     rows, notes = comparison(results, setting, peak, memory_used)
     print("\n".join([f"{setting.title}: all contestants", aligned(rows), *notes]))
-    wrong = [
-        result.contestant.name
-        for result in results
-        if result.contestant in OURS and result.same_winner < len(setting.sentences)
-    ]
+    count = len(setting.sentences)
+    ours = (each for each in results if each.contestant in OURS)
+    wrong = [each.contestant.name for each in ours if each.same_winner < count]
     for name in wrong:
         print(f"{name} chose other trees than {REFERENCE}", file=sys.stderr)
     return 1 if wrong else 0
@@ -110,7 +119,7 @@ def check_authors(arguments: argparse.Namespace, setting: Setting) -> str:
     shortest list.
 
     Raises RerankError if they do not compute the same."""
-    shortest = min(setting.sentences, key=lambda sentence: raw_tokens([sentence])).ids[:3]
+    shortest = min(setting.sentences, key=lambda each: sum(map(len, each.ids))).ids[:3]
     largest, in_halves = 0.0, 0
     for checkpoint in setting.checkpoints:
         scorer = AuthorsScorer(arguments.authors, checkpoint, arguments.authors_memory)
@@ -128,6 +137,79 @@ def check_authors(arguments: argparse.Namespace, setting: Setting) -> str:
         f"{in_halves} of their {batches} batches are scored in halves to stay under "
         f"{arguments.authors_memory:g} GB."
     )
+
+
+def compare(
+    everybody: Sequence[Contestant], setting: Setting, rounds: int, threads: int
+) -> tuple[list[ContestantResult], float]:
+    """What every contestant did, ``REFERENCE`` among them, each taking its turn in every round and
+    in one before them that warms up; and the operations per second of a matrix product
+    meanwhile."""
+    scores: dict[str, Scores] = {}
+    seconds: dict[str, list[float]] = {each.name: [] for each in everybody}
+    scorers = {each.name: each.prepare(setting.checkpoints, threads) for each in everybody}
+    peaks = []
+    for _ in range(rounds + 1):
+        for name, score in scorers.items():
+            started = time.perf_counter()
+            scores[name] = score(setting.sentences)
+            seconds[name].append(time.perf_counter() - started)
+        peaks.append(sgemm(threads))
+    results = [
+        ContestantResult(
+            each,
+            median(seconds[each.name][1:]),
+            *agreement(setting, scores[REFERENCE], scores[each.name]),
+        )
+        for each in everybody
+    ]
+    return results, median(peaks[1:])
+
+
+def agreement(setting: Setting, reference: Scores, scores: Scores) -> tuple[float | None, int]:
+    """The largest difference of a candidate's score, in nats, and the number of sentences with the
+    same best tree; no difference for a contestant that leaves losers at minus infinity."""
+    largest, alike = 0.0, 0
+    for sentence, expected, actual in zip(setting.sentences, reference, scores, strict=True):
+        largest = max(largest, float(np.abs(expected - actual).max()))
+        # Duplicates tie: it is the tree that must be the same, not its place.
+        alike += sentence.ids[int(expected.argmax())] == sentence.ids[int(actual.argmax())]
+    return (largest if np.isfinite(largest) else None), alike
+
+
+def comparison(
+    results: Sequence[ContestantResult],
+    setting: Setting,
+    peak: float,
+    memory: Mapping[str, tuple[float, float]],
+) -> tuple[list[list[str]], list[str]]:
+    """A table, heads first, and notes; times are compared with the first contestant's. ``memory``
+    has loaded and peak megabytes by name, measured elsewhere."""
+    raw, left, count = setting.raw_tokens, setting.nodes, len(setting.sentences)
+    flop = sum(sum(work_per_token(each.model.config)) for each in setting.checkpoints)
+    first = results[0]
+    heads = ["", "s", "raw tokens/s", "nodes/s", f"x {first.contestant.name}", "of sgemm"]
+    rows = [[*heads, "peak MB", "of it loaded", "nats off", "same winner"]]
+    for contestant, seconds, difference, same_winner in results:
+        computed = left if contestant.shares_prefixes else raw
+        loaded, most = memory[contestant.name]
+        speeds = [f"{raw / seconds:,.0f}", f"{left / seconds:,.0f}"]
+        speeds += [
+            f"{first.seconds / seconds:.2f}",
+            f"{100 * computed * flop / seconds / peak:.0f} %",
+        ]
+        off = "-" if difference is None else f"{difference:.1e}"
+        megabytes = [f"{most:,.0f}", f"{loaded:,.0f}"]
+        row = [contestant.name, f"{seconds:.2f}", *speeds, *megabytes, off]
+        rows.append([*row, f"{same_winner}/{count}"])
+    candidates = sum(len(sentence.ids) for sentence in setting.sentences)
+    notes = [
+        f"{count} sentences, {candidates:,} candidates, {raw:,} raw tokens, "
+        f"{left:,} trie nodes ({raw / left:.2f} times fewer).",
+        f"{flop / 1e6:.1f} MFLOP a token; sgemm {peak / 1e9:.0f} GFLOP/s: "
+        f"{left * flop / peak:.2f} s for the nodes at that speed.",
+    ]
+    return rows, notes
 
 
 if __name__ == "__main__":

@@ -27,7 +27,7 @@ from numpy.typing import NDArray
 from torch import Tensor
 from torch.nn import functional
 
-from benchmarks.scoring.setting import Ids
+from benchmarks.scoring.lists import Ids
 from reranker.checkpoints.checkpoint import Checkpoint
 from reranker.errors import RerankError
 from reranker.models import Config, LanguageModel

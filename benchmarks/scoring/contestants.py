@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from benchmarks.scoring.authors import AuthorsScorer
-from benchmarks.scoring.setting import Ids, TimedSentence
+from benchmarks.scoring.lists import Ids, TimedSentence
 from reranker.checkpoints.checkpoint import Checkpoint
 from reranker.models import Features, LanguageModel
 from reranker.models.batch import whole_trees
@@ -74,7 +74,7 @@ def token_scores(checkpoint: Checkpoint, ids: Ids, decode: Decode) -> NDArray[np
         features, _ = model(inputs, model.initial_state(len(ids)))
         is_real = targets >= 0
         values = torch.zeros(targets.shape, dtype=torch.float64, device=targets.device)
-        values[is_real] = decode(model, chosen(features, is_real), targets[is_real]).double()
+        values[is_real] = decode(model, features.at(is_real), targets[is_real]).double()
     return values.cpu().numpy()
 
 
@@ -84,13 +84,12 @@ def one_batch_a_sentence(decode: Decode) -> Preparation:
 
 def straightforward(model: LanguageModel, features: Features, targets: Tensor) -> Tensor:
     """The whole vocabulary's log-probabilities, then the targets'."""
-    mixture, words = features.log_weights.shape[-1], len(model.output_weight)
-    rows = max(1, STRAIGHTFORWARD_BLOCK // (mixture * words))
-    parts = []
-    for start in range(0, len(targets), rows):
-        block = slice(start, start + rows)
-        table = model.log_probabilities(chosen(features, block))
-        parts.append(table.gather(1, targets[block].unsqueeze(1)).squeeze(1))
+    parts: list[Tensor] = []
+    left = targets.unsqueeze(1)
+    for block in features.blocks(STRAIGHTFORWARD_BLOCK, len(model.output_weight)):
+        table = model.log_probabilities(block)
+        parts.append(table.gather(1, left[: len(table)]).squeeze(1))
+        left = left[len(table) :]
     return torch.cat(parts)
 
 
@@ -134,10 +133,3 @@ OURS = (
     Contestant("all scores", all_scores, shares_prefixes=True),
     Contestant("winner only", winner_only, shares_prefixes=True, winner_only=True),
 )
-
-
-def chosen(features: Features, rows: Tensor | slice) -> Features:
-    """Components and weights of some positions."""
-    return features._replace(
-        components=features.components[rows], log_weights=features.log_weights[rows]
-    )

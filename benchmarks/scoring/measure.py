@@ -1,14 +1,11 @@
-"""Clocks, the machine's peak, memory, and the arithmetic that a model cannot avoid."""
+"""The machine's peak, memory, and the arithmetic that a model cannot avoid."""
 
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Mapping
 from pathlib import Path
-from typing import NamedTuple
 
 import torch
-from tqdm import tqdm
 
 from reranker.models import Config
 from reranker.models.products import linear
@@ -16,23 +13,13 @@ from reranker.models.products import linear
 MATRIX = 2_048
 
 
-class TokenWork(NamedTuple):
-    """Floating-point operations to read one token and compute the next one's normaliser.
+def work_per_token(config: Config) -> tuple[int, int, int]:
+    """Floating-point operations to read one token and compute the next one's normaliser: of LSTM
+    (four gates of every layer), projections (k_j, equation 11, and pi, 10) and decoder (J logits
+    for every word, 7).
 
     A multiplication and an addition count two; activations and exponentials are left out.
     """
-
-    lstm: int
-    projections: int
-    decoder: int
-
-    @property
-    def total(self) -> int:
-        return sum(self)
-
-
-def work_per_token(config: Config) -> TokenWork:
-    """Four gates of every layer; k_j (equation 11) and pi (10); J logits for every word (7)."""
     size, hidden = config.embedding_size, config.hidden_sizes
     layers = list(zip((size, *hidden), hidden, strict=False))  # inputs and units of each
     sources = zip((size, *hidden), config.components, strict=False)
@@ -41,27 +28,8 @@ def work_per_token(config: Config) -> TokenWork:
     if mixture > 1:
         projections += 2 * hidden[-1] * mixture
     width = size if config.components else hidden[-1]
-    return TokenWork(
-        lstm=sum(2 * 4 * units * (inputs + units) for inputs, units in layers),
-        projections=projections,
-        decoder=2 * max(mixture, 1) * width * config.vocabulary_size,
-    )
-
-
-def interleaved(actions: Mapping[str, Callable[[], object]], rounds: int) -> dict[str, list[float]]:
-    """Seconds of every action in each of ``rounds`` rounds, one after the other in each; a round
-    before them warms up and is not counted."""
-    seconds: dict[str, list[float]] = {name: [] for name in actions}
-    with tqdm(total=(rounds + 1) * len(actions), disable=None, unit="run") as progress:
-        for number in range(rounds + 1):
-            for name, action in actions.items():
-                progress.set_description(name)
-                started = time.perf_counter()
-                action()
-                if number > 0:
-                    seconds[name].append(time.perf_counter() - started)
-                progress.update()
-    return seconds
+    lstm = sum(2 * 4 * units * (inputs + units) for inputs, units in layers)
+    return lstm, projections, 2 * max(mixture, 1) * width * config.vocabulary_size
 
 
 def sgemm(threads: int) -> float:

@@ -38,8 +38,7 @@ def main(argv: Sequence[str]) -> int:
 
 def options() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(
-        prog="python -m benchmarks.service_load",
-        description=(__doc__ or "").partition("\n")[0],
+        prog="python -m benchmarks.service_load", description=(__doc__ or "").partition("\n")[0]
     )
     add = parser.add_argument
     add("nbest", help="BLLIP lists, plain or packed")

@@ -14,8 +14,7 @@ from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequenc
 from typing import NamedTuple
 
 from benchmarks.service_load.bombs import BOMBS, MALFORMED
-from benchmarks.service_load.expected import is_right
-from benchmarks.service_load.kind import LATEST, Question
+from benchmarks.service_load.kind import LATEST, Question, is_right
 
 HUNG_UP = "hung up"
 CLOSED = "closed on"

@@ -14,8 +14,7 @@ from typing import Any, NamedTuple
 from benchmarks.latency import of_size
 from benchmarks.scoring.measure import machine
 from benchmarks.service_load.attacks import ATTACKS, GROUPS, Material, storm
-from benchmarks.service_load.expected import ranked
-from benchmarks.service_load.kind import Asked, KindClient, Question, ask, seconds_alone
+from benchmarks.service_load.kind import Asked, KindClient, Question, ask, ranked, seconds_alone
 from benchmarks.service_load.report import Found, targets, written
 from benchmarks.service_load.watching import Tally, UsageSample, sleep_lightly, usage
 from reranker.nbest import NBest, read_nbest
@@ -120,17 +119,7 @@ def measured(server: Server, questions: Questions, seconds: float) -> Found:
     end = usage(server.process.pid)
     rates = {name: clients[0].every for name, clients in kind.items()}
     return Found(
-        seconds,
-        rates,
-        idle,
-        among,
-        live,
-        hostile,
-        samples,
-        end,
-        machine.result(),
-        tally,
-        has_ended,
+        seconds, rates, idle, among, live, hostile, samples, end, machine.result(), tally, has_ended
     )
 
 

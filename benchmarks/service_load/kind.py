@@ -1,19 +1,26 @@
-"""Clients that ask for little at a fixed rate, each over a connection of its own."""
+"""Clients that ask for little at a fixed rate, each over a connection of its own, and whether the
+answers are the command's."""
 
 from __future__ import annotations
 
 import contextlib
+import json
 import math
 import os
+import subprocess
+import tempfile
 import time
 from collections import Counter
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from http.client import HTTPConnection, HTTPException
+from pathlib import Path
 from statistics import median
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
-from benchmarks.service_load.expected import Row, is_right
+from tests.service.servers import RERANK
+
+Row = dict[str, Any]  # a line of ``rerank --output ranked``
 
 LATEST = 70.0  # seconds that an answer may take: request_seconds and some
 _MOST_IDLE_SECONDS = 30
@@ -119,3 +126,25 @@ def _outcome(connection: HTTPConnection, question: Question) -> str:
     if answer.status == 200 and question.rows and not is_right(content, question.rows):
         return "200 but wrong"
     return str(answer.status)
+
+
+def ranked(lists: Sequence[bytes], models: Sequence[str]) -> list[Row]:
+    """What the command writes for these lists."""
+    with tempfile.NamedTemporaryFile() as file:
+        Path(file.name).write_bytes(b"".join(lists))
+        command = [RERANK, "--nbest", file.name, "--models", *models, "--output", "ranked"]
+        done = subprocess.run(command, check=True, capture_output=True)
+    return [json.loads(line) for line in done.stdout.splitlines()]
+
+
+def is_right(answer: bytes, rows: Sequence[Row]) -> bool:
+    """Whether the service's figures for each list are those of the command, to the last digit."""
+    sentences = json.loads(answer)["sentences"]
+    return len(sentences) == len(rows) and all(map(_same, sentences, rows))
+
+
+def _same(sentence: Row, row: Row) -> bool:
+    for entry in sentence["ranking"]:
+        entry["score"] = entry.pop("relevance_score")
+    names = ("ranking", "best_index", "margin", "status")
+    return all(sentence[name] == row[name] for name in names)

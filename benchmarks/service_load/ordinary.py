@@ -15,7 +15,7 @@ from typing import NamedTuple
 
 import httpx
 
-from benchmarks.service_load.expected import Row, is_right, ranked
+from benchmarks.service_load.kind import Row, is_right, ranked
 from benchmarks.service_load.watching import usage
 from reranker.files.text import read_lines
 from tests.service.servers import Server, serving

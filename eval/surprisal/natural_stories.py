@@ -109,8 +109,7 @@ class Result(NamedTuple):
     name: str
     beyond: str
     words: int
-    gain: float
-    """Log-likelihood a word, in nats."""
+    gain: float  # log-likelihood a word, in nats
     p: float
 
 

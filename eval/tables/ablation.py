@@ -17,14 +17,14 @@ from __future__ import annotations
 import sys
 from collections.abc import Mapping, Sequence
 
-from report import NONE, p_text
+from figures import NONE, p_text
 
 from reranker.commands.arguments import script_parser, whole_number
 from reranker.commands.ranked_file import ranked_lines
 from reranker.errors import InputError, RerankError
 from reranker.evaluation.brackets import GoldTrees, corpus_f1
 from reranker.evaluation.significance import compare
-from reranker.files.markdown import grid
+from reranker.files.table import grid
 from reranker.ranking import Weighing
 from reranker.tuning.lists import ScoredLists, read_scored
 

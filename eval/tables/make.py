@@ -14,7 +14,6 @@ import json
 import os
 import platform
 import shlex
-import shutil
 import signal
 import sys
 from collections.abc import Sequence
@@ -22,15 +21,13 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
-from prepare import StudyFiles, prepare, source_files
-from report import markdown
-from results import FOLDS, Results
-from study import ROOT, Study, Table, to_toml
-from work import Work, plan, work_folder
+from figures import FOLDS, Figures, markdown
+from steps import Work
+from study import Study, StudyTable
 
-from reranker.checkpoints.members import load_member
 from reranker.commands.arguments import positive, script_parser
 from reranker.errors import InputError, RerankError
+from reranker.files.claim import claimed
 from reranker.files.digest import file_sha256
 from reranker.files.output import open_whole
 
@@ -61,48 +58,18 @@ def main(argv: Sequence[str]) -> int:
 def _make(arguments: argparse.Namespace) -> int:
     """Plan, run and report."""
     study = Study.read(arguments.study, arguments.only, arguments.shrink, arguments.seeds)
-    sources = source_files(study, arguments.data)
-    to_train = sum(study.models[name].seeds for name in study.trained)
-    minutes = 0.0
-    if to_train:
-        minutes = TRAINING_SHARE * arguments.budget * arguments.workers / to_train
-    flags, length = _training_length(arguments.epochs, minutes)
-    settings = _settings(arguments, study, sources, minutes)
-    folder = arguments.work or Path("runs", "-".join(["tables", study.path.stem, *arguments.only]))
-    with work_folder(folder, settings, arguments.workers, arguments.threads) as work:
-        files = StudyFiles(folder, arguments.data)
-        _write_models(study, work, files)
-        to_do = f", {to_train} to be trained {length}" if to_train else ""
-        print(f"{len(study.all_runs())} models{to_do}", file=sys.stderr)
-        prepare(study, files, arguments.sentences)
-        options = ["--device", arguments.device, "--threads", str(arguments.threads)]
-        work.run(plan(study, files, flags, options))
-        results = Results(study, work, files)
-        for name, table in study.tables.items():
-            method = _method(arguments, study, length, table)
-            how = {"method": method, "commands": [arguments.command], "settings": settings}
-            _publish(name, {**results.table(table), **how}, folder)
-        print(f"tables: as Markdown and JSON in {folder}", file=sys.stderr)
-        return 1 if work.failures else 0
-
-
-def _training_length(epochs: float, minutes: float) -> tuple[list[str], str]:
-    """How long every model is trained: flags of `rerank train`, and in words."""
+    sources = study.sources(arguments.data)
+    to_train = sum(model.seeds for model in study.models.values())
+    minutes = TRAINING_SHARE * arguments.budget * arguments.workers / to_train
+    length, flags = "as long as their configurations say", []
     if minutes:
         # Nothing else ends training, or the quickest models would get less of the budget.
         flags = ["--budget", f"{minutes:.4f}", "--epochs", "0"]
-        return flags, f"for {minutes:.3g} minutes each"
-    if epochs:
-        words = f"for {epochs:g} epoch{'s' * (epochs != 1)} each"
-        return ["--epochs", f"{epochs:g}"], words
-    return [], "as long as their configurations say"
-
-
-def _settings(
-    arguments: argparse.Namespace, study: Study, sources: Sequence[Path], minutes: float
-) -> dict[str, Any]:
-    """What every figure depends on, except the models themselves."""
-    return {
+        length = f"for {minutes:.3g} minutes each"
+    elif epochs := arguments.epochs:
+        flags = ["--epochs", f"{epochs:g}"]
+        length = f"for {epochs:g} epoch{'s' * (epochs != 1)} each"
+    settings = {
         "minutes of training for each model": round(minutes, 4),
         "epochs": arguments.epochs,
         "shrink": study.shrink,
@@ -112,26 +79,40 @@ def _settings(
         "data": {str(path): file_sha256(path)[:16] for path in sources},
         "machine": _machine(),
         "text": study.data.text,
-        "sets": {name: evaluated.model_dump() for name, evaluated in study.sets.items()},
+        "sets": {name: judged.model_dump() for name, judged in study.sets.items()},
     }
+    folder = arguments.work or Path("runs", "-".join(["tables", study.path.stem, *arguments.only]))
+    folder.mkdir(parents=True, exist_ok=True)
+    with claimed(folder / "settings.json"):
+        check_settings(folder, settings)
+        options = ["--device", arguments.device, "--threads", str(arguments.threads)]
+        work = Work(study, folder, arguments.data, options, flags, arguments.threads)
+        print(f"{to_train} models to be trained {length}", file=sys.stderr)
+        work.prepare(arguments.sentences)
+        work.run(arguments.workers)
+        figures = Figures(work)
+        for name, table in study.tables.items():
+            method = _method(arguments, study, length, table)
+            how = {"method": method, "commands": [arguments.command], "settings": settings}
+            _publish(name, {**figures.table(table), **how}, folder)
+        print(f"tables: as Markdown and JSON in {folder}", file=sys.stderr)
+        return 1 if work.failures else 0
 
 
-def _write_models(study: Study, work: Work, files: StudyFiles) -> None:
-    """Configurations of the models to be trained, and copies of the checkpoints.
-
-    Raises CheckpointError for a file that is not a checkpoint, InputError for one that does not say
-    how it was trained, or is not the one that the run began with.
-    """
-    for name, model in study.models.items():
-        if not model.checkpoint:
-            work.write(files.config(name), to_toml(study.settings(name)))
-            continue
-        checkpoint = load_member(ROOT / model.checkpoint)
-        if not {"tokens", "minutes"} <= checkpoint.information.keys():
-            raise InputError(f"models.{name}: {model.checkpoint} does not say its training")
-        work.write(files.config(name).with_suffix(".sha256"), checkpoint.sha256 + "\n")
-        files.checkpoint(name).parent.mkdir(exist_ok=True)
-        shutil.copyfile(ROOT / model.checkpoint, files.checkpoint(name))
+def check_settings(folder: Path, settings: dict[str, Any]) -> None:
+    """Keep what every figure depends on, except the models themselves. Raises InputError if the
+    folder was begun with other settings."""
+    path = folder / "settings.json"
+    if not path.exists():
+        path.write_text(json.dumps(settings, indent=1), "utf-8")
+    before, now = json.loads(path.read_text("utf-8")), json.loads(json.dumps(settings))
+    for name in {**before, **now}:
+        if before.get(name) != now.get(name):
+            old, new = (json.dumps(each.get(name))[:100] for each in (before, now))
+            raise InputError(
+                f"{folder} was begun with {name} {old}, now it is {new}; choose another "
+                "--work, or delete it"
+            )
 
 
 def _publish(name: str, table: dict[str, Any], folder: Path) -> None:
@@ -144,19 +125,13 @@ def _publish(name: str, table: dict[str, Any], folder: Path) -> None:
             file.write(written)
 
 
-def _method(arguments: argparse.Namespace, study: Study, length: str, table: Table) -> str:
+def _method(arguments: argparse.Namespace, study: Study, length: str, table: StudyTable) -> str:
     """What a reader has to know, in sentences."""
-    shown = dict.fromkeys(name for row in table.rows for name in row.models)
-    ready = [name for name in shown if study.models[name].checkpoint]
-    parts = []
-    if len(ready) < len(shown):
-        side = f"{arguments.workers} side by side with {arguments.threads} thread(s) each"
-        same = "text" if study.data.text else "trees"
-        parts.append(f"Models were trained {length} on the same {same}, {side}")
-        if study.shrink > 1:
-            parts.append(f"sizes are those of their configurations divided by {study.shrink}")
-    if ready:
-        parts.append(f"{', '.join(ready)}: checkpoints as they are")
+    side = f"{arguments.workers} side by side with {arguments.threads} thread(s) each"
+    same = "text" if study.data.text else "trees"
+    parts = [f"Models were trained {length} on the same {same}, {side}"]
+    if study.shrink > 1:
+        parts.append(f"sizes are those of their configurations divided by {study.shrink}")
     if table.kind == "F1":
         count = arguments.sentences
         lists = f"{count} lists, evenly spread" if count else "all lists"

@@ -1,13 +1,22 @@
-"""A corpus of text files, divided into parts, with the rarer words of its training part hidden.
+"""The corpora of Daniluk (2016), section 4.1, made of your own files:
 
-What eval/texts/wikipedia.py and eval/texts/lambada.py have in common. Files are read line by line,
-several times, so that a corpus need not fit into memory.
+    python eval/texts/corpus.py wikipedia articles/*.txt --out ~/wikipedia
+    python eval/texts/corpus.py lambada train-novels/*/*.txt --out ~/lambada
+
+Words are separated by spaces, a sentence a line; those that are not among the --words most frequent
+ones of the training part become <unk>. Of wikipedia, a file is an article, numbers become N, and
+each article gets a line <article> before it and </article> after it; wiki.train.txt, wiki.dev.txt
+and wiki.test.txt are of whole articles, drawn at random. LAMBADA's novels (Paperno et al. 2016) are
+published already tokenised; some of them, drawn at random, are lambada.dev.txt, the others
+lambada.train.txt. Exit status: 0, 1 if lines were left out, 2 if files cannot be used.
+
+Files are read line by line, several times, so that a corpus need not fit into memory.
 """
 
 from __future__ import annotations
 
-import argparse
 import random
+import re
 import sys
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -16,7 +25,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from reranker.commands.arguments import positive, script_parser, weight
-from reranker.errors import InputError
+from reranker.errors import InputError, RerankError
 from reranker.files.output import open_whole, output_path
 from reranker.files.table import aligned
 from reranker.files.text import open_text
@@ -25,30 +34,40 @@ from reranker.text.running import MARKS, line_fault
 
 UNKNOWN = "<unk>"
 WORDS = 77_000
+_NUMBER = re.compile(r"[-+]?\d[\d.,]*", re.ASCII)
 
 
-def corpus_parser(
-    program: str, description: str | None, files: str, share: float, parts: str
-) -> argparse.ArgumentParser:
-    """The flags of a script that divides ``files``, and holds out a ``share`` of the words for
-    ``parts``."""
-    parser = script_parser(program, description)
-    add = parser.add_argument
-    add(files, nargs="+", type=Path, metavar=files.upper().removesuffix("S"))
-    add("--out", type=Path, required=True, metavar="FOLDER")
-    text = "size of the vocabulary (default: %(default)s)"
-    add("--words", type=positive, default=WORDS, metavar="N", help=text)
-    text = f"share of the words for {parts} (default: %(default).3g)"
-    add("--held-out", type=weight, default=share, metavar="SHARE", help=text)
-    add("--seed", type=int, default=1, metavar="N", help="of the division")
-    return parser
+def without_number(word: str) -> str:
+    """N for a number.
+
+    >>> [without_number(word) for word in ("1984", "-1,000.5", "1980s", "N", "3-4")]
+    ['N', 'N', '1980s', 'N', '3-4']
+    """
+    return "N" if _NUMBER.fullmatch(word) else word
+
+
+class CorpusKind(NamedTuple):
+    """How a corpus is made of files."""
+
+    prefix: str  # of the parts' names
+    held_out: dict[str, float]  # the parts besides the training part, and their shares of the words
+    word_of: Callable[[str], str]  # what becomes of a word
+    articles: bool  # whether a file is an article, which has words and is enclosed in marks
+
+
+KINDS = {
+    # 1.2 of the thesis' 24.9 million words.
+    "wikipedia": CorpusKind("wiki", {"dev": 1.2 / 24.9, "test": 1.2 / 24.9}, without_number, True),
+    # 361,000 of 203 million in the thesis' Table 4.1.
+    "lambada": CorpusKind("lambada", {"dev": 0.002}, str, False),
+}
 
 
 @dataclass
 class CorpusFiles:
     """Text files, a sentence a line; ``word_of`` is what becomes of a word."""
 
-    word_of: Callable[[str], str] = str
+    word_of: Callable[[str], str]
     refused: dict[tuple[Path, int], str] = field(default_factory=dict)  # by file and line
 
     def lines(self, path: Path) -> Iterator[list[str]]:
@@ -141,3 +160,45 @@ def table(parts: Iterable[CorpusPart], vocabulary: int) -> str:
         counts = (f"{part.files:,}", f"{part.lines:,}", f"{part.words:,}")
         rows.append((part.name, *counts, share))
     return f"{aligned(rows)}\nvocabulary: {vocabulary:,} words"
+
+
+def main(argv: Sequence[str]) -> int:
+    """Make a corpus."""
+    parser = script_parser("corpus.py", __doc__)
+    add = parser.add_argument
+    add("kind", choices=KINDS)
+    add("files", nargs="+", type=Path, metavar="FILE")
+    add("--out", type=Path, required=True, metavar="FOLDER")
+    text = "size of the vocabulary (default: %(default)s)"
+    add("--words", type=positive, default=WORDS, metavar="N", help=text)
+    text = "share of the words for each part but the training part (default: the thesis')"
+    add("--held-out", type=weight, metavar="SHARE", help=text)
+    add("--seed", type=int, default=1, metavar="N", help="of the division")
+    arguments = parser.parse_args(argv)
+    kind, out = KINDS[arguments.kind], arguments.out
+    files = CorpusFiles(kind.word_of)
+    shares = [
+        share if arguments.held_out is None else arguments.held_out
+        for share in kind.held_out.values()
+    ]
+    try:
+        counts = {path: files.count(path) for path in arguments.files}
+        if kind.articles and (empty := [path for path, words in counts.items() if not words]):
+            raise InputError(f"{empty[0]}: an article without words")
+        *held_out, train = divided(counts, shares, arguments.seed)
+        known = most_frequent(files, train, arguments.words)
+        out.mkdir(parents=True, exist_ok=True)
+        named = {"train": train, **dict(zip(kind.held_out, held_out, strict=True))}
+        parts = [
+            write_part(files, paths, known, out / f"{kind.prefix}.{name}.txt", kind.articles)
+            for name, paths in named.items()
+        ]
+    except RerankError as error:
+        print(f"corpus: {error}", file=sys.stderr)
+        return 2
+    print(table(parts, len(known)))
+    return 1 if files.refused else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
-from reranker.adaptation.choosing import Choice
-from reranker.adaptation.stages import Silver
+from reranker.adaptation.stages import Choice, Silver
 from reranker.adaptation.training import Adapted
-from reranker.files.markdown import grid
+from reranker.files.table import grid
 
 
 def report(

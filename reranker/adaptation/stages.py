@@ -7,10 +7,10 @@ import hashlib
 import json
 from collections import Counter, deque
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from reranker.adaptation.choosing import Choice
 from reranker.errors import InputError
 from reranker.files.journal import open_output
 from reranker.files.output import open_whole, write_errors
@@ -23,8 +23,40 @@ from reranker.pipeline import Reranker
 from reranker.text.reading import Refused, TextSentence
 from reranker.trees.linearize import is_word, linearize_text
 
-HELD_OUT = 20
-"""One in so many sentences is held out, to measure what has been learned."""
+HELD_OUT = 20  # one in so many sentences is held out, to measure what has been learned
+
+
+@dataclass(frozen=True, slots=True)
+class Choice:
+    """What an ensemble chose for a sentence, and how certain it is (McClosky, Charniak and Johnson
+    2006, *Effective Self-Training for Parsing*)."""
+
+    tree: str
+    margin: float | None  # the lead over the runner-up in nats; None if it is the only candidate
+    do_agree: bool  # whether each member alone would choose it, too
+    is_first: bool  # whether it is the first of the parser's trees that can be used
+
+    @classmethod
+    def of(cls, ranking: Mapping[str, Any]) -> Choice:
+        """The choice of a ``Ranking.to_dict()`` with at least one candidate."""
+        best, *_ = entries = ranking["ranking"]
+        by_member = zip(
+            *(entry.get("member_nll") or [entry["nll"]] for entry in entries), strict=True
+        )
+        do_agree = all(min(nlls) >= nlls[0] for nlls in by_member)
+        is_first = best["index"] == min(entry["index"] for entry in entries)
+        return cls(best["tree"], ranking["margin"], do_agree, is_first)
+
+    def is_certain(self, margin: float) -> bool:
+        """Whether to learn from it: all members agree, and no other tree comes as near as
+        ``margin`` nats."""
+        return self.do_agree and (self.margin is None or self.margin >= margin)
+
+
+def choices(reranker: Reranker, lists: Iterable[NBest]) -> Iterator[Choice]:
+    """The choice for each list, in order; each list must have a candidate."""
+    for ranking in reranker.rerank_lists(lists):
+        yield Choice.of(ranking.to_dict())
 
 
 def begin(work: Path, settings: Mapping[str, Any]) -> None:
@@ -119,11 +151,9 @@ def lists_of(ranked: Path) -> Iterator[NBest]:
 class Silver(NamedTuple):
     """Linearised trees."""
 
-    learned: list[tuple[str, ...]]
-    """The trees to learn from."""
+    learned: list[tuple[str, ...]]  # the trees to learn from
     held_out: list[tuple[str, ...]]
-    repeated: int
-    """Sentences left out because they occur earlier or among the held-out ones."""
+    repeated: int  # sentences left out because they occur earlier or among the held-out ones
 
 
 def silver(made: Sequence[Choice], margin: float | None) -> Silver:

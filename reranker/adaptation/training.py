@@ -21,8 +21,7 @@ from reranker.training.run import Progress
 
 _WARM_UP = 0.1  # of the steps, at most
 
-Trees = Sequence[tuple[str, ...]]
-"""Linearised."""
+Trees = Sequence[tuple[str, ...]]  # linearised
 
 
 class AdaptationRecipe(NamedTuple):
@@ -38,8 +37,7 @@ class Adapted(NamedTuple):
     """The outcome for one model."""
 
     name: str
-    before: float
-    """Perplexity per token on the held-out silver trees."""
+    before: float  # perplexity per token on the held-out silver trees
     after: float
 
 

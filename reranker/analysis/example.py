@@ -59,7 +59,7 @@ def predict(checkpoint: Checkpoint, tree: LinearTree, token: int, name: str) -> 
     (batch,) = read_in_batches(checkpoint, [tree])
     here = torch.zeros_like(batch.is_token)
     here[token] = True
-    log_probabilities = checkpoint.model.log_probabilities(batch.features_at(here))[0]
+    log_probabilities = checkpoint.model.log_probabilities(batch.features.at(here))[0]
     attention = None
     if window is not None:
         # At time step t the token just read, 0 steps back, is number t - 1.

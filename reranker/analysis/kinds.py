@@ -25,16 +25,19 @@ from reranker.analysis.curves import read_curves
 from reranker.analysis.example import Example, predict
 from reranker.analysis.last_word import LastWord, LastWords, last_word, read_set
 from reranker.analysis.mixture import LayerWeights, Variation, mixture_weights
-from reranker.analysis.perplexity import TextPerplexities, Values, averaged, token_score_lines
 from reranker.analysis.rank import MatrixRank, Ranks, matrix_rank
 from reranker.analysis.readings import LinearTree, Tick, ignore, read_trees, token_count
 from reranker.analysis.report import Analysis, names
 from reranker.analysis.running import (
     RunningText,
     Source,
+    TextPerplexities,
+    Values,
+    averaged,
     predicted_tokens,
     read_texts,
     text_log_probabilities,
+    token_score_lines,
 )
 from reranker.analysis.windows import Windows, point
 from reranker.checkpoints.checkpoint import Checkpoint, load_checkpoint

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import torch
 
 from reranker.analysis.readings import LinearTree, Tick, ignore, read_in_batches
-from reranker.analysis.report import percent
+from reranker.analysis.report import grouped_bars, percent
 from reranker.checkpoints.checkpoint import Checkpoint
 from reranker.checkpoints.vocabulary import EOS
 from reranker.errors import InputError
@@ -88,7 +88,7 @@ def last_word(
     for batch in read_in_batches(checkpoint, passages, tick):
         is_token = batch.is_token
         values = checkpoint.model.target_log_probability(
-            batch.features_at(is_token), batch.targets[is_token]
+            batch.features.at(is_token), batch.targets[is_token]
         )
         tokens += len(values)
         whole_nll -= float(values.double().sum())
@@ -96,7 +96,7 @@ def last_word(
         for column, number in enumerate(batch.numbers):
             is_last[len(passages[number].tokens) - 1, column] = True
         nll -= float(values[is_last[is_token]].double().sum())
-        guesses = _most_probable(checkpoint.model, batch.features_at(is_last))
+        guesses = _most_probable(checkpoint.model, batch.features.at(is_last))
         hits = (guesses == batch.targets[is_last]).tolist()
         columns = is_last.nonzero()[:, 1].tolist()
         for hit, column in zip(hits, columns, strict=True):
@@ -148,26 +148,15 @@ class LastWords:
         """A group of bars for each set, a bar for each model's accuracy."""
         axes = figure.subplots()
         names = list(self.refused)
-        width = 0.8 / len(self.models)
-        for number, (model, sets) in enumerate(self.models.items()):
-            places = [place + number * width for place in range(len(names))]
-            shares = [100 * sets[name].accuracy for name in names]
-            axes.bar(places, shares, width=width, align="edge", label=model)
+        shares = {
+            model: [100 * sets[name].accuracy for name in names]
+            for model, sets in self.models.items()
+        }
+        grouped_bars(axes, names, shares)
         axes.set(title="Last words predicted", ylabel="accuracy (%)")
-        axes.set_xticks([place + 0.4 for place in range(len(names))], names)
-        axes.grid(alpha=0.3, axis="y")
-        axes.legend()
 
 
 def _most_probable(model: LanguageModel, features: Features) -> torch.Tensor:
     """The most probable symbol after each position, [N]."""
-    count, mixture = features.log_weights.shape
-    step = max(1, _BLOCK // (mixture * model.config.vocabulary_size))
-    parts = []
-    for start in range(0, count, step):
-        block = features._replace(
-            components=features.components[start : start + step],
-            log_weights=features.log_weights[start : start + step],
-        )
-        parts.append(model.log_probabilities(block).argmax(-1))
-    return torch.cat(parts)
+    blocks = features.blocks(_BLOCK, model.config.vocabulary_size)
+    return torch.cat([model.log_probabilities(block).argmax(-1) for block in blocks])

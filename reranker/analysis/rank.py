@@ -145,15 +145,8 @@ def _text_rows(
 
 
 def _rows(checkpoint: Checkpoint, batch: ReadBatch, is_context: Tensor) -> Iterator[Tensor]:
-    picked = batch.features_at(is_context)
-    count, mixture = picked.log_weights.shape
-    step = max(1, _BLOCK // (mixture * len(checkpoint.vocabulary)))
-    for start in range(0, count, step):
-        block = picked._replace(
-            components=picked.components[start : start + step],
-            log_weights=picked.log_weights[start : start + step],
-        )
-        yield checkpoint.model.log_probabilities(block)
+    blocks = batch.features.at(is_context).blocks(_BLOCK, len(checkpoint.vocabulary))
+    return map(checkpoint.model.log_probabilities, blocks)
 
 
 @dataclass(frozen=True, slots=True)

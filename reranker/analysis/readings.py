@@ -62,14 +62,6 @@ class ReadBatch(NamedTuple):
         assert self.features.attention is not None
         return self.features.attention
 
-    def features_at(self, positions: Tensor) -> Features:
-        """The features at ``positions`` [T, B] (true or false), from which tokens are predicted,
-        [N, ...]."""
-        return self.features._replace(
-            components=self.features.components[positions],
-            log_weights=self.features.log_weights[positions],
-        )
-
 
 def linear_tree(tree: Tree) -> LinearTree:
     """The tree without traces and function tags, linearised.
@@ -130,7 +122,7 @@ def token_log_probabilities(
         is_token = batch.is_token
         values = torch.zeros(is_token.shape, dtype=torch.float64)
         values[is_token] = checkpoint.model.target_log_probability(
-            batch.features_at(is_token), batch.targets[is_token]
+            batch.features.at(is_token), batch.targets[is_token]
         ).double()
         for column, number in enumerate(batch.numbers):
             *of_tokens, of_end = values[: len(trees[number].kinds), column].tolist()

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
 
@@ -40,6 +40,18 @@ def panels(figure: Figure, count: int, height: float) -> list[Axes]:
     """``count`` axes one below the other, each ``height`` inches high."""
     figure.set_size_inches(8, 1.5 + height * count)
     return list(figure.subplots(count, squeeze=False)[:, 0])
+
+
+def grouped_bars(axes: Axes, groups: Sequence[str], models: Mapping[str, Sequence[float]]) -> None:
+    """A group of bars for each of ``groups``, a bar for each model, whose heights are in their
+    order."""
+    width = 0.8 / len(models)
+    for number, (model, heights) in enumerate(models.items()):
+        places = [place + number * width for place in range(len(groups))]
+        axes.bar(places, heights, width=width, align="edge", label=model)
+    axes.set_xticks([place + 0.4 for place in range(len(groups))], groups)
+    axes.grid(alpha=0.3, axis="y")
+    axes.legend()
 
 
 def legend_beside(axes: Axes) -> None:

@@ -36,8 +36,7 @@ class Gains:
     labels: NDArray[np.floating]
     """log P(label), [n, n, L], by a span's first and last word; entries below the diagonal are not
     read."""
-    none: Values
-    """log P(no constituent), [n, n]."""
+    none: Values  # log P(no constituent), [n, n]
 
     def of(self, start: int, last: int) -> Values:
         """The gains of all labels of a span, [L]."""

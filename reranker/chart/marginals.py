@@ -19,12 +19,9 @@ class Marginals:
 
     places: NDArray[np.int64]
     """The first and last word of the spans whose probability is not negligible, [M, 2]."""
-    probabilities: Values
-    """P(there is a constituent with this label | words), [M, L]."""
-    log_partition: float
-    """The logarithm of the sum over all trees of exp of their scores, in nats."""
-    entropy: float
-    """The entropy of the distribution in nats; 0 if one tree is certain."""
+    probabilities: Values  # p(there is a constituent with this label | words), [M, L]
+    log_partition: float  # the logarithm of the sum over all trees of exp of their scores, in nats
+    entropy: float  # the entropy of the distribution in nats; 0 if one tree is certain
 
 
 def marginals(gains: Gains, temperature: float = 1.0) -> Marginals:

@@ -65,10 +65,8 @@ class Archive:
     """The content of a file: tensors, numbers, strings and containers."""
 
     content: Any
-    size: int
-    """The size of the file in bytes."""
-    sha256: str
-    """The SHA-256 of the file."""
+    size: int  # the size of the file in bytes
+    sha256: str  # the SHA-256 of the file
 
 
 def read_archive(path: Path, sha256: str = "") -> Archive:

@@ -16,10 +16,10 @@ from reranker.checkpoints.model_file import (
     Trained,
     read_model,
     saved_settings,
+    with_weights,
     write_model,
 )
 from reranker.checkpoints.vocabulary import MOST_CLASSED, Vocabulary
-from reranker.checkpoints.weights import with_weights
 from reranker.errors import CheckpointError
 from reranker.models import ARCHITECTURES, LanguageModel
 from reranker.models.encoder_decoder import EncoderDecoder

@@ -15,10 +15,10 @@ from reranker.checkpoints.model_file import (
     Trained,
     read_model,
     saved_settings,
+    with_weights,
     write_model,
 )
 from reranker.checkpoints.pair_vocabulary import PairVocabulary
-from reranker.checkpoints.weights import with_weights
 from reranker.errors import CheckpointError
 from reranker.models.encoder_decoder import EncoderDecoder, EncoderDecoderConfig
 

@@ -34,8 +34,7 @@ _ABOUT = "about.toml"
 _LISTED = {"ensembles": ("name", "file"), "parser_models": ("name", "file", "sha256")}
 _TEXTS = ("name", "description", "terms", "parser", "parser_sha256")
 _F1 = {"set": str, "parser": int | float, "reranked": int | float, "f1": int | float}
-BLLIP_FILE = "terms.txt"
-"""The file that identifies a folder as a BLLIP model."""
+BLLIP_FILE = "terms.txt"  # the file that identifies a folder as a BLLIP model
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,10 +43,8 @@ class Installed:
 
     name: str
     folder: Path
-    about: Mapping[str, Any] = field(default_factory=dict)
-    """What ``about.toml`` says."""
-    file: Path | None = None
-    """Its ensemble file; None for all checkpoints of the folder."""
+    about: Mapping[str, Any] = field(default_factory=dict)  # what ``about.toml`` says
+    file: Path | None = None  # its ensemble file; None for all checkpoints of the folder
 
     @property
     def path(self) -> Path:
@@ -66,8 +63,7 @@ class ParserModel:
 
     name: str
     path: Path
-    about: Mapping[str, Any] = field(default_factory=dict)
-    """What ``[[parser_models]]`` says."""
+    about: Mapping[str, Any] = field(default_factory=dict)  # what ``[[parser_models]]`` says
 
     @property
     def sha256(self) -> str | None:

@@ -3,17 +3,17 @@ weights, information about them, and a hash of everything."""
 
 from __future__ import annotations
 
+import hashlib
+import json
 from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any, Generic, NamedTuple, TypeVar
 
 import torch
-from torch import nn
+from torch import Tensor, nn
 
 from reranker.checkpoints.archive import Archive, write_atomically
-from reranker.checkpoints.content_hash import content_sha256
-from reranker.checkpoints.weights import stored_weights
 from reranker.errors import CheckpointError, lacks_memory
 from reranker.models import LanguageModel
 from reranker.models.encoder_decoder import EncoderDecoder
@@ -21,6 +21,7 @@ from reranker.models.span_model import SpanModel
 
 Model = TypeVar("Model", bound=nn.Module)
 Words = TypeVar("Words")
+_SCALE = "/scale"  # no parameter has a name with a slash
 # What content that does not fit together can raise.
 _BROKEN = LookupError, ArithmeticError, TypeError, ValueError, AttributeError, RuntimeError
 
@@ -118,3 +119,86 @@ def _check_hash(content: dict[str, Any], most_bytes: int, *, is_required: bool) 
     now = content_sha256(content, 4 * most_bytes)  # as JSON, numbers may be longer than they were
     if now != saved:
         raise ValueError(f"its content has SHA-256 {now}, but was saved with {saved!s:.64}")
+
+
+def content_sha256(content: Mapping[str, Any], most_bytes: int | None = None) -> str:
+    """The SHA-256 of the content, however the file encodes it: as JSON with sorted keys, each
+    tensor as its type, its shape and the SHA-256 of its numbers.
+
+    Raises ValueError once more than ``most_bytes`` would have to be hashed, since a list in a file
+    can contain another one many times; TypeError for what is neither a tensor, a number, a string
+    nor a container of these.
+    """
+    hashed = 0
+    digest = hashlib.sha256()
+
+    def count(size: int) -> None:
+        nonlocal hashed
+        hashed += size
+        if most_bytes is not None and hashed > most_bytes:
+            raise ValueError("its content claims to be larger than the file")
+
+    def described(value: Any) -> dict[str, Any]:
+        if not isinstance(value, torch.Tensor):
+            raise TypeError(f"a {type(value).__name__} in a checkpoint")
+        count(value.nbytes)
+        numbers = value.contiguous().reshape(-1).view(torch.uint8).numpy().data
+        return {
+            "dtype": str(value.dtype),
+            "shape": [*value.shape],
+            "sha256": hashlib.sha256(numbers).hexdigest(),
+        }
+
+    encoder = json.JSONEncoder(ensure_ascii=False, sort_keys=True, default=described)
+    for piece in encoder.iterencode(content):
+        count(len(piece))
+        digest.update(piece.encode(errors="surrogatepass"))
+    return digest.hexdigest()
+
+
+def stored_weights(model: nn.Module, dtype: torch.dtype) -> dict[str, Tensor]:
+    """The parameters as ``dtype``. With int8, each row of a matrix is stored as integers from -127
+    to 127 with a float32 scale (the largest absolute value in the row / 127); parameters that are
+    not matrices are stored as float16."""
+    stored: dict[str, Tensor] = {}
+    for name, parameter in model.named_parameters():
+        weight = parameter.detach().to("cpu")
+        if dtype == torch.int8 and weight.dim() == 2:
+            scale = weight.float().abs().amax(1) / 127
+            rows = weight.float() / torch.where(scale > 0, scale, 1.0).unsqueeze(1)
+            stored[name], stored[name + _SCALE] = rows.round().to(torch.int8), scale
+        else:
+            stored[name] = weight.to(torch.float16 if dtype == torch.int8 else dtype)
+    return stored
+
+
+def with_weights(
+    make: Callable[[], Model], stored: Mapping[str, Tensor], most_bytes: int, device: str
+) -> Model:
+    """A model with these weights, in evaluation mode. Raises one of several errors for whatever is
+    wrong with them."""
+    # On the meta device any size costs nothing: the weights decide what is allocated.
+    with torch.device("meta"):
+        model = make()
+    if sum(weight.nbytes for weight in stored.values()) > most_bytes:
+        raise ValueError("its weights claim to be larger than the file")
+    weights = {
+        name: _restored(name, weight, stored).to(device)
+        for name, weight in stored.items()
+        if not name.endswith(_SCALE)
+    }
+    model.load_state_dict(weights, assign=True)
+    if not all(bool(torch.isfinite(weight).all()) for weight in weights.values()):
+        raise ValueError("a weight is not a finite number")
+    return model.requires_grad_(False).eval()
+
+
+def _restored(name: str, weight: Tensor, stored: Mapping[str, Tensor]) -> Tensor:
+    if weight.is_floating_point():
+        return weight.float()
+    if weight.dtype != torch.int8:
+        raise TypeError(f"{name} holds {weight.dtype}, not floating-point numbers or int8")
+    scale = stored[name + _SCALE]
+    if weight.dim() != 2 or scale.shape != weight.shape[:1] or not scale.is_floating_point():
+        raise ValueError(f"the scales of {name} do not fit its rows")
+    return weight.float() * scale.float().unsqueeze(1)

@@ -15,11 +15,11 @@ from reranker.checkpoints.model_file import (
     Trained,
     read_model,
     saved_settings,
+    with_weights,
     write_model,
 )
 from reranker.checkpoints.span_vocabulary import SpanVocabulary
 from reranker.checkpoints.vocabulary import MOST_CLASSED
-from reranker.checkpoints.weights import with_weights
 from reranker.checkpoints.word_pieces import WordPieces
 from reranker.errors import CheckpointError
 from reranker.models.piece_encoder import PieceConfig

@@ -12,13 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from reranker.checkpoints.ensemble_file import WeighedModels, named_models
 from reranker.commands import parser_flags
-from reranker.commands.arguments import (
-    add_threads,
-    counted,
-    number_from,
-    weight,
-    whole_number,
-)
+from reranker.commands.arguments import add_threads, counted, number_from, weight, whole_number
 from reranker.commands.progress import Bar, loading
 from reranker.errors import InputError
 from reranker.files.claim import claimed
@@ -50,73 +44,32 @@ memory, 130 interrupted"""
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the flags of ``rerank adapt`` to ``parser``."""
-    parser.add_argument(
-        "--text",
-        required=True,
-        nargs="+",
-        metavar="FILE",
-        help="sentences, one a line, a space between Penn Treebank tokens; .gz and .zst too",
-    )
+    add = parser.add_argument
+    text = "sentences, one a line, a space between Penn Treebank tokens; .gz and .zst too"
+    add("--text", required=True, nargs="+", metavar="FILE", help=text)
     parser_flags.add_arguments(parser, longest=60)
-    parser.add_argument(
-        "--models",
-        required=True,
-        nargs="+",
-        metavar="FILE",
-        help="the ensemble that chooses among the candidates; its checkpoints are trained further",
+    text = "the ensemble that chooses among the candidates; its checkpoints are trained further"
+    add("--models", required=True, nargs="+", metavar="FILE", help=text)
+    text = "more trees to train on, preferably the gold trees that the models learned from"
+    add("--train", type=Path, nargs="+", default=(), metavar="TREES", help=text)
+    text = "for the checkpoints, report.md, and in FOLDER/work what a stopped run resumes from"
+    add("--out", type=Path, required=True, metavar="FOLDER", help=text)
+    text = (
+        "learn from a tree if each model alone would choose it, and no other candidate comes "
+        "nearer than this; all: learn from every tree that is chosen (default: %(default)g)"
     )
-    parser.add_argument(
-        "--train",
-        type=Path,
-        nargs="+",
-        default=(),
-        metavar="TREES",
-        help="more trees to train on, preferably the gold trees that the models learned from",
+    add("--margin", type=_margin, default=2.0, metavar="NATS", help=text)
+    text = "passes over the trees to learn from (default: %(default)g)"
+    add("--epochs", type=number_from(0.01), default=2.0, metavar="N", help=text)
+    text = "the learning rate as a share of the models' own (default: %(default)g)"
+    add("--rate", type=number_from(0.001), default=0.3, metavar="R", help=text)
+    text = (
+        "take so many of the gold trees, or take them so often, that this share of the tokens is "
+        "theirs (default: %(default)g)"
     )
-    parser.add_argument(
-        "--out",
-        type=Path,
-        required=True,
-        metavar="FOLDER",
-        help="for the checkpoints, report.md, and in FOLDER/work what a stopped run resumes from",
-    )
-    parser.add_argument(
-        "--margin",
-        type=_margin,
-        default=2.0,
-        metavar="NATS",
-        help="learn from a tree if each model alone would choose it, and no other candidate comes "
-        "nearer than this; all: learn from every tree that is chosen (default: %(default)g)",
-    )
-    parser.add_argument(
-        "--epochs",
-        type=number_from(0.01),
-        default=2.0,
-        metavar="N",
-        help="passes over the trees to learn from (default: %(default)g)",
-    )
-    parser.add_argument(
-        "--rate",
-        type=number_from(0.001),
-        default=0.3,
-        metavar="R",
-        help="the learning rate as a share of the models' own (default: %(default)g)",
-    )
-    parser.add_argument(
-        "--gold-share",
-        type=weight,
-        default=0.4,
-        metavar="R",
-        help="take so many of the gold trees, or take them so often, that this share of the tokens "
-        "is theirs (default: %(default)g)",
-    )
-    parser.add_argument(
-        "--seed",
-        type=whole_number(0, 2**32 - 1),
-        default=1,
-        metavar="N",
-        help="random seed of the training (default: %(default)s)",
-    )
+    add("--gold-share", type=weight, default=0.4, metavar="R", help=text)
+    text = "random seed of the training (default: %(default)s)"
+    add("--seed", type=whole_number(0, 2**32 - 1), default=1, metavar="N", help=text)
     add_threads(parser)
 
 
@@ -134,8 +87,8 @@ def run(arguments: argparse.Namespace) -> int:
 def _run(arguments: argparse.Namespace, named: WeighedModels, work: Path) -> int:
     with loading("PyTorch"):
         from reranker.adaptation import stages
-        from reranker.adaptation.choosing import choices
         from reranker.adaptation.report import report
+        from reranker.adaptation.stages import choices
 
     def load() -> Reranker:
         with loading(counted(len(named.paths), "model")):
@@ -159,12 +112,12 @@ def _run(arguments: argparse.Namespace, named: WeighedModels, work: Path) -> int
             f"{FEWEST} are needed: try a lower --margin or all, or more text and another --out"
         )
     models = _train(arguments, named.paths, silver, gold, work)
-    out = [_out(arguments, path) for path in named.paths]
+    out = [arguments.out / f"{path.stem}.pt" for path in named.paths]
     adapted = _reranker(out, named.weighing, arguments)
     held_out = itertools.islice(stages.lists_of(ranked), 0, None, stages.HELD_OUT)
     after = [*choices(adapted, held_out)]
     text_of_it = report(made[:: stages.HELD_OUT], after, silver, len(made), len(refused), models)
-    with open_whole(_report(arguments)) as file:
+    with open_whole(arguments.out / "report.md") as file:
         file.write(text_of_it)
     print(text_of_it, end="")
     return 1 if refused else 0
@@ -192,7 +145,7 @@ def _check(arguments: argparse.Namespace, models: Sequence[Path]) -> None:
         raise InputError("--gold-share 1 leaves nothing to learn from the text")
     inputs = [*arguments.text, *trees, *arguments.models, *models]
     inputs += parser_flags.inputs(arguments)
-    names = (*(_out(arguments, path) for path in models), _report(arguments))
+    names = (*(arguments.out / f"{path.stem}.pt" for path in models), arguments.out / "report.md")
     output_paths([name for name in names if name.exists()], inputs)
 
 
@@ -243,16 +196,6 @@ def _reranker(
     return Reranker.load(models, threads=arguments.threads, weighing=weighing)
 
 
-def _out(arguments: argparse.Namespace, model: Path) -> Path:
-    out: Path = arguments.out / f"{model.stem}.pt"
-    return out
-
-
-def _report(arguments: argparse.Namespace) -> Path:
-    path: Path = arguments.out / "report.md"
-    return path
-
-
 def _train(
     arguments: argparse.Namespace,
     models: Sequence[Path],
@@ -279,7 +222,8 @@ def _train(
         with Bar(f"training {path.stem}", total=1.0) as bar:
             folder = training_folder(work, path.stem, settings)
             trees = (silver.learned, gold, silver.held_out)
-            model = adapted(path, *trees, _out(arguments, path), folder, recipe, bar.reach)
+            out = arguments.out / f"{path.stem}.pt"
+            model = adapted(path, *trees, out, folder, recipe, bar.reach)
         if model:
             made.append(model)
     return made

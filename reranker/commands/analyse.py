@@ -63,11 +63,6 @@ def _tokens(default: int, what: str) -> _Flags:
     return {"--tokens": {"type": positive, "default": default, "metavar": "N", "help": text}}
 
 
-def _number_or_all(text: str) -> int | None:
-    """The type of a flag that takes a number; None for ``all``."""
-    return None if text == "all" else positive(text)
-
-
 def _by(choices: tuple[str, ...], what: str) -> _Flags:
     text = f"{what} (default: {choices[0]})"
     return {"--by": {"choices": choices, "default": choices[0], "help": text}}
@@ -83,7 +78,8 @@ _KINDS: dict[str, tuple[str, _Flags]] = {
         {
             **_MODEL, **_TREES_OR_TEXT, **_SEED, **_PLACE,
             "--tokens": {
-                "type": _number_or_all, "default": 1000, "metavar": "N",
+                "type": lambda text: None if text == "all" else positive(text),
+                "default": 1000, "metavar": "N",
                 "help": "rows of the matrix, or `all` (default: 1000)",
             },
         },
@@ -161,7 +157,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     kinds = parser.add_subparsers(dest="kind", required=True, metavar="KIND")
     for name, (description, flags) in _KINDS.items():
         kind = kinds.add_parser(name, help=description, description=description, allow_abbrev=False)
-        either = kind.add_mutually_exclusive_group(required=True) if _either(flags) else None
+        reads_either = _TREES_OR_TEXT.keys() <= flags.keys()
+        either = kind.add_mutually_exclusive_group(required=True) if reads_either else None
         for flag, settings in {**flags, **_OUTPUT}.items():
             group = either if either is not None and flag in _TREES_OR_TEXT else kind
             group.add_argument(flag, **settings)
@@ -191,11 +188,6 @@ def run(arguments: argparse.Namespace) -> int:
         result.draw(figure)
         save_figure(figure, picture)
     return 1 if any(getattr(result, "refused", {}).values()) else 0
-
-
-def _either(flags: _Flags) -> bool:
-    """Whether a kind reads trees or text."""
-    return _TREES_OR_TEXT.keys() <= flags.keys()
 
 
 def _finite(value: object) -> object:

@@ -18,13 +18,12 @@ from typing import TYPE_CHECKING, Any, Protocol
 from reranker.checkpoints.ensemble_file import named_models
 from reranker.commands.arguments import add_output, add_threads, counted, positive, weight
 from reranker.commands.gold_table import GoldTable
-from reranker.commands.least_sure import least_sure
+from reranker.commands.least_sure import least_sure, row
 from reranker.commands.progress import Positioned, ProgressBar, loading, message, status
 from reranker.errors import InputError, lacks_memory
 from reranker.files.journal import AnswerOutput, journaled_path, open_output
 from reranker.files.records import Written
 from reranker.nbest import NBest
-from reranker.outputs import certainty
 from reranker.outputs.registry import OUTPUTS, format_ranking, written
 from reranker.ranking import Ranking, Weighing
 
@@ -52,73 +51,50 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def add_ranking_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the flags on which answers depend."""
-    parser.add_argument(
-        "--models",
-        nargs="+",
-        metavar="FILE",
-        help="checkpoints of the ensemble, a folder of them, the ensemble.toml of `rerank tune`, "
-        "or the name of an installed ensemble (default: the one that `rerank models` says)",
+    add = parser.add_argument
+    text = (
+        "checkpoints of the ensemble, a folder of them, the ensemble.toml of `rerank tune`, or the "
+        "name of an installed ensemble (default: the one that `rerank models` says)"
     )
-    parser.add_argument(
-        "--sha256",
-        nargs="+",
-        default=(),
-        metavar="HASH",
-        help="use no other checkpoints: their SHA-256, or the first 8 digits or more, in any order",
+    add("--models", nargs="+", metavar="FILE", help=text)
+    text = "use no other checkpoints: their SHA-256, or the first 8 digits or more, in any order"
+    add("--sha256", nargs="+", default=(), metavar="HASH", help=text)
+    text = (
+        "best: one tree per line; ranked: one JSON object per line with every candidate; of the "
+        "best tree alone, pretty: over several lines, conllu: CoNLL-U, json: words and "
+        "constituents with their places in the text (docs/output.md; default: best)"
     )
-    parser.add_argument(
-        "--output",
-        choices=tuple(name for name in OUTPUTS if name != "svg"),  # `rerank show --svg`
-        default="best",
-        help="best: one tree per line; ranked: one JSON object per line with every candidate; "
-        "of the best tree alone, pretty: over several lines, conllu: CoNLL-U, json: words and "
-        "constituents with their places in the text (docs/output.md; default: best)",
+    outputs = tuple(name for name in OUTPUTS if name != "svg")  # `rerank show --svg`
+    add("--output", choices=outputs, default="best", help=text)
+    text = "with --output ranked: add every token's log-probability"
+    add("--token-scores", action="store_true", help=text)
+    text = (
+        "score = W * language models + (1 - W) * parser, in nats (default: the one in "
+        "ensemble.toml, else 1)"
     )
-    parser.add_argument(
-        "--token-scores",
-        action="store_true",
-        help="with --output ranked: add every token's log-probability",
+    add("--lm-weight", type=weight, metavar="W", help=text)
+    text = (
+        "perplexity per word of the sentence, which orders by total log-probability, or per token "
+        "of the candidate (default: the one in ensemble.toml, else perplexity)"
     )
-    parser.add_argument(
-        "--lm-weight",
-        type=weight,
-        metavar="W",
-        help="score = W * language models + (1 - W) * parser, in nats (default: the one in "
-        "ensemble.toml, else 1)",
+    add("--criterion", choices=("perplexity", "token-perplexity"), help=text)
+    text = (
+        "sum the members' log-probabilities, or average their probabilities token by token, if "
+        "they have one vocabulary and direction (default: sum)"
     )
-    parser.add_argument(
-        "--criterion",
-        choices=("perplexity", "token-perplexity"),
-        help="perplexity per word of the sentence, which orders by total log-probability, "
-        "or per token of the candidate (default: the one in ensemble.toml, else perplexity)",
+    add("--combine", choices=("sum", "average"), default="sum", help=text)
+    text = "with --output ranked: write only the best K different candidates"
+    add("--top", type=positive, metavar="K", help=text)
+    text = (
+        "cpu, cuda or cuda:0,cuda:1; the ensemble's members take them in turn (default: auto, "
+        "every GPU there is, else the CPU)"
     )
-    parser.add_argument(
-        "--combine",
-        choices=("sum", "average"),
-        default="sum",
-        help="sum the members' log-probabilities, or average their probabilities token by token, "
-        "if they have one vocabulary and direction (default: sum)",
+    add("--device", default="auto", metavar="NAMES", help=text)
+    text = (
+        "float32, or bfloat16, which may choose another tree where candidates are less than half a "
+        "nat apart (default: exact)"
     )
-    parser.add_argument(
-        "--top",
-        type=positive,
-        metavar="K",
-        help="with --output ranked: write only the best K different candidates",
-    )
-    parser.add_argument(
-        "--device",
-        default="auto",
-        metavar="NAMES",
-        help="cpu, cuda or cuda:0,cuda:1; the ensemble's members take them in turn "
-        "(default: auto, every GPU there is, else the CPU)",
-    )
-    parser.add_argument(
-        "--precision",
-        choices=("exact", "fast"),
-        default="exact",
-        help="float32, or bfloat16, which may choose another tree where candidates are "
-        "less than half a nat apart (default: exact)",
-    )
+    add("--precision", choices=("exact", "fast"), default="exact", help=text)
 
 
 def check(arguments: argparse.Namespace) -> None:
@@ -188,10 +164,7 @@ def write(
                 _skip(tally, output)
             tally.progress.start()
             rankings = reranker.rerank_lists(
-                tally,
-                weighing,
-                token_scores=arguments.token_scores,
-                top=top,
+                tally, weighing, token_scores=arguments.token_scores, top=top
             )
             for ranking in rankings:
                 say_rejected(ranking)
@@ -200,7 +173,7 @@ def write(
                     if least_sure_count is None:
                         answer = format_ranking(ranking, arguments.output)
                     else:
-                        answer = certainty.row(ranking)
+                        answer = row(ranking)
                     output.write(answer, record, tally.digests[0])
                 tally.add(record)
             tally.check_complete()
@@ -338,10 +311,7 @@ def _resuming(arguments: argparse.Namespace, inputs: Sequence[str]) -> str:
 
 
 def _settings(
-    arguments: argparse.Namespace,
-    reranker: Reranker,
-    weighing: Weighing,
-    lists: Mapping[str, Any],
+    arguments: argparse.Namespace, reranker: Reranker, weighing: Weighing, lists: Mapping[str, Any]
 ) -> dict[str, Any]:
     """Everything the answers depend on: an interrupted run is resumed only if it is unchanged."""
     known = reranker.calibration if arguments.output == "ranked" else None

@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import argparse
+import importlib.util
 import math
 from collections.abc import Callable
 from pathlib import Path
+
+from reranker.errors import InputError
 
 
 def script_parser(program: str, description: str | None) -> argparse.ArgumentParser:
@@ -23,26 +26,17 @@ def add_threads(parser: argparse.ArgumentParser) -> None:
 
 def add_output(parser: argparse.ArgumentParser) -> None:
     """Add ``--out`` and ``--resume``, for a command that can resume."""
-    parser.add_argument(
-        "--out",
-        type=Path,
-        metavar="FILE",
-        help="write to FILE instead of stdout; it appears when complete",
-    )
-    parser.add_argument(
-        "--resume",
-        action="store_true",
-        help="continue from the FILE.part that an interrupted run with --out left, if there is one",
-    )
+    add = parser.add_argument
+    text = "write to FILE instead of stdout; it appears when complete"
+    add("--out", type=Path, metavar="FILE", help=text)
+    text = "continue from the FILE.part that an interrupted run with --out left, if there is one"
+    add("--resume", action="store_true", help=text)
 
 
 def add_restore(parser: argparse.ArgumentParser) -> None:
     """Add ``--restore``."""
-    parser.add_argument(
-        "--restore",
-        action="store_true",
-        help="write bracketed trees with the sentence's words and tags, not the parser's text",
-    )
+    text = "write bracketed trees with the sentence's words and tags, not the parser's text"
+    parser.add_argument("--restore", action="store_true", help=text)
 
 
 def whole_number(least: int, most: int | None = None) -> Callable[[str], int]:
@@ -91,3 +85,12 @@ def weight(text: str) -> float:
     if not 0 <= number <= 1:
         raise argparse.ArgumentTypeError(f"{text!r} is not a number from 0 to 1")
     return number
+
+
+def require_ray(command: str, *packages: str) -> None:
+    """Raises InputError, saying what to install, if one of the packages is missing."""
+    for name in packages:
+        if importlib.util.find_spec(name) is None:
+            raise InputError(
+                f"{command} needs the package {name}: pip install 'parse-reranker[ray]'"
+            )

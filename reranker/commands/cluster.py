@@ -4,15 +4,13 @@ from __future__ import annotations
 
 import argparse
 import sys
-from collections.abc import Mapping
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
 from reranker.checkpoints.ensemble_file import WeighedModels, named_models
 from reranker.commands import answers, nbest_files, parse, parser_flags
-from reranker.commands.arguments import add_restore, counted, number_from, positive
+from reranker.commands.arguments import add_restore, counted, number_from, positive, require_ray
 from reranker.commands.progress import Bar, message, status
-from reranker.commands.ray_packages import require_ray
 from reranker.errors import InputError
 from reranker.nbest import FORMATS, ReadOptions
 from reranker.nbest.dialects.registry import DIALECTS
@@ -20,8 +18,7 @@ from reranker.outputs.registry import needs_brackets
 from reranker.ranker import VERSION
 
 if TYPE_CHECKING:
-    from reranker.ray.outcome import ClusterOutcome
-    from reranker.ray.parts import Shard
+    from reranker.ray.parts import ClusterOutcome, Shard
     from reranker.ray.work import RankTask
 
 EXAMPLES = """examples:
@@ -44,83 +41,48 @@ _BLOCK = 200
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the flags of ``rerank cluster`` to ``parser``."""
+    add = parser.add_argument
     given = parser.add_mutually_exclusive_group(required=True)
-    given.add_argument(
-        "--nbest",
-        nargs="+",
-        metavar="FILE",
-        help="n-best lists: files, URLs that fsspec knows (s3://, gs://, https://) or quoted "
-        "patterns of them, plain, .gz or .zst",
+    text = (
+        "n-best lists: files, URLs that fsspec knows (s3://, gs://, https://) or quoted patterns "
+        "of them, plain, .gz or .zst"
     )
-    given.add_argument(
-        "--text",
-        nargs="+",
-        metavar="FILE",
-        help="text, to be parsed first as `rerank parse` does: files as for --nbest",
+    given.add_argument("--nbest", nargs="+", metavar="FILE", help=text)
+    text = "text, to be parsed first as `rerank parse` does: files as for --nbest"
+    given.add_argument("--text", nargs="+", metavar="FILE", help=text)
+    text = "a folder for the outputs, one for each FILE"
+    add("--out", required=True, metavar="FOLDER", help=text)
+    text = (
+        "of --text: running text, one sentence a line, or one a line with a space between words "
+        "(default: text)"
     )
-    parser.add_argument(
-        "--out", required=True, metavar="FOLDER", help="a folder for the outputs, one for each FILE"
-    )
-    parser.add_argument(
-        "--form",
-        choices=("text", "sentences", "tokens"),
-        default="text",
-        help="of --text: running text, one sentence a line, or one a line with a space between "
-        "words (default: text)",
-    )
+    add("--form", choices=("text", "sentences", "tokens"), default="text", help=text)
     parse.add_words(parser, "of --text: ")
     parser_flags.add_choice(parser, longest=200)
     nbest_files.add_reading_arguments(parser)
-    parser.add_argument(
-        "--to",
-        choices=FORMATS,
-        metavar="NAME",
-        help="rank nothing: convert --nbest as `rerank convert --to NAME` does",
-    )
-    parser.add_argument(
-        "--to-beam", type=positive, metavar="K", help="lines per list, for --to opennmt"
-    )
+    text = "rank nothing: convert --nbest as `rerank convert --to NAME` does"
+    add("--to", choices=FORMATS, metavar="NAME", help=text)
+    add("--to-beam", type=positive, metavar="K", help="lines per list, for --to opennmt")
     answers.add_ranking_arguments(parser)
     add_restore(parser)
-    parser.add_argument(
-        "--address",
-        metavar="WHERE",
-        help="local: this machine alone; auto, HOST:PORT or ray://HOST:PORT: a cluster that runs "
-        "(default: RAY_ADDRESS, else local)",
+    text = (
+        "local: this machine alone; auto, HOST:PORT or ray://HOST:PORT: a cluster that runs "
+        "(default: RAY_ADDRESS, else local)"
     )
-    parser.add_argument(
-        "--actors",
-        type=_bounds,
-        default=(1, None),
-        metavar="N|N:M",
-        help="processes with the models loaded, from N to M of them as there is work (default: 1 "
-        "to as many as there are cores for)",
+    add("--address", metavar="WHERE", help=text)
+    text = (
+        "processes with the models loaded, from N to M of them as there is work (default: 1 to as "
+        "many as there are cores for)"
     )
-    parser.add_argument(
-        "--cores",
-        type=positive,
-        metavar="N",
-        help="cores of each actor (default: 4, or all of the smallest machine)",
-    )
-    parser.add_argument(
-        "--gpus",
-        type=number_from(0),
-        default=0.0,
-        metavar="N",
-        help="GPUs of each actor; 0.5: two actors share one (default: 0)",
-    )
-    parser.add_argument(
-        "--block",
-        type=positive,
-        default=_BLOCK,
-        metavar="N",
-        help=f"sentences given to an actor at a time, which a kill can cost (default: {_BLOCK})",
-    )
-    parser.add_argument(
-        "--verify",
-        action="store_true",
-        help="also read all finished files, and make those again whose SHA-256 has changed",
-    )
+    add("--actors", type=_bounds, default=(1, None), metavar="N|N:M", help=text)
+    text = "cores of each actor (default: 4, or all of the smallest machine)"
+    add("--cores", type=positive, metavar="N", help=text)
+    text = "GPUs of each actor; 0.5: two actors share one (default: 0)"
+    add("--gpus", type=number_from(0), default=0.0, metavar="N", help=text)
+    text = f"sentences given to an actor at a time, which a kill can cost (default: {_BLOCK})"
+    add("--block", type=positive, default=_BLOCK, metavar="N", help=text)
+    text = "also read all finished files, and make those again whose SHA-256 has changed"
+    add("--verify", action="store_true", help=text)
 
 
 def _bounds(text: str) -> tuple[int, int]:
@@ -138,8 +100,7 @@ def run(arguments: argparse.Namespace) -> int:
     require_ray("rerank cluster", "fsspec", "ray", "pyarrow")
     named = None if arguments.to else _models(arguments)
     with status("looking for files"):
-        from reranker.ray.outcome import ClusterOutcome
-        from reranker.ray.parts import FOLDER, REJECTED, finished, shards
+        from reranker.ray.parts import FOLDER, REJECTED, ClusterOutcome, finished, shards
         from reranker.ray.storage import Storage, expanded
 
         files, storage = expanded(arguments.nbest or arguments.text), Storage(arguments.out)
@@ -182,19 +143,16 @@ def _report(
         ):
             message(f"rerank: {warning}")
     counts = outcome.counts
-    print(_converted(counts) if arguments.to else answers.summary(counts), file=sys.stderr)
+    converted = (
+        f"rerank: {counts['sentences']} sentences, {counts['candidates']} candidates written, "
+        f"{counts['rejected']} rejected"
+    )
+    print(converted if arguments.to else answers.summary(counts), file=sys.stderr)
     if outcome.failed or counts["rejected"]:
         failed = f"{counted(len(outcome.failed), 'file')} of {len(wanted)} cannot be read; "
         message(f"rerank: {failed if outcome.failed else ''}what was rejected: {rejected}")
     wrong = (counts[name] for name in ("rejected", "failed", "faults"))
     return 1 if outcome.failed or any(wrong) else 0
-
-
-def _converted(counts: Mapping[str, int]) -> str:
-    return (
-        f"rerank: {counts['sentences']} sentences, {counts['candidates']} candidates written, "
-        f"{counts['rejected']} rejected"
-    )
 
 
 def _models(arguments: argparse.Namespace) -> WeighedModels:
@@ -233,10 +191,7 @@ def _settings(arguments: argparse.Namespace, named: WeighedModels | None) -> dic
     """What answers depend on besides the file."""
     if named is None:
         conversion = ("format", "repair", "beam", "to", "to_beam")
-        return {
-            "version": VERSION,
-            **{name: getattr(arguments, name) for name in conversion},
-        }
+        return {"version": VERSION, **{name: getattr(arguments, name) for name in conversion}}
     known = named.calibration if arguments.output == "ranked" else None
     names = ("format", "repair", "beam", "output", "top", "token_scores", "combine", "precision")
     return {

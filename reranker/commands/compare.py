@@ -34,31 +34,16 @@ exit status: 0 success, 2 unusable files, 3 out of memory"""
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the flags of ``rerank compare`` to ``parser``."""
-    parser.add_argument(
-        "gold", metavar="GOLD", help="gold trees: a file, a folder or a quoted pattern"
-    )
-    parser.add_argument("first", metavar="FIRST", help="trees, or ranked output")
-    parser.add_argument(
-        "others", metavar="OTHER", nargs="+", help="the same, to compare with FIRST"
-    )
-    parser.add_argument(
-        "--gold-tags", action="store_true", help="give every tree the gold tags first"
-    )
-    parser.add_argument(
-        "--samples",
-        type=whole_number(1, 10_000_000),
-        default=10_000,
-        metavar="N",
-        help="samples for each test (default: 10000)",
-    )
-    parser.add_argument(
-        "--seed",
-        type=whole_number(1, 10_000_000),
-        default=12345,
-        metavar="N",
-        help="random seed of the samples (default: 12345)",
-    )
-    parser.add_argument("--json", action="store_true", help="print one JSON object")
+    add = parser.add_argument
+    add("gold", metavar="GOLD", help="gold trees: a file, a folder or a quoted pattern")
+    add("first", metavar="FIRST", help="trees, or ranked output")
+    add("others", metavar="OTHER", nargs="+", help="the same, to compare with FIRST")
+    add("--gold-tags", action="store_true", help="give every tree the gold tags first")
+    text = "samples for each test (default: 10000)"
+    add("--samples", type=whole_number(1, 10_000_000), default=10_000, metavar="N", help=text)
+    text = "random seed of the samples (default: 12345)"
+    add("--seed", type=whole_number(1, 10_000_000), default=12345, metavar="N", help=text)
+    add("--json", action="store_true", help="print one JSON object")
 
 
 def run(arguments: argparse.Namespace) -> int:

@@ -33,30 +33,19 @@ memory"""
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the flags of ``rerank convert`` to ``parser``."""
+    add = parser.add_argument
     nbest_files.add_arguments(parser, required=False)
-    parser.add_argument(
-        "--to",
-        required=True,
-        choices=FORMATS,
-        metavar="NAME",
-        help=f"format to write: {', '.join(FORMATS)}",
+    text = f"format to write: {', '.join(FORMATS)}"
+    add("--to", required=True, choices=FORMATS, metavar="NAME", help=text)
+    add("--to-beam", type=positive, metavar="K", help="lines per list, for --to opennmt")
+    text = (
+        "with --to trees: the files (or folders) are treebanks; write their trees one a line, "
+        "without traces and function tags, with roots called TOP, as parsers learn from"
     )
-    parser.add_argument(
-        "--to-beam", type=positive, metavar="K", help="lines per list, for --to opennmt"
-    )
-    parser.add_argument(
-        "--clean",
-        action="store_true",
-        help="with --to trees: the files (or folders) are treebanks; write their trees one a line, "
-        "without traces and function tags, with roots called TOP, as parsers learn from",
-    )
-    parser.add_argument("--out", type=Path, metavar="FILE", help="write here instead of stdout")
-    parser.add_argument(
-        "--tokens-out",
-        type=Path,
-        metavar="FILE",
-        help="write words and tags here, for formats that leave them out",
-    )
+    add("--clean", action="store_true", help=text)
+    add("--out", type=Path, metavar="FILE", help="write here instead of stdout")
+    text = "write words and tags here, for formats that leave them out"
+    add("--tokens-out", type=Path, metavar="FILE", help=text)
 
 
 def run(arguments: argparse.Namespace) -> int:

@@ -27,37 +27,29 @@ exit status: 0 every sentence was scored or skipped, 1 some could not be compare
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the flags of ``rerank eval`` to ``parser``."""
-    parser.add_argument(
-        "gold",
-        nargs="+",
-        metavar="GOLD",
-        help="gold trees as treebanks have them: files, folders, quoted patterns; .gz and .zst; "
-        "- reads stdin",
+    add = parser.add_argument
+    text = (
+        "gold trees as treebanks have them: files, folders, quoted patterns; .gz and .zst; - reads "
+        "stdin"
     )
-    parser.add_argument("test", metavar="TEST", help="trees to score, or ranked output")
-    parser.add_argument(
-        "--parameters",
-        type=Path,
-        metavar="FILE.prm",
-        help="what to ignore and to treat as equal (default: COLLINS' settings)",
+    add("gold", nargs="+", metavar="GOLD", help=text)
+    add("test", metavar="TEST", help="trees to score, or ranked output")
+    text = "what to ignore and to treat as equal (default: COLLINS' settings)"
+    add("--parameters", type=Path, metavar="FILE.prm", help=text)
+    text = (
+        "flag the figures if more sentences than this cannot be compared (default: 10, or "
+        "MAX_ERROR in FILE.prm); unlike EVALB, scoring continues"
     )
-    parser.add_argument(
-        "--max-error",
-        type=whole_number(0),
-        metavar="N",
-        help="flag the figures if more sentences than this cannot be compared (default: 10, or "
-        "MAX_ERROR in FILE.prm); unlike EVALB, scoring continues",
+    add("--max-error", type=whole_number(0), metavar="N", help=text)
+    text = (
+        "count roots called S1, ROOT or nothing as brackets, as EVALB does, and TOP if FILE.prm "
+        "does not delete it (default: no root counts)"
     )
-    parser.add_argument(
-        "--count-roots",
-        action="store_true",
-        help="count roots called S1, ROOT or nothing as brackets, as EVALB does, and TOP if "
-        "FILE.prm does not delete it (default: no root counts)",
-    )
+    add("--count-roots", action="store_true", help=text)
     # What made roots alike when they counted.
-    parser.add_argument("--top-root", action="store_true", help=argparse.SUPPRESS)
-    parser.add_argument("--sentences", action="store_true", help="print a row for each sentence")
-    parser.add_argument("--json", action="store_true", help="print one JSON object")
+    add("--top-root", action="store_true", help=argparse.SUPPRESS)
+    add("--sentences", action="store_true", help="print a row for each sentence")
+    add("--json", action="store_true", help="print one JSON object")
 
 
 def run(arguments: argparse.Namespace) -> int:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from reranker.checkpoints.ensemble_file import named_models
 from reranker.commands.arguments import add_output, add_threads, number_from, positive
 from reranker.commands.nbest_files import digest
-from reranker.commands.progress import loading
+from reranker.commands.progress import Bar, loading
 from reranker.errors import InputError
 from reranker.files.digest import file_sha256, text_digest
 from reranker.files.journal import journaled_path, open_output
@@ -37,46 +37,28 @@ _NOTHING = Written(None, 0, 0, 0)
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the flags of ``rerank generate`` to ``parser``."""
-    parser.add_argument(
-        "--models",
-        required=True,
-        nargs="+",
-        metavar="FILE.pt",
-        help="encoder-decoders of `rerank train`, with one vocabulary; their probabilities are "
-        "averaged",
+    add = parser.add_argument
+    text = (
+        "encoder-decoders of `rerank train`, with one vocabulary; their probabilities are averaged"
     )
-    parser.add_argument(
-        "--source",
-        default="-",
-        metavar="FILE",
-        help="sentences, one a line, words between spaces; .gz and .zst too (default: stdin)",
-    )
+    add("--models", required=True, nargs="+", metavar="FILE.pt", help=text)
+    text = "sentences, one a line, words between spaces; .gz and .zst too (default: stdin)"
+    add("--source", default="-", metavar="FILE", help=text)
     add_output(parser)
-    parser.add_argument(
-        "--beam", type=positive, default=10, metavar="K", help="hypotheses (default: %(default)s)"
+    add("--beam", type=positive, default=10, metavar="K", help="hypotheses (default: %(default)s)")
+    text = "outputs of each sentence to write (default: as many as --beam)"
+    add("--nbest", type=positive, metavar="N", help=text)
+    text = (
+        "order outputs by log P / length ** A: 0 is log P itself, 1 its mean over tokens (default: "
+        "%(default)s)"
     )
-    parser.add_argument(
-        "--nbest",
-        type=positive,
-        metavar="N",
-        help="outputs of each sentence to write (default: as many as --beam)",
+    add("--length-power", type=number_from(0), default=1.0, metavar="A", help=text)
+    text = (
+        "fairseq: S, H and P lines, which `rerank --nbest` reads; text: outputs alone, a line each "
+        "(default: %(default)s)"
     )
-    parser.add_argument(
-        "--length-power",
-        type=number_from(0),
-        default=1.0,
-        metavar="A",
-        help="order outputs by log P / length ** A: 0 is log P itself, 1 its mean over tokens "
-        "(default: %(default)s)",
-    )
-    parser.add_argument(
-        "--format",
-        choices=("fairseq", "text"),
-        default="fairseq",
-        help="fairseq: S, H and P lines, which `rerank --nbest` reads; text: outputs alone, a line "
-        "each (default: %(default)s)",
-    )
-    parser.add_argument("--device", default="cpu", metavar="cpu|cuda")
+    add("--format", choices=("fairseq", "text"), default="fairseq", help=text)
+    add("--device", default="cpu", metavar="cpu|cuda")
     add_threads(parser)
 
 
@@ -92,8 +74,7 @@ def run(arguments: argparse.Namespace) -> int:
 
         from reranker.checkpoints.devices import devices
         from reranker.checkpoints.encoder_decoder_file import load_generators
-        from reranker.generation.beam import Beam
-        from reranker.generation.search import generate
+        from reranker.generation.search import BeamSettings, generate
     if arguments.threads:
         torch.set_num_threads(arguments.threads)
     (device, *more) = devices(arguments.device)
@@ -111,13 +92,16 @@ def run(arguments: argparse.Namespace) -> int:
         sentences = _sentences(arguments.source, is_parser)
         done = sum(1 for _ in output.resumed(itertools.starmap(text_digest, sentences)))
         given, read = itertools.tee(sentences)
-        beam = Beam(arguments.beam, arguments.length_power)
+        beam = BeamSettings(arguments.beam, arguments.length_power)
         lists = generate(members, read, beam, str(device))
-        for number, outputs in enumerate(_shown(lists, done), done):
-            words = next(given)
-            empty += not words
-            text = _text(number, words, outputs[:count], arguments.format)
-            output.write(text, _NOTHING, text_digest(*words))
+        with Bar("generating", " sentences") as bar:
+            bar.add(done)
+            for number, outputs in enumerate(lists, done):
+                words = next(given)
+                empty += not words
+                text = _text(number, words, outputs[:count], arguments.format)
+                output.write(text, _NOTHING, text_digest(*words))
+                bar.add(1)
     if empty:
         print(f"rerank: {empty} sentences have no words and no output", file=sys.stderr)
     return 1 if empty else 0
@@ -137,11 +121,3 @@ def _text(number: int, words: Sequence[str], outputs: Sequence[Generated], form:
     from reranker.generation.search import fairseq_text
 
     return fairseq_text(number, words, outputs)
-
-
-def _shown(lists: Iterator[list[Generated]], done: int) -> Iterator[list[Generated]]:
-    """The lists, unchanged, with a counter on a terminal."""
-    from tqdm import tqdm
-
-    quiet = not sys.stderr.isatty()
-    yield from tqdm(lists, desc="generating", unit=" sentences", initial=done, disable=quiet)

@@ -10,7 +10,11 @@ from pathlib import Path
 from reranker.files.journal import AnswerOutput
 from reranker.files.output import open_whole
 from reranker.files.records import Written
-from reranker.outputs.certainty import HEADING
+from reranker.ranking import Ranking
+from reranker.sentence import ParsedSentence
+from reranker.trees.linearize import linearize
+
+HEADING = "confidence\tplace\tbracket\tprobability\twords\tsentence"
 
 
 class LeastSure(AnswerOutput):
@@ -43,3 +47,28 @@ def least_sure(path: Path | None, count: int) -> Iterator[AnswerOutput]:
     yield rows
     with open_whole(path) as file:
         file.write(rows.text())
+
+
+def row(ranking: Ranking) -> str:
+    """A sentence and the least sure bracket of its tree, as the columns of ``HEADING``; what is not
+    known is ``-``. The confidence of a sentence that could not be parsed is 0.
+
+    Raises TreeError as ``ParsedSentence.from_ranking``.
+    """
+    sentence = ParsedSentence.from_ranking(ranking)
+    origin = ranking.origin
+    place = f"{origin.file}:{origin.line}" if origin else ranking.id
+    confidence = 0.0 if ranking.best is None else ranking.confidence
+    label, probability, words = "-", "-", "-"
+    brackets = []
+    if ranking.certainty is not None and sentence.tree is not None:
+        brackets = ranking.certainty.of(linearize(sentence.tree))
+    if brackets:
+        start, end, label, least = min(brackets, key=lambda each: each[3])
+        probability = f"{least:.4f}"
+        words = sentence.text_of(start, end)
+    columns = (
+        "-" if confidence is None else f"{confidence:.4f}",
+        *(place, label, probability, words, sentence.text),
+    )
+    return "\t".join(" ".join(column.split()) for column in columns)

@@ -19,13 +19,7 @@ from collections.abc import Sequence
 from importlib import import_module
 from typing import NoReturn, Protocol, cast
 
-from reranker.commands.endings import ending
-from reranker.commands.interruptions import (
-    INTERRUPTED,
-    dealt_with,
-    interrupt_at_signals,
-    leave,
-)
+from reranker.commands.endings import INTERRUPTED, dealt_with, ending, interrupt_at_signals, leave
 from reranker.commands.progress import MessageHandler
 from reranker.errors import InputError
 from reranker.files.output import write_errors
@@ -60,8 +54,7 @@ _SUBCOMMANDS: dict[str, str] = {
     "tune": "find the best --lm-weight and more, from ranked output and gold trees",
     "validate": "what is in an n-best file, and what is wrong with it",
 }
-_MODULES = {"eval": "evaluate"}
-"""Where the module's name is not the subcommand's."""
+_MODULES = {"eval": "evaluate"}  # where the module's name is not the subcommand's
 
 
 def _command(name: str) -> _Command:

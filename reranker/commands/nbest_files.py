@@ -36,41 +36,28 @@ def add_arguments(parser: argparse.ArgumentParser, *, required: bool) -> None:
 
 def add_reading_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the flags that say how to read n-best files."""
+    add = parser.add_argument
     add_format(parser, f"one of {', '.join(FORMATS)}")
-    parser.add_argument(
-        "--tokens",
-        metavar="FILE",
-        help="the sentences, one per line, for candidates that hide words; word/TAG or "
-        "word<TAB>TAG gives tags too",
+    text = (
+        "the sentences, one per line, for candidates that hide words; word/TAG or word<TAB>TAG "
+        "gives tags too"
     )
-    parser.add_argument(
-        "--repair",
-        nargs="?",
-        const=True,
-        type=_repair,
-        metavar="authors",
-        help="repair broken candidates instead of rejecting them (default: for seq2seq parsers); "
-        "with 'authors', theirs as Suzuki et al. (2018) do",
+    add("--tokens", metavar="FILE", help=text)
+    text = (
+        "repair broken candidates instead of rejecting them (default: for seq2seq parsers); with "
+        "'authors', theirs as Suzuki et al. (2018) do"
     )
-    parser.add_argument(
-        "--no-repair", dest="repair", action="store_false", default=None, help="reject all of them"
-    )
-    parser.add_argument(
-        "--beam",
-        type=positive,
-        metavar="K",
-        help="lines per list, for files that do not say (OpenNMT's -n_best K)",
-    )
+    add("--repair", nargs="?", const=True, type=_repair, metavar="authors", help=text)
+    add("--no-repair", dest="repair", action="store_false", default=None, help="reject all of them")
+    text = "lines per list, for files that do not say (OpenNMT's -n_best K)"
+    add("--beam", type=positive, metavar="K", help=text)
 
 
 def add_format(parser: argparse.ArgumentParser, what: str) -> None:
     """Add ``--format``; ``what`` begins its help text."""
+    text = f"{what} (default: auto-detected; docs/formats.md)"
     parser.add_argument(
-        "--format",
-        choices=("auto", *FORMATS),
-        default="auto",
-        metavar="NAME",
-        help=f"{what} (default: auto-detected; docs/formats.md)",
+        "--format", choices=("auto", *FORMATS), default="auto", metavar="NAME", help=text
     )
 
 

@@ -43,14 +43,12 @@ output closed it"""
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the flags of ``rerank parse`` to ``parser``."""
     add_text_arguments(parser, "+")
-    parser.add_argument(
-        "--least-sure",
-        type=positive,
-        metavar="N",
-        help="instead of trees, write the N sentences whose trees are least sure, to be checked by "
-        "hand first: confidence, place, the least probable bracket, its probability and words, and "
-        "the sentence, with tabs between them",
+    text = (
+        "instead of trees, write the N sentences whose trees are least sure, to be checked by hand "
+        "first: confidence, place, the least probable bracket, its probability and words, and the "
+        "sentence, with tabs between them"
     )
+    parser.add_argument("--least-sure", type=positive, metavar="N", help=text)
     parser_flags.add_arguments(parser, longest=200)
     answers.add_arguments(parser)
 
@@ -58,40 +56,30 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def add_text_arguments(parser: argparse.ArgumentParser, number: str) -> None:
     """Add the flags that say which text to read, ``number`` files as in argparse's ``nargs``, and
     what its sentences and words are."""
-    parser.add_argument(
-        "text",
-        nargs=number,
-        metavar="FILE",
-        help="text, plain, .gz or .zst; - reads standard input",
-    )
+    text = "text, plain, .gz or .zst; - reads standard input"
+    parser.add_argument("text", nargs=number, metavar="FILE", help=text)
     form = parser.add_mutually_exclusive_group()
+    text = "one sentence a line (default: running text)"
     form.add_argument(
         "--sentences",
         dest="form",
         action="store_const",
         const="sentences",
         default="text",
-        help="one sentence a line (default: running text)",
+        help=text,
     )
-    form.add_argument(
-        "--tokens",
-        dest="form",
-        action="store_const",
-        const="tokens",
-        help="one sentence a line, a space between words",
-    )
+    text = "one sentence a line, a space between words"
+    form.add_argument("--tokens", dest="form", action="store_const", const="tokens", help=text)
     add_words(parser)
 
 
 def add_words(parser: argparse.ArgumentParser, of: str = "") -> None:
     """Add ``--words``; ``of`` says of which files, if not of all."""
-    parser.add_argument(
-        "--words",
-        choices=("gum", "wsj"),
-        default="gum",
-        help=f"{of}split words as GUM, CRAFT and OntoNotes 5 do (hyphens and slashes are words), "
-        "or as the Wall Street Journal's treebank does (they are not, and quotes become `` and '')",
+    text = (
+        f"{of}split words as GUM, CRAFT and OntoNotes 5 do (hyphens and slashes are words), "
+        "or as the Wall Street Journal's treebank does (they are not, and quotes become `` and '')"
     )
+    parser.add_argument("--words", choices=("gum", "wsj"), default="gum", help=text)
 
 
 def run(arguments: argparse.Namespace) -> int:
@@ -179,8 +167,7 @@ class _Lists:
         files = [checked_text(path) for path in paths]
         parser = parser_flags.parser_from(arguments)
         self._language = LanguageCheck(parser)
-        self.faults = 0
-        """The number of sentences in which characters were replaced."""
+        self.faults = 0  # the number of sentences in which characters were replaced
         self._text = Text(files, arguments.form, arguments.words, arguments.longest)
         sentences = self._named(self._text)
         first = next(sentences, None)

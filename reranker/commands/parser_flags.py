@@ -36,31 +36,22 @@ def add_arguments(parser: argparse.ArgumentParser, *, longest: int) -> None:
     """Add the flags; ``longest`` is the default of ``--longest``."""
     add_choice(parser, longest=longest)
     add_format(parser, "of the lists that a command prints")
-    parser.add_argument(
-        "--beam", type=positive, metavar="K", help="lines per list, for formats that do not say"
-    )
+    text = "lines per list, for formats that do not say"
+    parser.add_argument("--beam", type=positive, metavar="K", help=text)
 
 
 def add_choice(parser: argparse.ArgumentParser, *, longest: int) -> None:
     """Add the flags, except those for the format of a command's lists."""
+    add = parser.add_argument
     for name, (default, text) in OPTIONS.items():
         how = dict(_METAVARS[name])
         if default:
             how, text = {**how, "default": default}, f"{text} (default: %(default)s)"
-        parser.add_argument(f"--{name.replace('_', '-')}", help=text, **how)
-    parser.add_argument(
-        "--jobs",
-        type=positive,
-        metavar="N",
-        help="parsers to run at once (default: one for each core)",
-    )
-    parser.add_argument(
-        "--longest",
-        type=positive,
-        default=longest,
-        metavar="WORDS",
-        help="do not parse longer sentences (default: %(default)s)",
-    )
+        add(f"--{name.replace('_', '-')}", help=text, **how)
+    text = "parsers to run at once (default: one for each core)"
+    add("--jobs", type=positive, metavar="N", help=text)
+    text = "do not parse longer sentences (default: %(default)s)"
+    add("--longest", type=positive, default=longest, metavar="WORDS", help=text)
 
 
 def parser_from(arguments: argparse.Namespace) -> Parser:

@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from contextlib import AbstractContextManager
 from typing import TYPE_CHECKING, Any, Protocol, Self
 
-from reranker.commands.interruptions import deferred
+from reranker.commands.endings import deferred
 
 if TYPE_CHECKING:
     from tqdm import tqdm

@@ -28,21 +28,14 @@ flags, 3 out of memory, 130 interrupted, 141 the reader of standard output close
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the flags of ``rerank`` to ``parser``."""
+    add = parser.add_argument
     nbest_files.add_arguments(parser, required=True)
     answers.add_arguments(parser)
     add_restore(parser)
-    parser.add_argument(
-        "--gold",
-        nargs="+",
-        metavar="FILE",
-        help="gold trees: files, folders, quoted patterns; prints F1 of parser, reranked and "
-        "oracle",
-    )
-    parser.add_argument(
-        "--gold-tags",
-        action="store_true",
-        help="for the F1 of --gold, give every candidate the gold part-of-speech tags",
-    )
+    text = "gold trees: files, folders, quoted patterns; prints F1 of parser, reranked and oracle"
+    add("--gold", nargs="+", metavar="FILE", help=text)
+    text = "for the F1 of --gold, give every candidate the gold part-of-speech tags"
+    add("--gold-tags", action="store_true", help=text)
 
 
 def run(arguments: argparse.Namespace) -> int:

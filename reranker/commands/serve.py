@@ -6,8 +6,8 @@ import argparse
 import os
 import signal
 
+from reranker.commands.arguments import require_ray
 from reranker.commands.progress import status
-from reranker.commands.ray_packages import require_ray
 
 EXAMPLES = """examples:
   rerank serve --models ckpt/*.pt
@@ -26,15 +26,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     from reranker.service.settings import add_arguments
 
     add_arguments(parser)
-    parser.add_argument(
-        "--ray",
-        nargs="?",
-        const="",
-        metavar="WHERE",
-        help="serve with Ray Serve, --engines being its replicas; WHERE, if given: local, this "
-        "machine alone; auto, HOST:PORT or ray://HOST:PORT, a cluster that runs (default: "
-        "RAY_ADDRESS, else local)",
+    text = (
+        "serve with Ray Serve, --engines being its replicas; WHERE, if given: local, this machine "
+        "alone; auto, HOST:PORT or ray://HOST:PORT, a cluster that runs (default: RAY_ADDRESS, "
+        "else local)"
     )
+    parser.add_argument("--ray", nargs="?", const="", metavar="WHERE", help=text)
 
 
 def end_at_sigterm() -> None:

@@ -43,46 +43,23 @@ memory"""
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the flags of ``rerank show`` to ``parser``."""
-    parser.add_argument(
-        "file",
-        metavar="FILE",
-        help="from `rerank --output ranked`, or n-best lists or trees; the first tree of each list "
-        "is drawn; - reads stdin",
+    add = parser.add_argument
+    text = (
+        "from `rerank --output ranked`, or n-best lists or trees; the first tree of each list is "
+        "drawn; - reads stdin"
     )
-    parser.add_argument(
-        "--gold", metavar="FILE", help="gold trees: a file, a folder or a quoted pattern"
-    )
-    parser.add_argument(
-        "--gold-tags", action="store_true", help="give every tree the gold tags first"
-    )
-    parser.add_argument(
-        "--sentence",
-        nargs="+",
-        default=[],
-        metavar="ID",
-        help="only these sentences: by id, or by position counted from 1 if no sentence has that "
-        "id",
-    )
-    parser.add_argument(
-        "--all",
-        action="store_true",
-        help="also sentences whose best tree is the parser's first (default: only the others)",
-    )
-    parser.add_argument(
-        "--brief", action="store_true", help="no drawings: words, changed brackets and F1"
-    )
-    parser.add_argument(
-        "--svg",
-        type=Path,
-        metavar="FILE",
-        help="write drawings instead: FILE.svg for one sentence, or a folder with a file for each",
-    )
-    parser.add_argument(
-        "--width",
-        type=whole_number(20),
-        metavar="N",
-        help="columns; wider trees become outlines (default: the terminal's width)",
-    )
+    add("file", metavar="FILE", help=text)
+    add("--gold", metavar="FILE", help="gold trees: a file, a folder or a quoted pattern")
+    add("--gold-tags", action="store_true", help="give every tree the gold tags first")
+    text = "only these sentences: by id, or by position counted from 1 if no sentence has that id"
+    add("--sentence", nargs="+", default=[], metavar="ID", help=text)
+    text = "also sentences whose best tree is the parser's first (default: only the others)"
+    add("--all", action="store_true", help=text)
+    add("--brief", action="store_true", help="no drawings: words, changed brackets and F1")
+    text = "write drawings instead: FILE.svg for one sentence, or a folder with a file for each"
+    add("--svg", type=Path, metavar="FILE", help=text)
+    text = "columns; wider trees become outlines (default: the terminal's width)"
+    add("--width", type=whole_number(20), metavar="N", help=text)
     nbest_files.add_reading_arguments(parser)
 
 

@@ -31,145 +31,83 @@ To resume a stopped run, repeat the same command. Several processes, on this mac
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the flags of ``rerank train`` to ``parser``."""
-    parser.add_argument(
-        "--config",
-        type=Path,
-        required=True,
-        metavar="FILE.toml",
-        help="the model and how to train it, as in models/configs/",
-    )
-    parser.add_argument(
-        "--train",
-        type=Path,
-        nargs="+",
-        required=True,
-        metavar="FILE",
-        help="treebanks to train on (files, folders, quoted patterns), or lines of text; .gz too",
-    )
-    parser.add_argument(
-        "--dev",
-        type=Path,
-        nargs="+",
-        required=True,
-        metavar="FILE",
-        help="files like those of --train, whose perplexity decides which weights are kept",
-    )
+    add = parser.add_argument
+    text = "the model and how to train it, as in models/configs/"
+    add("--config", type=Path, required=True, metavar="FILE.toml", help=text)
+    text = "treebanks to train on (files, folders, quoted patterns), or lines of text; .gz too"
+    add("--train", type=Path, nargs="+", required=True, metavar="FILE", help=text)
+    text = "files like those of --train, whose perplexity decides which weights are kept"
+    add("--dev", type=Path, nargs="+", required=True, metavar="FILE", help=text)
     for side in ("train", "dev"):
-        parser.add_argument(
-            f"--{side}-target",
-            type=Path,
-            nargs="+",
-            metavar="TEXT",
-            help=f"of an encoder-decoder for text: what should come out of the lines of --{side}; "
-            f"without it, --{side} has both, a tab between them",
+        text = (
+            f"of an encoder-decoder for text: what should come out of the lines of --{side}; "
+            f"without it, --{side} has both, a tab between them"
         )
-    parser.add_argument(
-        "--out", type=Path, required=True, metavar="FILE.pt", help="write the checkpoint to FILE.pt"
+        add(f"--{side}-target", type=Path, nargs="+", metavar="TEXT", help=text)
+    text = "write the checkpoint to FILE.pt"
+    add("--out", type=Path, required=True, metavar="FILE.pt", help=text)
+    text = (
+        "for the log, the learning curve and the state to resume from (default: runs/NAME of --out)"
     )
-    parser.add_argument(
-        "--log-folder",
-        type=Path,
-        metavar="FOLDER",
-        help="for the log, the learning curve and the state to resume from (default: runs/NAME of "
-        "--out)",
+    add("--log-folder", type=Path, metavar="FOLDER", help=text)
+    text = "wall-clock time, all resumed runs together"
+    add("--budget", type=float, metavar="MINUTES", help=text)
+    text = "passes over the training trees (default: as in --config)"
+    add("--epochs", type=float, metavar="N", help=text)
+    add("--seed", type=int, metavar="N", help="random seed (default: as in --config)")
+    text = "of matrix products (default: as in --config)"
+    add("--precision", choices=("bfloat16", "float32"), help=text)
+    text = "read trees from start to end or from end to start; an ensemble gains from both"
+    add("--direction", choices=("forward", "backward"), help=text)
+    text = (
+        "TREES are plain text, a sentence a line, read on from line to line (recipe paper or "
+        "thesis; default: as in --config)"
     )
-    parser.add_argument(
-        "--budget", type=float, metavar="MINUTES", help="wall-clock time, all resumed runs together"
+    add("--text", action="store_const", const=True, help=text)
+    text = (
+        "with the paper's recipe: train on after averaged SGD has stalled, until that brings "
+        "nothing (default: as in --config)"
     )
-    parser.add_argument(
-        "--epochs",
-        type=float,
-        metavar="N",
-        help="passes over the training trees (default: as in --config)",
-    )
-    parser.add_argument(
-        "--seed", type=int, metavar="N", help="random seed (default: as in --config)"
-    )
-    parser.add_argument(
-        "--precision",
-        choices=("bfloat16", "float32"),
-        help="of matrix products (default: as in --config)",
-    )
-    parser.add_argument(
-        "--direction",
-        choices=("forward", "backward"),
-        help="read trees from start to end or from end to start; an ensemble gains from both",
-    )
-    parser.add_argument(
-        "--text",
-        action="store_const",
-        const=True,
-        help="TREES are plain text, a sentence a line, read on from line to line (recipe paper or "
-        "thesis; default: as in --config)",
-    )
-    parser.add_argument(
-        "--fine-tuning",
-        action=argparse.BooleanOptionalAction,
-        help="with the paper's recipe: train on after averaged SGD has stalled, until that brings "
-        "nothing (default: as in --config)",
-    )
+    add("--fine-tuning", action=argparse.BooleanOptionalAction, help=text)
     start = parser.add_mutually_exclusive_group()
-    start.add_argument(
-        "--start-from",
-        type=Path,
-        metavar="FILE.pt",
-        help="start with the vocabulary and weights of this checkpoint",
+    text = "start with the vocabulary and weights of this checkpoint"
+    start.add_argument("--start-from", type=Path, metavar="FILE.pt", help=text)
+    text = (
+        "word vectors as text (GloVe, word2vec, fastText): initial embeddings, and classes of "
+        "similar words for rare ones"
     )
-    start.add_argument(
-        "--vectors",
-        type=Path,
-        metavar="FILE",
-        help="word vectors as text (GloVe, word2vec, fastText): initial embeddings, and classes of "
-        "similar words for rare ones",
+    start.add_argument("--vectors", type=Path, metavar="FILE", help=text)
+    text = (
+        "span models: read words by an encoder that learned from plain text, one of BERT's kind, "
+        "in a folder with config.json, vocab.txt and model.safetensors"
     )
-    parser.add_argument(
-        "--encoder",
-        type=Path,
-        metavar="FOLDER",
-        help="span models: read words by an encoder that learned from plain text, one of BERT's "
-        "kind, in a folder with config.json, vocab.txt and model.safetensors",
-    )
-    parser.add_argument(
+    add("--encoder", type=Path, metavar="FOLDER", help=text)
+    text = "read only the first, most frequent N of them (default: %(default)s)"
+    add(
         "--vector-words",
         type=whole_number(1, MOST_CLASSED),
         default=150_000,
         metavar="N",
-        help="read only the first, most frequent N of them (default: %(default)s)",
+        help=text,
     )
-    parser.add_argument(
-        "--stream",
-        action="store_true",
-        help="for treebanks that do not fit into memory: read the files of --train twice, and keep "
-        "their tokens in the log folder, 4 bytes each",
+    text = (
+        "for treebanks that do not fit into memory: read the files of --train twice, and keep "
+        "their tokens in the log folder, 4 bytes each"
     )
-    parser.add_argument("--device", default="cpu", metavar="cpu|cuda")
-    parser.add_argument(
-        "--threads",
-        type=positive,
-        metavar="N",
-        help="CPU threads of each process (default: all cores, shared out among processes)",
+    add("--stream", action="store_true", help=text)
+    add("--device", default="cpu", metavar="cpu|cuda")
+    text = "CPU threads of each process (default: all cores, shared out among processes)"
+    add("--threads", type=positive, metavar="N", help=text)
+    text = "train in N processes on this machine; with --device cuda, each on a GPU of its own"
+    add("--nproc", type=positive, metavar="N", help=text)
+    text = (
+        "cut every batch into N parts, which the processes share out and compute one after "
+        "another; the result depends on this, but not on how many processes there are (default: as "
+        "in --config, or one for each process)"
     )
-    parser.add_argument(
-        "--nproc",
-        type=positive,
-        metavar="N",
-        help="train in N processes on this machine; with --device cuda, each on a GPU of its own",
-    )
-    parser.add_argument(
-        "--shards",
-        type=positive,
-        metavar="N",
-        help="cut every batch into N parts, which the processes share out and compute one after "
-        "another; the result depends on this, but not on how many processes there are (default: "
-        "as in --config, or one for each process)",
-    )
-    parser.add_argument(
-        "--restarts",
-        type=whole_number(0),
-        default=3,
-        metavar="N",
-        help="with --nproc: start again at most N times when a process dies (default: %(default)s)",
-    )
+    add("--shards", type=positive, metavar="N", help=text)
+    text = "with --nproc: start again at most N times when a process dies (default: %(default)s)"
+    add("--restarts", type=whole_number(0), default=3, metavar="N", help=text)
 
 
 def run(arguments: argparse.Namespace) -> int:

@@ -23,11 +23,10 @@ from reranker.files.output import files_of, output_paths, write_errors
 from reranker.models.encoder_decoder import EncoderDecoder
 from reranker.models.span_model import SpanModel
 from reranker.text.running import read_running_text
-from reranker.training.config import TrainingConfig
+from reranker.training.config import PairConfig, TrainingConfig
 from reranker.training.language_model_run import LanguageModelRun
 from reranker.training.log import log_files
 from reranker.training.loop import train
-from reranker.training.pair_config import PairConfig
 from reranker.training.pair_run import PairRun
 from reranker.training.pairs import text_pairs, tree_pairs
 from reranker.training.pretrained import PretrainedEncoder
@@ -36,7 +35,7 @@ from reranker.training.run import Progress, Run
 from reranker.training.run_config import RunConfig, read_tables
 from reranker.training.span_config import SpanTrainingConfig
 from reranker.training.span_run import SpanRun
-from reranker.training.tree_files import TreeFiles
+from reranker.training.tree_files import StreamedTrees
 from reranker.training.word_vectors import WordVectors
 from reranker.trees.linearize import linearize, linearize_tagged
 from reranker.trees.tree import Tree
@@ -184,7 +183,7 @@ def _trees(
         if is_text or not isinstance(config, TrainingConfig):
             raise InputError("--stream is for language models that are trained on trees")
         dev = [*map(linearize, read_treebank(arguments.dev))]
-        files = TreeFiles(arguments.train, folder, processes)
+        files = StreamedTrees(arguments.train, folder, processes)
         _announce(f"{counted(len(files.paths), 'file')} of", len(dev), "trees", folder)
         return files, dev
     is_tagged = isinstance(config, SpanTrainingConfig)

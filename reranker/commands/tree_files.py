@@ -28,35 +28,34 @@ from reranker.trees.splitting import split_trees
 from reranker.trees.tree import Tree
 from reranker.trees.treebank import treebank_files
 
-Source = str | TextFile
-"""The name of a file or, if it can be read only once, the opened file."""
+Source = str | TextFile  # the name of a file or, if it can be read only once, the opened file
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the files, and the flags that say how to read and parse them."""
-    parser.add_argument(
-        "files",
-        nargs="+",
-        metavar="FILE",
-        help="treebanks (folders, too), parsers' output, n-best lists or text; plain, .gz or .zst; "
-        "- reads standard input",
+    add = parser.add_argument
+    text = (
+        "treebanks (folders, too), parsers' output, n-best lists or text; plain, .gz or .zst; - "
+        "reads standard input"
     )
-    parser.add_argument(
+    add("files", nargs="+", metavar="FILE", help=text)
+    text = (
+        "what the files are: trees, running text, sentences one a line, or the same with a space "
+        "between words (default: found out file by file; n-best lists: --format)"
+    )
+    add(
         "--as",
         dest="form",
         choices=("auto", "trees", "text", "sentences", "tokens"),
         default="auto",
-        help="what the files are: trees, running text, sentences one a line, or the same with a "
-        "space between words (default: found out file by file; n-best lists: --format)",
+        help=text,
     )
     parse.add_words(parser, "of a text: ")
-    parser.add_argument(
-        "--temperature",
-        type=number_from(0.01),
-        metavar="T",
-        help="a tree's probability is in proportion to exp(score / T) (default: 1 for n-best "
-        "lists; for text the parser's own)",
+    text = (
+        "a tree's probability is in proportion to exp(score / T) (default: 1 for n-best lists; for "
+        "text the parser's own)"
     )
+    add("--temperature", type=number_from(0.01), metavar="T", help=text)
     nbest_files.add_reading_arguments(parser)
     parser_flags.add_choice(parser, longest=200)
 

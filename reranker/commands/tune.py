@@ -12,9 +12,8 @@ from typing import TYPE_CHECKING
 
 from reranker.checkpoints.ensemble_file import WeighedModels, named_models, write_ensemble_file
 from reranker.commands.arguments import counted, weight, whole_number
-from reranker.commands.cascade_table import CascadeTable, stages
-from reranker.commands.confidence_table import ConfidenceTable
 from reranker.commands.ranked_file import ranked_lines
+from reranker.commands.tune_tables import CascadeTable, ConfidenceTable, stages
 from reranker.errors import InputError
 from reranker.files.figure import new_figure, save_figure
 from reranker.files.output import output_paths
@@ -45,67 +44,31 @@ how well the probability that a choice is better than the parser's first tree ca
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the flags of ``rerank tune`` to ``parser``."""
-    parser.add_argument(
-        "ranked", metavar="RANKED", help="output of `rerank --output ranked`, with any weight"
+    add = parser.add_argument
+    add("ranked", metavar="RANKED", help="output of `rerank --output ranked`, with any weight")
+    add("gold", nargs="+", metavar="GOLD", help="gold trees: files, folders, quoted patterns")
+    add("--gold-tags", action="store_true", help="give every candidate the gold tags first")
+    text = "cross-validate with K blocks of neighbouring sentences (default: 10)"
+    add("--folds", type=whole_number(2), default=10, metavar="K", help=text)
+    text = "tune nothing: take this weight, 1 for each model and no bonus"
+    add("--lm-weight", type=weight, metavar="W", help=text)
+    text = "with --save: the models that RANKED was scored with"
+    add("--models", nargs="+", metavar="FILE.pt", help=text)
+    text = "write the ensemble with the weights found, for `rerank --models FILE.toml`"
+    add("--save", type=Path, metavar="FILE.toml", help=text)
+    text = (
+        "with --save: models that score all candidates first, one after the other; the others then "
+        "score only those that can still be the best"
     )
-    parser.add_argument(
-        "gold", nargs="+", metavar="GOLD", help="gold trees: files, folders, quoted patterns"
+    add("--cascade", nargs="+", metavar="MODEL", help=text)
+    text = (
+        "with --cascade: the share of the best candidates that may be missed (default: %(default)s)"
     )
-    parser.add_argument(
-        "--gold-tags", action="store_true", help="give every candidate the gold tags first"
-    )
-    parser.add_argument(
-        "--folds",
-        type=whole_number(2),
-        default=10,
-        metavar="K",
-        help="cross-validate with K blocks of neighbouring sentences (default: 10)",
-    )
-    parser.add_argument(
-        "--lm-weight",
-        type=weight,
-        metavar="W",
-        help="tune nothing: take this weight, 1 for each model and no bonus",
-    )
-    parser.add_argument(
-        "--models",
-        nargs="+",
-        metavar="FILE.pt",
-        help="with --save: the models that RANKED was scored with",
-    )
-    parser.add_argument(
-        "--save",
-        type=Path,
-        metavar="FILE.toml",
-        help="write the ensemble with the weights found, for `rerank --models FILE.toml`",
-    )
-    parser.add_argument(
-        "--cascade",
-        nargs="+",
-        metavar="MODEL",
-        help="with --save: models that score all candidates first, one after the other; the others "
-        "then score only those that can still be the best",
-    )
-    parser.add_argument(
-        "--miss",
-        type=weight,
-        default=0.005,
-        metavar="P",
-        help="with --cascade: the share of the best candidates that may be missed "
-        "(default: %(default)s)",
-    )
-    parser.add_argument(
-        "--plot",
-        type=Path,
-        metavar="FILE.png",
-        help="draw F1 by --lm-weight (.svg and .pdf too; needs matplotlib)",
-    )
-    parser.add_argument(
-        "--plot-confidence",
-        type=Path,
-        metavar="FILE.png",
-        help="draw how often choices of similar confidence are better",
-    )
+    add("--miss", type=weight, default=0.005, metavar="P", help=text)
+    text = "draw F1 by --lm-weight (.svg and .pdf too; needs matplotlib)"
+    add("--plot", type=Path, metavar="FILE.png", help=text)
+    text = "draw how often choices of similar confidence are better"
+    add("--plot-confidence", type=Path, metavar="FILE.png", help=text)
 
 
 def run(arguments: argparse.Namespace) -> int:

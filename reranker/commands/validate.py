@@ -24,15 +24,11 @@ exit status: 0 success, 1 some candidates were rejected, 2 not an n-best file, 3
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the flags of ``rerank validate`` to ``parser``."""
+    add = parser.add_argument
     nbest_files.add_arguments(parser, required=False)
-    parser.add_argument(
-        "--models",
-        nargs="+",
-        metavar="FILE",
-        help="count the words that these checkpoints (files, a folder, an ensemble.toml) do not "
-        "know",
-    )
-    parser.add_argument("--json", action="store_true", help="print the report as JSON")
+    text = "count the words that these checkpoints (files, a folder, an ensemble.toml) do not know"
+    add("--models", nargs="+", metavar="FILE", help=text)
+    add("--json", action="store_true", help="print the report as JSON")
 
 
 def run(arguments: argparse.Namespace) -> int:

@@ -11,7 +11,7 @@ from reranker.errors import TreeError
 from reranker.files.frame import data_frame
 from reranker.files.text import TextInMemory
 from reranker.nbest.words import printable
-from reranker.parsers.kept import kept_parser
+from reranker.parsers.choice import kept_parser
 from reranker.parsers.parser import Parser, temperature_of
 from reranker.parsers.running import ParsedLists
 from reranker.search.parses import Parses, from_nbest

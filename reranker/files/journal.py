@@ -25,14 +25,7 @@ from pathlib import Path
 from typing import IO, Any, NoReturn
 
 from reranker.errors import InputError, RerankError
-from reranker.files.claim import (
-    NewFile,
-    check_claims,
-    claimed,
-    has_name,
-    names_to_disk,
-    to_disk,
-)
+from reranker.files.claim import NewFile, check_claims, claimed, has_name, names_to_disk, to_disk
 from reranker.files.output import open_whole, output_path, whole_file, write_errors
 from reranker.files.records import Record, Written, header, settings_in
 
@@ -40,8 +33,7 @@ from reranker.files.records import Record, Written, header, settings_in
 class AnswerOutput:
     """Standard output, where nothing can be resumed."""
 
-    kept = 0
-    """The number of sentences that a run could resume after, if interrupted now."""
+    kept = 0  # the number of sentences that a run could resume after, if interrupted now
 
     def resumed(self, inputs: Iterable[str]) -> Iterator[Written]:
         """The sentences that an interrupted run had already written, in order; ``inputs`` are the

@@ -33,12 +33,9 @@ class Written(NamedTuple):
 class Record(NamedTuple):
     """A line about an answer."""
 
-    end: int
-    """Where the answer ends, in bytes from the start of the file."""
-    checksum: int
-    """CRC-32 of the answer, its line break included."""
-    digest: str
-    """A digest of the sentence's input."""
+    end: int  # where the answer ends, in bytes from the start of the file
+    checksum: int  # CRC-32 of the answer, its line break included
+    digest: str  # a digest of the sentence's input
     written: Written
 
     @classmethod

@@ -1,8 +1,8 @@
-"""Tables of text for the terminal."""
+"""Tables as text for the terminal, and in Markdown."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
 
 def aligned(rows: Sequence[Sequence[str]], left: int = 1) -> str:
@@ -22,3 +22,9 @@ def aligned(rows: Sequence[Sequence[str]], left: int = 1) -> str:
         ).rstrip()
         for row in rows
     )
+
+
+def grid(heads: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
+    """A Markdown table."""
+    lines = [heads, ["---"] * len(heads), *rows]
+    return "\n".join(f"| {' | '.join(line)} |" for line in lines)

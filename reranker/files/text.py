@@ -159,8 +159,7 @@ class _UntilDamage(io.RawIOBase):
         self._file = file
         self._unpacks = unpacks
         self._content: io.BufferedReader | gzip.GzipFile | _Zstd | None = None
-        self.unpacked = 0
-        """Bytes of text read so far."""
+        self.unpacked = 0  # bytes of text read so far
         self.damage: str | None = None
 
     def readable(self) -> bool:

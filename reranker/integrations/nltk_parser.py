@@ -9,7 +9,7 @@ from nltk.parse.api import ParserI
 from nltk.tree import ProbabilisticTree
 
 from reranker.integrations.tokens import LONGEST, rank_sentences
-from reranker.parsers.kept import kept_parser
+from reranker.parsers.choice import kept_parser
 from reranker.parsers.parser import Parser
 from reranker.pipeline import Reranker
 from reranker.ranking import Ranked

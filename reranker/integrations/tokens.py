@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator, Sequence
 
 from reranker.errors import InputError
 from reranker.nbest.data import Origin, Sentence
-from reranker.parsers.kept import kept_parser
+from reranker.parsers.choice import kept_parser
 from reranker.parsers.parser import Parser
 from reranker.parsers.running import ParsedLists
 from reranker.pipeline import Reranker

@@ -20,8 +20,7 @@ HEAD_CHARACTERS = 1 << 20
 LONGEST_LIST_LINES = 100_000
 LONGEST_LIST_CHARACTERS = 1 << 26
 
-Group = tuple[int, list[RawCandidate]]
-"""A list's first line and its candidates."""
+Group = tuple[int, list[RawCandidate]]  # a list's first line and its candidates
 
 
 class NumberedLines:
@@ -45,8 +44,7 @@ class NumberedLines:
         self.share_done: float | None = None
         """Set by a dialect that reads the whole file before its first list: the share of lines
         consumed so far."""
-        self.head: list[str] = []
-        """The first lines, from which the format is recognised."""
+        self.head: list[str] = []  # the first lines, from which the format is recognised
         size = 0
         for line in itertools.islice(self._lines, HEAD_LINES):
             self.head.append(line)

@@ -30,15 +30,13 @@ Path = str | os.PathLike[str] | TextFile
 class ReadOptions:
     """How to read n-best files; by default the format is auto-detected."""
 
-    format: str = "auto"
-    """``auto`` or the name of a dialect in ``reranker.nbest.FORMATS``."""
+    format: str = "auto"  # ``auto`` or the name of a dialect in ``reranker.nbest.FORMATS``
     tokens: Path | tuple[Sentence, ...] | None = None
     """A file with the sentences, see ``reranker.nbest.tokens_file``; or the sentences."""
     repair: Repair | None = None
     """Repair broken candidates, or those of seq2seq parsers as their ``"authors"`` do; None: those
     of seq2seq parsers only."""
-    beam: int | None = None
-    """Lines of a list, for files that do not say."""
+    beam: int | None = None  # lines of a list, for files that do not say
     restore: bool = False
     """Rewrite candidates as bracketed trees with the sentence's words and tags."""
     check: Callable[[RawList], None] | None = None

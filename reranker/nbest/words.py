@@ -26,8 +26,7 @@ _UNKNOWN = re.compile(r"UNK(?:-.*)?|<(?:un)?c?unk.*>", re.DOTALL)
 _OPENING = re.compile(r"\\?\(")
 _CLOSING = re.compile(r"\\?\)")
 _WORD = re.compile(r"\S+", re.ASCII)
-_LONGEST_COMPOSED = 1_000
-"""In characters; normalisation sorts a letter's marks in quadratic time."""
+_LONGEST_COMPOSED = 1_000  # in characters; normalisation sorts a letter's marks in quadratic time
 
 
 def encoding_fault(text: str) -> str | None:

@@ -1,7 +1,9 @@
-"""Turns what parsers return, trees or printed lists, into a list for each sentence."""
+"""Turns what parsers return, trees or printed lists, into a list for each sentence, and detects
+parsers that cannot parse anything at all."""
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Sequence
 from dataclasses import replace
 
@@ -13,6 +15,7 @@ from reranker.trees.linearize import linearize
 from reranker.trees.tree import Tree
 
 NAME = "the parser's output"
+_HOPELESS = 20  # if this many sentences fail from the start, something else is wrong
 
 
 def given_lines(sentences: Sequence[Sentence]) -> bytes:
@@ -57,3 +60,27 @@ def usable(nbest: NBest) -> NBest | str:
     if nbest.candidates:
         return nbest
     return nbest.rejected[0].message if nbest.rejected else "the parser found no tree"
+
+
+class Failures:
+    """Counts the sentences that a parser cannot parse, until it has parsed one. Threads may share
+    it."""
+
+    def __init__(self, name: str) -> None:
+        """``name`` is for the error message."""
+        self._name = name
+        self._lock = threading.Lock()
+        self._failed = 0
+        self._has_parsed = False
+
+    def count(self, answers: Sequence[NBest | str]) -> None:
+        """Count a batch's answers. Raises InputError after many failures without a single list."""
+        reasons = [each for each in answers if isinstance(each, str)]
+        with self._lock:
+            self._has_parsed = self._has_parsed or len(reasons) < len(answers)
+            self._failed += len(reasons)
+            if reasons and not self._has_parsed and self._failed >= _HOPELESS:
+                raise InputError(
+                    f"{self._name}: {self._failed} sentences in a row could not be parsed: "
+                    f"{reasons[-1]}"
+                )

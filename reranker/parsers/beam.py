@@ -20,8 +20,7 @@ from reranker.ranking import SCORE_DECIMALS
 from reranker.trees.linearize import delinearize
 
 _LEAST_WORDS = 100  # hypotheses at each word
-MOST_LENGTH = 300
-"""Words of a sentence."""
+MOST_LENGTH = 300  # words of a sentence
 
 
 class BeamParser:

@@ -55,8 +55,7 @@ class BllipModel(NamedTuple):
     """The place of a model."""
 
     path: Path
-    sha256: str | None
-    """The hash of a packed model."""
+    sha256: str | None  # the hash of a packed model
 
     def folder(self) -> Path:
         """The folder with the model's files, unpacked if necessary. Raises InputError unless it is

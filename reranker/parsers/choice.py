@@ -1,15 +1,21 @@
-"""The parsers that propose trees, as chosen by flags or settings."""
+"""The parsers that propose trees, as chosen by flags or settings; of several, the candidates are
+pooled."""
 
 from __future__ import annotations
 
+import atexit
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, NamedTuple
 
 from reranker.errors import InputError
-from reranker.parsers.parser import Parser, ParserSettings, option, option_of
-from reranker.parsers.pool import PooledParsers
+from reranker.nbest import Candidate, NBest, Rejected
+from reranker.nbest.data import Sentence
+from reranker.parsers.parser import Parser, ParserSettings, option, option_of, root_of
 from reranker.parsers.registry import create_parser
+from reranker.process.forks import Once
+
+_kept = Once()  # parsers by choice: created once, kept for the next call
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,8 +38,7 @@ class ParserChoice:
         "models` lists); of beam: a forward language model; of encdec: a checkpoint of `rerank "
         "train`; NAME=MODEL says whose it is if there are several parsers",
     )
-    settings: ParserSettings = field(default_factory=ParserSettings)
-    """All but command and model."""
+    settings: ParserSettings = field(default_factory=ParserSettings)  # all but command and model
 
     @classmethod
     def of(cls, values: Mapping[str, Any], **settings: Any) -> ParserChoice:
@@ -109,3 +114,90 @@ _DECLARED: dict[str, tuple[type, str]] = {
 }
 OPTIONS = {name: ParserOption(*option_of(*place)) for name, place in _DECLARED.items()}
 """By the names that flags, the service's settings, spaCy's config and ``reranker.parse`` share."""
+
+
+def kept_parser(parser: Parser | str, **options: Any) -> Parser:
+    """The parser itself, or the one of that name with these ``OPTIONS`` (reranker.parsers.choice),
+    which all callers share. Raises InputError for anything else, for an unknown option, and if
+    there is no such parser or model."""
+    if not isinstance(parser, str):
+        if not hasattr(parser, "batch_sizes"):
+            raise InputError(f"expected a parser or its name, such as 'bllip', got {parser!r:.60}")
+        if options:
+            raise InputError(f"{', '.join(options)}: only for a parser that is given by its name")
+        return parser
+    for name in options:
+        if name not in OPTIONS:
+            raise InputError(f"there is no parser option {name!r}; there are {', '.join(OPTIONS)}")
+    choice = ParserChoice.of({**options, "parser": parser})
+    return _kept.get(repr(choice), lambda: _made(choice))
+
+
+def _made(choice: ParserChoice) -> Parser:
+    parser = choice.create()
+    atexit.register(parser.stop)
+    return parser
+
+
+class PooledParsers:
+    """Asks each of several parsers; a sentence is lost only if none of them can parse it."""
+
+    def __init__(self, parsers: Mapping[str, Parser]) -> None:
+        """``parsers`` by name, the first one's candidates first."""
+        self._parsers = parsers
+        self.root = root_of(next(iter(parsers.values())))
+        sizes = [parser.batch_sizes for parser in parsers.values()]
+        steps = range(max(map(len, sizes)))
+        self.batch_sizes = [max(each[min(step, len(each) - 1)] for each in sizes) for step in steps]
+
+    def parse(self, sentences: Sequence[Sentence]) -> list[NBest | str]:
+        """For each sentence the candidates of all parsers, or why none has any."""
+        answers = [parser.parse(sentences) for parser in self._parsers.values()]
+        return [pooled(list(self._parsers), each) for each in zip(*answers, strict=True)]
+
+    def stop(self) -> None:
+        for parser in self._parsers.values():
+            parser.stop()
+
+
+def pooled(names: Sequence[str], answers: Sequence[NBest | str]) -> NBest | str:
+    """The parsers' lists for one sentence as one list, or why there is none.
+
+    A tree that an earlier parser has proposed, ignoring part-of-speech tags, is left out: it counts
+    as that parser's, with the first score there is. If a parser has no list, ``rejected`` says why
+    (``missing``).
+    """
+    reasons = [
+        f"{name}: {answer}"
+        for name, answer in zip(names, answers, strict=True)
+        if isinstance(answer, str)
+    ]
+    if len(reasons) == len(answers):
+        return "; ".join(reasons)
+    candidates: list[Candidate] = []
+    rejected: list[Rejected] = []
+    places: dict[tuple[str, ...], int] = {}  # in ``candidates``, of the trees of earlier parsers
+    begin = 0
+    for answer in answers:
+        if isinstance(answer, str):
+            rejected.append(Rejected(begin, 0, "missing", reasons.pop(0), ""))
+            begin += 1
+            continue
+        earlier = dict(places)
+        for candidate in answer.candidates:
+            place = earlier.get(candidate.tokens)
+            if place is None:
+                places.setdefault(candidate.tokens, len(candidates))
+                candidates.append(replace(candidate, index=begin + candidate.index))
+            elif candidates[place].parser_score is None:
+                candidates[place] = replace(candidates[place], parser_score=candidate.parser_score)
+        rejected += [replace(entry, index=begin + entry.index) for entry in answer.rejected]
+        begin += len(answer.candidates) + len(answer.rejected)
+    first = next(answer for answer in answers if isinstance(answer, NBest))
+    certain = (answer.certainty for answer in answers if isinstance(answer, NBest))
+    return replace(
+        first,
+        candidates=tuple(candidates),
+        rejected=tuple(rejected),
+        certainty=next(filter(None, certain), None),
+    )

@@ -14,15 +14,12 @@ from collections.abc import Sequence
 from reranker.errors import InputError
 from reranker.nbest import NBest
 from reranker.nbest.data import Sentence
-from reranker.parsers.answers import given_lines, printed_lists
-from reranker.parsers.exchange import Exceeded, exchange
-from reranker.parsers.failures import Failures
+from reranker.parsers.answers import Failures, given_lines, printed_lists
 from reranker.parsers.parser import ParserSettings
-from reranker.parsers.program import Program
+from reranker.parsers.program import Exceeded, Program, exchange, how_it_ended
 from reranker.process.cancellation import Stopped
 
 _STARTING_SECONDS = 60.0  # to load its model
-_LONGEST_REASON = 200  # characters
 # 50 trees of a sentence of 100 words have 200 kB. Bytes, of which some are for the program as such.
 _MOST_PRINTED, _MOST_FOR_A_SENTENCE = 32 << 20, 2 << 20
 
@@ -96,7 +93,5 @@ class CommandParser:
         if self._is_stopped:
             raise Stopped
         if process.returncode:
-            last = messages.decode(errors="replace").strip().rpartition("\n")[2]
-            ended = f"the parser ended with status {process.returncode}"
-            return f"{ended}: {last}"[:_LONGEST_REASON] if last else ended
+            return how_it_ended(process.returncode, messages)
         return printed_lists(printed, sentences, self._options)

@@ -10,8 +10,7 @@ from reranker.checkpoints.devices import devices
 from reranker.checkpoints.encoder_decoder_file import load_generators
 from reranker.checkpoints.ensemble_file import named_models
 from reranker.errors import CheckpointError, InputError
-from reranker.generation.beam import Beam
-from reranker.generation.search import Generated, generate
+from reranker.generation.search import BeamSettings, Generated, generate
 from reranker.nbest import NBest
 from reranker.nbest.data import Candidate, RawCandidate, RawList, Sentence
 from reranker.nbest.faithful import Source, accept
@@ -46,7 +45,7 @@ class EncdecParser(InProcessParser):
             raise InputError(str(error)) from error
         if self._members[0].vocabulary.task != "parsing":
             raise InputError(f"{paths[0]}: not a parser: it turns text into text")
-        self._beam = Beam(settings.candidates, _LENGTH_POWER)
+        self._beam = BeamSettings(settings.candidates, _LENGTH_POWER)
         super().__init__("encdec", self._lists_of)
 
     def _lists_of(self, sentences: Sequence[Sentence]) -> list[NBest | str]:

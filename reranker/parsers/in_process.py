@@ -9,8 +9,7 @@ from collections.abc import Callable, Sequence
 from reranker.errors import InputError
 from reranker.nbest import NBest
 from reranker.nbest.data import Sentence
-from reranker.parsers.answers import list_of_one
-from reranker.parsers.failures import Failures
+from reranker.parsers.answers import Failures, list_of_one
 from reranker.process.cancellation import Stopped
 from reranker.trees.tree import Tree
 

@@ -25,22 +25,17 @@ def option_of(kind: type, name: str) -> tuple[Any, str]:
 class ParserSettings:
     """The settings of a parser; each parser uses those it needs."""
 
-    command: str = ""
-    """A program and its arguments, as for a shell."""
-    model: str = ""
-    """A name, a folder or a file; empty: the parser's default."""
+    command: str = ""  # a program and its arguments, as for a shell
+    model: str = ""  # a name, a folder or a file; empty: the parser's default
     candidates: int = option(
-        50,
-        "trees that the parser proposes for a sentence; a command has its own flags for that",
+        50, "trees that the parser proposes for a sentence; a command has its own flags for that"
     )
     seconds: float = option(
-        20,
-        "time limit for a sentence; for a command, on average over those that it gets at once",
+        20, "time limit for a sentence; for a command, on average over those that it gets at once"
     )
     options: ReadOptions = field(default_factory=ReadOptions)
     """The format of the lists that a program prints."""
-    device: str = "cpu"
-    """The device of our own models, as in ``Reranker.load``."""
+    device: str = "cpu"  # the device of our own models, as in ``Reranker.load``
     # BLLIP's own default, 21, gains 0.6 F1.
     overparsing: int = option(10, "how thoroughly bllip searches; 21 takes three times as long")
 

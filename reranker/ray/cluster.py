@@ -14,8 +14,7 @@ from ray.data import ActorPoolStrategy, DataContext, TaskPoolStrategy
 from reranker.errors import RerankError
 from reranker.ray import work
 from reranker.ray.connection import Actors, ray_errors
-from reranker.ray.outcome import ClusterOutcome
-from reranker.ray.parts import FinishedShard, Shard
+from reranker.ray.parts import ClusterOutcome, FinishedShard, Shard
 from reranker.ray.work import Converter, ConvertTask, RankActor, RankTask, ShardReader
 
 _READERS_FOR = 8

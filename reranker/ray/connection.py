@@ -64,12 +64,7 @@ def connected(address: str | None, cores: int = 0) -> Iterator[None]:
         logging.getLogger(name).setLevel(logging.ERROR)
     at_sigterm = signal.getsignal(signal.SIGTERM)
     try:
-        ray.init(
-            address=address,
-            log_to_driver=False,
-            logging_level=logging.ERROR,
-            **here,
-        )
+        ray.init(address=address, log_to_driver=False, logging_level=logging.ERROR, **here)
     except Exception as error:  # of several packages; each means that there is no connection
         if address == "local":
             raise InputError(f"Ray cannot be started: {first_line(error)}") from error

@@ -1,4 +1,5 @@
-"""What a run keeps: parts of shards, whole shards, and the records that describe them.
+"""What a run keeps: parts of shards, whole shards, and the records that describe them; and its
+outcome.
 
 Below the output folder, beside the finished shards:
 
@@ -19,7 +20,7 @@ import json
 import os
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass, field, replace
 from typing import Any
 
 from reranker.errors import InputError, RerankError
@@ -38,12 +39,9 @@ class Shard:
     """An input file and its output."""
 
     url: str
-    name: str
-    """The name of the output, below the output folder."""
-    key: str
-    """A key that differs for other contents of the input and for other settings."""
-    block: int
-    """Sentences that are ranked at once."""
+    name: str  # the name of the output, below the output folder
+    key: str  # a key that differs for other contents of the input and for other settings
+    block: int  # sentences that are ranked at once
 
     @property
     def record(self) -> str:
@@ -150,8 +148,7 @@ class FinishedShard:
 
     url: str
     key: str
-    size: int
-    """The size in bytes."""
+    size: int  # the size in bytes
     sha256: str
     counts: dict[str, int]
     rejected: list[dict[str, Any]]
@@ -223,3 +220,42 @@ def join(
     storage.write(shard.record, iter([record.to_bytes()]))
     storage.remove(shard.parts)
     return replace(record, rejected=[])
+
+
+@dataclass(slots=True)
+class ClusterOutcome:
+    """What a run did, and what exists now."""
+
+    records: dict[str, FinishedShard]  # the records of complete shards, by name
+    failed: dict[str, str] = field(default_factory=dict)
+    """The shards that could not be read, by name, and why."""
+    sentences: int = 0  # the number of sentences that this run ranked
+    computing: float = 0.0  # the core-seconds that actors took for these
+    startup: float = 0.0  # seconds until the first block was ranked, or found
+    seconds: float = 0.0  # seconds from then until the last shard was complete
+
+    @property
+    def counts(self) -> Counter[str]:
+        """The counts of all complete shards together."""
+        total: Counter[str] = Counter()
+        for record in self.records.values():
+            total.update(record.counts)
+        return total
+
+    def write_rejected(self, storage: Storage, shards: Sequence[Shard]) -> None:
+        """Write a line of JSON for each rejected candidate and each failed shard, including those
+        of earlier runs; no file if there are none. Raises RerankError."""
+        if self.failed or self.counts["rejected"]:
+            storage.write(REJECTED, self._rejected(storage, shards))
+        else:
+            storage.remove_file(REJECTED)
+
+    def _rejected(self, storage: Storage, shards: Sequence[Shard]) -> Iterator[bytes]:
+        for shard in shards:
+            if shard.name in self.failed:
+                entry = {"file": shard.url, "message": self.failed[shard.name]}
+                yield json.dumps(entry).encode() + b"\n"
+            elif self.records[shard.name].counts.get("rejected"):
+                record = FinishedShard.from_bytes(storage.read(shard.record))
+                for rejected in record.rejected if record else ():
+                    yield json.dumps(rejected).encode() + b"\n"

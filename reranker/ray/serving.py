@@ -120,7 +120,7 @@ def run(settings: Settings, address: str | None) -> int:
         host = f"[{settings.host}]" if ":" in settings.host else settings.host
         _LOGGER.info("listening", url=f"http://{host}:{settings.port}")
         _LOGGER.info("ready", replicas=settings.engines)
-        while not asked.wait(0.5):  # as in ``reranker.parsers.waiting``
+        while not asked.wait(0.5):  # as in ``reranker.parsers.running``
             pass
         _LOGGER.info("draining")
     return 0

@@ -38,8 +38,7 @@ if TYPE_CHECKING:  # they import torch, which readers do without
     from reranker.pipeline import Reranker
     from reranker.ranker import Combination
 
-Batch = dict[str, Any]
-"""Columns of rows, as Ray Data passes them."""
+Batch = dict[str, Any]  # columns of rows, as Ray Data passes them
 
 LISTS, DONE, FAILED, END, BROKEN = "lists", "done", "failed", "end", "broken"
 """Kinds of rows: lists to rank; a finished part; a shard that cannot be read; the end of a shard,
@@ -57,8 +56,7 @@ class TextOptions:
 
     form: Form
     words: Convention
-    longest: int
-    """Words of a sentence that a parser is given."""
+    longest: int  # words of a sentence that a parser is given
 
 
 @dataclass(frozen=True, slots=True)
@@ -150,10 +148,8 @@ class RankTask:
     output: str
     token_scores: bool
     top: int | None
-    parser: ParserChoice | None = None
-    """The parser for text; None for n-best lists."""
-    jobs: int = 1
-    """Parsers that run at once."""
+    parser: ParserChoice | None = None  # the parser for text; None for n-best lists
+    jobs: int = 1  # parsers that run at once
 
 
 def self_contained(
@@ -223,11 +219,7 @@ class RankActor(_Actor):
     """An actor: it loads the ensemble once, then ranks block after block."""
 
     def __init__(
-        self,
-        shards: Sequence[Shard],
-        out: str,
-        ranked: RankTask,
-        checkpoints: Sequence[Any],
+        self, shards: Sequence[Shard], out: str, ranked: RankTask, checkpoints: Sequence[Any]
     ) -> None:
         """``checkpoints`` as ``loaded`` takes them."""
         super().__init__(shards, out)
@@ -270,8 +262,7 @@ class ConvertTask:
     """The format to which lists are converted."""
 
     name: str
-    beam: int | None
-    """Lines of a list, for formats that need it."""
+    beam: int | None  # lines of a list, for formats that need it
 
 
 class Converter(_Actor):

@@ -18,7 +18,7 @@ from torch import Tensor
 from reranker.models import LanguageModel
 from reranker.models.layer import Layer, LayerState
 from reranker.models.products import ROW_MULTIPLE, step_rows
-from reranker.scoring.stages import Step, layer_step, reader_step
+from reranker.scoring.windows import Step, layer_step, reader_step
 
 # Levels with more rows are padded to a multiple of ROW_MULTIPLE: there it costs little.
 FEW_ROWS = 64

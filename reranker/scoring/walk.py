@@ -26,9 +26,8 @@ from reranker.models.products import bulk_rows
 from reranker.process.cancellation import Cancellation
 from reranker.scoring.lanes import Lanes
 from reranker.scoring.rows import rows_for
-from reranker.scoring.stages import StageWalk, layer_step, reader_step
 from reranker.scoring.trie import Numbers, Trie
-from reranker.scoring.windows import window_rows, windows
+from reranker.scoring.windows import StageWalk, layer_step, reader_step, window_rows, windows
 
 
 class Predictors(NamedTuple):

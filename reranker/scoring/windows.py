@@ -1,5 +1,6 @@
-"""The layout in which a trie's rows are computed: levels one after another, several to a window,
-each padded to a number of rows that keeps the bits.
+"""The layout in which a trie's rows are computed, and how a model's layers and reader pass through
+it: levels one after another, several to a window, each padded to a number of rows that keeps the
+bits.
 
 Whatever does not need the state is computed for a whole window at once, so that narrow levels cost
 little more than wide ones.
@@ -12,8 +13,11 @@ from dataclasses import dataclass
 
 import numpy as np
 import torch
+from torch import Tensor
 
+from reranker.models.layer import Layer, LayerState, Reader
 from reranker.models.products import bulk_rows
+from reranker.process.cancellation import Cancellation
 from reranker.scoring.trie import Numbers, Trie
 
 # Rows of a window, and so of one step and one decoding at most; bounds memory however many
@@ -27,7 +31,7 @@ def window_rows(device: torch.device) -> int:
 
 
 @dataclass(frozen=True, slots=True)
-class Step:
+class WindowPart:
     """A level, or the part of a wide one that is computed in one step."""
 
     rows: slice  # its place in the window, padding included
@@ -38,7 +42,7 @@ class Step:
 class Window:
     """Consecutive steps. Padding is computed, but the results are never used."""
 
-    parts: list[Step]
+    parts: list[WindowPart]
     rows: Numbers  # per row of the window: its number in the trie; 0 for padding
     parents: Numbers  # per row of the window: its prefix's row in the level before
     real: Numbers  # the rows that are not padding
@@ -80,6 +84,53 @@ def _window(held: list[_Held]) -> Window:
         rows[mine] = np.arange(first, first + len(parents))
         all_parents[mine] = parents
         is_real[mine] = True
-        parts.append(Step(slice(start, start + size), ends_level))
+        parts.append(WindowPart(slice(start, start + size), ends_level))
         start += size
     return Window(parts, rows, all_parents, np.flatnonzero(is_real))
+
+
+# What some of a window's rows and the states before them come to: outputs [rows, H], states after.
+Step = Callable[[slice, LayerState], tuple[Tensor, LayerState]]
+
+
+def layer_step(layer: Layer, projected: Tensor) -> Step:
+    return lambda rows, state: layer.step(projected[rows], state)
+
+
+def reader_step(reader: Reader, outputs: Tensor, tokens: Tensor) -> Step:
+    def step(rows: slice, state: LayerState) -> tuple[Tensor, LayerState]:
+        read, _, after = reader.step(outputs[rows], tokens[rows], state)
+        return read, after
+
+    return step
+
+
+class StageWalk:
+    """The walk of one layer, or of the reader, through a trie, window by window."""
+
+    def __init__(self, start: LayerState, cancellation: Cancellation | None) -> None:
+        self._state = start  # of the rows of the last whole level
+        self._parts: list[LayerState] = []  # of the level that is being computed
+        self._cancellation = cancellation or Cancellation()
+
+    def through(self, window: Window, parents: Tensor, step: Step) -> Tensor:
+        """The outputs [rows of the window, H]. Raises Stopped if cancelled."""
+        outputs = []
+        for part in self._cancellation.checked(window.parts):
+            mine = parents[part.rows]
+            output, after = step(
+                part.rows, tuple(piece.index_select(0, mine) for piece in self._state)
+            )
+            outputs.append(output)
+            self._parts.append(after)
+            if part.ends_level:
+                self._state = self._parts[0] if len(self._parts) == 1 else joined(self._parts)
+                self._parts = []
+        padding = len(parents) - window.parts[-1].rows.stop
+        if padding:
+            outputs.append(output.new_zeros(padding, *output.shape[1:]))
+        return torch.cat(outputs)
+
+
+def joined(parts: list[tuple[Tensor, ...]]) -> tuple[Tensor, ...]:
+    return tuple(torch.cat(same) for same in zip(*parts, strict=True))

@@ -23,7 +23,7 @@ from reranker.training.processes import Processes
 from reranker.training.recipes import FastRecipe, PaperRecipe, Recipe, ThesisRecipe
 from reranker.training.run import Run
 from reranker.training.start import start
-from reranker.training.tree_files import TokenFile, TreeFiles
+from reranker.training.tree_files import StreamedTrees, TokenFile
 from reranker.training.word_vectors import WordVectors, start_embedding
 
 
@@ -36,7 +36,7 @@ class LanguageModelRun(Run):
     def __init__(
         self,
         config: TrainingConfig,
-        train_trees: Sequence[Sequence[str]] | TreeFiles,
+        train_trees: Sequence[Sequence[str]] | StreamedTrees,
         dev_trees: Sequence[Sequence[str]],
         *,
         device: str = "cpu",
@@ -46,7 +46,7 @@ class LanguageModelRun(Run):
     ) -> None:
         """Trees are linearised or, with ``config.text``, lines of running text (see
         ``reranker.text.running``), through which the state is carried. Training trees that do not
-        fit into memory are given as ``TreeFiles``.
+        fit into memory are given as ``StreamedTrees``.
 
         ``start_from`` is a checkpoint whose vocabulary and weights are taken; otherwise embeddings
         start with ``vectors``, which also assign rare words to classes. Raises ConfigError if the
@@ -59,7 +59,7 @@ class LanguageModelRun(Run):
         else:
             self.vocabulary, self.model = _pretrained_model(config, start_from)
         encoded: Sequence[Sequence[int]]
-        if isinstance(train_trees, TreeFiles):
+        if isinstance(train_trees, StreamedTrees):
             encoded = train_trees.encoded(self.vocabulary)
         else:
             encoded = self._encoded(train_trees)

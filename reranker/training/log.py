@@ -5,15 +5,16 @@ from __future__ import annotations
 import contextlib
 import json
 import logging
-from abc import ABC, abstractmethod
+import os
+import socket
+import time
 from pathlib import Path
-from typing import Self
+from typing import Any, Self
 
 from reranker.errors import InputError
 from reranker.files.figure import label_plainly, new_figure, save_figure
 from reranker.files.output import open_whole, write_errors
 from reranker.perplexity import perplexity
-from reranker.training.board import Board
 from reranker.training.tree_files import token_files
 
 _LOGGER = logging.getLogger(__name__)
@@ -43,14 +44,15 @@ def _is_row(line: str) -> bool:
         return False
 
 
-class Log(ABC):
-    """The log of a run's measurements; a context manager."""
+class Log:
+    """A run's measurements, as a context manager: written by rank 0, a ``TrainingLog``; the others
+    write nothing."""
 
-    @abstractmethod
+    def __init__(self, folder: Path, resume_at: int) -> None: ...
+
     def write(self, batches: int, **values: float) -> None:
         """Add a row."""
 
-    @abstractmethod
     def plot(self) -> None:
         """Draw the learning curve so far."""
 
@@ -58,19 +60,6 @@ class Log(ABC):
         return self
 
     def __exit__(self, *error: object) -> None:
-        return
-
-
-class NoLog(Log):
-    """Does nothing; rank 0 writes the log."""
-
-    def __init__(self, folder: Path, resume_at: int) -> None:
-        return
-
-    def write(self, batches: int, **values: float) -> None:
-        return
-
-    def plot(self) -> None:
         return
 
 
@@ -138,3 +127,36 @@ class TrainingLog(Log):
             self._file.close()
         if self._board is not None:
             self._board.close()
+
+
+class Board:
+    """Writes a run's file for TensorBoard, which the ``train`` extra installs: scalars by name and
+    number of batches.
+
+    TensorBoard's own writer works in a thread, where a full disk only causes a traceback. Here a
+    row is written, or OSError raised, when ``write`` returns.
+    """
+
+    def __init__(self, folder: Path, resume_at: int) -> None:
+        """Create a new file in the folder; values in older files from ``resume_at`` batches on are
+        no longer shown. Raises ImportError without TensorBoard, and OSError."""
+        from tensorboard.compat.proto.event_pb2 import Event, SessionLog
+        from tensorboard.compat.proto.summary_pb2 import Summary
+        from tensorboard.summary.writer.record_writer import RecordWriter
+
+        self._event, self._summary = Event, Summary
+        name = f"events.out.tfevents.{time.time_ns()}.{socket.gethostname()}.{os.getpid()}"
+        self._file = RecordWriter((folder / name).open("wb", buffering=0))
+        self._add(file_version="brain.Event:2", step=resume_at)
+        self._add(session_log=SessionLog(status=SessionLog.START), step=resume_at)
+
+    def write(self, batches: int, **values: float) -> None:
+        """Raises OSError."""
+        scalars = [self._summary.Value(tag=name, simple_value=values[name]) for name in values]
+        self._add(summary=self._summary(value=scalars), step=batches)
+
+    def close(self) -> None:
+        self._file.close()
+
+    def _add(self, **content: Any) -> None:
+        self._file.write(self._event(wall_time=time.time(), **content).SerializeToString())

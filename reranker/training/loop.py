@@ -15,7 +15,7 @@ import torch
 
 from reranker.errors import ConfigError
 from reranker.training import shards
-from reranker.training.log import Log, NoLog, TrainingLog
+from reranker.training.log import Log, TrainingLog
 from reranker.training.run import Progress, Run
 
 STATE_INTERVAL = 45.0  # seconds
@@ -71,7 +71,7 @@ def _train_on(run: Run, log_folder: Path, report: Callable[[Progress, float, flo
     _check_weights(run)
     started, saved = time.monotonic() - run.progress.seconds, time.monotonic()
     finished = False
-    writer = TrainingLog if processes.is_first else NoLog
+    writer = TrainingLog if processes.is_first else Log
     with writer(log_folder, resume_at=run.progress.batches) as log:
         while not finished:
             done = run.share_done

@@ -14,8 +14,8 @@ from reranker.checkpoints.pair_vocabulary import Pair, PairVocabulary
 from reranker.models.batch import Batch, grouped_by_length
 from reranker.models.encoder_decoder import EncoderDecoder
 from reranker.training.batches import EncodedPair, PairBatches, pair_batch
+from reranker.training.config import PairConfig
 from reranker.training.loss import grouped_perplexity, summed_loss
-from reranker.training.pair_config import PairConfig
 from reranker.training.processes import Processes
 from reranker.training.recipes import DecayRecipe, FastRecipe
 from reranker.training.run import Run

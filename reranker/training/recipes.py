@@ -18,8 +18,7 @@ from torch import Tensor, nn
 from reranker.models import LanguageModel
 from reranker.models.batch import Batch
 from reranker.training.batches import Batches, StreamBatches
-from reranker.training.config import TrainingConfig
-from reranker.training.pair_config import PairConfig
+from reranker.training.config import PairConfig, TrainingConfig
 from reranker.training.run_config import RunConfig
 
 

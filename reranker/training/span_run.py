@@ -10,7 +10,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from reranker.checkpoints.content_hash import content_sha256
+from reranker.checkpoints.model_file import content_sha256
 from reranker.checkpoints.span_file import save_span_model
 from reranker.checkpoints.span_vocabulary import END, UNKNOWN, SpanVocabulary
 from reranker.errors import ConfigError
@@ -24,13 +24,7 @@ from reranker.training.run import Run
 from reranker.training.span_config import SpanTrainingConfig
 from reranker.training.span_start import extended_model, new_model
 from reranker.training.span_temperature import fitted_temperature
-from reranker.training.spans import (
-    LabelledSentence,
-    SpanBatches,
-    labelled,
-    same_length,
-    span_batch,
-)
+from reranker.training.spans import LabelledSentence, SpanBatches, labelled, same_length, span_batch
 from reranker.training.word_vectors import WordVectors
 from reranker.trees.linearize import TaggedTree
 

@@ -76,10 +76,7 @@ class SpanBatches(Batches[list[int]]):
 
 
 def same_length(
-    numbers: Sequence[int],
-    sentences: Sequence[LabelledSentence],
-    most_words: int,
-    most_spans: int,
+    numbers: Sequence[int], sentences: Sequence[LabelledSentence], most_words: int, most_spans: int
 ) -> list[list[int]]:
     """``numbers`` of sentences in batches of equal length."""
     by_length: dict[int, list[int]] = {}

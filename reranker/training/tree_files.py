@@ -78,7 +78,7 @@ class TokenFile(Sequence[list[int]]):
         return counts
 
 
-class TreeFiles(Iterable[tuple[str, ...]]):
+class StreamedTrees(Iterable[tuple[str, ...]]):
     """The linearised trees of treebank files, read again on each pass."""
 
     def __init__(
@@ -119,8 +119,8 @@ class TreeFiles(Iterable[tuple[str, ...]]):
 
 
 def token_files(folder: Path) -> list[Path]:
-    """The files that ``TreeFiles`` writes. Raises InputError if there are files of these names that
-    no run has written."""
+    """The files that ``StreamedTrees`` writes. Raises InputError if there are files of these names
+    that no run has written."""
     path = folder / "tokens.bin"
     known = path.with_suffix(".json")
     files = [known, path, _ends(path)]

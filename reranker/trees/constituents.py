@@ -20,12 +20,9 @@ class LabelledSpan(NamedTuple):
     """All brackets around one span of words."""
 
     start: int
-    end: int
-    """The number of the word after its last."""
-    label: str
-    """The labels of the brackets, outermost first, separated by spaces."""
-    place: int
-    """The place of its first bracket among the tokens."""
+    end: int  # the number of the word after its last
+    label: str  # the labels of the brackets, outermost first, separated by spaces
+    place: int  # the place of its first bracket among the tokens
 
 
 def constituents(tokens: Sequence[str]) -> list[LabelledSpan]:

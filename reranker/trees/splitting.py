@@ -20,8 +20,7 @@ class TreeLines:
         self._size = 0
         self._open_brackets = 0
         self._has_root = False  # wrapper
-        self.start = 0
-        """The number of the first line."""
+        self.start = 0  # the number of the first line
 
     @property
     def is_open(self) -> bool:

@@ -22,8 +22,7 @@ logger = logging.getLogger(__name__)
 ENDINGS = (".mrg", ".ptb", ".tree", ".trees", ".parse")
 _PACKED = (".gz", ".zst")
 
-Name = str | os.PathLike[str]
-"""A file, a folder, a pattern, or ``-`` for standard input."""
+Name = str | os.PathLike[str]  # a file, a folder, a pattern, or ``-`` for standard input
 
 
 class TreeText(NamedTuple):

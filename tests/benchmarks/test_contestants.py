@@ -1,17 +1,14 @@
 """Everybody scores the same, and the tables say what was measured."""
 
-from functools import partial
-
 import numpy as np
 import pytest
 import torch
 from numpy.typing import NDArray
 
+from benchmarks.scoring.__main__ import agreement, compare, comparison
 from benchmarks.scoring.authors import halved
 from benchmarks.scoring.contestants import OURS, Contestant, Scorer
-from benchmarks.scoring.figures import agreement, compare, comparison
-from benchmarks.scoring.measure import interleaved
-from benchmarks.scoring.setting import Setting, TimedSentence, encoded, untrained
+from benchmarks.scoring.lists import Setting, TimedSentence, encoded, untrained
 from reranker.checkpoints.checkpoint import Checkpoint
 from reranker.checkpoints.vocabulary import Vocabulary
 from reranker.models import Config
@@ -60,9 +57,20 @@ def test_everybody_scores_alike(contestant: Contestant) -> None:
 
 def test_rounds_go_through_everybody_and_warm_up_first() -> None:
     calls: list[str] = []
-    seconds = interleaved({name: partial(calls.append, name) for name in "ab"}, rounds=2)
-    assert calls == ["a", "b"] * 3
-    assert {name: len(values) for name, values in seconds.items()} == {"a": 2, "b": 2}
+
+    def called(name: str) -> Contestant:
+        def prepare(checkpoints: object, threads: int) -> Scorer:
+            def score(sentences: object) -> list[NDArray[np.float64]]:
+                calls.append(name)
+                return [np.zeros(len(each.ids)) for each in SENTENCES]
+
+            return score
+
+        return Contestant(name, prepare)
+
+    setting = Setting("", [small_model()], SENTENCES)
+    compare([called("other"), called("straightforward")], setting, rounds=2, threads=1)
+    assert calls == ["other", "straightforward"] * 3
 
 
 def test_batches_too_large_are_halved() -> None:

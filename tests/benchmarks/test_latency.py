@@ -13,17 +13,14 @@ from benchmarks.latency import (
     SAY_IMPORTS,
     imported,
     imports,
-    long_tree,
     main,
     of_size,
-    outputs,
     peak_megabytes,
     usage,
 )
 from reranker.errors import RerankError
 from reranker.nbest import NBest, read_nbest
 from reranker.nbest.writing import list_text
-from reranker.trees.linearize import linearize_text
 from tests.service.servers import RERANK, serving
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -64,15 +61,6 @@ def test_shorter_lists_are_the_first_candidates(lists: list[NBest]) -> None:
     (made,) = of_size(lists, 3, 12, 1)
     (original,) = (nbest for nbest in lists if nbest.id == made.id)
     assert made.candidates == original.candidates[:3]
-
-
-def test_a_long_tree(lists: list[NBest], tmp_path: Path) -> None:
-    made = long_tree(lists, 1_400)
-    (again,) = read_nbest(written([made], tmp_path / "long.txt"))
-    (candidate,) = again.candidates
-    assert candidate.tokens == made.candidates[0].tokens == linearize_text(made.candidates[0].text)
-    assert 1_400 <= len(candidate.tokens) < 1_500
-    assert candidate.tokens[0] == "(S" and candidate.tokens[-1] == ")S"
 
 
 def test_what_a_process_used() -> None:
@@ -129,23 +117,12 @@ def test_a_service_s_first_answer_needs_no_compiler() -> None:
     assert not has_compiler(modules)
 
 
-def test_outputs_and_the_waits_between() -> None:
-    code = "import time\nfor wait in {}: time.sleep(wait); print(flush=True)"
-    first, wait = outputs([sys.executable, "-c", code.format((0.3, 0.1, 0.9))], 30)
-    assert first >= 0.3
-    assert 0.8 < wait < 30  # it ended by itself
-    # The last output is never seen: waiting for it counts all the same.
-    assert 0.4 < outputs([sys.executable, "-c", code.format((0, 100))], 0.5)[1] < 50
-    with pytest.raises(RerankError, match="no output"):
-        outputs([sys.executable, "-c", ""], 1)
-
-
 def test_a_measure_that_is_not_there(capsys: pytest.CaptureFixture[str]) -> None:
     with pytest.raises(SystemExit) as ended:
         main(["lists", "speed"])
     assert ended.value.code == 2
     assert capsys.readouterr().err.endswith(
-        "no measure 'speed'; there are start, first, health, tree, bulk, memory, lists\n"
+        "no measure 'speed'; there are start, bulk, memory, lists\n"
     )
 
 

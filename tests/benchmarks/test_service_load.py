@@ -17,9 +17,8 @@ import pytest
 
 from benchmarks.service_load.attacks import ATTACKS, GROUPS
 from benchmarks.service_load.bombs import BOMBS, LARGEST
-from benchmarks.service_load.expected import is_right
 from benchmarks.service_load.hostile import with_answers
-from benchmarks.service_load.kind import Asked, KindClient, Question, ask
+from benchmarks.service_load.kind import Asked, KindClient, Question, ask, is_right
 from benchmarks.service_load.report import Found, megabytes_by_minute, targets, written
 from benchmarks.service_load.watching import Sleeper, Tally, UsageSample, sleep_lightly, usage
 from reranker.nbest import read_nbest

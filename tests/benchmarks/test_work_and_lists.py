@@ -1,22 +1,13 @@
 """What the benchmarks divide by, and the lists they measure on."""
 
-import json
-from pathlib import Path
-
 import pytest
 
+from benchmarks.latency import stretched
+from benchmarks.scoring.__main__ import options
+from benchmarks.scoring.lists import Setting, TimedSentence, enlarged, load, sample
 from benchmarks.scoring.measure import work_per_token
-from benchmarks.scoring.setting import (
-    TimedSentence,
-    encoded,
-    nodes,
-    raw_tokens,
-    read,
-    resized,
-    sample,
-    stretched,
-)
 from reranker.checkpoints.vocabulary import Vocabulary
+from reranker.errors import RerankError
 from reranker.models import Config
 from reranker.nbest import Candidate, NBest
 
@@ -28,11 +19,10 @@ SENTENCE = [[1, 2, EOS], [1, 3, 4, EOS], [1, 2, EOS]]
 def test_work_of_a_small_model_by_hand() -> None:
     # Two layers, 2 -> 3 -> 4, two softmaxes from the first layer and one from the second.
     config = Config(7, 2, (3, 4), (0, 2, 1))
-    work = work_per_token(config)
-    assert work.lstm == 2 * (4 * 3 * (2 + 3) + 4 * 4 * (3 + 4))
-    assert work.projections == 2 * (3 * 2 * 2 + 4 * 1 * 2 + 4 * 3)  # k from each layer, and pi
-    assert work.decoder == 2 * 3 * 2 * 7
-    assert work.total == work.lstm + work.projections + work.decoder
+    lstm, projections, decoder = work_per_token(config)
+    assert lstm == 2 * (4 * 3 * (2 + 3) + 4 * 4 * (3 + 4))
+    assert projections == 2 * (3 * 2 * 2 + 4 * 1 * 2 + 4 * 3)  # k from each layer, and pi
+    assert decoder == 2 * 3 * 2 * 7
 
 
 def test_one_softmax_over_the_last_layer_has_no_projections() -> None:
@@ -41,16 +31,17 @@ def test_one_softmax_over_the_last_layer_has_no_projections() -> None:
 
 def test_work_in_the_papers_sizes() -> None:
     work = work_per_token(Config(6_922))
-    assert work.total / 1e6 == pytest.approx(117.6, abs=0.05)
-    shares = [round(100 * part / work.total) for part in work]
+    assert sum(work) / 1e6 == pytest.approx(117.6, abs=0.05)
+    shares = [round(100 * part / sum(work)) for part in work]
     assert shares == [27, 7, 66]
 
 
 def test_nodes_are_the_beginnings_that_something_follows() -> None:
     # "", 1, 1 2, 1 3, 1 3 4; then "" and 1.
     sentences = [TimedSentence(NBest("0", (), (), 1), ids) for ids in (SENTENCE, [[1, EOS]])]
-    assert nodes(sentences) == 5 + 2
-    assert raw_tokens(sentences) == 10 + 2
+    setting = Setting("", [], sentences)
+    assert setting.nodes == 5 + 2
+    assert setting.raw_tokens == 10 + 2
 
 
 def lists_of(*sentences: list[str]) -> list[NBest]:
@@ -63,16 +54,14 @@ def lists_of(*sentences: list[str]) -> list[NBest]:
     ]
 
 
-def test_shorter_lists_and_ids(tmp_path: Path) -> None:
-    path = tmp_path / "lists.jsonl"
-    trees = ["(S (NN It) (NN runs))", "(X (NN It) (NN runs))", "(S (NP (NN It)) (NN runs))"]
-    empty = {"id": "2", "candidates": []}
-    lists = [{"id": "1", "candidates": trees}, empty]
-    path.write_text("".join(json.dumps(each) + "\n" for each in lists), "utf-8")
-    vocabulary = Vocabulary(["<eos>", "it", "<unk>", "(<unk>", ")<unk>", "(S", ")S"])
-    (sentence,) = encoded(read(str(path), 2), vocabulary)
-    assert [candidate.index for candidate in sentence.nbest.candidates] == [0, 1]
-    assert sentence.ids == [[5, 1, 2, 6, 0], [3, 1, 2, 4, 0]]
+def test_shorter_lists_and_ids() -> None:
+    small = ["--lists", "examples/parses.txt", "--sentences", "3", "--candidates", "2"]
+    setting = load(options().parse_args(small))
+    assert [len(each.nbest.candidates) for each in setting.sentences] == [2, 2, 2]
+    (checkpoint,) = setting.checkpoints
+    for sentence in setting.sentences:
+        first = sentence.nbest.candidates[0]
+        assert sentence.ids[0] == checkpoint.vocabulary.encode(first.tokens)
 
 
 def test_a_sample_is_the_middle_of_equal_parts() -> None:
@@ -82,17 +71,15 @@ def test_a_sample_is_the_middle_of_equal_parts() -> None:
     assert len(sample(lists, 100)) == 6
 
 
-def test_vocabularies_of_other_sizes() -> None:
+def test_larger_vocabularies() -> None:
     vocabulary = Vocabulary(["(S", "<eos>", "it", "<unk>", "runs", "(<unk>", ")<unk>"])
-    smaller = resized(vocabulary, 5)
-    assert smaller.symbols == ("(S", "<eos>", "<unk>", "(<unk>", ")<unk>")
-    assert smaller.encode(["(S", "it"]) == [0, 2, 1]
-    larger = resized(vocabulary, 9)
+    larger = enlarged(vocabulary, 9)
     assert larger.symbols[:7] == vocabulary.symbols
     assert len(larger) == 9
-    assert resized(vocabulary, 7) == vocabulary
     backward = Vocabulary(vocabulary.symbols, {"zebra": 3}, backward=True)
-    assert resized(backward, 7) == backward
+    assert enlarged(backward, 7) == backward
+    with pytest.raises(RerankError, match="2 symbols too many"):
+        enlarged(vocabulary, 5)
 
 
 def test_stretched_lists_keep_words_and_begin_as_given() -> None:

@@ -10,10 +10,8 @@ from pathlib import Path
 
 import pytest
 
-from reranker.checkpoints.span_file import save_span_model
 from reranker.trees.tree import Tree
 from tests.eval.toy_study import DATA, LSTM, STUDY, command, make, trees, write_data
-from tests.reranker.span_models import untrained_spans
 
 FLAGS = ("--budget", "0.02", "--shrink", "4")
 ONE_ROW = (
@@ -57,51 +55,6 @@ def test_one_command_fills_a_table(study: Path, tmp_path: Path) -> None:
     assert figures["rows"][0]["commands"][0].endswith("--epochs 1 --device cpu --threads 1")
     assert figures["rows"][0]["trained_tokens"][0] == sum(map(_tokens, trees()[:36]))
 
-    # A checkpoint is judged as it is; with another of its kind, but for the direction.
-    checkpoint = tmp_path / "work" / "models" / "lstm-1.pt"
-    spans = untrained_spans(1)
-    trained = {"tokens": 10, "minutes": 1.0}
-    save_span_model(tmp_path / "spans.pt", spans.model, spans.vocabulary, trained)
-    backward = (
-        f'\n[models.spans]\ncheckpoint = "{tmp_path / "spans.pt"}"'
-        '\n[models.back]\nconfig = "small-lstm.toml"\ntraining = { direction = "backward" }\n'
-    )
-    more = (
-        '{ name = "LSTM", models = ["lstm"] }, { name = "back", models = ["back"] }, '
-        '{ name = "both", models = ["lstm", "back"], ensemble = true }, '
-        '{ name = "spans", models = ["spans"] }'
-    )
-    again = ONE_ROW.replace('config = "small-lstm.toml"', f'checkpoint = "{checkpoint}"' + backward)
-    study.write_text(again.replace('{ name = "LSTM", models = ["lstm"] }', more), "utf-8")
-    flags = ("--epochs", "1", "--shrink", "4")
-    done = make(study, tmp_path / "data", tmp_path / "judged", *flags)
-    assert done.returncode == 0, done.stderr
-    assert (
-        "; sizes are those of their configurations divided by 4; lstm, spans: checkpoints "
-        in (done.stdout.splitlines()[0])
-    )
-    judged = json.loads((tmp_path / "judged" / "one.json").read_text("utf-8"))
-    for name, value in figures["rows"][0]["sets"]["dev"].items():
-        if name != "seconds":
-            assert judged["rows"][0]["sets"]["dev"][name] == value
-    assert judged["vocabularies"]["A"] == figures["vocabularies"]["A"]
-    assert judged["rows"][0]["commands"] == []
-    assert [row["vocabularies"] for row in judged["rows"]] == [["A"], ["B"], ["A", "B"], [""]]
-    for row in judged["rows"][2:]:
-        assert row["sets"]["dev"]["perplexity"] == [None] and row["sets"]["dev"]["alone"]
-    assert " A | " in done.stdout
-    assert " B | " in done.stdout
-
-    # Another file is another run's, and what is no checkpoint is told before anything is done.
-    checkpoint.write_bytes((tmp_path / "judged" / "models" / "back-1.pt").read_bytes())
-    done = make(study, tmp_path / "data", tmp_path / "judged", *flags)
-    assert done.returncode == 2
-    assert "lstm.sha256 has changed since the run began" in done.stderr
-    checkpoint.write_bytes(b"nothing")
-    done = make(study, tmp_path / "data", tmp_path / "judged", *flags)
-    assert done.returncode == 2
-    assert "lstm-1.pt" in done.stderr
-
 
 @pytest.mark.slow
 def test_every_row_is_filled_and_an_interrupted_run_goes_on(study: Path, tmp_path: Path) -> None:
@@ -113,7 +66,7 @@ def test_every_row_is_filled_and_an_interrupted_run_goes_on(study: Path, tmp_pat
         time.sleep(0.05)
     running.send_signal(signal.SIGTERM)
     assert running.wait() == 130
-    assert not (work / "scored" / "lstm-1.dev.lists.jsonl").exists()
+    assert not (work / "models" / "lstm-1.pt").exists()
     trained_at = first.stat().st_mtime_ns
 
     done = make(study, data, work, *FLAGS, "--workers", "1")

@@ -10,6 +10,8 @@ import numpy as np
 import pytest
 
 from reranker.errors import InputError
+from reranker.evaluation.brackets import GoldTrees
+from reranker.tuning.lists import read_scored
 from tests.eval.toy_study import STUDY, TABLES, make, module, write_data
 from tests.reranker.tuned_lists import BEST, GOLD, WORSE, WORST, entry, ranked
 
@@ -35,83 +37,76 @@ kind = "{kind}"
 sets = {sets}
 rows = [{{ name = "DOC", models = ["doc"] }}]
 """
-    for kind, sets in (
-        ("perplexity", '["dev", "p"]'),
-        ("last word", '["p"]'),
-        ("rank", '["dev"]'),
-        ("variation", '["dev"]'),
-    )
+    for kind, sets in (("perplexity", '["dev", "p"]'),)
 )
 
-results, prepare = module("results"), module("prepare")
-report, studies = module("report"), module("study")
-work = module("work")
+figures, steps, studies = module("figures"), module("steps"), module("study")
 
 
 def test_lists_are_taken_from_everywhere() -> None:
-    assert prepare.spread(7, 3) == [1, 3, 5]
-    assert prepare.spread(3, 0) == prepare.spread(3, 3) == prepare.spread(3, 9) == [0, 1, 2]
-    assert prepare.spread(1575, 300)[:2] == [2, 7]
+    assert steps.spread(7, 3) == [1, 3, 5]
+    assert steps.spread(3, 0) == steps.spread(3, 3) == steps.spread(3, 9) == [0, 1, 2]
+    assert steps.spread(1575, 300)[:2] == [2, 7]
 
 
-def test_perplexity_is_of_averaged_probabilities() -> None:
-    one, two = np.log([0.5, 0.25]), np.log([0.5, 0.75])
-    assert results.perplexity([one]) == pytest.approx((1 / (0.5 * 0.25)) ** 0.5)
-    assert results.perplexity([one, two]) == pytest.approx(2)  # 0.5 and 0.5
+def scored(path: Path, **log_probabilities: float) -> Path:
+    """What ``rerank analyse perplexity --token-scores`` writes of one line."""
+    path.write_text(json.dumps(list(log_probabilities.items())) + "\n", "utf-8")
+    return path
+
+
+def test_perplexity_is_of_averaged_probabilities(tmp_path: Path) -> None:
+    one = scored(tmp_path / "one", it=float(np.log(0.5)), eos=float(np.log(0.25)))
+    two = scored(tmp_path / "two", it=float(np.log(0.5)), eos=float(np.log(0.75)))
+    assert figures.perplexity([one]) == pytest.approx((1 / (0.5 * 0.25)) ** 0.5)
+    assert figures.perplexity([one, two]) == pytest.approx(2)  # 0.5 and 0.5
+    # Backward: other tokens, so that an average would be of nothing.
+    backward = scored(tmp_path / "backward", eos=-1.0, it=-1.0)
+    assert figures.perplexity([one, backward]) is None
 
 
 def test_log_probabilities_of_tokens(tmp_path: Path) -> None:
     path = tmp_path / "scored.jsonl"
     first = {"ranking": [{"token_scores": [["it", -1.5], ["<eos>", -0.5]]}]}
     path.write_text(json.dumps(first) + "\n" + json.dumps(first) + "\n", "utf-8")
-    assert results.token_log_probabilities(path).tolist() == [-1.5, -0.5, -1.5, -0.5]
+    tokens, values = figures.token_scores(path)
+    assert tokens == ["it", "<eos>"] * 2
+    assert values.tolist() == [-1.5, -0.5, -1.5, -0.5]
     path.write_text('[["it", -1.5], ["<eos>", -0.5]]\n[]\n[["<eos>", -2]]\n', "utf-8")
-    assert results.token_log_probabilities(path).tolist() == [-1.5, -0.5, -2]
+    assert figures.token_scores(path)[1].tolist() == [-1.5, -0.5, -2]
     path.write_text(json.dumps(first) + "\n" + json.dumps({"ranking": []}) + "\n", "utf-8")
     with pytest.raises(InputError, match="2: the tree was not scored"):
-        results.token_log_probabilities(path)
+        figures.token_scores(path)
 
 
-@pytest.fixture
-def lists(tmp_path: Path) -> object:
+def test_models_are_scored_apart_and_averaged(tmp_path: Path) -> None:
     """Two sentences scored by models a and b, which list candidates in other orders."""
-    gold = tmp_path / "gold.mrg"
-    gold.write_text(f"{GOLD}\n{GOLD}\n", "utf-8")
-    paths = {}
+    (tmp_path / "gold.mrg").write_text(f"{GOLD}\n{GOLD}\n", "utf-8")
+    paths = []
     for name, nlls in {"a": (3.0, 2.0, 9.0), "b": (1.0, 4.0, 9.0)}.items():
         trees = zip((WORSE, BEST, WORST), nlls, strict=True)
         found = [entry(place, tree, nll, -10.0 - place) for place, (tree, nll) in enumerate(trees)]
-        paths[name] = tmp_path / f"{name}.jsonl"
         found.sort(key=lambda one: str(one["nll"]))
-        paths[name].write_text(ranked(found, found), "utf-8")
-    return results.StudyLists(paths, gold, True)
+        paths.append(tmp_path / f"{name}.jsonl")
+        paths[-1].write_text(ranked(found, found), "utf-8")
+    lists = read_scored(figures.merged(paths), GoldTrees([tmp_path / "gold.mrg"], True))
 
-
-def test_models_are_scored_apart_and_averaged(lists: object) -> None:
-    def alone(*names: str) -> list[int]:
-        counts: list[int] = results.choice(lists.of(names), None)["alone"][0].tolist()  # type: ignore[attr-defined]
+    def alone(*columns: int) -> list[int]:
+        counts: list[int] = figures.choice(figures.averaged(lists, columns), None)["alone"][
+            0
+        ].tolist()
         return counts
 
     best, worse = [4, 4, 4], [3, 4, 3]
-    assert alone("a") == best
-    assert alone("b") == worse
-    assert alone("a", "b") == worse  # 2 nats against 3
+    assert alone(0) == best
+    assert alone(1) == worse
+    assert alone(0, 1) == worse  # 2 nats against 3
     # Two of a kind weigh as much as one against the parser.
-    twice, once = lists.of(["a", "a"]), lists.of(["a"])  # type: ignore[attr-defined]
+    twice, once = figures.averaged(lists, [0, 0]), figures.averaged(lists, [0])
     assert twice.members.sum(2).tolist() == once.members.sum(2).tolist()
-    assert lists.of(["a", "b"]).members[0].sum(1).tolist() == [-2.0, -3.0, -9.0]  # type: ignore[attr-defined]
+    assert figures.averaged(lists, [0, 1]).members[0].sum(1).tolist() == [-2.0, -3.0, -9.0]
     # At random: (3 + 4 + 0) / 3 matched of (3 + 4 + 1) / 3, gold 4.
-    assert lists.random_f1() == pytest.approx(100 * 2 * 7 / (12 + 8))  # type: ignore[attr-defined]
-
-
-def test_f1_and_the_share_of_the_gap() -> None:
-    parser = np.array([[3, 4, 3], [3, 4, 3]])
-    chosen, oracle = np.array([[4, 4, 4], [3, 4, 3]]), np.array([[4, 4, 4], [4, 4, 4]])
-    found = results.f1_figures(chosen, parser, oracle)
-    low, f1 = 100 * 12 / 14, 100 * 14 / 15
-    assert found["f1"] == pytest.approx(f1)
-    assert found["halves"] == [100, pytest.approx(low)]
-    assert found["gap_closed"] == pytest.approx(100 * (f1 - low) / (100 - low))
+    assert figures.random_f1(lists) == pytest.approx(100 * 2 * 7 / (12 + 8))
 
 
 @pytest.mark.parametrize(
@@ -125,28 +120,10 @@ def test_f1_and_the_share_of_the_gap() -> None:
         ('title = "Which chooses best"', "", "tables.choice.title: Field required"),
         ("seeds = 2", "model = { components = [1] }", "models.doc: components needs a count"),
         ("[data]", "shrink = 3\n[data]", "embedding_size 64 cannot be divided by 3"),
-        ('config = "small-lstm.toml"', "seeds = 2", "models.lstm: config is missing"),
-        ('config = "small-lstm.toml"', 'checkpoint = "ckpt/no.pt"', "lstm: no ckpt/no.pt in"),
+        ('config = "small-lstm.toml"', "seeds = 2", "models.lstm.config: Field required"),
         ("seeds = 2", "seeds = 0", "models.doc.seeds: Input should be greater than 0"),
         ("gold_tags = true", 'gold_tags = true\nweight_from = "no"', "there is no 'no'"),
         ("seeds = 2", 'start_from = "doc"', "models.doc: start_from leads back to it"),
-        (
-            "[tables.choice]",
-            '[models.doc-2]\ncheckpoint = "README.md"\n[tables.more]\ntitle = "More"\nkind = "F1"\n'
-            'sets = ["dev"]\nrows = [{ name = "R", models = ["doc-2"] }]\n[tables.choice]',
-            "models.doc-2 is also the name of another model's run",
-        ),
-        (
-            'config = "small-lstm.toml"',
-            'config = "small-lstm.toml"\nstart_from = "old"\n'
-            '[models.old]\ncheckpoint = "README.md"',
-            "models.lstm: start_from needs a model trained here, not a checkpoint",
-        ),
-        (
-            'config = "small-lstm.toml"',
-            'checkpoint = "README.md"\nseeds = 2',
-            "models.lstm: a checkpoint has no other settings",
-        ),
         (
             "[tables.words]",
             "[tables.none]\ntitle = 'None'\nkind = 'F1'\nsets = ['dev']\n[tables.words]",
@@ -158,9 +135,7 @@ def test_f1_and_the_share_of_the_gap() -> None:
             "",
             "tables.words: row 'both': several models need ensemble = true",
         ),
-        ('kind = "F1"', 'kind = "F2"', "tables.choice.kind: Input should be 'F1', 'perplexity', "),
-        ('kind = "perplexity"', 'kind = "last word"', "words: last word needs sets with passages"),
-        ('kind = "perplexity"', 'kind = "rank"', "words: row 'both': no ensemble has such figures"),
+        ('kind = "F1"', 'kind = "F2"', "tables.choice.kind: Input should be 'F1' or 'perplexity'"),
         ("[sets.dev]", "[sets.dev]\npassages = true", "sets.dev: passages and data.text = False"),
         ("[data]", "[data]\ntext = true", "sets.dev: nbest and data.text = True"),
     ],
@@ -182,7 +157,8 @@ def test_shrink_divides_sizes_and_seeds_are_replaced(tmp_path: Path) -> None:
     study = studies.Study.read(path, ["words"], shrink=4, seeds=3)
     assert study.settings("doc")["model"]["embedding_size"] == 16
     assert study.settings("doc")["model"]["hidden_sizes"] == [40, 40, 32]
-    assert study.all_runs() == ["doc-1", "doc-2", "doc-3", "lstm-1", "lstm-2", "lstm-3"]
+    assert study.runs("doc") == ["doc-1", "doc-2", "doc-3"]
+    assert study.runs("lstm") == ["lstm-1", "lstm-2", "lstm-3"]
     assert study.members(study.tables["words"].rows[1]) == ["doc-1", "lstm-1"]
 
 
@@ -204,27 +180,29 @@ def test_the_plan_of_a_study(tmp_path: Path, capsys: pytest.CaptureFixture[str])
     shown = 'models = ["again"] },\n    { name = "LSTM", models = ["lstm"] }'
     text = STUDY.replace("[models.lstm]", again).replace('models = ["lstm"] }', shown, 1)
     path.write_text(text, "utf-8")
-    study = studies.Study.read(path)
-    files = prepare.StudyFiles(tmp_path)
-    steps = {step.name: step for step in work.plan(study, files, ["--epochs", "3"], ["--x"])}
-    assert list(steps)[:4] == ["doc-1", "again-1", "lstm-1", "doc-2"]
-    assert " ".join(steps["doc-2"].arguments) == (
-        f"train --config {tmp_path}/configs/doc.toml --train {tmp_path}/data/train.mrg "
-        f"--dev {tmp_path}/data/dev.mrg --out {tmp_path}/models/doc-2.pt "
-        f"--log-folder {tmp_path}/training/doc-2 --seed 2 --epochs 3 --x"
-    )
-    assert list(steps["doc-2"].needs) == []
-    start = tmp_path / "models" / "doc-1.pt"
-    assert " ".join(steps["again-1"].arguments).endswith(f"--start-from {start} --epochs 3 --x")
-    assert steps["again-1"].needs == [start]
-    assert list(steps)[4:6] == ["doc-1:dev:text", "doc-1:dev"]
-    assert steps["doc-1:dev"].needs == [start]
-    assert " ".join(steps["doc-1:dev"].arguments) == (
-        f"--nbest {tmp_path}/data/dev.lists.jsonl --models {start} --output ranked "
-        f"--out {tmp_path}/scored/doc-1.dev.lists.jsonl --resume --x"
-    )
-    only = work.plan(studies.Study.read(path, ["words"]), files, [], [])
-    assert not any(step.name.endswith(":dev") for step in only)  # no lists for perplexity
+    work = steps.Work(studies.Study.read(path), tmp_path, tmp_path, ["--x"], ["--epochs", "3"])
+    first = {step.name: " ".join(step.arguments) for step in work.steps("doc", 1)}
+    model = f"{tmp_path}/models/doc-1.pt"
+    assert first == {
+        "doc-1": (
+            f"train --config {tmp_path}/configs/doc.toml --train {tmp_path}/data/train.mrg "
+            f"--dev {tmp_path}/data/dev.mrg --out {model} "
+            f"--log-folder {tmp_path}/training/doc-1 --seed 1 --epochs 3 --x"
+        ),
+        "doc-1:dev:text": (
+            f"--nbest {tmp_path}/data/dev.text.mrg --models {model} --output ranked "
+            f"--out {tmp_path}/scored/doc-1.dev.text.jsonl --resume --format trees "
+            "--token-scores --x"
+        ),
+        "doc-1:dev": (
+            f"--nbest {tmp_path}/data/dev.lists.jsonl --models {model} --output ranked "
+            f"--out {tmp_path}/scored/doc-1.dev.lists.jsonl --resume --x"
+        ),
+    }
+    again = next(iter(work.steps("again", 1)))
+    assert " ".join(again.arguments).endswith(f"--start-from {model} --epochs 3 --x")
+    only = steps.Work(studies.Study.read(path, ["words"]), tmp_path, tmp_path)
+    assert [step.name for step in only.steps("doc", 1)] == ["doc-1", "doc-1:dev:text"]
     with pytest.raises(SystemExit, match="2"):
         module("make").main([str(path), "--epochs", "3", "--budget", "1"])
     assert "not allowed with argument --epochs" in capsys.readouterr().err
@@ -236,12 +214,10 @@ def test_the_plan_of_text(tmp_path: Path) -> None:
     path = tmp_path / "study.toml"
     path.write_text(TEXT_STUDY, "utf-8")
     study = studies.Study.read(path)
-    files = prepare.StudyFiles(Path("work"), tmp_path)
-    steps = {
-        step.name: " ".join(step.arguments) for step in work.plan(study, files, ["--x"], ["--y"])
-    }
+    work = steps.Work(study, Path("work"), tmp_path, ["--y"], ["--x"])
+    made = {step.name: " ".join(step.arguments) for step in work.steps("doc", 1)}
     model = "work/models/doc-1.pt"
-    assert steps == {
+    assert made == {
         "doc-1": (
             f"train --config work/configs/doc.toml --train {tmp_path}/train.txt "
             f"--dev {tmp_path}/dev.txt --out {model} --log-folder work/training/doc-1 --seed 1 "
@@ -255,32 +231,8 @@ def test_the_plan_of_text(tmp_path: Path) -> None:
             f"analyse last-word --models {model} --passages {tmp_path}/p.txt "
             "--json --out work/scored/doc-1.p.last-word.jsonl --y"
         ),
-        "doc-1:dev:rank": (
-            f"analyse rank --models {model} --text {tmp_path}/dev.txt "
-            "--json --out work/scored/doc-1.dev.rank.jsonl --tokens all --y"
-        ),
-        "doc-1:dev:variation": (
-            f"analyse variation --models {model} --text {tmp_path}/dev.txt "
-            "--json --out work/scored/doc-1.dev.variation.jsonl --y"
-        ),
     }
     assert study.settings("doc")["training"]["text"] is True
-    (tmp_path / "q.txt").touch()
-    path.write_text(TEXT_STUDY.replace('"p.txt"', '"[pq].txt"'), "utf-8")
-    with pytest.raises(InputError, match=r"sets\.p: 2 files of passages, not one"):
-        prepare.source_files(studies.Study.read(path), tmp_path)
-
-
-def test_what_training_resumes_from_goes_once_it_is_done(tmp_path: Path) -> None:
-    state, out = tmp_path / "state.pt", tmp_path / "model.pt"
-    state.touch()
-    step = work.Command("doc-1", [], out, scratch=state)
-    assert not step.is_done()
-    assert state.exists()
-    out.touch()
-    assert step.is_done()
-    assert not state.exists()
-    assert step.is_done()
 
 
 def test_a_row_names_its_signature_and_every_command_comes_once() -> None:
@@ -293,7 +245,6 @@ def test_a_row_names_its_signature_and_every_command_comes_once() -> None:
             "trained_tokens": [3_000_000],
             "trained_minutes": [1.5] * len(commands),
             "commands": list(commands),
-            "vocabularies": ["A"],
             "signature": f"models={name}",
             "sets": {"dev": {"perplexity": [8.0, 10.0] if len(commands) > 1 else [9.0]}},
         }
@@ -302,12 +253,11 @@ def test_a_row_names_its_signature_and_every_command_comes_once() -> None:
         "title": "T",
         "kind": "perplexity",
         "method": "How.",
-        "vocabularies": {"A": "0123"},
         "sets": {"dev": {"name": "toy dev"}},
         "rows": [row("one", "rerank a"), row("both", "rerank a", "rerank b")],
         "commands": ["make"],
     }
-    assert report.markdown(table) == (
+    assert figures.markdown(table) == (
         "**T.** How.\n\n"
         "| model | seeds | parameters | trained tokens | toy dev |\n"
         "| --- | --- | --- | --- | --- |\n"
@@ -320,14 +270,9 @@ def test_a_row_names_its_signature_and_every_command_comes_once() -> None:
         "\nmake\nrerank a\nrerank b\n```\n\n</details>\n"
     )
 
-    # Of two vocabularies, each perplexity says whose it is; what has both has none.
-    table["vocabularies"] = {"A": "0123", "B": "4567"}
-    table["rows"][1]["vocabularies"] = ["A", "B"]  # type: ignore[index]
+    # What has no perplexity of its own has none.
     table["rows"][1]["sets"]["dev"]["perplexity"] = [None]  # type: ignore[index]
-    shown = report.markdown(table)
-    assert "| one | 1 | 2.0 M | 3.0 M | 9.00 A |\n" in shown
-    assert "| both | 2 | 2.0 M | 3.0 M | - |\n" in shown
-    assert "compared where the letter is the same" in shown
+    assert "| both | 2 | 2.0 M | 3.0 M | - |\n" in figures.markdown(table)
 
 
 def test_the_pages_have_the_command_and_every_table() -> None:
@@ -348,52 +293,28 @@ def test_the_pages_have_the_command_and_every_table() -> None:
 
 
 def test_a_work_folder_is_of_one_run(tmp_path: Path) -> None:
-    with (
-        work.work_folder(tmp_path, {"shrink": 2}, 1, 1),
-        pytest.raises(InputError, match="in use by another run"),
-        work.work_folder(tmp_path, {"shrink": 2}, 1, 1),
-    ):
-        pass
-    with work.work_folder(tmp_path, {"shrink": 2}, 1, 1):
-        pass
-    with (
-        pytest.raises(InputError, match="begun with shrink 2, now it is 4"),
-        work.work_folder(tmp_path, {"shrink": 4}, 1, 1),
-    ):
-        pass
+    make_module = module("make")
+    make_module.check_settings(tmp_path, {"shrink": 2})
+    make_module.check_settings(tmp_path, {"shrink": 2})
+    with pytest.raises(InputError, match="begun with shrink 2, now it is 4"):
+        make_module.check_settings(tmp_path, {"shrink": 4})
 
 
 def test_a_step_that_fails_leaves_the_others_alone(tmp_path: Path) -> None:
-    folder = tmp_path / "work"
-    gold = tmp_path / "gold.mrg"
-    gold.write_text(GOLD + "\n", "utf-8")
-    with work.work_folder(folder, {}, 2, 1) as here:
-        out, missing = folder / "list.jsonl", folder / "none"
-        again = folder / "again.jsonl"
-        good = ["convert", str(gold), "--to", "jsonl", "--out", str(out)]
-        here.run(
-            [
-                work.Command(
-                    "later",
-                    ["convert", str(out), "--to", "jsonl", "--out", str(again)],
-                    again,
-                    [out],
-                ),
-                work.Command("never", [], folder / "x", [missing]),
-                work.Command("bad:dev", ["convert", "nowhere", "--to", "jsonl"], missing),
-                work.Command("bad", [], folder / "y", [missing]),
-                work.Command("good", good, out),
-            ]
-        )
-        assert sorted(here.failures) == ["bad", "never"]
-        assert here.failures["bad"].startswith("bad:dev: exit 2: ")
-        assert "nowhere" in here.failures["bad"]
-        assert here.failures["never"] == "never: what it starts from failed"
-        assert out.exists()
-        assert again.exists()
-        assert here.record("good")["seconds"] > 0
-        assert here.record("good")["command"].startswith("rerank convert")
-        assert here.record("never") == {"command": "", "seconds": 0.0}
+    """Training finds no data; a model that starts from it is told why it is not made."""
+    path = tmp_path / "study.toml"
+    again = '[models.again]\nconfig = "tiny.toml"\nstart_from = "doc"\n[models.lstm]'
+    shown = 'models = ["again"] },\n    { name = "LSTM", models = ["lstm"] }'
+    text = STUDY.replace("[models.lstm]", again).replace('models = ["lstm"] }', shown, 1)
+    path.write_text(text, "utf-8")
+    work = steps.Work(studies.Study.read(path, seeds=1), tmp_path / "work", tmp_path)
+    work.run(workers=2)
+    assert sorted(work.failures) == ["again-1", "doc-1", "lstm-1"]
+    assert work.failures["doc-1"].startswith("doc-1: exit 2: ")
+    assert work.failures["again-1"] == "again-1: what it starts from failed"
+    assert work.record("doc-1")["seconds"] > 0
+    assert work.record("doc-1")["command"].startswith("rerank train --config")
+    assert work.record("again-1") == {"command": "", "seconds": 0.0}
 
 
 def test_all_studies_and_the_recipes_are_whole() -> None:

@@ -24,7 +24,13 @@ def module(name: str) -> Any:
     return importlib.import_module(name)
 
 
-corpus, wikipedia, lambada, size = map(module, ("corpus", "wikipedia", "lambada", "size"))
+corpus, size = module("corpus"), module("size")
+
+
+def make(kind: str, names: list[str], out: Path, *flags: str) -> int:
+    """Run the script; its exit status."""
+    status: int = corpus.main([kind, *names, "--out", str(out), *flags])
+    return status
 
 
 def files(folder: Path, *contents: str) -> list[str]:
@@ -35,7 +41,7 @@ def test_an_article_becomes_text(tmp_path: Path, capsys: Capture) -> None:
     # Ten articles, of which one each is held out.
     names = files(tmp_path, *["The cat , 1,984.5 of them\n\nThe cat ran\n"] * 10)
     out = tmp_path / "out"
-    assert wikipedia.main([*names, "--out", str(out), "--words", "6", "--held-out", "0.1"]) == 0
+    assert make("wikipedia", names, out, "--words", "6", "--held-out", "0.1") == 0
     assert (out / "wiki.train.txt").read_text().count("<article>") == 8
     for name in ("dev", "test"):
         lines = (out / f"wiki.{name}.txt").read_text().splitlines()
@@ -66,7 +72,7 @@ def test_the_same_seed_divides_alike() -> None:
 def test_lines_that_cannot_be_used_are_named_once(tmp_path: Path, capsys: Capture) -> None:
     names = files(tmp_path, "a b\n<article>\nc\n", "a\n", "b\n")
     bad = Path(write(tmp_path / "bad.txt", b"a\nb\xff c\n"))
-    assert lambada.main([*names, str(bad), "--out", str(tmp_path / "out")]) == 1
+    assert make("lambada", [*names, str(bad)], tmp_path / "out") == 1
     printed = capsys.readouterr()
     assert printed.err.splitlines() == [
         f"{names[0]}:2: left out: <article> marks articles in what is written",
@@ -89,10 +95,10 @@ def test_files_that_cannot_be_used(
     contents: tuple[str, ...], message: str, tmp_path: Path, capsys: Capture
 ) -> None:
     names = files(tmp_path, *contents)
-    assert wikipedia.main([*names, "--out", str(tmp_path / "out")]) == 2
+    assert make("wikipedia", names, tmp_path / "out") == 2
     assert message in capsys.readouterr().err
     assert not (tmp_path / "out").exists()
-    assert lambada.main([str(tmp_path / "no.txt"), "--out", str(tmp_path / "out")]) == 2
+    assert make("lambada", [str(tmp_path / "no.txt")], tmp_path / "out") == 2
     assert "no.txt: cannot be read" in capsys.readouterr().err
 
 
@@ -101,7 +107,7 @@ def test_files_that_cannot_be_used(
     [("7", "N"), ("1,000.5", "N"), ("-3", "N"), ("1980s", "1980s"), (".", "."), ("N", "N")],
 )
 def test_numbers(word: str, becomes: str) -> None:
-    assert wikipedia.without_number(word) == becomes
+    assert corpus.without_number(word) == becomes
 
 
 def test_the_size_of_a_text(tmp_path: Path, capsys: Capture) -> None:

@@ -7,7 +7,7 @@ import torch
 from torch import Tensor
 
 from reranker.models.batch import PADDING
-from reranker.models.encoder_decoder import EncoderDecoder, EncoderDecoderConfig, Memory
+from reranker.models.encoder_decoder import AttendedSource, EncoderDecoder, EncoderDecoderConfig
 from reranker.models.mixture import negative_log_likelihood
 from reranker.models.output import Features
 from tests.models.encoder_decoders import (
@@ -94,7 +94,7 @@ def test_the_gradient_of_attention_equals_finite_differences() -> None:
     hidden = torch.randn(4, 6, dtype=torch.double, requires_grad=True)
     filled = torch.tensor([[True, True, True], [True, False, False]])
     assert torch.autograd.gradcheck(
-        lambda k, v, h: model._attended(h, Memory(k, v, filled)), (keys, values, hidden)
+        lambda k, v, h: model._attended(h, AttendedSource(k, v, filled)), (keys, values, hidden)
     )
     # gradcheck nudges the parameters in place; the factor makes small gradients large beside 1e-5.
     assert torch.autograd.gradcheck(

@@ -21,7 +21,7 @@ LOST_SECONDS = 2.0
 _FORK_FOR_EACH_LINE = """
 import json, os, sys
 import reranker.pipeline
-from reranker.commands.interruptions import leave
+from reranker.commands.endings import leave
 from reranker.commands.main import main
 print("ready", flush=True)
 for line in sys.stdin:

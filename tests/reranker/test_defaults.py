@@ -12,7 +12,7 @@ import reranker
 from reranker import defaults
 from reranker.checkpoints import installed
 from reranker.errors import InputError
-from reranker.parsers import kept
+from reranker.parsers import choice
 from reranker.parsers.choice import OPTIONS, ParserChoice
 from reranker.parsers.parser import ParserSettings
 from reranker.process.forks import Once
@@ -71,7 +71,7 @@ def test_what_is_loaded_is_kept_and_shared(
 ) -> None:
     loaded, parsers = Once(), Once()
     monkeypatch.setattr(defaults, "_loaded", loaded)
-    monkeypatch.setattr(kept, "_kept", parsers)
+    monkeypatch.setattr(choice, "_kept", parsers)
     found: list[str] = []
 
     def parse() -> None:
@@ -113,7 +113,7 @@ def test_where_nothing_is_installed_it_is_said_what_to_install(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(defaults, "_loaded", Once())
-    monkeypatch.setattr(kept, "_kept", Once())
+    monkeypatch.setattr(choice, "_kept", Once())
     monkeypatch.setattr(installed, "__file__", str(tmp_path / "a" / "b" / "c.py"))
     monkeypatch.setenv("XDG_DATA_HOME", str(tmp_path))
     with pytest.raises(InputError, match=r"install .*parse-reranker"):

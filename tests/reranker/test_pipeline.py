@@ -19,7 +19,7 @@ from reranker.checkpoints.checkpoint import Checkpoint
 from reranker.errors import InputError, RerankError
 from reranker.nbest import Candidate, NBest, from_candidates, read_nbest
 from reranker.nbest.data import Sentence
-from reranker.parsers.kept import kept_parser
+from reranker.parsers.choice import kept_parser
 from reranker.pipeline import Reranker
 from reranker.ranking import Ranking, Weighing
 from reranker.scoring import pools

@@ -123,8 +123,7 @@ class _List:
         self._score: _Score | None = None  # of the next tree
         # Whether a line before a tree is a score, whatever it looks like.
         self._has_scores = self._id is not None
-        self.unusable: _Score | None = None
-        """The first score that cannot be used."""
+        self.unusable: _Score | None = None  # the first score that cannot be used
         self.has_tree_line = False
 
     @property

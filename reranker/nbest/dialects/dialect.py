@@ -51,8 +51,7 @@ class Dialect:
     """One way of writing n-best lists."""
 
     name: str
-    description: str
-    """One line for users."""
+    description: str  # one line for users
     recognise: Callable[[Head], bool]
     """Whether a file with this head is of this dialect, and of none before it in the registry."""
     read: Callable[[NumberedLines], Iterator[RawList]]
@@ -65,8 +64,7 @@ class Dialect:
     layout: Callable[[Sequence[str], int | None], str] | None = None
     """How lines form lists, in words, from the head and the beam; None if that is always the
     same."""
-    needs_beam: bool = False
-    """Whether the user must say how many lines a list has."""
+    needs_beam: bool = False  # whether the user must say how many lines a list has
     looks_for_blank_line: bool = False
     """Whether the head must reach the first blank line, since blank lines may end lists."""
 

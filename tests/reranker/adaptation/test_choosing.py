@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from reranker.adaptation.choosing import Choice, choices
-from reranker.adaptation.stages import HELD_OUT, silver
+from reranker.adaptation.stages import HELD_OUT, Choice, choices, silver
 from reranker.adaptation.training import mixed
 from reranker.nbest import from_candidates
 from reranker.pipeline import Reranker

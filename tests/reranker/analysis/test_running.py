@@ -13,13 +13,14 @@ import torch
 
 from reranker.analysis.last_word import last_word, read_set
 from reranker.analysis.mixture import mixture_weights
-from reranker.analysis.perplexity import averaged, token_score_lines
 from reranker.analysis.rank import _singular_values, matrix_rank
 from reranker.analysis.running import (
     RunningText,
+    averaged,
     predicted_tokens,
     read_texts,
     text_log_probabilities,
+    token_score_lines,
 )
 from reranker.checkpoints.checkpoint import Checkpoint
 from reranker.checkpoints.vocabulary import Vocabulary

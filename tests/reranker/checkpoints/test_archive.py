@@ -14,7 +14,7 @@ import torch
 
 from reranker.checkpoints.archive import read_archive, write_atomically
 from reranker.checkpoints.checkpoint import load_checkpoint, save_checkpoint
-from reranker.checkpoints.content_hash import content_sha256
+from reranker.checkpoints.model_file import content_sha256
 from reranker.errors import CheckpointError
 from tests.reranker.checkpoints.bombs import BOMBS
 from tests.reranker.ensembles import untrained

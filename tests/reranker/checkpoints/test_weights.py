@@ -9,8 +9,8 @@ from torch import nn
 from reranker.checkpoints.archive import read_archive, write_atomically
 from reranker.checkpoints.checkpoint import load_checkpoint, save_checkpoint
 from reranker.checkpoints.members import load_member
+from reranker.checkpoints.model_file import stored_weights, with_weights
 from reranker.checkpoints.span_file import save_span_model
-from reranker.checkpoints.weights import stored_weights, with_weights
 from reranker.errors import CheckpointError
 from reranker.pipeline import Reranker
 from tests.reranker.ensembles import CANDIDATES, untrained

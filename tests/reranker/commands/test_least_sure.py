@@ -8,10 +8,9 @@ import pytest
 import torch
 
 from reranker.checkpoints.span_file import save_span_model
-from reranker.commands.least_sure import LeastSure
+from reranker.commands.least_sure import HEADING, LeastSure
 from reranker.commands.main import main
 from reranker.files.records import Written
-from reranker.outputs.certainty import HEADING
 from reranker.parsers.parser import ParserSettings
 from reranker.parsers.registry import create_parser
 from reranker.pipeline import Reranker

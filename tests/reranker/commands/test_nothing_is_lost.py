@@ -35,7 +35,7 @@ tied = false
 # One list at a time, and a state after every batch.
 RERANK = """
 import sys
-from reranker.commands.interruptions import leave
+from reranker.commands.endings import leave
 from reranker.commands.main import main
 from reranker.scoring import pools
 pools.BATCH_TOKENS = 1

@@ -16,7 +16,7 @@ from pathlib import Path
 import pytest
 
 from reranker.commands.main import main
-from reranker.training.tree_files import TreeFiles
+from reranker.training.tree_files import StreamedTrees
 from reranker.trees.linearize import linearize
 from reranker.trees.tree import Tree
 from reranker.trees.treebank import read_treebank
@@ -158,7 +158,7 @@ def test_convert_clean_makes_what_parsers_learn_from(
 
 
 def test_train_takes_folders(treebank: Path, tmp_path: Path, capsys: Capture) -> None:
-    streamed = TreeFiles([treebank], tmp_path)
+    streamed = StreamedTrees([treebank], tmp_path)
     assert len(streamed.paths) == 3
     assert len(list(streamed)) == COUNT
     shutil.rmtree(treebank)

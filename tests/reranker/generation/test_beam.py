@@ -8,7 +8,7 @@ import pytest
 import torch
 from torch import Tensor
 
-from reranker.generation.beam import Beam, Hypothesis, beam_search
+from reranker.generation.search import BeamSettings, Hypothesis, beam_search
 from reranker.models.encoder_decoder import EncoderDecoder
 from tests.models.encoder_decoders import CONFIGS, SENTENCES, build, padded
 
@@ -39,7 +39,7 @@ def log_probabilities(
 
 
 def exhaustive(
-    models: list[EncoderDecoder], source: Tensor, longest: int, beam: Beam
+    models: list[EncoderDecoder], source: Tensor, longest: int, beam: BeamSettings
 ) -> list[Hypothesis]:
     """Every output there is, best first."""
     words = [word for word in range(WORDS) if word != EOS and word not in beam.banned]
@@ -72,7 +72,7 @@ def test_a_beam_as_wide_as_the_language_finds_everything(
 ) -> None:
     """With room for all prefixes nothing is pruned: the order is that of all outputs."""
     ensemble, source = models(count), padded(SENTENCES[:1])
-    beam = Beam(WORDS ** (LONGEST + 1), power, banned)
+    beam = BeamSettings(WORDS ** (LONGEST + 1), power, banned)
     (found,) = beam_search(ensemble, source, [LONGEST], EOS, beam)
     expected = exhaustive(ensemble, source, LONGEST, beam)
     assert len(found) == len(expected) == sum((3 - len(banned)) ** n for n in range(LONGEST + 1))
@@ -82,7 +82,7 @@ def test_a_beam_as_wide_as_the_language_finds_everything(
 @pytest.mark.parametrize("size", [1, 2, 3, 5])
 @pytest.mark.parametrize("power", [0.0, 1.0])
 def test_a_batch_equals_its_sentences_one_by_one(size: int, power: float) -> None:
-    ensemble, beam = models(2), Beam(size, power)
+    ensemble, beam = models(2), BeamSettings(size, power)
     longest = [3, 0, 6, 5]
     together = beam_search(ensemble, padded(SENTENCES), longest, EOS, beam)
     for sentence, limit, found in zip(SENTENCES, longest, together, strict=True):
@@ -106,13 +106,13 @@ def test_a_beam_of_one_is_greedy() -> None:
             if read == EOS:
                 break
             tokens.append(read)
-        ((found,),) = beam_search([model], source, [LONGEST], EOS, Beam(1))
+        ((found,),) = beam_search([model], source, [LONGEST], EOS, BeamSettings(1))
         assert found.tokens == tuple(tokens)
 
 
 def test_a_hypothesis_has_the_probability_of_its_tokens() -> None:
     ensemble, source = models(2), padded(SENTENCES[2:3])
-    (found,) = beam_search(ensemble, source, [6], EOS, Beam(3, 1.0))
+    (found,) = beam_search(ensemble, source, [6], EOS, BeamSettings(3, 1.0))
     for each in found:
         (expected,) = log_probabilities(ensemble, source, [each.tokens])
         assert math.isclose(each.log_probability, expected, abs_tol=1e-9)
@@ -124,9 +124,9 @@ def test_a_wider_beam_finds_nothing_less_likely() -> None:
     ensemble = models(1)
     best = []
     for size in (1, 2, 8, 64):
-        found = beam_search(ensemble, padded(SENTENCES), [5] * 4, EOS, Beam(size))
+        found = beam_search(ensemble, padded(SENTENCES), [5] * 4, EOS, BeamSettings(size))
         best.append([each[0].log_probability for each in found])
-    expected = [exhaustive(ensemble, padded([one]), 5, Beam())[0] for one in SENTENCES]
+    expected = [exhaustive(ensemble, padded([one]), 5, BeamSettings())[0] for one in SENTENCES]
     assert best[-1] == pytest.approx([each.log_probability for each in expected])
     assert any(one < other for one, other in zip(best[0], best[-1], strict=True))
     assert all(one <= other + 1e-9 for one, other in zip(best[0], best[-1], strict=True))

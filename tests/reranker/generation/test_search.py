@@ -7,8 +7,7 @@ import pytest
 
 import reranker.generation.search as search
 from reranker.checkpoints.encoder_decoder_file import Generator, load_generator
-from reranker.generation.beam import Beam
-from reranker.generation.search import Generated, generate
+from reranker.generation.search import BeamSettings, Generated, generate
 from tests.reranker.generation.generators import pairs, trained_parser
 
 SENTENCES = [list(pair.source) for pair in pairs()]
@@ -24,7 +23,7 @@ def parser(tmp_path_factory: pytest.TempPathFactory) -> Generator:
 
 
 def test_a_trained_parser_parses_its_training_sentences(parser: Generator) -> None:
-    found = list(generate([parser], SENTENCES, Beam(3)))
+    found = list(generate([parser], SENTENCES, BeamSettings(3)))
     assert [each[0].tokens for each in found] == [list(pair.target) for pair in pairs()]
     for outputs in found:
         assert len(outputs) == 3
@@ -46,18 +45,18 @@ def test_outputs_come_in_the_order_of_sentences_whatever_the_batches(
     parser: Generator, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     sentences = [*SENTENCES, [], ["never", "seen"], *SENTENCES[::-1]]
-    together = list(generate([parser, parser], sentences, Beam(2, 1.0)))
+    together = list(generate([parser, parser], sentences, BeamSettings(2, 1.0)))
     assert len(together) == len(sentences)
     assert [bool(each) for each in together].count(False) == 1 and not together[len(SENTENCES)]
-    alone = [next(generate([parser], [one], Beam(2, 1.0))) for one in sentences]
+    alone = [next(generate([parser], [one], BeamSettings(2, 1.0))) for one in sentences]
     assert same(together, alone), "an ensemble of the same model twice is that model"
     monkeypatch.setattr(search, "_AHEAD", 4)
     monkeypatch.setattr(search, "_ROWS", 1)
-    assert same(list(generate([parser], sentences, Beam(2, 1.0))), alone)
+    assert same(list(generate([parser], sentences, BeamSettings(2, 1.0))), alone)
 
 
 def test_the_unknown_symbol_is_never_put_out(parser: Generator) -> None:
     words = [["zebra", "walks", "!"], ["?"]]
-    found = list(generate([parser], words, Beam(20)))
+    found = list(generate([parser], words, BeamSettings(20)))
     tokens = {token for outputs in found for each in outputs for token in each.tokens}
     assert tokens and "<unk>" not in tokens and "<eos>" not in tokens

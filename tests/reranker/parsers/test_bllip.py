@@ -16,8 +16,8 @@ from reranker.files.text import TextInMemory
 from reranker.nbest import NBest
 from reranker.nbest.data import Sentence
 from reranker.parsers.bllip import BllipParser
+from reranker.parsers.choice import PooledParsers
 from reranker.parsers.parser import ParserSettings
-from reranker.parsers.pool import PooledParsers
 from reranker.parsers.registry import create_parser
 from reranker.parsers.running import ParsedLists
 from reranker.process.cancellation import Stopped

@@ -15,8 +15,8 @@ from reranker.errors import InputError
 from reranker.nbest import NBest
 from reranker.nbest.data import Sentence
 from reranker.parsers import chart
+from reranker.parsers.choice import pooled
 from reranker.parsers.parser import Parser, ParserSettings
-from reranker.parsers.pool import pooled
 from reranker.parsers.registry import create_parser
 from reranker.pipeline import Reranker
 from reranker.process.cancellation import Stopped

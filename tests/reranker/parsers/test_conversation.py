@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from reranker.errors import InputError
-from reranker.parsers.conversation import Conversation, Ended, Unread
+from reranker.parsers.program import Conversation, Ended, Unread
 from tests.waiting import PATIENCE
 
 PROGRAM = [sys.executable, str(Path(__file__).with_name("talkative.py"))]

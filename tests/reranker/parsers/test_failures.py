@@ -10,8 +10,8 @@ import pytest
 from reranker.errors import InputError
 from reranker.nbest import NBest
 from reranker.nbest.data import Sentence
+from reranker.parsers.answers import Failures
 from reranker.parsers.command import CommandParser
-from reranker.parsers.failures import Failures
 from reranker.parsers.in_process import OneTreeParser
 from reranker.parsers.parser import Parser, ParserSettings
 from reranker.trees.tree import Tree

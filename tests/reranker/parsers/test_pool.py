@@ -10,9 +10,9 @@ import pytest
 
 from reranker.nbest import NBest, from_candidates
 from reranker.nbest.data import Sentence
+from reranker.parsers.choice import PooledParsers, pooled
 from reranker.parsers.command import CommandParser
 from reranker.parsers.parser import ParserSettings
-from reranker.parsers.pool import PooledParsers, pooled
 from tests.reranker.parsers.test_command import COMMAND, sentences
 
 FLAT = "(S (PRP It) (VBZ runs))"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import subprocess
 
-from reranker.parsers.exchange import exchange
+from reranker.parsers.program import exchange
 
 
 def impatient(

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from reranker.training.board import Board
+from reranker.training.log import Board
 
 
 def test_tensorboard_reads_what_a_run_and_the_one_that_resumed_it_have_written(

@@ -15,7 +15,7 @@ from reranker.checkpoints.vocabulary import Vocabulary
 from reranker.errors import InputError, RerankError
 from reranker.training.config import TrainingConfig
 from reranker.training.processes import Processes
-from reranker.training.tree_files import TokenFile, TreeFiles
+from reranker.training.tree_files import StreamedTrees, TokenFile
 from reranker.trees.linearize import linearize
 from reranker.trees.treebank import read_treebank
 from tests.reranker.small_files import write
@@ -65,7 +65,7 @@ def test_a_model_is_the_same_as_of_trees_in_memory(
     config = replace(config, shards=shards)
     trees = [*map(linearize, read_treebank(paths))]
     found = []
-    for name, given in (("memory", trees), ("disk", TreeFiles(paths, tmp_path / "disk"))):
+    for name, given in (("memory", trees), ("disk", StreamedTrees(paths, tmp_path / "disk"))):
         folder = tmp_path / name
         train(config, given, trees[:4], folder / "m.pt", folder)
         found.append(load_checkpoint(folder / "m.pt"))
@@ -77,7 +77,7 @@ def test_a_model_is_the_same_as_of_trees_in_memory(
 
 
 def test_tokens_are_written_once(paths: list[Path], tmp_path: Path) -> None:
-    files = TreeFiles(paths, tmp_path / "log")
+    files = StreamedTrees(paths, tmp_path / "log")
     vocabulary = Vocabulary.build(files, 1)
     expected = list(files.encoded(vocabulary))
     written = tmp_path / "log" / "tokens.bin"
@@ -90,7 +90,7 @@ def test_tokens_are_written_once(paths: list[Path], tmp_path: Path) -> None:
 
 
 def test_what_was_half_written_is_written_again(paths: list[Path], tmp_path: Path) -> None:
-    files = TreeFiles(paths, tmp_path / "log")
+    files = StreamedTrees(paths, tmp_path / "log")
     vocabulary = Vocabulary.build(files, 1)
     expected = list(files.encoded(vocabulary))
     known, tokens = tmp_path / "log" / "tokens.json", tmp_path / "log" / "tokens.bin"
@@ -108,7 +108,7 @@ def test_what_was_half_written_is_written_again(paths: list[Path], tmp_path: Pat
 
 def test_a_folder_that_cannot_be_written_to_is_named(paths: list[Path], tmp_path: Path) -> None:
     (tmp_path / "log").write_text("a file")
-    files = TreeFiles(paths, tmp_path / "log")
+    files = StreamedTrees(paths, tmp_path / "log")
     with pytest.raises(RerankError, match=r"log/tokens\.bin: cannot be written"):
         files.encoded(Vocabulary.build(files, 1))
 
@@ -120,7 +120,7 @@ def test_processes_read_what_the_first_writes(paths: list[Path], tmp_path: Path)
     train(replace(FAST, shards=2), trees, trees[:4], tmp_path / "one.pt", tmp_path / "one")
 
     def work(processes: Processes) -> None:
-        files = TreeFiles(paths, tmp_path / "two", processes)
+        files = StreamedTrees(paths, tmp_path / "two", processes)
         train(
             replace(FAST, shards=2), files, trees[:4], tmp_path / "two.pt", tmp_path / "two",
             processes=processes,
