@@ -16,7 +16,7 @@ from reranker.files.frame import data_frame
 from reranker.nbest import Candidate, NBest, Rejected
 from reranker.nbest.data import Certainty, Origin
 from reranker.sentence import Constituent, ParsedSentence, with_words_only
-from reranker.trees.tree import Tree
+from reranker.trees.tree import Tree, shortened
 
 if TYPE_CHECKING:
     import nltk
@@ -28,8 +28,6 @@ TokenScores = tuple[tuple[str, float | None], ...]
 # Scores are exact to 1e-4 nats whatever the batch; what differs by less is a tie.
 SCORE_DECIMALS = 4
 TOKEN_SCORE_DECIMALS = 6
-
-_SHORT = 60  # characters of a tree in a repr
 
 # Raised when a field of the ranked output changes its meaning or goes.
 OUTPUT_VERSION = 2
@@ -206,7 +204,7 @@ class Ranked:
         return Tree.from_string(self.tree).to_svg()
 
     def __repr__(self) -> str:
-        return f"Ranked({self.index}, score={self.score:.1f}, tree={_short(self.tree)!r})"
+        return f"Ranked({self.index}, score={self.score:.1f}, tree={shortened(self.tree)!r})"
 
     def _repr_svg_(self) -> str | None:
         """What notebooks show: the drawing, or, for None, the text if there is no tree."""
@@ -325,7 +323,7 @@ class Ranking:
 
     def __repr__(self) -> str:
         candidates = f"{len(self.ranking)} candidates"
-        return f"Ranking({self.id!r}, {candidates}, tree={_short(self.tree)!r})"
+        return f"Ranking({self.id!r}, {candidates}, tree={shortened(self.tree)!r})"
 
     def _repr_html_(self) -> str:
         """What notebooks show: how sure the best tree is, and its drawing."""
@@ -366,10 +364,6 @@ class Rankings(list[Ranking]):
     def _repr_html_(self) -> str:
         """What notebooks show: each sentence, one below another."""
         return "".join(ranking._repr_html_() for ranking in self)
-
-
-def _short(text: str) -> str:
-    return text if len(text) <= _SHORT else text[: _SHORT - 1] + "…"
 
 
 def rank(

@@ -20,7 +20,6 @@ MAX_DEPTH = 2_000
 MAX_WORDS = 10_000
 ROOT_LABELS = frozenset({"", "S1", "TOP", "ROOT"})
 TRACE = "-NONE-"
-_SHORT = 80  # characters in a repr
 
 # Only ASCII white space separates: a no-break space belongs to the word it stands in. A token is
 # a part-of-speech node ``(DT the)``, an opening bracket with its label, a closing bracket or a
@@ -276,9 +275,8 @@ class Tree:
 
     def __repr__(self) -> str:
         text = self.to_string()
-        if len(text) > _SHORT:
-            return f"<Tree {text[: _SHORT - 1]}…>"
-        return f"Tree.from_string({text!r})"
+        short = shortened(text)
+        return f"Tree.from_string({text!r})" if short == text else f"<Tree {short}>"
 
     def to_svg(self) -> str:
         """A drawing of the tree."""
@@ -289,6 +287,11 @@ class Tree:
     def _repr_svg_(self) -> str:
         """What notebooks show."""
         return self.to_svg()
+
+
+def shortened(text: str, most: int = 60) -> str:
+    """The beginning of a text of more than ``most`` characters, for a repr."""
+    return text if len(text) <= most else f"{text[: most - 1]}…"
 
 
 def _from_flat(flat: list[str | tuple[str, int]]) -> Tree:
