@@ -2,7 +2,7 @@ PYTHON ?= python3
 BIN := .venv/bin
 INSTALLED := .venv/.installed
 
-.PHONY: install check test test-oldest test-newest lock dist reproducible sbom notes recipe try-wheels wheels hub image demo serve bench bench-latency tables clean
+.PHONY: install check test docs docs-links outputs test-oldest test-newest lock dist reproducible sbom notes recipe try-wheels wheels hub image demo serve bench bench-latency tables clean
 
 install: $(INSTALLED)
 
@@ -29,6 +29,19 @@ check: install
 
 test: install
 	$(TESTS)
+
+# build/site/: the documentation as a site. Whatever is not as it should be, links within it included, is
+# an error; docs-links also asks the network whether other sites' pages are there.
+SPHINX := $(BIN)/sphinx-build --fail-on-warning --keep-going --quiet
+docs: install
+	$(SPHINX) -b html docs build/site
+
+docs-links: install
+	$(SPHINX) -b linkcheck docs build/links
+
+# Runs the examples of README, docs/ and the notebooks, and writes what they print into the pages.
+outputs: install
+	$(BIN)/python -m tests.pages
 
 # Part of the tests with the oldest packages that pyproject.toml allows; torch and the test tools still come
 # from .venv. test-newest ignores constraints.txt, in an environment of its own.

@@ -1,7 +1,7 @@
 """Rerank a parser's n-best constituency trees with language models.
 
 >>> import reranker
->>> reranker.parse("She met the man on Monday.")[0].tree  # doctest: +SKIP
+>>> reranker.parse("She met the man on Monday.")[0].best.constituents  # doctest: +SKIP
 >>> from reranker import Reranker
 >>> Reranker.load("ckpt/").rerank(candidates).tree  # doctest: +SKIP
 """
@@ -17,19 +17,25 @@ if sys.platform == "win32":  # files are claimed by flock, and children ended by
 
 if TYPE_CHECKING:
     from reranker import client, trees
-    from reranker.client import Client
+    from reranker.client import AsyncClient, Client
     from reranker.complexity.measurement import measure
     from reranker.defaults import parse
+    from reranker.errors import RerankError
     from reranker.incremental.surprisal import surprisal
     from reranker.pipeline import Reranker
-    from reranker.ranking import Ranking, Weighing
+    from reranker.ranking import Ranked, Ranking, Weighing
+    from reranker.sentence import Constituent
     from reranker.trees import Tree
 
     __version__: str
 
 __all__ = [
+    "AsyncClient",
     "Client",
+    "Constituent",
+    "Ranked",
     "Ranking",
+    "RerankError",
     "Reranker",
     "Tree",
     "Weighing",
@@ -42,8 +48,12 @@ __all__ = [
 ]
 
 _MODULES = {
+    "AsyncClient": "client",
     "Client": "client",
+    "Constituent": "sentence",
+    "Ranked": "ranking",
     "Ranking": "ranking",
+    "RerankError": "errors",
     "Reranker": "pipeline",
     "Tree": "trees",
     "Weighing": "ranking",
@@ -67,5 +77,5 @@ def __getattr__(name: str) -> Any:
 
 
 def __dir__() -> list[str]:
-    """The names that can be imported, for completion, and those that already are."""
-    return sorted({*globals(), *__all__})
+    """What there is for users, for completion."""
+    return sorted(__all__)

@@ -1,4 +1,4 @@
-"""A client for ``rerank serve`` that answers like ``Reranker`` does.
+"""Clients for ``rerank serve`` that answer like ``Reranker`` does.
 
 >>> with Client("http://localhost:8000") as client:  # doctest: +SKIP
 ...     print(client.rerank(["(S (NP (PRP It)) (VP (VBZ runs)))"]).tree)
@@ -6,13 +6,25 @@
 
 from __future__ import annotations
 
+import asyncio
+import functools
 import math
 import random
 import time
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import fields
-from types import TracebackType
-from typing import TYPE_CHECKING, Any, Literal, Self, TypeVar
+from collections.abc import Awaitable, Callable, Generator, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, fields
+from types import MethodType, TracebackType
+from typing import (
+    TYPE_CHECKING,
+    Any,
+    Concatenate,
+    Generic,
+    Literal,
+    ParamSpec,
+    Self,
+    TypeVar,
+    overload,
+)
 
 import httpx
 
@@ -20,7 +32,8 @@ from reranker.errors import InputError, RerankError
 from reranker.nbest import Rejected
 from reranker.nbest.candidates import log_probabilities, raw_list
 from reranker.nbest.data import Certainty, Origin, RawCandidate
-from reranker.ranking import Ranked, Ranking, Weighing
+from reranker.ranking import Ranked, Ranking, Rankings, Weighing
+from reranker.text.given import GivenText, told_apart
 from reranker.trees import Tree
 
 if TYPE_CHECKING:
@@ -31,7 +44,9 @@ _LONGEST_PAUSE = 30.0
 # Asking again would end the same, or take as long again.
 _FINAL = (httpx.TimeoutException, httpx.UnsupportedProtocol, httpx.LocalProtocolError)
 
+P = ParamSpec("P")
 T = TypeVar("T")
+Outcome = httpx.Response | httpx.TransportError
 
 
 class ServiceError(RerankError):
@@ -44,15 +59,45 @@ class ServiceError(RerankError):
         self.status, self.code, self.request_id = status, code, request_id
 
 
-class Client:
-    """Keeps connections to a service; use it in a ``with`` statement, from one thread or several.
+@dataclass(frozen=True, slots=True)
+class Request(Generic[T]):
+    """A request, and how its answer is read."""
 
-    A ``weighing`` sends its ``lm_weight`` and criterion; without one, the service uses those that
-    its ensemble was tuned for. Member weights and token bonus are always the service's.
+    method: str
+    path: str
+    read: Callable[[Any], T]
+    content: Mapping[str, Any] = field(default_factory=dict)
+    """Arguments of httpx: ``json``, ``params``, ``content``, ``headers``."""
 
-    A request is repeated up to ``retries`` times after 429, 503 and a broken connection, after the
-    pauses the service asks for, else after growing ones. Unknown keys in an answer are ignored.
-    """
+
+class call(Generic[P, T]):
+    """A method that builds a request, and that a client sends when it is called: it returns the
+    answer, an ``AsyncClient``'s an awaitable of it."""
+
+    def __init__(self, build: Callable[Concatenate[Any, P], Request[T]]) -> None:
+        self._build = build
+        self.__doc__ = build.__doc__
+
+    @overload
+    def __get__(self, client: None, owner: type) -> Callable[Concatenate[Any, P], Request[T]]: ...
+    @overload
+    def __get__(self, client: Client, owner: type) -> Callable[P, T]: ...
+    @overload
+    def __get__(self, client: AsyncClient, owner: type) -> Callable[P, Awaitable[T]]: ...
+    def __get__(self, client: Client | AsyncClient | None, owner: type) -> Any:
+        if client is None:  # for help and documentation
+            return self._build
+        build = MethodType(self._build, client)
+
+        @functools.wraps(build)
+        def send(*args: P.args, **kwargs: P.kwargs) -> T | Awaitable[T]:
+            return client._send(build(*args, **kwargs))
+
+        return send
+
+
+class _Service:
+    """What can be asked of a service."""
 
     def __init__(
         self,
@@ -74,9 +119,13 @@ class Client:
         headers = {"X-Request-Timeout": f"{timeout:g}"}
         if api_key is not None:
             headers["Authorization"] = f"Bearer {api_key}"
-        self._http = httpx.Client(base_url=url, headers=headers, timeout=timeout)
-        self._retries = max(0, retries)
+        self._url, self._retries = url, max(0, retries)
+        self._connect(base_url=url, headers=headers, timeout=timeout)
 
+    def _connect(self, **settings: Any) -> None:
+        raise NotImplementedError
+
+    @call
     def rerank(
         self,
         candidates: Iterable[str | Tree | nltk.Tree],
@@ -85,7 +134,7 @@ class Client:
         tokens: Sequence[str] | None = None,
         *,
         lm_weight: float | None = None,
-    ) -> Ranking:
+    ) -> Request[Ranking]:
         """Rank the candidates of one sentence, as ``Reranker.rerank`` does; ``tokens`` are its
         words where the candidates hide them. Raises ServiceError."""
         trees = [
@@ -97,16 +146,16 @@ class Client:
             raise InputError("tokens must be a list of words, got a single string")
         if tokens is not None:
             sentence["tokens"] = list(tokens)
-        if lm_weight is not None:
-            weighing = (weighing or Weighing()).replaced(lm_weight)
-        return self.rerank_lists([sentence], weighing)[0]
+        body = {"sentences": [sentence], **_weights(weighing, lm_weight)}
+        return Request("POST", "/rerank", lambda answer: _rankings(answer)[0], {"json": body})
 
+    @call
     def rerank_lists(
         self,
         sentences: Sequence[Mapping[str, Any]],
         weighing: Weighing | None = None,
         token_scores: bool = False,
-    ) -> list[Ranking]:
+    ) -> Request[list[Ranking]]:
         """A ranking for each sentence: ``{"id", "tokens", "candidates"}`` as docs/service.md has
         them. Raises ServiceError."""
         body = {
@@ -114,30 +163,32 @@ class Client:
             "return_token_scores": token_scores,
             **_weights(weighing),
         }
-        return self._ask("POST", "/rerank", _rankings, json=body)
+        return Request("POST", "/rerank", _rankings, {"json": body})
 
+    @call
     def rerank_text(
         self,
         nbest: str | bytes,
         weighing: Weighing | None = None,
         format: str = "auto",
-    ) -> list[Ranking]:
+    ) -> Request[list[Ranking]]:
         """A ranking for each sentence of an n-best text in any dialect. Raises ServiceError."""
-        query = {"format": format, **_weights(weighing)}
-        content = nbest.encode() if isinstance(nbest, str) else nbest
-        headers = {"Content-Type": "text/plain"}
-        return self._ask(
-            "POST", "/rerank", _rankings, content=content, params=query, headers=headers
-        )
+        content = {
+            "content": nbest.encode() if isinstance(nbest, str) else nbest,
+            "params": {"format": format, **_weights(weighing)},
+            "headers": {"Content-Type": "text/plain"},
+        }
+        return Request("POST", "/rerank", _rankings, content)
 
+    @call
     def parse(
         self,
-        text: str | Sequence[str] | Sequence[Sequence[str]],
+        text: GivenText,
         weighing: Weighing | None = None,
         *,
         lm_weight: float | None = None,
         top: int | None = None,
-    ) -> list[Ranking]:
+    ) -> Request[Rankings]:
         """A ranking for each sentence of a text, as ``Reranker.parse`` gives them, by the service's
         parser: of running text, of a list of sentences, or of a list of lists of words.
 
@@ -145,38 +196,81 @@ class Client:
         its words with a space between them. Raises ServiceError; its ``code`` is ``no-parser``
         where the service has none.
         """
-        if lm_weight is not None:
-            weighing = (weighing or Weighing()).replaced(lm_weight)
-        body = {**_text(text), **_weights(weighing), "return_brackets": True}
+        body = {**_text(text), **_weights(weighing, lm_weight), "return_brackets": True}
         if top is not None:
             body["top_n"] = top
-        return self._ask("POST", "/parse", _rankings, json=body)
+        return Request("POST", "/parse", lambda answer: Rankings(_rankings(answer)), {"json": body})
 
-    def score(self, trees: Iterable[str | Tree | nltk.Tree]) -> list[float | None]:
+    @call
+    def score(self, trees: Iterable[str | Tree | nltk.Tree]) -> Request[list[float | None]]:
         """The log-probability of each tree in nats; None for what is not a tree. Raises
         ServiceError."""
         texts = [candidate.text for candidate in _usable(trees)]
-        return self._ask("POST", "/score", _log_probabilities, json={"trees": texts})
+        return Request("POST", "/score", _log_probabilities, {"json": {"trees": texts}})
 
+    @call
     def surprisal(
         self,
-        text: str | Sequence[str] | Sequence[Sequence[str]],
+        text: GivenText,
         *,
         beam: int = 100,
         unit: Literal["bits", "nats"] = "bits",
         rows: Literal["word", "token"] = "word",
-    ) -> list[dict[str, Any]]:
+    ) -> Request[list[dict[str, Any]]]:
         """The sentences of a text, given as for ``parse``, each with the ``words`` it has and what
         these cost a reader: ``rows`` of the columns of ``reranker.surprisal``. Raises ServiceError;
         its ``code`` is ``no-forward-model`` where the service has no such model."""
         body = {**_text(text), "beam": beam, "unit": unit, "rows": rows}
-        return self._ask("POST", "/surprisal", _sentences, json=body)
+        return Request("POST", "/surprisal", _sentences, {"json": body})
 
-    def info(self) -> dict[str, Any]:
+    @call
+    def info(self) -> Request[dict[str, Any]]:
         """Version, models and limits of the service. Raises ServiceError."""
-        return self._ask("GET", "/info", dict)
+        return Request("GET", "/info", dict)
+
+    def _attempts(self, request: Request[T]) -> Generator[float, Outcome, T]:
+        """Yields the seconds to wait before each attempt, is sent its outcome, and returns the
+        answer as ``request.read`` converts it. Raises ServiceError."""
+        pause = 0.0
+        for attempt in range(self._retries + 1):
+            is_last = attempt == self._retries
+            answer = yield pause
+            if isinstance(answer, httpx.TransportError):
+                if is_last or isinstance(answer, _FINAL):
+                    message = f"{self._url}: {type(answer).__name__}: {answer}"
+                    raise ServiceError(0, "unreachable", message) from answer
+                pause = _pause(attempt, None)
+                continue
+            if answer.status_code in _RETRIED and not is_last:
+                pause = _pause(attempt, answer.headers.get("retry-after"))
+                continue
+            if not answer.is_success:
+                raise _error(answer)
+            try:
+                return request.read(answer.json())
+            except (ValueError, LookupError, TypeError, AttributeError) as error:
+                message = f"{answer.url}: this is not an answer of `rerank serve`"
+                raise ServiceError(answer.status_code, "answer", message) from error
+        raise AssertionError("the last attempt answers or raises")
+
+
+class Client(_Service):
+    """Keeps connections to a service; use it in a ``with`` statement, from one thread or several.
+
+    A ``weighing`` sends its ``lm_weight`` and criterion; without one, the service uses those that
+    its ensemble was tuned for. Member weights and token bonus are always the service's.
+
+    A request is repeated up to ``retries`` times after 429, 503 and a broken connection, after the
+    pauses the service asks for, else after growing ones. Unknown keys in an answer are ignored.
+    """
+
+    _http: httpx.Client
+
+    def _connect(self, **settings: Any) -> None:
+        self._http = httpx.Client(**settings)
 
     def close(self) -> None:
+        """Close the connections."""
         self._http.close()
 
     def __enter__(self) -> Self:
@@ -190,49 +284,85 @@ class Client:
     ) -> None:
         self.close()
 
-    def _ask(self, method: str, path: str, read: Callable[[Any], T], **request: Any) -> T:
-        """The answer's JSON as ``read`` converts it. Raises ServiceError."""
-        for attempt in range(self._retries + 1):
-            is_last = attempt == self._retries
+    def _send(self, request: Request[T]) -> T:
+        attempts = self._attempts(request)
+        pause = next(attempts)
+        while True:
+            if pause:
+                time.sleep(pause)
+            outcome: Outcome
             try:
-                answer = self._http.request(method, path, **request)
+                outcome = self._http.request(request.method, request.path, **request.content)
             except httpx.TransportError as error:
-                if is_last or isinstance(error, _FINAL):
-                    message = f"{self._http.base_url}: {type(error).__name__}: {error}"
-                    raise ServiceError(0, "unreachable", message) from error
-                time.sleep(_pause(attempt, None))
-                continue
-            if answer.status_code in _RETRIED and not is_last:
-                time.sleep(_pause(attempt, answer.headers.get("retry-after")))
-                continue
-            if not answer.is_success:
-                raise _error(answer)
+                outcome = error
             try:
-                return read(answer.json())
-            except (ValueError, LookupError, TypeError, AttributeError) as error:
-                message = f"{answer.url}: this is not an answer of `rerank serve`"
-                raise ServiceError(answer.status_code, "answer", message) from error
-        raise AssertionError("the last attempt answers or raises")
+                pause = attempts.send(outcome)
+            except StopIteration as done:
+                answer: T = done.value
+                return answer
 
 
-def _weights(weighing: Weighing | None) -> dict[str, Any]:
+class AsyncClient(_Service):
+    """``Client`` for ``async with`` and ``await``: requests that are under way do not wait for each
+    other.
+
+    >>> async def texts(*given: str) -> list[Rankings]:
+    ...     async with AsyncClient("http://localhost:8000") as client:
+    ...         return await asyncio.gather(*map(client.parse, given))
+    """
+
+    _http: httpx.AsyncClient
+
+    def _connect(self, **settings: Any) -> None:
+        self._http = httpx.AsyncClient(**settings)
+
+    async def close(self) -> None:
+        """Close the connections."""
+        await self._http.aclose()
+
+    async def __aenter__(self) -> Self:
+        return self
+
+    async def __aexit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:
+        await self.close()
+
+    async def _send(self, request: Request[T]) -> T:
+        attempts = self._attempts(request)
+        pause = next(attempts)
+        while True:
+            if pause:
+                await asyncio.sleep(pause)
+            outcome: Outcome
+            try:
+                outcome = await self._http.request(request.method, request.path, **request.content)
+            except httpx.TransportError as error:
+                outcome = error
+            try:
+                pause = attempts.send(outcome)
+            except StopIteration as done:
+                answer: T = done.value
+                return answer
+
+
+def _weights(weighing: Weighing | None, lm_weight: float | None = None) -> dict[str, Any]:
+    if lm_weight is not None:
+        weighing = (weighing or Weighing()).replaced(lm_weight)
     if weighing is None:
         return {}
     return {"lm_weight": weighing.lm_weight, "criterion": weighing.criterion}
 
 
-def _text(text: str | Sequence[str] | Sequence[Sequence[str]]) -> dict[str, Any]:
+def _text(text: GivenText) -> dict[str, Any]:
     """The body's field for a text. Raises InputError for an invalid one."""
-    if isinstance(text, str):
-        return {"text": text}
-    given = [each if isinstance(each, str) else list(each) for each in text]
-    if all(isinstance(each, str) for each in given):
-        return {"sentences": given}
-    if any(isinstance(each, str) for each in given):
-        raise InputError(
-            "expected a text as a string, a list of strings or a list of lists of words"
-        )
-    return {"tokens": given}
+    given = told_apart(text)
+    if isinstance(given, str):
+        return {"text": given}
+    return {"tokens" if given and not isinstance(given[0], str) else "sentences": given}
 
 
 def _pause(attempt: int, asked: str | None) -> float:
@@ -261,23 +391,25 @@ def _sentences(answer: Any) -> list[dict[str, Any]]:
 
 
 def _rankings(answer: Any) -> list[Ranking]:
-    return [
-        Ranking(
-            sentence["id"],
-            tuple(map(_ranked, sentence["ranking"])),
-            tuple(
-                Rejected(entry["index"], entry["line"], entry["code"], entry["message"], "")
-                for entry in sentence["rejected"]
-            ),
-            sentence["fallback"] or "",
-            margin=sentence.get("margin"),
-            confidence=sentence["confidence"],
-            better_than_first=sentence.get("better_than_first"),
-            origin=_origin(sentence.get("origin")),
-            certainty=_certainty(sentence),
-        )
-        for sentence in answer["sentences"]
-    ]
+    return [_ranking(sentence) for sentence in answer["sentences"]]
+
+
+def _ranking(sentence: dict[str, Any]) -> Ranking:
+    origin, certainty = _origin(sentence.get("origin")), _certainty(sentence)
+    return Ranking(
+        sentence["id"],
+        tuple(_ranked(entry, origin, certainty) for entry in sentence["ranking"]),
+        tuple(
+            Rejected(entry["index"], entry["line"], entry["code"], entry["message"], "")
+            for entry in sentence["rejected"]
+        ),
+        sentence["fallback"] or "",
+        margin=sentence.get("margin"),
+        confidence=sentence["confidence"],
+        better_than_first=sentence.get("better_than_first"),
+        origin=origin,
+        certainty=certainty,
+    )
 
 
 def _certainty(sentence: dict[str, Any]) -> Certainty | None:
@@ -294,8 +426,9 @@ def _origin(given: dict[str, Any] | None) -> Origin | None:
     return Origin("", given["line"], given["text"], tuple(map(tuple, given["offsets"])))
 
 
-def _ranked(entry: dict[str, Any]) -> Ranked:
-    known = {field.name: entry[field.name] for field in fields(Ranked) if field.name in entry}
+def _ranked(entry: dict[str, Any], origin: Origin | None, certainty: Certainty | None) -> Ranked:
+    known = {each.name: entry[each.name] for each in fields(Ranked) if each.name in entry}
+    known |= {"origin": origin, "certainty": certainty}
     known["score"] = entry["relevance_score"]
     known["member_nll"] = tuple(entry.get("member_nll", ()))
     has_language_models = entry.get("span_nll") != entry["nll"]

@@ -12,7 +12,8 @@ from reranker.parsers.parser import Parser
 from reranker.pipeline import Reranker
 from reranker.process.cores import available_cores
 from reranker.process.forks import Once
-from reranker.ranking import Ranking
+from reranker.ranking import Rankings
+from reranker.text.given import GivenText
 from reranker.text.splitting import Form
 from reranker.text.words import Convention
 
@@ -20,7 +21,7 @@ _loaded = Once()
 
 
 def parse(
-    text: str,
+    text: GivenText,
     *,
     form: Form = "text",
     words: Convention = "gum",
@@ -28,17 +29,20 @@ def parse(
     parser: Parser | str = "chart",
     lm_weight: float | None = None,
     top: int | None = None,
+    jobs: int | None = None,
     **options: Any,
-) -> list[Ranking]:
+) -> Rankings:
     """A ranking for each sentence of a text: ``.tree`` is the best tree, ``.origin`` says where the
     sentence and its words are. Models and parsers are loaded once and kept for the next call, which
     may come from another thread.
 
+    ``text`` is running text, or a list of sentences, each a string or a list of words. Of a string,
     ``form`` is ``text``, ``sentences`` (one a line) or ``tokens`` (the same, with a space between
-    words), ``words`` how words are split (``gum`` or ``wsj``); ``models`` are those of
+    words). ``words`` is how words are split (``gum`` or ``wsj``); ``models`` are those of
     ``Reranker.load``; ``parser`` is a parser or its name, and ``options`` are the flags of `rerank
-    parse` for it: ``parser_command``, ``parser_model``, ``candidates``, ``overparsing`` and
-    ``parser_seconds``. For a text too long for a list of rankings, use ``Reranker.parse``.
+    parse` for it: ``candidates``, ``parser_command``, ``parser_model``, ``overparsing`` and
+    ``parser_seconds``. ``jobs`` sentences are parsed at once, by default one for each core. For a
+    text too long for a list of rankings, use ``Reranker.parse``.
 
     >>> reranker.parse("She met the man.")[0].tree  # doctest: +SKIP
     '(TOP (S (NP (PRP She)) (VP (VBD met) (NP (DT the) (NN man))) (. .)))'
@@ -53,6 +57,12 @@ def parse(
         models = tuple(models)
     loaded = _loaded.get(("models", models), lambda: Reranker.load(models))
     rankings = loaded.parse(
-        text, chosen, form, words=words, lm_weight=lm_weight, top=top, jobs=available_cores()
+        text,
+        chosen,
+        form,
+        words=words,
+        lm_weight=lm_weight,
+        top=top,
+        jobs=jobs or available_cores(),
     )
-    return list(rankings)
+    return Rankings(rankings)

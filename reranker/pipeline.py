@@ -9,7 +9,8 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from functools import partial
-from typing import TYPE_CHECKING, Any, TypeVar
+from types import TracebackType
+from typing import TYPE_CHECKING, Any, Self, TypeVar
 
 import torch
 
@@ -24,10 +25,8 @@ from reranker.checkpoints.ensemble_file import (
 from reranker.checkpoints.members import LoadedMember
 from reranker.confidence import Calibration
 from reranker.errors import InputError
-from reranker.files.text import TextInMemory
 from reranker.nbest import NBest, ReadOptions, Rejected, from_candidates, read_nbest
 from reranker.nbest.candidates import listed, log_probabilities
-from reranker.nbest.words import printable
 from reranker.parsers.choice import kept_parser
 from reranker.parsers.parser import Parser
 from reranker.parsers.running import ParsedLists
@@ -42,7 +41,7 @@ from reranker.scoring.ensemble import Ensemble
 from reranker.scoring.lanes import Lanes
 from reranker.scoring.scorer import Scorer
 from reranker.scoring.winner import WinnerSearch
-from reranker.text.reading import Text
+from reranker.text.given import GivenText, sentences, told_apart
 from reranker.text.splitting import Form
 from reranker.text.words import Convention
 from reranker.trees.tree import Tree
@@ -57,6 +56,8 @@ Candidates = Iterable["str | Tree | nltk.Tree"]
 class Reranker(Ranker):
     """An ensemble of language models that orders the candidates of a sentence.
 
+    In a ``with`` statement it is closed at the end.
+
     >>> reranker = Reranker.load("ckpt/")  # doctest: +SKIP
     >>> reranker.rerank(["(S (NP (PRP It)) (VP (VBZ runs)))", "(NP (PRP It) (VBZ runs))"]).tree
     ... # doctest: +SKIP
@@ -66,6 +67,7 @@ class Reranker(Ranker):
     members: tuple[LoadedMember, ...]
     _loaded_from: tuple[WeighedModels, Combination, str, int | None, Precision] | None = None
     """The arguments of ``of``."""
+    _is_closed = False
 
     def __init__(
         self,
@@ -161,6 +163,26 @@ class Reranker(Ranker):
         reranker._loaded_from = given
         return reranker
 
+    def close(self) -> None:
+        """End its threads and let go of the models, whose memory is then free. Whatever is still
+        being ranked is lost."""
+        if self._is_closed:
+            return
+        self._lanes.close()
+        self.members, self._is_closed = (), True
+        del self._ensemble, self._winner_search, self._cascade_search
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:
+        self.close()
+
     def __reduce__(self) -> tuple[Any, ...]:
         """Pickled, it is the names of its files, their hashes and its settings: the weights are
         loaded again where it is unpickled, which raises what ``load`` raises. Raises InputError for
@@ -240,8 +262,8 @@ class Reranker(Ranker):
 
     def parse(
         self,
-        text: str,
-        parser: Parser | str,
+        text: GivenText,
+        parser: Parser | str = "chart",
         form: Form = "text",
         weighing: Weighing | None = None,
         *,
@@ -250,26 +272,28 @@ class Reranker(Ranker):
         words: Convention = "gum",
         longest: int = 200,
         jobs: int = 1,
+        candidates: int | None = None,
     ) -> Iterator[Ranking]:
         """A ranking for each sentence of a text, in order, while the next ones are parsed; its
         ``origin`` says where the sentence and its words are.
 
+        ``text`` is running text, or a list of sentences, each a string or a list of words. A string
+        may also have one sentence a line (``form``: ``sentences``), with a space between words
+        (``tokens``).
+
         ``parser``, of reranker.parsers.registry.create_parser or by its name alone
         (reranker.parsers.choice), proposes the trees, ``jobs`` at once, for words split as in GUM
-        or in the Wall Street Journal's treebank (``words``). A sentence of more than ``longest``
-        words, and one that cannot be parsed, has a ranking without candidates: its ``tree`` is a
-        flat one, and ``rejected`` says why.
+        or in the Wall Street Journal's treebank (``words``); one that is named proposes
+        ``candidates``, by default 50. A sentence of more than ``longest`` words, and one that
+        cannot be parsed, has a ranking without candidates: its ``tree`` is a flat one, and
+        ``rejected`` says why.
 
         Raises InputError for a parser that does not work.
         """
-        if not isinstance(text, str):
-            raise InputError(f"expected a text as a string, got {text!r:.60}")
         self._chosen(weighing, lm_weight, top)
-        # A byte order mark would be left out, and every offset be one too small.
-        content = text.replace("\ufeff", " ", 1) if text.startswith("\ufeff") else text
-        # Half a surrogate pair, as JSON can have it, is replaced: it is no byte of a file.
-        file = TextInMemory(printable(content).encode(), "text")
-        lists = ParsedLists(kept_parser(parser), Text([file], form, words, longest), jobs)
+        read = sentences(told_apart(text), form, words, longest)
+        options = {} if candidates is None else {"candidates": candidates}
+        lists = ParsedLists(kept_parser(parser, **options), read, jobs)
         return self.rerank_lists(lists, weighing, top=top, lm_weight=lm_weight)
 
     def score(self, trees: Candidates) -> list[float | None]:
@@ -305,7 +329,12 @@ class Reranker(Ranker):
     ) -> Weighing:
         if top is not None and not (type(top) is int and top > 0):
             raise InputError(f"top must be a positive integer, got {top!r}")
+        self._check_open()
         return _checked(weighing or self.weighing).replaced(lm_weight)
+
+    def _check_open(self) -> None:
+        if self._is_closed:
+            raise InputError("this Reranker is closed: load it again")
 
     def _rankings(
         self, lists: Iterable[NBest], weighing: Weighing, token_scores: bool, top: int | None
@@ -340,6 +369,7 @@ class Reranker(Ranker):
         """The language models' part alone: score once, then ``rank`` with as many weights as
         wanted. Other ``lanes`` than the reranker's own wait for nothing else that it scores.
         Raises Stopped soon after another thread cancelled."""
+        self._check_open()
         ensemble = self._ensemble if lanes is None else self._ensemble.on(lanes)
         scorer = Scorer(ensemble, token_scores)
         return pools.in_order(lists, scorer.score, ensemble.lanes, pools.BATCH_TOKENS, cancellation)

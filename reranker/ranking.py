@@ -3,19 +3,24 @@ here."""
 
 from __future__ import annotations
 
+import json
 import math
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
+from html import escape
 from numbers import Real
 from typing import TYPE_CHECKING, Any, Literal, get_args, overload
 
-from reranker.errors import RerankError
+from reranker.errors import RerankError, TreeError
+from reranker.files.frame import data_frame
 from reranker.nbest import Candidate, NBest, Rejected
 from reranker.nbest.data import Certainty, Origin
-from reranker.trees.tree import Tree
+from reranker.sentence import Constituent, ParsedSentence, with_words_only
+from reranker.trees.tree import Tree, shortened
 
 if TYPE_CHECKING:
     import nltk
+    import pandas
 
 Criterion = Literal["perplexity", "token-perplexity"]
 TokenScores = tuple[tuple[str, float | None], ...]
@@ -105,9 +110,14 @@ def repeating(scored: Scored, original: int | None) -> Scored:
     return scored if original is None else replace(scored, duplicate_of=original)
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, repr=False)
 class Ranked:
-    """A candidate in its place; a higher score is better."""
+    """A candidate in its place; a higher score is better.
+
+    ``tree`` is a string; ``words``, ``tags``, ``offsets`` and ``constituents`` are read from it.
+    They raise TreeError if it is no bracketed tree: a candidate that hides its words, as some
+    formats do (``ReadOptions.restore`` writes them back).
+    """
 
     index: int
     score: float
@@ -132,13 +142,45 @@ class Ranked:
     """Each member's part of ``nll``, in the order of the checkpoints; empty if there is one member
     only, or if their probabilities were averaged."""
 
+    origin: Origin | None = field(default=None, compare=False)
+    """Where the sentence is in the text that was parsed, as in ``Ranking``."""
+    certainty: Certainty | None = field(default=None, compare=False)
+    """How sure the parser is of each bracket of the sentence, as in ``Ranking``."""
+
+    @property
+    def words(self) -> list[str]:
+        """The words as written in the text, or as in the tree if the text is not known."""
+        return [word.form for word in self._parsed().words]
+
+    @property
+    def tags(self) -> list[str | None]:
+        """The part of speech of each word; None for a word without one."""
+        return [word.tag for word in self._parsed().words]
+
+    @property
+    def offsets(self) -> list[tuple[int, int]] | None:
+        """For each word, its first character's position in the text and the one after its last;
+        None if the text is not known."""
+        offsets = [(each.start, each.end) for each in self._parsed().words]
+        known = [(start, end) for start, end in offsets if start is not None and end is not None]
+        return known if len(known) == len(offsets) else None
+
+    @property
+    def constituents(self) -> list[Constituent]:
+        """The brackets of the tree, parents before children, left to right."""
+        return list(self._parsed().constituents)
+
+    def _parsed(self) -> ParsedSentence:
+        tree = with_words_only(Tree.from_string(self.tree))
+        return ParsedSentence("", tree, origin=self.origin, certainty=self.certainty)
+
     def nltk_tree(self) -> nltk.Tree:
         """The tree as ``nltk.Tree``."""
         return Tree.from_string(self.tree).to_nltk()
 
     def to_dict(self) -> dict[str, Any]:
         """Plain data for JSON, which has no infinity: such a perplexity is None."""
-        data = {name: getattr(self, name) for name in self.__slots__}
+        data = {name: getattr(self, name) for name in _WRITTEN}
         if self.token_scores is None:
             del data["token_scores"]
         if not self.member_nll:
@@ -148,8 +190,34 @@ class Ranked:
                 data[name] = None
         return data
 
+    def to_json(self) -> str:
+        """``to_dict`` as JSON, on one line."""
+        return json.dumps(self.to_dict(), ensure_ascii=False, allow_nan=False)
 
-@dataclass(frozen=True, slots=True)
+    def to_pandas(self) -> pandas.DataFrame:
+        """The constituents, one a row. Raises InputError without pandas, TreeError as
+        ``constituents``."""
+        return data_frame(self.constituents, Constituent._fields)
+
+    def to_svg(self) -> str:
+        """A drawing of the tree. Raises TreeError if there is none."""
+        return Tree.from_string(self.tree).to_svg()
+
+    def __repr__(self) -> str:
+        return f"Ranked({self.index}, score={self.score:.1f}, tree={shortened(self.tree)!r})"
+
+    def _repr_svg_(self) -> str | None:
+        """What notebooks show: the drawing, or, for None, the text if there is no tree."""
+        try:
+            return self.to_svg()
+        except TreeError:
+            return None
+
+
+_WRITTEN = [name for name in Ranked.__slots__ if name not in ("origin", "certainty")]
+
+
+@dataclass(frozen=True, slots=True, repr=False)
 class Ranking:
     """The answer for one sentence: candidates best first, and those that could not be used."""
 
@@ -202,6 +270,7 @@ class Ranking:
 
     @property
     def best(self) -> Ranked | None:
+        """The candidate in the first place; None if no candidate could be used."""
         return self.ranking[0] if self.ranking else None
 
     @property
@@ -244,11 +313,57 @@ class Ranking:
             **self.certainty_data(),
         }
 
+    def to_json(self) -> str:
+        """``to_dict`` as JSON, on one line: what `--output ranked` writes."""
+        return json.dumps(self.to_dict(), ensure_ascii=False, allow_nan=False)
+
+    def to_pandas(self) -> pandas.DataFrame:
+        """The candidates, best first, one a row. Raises InputError without pandas."""
+        return data_frame((entry.to_dict() for entry in self.ranking), _WRITTEN)
+
+    def __repr__(self) -> str:
+        candidates = f"{len(self.ranking)} candidates"
+        return f"Ranking({self.id!r}, {candidates}, tree={shortened(self.tree)!r})"
+
+    def _repr_html_(self) -> str:
+        """What notebooks show: how sure the best tree is, and its drawing."""
+        best = self.best
+        drawing = None if best is None else best._repr_svg_()
+        figures = [] if best is None else [f"candidate {best.index}", f"score {best.score:.1f}"]
+        figures += [
+            f"{name} {value:.0%}"
+            for name, value in (
+                ("confidence", self.confidence),
+                ("better than the parser's first", self.better_than_first),
+            )
+            if value is not None
+        ]
+        heading = ", ".join(figures) or "no usable candidate"
+        return f"<p>{escape(heading)}</p>" + (drawing or f"<pre>{escape(self.tree)}</pre>")
+
     def certainty_data(self) -> dict[str, Any]:
         """The entropy, if it is known."""
         if self.certainty is None:
             return {}
         return {"entropy": round(self.certainty.entropy, SCORE_DECIMALS)}
+
+
+class Rankings(list[Ranking]):
+    """The rankings of a text, one for each sentence."""
+
+    def to_pandas(self) -> pandas.DataFrame:
+        """The constituents of the best trees, one a row, with the ``id`` of their ranking as
+        ``sentence``. Raises InputError without pandas, TreeError as ``Ranked.constituents``."""
+        rows = (
+            (ranking.id, *constituent)
+            for ranking in self
+            for constituent in (ranking.best.constituents if ranking.best else ())
+        )
+        return data_frame(rows, ("sentence", *Constituent._fields))
+
+    def _repr_html_(self) -> str:
+        """What notebooks show: each sentence, one below another."""
+        return "".join(ranking._repr_html_() for ranking in self)
 
 
 def rank(
@@ -276,7 +391,7 @@ def rank(
         else:
             usable.append((candidate, scored))
             mixed[candidate.index] = score
-    ranked = [_ranked(candidate, scored, mixed) for candidate, scored in usable]
+    ranked = [_ranked(nbest, candidate, scored, mixed) for candidate, scored in usable]
     ranked.sort(key=lambda entry: (-entry.score, entry.index))
     rejected.sort(key=lambda entry: (entry.index, entry.line))
     fallback = "" if ranked else replace(nbest, rejected=tuple(rejected)).fallback
@@ -299,7 +414,9 @@ def _margin(ranked: Sequence[Ranked]) -> float | None:
     return round(scores[0] - scores[1], SCORE_DECIMALS)
 
 
-def _ranked(candidate: Candidate, scored: Scored, mixed: Mapping[int, float]) -> Ranked:
+def _ranked(
+    nbest: NBest, candidate: Candidate, scored: Scored, mixed: Mapping[int, float]
+) -> Ranked:
     # A candidate whose original is not ranked stands for itself.
     original = scored.duplicate_of if scored.duplicate_of in mixed else None
     members = scored.member_nll if len(scored.member_nll) > 1 else ()
@@ -318,6 +435,8 @@ def _ranked(candidate: Candidate, scored: Scored, mixed: Mapping[int, float]) ->
         tree=candidate.text,
         token_scores=scored.token_scores,
         member_nll=tuple(round(nll, SCORE_DECIMALS) for nll in members),
+        origin=nbest.origin,
+        certainty=nbest.certainty,
     )
 
 

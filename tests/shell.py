@@ -20,14 +20,19 @@ def newcomers_directory(directory: Path) -> Path:
     return directory
 
 
+def environment() -> dict[str, str]:
+    """`rerank` and `python` are those beside this Python, in an environment that need not be
+    active."""
+    path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
+    return {**os.environ, "PATH": path, "COLUMNS": "80"}
+
+
 def shell(command: str, directory: Path) -> subprocess.CompletedProcess[str]:
     """The command under ``pipefail``, on a terminal of 80 columns."""
-    # `rerank` and `python` are those beside this Python, in an environment that need not be active.
-    path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
     return subprocess.run(
         ["bash", "-euo", "pipefail", "-c", command],
         cwd=directory,
-        env={**os.environ, "PATH": path, "COLUMNS": "80"},
+        env=environment(),
         capture_output=True,
         encoding="utf-8",
     )

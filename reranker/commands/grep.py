@@ -25,7 +25,7 @@ EXAMPLES = """examples:
   zcat trees.gz | rerank grep 'SBAR <1 (WHNP < /^(who|which)$/i)' -
 
 Each match is a line, with tabs between: place, probability, the sentence before the match, the
-match, the sentence behind it, and the tree of the match. docs/search.md has the language.
+match, the sentence behind it, and the tree of the match. docs/grep.md has the language.
 
 exit status: 0 everything was read, with matches or without; 1 some trees or sentences could not be
 read; 2 not a pattern, or unusable files; 3 out of memory; 130 interrupted; 141 the reader of

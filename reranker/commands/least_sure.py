@@ -10,8 +10,8 @@ from pathlib import Path
 from reranker.files.journal import AnswerOutput
 from reranker.files.output import open_whole
 from reranker.files.records import Written
-from reranker.outputs.sentence import ParsedSentence
 from reranker.ranking import Ranking
+from reranker.sentence import ParsedSentence
 from reranker.trees.linearize import linearize
 
 HEADING = "confidence\tplace\tbracket\tprobability\twords\tsentence"

@@ -121,6 +121,22 @@ def _discard_output() -> None:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
+def command_names() -> list[str]:
+    """All commands, ``rerank`` itself first."""
+    return ["rerank", *_SUBCOMMANDS]
+
+
+def command_parser(name: str) -> argparse.ArgumentParser:
+    """The flags of one of ``command_names``, for its ``--help`` and the documentation."""
+    command = _command(name)
+    if name == "rerank":
+        parser = _rerank_parser()
+    else:
+        parser = _parser(f"rerank {name}", _SUBCOMMANDS[name], command.EXAMPLES)
+    command.add_arguments(parser)
+    return parser
+
+
 def whole_parser() -> argparse.ArgumentParser:
     """The flags of ``rerank`` and of all its subcommands, for shell completion."""
     parser = _rerank_parser()
@@ -136,9 +152,7 @@ def whole_parser() -> argparse.ArgumentParser:
 def _run(given: list[str]) -> int:
     if given and given[0] in _SUBCOMMANDS:
         name = given.pop(0)
-        command = _command(name)
-        parser = _parser(f"rerank {name}", _SUBCOMMANDS[name], command.EXAMPLES)
-        parser.set_defaults(command_line=(name, *given))
+        command_line = (name, *given)
     elif not given:
         raise InputError(
             "nothing to do; to rerank n-best lists, or to parse plain text (rerank --help: more):\n"
@@ -148,10 +162,10 @@ def _run(given: list[str]) -> int:
     elif not given[0].startswith("-"):
         raise InputError(_no_command(given[0]))
     else:
-        command, parser = _command("rerank"), _rerank_parser()
-        parser.set_defaults(command_line=tuple(given))
-    command.add_arguments(parser)
-    return command.run(parser.parse_args(given))
+        name, command_line = "rerank", tuple(given)
+    parser = command_parser(name)
+    parser.set_defaults(command_line=command_line)
+    return _command(name).run(parser.parse_args(given))
 
 
 def _no_command(word: str) -> str:

@@ -168,6 +168,7 @@ def _wanted(changes: Iterable[Change], arguments: argparse.Namespace) -> Iterato
     """The sentences that the flags ask for. Raises InputError for one that does not exist."""
     missing = list(dict.fromkeys(arguments.sentence))
     by_number: dict[str, Change] = {}
+    unchanged = 0
     for number, change in enumerate(changes, 1):
         if change.id in missing:
             missing.remove(change.id)
@@ -176,6 +177,13 @@ def _wanted(changes: Iterable[Change], arguments: argparse.Namespace) -> Iterato
             by_number[str(number)] = change
         elif not arguments.sentence and (change.is_new or arguments.all):
             yield change
+        else:
+            unchanged += 1
+    if unchanged and unchanged == number and not arguments.sentence:
+        print(
+            "rerank: the best tree of every sentence is the parser's first; --all draws it",
+            file=sys.stderr,
+        )
     for name in missing:
         if name not in by_number:
             raise InputError(f"{arguments.file}: no sentence {name}")

@@ -7,7 +7,8 @@ from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING, Any, Literal
 
 from reranker.complexity.measures import Counted, Difference, Row, Totals, differences
-from reranker.errors import InputError, TreeError
+from reranker.errors import TreeError
+from reranker.files.frame import data_frame
 from reranker.files.text import TextInMemory
 from reranker.nbest.words import printable
 from reranker.parsers.choice import kept_parser
@@ -47,19 +48,14 @@ class Measurement:
     def to_pandas(self, by: Literal["text", "sentence"] = "text") -> pandas.DataFrame:
         """A table with the columns of ``Row``, of the text or, with two more, of each sentence.
         Raises InputError without pandas."""
-        try:
-            import pandas
-        except ImportError as error:
-            raise InputError("to_pandas needs pandas: pip install pandas") from error
         if by == "text":
-            return pandas.DataFrame([row._asdict() for row in self.rows])
-        return pandas.DataFrame(
-            [
-                {"sentence": number, "line": each.line, **row._asdict()}
-                for number, each in enumerate(self.sentences)
-                for row in each.rows()
-            ]
+            return data_frame(self.rows, Row._fields)
+        rows = (
+            (number, each.line, *row)
+            for number, each in enumerate(self.sentences)
+            for row in each.rows()
         )
+        return data_frame(rows, ("sentence", "line", *Row._fields))
 
 
 def measure(

@@ -10,20 +10,13 @@ from reranker.evaluation.brackets import GoldTree
 from reranker.evaluation.lines import read_line
 from reranker.evaluation.parameters import Parameters
 from reranker.evaluation.sentence import SentenceScore
+from reranker.trees.constituents import brackets
 from reranker.trees.linearize import FUNCTION_TAG
 from reranker.trees.tree import ROOT_LABELS, Tree
 
 LEGEND = "* changed, ✓ right, ✗ wrong"
 _PARAMETERS = Parameters.collins()
 _NO_TREE = "(TOP )"
-
-
-class Bracket(NamedTuple):
-    """A constituent and the half-open span of its words."""
-
-    node: Tree
-    start: int
-    end: int
 
 
 class Mark(NamedTuple):
@@ -74,24 +67,6 @@ class MarkedTree:
             for node, start, end in brackets(self.tree)
             if self.marks[id(node)].is_changed
         ]
-
-
-def brackets(tree: Tree) -> list[Bracket]:
-    """Every constituent that is not a part of speech, parents first."""
-    constituents: list[Bracket] = []
-    words = 0
-    stack: list[Tree | str | int] = [tree]
-    while stack:
-        node = stack.pop()
-        if isinstance(node, int):  # the end of that bracket
-            constituents[node] = constituents[node]._replace(end=words)
-        elif isinstance(node, str) or node.is_preterminal:
-            words += 1
-        else:
-            stack.append(len(constituents))
-            constituents.append(Bracket(node, words, words))
-            stack.extend(reversed(node.children))
-    return constituents
 
 
 class Place(NamedTuple):

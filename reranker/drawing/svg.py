@@ -12,6 +12,7 @@ from html import escape
 
 from reranker.drawing.changes import LEGEND, MarkedTree, Place, places, printable
 from reranker.drawing.terminal import display_width
+from reranker.trees.tree import Tree
 
 _FONT_SIZE = 14
 _CHARACTER = 8.5  # pixels, of an average character
@@ -19,6 +20,11 @@ _GAP = 16  # between words
 _ROW = 36
 _MARGIN = 24
 _COLOURS = {None: "#222", True: "#1a7f37", False: "#cf222e"}
+
+
+def drawing(tree: Tree) -> str:
+    """A picture of one tree, without a title."""
+    return svg([("", MarkedTree(tree))])
 
 
 def svg(trees: Sequence[tuple[str, MarkedTree]]) -> str:

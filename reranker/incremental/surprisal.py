@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, Literal, get_args
 
 from reranker.checkpoints.ensemble_file import ModelNames
 from reranker.errors import InputError
+from reranker.files.frame import data_frame
 from reranker.files.text import TextInMemory
 from reranker.incremental.beam import Width
 from reranker.incremental.forward import ForwardModels, load_forward
@@ -204,13 +205,7 @@ class Surprisals(list[SentenceSurprisal]):
 
     def to_pandas(self) -> DataFrame:
         """The rows as a table. Raises InputError without pandas."""
-        try:
-            import pandas
-        except ImportError as error:
-            raise InputError(
-                "to_pandas needs pandas: pip install pandas; .rows() does not"
-            ) from error
-        return pandas.DataFrame(self.rows(), columns=list(COLUMNS))
+        return data_frame(self.rows(), COLUMNS)
 
 
 def surprisal(

@@ -19,15 +19,14 @@ from reranker.trees.tree import Tree
 class RerankingParser(ParserI):  # type: ignore[misc]  # nltk has no types
     """``parse``, ``parse_one``, ``parse_sents`` and the other methods of ``nltk.parse.ParserI``.
 
-    >>> chart = create_parser("chart", ParserSettings())  # doctest: +SKIP
-    >>> parser = RerankingParser(reranker, chart)  # doctest: +SKIP
+    >>> parser = RerankingParser(reranker)  # doctest: +SKIP
     >>> parser.parse_one("She met the man on Monday .".split())  # doctest: +SKIP
     """
 
     def __init__(
         self,
         reranker: Reranker,
-        parser: Parser | str,
+        parser: Parser | str = "chart",
         *,
         lm_weight: float | None = None,
         top: int | None = None,

@@ -28,11 +28,9 @@ from typing import NamedTuple, TypeVar
 from spacy.language import Language
 from spacy.tokens import Doc, Span, Token
 
-from reranker.drawing.changes import brackets
 from reranker.errors import InputError
 from reranker.integrations.tokens import LONGEST, rank_sentences
 from reranker.nbest.data import UNKNOWN_TAG
-from reranker.outputs.sentence import ParsedSentence
 from reranker.outputs.upos import upos
 from reranker.parsers.choice import OPTIONS, ParserChoice
 from reranker.parsers.parser import Parser, ParserSettings
@@ -40,6 +38,8 @@ from reranker.parsers.registry import create_parser
 from reranker.pipeline import Reranker
 from reranker.process.cores import available_cores
 from reranker.ranking import Ranking
+from reranker.sentence import ParsedSentence
+from reranker.trees.constituents import brackets
 from reranker.trees.tree import ROOT_LABELS, Tree
 
 T = TypeVar("T")

@@ -6,8 +6,8 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
 
-from reranker.outputs.sentence import ParsedSentence
 from reranker.ranking import Ranking
+from reranker.sentence import ParsedSentence
 from reranker.trees.tree import Tree
 
 

@@ -11,7 +11,7 @@ from reranker.files.digest import text_digest
 from reranker.nbest.words import encoding_fault, escaped, split_words
 from reranker.trees.constituents import constituents
 from reranker.trees.linearize import delinearize, is_word
-from reranker.trees.tree import Tree
+from reranker.trees.tree import Tree, shortened
 
 UNKNOWN_TAG = "XX"
 LEAST_PROBABILITY = 1e-3
@@ -95,7 +95,7 @@ class RawList(NamedTuple):
     order: Order = "given"
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, repr=False)
 class Candidate:
     """A tree the parser proposes, with its place in the parser's list, counted from 0."""
 
@@ -111,6 +111,9 @@ class Candidate:
     """Given if ``text`` has no part-of-speech nodes of its own."""
     is_repaired: bool = False
     file: str = ""
+
+    def __repr__(self) -> str:
+        return f"Candidate({self.index}, {shortened(self.text)!r})"
 
     @property
     def words(self) -> list[str]:
@@ -163,7 +166,7 @@ class Rejected:
         return True
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, repr=False)
 class Certainty:
     """How sure a parser is of a sentence, over all trees that it considers."""
 
@@ -172,6 +175,9 @@ class Certainty:
     label; missing below ``LEAST_PROBABILITY``."""
     entropy: float
     """Entropy of the distribution over trees, in nats; 0 if one tree is certain."""
+
+    def __repr__(self) -> str:
+        return f"Certainty({len(self.probabilities)} brackets, entropy={self.entropy:.2f})"
 
     def of(self, tokens: Sequence[str]) -> list[tuple[int, int, str, float]]:
         """The brackets of a linearised tree, each with its probability: parents before children,

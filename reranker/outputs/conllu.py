@@ -20,8 +20,8 @@ import re
 from collections.abc import Iterable, Iterator
 
 from reranker.errors import InputError
-from reranker.outputs.sentence import ParsedSentence
 from reranker.outputs.upos import upos
+from reranker.sentence import ParsedSentence
 from reranker.trees.tree import Tree
 
 _COLUMNS = 10

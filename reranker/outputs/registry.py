@@ -8,8 +8,8 @@ from collections.abc import Callable
 from reranker.errors import InputError
 from reranker.files.records import Written
 from reranker.outputs import conllu, penn
-from reranker.outputs.sentence import ParsedSentence
 from reranker.ranking import Ranking
+from reranker.sentence import ParsedSentence
 
 
 def format_ranking(ranking: Ranking, output: str) -> str:
@@ -44,7 +44,7 @@ def _best(ranking: Ranking) -> str:
 
 
 def _ranked(ranking: Ranking) -> str:
-    return json.dumps(ranking.to_dict(), ensure_ascii=False, allow_nan=False)
+    return ranking.to_json()
 
 
 def _pretty(ranking: Ranking) -> str:
@@ -65,11 +65,10 @@ def _json(ranking: Ranking) -> str:
 
 def _svg(ranking: Ranking) -> str:
     """A drawing; its text has several lines, for a file of its own."""
-    from reranker.drawing.changes import MarkedTree
-    from reranker.drawing.svg import svg
+    from reranker.drawing.svg import drawing, svg
 
     tree = ParsedSentence.from_ranking(ranking).tree
-    return svg([("", MarkedTree(tree))] if tree else []).removesuffix("\n")
+    return (drawing(tree) if tree else svg([])).removesuffix("\n")
 
 
 OUTPUTS: dict[str, Callable[[Ranking], str]] = {

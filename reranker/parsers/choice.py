@@ -123,6 +123,8 @@ def kept_parser(parser: Parser | str, **options: Any) -> Parser:
     if not isinstance(parser, str):
         if not hasattr(parser, "batch_sizes"):
             raise InputError(f"expected a parser or its name, such as 'bllip', got {parser!r:.60}")
+        if options:
+            raise InputError(f"{', '.join(options)}: only for a parser that is given by its name")
         return parser
     for name in options:
         if name not in OPTIONS:

@@ -41,6 +41,11 @@ class Lanes:
         # These wait for computations most of the time; one more, so that a lane always has work.
         self._direct = ThreadPoolExecutor(self.count + 1, "direct", prepare)
 
+    def close(self) -> None:
+        """End the threads; work that has not begun is cancelled."""
+        for threads in (self._direct, self._compute):
+            threads.shutdown(wait=False, cancel_futures=True)
+
     def compute(self, jobs: Iterable[Callable[[], T]]) -> list[T]:
         """The results of the jobs; to be called from within ``direct``."""
         futures = deque(self._submit(job) for job in jobs)

@@ -1,4 +1,4 @@
-"""A pattern of trees, from its text: tgrep2's language and most of tregex's (docs/search.md).
+"""A pattern of trees, from its text: tgrep2's language and most of tregex's (docs/grep.md).
 
 Every part of a pattern becomes a function that gives a set of nodes, computed once for a tree, so
 that no pattern takes long. What ``=name`` refers to is tried out, one node after another.

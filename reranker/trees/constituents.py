@@ -1,12 +1,22 @@
-"""The constituents of a linearised tree."""
+"""The constituents of a tree, and of a linearised one."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from typing import NamedTuple
 
+from reranker.trees.tree import Tree
 
-class Constituent(NamedTuple):
+
+class Bracket(NamedTuple):
+    """A constituent and the half-open span of its words."""
+
+    node: Tree
+    start: int
+    end: int
+
+
+class LabelledSpan(NamedTuple):
     """All brackets around one span of words."""
 
     start: int
@@ -15,7 +25,7 @@ class Constituent(NamedTuple):
     place: int  # the place of its first bracket among the tokens
 
 
-def constituents(tokens: Sequence[str]) -> list[Constituent]:
+def constituents(tokens: Sequence[str]) -> list[LabelledSpan]:
     """The constituents of a tree's tokens, in the order of their first brackets; brackets around no
     words are left out.
 
@@ -41,5 +51,23 @@ def constituents(tokens: Sequence[str]) -> list[Constituent]:
     for (start, end), brackets in spans.items():
         brackets.sort()
         label = " ".join(name for _, name in brackets)
-        constituents.append(Constituent(start, end, label, brackets[0][0]))
+        constituents.append(LabelledSpan(start, end, label, brackets[0][0]))
     return sorted(constituents, key=lambda each: each.place)
+
+
+def brackets(tree: Tree) -> list[Bracket]:
+    """Every constituent that is not a part of speech, parents first."""
+    constituents: list[Bracket] = []
+    words = 0
+    stack: list[Tree | str | int] = [tree]
+    while stack:
+        node = stack.pop()
+        if isinstance(node, int):  # the end of that bracket
+            constituents[node] = constituents[node]._replace(end=words)
+        elif isinstance(node, str) or node.is_preterminal:
+            words += 1
+        else:
+            stack.append(len(constituents))
+            constituents.append(Bracket(node, words, words))
+            stack.extend(reversed(node.children))
+    return constituents

@@ -9,7 +9,7 @@ import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from reranker.errors import TreeError
 
@@ -260,8 +260,53 @@ class Tree:
     def __hash__(self) -> int:
         return hash(self.to_string())
 
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Pickled flat, since pickle recurses: words, and labels with their numbers of children."""
+        flat: list[str | tuple[str, int]] = []
+        stack: list[Tree | str] = [self]
+        while stack:
+            node = stack.pop()
+            if isinstance(node, str):
+                flat.append(node)
+            else:
+                flat.append((node.label, len(node.children)))
+                stack.extend(reversed(node.children))
+        return _from_flat, (flat,)
+
     def __repr__(self) -> str:
-        return f"Tree.from_string({self.to_string()!r})"
+        text = self.to_string()
+        short = shortened(text)
+        return f"Tree.from_string({text!r})" if short == text else f"<Tree {short}>"
+
+    def to_svg(self) -> str:
+        """A drawing of the tree."""
+        from reranker.drawing.svg import drawing
+
+        return drawing(self)
+
+    def _repr_svg_(self) -> str:
+        """What notebooks show."""
+        return self.to_svg()
+
+
+def shortened(text: str, most: int = 60) -> str:
+    """The beginning of a text of more than ``most`` characters, for a repr."""
+    return text if len(text) <= most else f"{text[: most - 1]}…"
+
+
+def _from_flat(flat: list[str | tuple[str, int]]) -> Tree:
+    """The tree of ``Tree.__reduce__``."""
+    nodes: list[Tree | str] = []
+    for entry in reversed(flat):  # children before their parents
+        if isinstance(entry, str):
+            nodes.append(entry)
+        else:
+            label, count = entry
+            children = tuple(nodes.pop() for _ in range(count))
+            nodes.append(Tree(label, children))
+    (tree,) = nodes
+    assert isinstance(tree, Tree)
+    return tree
 
 
 @lru_cache(maxsize=32_768)

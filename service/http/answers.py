@@ -11,10 +11,10 @@ from reranker.checkpoints.span_vocabulary import SpanVocabulary
 from reranker.nbest import NBest
 from reranker.nbest.data import Origin
 from reranker.outputs.registry import format_ranking
-from reranker.outputs.sentence import ParsedSentence
 from reranker.outputs.spans import constituents
 from reranker.ranker import Ranker
 from reranker.ranking import Scored
+from reranker.sentence import ParsedSentence
 from reranker.service.children.surprisal import ReadAnswer
 from reranker.service.errors import ServiceError
 from reranker.service.http.envelope import content

@@ -1,8 +1,10 @@
 from __future__ import annotations
 
+import gc
 import random
 import subprocess
 import sys
+import weakref
 from collections.abc import Callable, Sequence
 from importlib.metadata import version
 from pathlib import Path
@@ -170,11 +172,35 @@ def test_a_parser_by_its_name() -> None:
     assert [named] == list(RERANKER.parse("It runs.", kept_parser("bllip")))
 
 
+def test_lists_of_sentences() -> None:
+    flat = FlatParser()
+    rankings = list(RERANKER.parse(["It runs? It", "We saw"], flat, jobs=2))
+    assert [each.tree for each in rankings] == [
+        "(S (XX It) (XX runs) (XX ?) (XX It))", "(S (XX We) (XX saw))",
+    ]  # fmt: skip
+    (words,) = RERANKER.parse([["It", "runs."]], flat)
+    assert words.tree == "(S (XX It) (XX runs.))"
+    with pytest.raises(InputError, match="candidates: only for a parser that is given by its name"):
+        RERANKER.parse("It runs.", flat, candidates=3)
+
+
+def test_a_closed_reranker_has_let_go_of_its_models() -> None:
+    with Reranker([untrained(1)]) as ours:
+        model = weakref.ref(ours.members[0].model)
+        assert ours.rerank(CANDIDATES).best
+    gc.collect()
+    assert ours.members == () and model() is None
+    for ask in (lambda: ours.rerank(CANDIDATES), lambda: ours.score(CANDIDATES)):
+        with pytest.raises(InputError, match="this Reranker is closed: load it again"):
+            ask()
+    ours.close()
+
+
 def test_completion_knows_what_there_is() -> None:
     program = "import sys, reranker; print(*dir(reranker)); sys.exit('torch' in sys.modules)"
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True)
     assert done.returncode == 0, "torch is imported"
-    assert {*reranker.__all__} <= {*done.stdout.split()}
+    assert done.stdout.split() == sorted(reranker.__all__)
     assert all(getattr(reranker, name) for name in reranker.__all__)
 
 

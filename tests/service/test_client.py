@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
+import asyncio
+import inspect
 import json
 import math
 import threading
 import time
 from http.server import BaseHTTPRequestHandler, HTTPServer
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import nltk
 import pytest
 
-from reranker import Reranker, Weighing
-from reranker.client import Client, ServiceError
+from reranker import Ranking, Reranker, Weighing
+from reranker.client import AsyncClient, Client, ServiceError
 from reranker.errors import RerankError
 from reranker.trees import Tree
 from tests.reranker.ensembles import CANDIDATES
@@ -131,10 +133,11 @@ class Moody(BaseHTTPRequestHandler):
     """Answers with one status after the other."""
 
     statuses: ClassVar[list[int]] = []
+    retry_after: ClassVar[str] = "7"
 
     def do_GET(self) -> None:
         self.send_response(self.statuses.pop(0))
-        self.send_header("Retry-After", "7")
+        self.send_header("Retry-After", self.retry_after)
         self.send_header("Content-Length", "2")
         self.end_headers()
         self.wfile.write(b"{}")
@@ -156,7 +159,7 @@ def test_retries(
     """After a pause at least as long as Retry-After asks."""
     slept: list[float] = []
     monkeypatch.setattr(time, "sleep", slept.append)
-    Moody.statuses = [*statuses]
+    Moody.statuses, Moody.retry_after = [*statuses], "7"
     with HTTPServer(("127.0.0.1", 0), Moody) as service:
         threading.Thread(target=service.serve_forever, args=(0.01,), daemon=True).start()
         with Client(f"http://127.0.0.1:{service.server_port}", retries=1) as client:
@@ -169,6 +172,53 @@ def test_retries(
         service.shutdown()
     assert len(slept) == pauses and not Moody.statuses
     assert all(7 <= seconds <= 1.25 * 7 for seconds in slept)
+
+
+def test_an_asynchronous_client_answers_the_same(server: Server) -> None:
+    async def ask() -> tuple[list[Ranking], list[float | None], dict[str, Any]]:
+        async with AsyncClient(server.url) as client:
+            with pytest.raises(RerankError, match="1 parser scores for 6 candidates"):
+                await client.rerank(CANDIDATES, [-1.0])
+            with pytest.raises(ServiceError, match="not an n-best list"):
+                await client.rerank_text("no list")
+            rankings = await asyncio.gather(*(client.rerank(CANDIDATES[n:]) for n in range(4)))
+            return rankings, await client.score(CANDIDATES), await client.info()
+
+    rankings, scores, info = asyncio.run(ask())
+    with Client(server.url) as client:
+        assert rankings == [client.rerank(CANDIDATES[n:]) for n in range(4)]
+        assert scores == client.score(CANDIDATES)
+        assert info == client.info()
+
+
+def test_an_asynchronous_client_comes_back_and_gives_up() -> None:
+    async def ask(url: str) -> None:
+        async with AsyncClient(url, retries=1) as client:
+            assert await client.info() == {}
+            with pytest.raises(ServiceError) as caught:
+                await client.info()
+            assert caught.value.status == 404
+
+    Moody.statuses, Moody.retry_after = [429, 200, 404], "0"
+    with HTTPServer(("127.0.0.1", 0), Moody) as service:
+        threading.Thread(target=service.serve_forever, args=(0.01,), daemon=True).start()
+        asyncio.run(ask(f"http://127.0.0.1:{service.server_port}"))
+        service.shutdown()
+    with pytest.raises(ServiceError) as caught:
+        asyncio.run(ask("http://127.0.0.1:9"))
+    assert (caught.value.status, caught.value.code) == (0, "unreachable")
+
+
+def test_both_clients_can_ask_the_same_with_the_same_arguments() -> None:
+    for name in ("rerank", "rerank_lists", "rerank_text", "parse", "score", "info"):
+        assert inspect.signature(getattr(Client, name)) == inspect.signature(
+            getattr(AsyncClient, name)
+        )
+        assert inspect.getdoc(getattr(Client, name))
+    client = Client()
+    assert "parser_scores" in inspect.signature(client.rerank).parameters
+    assert "self" not in inspect.signature(client.rerank).parameters
+    client.close()
 
 
 def test_nobody_there() -> None:

@@ -8,11 +8,14 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
+
 from reranker.service.settings import Settings
 from tests.service.servers import Server
 
 ROOT = Path(__file__).parents[2]
 DOCS = (ROOT / "docs" / "service.md").read_text(encoding="utf-8")
+OPERATING = (ROOT / "docs" / "operating.md").read_text(encoding="utf-8")
 BLOCKS = re.findall(r"^```(sh|python)\n(.*?)^```$", DOCS, re.MULTILINE | re.DOTALL)
 
 
@@ -52,14 +55,26 @@ def test_curl_lines(server: Server) -> None:
     assert json.loads(answers[7]) == {"status": "ready"}
 
 
-def test_the_readmes_curl_line(server: Server) -> None:
-    readme = (ROOT / "README.md").read_text(encoding="utf-8")
-    (command,) = re.findall(r"^curl .*$", readme, re.MULTILINE)
-    done = subprocess.run(
-        ["bash", "-euc", at(server, command)], cwd=ROOT, capture_output=True, text=True
-    )
-    assert done.returncode == 0, done.stderr
-    assert len(json.loads(done.stdout)["sentences"]) == 26
+@pytest.mark.parametrize("name", ["README.md", "docs/tutorial/serve.md"])
+def test_the_first_curl_lines(server: Server, name: str) -> None:
+    """Of a text and of a list, with the built-in parser."""
+    page = (ROOT / name).read_text(encoding="utf-8")
+    counts = []
+    for command in re.findall(r"^curl .*$", page, re.MULTILINE):
+        done = subprocess.run(
+            ["bash", "-euc", at(server, command)], cwd=ROOT, capture_output=True, text=True
+        )
+        assert done.returncode == 0, done.stderr
+        counts.append(len(json.loads(done.stdout)["sentences"]))
+    assert counts == [1, 26]
+
+
+def test_the_first_programs(server: Server) -> None:
+    page = (ROOT / "docs" / "tutorial" / "serve.md").read_text(encoding="utf-8")
+    for block in re.findall(r"^```python\n(.*?)^```$", page, re.MULTILINE | re.DOTALL):
+        command = [sys.executable, "-c", at(server, block)]
+        done = subprocess.run(command, capture_output=True, text=True)
+        assert len(done.stdout.splitlines()) == 2 and "(PRP He)" in done.stdout, done.stderr
 
 
 def test_python(server: Server) -> None:
@@ -70,6 +85,6 @@ def test_python(server: Server) -> None:
 
 
 def test_settings_that_are_named_exist() -> None:
-    table = "\n".join(line for line in DOCS.splitlines() if line.startswith("|"))
+    table = "\n".join(line for line in OPERATING.splitlines() if line.startswith("|"))
     named = set(re.findall(r"`(?!rerank_)([a-z]+_[a-z_]+)`", table))  # metrics are no settings
     assert named <= set(Settings.model_fields) and len(named) > 10

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from reranker.drawing.changes import MarkedTree, brackets, places
+from reranker.drawing.changes import MarkedTree, places
 from reranker.evaluation.parameters import Parameters
 from reranker.evaluation.sentence import score_pair
+from reranker.trees.constituents import brackets
 from reranker.trees.tree import Tree
 
 COLLINS = Parameters.collins()

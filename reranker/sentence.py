@@ -1,15 +1,21 @@
-"""``ParsedSentence``: the best tree of a ranking, aligned with its text."""
+"""``ParsedSentence``: a tree aligned with its text, and its constituents."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
+from typing import TYPE_CHECKING, NamedTuple
 
 from reranker.errors import TreeError
 from reranker.nbest.data import Certainty, Origin
 from reranker.nbest.words import same_word
-from reranker.ranking import Ranking
-from reranker.trees.tree import TRACE, Tree
+from reranker.trees.constituents import brackets
+from reranker.trees.tree import ROOT_LABELS, TRACE, Tree
+
+if TYPE_CHECKING:
+    from reranker.ranking import Ranking
+
+PROBABILITY_DECIMALS = 4
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,9 +34,29 @@ class ParsedWord:
     """The position after its last character."""
 
 
+class Constituent(NamedTuple):
+    """A bracket of a tree, other than a part of speech."""
+
+    label: str
+    start: int
+    """The number of its first word, from 0."""
+    end: int
+    """The number of the word after its last."""
+    probability: float | None
+    """P(the sentence's tree has this bracket | its words). None for the root, and where the parser
+    gives no probabilities."""
+    text: str
+    """Its words as written in the text, or joined by spaces where the text is not known."""
+    offsets: tuple[int, int] | None
+    """Its first character's position in the text and the one after its last; None if the text is
+    not known."""
+    parent: int | None
+    """The place of the constituent around it in the list; None for the outermost."""
+
+
 @dataclass(frozen=True)
 class ParsedSentence:
-    """A sentence with its best tree, in which traces and empty constituents are left out."""
+    """A sentence with a tree, in which traces and empty constituents are left out."""
 
     id: str
     tree: Tree | None
@@ -75,6 +101,39 @@ class ParsedSentence:
             form = written if same_word(written, leaf) else leaf
             words.append(ParsedWord(leaf, form, tag, start, end))
         return tuple(words)
+
+    @cached_property
+    def constituents(self) -> tuple[Constituent, ...]:
+        """The brackets of the tree, parents before children, left to right."""
+        if self.tree is None:
+            return ()
+        words = self.words
+        constituents: list[Constituent] = []
+        enclosing: list[int] = []  # places of those that are open
+        for node, start, end in brackets(self.tree):
+            # A constituent of the same words as the one before is its child.
+            while enclosing and constituents[enclosing[-1]].end <= start:
+                enclosing.pop()
+            first, last = words[start].start, words[end - 1].end
+            constituents.append(
+                Constituent(
+                    node.label,
+                    start,
+                    end,
+                    self._probability(start, end, node.label),
+                    self.text_of(start, end),
+                    None if first is None or last is None else (first, last),
+                    enclosing[-1] if enclosing else None,
+                )
+            )
+            enclosing.append(len(constituents) - 1)
+        return tuple(constituents)
+
+    def _probability(self, start: int, end: int, label: str) -> float | None:
+        if self.certainty is None or label in ROOT_LABELS:
+            return None
+        probability = self.certainty.probabilities.get((start, end, label), 0.0)
+        return round(probability, PROBABILITY_DECIMALS)
 
     def text_of(self, start: int, end: int) -> str:
         """Some of the words as written in the text, or joined by spaces if the text is not

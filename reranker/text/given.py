@@ -1,0 +1,102 @@
+"""Texts given from Python or in a request, rather than in files: running text, a list of sentences,
+or a list of lists of words."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+
+from reranker.errors import InputError
+from reranker.files.text import TextInMemory
+from reranker.nbest.data import Origin, Sentence
+from reranker.nbest.words import printable
+from reranker.text.reading import Text, TextSentence
+from reranker.text.splitting import Form
+from reranker.text.words import Convention, given_words
+
+GivenText = str | Sequence[str] | Sequence[Sequence[str]]
+
+_BYTE_ORDER_MARK = "\ufeff"
+
+
+def told_apart(text: GivenText) -> str | list[str] | list[list[str]]:
+    """The text, or its sentences or their words as lists. Raises InputError for anything else."""
+    expected = "expected a text as a string, a list of strings or a list of lists of words"
+    if isinstance(text, str):
+        return text
+    if isinstance(text, bytes) or not isinstance(text, Iterable):
+        raise InputError(f"{expected}, got {text!r:.60}")
+    given = list(text)
+    sentences = [each for each in given if isinstance(each, str)]
+    if len(sentences) == len(given):
+        return sentences
+    words = [list(each) for each in given if not isinstance(each, str | bytes)]
+    if len(words) < len(given) or not all(isinstance(word, str) for each in words for word in each):
+        raise InputError(f"{expected}, got {given!r:.60}")
+    return words
+
+
+def sentences(
+    text: GivenText,
+    form: Form = "text",
+    convention: Convention = "gum",
+    longest: int = 200,
+    *,
+    has_bytes: bool = False,
+) -> Iterator[TextSentence]:
+    """The sentences of a text. Of running text, ``form`` says how it is written; a list has one
+    sentence in each entry, in lines from 1, and offsets that count from the start of the entry, or
+    of its words with a space between them. One that cannot be read has a ``problem``.
+
+    Raises InputError for anything but a text.
+    """
+
+    def read(text: str, form: Form) -> Iterator[TextSentence]:
+        # A byte order mark would be left out, and every offset be one too small.
+        if text.startswith(_BYTE_ORDER_MARK):
+            text = " " + text[1:]
+        errors = "surrogateescape" if has_bytes else "strict"
+        content = (text if has_bytes else printable(text)).encode("utf-8", errors)
+        return iter(Text([TextInMemory(content, "text")], form, convention, longest))
+
+    given = told_apart(text)
+    if isinstance(given, str):
+        yield from read(given, form)
+        return
+    for number, each in enumerate(given, 1):
+        if isinstance(each, str):
+            kind: Form = "tokens" if form == "tokens" else "sentences"
+            yield _one(each, read(_on_one_line(each), kind), number)
+        else:
+            joined = " ".join(each)
+            only = _one(joined, read(_on_one_line(joined), "tokens"), number)
+            yield only._replace(problem=_not_one_word(each) or only.problem)
+
+
+def _on_one_line(text: str) -> str:
+    return text.replace("\n", " ")
+
+
+def _one(text: str, parts: Iterable[TextSentence], number: int) -> TextSentence:
+    """The only sentence in a text, in line ``number``. One without words has a problem, and one
+    that was cut, since it is too long, is put together again."""
+    sentences = list(parts)
+    if not sentences:
+        return TextSentence(Sentence(()), Origin("text", number, "", ()), "no words")
+    first = sentences[0]
+    if len(sentences) > 1:
+        words = tuple(word for each in sentences for word in each.sentence.words)
+        offsets = tuple(pair for each in sentences for pair in each.origin.offsets)
+        spelled = printable(text[offsets[0][0] : offsets[-1][1]])
+        first = first._replace(
+            sentence=Sentence(words),
+            origin=Origin("text", number, spelled, offsets),
+            fault=next((each.fault for each in sentences if each.fault), None),
+        )
+    return first._replace(origin=first.origin._replace(line=number))
+
+
+def _not_one_word(words: Iterable[str]) -> str | None:
+    for word in words:
+        if [(0, len(word))] != [(given.start, given.end) for given in given_words(word)]:
+            return f"an entry of 'tokens' is not one word: {word!r:.60}"
+    return None

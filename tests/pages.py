@@ -1,0 +1,143 @@
+"""The examples of the pages, and their outputs, which are made by running them.
+
+A ``console`` block has commands after ``$`` and what each prints; a ``python`` block may have a
+``text`` block right after it with what it prints. Examples of a page run in its order, in one
+directory. README's ``sh`` blocks, and its ``python`` blocks without an output, run, too, and must
+succeed. Notebooks run cell by cell.
+
+    python -m tests.pages            # runs everything, and writes new outputs into the pages
+    python -m tests.pages README.md docs/grep.md
+"""
+
+from __future__ import annotations
+
+import itertools
+import re
+import sys
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
+from typing import NamedTuple
+
+import nbformat
+from nbclient import NotebookClient
+
+from tests.shell import ROOT, environment, newcomers_directory, shell
+
+_BLOCK = re.compile(r"^```(\w+)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
+_VOLATILE = re.compile(r" at 0x[0-9a-f]+")
+
+
+# README's blocks that are left out: installing, and what other tests do (tests/service starts the
+# server for curl, tests/reranker/commands/test_adapt.py has a parser).
+_NOT_RUN = ("python3 -m venv", "curl ", "rerank adapt ", "rerank serve")
+# Training for an hour on a treebank, in a second.
+_SHORTER = {"--budget 60": "--epochs 1", "small.toml": "tiny.toml"}
+
+
+class Example(NamedTuple):
+    """A command or program, and the place of its output in the page; None if it has none."""
+
+    command: str
+    place: tuple[int, int] | None
+
+
+def pages() -> list[Path]:
+    """README and the pages of docs/ that have an example with an output."""
+    every = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
+    return [page for page in every if any(examples(page))]
+
+
+def notebooks() -> list[Path]:
+    return sorted((ROOT / "examples").glob("*.ipynb"))
+
+
+def examples(page: Path) -> Iterator[Example]:
+    """The examples of a page, in order."""
+    text = page.read_text("utf-8")
+    is_readme = page == ROOT / "README.md"
+    blocks = list(_BLOCK.finditer(text))
+    for block, following in itertools.zip_longest(blocks, blocks[1:]):
+        if block[1] == "console":
+            yield from _commands(block)
+        elif block[1] == "python":
+            program = f"python - <<'END'\n{block[2]}END"
+            prints = following is not None and following[1] == "text"
+            if prints and not text[block.end() : following.start()].strip():
+                yield Example(program, following.span(2))
+            elif is_readme:
+                yield Example(program, None)
+        elif is_readme and block[1] == "sh" and not block[2].startswith(_NOT_RUN):
+            yield Example(block[2], None)
+
+
+def _commands(block: re.Match[str]) -> Iterator[Example]:
+    starts = [found.start() for found in re.finditer(r"^\$ ", block[2], re.MULTILINE)]
+    for start, end in zip(starts, [*starts[1:], len(block[2])], strict=True):
+        # A command goes on after a backslash at the end of its line.
+        command = re.match(r"\$ ((?:.*\\\n)*.*)\n", block[2][start:end])
+        assert command, block[0]
+        first = block.start(2)
+        yield Example(command[1], (first + start + command.end(), first + end))
+
+
+def renewed(page: Path, directory: Path) -> str:
+    """The page with the outputs that its examples have now. Raises CalledProcessError for an
+    example without output that fails."""
+    text = page.read_text("utf-8")
+    here = newcomers_directory(directory)
+    gold = (ROOT / "examples" / "gold.mrg").read_bytes()
+    for name in ("train.mrg.gz", "dev.mrg.gz"):
+        (here / name).write_bytes(gold)
+    parts, done = [], 0
+    for command, place in examples(page):
+        for long, short in _SHORTER.items():
+            command = command.replace(long, short)
+        ran = shell(command, here)
+        if place is None:
+            ran.check_returncode()
+        else:
+            failure = ran.stderr if ran.returncode else ""
+            parts += [text[done : place[0]], ran.stdout or failure]
+            done = place[1]
+    return "".join([*parts, text[done:]])
+
+
+def pictures(directory: Path) -> dict[Path, bytes]:
+    """The drawings that the examples made in ``images/``, by their files in docs/."""
+    images = ROOT / "docs" / "images"
+    made = (directory / "images").glob("*.svg")
+    return {images / picture.name: picture.read_bytes() for picture in made}
+
+
+def renewed_notebook(path: Path, directory: Path) -> str:
+    """The notebook with the outputs that its cells have now. Raises CellExecutionError."""
+    notebook = nbformat.read(path, as_version=4)
+    place = newcomers_directory(directory)
+    client = NotebookClient(notebook, timeout=600, resources={"metadata": {"path": str(place)}})
+    client.execute(env=environment())
+    notebook.metadata.pop("language_info", None)  # which Python it ran with
+    for cell in notebook.cells:
+        cell.metadata.pop("execution", None)  # when
+        for output in cell.get("outputs", ()):
+            for kind, data in output.get("data", {}).items():
+                output["data"][kind] = _VOLATILE.sub("", data)
+    return str(nbformat.writes(notebook)) + "\n"
+
+
+def main(names: list[str]) -> None:
+    """Write new outputs into the pages and notebooks, or into those with these names."""
+    chosen = [Path(name).resolve() for name in names] or [*pages(), *notebooks()]
+    for page in chosen:
+        renew = renewed_notebook if page.suffix == ".ipynb" else renewed
+        with tempfile.TemporaryDirectory() as directory:
+            new = renew(page, Path(directory))
+            for picture, content in pictures(Path(directory)).items():
+                picture.write_bytes(content)
+        if new != page.read_text("utf-8"):
+            page.write_text(new, "utf-8")
+            print(f"{page.relative_to(ROOT)}: new outputs")
+
+
+if __name__ == "__main__":
+    main(sys.argv[1:])

@@ -1,0 +1,42 @@
+"""Texts from Python: strings, lists of sentences, lists of words."""
+
+from __future__ import annotations
+
+import pytest
+
+from reranker.errors import InputError
+from reranker.text.given import GivenText, sentences
+
+
+def words(text: GivenText, form: str = "text") -> list[tuple[str, ...]]:
+    return [each.sentence.words for each in sentences(text, form)]  # type: ignore[arg-type]
+
+
+def test_strings_and_lists() -> None:
+    assert words("It runs. We saw.") == [("It", "runs", "."), ("We", "saw", ".")]
+    assert words("It runs? We saw.", "sentences") == [("It", "runs", "?", "We", "saw", ".")]
+    assert words(["It runs? It", "isn't\n(so)"]) == [
+        ("It", "runs", "?", "It"), ("is", "n't", "-LRB-", "so", "-RRB-"),
+    ]  # fmt: skip
+    assert words(["It is n't"], "tokens") == [("It", "is", "n't")]
+    assert words((["It", "isn't"], ("So", "."))) == [("It", "isn't"), ("So", ".")]
+    assert words([]) == words("") == []
+
+
+def test_places_are_those_of_the_entry() -> None:
+    first, second = sentences(["It runs.", " We  saw"])
+    assert (first.origin.line, second.origin.line) == (1, 2)
+    assert second.origin.offsets == ((1, 3), (5, 8)) and second.origin.text == "We  saw"
+    (of_words,) = sentences([["It", "runs"]])
+    assert of_words.origin.offsets == ((0, 2), (3, 7)) and of_words.origin.text == "It runs"
+
+
+def test_one_sentence_that_cannot_be_read_costs_no_other() -> None:
+    problems = [each.problem for each in sentences([["a b"], [], ["It"]])]
+    assert problems == ["an entry of 'tokens' is not one word: 'a b'", "no words", None]
+
+
+@pytest.mark.parametrize("text", [None, 3, b"It runs.", ["It runs.", ["It"]], [[1]], [b"It"]])
+def test_what_is_no_text(text: object) -> None:
+    with pytest.raises(InputError, match="expected a text as a string, a list of strings or"):
+        list(sentences(text))  # type: ignore[arg-type]

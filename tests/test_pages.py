@@ -1,0 +1,165 @@
+"""The pages: their outputs are those of today, their links lead somewhere."""
+
+from __future__ import annotations
+
+import re
+import site
+import subprocess
+import sys
+import tomllib
+import venv
+from pathlib import Path
+
+import nbformat
+import pytest
+
+import reranker
+from reranker.commands.main import command_names
+from tests.pages import examples, notebooks, pages, pictures, renewed, renewed_notebook
+from tests.shell import ROOT
+
+README = (ROOT / "README.md").read_text(encoding="utf-8")
+PAGES = [
+    *ROOT.glob("*.md"),
+    *(ROOT / "docs").rglob("*.md"),
+    ROOT / "ckpt" / "README.md",
+    ROOT / "examples" / "README.md",
+]
+
+
+# The others run with the slow tests, and whenever the site is built (.github/workflows/docs.yml).
+OFTEN = ("README.md", "grep.md", "complexity.md", "surprisal.md")
+
+
+@pytest.mark.parametrize(
+    "page",
+    [
+        pytest.param(page, marks=[] if page.name in OFTEN else pytest.mark.slow, id=page.name)
+        for page in pages()
+    ],
+)
+def test_examples_print_what_the_page_says(page: Path, tmp_path: Path) -> None:
+    """Otherwise: make outputs."""
+    assert renewed(page, tmp_path) == page.read_text("utf-8")
+    for picture, content in pictures(tmp_path).items():
+        assert picture.read_bytes() == content, picture
+
+
+@pytest.mark.slow  # starts a kernel for each
+@pytest.mark.parametrize("notebook", notebooks(), ids=lambda notebook: notebook.name)
+def test_notebooks_show_what_their_cells_print(notebook: Path, tmp_path: Path) -> None:
+    """Otherwise: make outputs."""
+    assert renewed_notebook(notebook, tmp_path) == notebook.read_text("utf-8")
+
+
+@pytest.mark.parametrize("notebook", notebooks(), ids=lambda notebook: notebook.name)
+def test_notebooks_were_run_from_top_to_bottom(notebook: Path) -> None:
+    content = nbformat.read(notebook, as_version=4)
+    nbformat.validate(content)
+    cells = [cell for cell in content.cells if cell.cell_type == "code"]
+    assert [cell.execution_count for cell in cells] == list(range(1, len(cells) + 1))
+    assert all(output.output_type != "error" for cell in cells for output in cell.outputs)
+
+
+@pytest.mark.slow  # checks the whole package
+def test_examples_are_typed(tmp_path: Path) -> None:
+    """A user's ``mypy --strict`` finds nothing in what the pages and notebooks show."""
+    codes: dict[str, str] = {}
+    for page in [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]:
+        text = page.read_text("utf-8")
+        blocks = re.findall(r"^```python\n(.*?)^```$", text, re.MULTILINE | re.DOTALL)
+        codes |= {f"{page.stem}_{number}": block for number, block in enumerate(blocks)}
+    for notebook in notebooks():
+        cells = nbformat.read(notebook, as_version=4).cells
+        codes[notebook.stem] = "\n".join(
+            re.sub(r"^await (.*)$", r"asyncio.run(\1)", cell.source, flags=re.MULTILINE)
+            for cell in cells if cell.cell_type == "code"
+        )  # fmt: skip
+    for name, code in codes.items():
+        (tmp_path / f"{name.replace('-', '_')}.py").write_text(code)
+    # mypy sees what is in an environment's folders, but not this one's way to a checkout.
+    user = tmp_path / "user"
+    venv.create(user, symlinks=True)
+    (packages,) = (user / "lib").glob("python*/site-packages")
+    (packages / "reranker").symlink_to(ROOT / "reranker")
+    (packages / "others.pth").write_text("\n".join(site.getsitepackages()))
+    assert len(codes) >= 15
+    files = sorted(map(str, tmp_path.glob("*.py")))
+    command = [sys.executable, "-m", "mypy", "--strict", "--no-incremental"]
+    command += ["--python-executable", str(user / "bin" / "python"), *files]
+    done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True)
+    assert done.returncode == 0, done.stdout + done.stderr
+
+
+def test_pages_with_examples_are_found() -> None:
+    counts = {page.name: sum(1 for _ in examples(page)) for page in pages()}
+    assert counts["README.md"] >= 7
+    assert counts["grep.md"] == 5 and counts["complexity.md"] == 3 and counts["surprisal.md"] == 1
+
+
+LONG = {"lab-notes.md": 10_000}  # words
+
+
+def test_pages_are_short_enough_to_be_read() -> None:
+    for page in (ROOT / "docs").rglob("*.md"):
+        assert len(page.read_text("utf-8").split()) <= LONG.get(page.name, 3_300), page
+
+
+def test_the_reference_has_every_public_name() -> None:
+    page = (ROOT / "docs" / "python.md").read_text("utf-8")
+    named = set(re.findall(r"auto\w+:: reranker\.(\w+)$", page, re.MULTILINE))
+    assert set(reranker.__all__) - named == {"__version__", "client", "trees"}  # two are modules
+
+
+@pytest.mark.slow  # half a minute
+def test_the_site_is_built_without_a_warning(tmp_path: Path) -> None:
+    """Links within it, headings that they name and docstrings included; nothing is fetched."""
+    build = [sys.executable, "-m", "sphinx", "--fail-on-warning", "--quiet", "-b", "html", "docs"]
+    done = subprocess.run([*build, str(tmp_path)], cwd=ROOT, capture_output=True, text=True)
+    assert (done.returncode, done.stdout, done.stderr) == (0, "", "")
+    commands = (tmp_path / "commands.html").read_text("utf-8")
+    for name in command_names():
+        assert f"usage: {'rerank' if name == 'rerank' else f'rerank {name}'} " in commands
+    http = (tmp_path / "http.html").read_text("utf-8")
+    assert "POST /rerank" in http and "GET /metrics" in http and "CandidateList" in http
+    linked = re.findall(r'(?:src|href)="(https?://[^"]*\.(?:js|css|woff2?))', commands)
+    assert linked == []  # nothing from elsewhere is needed to read it
+
+
+def test_the_citation_is_of_this_version_and_the_papers_are_cited_twice() -> None:
+    citation = (ROOT / "CITATION.cff").read_text("utf-8")
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]
+    changes = (ROOT / "CHANGELOG.md").read_text("utf-8")
+    newest = re.search(r"^## (\d+\.\d+\.\d+) ", changes, re.MULTILINE)
+    assert newest and f"\nversion: {newest[1]}\n" in citation
+    assert f"\nlicense: {project['license']}\n" in citation
+    assert f"version = {{{newest[1]}}}" in README
+    dois = re.findall(r"doi += \{(.*)\}", README)
+    assert len(dois) == 2 and dois == re.findall(r"doi: (.*)", citation)
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
+def test_links_lead_somewhere(page: Path) -> None:
+    text = re.sub(r"^```.*?^```$", "", page.read_text("utf-8"), flags=re.MULTILINE | re.DOTALL)
+    for target in re.findall(r"\]\(([^)\s]+)\)", text):
+        if "://" in target:
+            continue
+        name, _, heading = target.partition("#")
+        linked = page.parent / name if name else page
+        assert linked.exists(), target
+        if heading:
+            assert heading in anchors(linked), target
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
+def test_checkpoints_that_are_named_are_there(page: Path) -> None:
+    text = page.read_text("utf-8")
+    written = set(re.findall(r"--(?:out|save) (ckpt/\S+)", text))
+    named = set(re.findall(r"\bckpt/[\w*/.-]*\w", text)) - written
+    assert [name for name in named if not any(ROOT.glob(name))] == []
+
+
+def anchors(page: Path) -> set[str]:
+    """The page's headings as GitHub names them in links."""
+    headings = re.findall(r"^#+ (.*)$", page.read_text("utf-8"), re.MULTILINE)
+    return {re.sub(r"[^\w\- ]", "", head.lower()).replace(" ", "-") for head in headings}
