@@ -60,7 +60,7 @@ class ServiceError(RerankError):
 
 
 @dataclass(frozen=True, slots=True)
-class Request(Generic[T]):
+class ClientRequest(Generic[T]):
     """A request, and how its answer is read."""
 
     method: str
@@ -74,12 +74,14 @@ class call(Generic[P, T]):
     """A method that builds a request, and that a client sends when it is called: it returns the
     answer, an ``AsyncClient``'s an awaitable of it."""
 
-    def __init__(self, build: Callable[Concatenate[Any, P], Request[T]]) -> None:
+    def __init__(self, build: Callable[Concatenate[Any, P], ClientRequest[T]]) -> None:
         self._build = build
         self.__doc__ = build.__doc__
 
     @overload
-    def __get__(self, client: None, owner: type) -> Callable[Concatenate[Any, P], Request[T]]: ...
+    def __get__(
+        self, client: None, owner: type
+    ) -> Callable[Concatenate[Any, P], ClientRequest[T]]: ...
     @overload
     def __get__(self, client: Client, owner: type) -> Callable[P, T]: ...
     @overload
@@ -116,7 +118,7 @@ class _Service:
             )
         if api_key is not None and not (api_key.isascii() and api_key.isprintable()):
             raise InputError("api_key has characters that cannot be sent in a header")
-        headers = {"X-Request-Timeout": f"{timeout:g}"}
+        headers = {"X-ClientRequest-Timeout": f"{timeout:g}"}
         if api_key is not None:
             headers["Authorization"] = f"Bearer {api_key}"
         self._url, self._retries = url, max(0, retries)
@@ -134,7 +136,7 @@ class _Service:
         tokens: Sequence[str] | None = None,
         *,
         lm_weight: float | None = None,
-    ) -> Request[Ranking]:
+    ) -> ClientRequest[Ranking]:
         """Rank the candidates of one sentence, as ``Reranker.rerank`` does; ``tokens`` are its
         words where the candidates hide them. Raises ServiceError."""
         trees = [
@@ -147,7 +149,7 @@ class _Service:
         if tokens is not None:
             sentence["tokens"] = list(tokens)
         body = {"sentences": [sentence], **_weights(weighing, lm_weight)}
-        return Request("POST", "/rerank", lambda answer: _rankings(answer)[0], {"json": body})
+        return ClientRequest("POST", "/rerank", lambda answer: _rankings(answer)[0], {"json": body})
 
     @call
     def rerank_lists(
@@ -155,7 +157,7 @@ class _Service:
         sentences: Sequence[Mapping[str, Any]],
         weighing: Weighing | None = None,
         token_scores: bool = False,
-    ) -> Request[list[Ranking]]:
+    ) -> ClientRequest[list[Ranking]]:
         """A ranking for each sentence: ``{"id", "tokens", "candidates"}`` as docs/service.md has
         them. Raises ServiceError."""
         body = {
@@ -163,7 +165,7 @@ class _Service:
             "return_token_scores": token_scores,
             **_weights(weighing),
         }
-        return Request("POST", "/rerank", _rankings, {"json": body})
+        return ClientRequest("POST", "/rerank", _rankings, {"json": body})
 
     @call
     def rerank_text(
@@ -171,14 +173,14 @@ class _Service:
         nbest: str | bytes,
         weighing: Weighing | None = None,
         format: str = "auto",
-    ) -> Request[list[Ranking]]:
+    ) -> ClientRequest[list[Ranking]]:
         """A ranking for each sentence of an n-best text in any dialect. Raises ServiceError."""
         content = {
             "content": nbest.encode() if isinstance(nbest, str) else nbest,
             "params": {"format": format, **_weights(weighing)},
             "headers": {"Content-Type": "text/plain"},
         }
-        return Request("POST", "/rerank", _rankings, content)
+        return ClientRequest("POST", "/rerank", _rankings, content)
 
     @call
     def parse(
@@ -188,7 +190,7 @@ class _Service:
         *,
         lm_weight: float | None = None,
         top: int | None = None,
-    ) -> Request[Rankings]:
+    ) -> ClientRequest[Rankings]:
         """A ranking for each sentence of a text, as ``Reranker.parse`` gives them, by the service's
         parser: of running text, of a list of sentences, or of a list of lists of words.
 
@@ -199,14 +201,16 @@ class _Service:
         body = {**_text(text), **_weights(weighing, lm_weight), "return_brackets": True}
         if top is not None:
             body["top_n"] = top
-        return Request("POST", "/parse", lambda answer: Rankings(_rankings(answer)), {"json": body})
+        return ClientRequest(
+            "POST", "/parse", lambda answer: Rankings(_rankings(answer)), {"json": body}
+        )
 
     @call
-    def score(self, trees: Iterable[str | Tree | nltk.Tree]) -> Request[list[float | None]]:
+    def score(self, trees: Iterable[str | Tree | nltk.Tree]) -> ClientRequest[list[float | None]]:
         """The log-probability of each tree in nats; None for what is not a tree. Raises
         ServiceError."""
         texts = [candidate.text for candidate in _usable(trees)]
-        return Request("POST", "/score", _log_probabilities, {"json": {"trees": texts}})
+        return ClientRequest("POST", "/score", _log_probabilities, {"json": {"trees": texts}})
 
     @call
     def surprisal(
@@ -216,19 +220,19 @@ class _Service:
         beam: int = 100,
         unit: Literal["bits", "nats"] = "bits",
         rows: Literal["word", "token"] = "word",
-    ) -> Request[list[dict[str, Any]]]:
+    ) -> ClientRequest[list[dict[str, Any]]]:
         """The sentences of a text, given as for ``parse``, each with the ``words`` it has and what
         these cost a reader: ``rows`` of the columns of ``reranker.surprisal``. Raises ServiceError;
         its ``code`` is ``no-forward-model`` where the service has no such model."""
         body = {**_text(text), "beam": beam, "unit": unit, "rows": rows}
-        return Request("POST", "/surprisal", _sentences, {"json": body})
+        return ClientRequest("POST", "/surprisal", _sentences, {"json": body})
 
     @call
-    def info(self) -> Request[dict[str, Any]]:
+    def info(self) -> ClientRequest[dict[str, Any]]:
         """Version, models and limits of the service. Raises ServiceError."""
-        return Request("GET", "/info", dict)
+        return ClientRequest("GET", "/info", dict)
 
-    def _attempts(self, request: Request[T]) -> Generator[float, Outcome, T]:
+    def _attempts(self, request: ClientRequest[T]) -> Generator[float, Outcome, T]:
         """Yields the seconds to wait before each attempt, is sent its outcome, and returns the
         answer as ``request.read`` converts it. Raises ServiceError."""
         pause = 0.0
@@ -284,7 +288,7 @@ class Client(_Service):
     ) -> None:
         self.close()
 
-    def _send(self, request: Request[T]) -> T:
+    def _send(self, request: ClientRequest[T]) -> T:
         attempts = self._attempts(request)
         pause = next(attempts)
         while True:
@@ -331,7 +335,7 @@ class AsyncClient(_Service):
     ) -> None:
         await self.close()
 
-    async def _send(self, request: Request[T]) -> T:
+    async def _send(self, request: ClientRequest[T]) -> T:
         attempts = self._attempts(request)
         pause = next(attempts)
         while True:

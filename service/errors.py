@@ -9,7 +9,7 @@ from __future__ import annotations
 import traceback
 
 
-class ServiceError(Exception):
+class RequestError(Exception):
     """A request that is answered with an error."""
 
     def __init__(
@@ -45,23 +45,23 @@ class Lost(Exception):
         self.description = description or {"error": message}
 
 
-def over_limit(name: str, limit: float, value: float | str, param: str | None) -> ServiceError:
+def over_limit(name: str, limit: float, value: float | str, param: str | None) -> RequestError:
     """422 that names the limit and the value."""
     message = f"{value} is more than the limit {name} = {limit:g} allows"
-    return ServiceError(422, "over-limit", message, param)
+    return RequestError(422, "over-limit", message, param)
 
 
-def unavailable(code: str, message: str, retry_after: int = 1) -> ServiceError:
-    return ServiceError(503, code, message, retry_after=retry_after)
+def unavailable(code: str, message: str, retry_after: int = 1) -> RequestError:
+    return RequestError(503, code, message, retry_after=retry_after)
 
 
-def draining(retry_after: int = 1) -> ServiceError:
+def draining(retry_after: int = 1) -> RequestError:
     return unavailable("draining", "the service is shutting down", retry_after)
 
 
-def too_late(seconds: float) -> ServiceError:
+def too_late(seconds: float) -> RequestError:
     message = f"not finished within {seconds:g} s; the request was cancelled"
-    return ServiceError(504, "deadline", message)
+    return RequestError(504, "deadline", message)
 
 
 def described(error: BaseException, with_text: bool = False) -> dict[str, str]:

@@ -29,7 +29,7 @@ from typing import Generic, Protocol, TypeVar
 
 from starlette.types import Scope
 
-from reranker.service.errors import ServiceError
+from reranker.service.errors import RequestError
 from reranker.service.keys import INVALID_KEY, NO_KEY
 
 # How many times as much as is free one client may hold: three quarters of everything when alone,
@@ -47,16 +47,16 @@ _LONGEST_PAUSE = 600
 _MOST_REMEMBERED = 10_000
 
 
-def overloaded(seconds: float) -> ServiceError:
+def overloaded(seconds: float) -> RequestError:
     """429: there will probably be room in so many seconds."""
     message = "too many requests are waiting; try again later"
-    return ServiceError(429, "queue-full", message, retry_after=_pause(seconds))
+    return RequestError(429, "queue-full", message, retry_after=_pause(seconds))
 
 
-def too_often(seconds: float) -> ServiceError:
+def too_often(seconds: float) -> RequestError:
     """429: the client may ask again in so many seconds."""
     message = "this client asks more often than client_rate allows; try again later"
-    return ServiceError(429, "too-often", message, retry_after=_pause(seconds))
+    return RequestError(429, "too-often", message, retry_after=_pause(seconds))
 
 
 def _pause(seconds: float) -> int:
@@ -159,7 +159,7 @@ class BodyBytes:
     @contextlib.contextmanager
     def held(self, client: str) -> Iterator[Callable[[int, int], None]]:
         """For one request: gives what is to be called with how many bytes it has now and, as far
-        as is known, in the end. It raises ServiceError 429 if that is too many beside others'."""
+        as is known, in the end. It raises RequestError 429 if that is too many beside others'."""
         mine, since = 0, time.monotonic()
 
         def hold(count: int, expected: int) -> None:

@@ -15,7 +15,7 @@ from pydantic import SecretStr
 from starlette.datastructures import Headers
 
 from reranker.errors import InputError
-from reranker.service.errors import ServiceError
+from reranker.service.errors import RequestError
 from reranker.service.settings import Settings
 
 OPEN_PATHS = frozenset({"/health/live", "/health/ready"})
@@ -47,20 +47,20 @@ class Keys:
         return NO_KEY if given is None else _find(given, keys) or INVALID_KEY
 
     def check(self, path: str, label: str, headers: Headers) -> None:
-        """Raises ServiceError 401 unless the path is open or ``label`` is that of a key."""
+        """Raises RequestError 401 unless the path is open or ``label`` is that of a key."""
         if path not in OPEN_PATHS and self._users and label in (NO_KEY, INVALID_KEY):
             raise _unauthorized(label, headers)
 
     def check_admin(self, headers: Headers) -> None:
-        """Raises ServiceError 401 or 403 unless an admin key is given."""
+        """Raises RequestError 401 or 403 unless an admin key is given."""
         if not self._admins:
-            raise ServiceError(403, "no-admin-key", "no admin keys are configured")
+            raise RequestError(403, "no-admin-key", "no admin keys are configured")
         # Browsers attach a basic password to requests from any site's page: not enough here.
         given = _given(headers, with_basic=False)
         if given is None:
             raise _unauthorized(NO_KEY, headers)
         if _find(given, self._admins) is None:
-            raise ServiceError(403, "not-admin", "an admin key is required", _header(headers))
+            raise RequestError(403, "not-admin", "an admin key is required", _header(headers))
 
 
 def _read_keys(kind: str, keys: Iterable[SecretStr], file: Path | None) -> list[_Key]:
@@ -120,8 +120,8 @@ def _header(headers: Headers) -> str:
     return "X-API-Key" if headers.get("x-api-key") else "Authorization"
 
 
-def _unauthorized(label: str, headers: Headers) -> ServiceError:
+def _unauthorized(label: str, headers: Headers) -> RequestError:
     message = "an API key is required" if label == NO_KEY else "invalid key"
-    error = ServiceError(401, "unauthorized", message, _header(headers))
+    error = RequestError(401, "unauthorized", message, _header(headers))
     error.headers["WWW-Authenticate"] = 'Bearer realm="rerank", Basic realm="rerank"'
     return error

@@ -23,7 +23,7 @@ from reranker.ranking import Scored
 from reranker.service.children.child import resident_memory
 from reranker.service.children.scoring import Models
 from reranker.service.children.surprisal import ReadAnswer, ToRead, forward_model
-from reranker.service.errors import Lost, ServiceError, described, draining, unavailable
+from reranker.service.errors import Lost, RequestError, described, draining, unavailable
 from reranker.service.fairness import BodyBytes, Rate, Shares, overloaded, too_often
 from reranker.service.keys import Keys
 from reranker.service.metrics import Metrics
@@ -32,7 +32,7 @@ from reranker.service.requests.schemas import SurprisalOptions
 from reranker.service.scheduling.engines import Engines
 from reranker.service.scheduling.parsers import Parsers
 from reranker.service.scheduling.readers import LONG_BODY, Readers
-from reranker.service.scheduling.surprisals import Surprisals
+from reranker.service.scheduling.surprisals import WordReaders
 from reranker.service.scheduling.work import Work
 from reranker.service.settings import Settings
 from reranker.text.reading import TextSentence
@@ -73,7 +73,7 @@ class Service:
         self._readers = Readers(settings, self.metrics)
         is_built_in = settings.has_built_in_parser
         self._parsers = None if is_built_in else Parsers(settings, self.metrics)
-        self._surprisals = Surprisals(settings, self.metrics)
+        self._surprisals = WordReaders(settings, self.metrics)
         self._reloading = asyncio.Lock()
         self._shares = Shares(settings.queue_requests)
         self._rate = Rate(settings.client_rate)
@@ -165,13 +165,13 @@ class Service:
         return bool(self._engines.ready) and self.models is not None and not self.is_draining
 
     def check_ready(self) -> None:
-        """Raises ServiceError 503 if a request could not be scored now."""
+        """Raises RequestError 503 if a request could not be scored now."""
         self.current()
         if not self._engines.ready:
             raise self._engines.crashed()
 
     def current(self) -> Models:
-        """The models; raises ServiceError 503 before they are loaded and when draining."""
+        """The models; raises RequestError 503 before they are loaded and when draining."""
         if self.is_draining:
             raise draining(retry_after=5)
         if self.models is None:
@@ -193,7 +193,7 @@ class Service:
     @contextlib.contextmanager
     def visit(self, client: str) -> Iterator[Models]:
         """Count a request while it is being answered; gives the models for its answer. Raises
-        ServiceError 503, or 429 if the client has too many, or asks too often."""
+        RequestError 503, or 429 if the client has too many, or asks too often."""
         models = self.current()
         if not self._shares.has_room(client, 1):
             raise overloaded(self.work_seconds)
@@ -220,11 +220,11 @@ class Service:
             cancellation.cancel()
 
     async def read(self, body: Body, client: str) -> Contents:
-        """What is in a body; raises ServiceError."""
+        """What is in a body; raises RequestError."""
         return await self._readers.read(body, client)
 
     def expect(self, size: int, client: str, deadline: float) -> None:
-        """Raises ServiceError 429 for a long body that would probably be refused after all: reading
+        """Raises RequestError 429 for a long body that would probably be refused after all: reading
         it takes time from others."""
         if size >= LONG_BODY:
             tokens = int(self._tokens_per_byte * size)
@@ -258,14 +258,14 @@ class Service:
         return work
 
     def scores(self, work: Work) -> AsyncGenerator[list[tuple[NBest, list[Scored]]]]:
-        """The lists and the scores of each, in order; raises ServiceError."""
+        """The lists and the scores of each, in order; raises RequestError."""
         return self._engines.score(work)
 
     def parse(
         self, sentences: Sequence[TextSentence], client: str, deadline: float
     ) -> AsyncGenerator[list[NBest]] | None:
         """Lists of another parser than the built-in one, a few at a time; None if that is the one
-        asked. They raise ServiceError."""
+        asked. They raise RequestError."""
         if self._parsers is None or not sentences:
             return None
         return self._parsers.parse(sentences, client, deadline)
@@ -277,13 +277,13 @@ class Service:
         return None if model is None else model.name
 
     def check_surprisal(self, models: Models) -> Member:
-        """The model that reads words; raises ServiceError 404 if there is none."""
+        """The model that reads words; raises RequestError 404 if there is none."""
         if model := forward_model(models):
             return model
-        raise ServiceError(404, "no-forward-model", _NO_FORWARD_MODEL)
+        raise RequestError(404, "no-forward-model", _NO_FORWARD_MODEL)
 
     async def surprisal(self, contents: Contents, models: Models, client: str) -> list[ReadAnswer]:
-        """What the words of each sentence cost. Raises ServiceError as ``check_surprisal`` does,
+        """What the words of each sentence cost. Raises RequestError as ``check_surprisal`` does,
         and 503 if that cannot be computed now."""
         model, asked = self.check_surprisal(models), contents.asked
         assert isinstance(asked, SurprisalOptions)
@@ -305,7 +305,7 @@ class Service:
         """Load models and keys again, in all engines; requests already accepted are answered with
         the old models.
 
-        Raises ServiceError 409 if that fails, or if there are fewer models than before unless that
+        Raises RequestError 409 if that fails, or if there are fewer models than before unless that
         is allowed (``may_shrink``); the old models stay.
         """
         async with self._reloading:
@@ -314,11 +314,11 @@ class Service:
                 models = await asyncio.to_thread(self._engines.load)
                 self._check_reloaded(models, may_shrink)
                 await asyncio.to_thread(self._engines.try_out, models)
-            except (RerankError, ServiceError, Lost, MemoryError) as error:
+            except (RerankError, RequestError, Lost, MemoryError) as error:
                 self.metrics.reloads.labels("failed").inc()
                 _LOGGER.error("models not reloaded", **described(error, with_text=True))
                 message = self._without_paths(str(error))
-                raise ServiceError(409, "reload-failed", message) from error
+                raise RequestError(409, "reload-failed", message) from error
             self._switch(keys, models)
             self.metrics.reloads.labels("done").inc()
             return models

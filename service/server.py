@@ -24,7 +24,7 @@ from reranker.checkpoints.ensemble_file import named_models
 from reranker.errors import InputError
 from reranker.process.memory import share_freed_memory
 from reranker.service import logs
-from reranker.service.errors import ServiceError
+from reranker.service.errors import RequestError
 from reranker.service.settings import Settings, load_settings
 
 if TYPE_CHECKING:
@@ -188,7 +188,7 @@ async def _serve(service: Service, server: uvicorn.Server, listener: socket.sock
             ending.drain()
 
     async def reload() -> None:
-        with contextlib.suppress(ServiceError):  # already logged
+        with contextlib.suppress(RequestError):  # already logged
             await service.reload()
 
     def ask_to_reload() -> None:

@@ -103,7 +103,7 @@ def ours(
     return [tuple(map(float, line.split("\t"))) for line in lines]
 
 
-class Result(NamedTuple):
+class Fit(NamedTuple):
     """What some predictors add to others."""
 
     name: str
@@ -113,7 +113,7 @@ class Result(NamedTuple):
     p: float
 
 
-def compared(stories: Sequence[Story], beams: Sequence[int]) -> list[Result]:
+def compared(stories: Sequence[Story], beams: Sequence[int]) -> list[Fit]:
     """All comparisons of the table."""
     base = ("length", "frequency", "position")
     likelihoods = {"base": held_out(stories, base)}
@@ -137,7 +137,7 @@ def compared(stories: Sequence[Story], beams: Sequence[int]) -> list[Result]:
     for name, beyond in pairs:
         gains = likelihoods[name] - likelihoods[beyond]
         p = flipped_p(gains, sentences)
-        results.append(Result(name, beyond, len(gains), float(gains.mean()), p))
+        results.append(Fit(name, beyond, len(gains), float(gains.mean()), p))
     return results
 
 

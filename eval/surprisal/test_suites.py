@@ -148,7 +148,7 @@ class Suite(NamedTuple):
                 yield [(name, word) for name, words in regions[: last + 1] for word in words]
 
 
-class Result(NamedTuple):
+class SuiteResult(NamedTuple):
     """What a model says of a prediction."""
 
     holds: Values
@@ -157,7 +157,7 @@ class Result(NamedTuple):
     words: int
 
 
-def results(suite: Suite, model: str, beam: int, threads: int) -> Iterator[Result]:
+def results(suite: Suite, model: str, beam: int, threads: int) -> Iterator[SuiteResult]:
     """Of each prediction. Raises InputError for a model that cannot be used."""
     sentences = list(suite.until_compared())
     text = "\n".join(" ".join(word for _, word in sentence) for sentence in sentences)
@@ -186,7 +186,7 @@ def results(suite: Suite, model: str, beam: int, threads: int) -> Iterator[Resul
         }
         words = [row for regions in compared.values() for region in regions for row in region]
         unknown = [row["text"] for row in words if row["unknown"]]
-        yield Result(formula.holds(values), unknown, len(words))
+        yield SuiteResult(formula.holds(values), unknown, len(words))
 
 
 def run(arguments: argparse.Namespace) -> None:
@@ -201,7 +201,7 @@ def run(arguments: argparse.Namespace) -> None:
     ]
     notes = []
     for path in named_models(arguments.models).paths:
-        said: list[Result] = []
+        said: list[SuiteResult] = []
         for suite in suites:
             said += results(suite, str(path), arguments.beam, arguments.threads)
             print(f"{path.stem}: {suite.name}", file=sys.stderr)

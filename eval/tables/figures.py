@@ -16,7 +16,7 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from steps import Work
+from steps import StudyWork
 from study import StudyRow, StudyTable
 
 from reranker.checkpoints.members import load_member
@@ -109,7 +109,7 @@ def choice(lists: ScoredLists, tuned_on: ScoredLists | None) -> dict[str, Counts
 class Figures:
     """Figures of what is in the work folder."""
 
-    def __init__(self, work: Work) -> None:
+    def __init__(self, work: StudyWork) -> None:
         self.study, self.work = work.study, work
         names = [run for name in self.study.models for run in self.study.runs(name)]
         self.runs = {run: work.checkpoint(run) for run in names if run not in work.failures}

@@ -22,7 +22,7 @@ from pathlib import Path
 from typing import Any
 
 from figures import FOLDS, Figures, markdown
-from steps import Work
+from steps import StudyWork
 from study import Study, StudyTable
 
 from reranker.commands.arguments import positive, script_parser
@@ -86,7 +86,7 @@ def _make(arguments: argparse.Namespace) -> int:
     with claimed(folder / "settings.json"):
         check_settings(folder, settings)
         options = ["--device", arguments.device, "--threads", str(arguments.threads)]
-        work = Work(study, folder, arguments.data, options, flags, arguments.threads)
+        work = StudyWork(study, folder, arguments.data, options, flags, arguments.threads)
         print(f"{to_train} models to be trained {length}", file=sys.stderr)
         work.prepare(arguments.sentences)
         work.run(arguments.workers)

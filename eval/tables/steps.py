@@ -36,7 +36,7 @@ class StudyStep:
 
 
 @dataclass
-class Work:
+class StudyWork:
     """A study in a work folder, its data in ``root``; ``failures`` has the reason by run."""
 
     study: Study

@@ -69,7 +69,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add_output(parser)
 
 
-class Sentence(NamedTuple):
+class SourceSentence(NamedTuple):
     """A sentence of the files."""
 
     digest: str
@@ -134,7 +134,7 @@ class TreeFiles:
                     output.write(json.dumps(said), _record(sentence), sentence.digest)
         return 1 if self.rejected else 0
 
-    def _said(self, read: Read) -> Iterator[tuple[Any, Sentence]]:
+    def _said(self, read: Read) -> Iterator[tuple[Any, SourceSentence]]:
         self._is_skipping = False
         for sentence in self._sentences:
             said = None
@@ -172,7 +172,7 @@ class TreeFiles:
             **{name: getattr(self._arguments, name) for name in names},
         }
 
-    def _all(self) -> Iterator[Sentence]:
+    def _all(self) -> Iterator[SourceSentence]:
         read = {"trees": self._trees, "lists": self._lists, "text": self._parsed}
         for kind, group in itertools.groupby(map(self._recognised, self.files), lambda e: e[0]):
             sources = [source for _, source in group]
@@ -210,12 +210,12 @@ class TreeFiles:
         self.rejected += 1
         _say(text)
 
-    def _trees(self, sources: Iterable[Source]) -> Iterator[Sentence]:
+    def _trees(self, sources: Iterable[Source]) -> Iterator[SourceSentence]:
         for source in sources:
             for line, text in split_trees(read_lines(source)):
                 digest = text_digest(str(source), str(line), text)
                 if self._is_skipping:
-                    yield Sentence(digest)
+                    yield SourceSentence(digest)
                     continue
                 try:
                     if fault := encoding_fault(text):
@@ -223,18 +223,18 @@ class TreeFiles:
                     tree = Tree.from_string(text)
                 except TreeError as error:
                     _say(f"{source}:{line}: tree rejected, {error.code}: {error}")
-                    yield Sentence(digest, None, 1)
+                    yield SourceSentence(digest, None, 1)
                     continue
-                yield Sentence(digest, Parses(str(source), line, (tree,)))
+                yield SourceSentence(digest, Parses(str(source), line, (tree,)))
 
-    def _lists(self, sources: Iterable[Source]) -> Iterator[Sentence]:
+    def _lists(self, sources: Iterable[Source]) -> Iterator[SourceSentence]:
         options = nbest_files.options(self._arguments)
         has_said = False
         for source in sources:
             with contextlib.closing(read_nbest(source, options=options, warn=message)) as lists:
                 for nbest in lists:
                     if self._is_skipping:
-                        yield Sentence(nbest.digest())
+                        yield SourceSentence(nbest.digest())
                         continue
                     sentence = _from_nbest(nbest, self._arguments.temperature or 1.0)
                     parses = sentence.parses
@@ -254,7 +254,7 @@ class TreeFiles:
                         )
                     yield sentence
 
-    def _parsed(self, sources: Iterable[Source]) -> Iterator[Sentence]:
+    def _parsed(self, sources: Iterable[Source]) -> Iterator[SourceSentence]:
         arguments = self._arguments
         form: Form = "text" if arguments.form == "auto" else arguments.form
         parser = parser_flags.parser_from(arguments)
@@ -270,7 +270,7 @@ class TreeFiles:
             if nbest is None:
                 break
             if self._is_skipping:
-                yield Sentence(nbest.digest())
+                yield SourceSentence(nbest.digest())
                 continue
             if nbest.origin and (warning := language.add(nbest.origin.file, nbest.words)):
                 _say(warning)
@@ -279,10 +279,10 @@ class TreeFiles:
             if unparsed is None:
                 yield _from_nbest(nbest, temperature)
             elif is_cut and was_cut:  # of parts without an end of a sentence, the first is named
-                yield Sentence(nbest.digest())
+                yield SourceSentence(nbest.digest())
             else:
                 _say(f"{unparsed.file}:{unparsed.line}: not parsed: {unparsed.message}")
-                yield Sentence(nbest.digest(), None, 1)
+                yield SourceSentence(nbest.digest(), None, 1)
             was_cut = is_cut
         if warning := language.end():
             _say(warning)
@@ -294,7 +294,7 @@ class TreeFiles:
             yield sentence
 
 
-def _from_nbest(nbest: NBest, temperature: float) -> Sentence:
+def _from_nbest(nbest: NBest, temperature: float) -> SourceSentence:
     nbest_files.print_rejected(nbest)
     rejected = [*nbest.rejected]
 
@@ -304,10 +304,10 @@ def _from_nbest(nbest: NBest, temperature: float) -> Sentence:
 
     digest = nbest.digest()
     parses = from_nbest(nbest, temperature, reject)
-    return Sentence(digest, parses, len(rejected))
+    return SourceSentence(digest, parses, len(rejected))
 
 
-def _record(sentence: Sentence) -> Written:
+def _record(sentence: SourceSentence) -> Written:
     return Written(None if sentence.parses is None else 0, 0, sentence.rejected, 0)
 
 

@@ -40,7 +40,7 @@ from typing import Any, NoReturn
 
 from reranker.errors import RerankError, lacks_memory
 from reranker.process.cancellation import Cancellation, Stopped
-from reranker.service.errors import Lost, ServiceError, described
+from reranker.service.errors import Lost, RequestError, described
 
 # How often to look whether the request has been cancelled or paused.
 _LOOKING_SECONDS = 0.02
@@ -170,7 +170,7 @@ class _Process:
         it is the reply. Cancelling and pausing are passed on.
 
         Raises Lost if the child ends or the request fails there, and what was raised there:
-        Stopped, ServiceError, RerankError and MemoryError. Raises TimeoutError if the request was
+        Stopped, RequestError, RerankError and MemoryError. Raises TimeoutError if the request was
         cancelled and nothing came back for ``patience`` seconds.
         """
         cancellation = cancellation or Cancellation()
@@ -303,7 +303,7 @@ def _result(kind: str, content: Any) -> Any:
     if kind == "stopped":
         raise Stopped
     if kind == "refused":
-        raise ServiceError(*content)
+        raise RequestError(*content)
     if kind == "no-memory":
         raise MemoryError(content)
     if kind == "wrong":
@@ -434,7 +434,7 @@ def _reply(lane: Lane, request: Request) -> tuple[str, object]:
         return "done", lane(request)
     except Stopped:
         return "stopped", None
-    except ServiceError as error:
+    except RequestError as error:
         return "refused", error.arguments
     except BaseException as error:
         if lacks_memory(error):

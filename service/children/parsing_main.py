@@ -21,7 +21,7 @@ from reranker.process.cancellation import Stopped
 from reranker.process.memory import now_and_then, share_freed_memory
 from reranker.service.children.child import Lane, Request, serve
 from reranker.service.children.reasons import BROKEN, for_log, presentable, without_long_trees
-from reranker.service.errors import ServiceError, described
+from reranker.service.errors import RequestError, described
 from reranker.service.settings import Settings
 from reranker.text.reading import TextSentence
 
@@ -90,7 +90,7 @@ class ParsingLane:
         """What the service asks: None tries the parser out, before there are requests, and gets its
         ``batch_sizes``; sentences are parsed. What is for the log is sent before the reply.
 
-        Raises InputError for a parser that does not work when it is tried, ServiceError 503 if
+        Raises InputError for a parser that does not work when it is tried, RequestError 503 if
         nothing has ever been parsed, and Stopped if cancelled.
         """
         if request.value is None:
@@ -198,7 +198,7 @@ class ParsingLane:
         self._faults.append(described(error, with_text=self._settings.log_text))
 
 
-_BROKEN = ServiceError(503, "parser-failed", BROKEN, retry_after=5)
+_BROKEN = RequestError(503, "parser-failed", BROKEN, retry_after=5)
 
 
 def _broken(each: TextSentence, root: str) -> NBest:

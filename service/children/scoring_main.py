@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 _RETURNING_SECONDS = 10.0
 
 
-class _Loaded(NamedTuple):
+class _LoadedEnsemble(NamedTuple):
     """An ensemble, and the built-in parser if that is the one asked, or why there is none."""
 
     reranker: Reranker
@@ -47,14 +47,14 @@ def lanes(slots: Sequence[tuple[int, int]]) -> list[Lane]:
     import reranker.pipeline  # noqa: F401  which takes seconds, before the child beats
     from reranker.scoring.lanes import Lanes
 
-    models: dict[int, _Loaded] = {}
+    models: dict[int, _LoadedEnsemble] = {}
     return [
         partial(_control, models),
         *(partial(_score, models, Lanes(threads, niceness)) for threads, niceness in slots),
     ]
 
 
-def _control(models: dict[int, _Loaded], request: Request) -> Description | None:
+def _control(models: dict[int, _LoadedEnsemble], request: Request) -> Description | None:
     """Raises RerankError if models cannot be loaded."""
     match request.value:
         case "load", number, loading, choice:
@@ -68,7 +68,7 @@ def _control(models: dict[int, _Loaded], request: Request) -> Description | None
     return None
 
 
-def _load(loading: dict[str, Any], choice: ParserChoice | None) -> _Loaded:
+def _load(loading: dict[str, Any], choice: ParserChoice | None) -> _LoadedEnsemble:
     from reranker import Reranker
 
     reranker, parser, no_parser = Reranker.load(**loading), None, ""
@@ -78,10 +78,10 @@ def _load(loading: dict[str, Any], choice: ParserChoice | None) -> _Loaded:
         except InputError as error:
             no_parser = str(error)
     return_freed_memory()  # the file of a span model that is shared
-    return _Loaded(reranker, parser, no_parser)
+    return _LoadedEnsemble(reranker, parser, no_parser)
 
 
-def _description(loaded: _Loaded) -> Description:
+def _description(loaded: _LoadedEnsemble) -> Description:
     reranker, parser, no_parser = loaded
     members = tuple(
         ChildMember(member.name, member.sha256, member.vocabulary, member.parameters)
@@ -99,13 +99,13 @@ def _description(loaded: _Loaded) -> Description:
     )
 
 
-def _score(models: dict[int, _Loaded], lanes: Lanes, request: Request) -> BatchScores:
+def _score(models: dict[int, _LoadedEnsemble], lanes: Lanes, request: Request) -> BatchScores:
     from reranker.checkpoints.devices import gpu_memory
 
     batch: ToScore = request.value
     started = time.monotonic()
     reranker, parser, _ = models[batch.models]
-    lists, parsed = batch.lists, list[_Parsed]()
+    lists, parsed = batch.lists, list[_ParsedSentence]()
     if batch.sentences:
         assert parser is not None
         parse = partial(_parse, parser, request)
@@ -123,7 +123,7 @@ def _score(models: dict[int, _Loaded], lanes: Lanes, request: Request) -> BatchS
     )
 
 
-class _Parsed(NamedTuple):
+class _ParsedSentence(NamedTuple):
     """What the built-in parser made of a sentence."""
 
     nbest: NBest
@@ -132,7 +132,9 @@ class _Parsed(NamedTuple):
     """What went wrong, for the log."""
 
 
-def _parse(parser: ChartParser, cancellation: Cancellation, sentence: TextSentence) -> _Parsed:
+def _parse(
+    parser: ChartParser, cancellation: Cancellation, sentence: TextSentence
+) -> _ParsedSentence:
     """An error costs only this sentence its trees."""
     started = time.monotonic()
     answer: NBest | str = sentence.problem or ""
@@ -145,7 +147,7 @@ def _parse(parser: ChartParser, cancellation: Cancellation, sentence: TextSenten
         except Exception as error:
             answer, fault = BROKEN, described(error, with_text=True)
     nbest = parsed_list(sentence, answer, parser.root)
-    return _Parsed(nbest, time.monotonic() - started, fault)
+    return _ParsedSentence(nbest, time.monotonic() - started, fault)
 
 
 if __name__ == "__main__":

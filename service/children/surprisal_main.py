@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 _RETURNING_SECONDS = 10.0
 
 
-class _Loaded:
+class _ForwardModels:
     """The model that was last asked for."""
 
     def __init__(self) -> None:
@@ -50,11 +50,11 @@ class _Loaded:
 def lanes(count: int) -> list[Lane]:
     import reranker.incremental.table  # noqa: F401  which takes seconds, before the child beats
 
-    loaded = _Loaded()
+    loaded = _ForwardModels()
     return [partial(_read, loaded) for _ in range(count)]
 
 
-def _read(loaded: _Loaded, request: Request) -> ReadAnswer:
+def _read(loaded: _ForwardModels, request: Request) -> ReadAnswer:
     """Raises RerankError if the model cannot be loaded again, and Stopped if cancelled."""
     from reranker.incremental.beam import Width
     from reranker.incremental.surprisal import SurprisalReader

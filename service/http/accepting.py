@@ -6,12 +6,12 @@ from collections.abc import Sequence
 
 from starlette.requests import Request
 
-from reranker.service.errors import ServiceError
+from reranker.service.errors import RequestError
 
 
 def chosen(request: Request, offered: Sequence[str]) -> str:
     """The media type that ``Accept`` prefers; of several that it likes as much, the one that it
-    names, or names first, else the first of ``offered``. Raises ServiceError 406 if it takes none.
+    names, or names first, else the first of ``offered``. Raises RequestError 406 if it takes none.
     """
     ranges = [_range(text) for text in request.headers.get("accept", "").split(",") if text.strip()]
     if not ranges:
@@ -19,7 +19,7 @@ def chosen(request: Request, offered: Sequence[str]) -> str:
     best = max(offered, key=lambda media: _liking(media, ranges))
     if _liking(best, ranges)[0] == 0:
         named = ", ".join(offered)
-        raise ServiceError(406, "not-acceptable", f"the answer can be {named}", "Accept")
+        raise RequestError(406, "not-acceptable", f"the answer can be {named}", "Accept")
     return best
 
 

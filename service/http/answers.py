@@ -16,7 +16,7 @@ from reranker.ranker import Ranker
 from reranker.ranking import Scored
 from reranker.sentence import ParsedSentence
 from reranker.service.children.surprisal import ReadAnswer
-from reranker.service.errors import ServiceError
+from reranker.service.errors import RequestError
 from reranker.service.http.envelope import content
 from reranker.service.requests.reading import Asked as AnyAsked
 from reranker.service.requests.schemas import (
@@ -51,7 +51,7 @@ _RANKED_FIELDS = (
 )  # fmt: skip
 
 
-class Writer:
+class AnswerWriter:
     """Writes an answer from what is ranked, a list at a time; this one writes the sentences of
     ``/rerank`` and ``/parse``."""
 
@@ -117,7 +117,7 @@ class Writer:
         return data
 
 
-class _OneListWriter(Writer):
+class _OneListWriter(AnswerWriter):
     """One list in the form of Cohere's and Jina's answers, or of text-embeddings-inference's; its
     ``top_n`` counts duplicates, too."""
 
@@ -149,7 +149,7 @@ class _OneListWriter(Writer):
         return _json({**self._head, "usage": usage})[:-2] + b", " + entry[1:]
 
 
-class _ScoresWriter(Writer):
+class _ScoresWriter(AnswerWriter):
     """An entry for each tree, in their order."""
 
     has_lines = False
@@ -165,7 +165,7 @@ class _ScoresWriter(Writer):
         return _joined({**self._head, "usage": usage}, "results", entries, {})
 
 
-class _OutputWriter(Writer):
+class _OutputWriter(AnswerWriter):
     """What ``rerank parse --output`` writes."""
 
     def __init__(self, output: str, *given: Any) -> None:
@@ -181,17 +181,17 @@ class _OutputWriter(Writer):
 
 def writer(
     form: str, request_id: str, models: Ranker, asked: AnyAsked, warnings: Sequence[str]
-) -> Writer:
+) -> AnswerWriter:
     """What writes an answer of the media type ``form``."""
     given = (request_id, models, asked, warnings)
     if form in _OUTPUTS:
         return _OutputWriter(_OUTPUTS[form], *given)
     if isinstance(asked, DocumentsRequest | TextsRequest):
         return _OneListWriter(*given)
-    return _ScoresWriter(*given) if isinstance(asked, ScoreRequest) else Writer(*given)
+    return _ScoresWriter(*given) if isinstance(asked, ScoreRequest) else AnswerWriter(*given)
 
 
-def error_line(error: ServiceError, request_id: str) -> bytes:
+def error_line(error: RequestError, request_id: str) -> bytes:
     """The last line of an answer that failed, in place of its end."""
     return _json(content(error, request_id))
 

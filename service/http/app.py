@@ -16,7 +16,7 @@ from starlette.middleware.cors import CORSMiddleware
 
 from reranker.errors import InputError
 from reranker.service import VERSION
-from reranker.service.errors import ServiceError
+from reranker.service.errors import RequestError
 from reranker.service.http import openapi, routes
 from reranker.service.http.envelope import JSONLine, envelope, from_http
 from reranker.service.http.middleware import HeadAsGet, KeyCheck, OriginCheck, RequestLog
@@ -105,8 +105,8 @@ def _add_paths(app: FastAPI) -> None:
 def _add_error_answers(app: FastAPI) -> None:
     """Every error in the same envelope; ``RequestLog`` answers unexpected ones."""
 
-    @app.exception_handler(ServiceError)
-    async def ours(request: Request, error: ServiceError) -> Response:
+    @app.exception_handler(RequestError)
+    async def ours(request: Request, error: RequestError) -> Response:
         request.state.details["code"] = error.code
         return envelope(error, request.state.request_id)
 

@@ -10,7 +10,7 @@ from typing import Any, TypeVar
 
 from starlette.requests import ClientDisconnect, Request
 
-from reranker.service.errors import ServiceError, too_late
+from reranker.service.errors import RequestError, too_late
 from reranker.service.settings import Settings
 
 T = TypeVar("T")
@@ -28,11 +28,11 @@ async def read_body(
 ) -> bytes:
     """The body; ``hold`` is called with its length so far and in the end.
 
-    Raises ServiceError 413 (too long), 408 (too slow) or 504 (deadline), what ``hold`` raises, and
+    Raises RequestError 413 (too long), 408 (too slow) or 504 (deadline), what ``hold`` raises, and
     ClientGone.
     """
     limit = settings.max_body_bytes
-    too_long = ServiceError(413, "too-large", f"the body is longer than max_body_bytes = {limit}")
+    too_long = RequestError(413, "too-large", f"the body is longer than max_body_bytes = {limit}")
     length = 0
     with contextlib.suppress(ValueError):
         length = int(request.headers.get("content-length", 0))
@@ -54,14 +54,14 @@ async def read_body(
         if deadline < body_deadline:
             raise too_late(deadline - request.state.arrived) from error
         message = f"the body did not arrive within body_seconds = {settings.body_seconds:g}"
-        raise ServiceError(408, "slow-body", message) from error
+        raise RequestError(408, "slow-body", message) from error
     return bytes(body)
 
 
 async def while_awaited(
     request: Request, work: Coroutine[Any, Any, T], deadline: float | None
 ) -> T:
-    """The result of ``work``, which is cancelled at the deadline (ServiceError 504) or when the
+    """The result of ``work``, which is cancelled at the deadline (RequestError 504) or when the
     client disconnects (ClientGone). The body must have been read."""
     task = asyncio.ensure_future(work)
     disconnect = asyncio.ensure_future(_disconnect(request))
@@ -90,15 +90,15 @@ def media_type(request: Request) -> str:
 
 
 def check_media_type(request: Request, *allowed: str) -> None:
-    """Raises ServiceError 415, also for compressed bodies, whose true size is not known."""
+    """Raises RequestError 415, also for compressed bodies, whose true size is not known."""
     encoding = request.headers.get("content-encoding", "identity").strip().lower()
     if encoding not in ("", "identity"):
         message = f"send the body uncompressed, not with Content-Encoding: {encoding}"
-        error = ServiceError(415, "unsupported-encoding", message, "Content-Encoding")
+        error = RequestError(415, "unsupported-encoding", message, "Content-Encoding")
         error.headers["Accept-Encoding"] = "identity"
         raise error
     given = media_type(request)
     if given not in allowed:
         wanted = " or ".join(allowed)
         message = f"send Content-Type: {wanted}, not {given or 'nothing'}"
-        raise ServiceError(415, "unsupported-media-type", message, "Content-Type")
+        raise RequestError(415, "unsupported-media-type", message, "Content-Type")

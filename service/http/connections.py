@@ -20,7 +20,7 @@ import structlog
 from starlette.types import ASGIApp, Receive, Scope, Send
 from uvicorn.protocols.http.h11_impl import H11Protocol
 
-from reranker.service.errors import ServiceError, unavailable
+from reranker.service.errors import RequestError, unavailable
 from reranker.service.fairness import Connections, network
 from reranker.service.http.envelope import envelope
 from reranker.service.keys import OPEN_PATHS
@@ -174,7 +174,7 @@ def bounded(service: Service) -> type[H11Protocol]:
             if self.conn.their_state is h11.IDLE and self.conn.trailing_data[0]:
                 service.metrics.dropped.labels("slow-head").inc()
                 message = f"the headers did not arrive within body_seconds = {seconds:g}"
-                self._refuse(ServiceError(408, "slow-head", message))
+                self._refuse(RequestError(408, "slow-head", message))
             else:
                 self._really_close()
 
@@ -189,7 +189,7 @@ def bounded(service: Service) -> type[H11Protocol]:
             else:
                 self._really_close()
 
-        def _refuse(self, error: ServiceError) -> None:
+        def _refuse(self, error: RequestError) -> None:
             """Answer what never became a request; no other part of the service sees it."""
             service.metrics.requests.labels("other", "other", str(error.status)).inc()
             request_id = uuid.uuid4().hex
@@ -238,14 +238,14 @@ def _only_health(app: ASGIApp) -> ASGIApp:
     return answer
 
 
-def _malformed(error: BaseException | None) -> ServiceError:
+def _malformed(error: BaseException | None) -> RequestError:
     """400, or what h11 finds more fitting: 431 for headers too long, 501 for an unknown transfer
     encoding."""
     status = error.error_status_hint if isinstance(error, h11.RemoteProtocolError) else 400
-    return ServiceError(status, "malformed-http", f"the request is not valid HTTP/1.1: {error}")
+    return RequestError(status, "malformed-http", f"the request is not valid HTTP/1.1: {error}")
 
 
-def _as_http(error: ServiceError, request_id: str) -> bytes:
+def _as_http(error: RequestError, request_id: str) -> bytes:
     answer = envelope(error, request_id)
     headers = [
         *answer.raw_headers,

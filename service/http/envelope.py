@@ -8,7 +8,7 @@ from typing import Any
 
 from starlette.responses import JSONResponse
 
-from reranker.service.errors import ServiceError
+from reranker.service.errors import RequestError
 
 # What a user sent may be quoted in an error, but not by the megabyte.
 _LONGEST_MESSAGE = 1000
@@ -22,7 +22,7 @@ class JSONLine(JSONResponse):
         return super().render(content) + b"\n"
 
 
-def content(error: ServiceError, request_id: str) -> dict[str, Any]:
+def content(error: RequestError, request_id: str) -> dict[str, Any]:
     """What an answer says of the error."""
     return {
         "error": {
@@ -34,15 +34,15 @@ def content(error: ServiceError, request_id: str) -> dict[str, Any]:
     }
 
 
-def envelope(error: ServiceError, request_id: str) -> JSONLine:
+def envelope(error: RequestError, request_id: str) -> JSONLine:
     """The error as an answer."""
     return JSONLine(content(error, request_id), error.status, error.headers)
 
 
-def from_http(status: int, headers: Mapping[str, str] | None) -> ServiceError:
+def from_http(status: int, headers: Mapping[str, str] | None) -> RequestError:
     """An error raised by the framework: no such path, method not allowed."""
     reason = HTTPStatus(status).phrase
-    error = ServiceError(status, reason.lower().replace(" ", "-"), reason)
+    error = RequestError(status, reason.lower().replace(" ", "-"), reason)
     error.headers.update(headers or {})
     if error.headers.get("Allow") == "GET":
         error.headers["Allow"] = "GET, HEAD"  # see HeadAsGet

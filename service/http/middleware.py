@@ -14,7 +14,7 @@ from starlette.datastructures import Headers, MutableHeaders
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from reranker.service import fairness
-from reranker.service.errors import ServiceError, described
+from reranker.service.errors import RequestError, described
 from reranker.service.http.envelope import envelope
 from reranker.service.keys import NO_KEY, OPEN_PATHS
 from reranker.service.lifecycle import Service
@@ -74,7 +74,7 @@ class RequestLog:
             _LOGGER.error("internal error", request_id=request_id, **details)
             if not status:
                 message = "internal error; see the service's log for details"
-                answer = envelope(ServiceError(500, "internal", message), request_id)
+                answer = envelope(RequestError(500, "internal", message), request_id)
                 await answer(scope, receive, send_with_headers)
         finally:
             self._count(scope, status, time.monotonic() - started)
@@ -149,7 +149,7 @@ class OriginCheck:
             try:
                 self._check_host(headers.get("host", ""))
                 self._check_origin(headers.get("origin"), headers.get("host", ""))
-            except ServiceError as error:
+            except RequestError as error:
                 await envelope(error, scope["state"]["request_id"])(scope, receive, send)
                 return
         await self._app(scope, receive, send)
@@ -159,7 +159,7 @@ class OriginCheck:
         if self._is_any or name in self._hosts or _is_address(name):
             return
         message = "this host name is not served; `rerank serve --allow-host NAME` allows it"
-        raise ServiceError(421, "wrong-host", message, "Host")
+        raise RequestError(421, "wrong-host", message, "Host")
 
     def _check_origin(self, origin: str | None, host: str) -> None:
         if origin is None or origin in self._origins or "*" in self._origins:
@@ -168,7 +168,7 @@ class OriginCheck:
         if authority == host.lower() or _host_name(authority) in self._named:
             return
         message = "requests of other sites' pages are refused; `--cors-origins` allows some"
-        raise ServiceError(403, "wrong-origin", message, "Origin")
+        raise RequestError(403, "wrong-origin", message, "Origin")
 
 
 def _host_name(authority: str) -> str:
@@ -198,7 +198,7 @@ class KeyCheck:
                 scope["state"]["key"] = label = keys.label(path, headers)
                 scope["state"]["client"] = fairness.client(scope)
                 keys.check(path, label, headers)
-            except ServiceError as error:
+            except RequestError as error:
                 request_id = scope["state"]["request_id"]
                 await envelope(error, request_id)(scope, receive, send)
                 return

@@ -19,9 +19,9 @@ from reranker.nbest import NBest
 from reranker.process.cancellation import Cancellation
 from reranker.ranking import Scored
 from reranker.service.children.scoring import Models
-from reranker.service.errors import ServiceError
+from reranker.service.errors import RequestError
 from reranker.service.http import answers, arrival, streams
-from reranker.service.http.answers import Writer
+from reranker.service.http.answers import AnswerWriter
 from reranker.service.lifecycle import Service
 from reranker.service.requests import schemas
 from reranker.service.requests.reading import Body, Contents, Path
@@ -58,10 +58,10 @@ class RankedRequest:
     async def answer(
         self, body: bytes, models: Models, deadline: float
     ) -> bytes | streams.TextAnswer | streams.Lines:
-        """The answer to a body, in the form that the client takes; raises ServiceError."""
+        """The answer to a body, in the form that the client takes; raises RequestError."""
         service, details = self._service, self._request.state.details
         if self._path == "/parse" and not service.has_parser:
-            raise ServiceError(501, "no-parser", _NO_PARSER)
+            raise RequestError(501, "no-parser", _NO_PARSER)
         if service.settings.log_text:
             details["text"] = body[:_LOGGED].decode("utf-8", "replace")
         if self._path != "/parse":
@@ -79,7 +79,7 @@ class RankedRequest:
         is_json = form in (streams.LINES, "application/json")
         return written if is_json else streams.TextAnswer(written, form)
 
-    async def _whole(self, given: _Given, writer: Writer) -> bytes:
+    async def _whole(self, given: _Given, writer: AnswerWriter) -> bytes:
         """What is written of the sentences of a text counts like its body, which is far shorter."""
         entries = list[bytes]()
         usage, size = Counter[str](), given.size
@@ -95,7 +95,7 @@ class RankedRequest:
 
         return await self._service.in_thread(whole, given.size)
 
-    async def _lines(self, given: _Given, writer: Writer) -> AsyncGenerator[bytes]:
+    async def _lines(self, given: _Given, writer: AnswerWriter) -> AsyncGenerator[bytes]:
         sentences, usage, start = len(given.contents.sentences), Counter[str](), b""
         async with contextlib.aclosing(self._written(given, writer, usage)) as groups:
             async for group in groups:
@@ -107,7 +107,7 @@ class RankedRequest:
         yield writer.end_line(usage if sentences else None)
 
     async def _written(
-        self, given: _Given, writer: Writer, usage: Counter[str]
+        self, given: _Given, writer: AnswerWriter, usage: Counter[str]
     ) -> AsyncGenerator[list[bytes]]:
         """What is written of the lists, in order, a few at a time; counts them in ``usage``."""
         place = 0
@@ -118,7 +118,7 @@ class RankedRequest:
                 place += len(group)
 
     def _write(
-        self, writer: Writer, group: Group, place: int, usage: Counter[str], _: Cancellation
+        self, writer: AnswerWriter, group: Group, place: int, usage: Counter[str], _: Cancellation
     ) -> list[bytes]:
         ranked = [writer.rank(nbest, scores) for nbest, scores in group]
         if self._path != "/score":

@@ -19,7 +19,7 @@ from reranker.nbest.report import Report
 from reranker.process.cancellation import Cancellation
 from reranker.service import VERSION
 from reranker.service.children.scoring import Models
-from reranker.service.errors import ServiceError
+from reranker.service.errors import RequestError
 from reranker.service.http import accepting, answers, arrival, streams
 from reranker.service.http.envelope import JSONLine
 from reranker.service.http.ranked import RankedRequest
@@ -188,7 +188,7 @@ async def info(service: Running) -> Any:
 async def live(service: Running) -> Any:
     """Whether the process should be kept running."""
     if not service.is_alive:
-        raise ServiceError(503, "dead", "scoring cannot be restarted")
+        raise RequestError(503, "dead", "scoring cannot be restarted")
     return {"status": "live"}
 
 
@@ -218,7 +218,7 @@ async def _answer(request: Request, service: Service, timeout: float | None, job
         except arrival.ClientGone:
             service.metrics.dropped.labels("disconnect").inc()
             return Response(status_code=499)  # for the log; nobody reads it
-        except ServiceError as error:
+        except RequestError as error:
             if error.code == "deadline":
                 service.metrics.dropped.labels("deadline").inc()
             raise

@@ -10,7 +10,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.types import Receive, Scope, Send
 
-from reranker.service.errors import ServiceError
+from reranker.service.errors import RequestError
 from reranker.service.http import answers, arrival
 from reranker.service.metrics import Metrics
 
@@ -94,7 +94,7 @@ class Answer(Response):
             await arrival.while_awaited(self._request, send_all(), self._deadline)
         except arrival.ClientGone:
             self._metrics.dropped.labels("disconnect").inc()
-        except ServiceError as error:
+        except RequestError as error:
             state.details["code"] = error.code
             if error.code == "deadline":
                 self._metrics.dropped.labels("deadline").inc()

@@ -8,7 +8,7 @@ from typing import TypeVar
 
 from pydantic import BaseModel, TypeAdapter, ValidationError
 
-from reranker.service.errors import ServiceError, over_limit
+from reranker.service.errors import RequestError, over_limit
 from reranker.service.requests.schemas import (
     PARSE_BODY,
     RERANK_BODY,
@@ -34,7 +34,7 @@ _STRING = re.compile(rb'"(?:[^"\\]++|\\.)*+"', re.DOTALL)
 
 
 def check_size(body: bytes, media: str, most: int) -> None:
-    """Raises ServiceError 422 for a body of more than ``most`` values and names, or lines, before
+    """Raises RequestError 422 for a body of more than ``most`` values and names, or lines, before
     anything is made of it: a million empty strings are 3 MB of JSON and seconds of work."""
     if media == "text/plain":
         check_lines(body.count(b"\n"), most)
@@ -44,7 +44,7 @@ def check_size(body: bytes, media: str, most: int) -> None:
 
 
 def check_lines(lines: int, most: int) -> None:
-    """Raises ServiceError 422 for an n-best text of too many lines."""
+    """Raises RequestError 422 for an n-best text of too many lines."""
     if lines > most:
         raise over_limit("max_values", most, f"a text of more than {most} lines", "nbest")
 
@@ -69,7 +69,7 @@ def parse_lists(body: bytes, media: str, query: QueryOptions | None) -> AnyReque
     """A body for ``/rerank``; options of the query are used where the body has none."""
     if media == "text/plain":
         if not body.strip():
-            raise ServiceError(422, "unreadable", "the body is empty", "nbest")
+            raise RequestError(422, "unreadable", "the body is empty", "nbest")
         text = body.decode("utf-8", "surrogateescape")
         return _with_options(TextRequest.model_construct(None, nbest=text, tokens=None), query)
     return _with_options(parse(RERANK_BODY, body), query)
@@ -98,20 +98,20 @@ def _with_options(given: Given, query: BaseModel | None) -> Given:
 
 
 def parse(adapter: TypeAdapter[T], body: bytes) -> T:
-    """Raises ServiceError 400 if the body is not JSON, and 422 at its first error if it is not as
+    """Raises RequestError 400 if the body is not JSON, and 422 at its first error if it is not as
     documented."""
     try:
         return adapter.validate_json(body)
     except ValidationError as error:
         first = error.errors(include_url=False, include_context=False, include_input=False)[0]
         if first["type"] == "json_invalid":
-            raise ServiceError(400, "malformed-json", first["msg"]) from error
+            raise RequestError(400, "malformed-json", first["msg"]) from error
         names = list(first["loc"])
         if adapter in (RERANK_BODY, PARSE_BODY, SURPRISAL_BODY):
             del names[:1]  # the form of the request
         raise invalid([name for name in names if name not in _KINDS], first["msg"]) from error
 
 
-def invalid(place: Sequence[str | int], message: str) -> ServiceError:
+def invalid(place: Sequence[str | int], message: str) -> RequestError:
     """422 for the field at ``place``."""
-    return ServiceError(422, "invalid", message, ".".join(map(str, place)) or None)
+    return RequestError(422, "invalid", message, ".".join(map(str, place)) or None)

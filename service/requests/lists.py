@@ -19,7 +19,7 @@ from reranker.nbest.lines import HEAD_LINES
 from reranker.nbest.notation import Notation
 from reranker.nbest.words import split_words
 from reranker.process.cancellation import Cancellation
-from reranker.service.errors import ServiceError, over_limit
+from reranker.service.errors import RequestError, over_limit
 from reranker.service.requests import bodies, schemas
 from reranker.service.settings import Settings
 
@@ -33,7 +33,7 @@ def read_lists(
     describe: Callable[[dict[str, str]], None] = lambda _: None,
     cancellation: Cancellation | None = None,
 ) -> list[NBest]:
-    """The lists of a request for ``/rerank`` or ``/validate``; raises ServiceError, and Stopped if
+    """The lists of a request for ``/rerank`` or ``/validate``; raises RequestError, and Stopped if
     cancelled.
 
     ``warn`` gets messages about unusable scores, ``describe`` the name and format of a text.
@@ -67,7 +67,7 @@ def read_lists(
 def read_trees(
     body: schemas.ScoreRequest, settings: Settings, cancellation: Cancellation | None = None
 ) -> list[NBest]:
-    """A list of its own for each tree; raises ServiceError, and Stopped if cancelled."""
+    """A list of its own for each tree; raises RequestError, and Stopped if cancelled."""
     _check_count(len(body.trees), settings, "trees")
     _check_strings(body.trees, settings, "trees")
     source = _source(body.format, body.trees)
@@ -99,7 +99,7 @@ def _from_text(
             describe({"name": file.name, "format": file.description})
         yield from lists
     except InputError as error:
-        raise ServiceError(422, "unreadable", str(error), "nbest") from error
+        raise RequestError(422, "unreadable", str(error), "nbest") from error
 
 
 def _from_sentences(body: schemas.SentencesRequest) -> Iterator[NBest]:

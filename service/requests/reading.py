@@ -45,7 +45,7 @@ class Contents(NamedTuple):
 
 
 def read(body: Body, settings: Settings, cancellation: Cancellation) -> Contents:
-    """Raises ServiceError, and Stopped if cancelled."""
+    """Raises RequestError, and Stopped if cancelled."""
     bodies.check_size(body.content, body.media, settings.max_values)
     warnings: list[str] = []
     files: list[dict[str, str]] = []

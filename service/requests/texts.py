@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from reranker.process.cancellation import Cancellation
-from reranker.service.errors import ServiceError, over_limit
+from reranker.service.errors import RequestError, over_limit
 from reranker.service.requests import schemas
 from reranker.service.settings import Settings
 from reranker.text.given import GivenText
@@ -26,7 +26,7 @@ AnyText = schemas.AnyToParse | schemas.AnyToRead
 def read_sentences(
     asked: AnyText, settings: Settings, cancellation: Cancellation
 ) -> list[TextSentence]:
-    """The sentences of a request. Raises ServiceError, and Stopped if cancelled."""
+    """The sentences of a request. Raises RequestError, and Stopped if cancelled."""
     field, given = _given(asked)
     characters = _characters(given)
     if characters > settings.max_characters:
@@ -42,7 +42,7 @@ def read_sentences(
             raise over_limit("max_sentences", settings.max_sentences, many, field)
         sentences.append(sentence)
     if not any(sentence.sentence.words for sentence in sentences):
-        raise ServiceError(422, "unreadable", "there are no words in the text", field)
+        raise RequestError(422, "unreadable", "there are no words in the text", field)
     return sentences
 
 

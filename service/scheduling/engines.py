@@ -22,7 +22,7 @@ from reranker.process.cancellation import Cancellation, Stopped
 from reranker.ranking import Scored
 from reranker.scoring.distinct import DistinctCandidates
 from reranker.service.children.scoring import BatchScores, Models, ScoringChild, ToScore
-from reranker.service.errors import Lost, ServiceError, described, draining, unavailable
+from reranker.service.errors import Lost, RequestError, described, draining, unavailable
 from reranker.service.metrics import Metrics
 from reranker.service.scheduling.queue import EngineSlots, Queue, Slot
 from reranker.service.scheduling.work import Piece, Work
@@ -111,7 +111,7 @@ class Engines:
 
     def try_out(self, models: Models) -> None:
         """Score a warm-up with new models in every engine, beside whatever is scored. Raises Lost,
-        ServiceError and MemoryError if that fails."""
+        RequestError and MemoryError if that fails."""
         for engine in self._engines:
             tokens, seconds, _ = self._warm_up(engine, engine.slots.main, models)
             self.queue.learn_again(tokens, seconds)
@@ -143,7 +143,7 @@ class Engines:
 
     async def score(self, work: Work) -> AsyncGenerator[list[tuple[NBest, list[Scored]]]]:
         """The lists and the scores of each, in order, those together that are there at once; if
-        closed early, what is not being scored yet is dropped. Raises ServiceError 429 as
+        closed early, what is not being scored yet is dropped. Raises RequestError 429 as
         ``Queue.add`` does, and 503 if scoring ends or fails."""
         loop, changed = asyncio.get_running_loop(), asyncio.Event()
         work.changed = partial(loop.call_soon_threadsafe, changed.set)
@@ -167,7 +167,7 @@ class Engines:
             self.queue.remove(work)
             work.forget_pieces()
 
-    def crashed(self) -> ServiceError:
+    def crashed(self) -> RequestError:
         """The answer to a request after a failure."""
         if self.is_hopeless:
             return unavailable("worker-crashed", "scoring crashed and cannot be restarted")

@@ -24,7 +24,7 @@ from reranker.nbest import NBest
 from reranker.process.cancellation import Stopped
 from reranker.service.children.child import Child
 from reranker.service.children.reasons import BROKEN
-from reranker.service.errors import Lost, ServiceError, described, draining, unavailable
+from reranker.service.errors import Lost, RequestError, described, draining, unavailable
 from reranker.service.fairness import amount_ahead, overloaded
 from reranker.service.metrics import Metrics
 from reranker.service.scheduling.pool import Job, Pool
@@ -119,14 +119,14 @@ class Parsers:
         """Load the parser, if there is one, so that the first request does not wait for that; if
         it does not work, the log says so."""
         if self.is_there:
-            with contextlib.suppress(ServiceError):  # the service ends
+            with contextlib.suppress(RequestError):  # the service ends
                 await self._started()
 
     async def parse(
         self, sentences: _Batch, client: str, deadline: float
     ) -> AsyncGenerator[list[NBest]]:
         """The lists of sentences, in order, those together that are there at once; if closed early,
-        what is under way is cancelled. Raises ServiceError 429 if they can probably not be parsed
+        what is under way is cancelled. Raises RequestError 429 if they can probably not be parsed
         by the deadline beside others, 503 if the parser cannot be started now."""
         if await self._started():
             raise unavailable("parser-failed", BROKEN, math.ceil(_AGAIN_SECONDS))
@@ -171,7 +171,7 @@ class Parsers:
             await asyncio.gather(*batches, return_exceptions=True)
 
     def _check_room(self, request: _Request, seconds: float) -> None:
-        """Raises ServiceError 429 if it will probably take longer than so many seconds."""
+        """Raises RequestError 429 if it will probably take longer than so many seconds."""
         waiting = [(other.client, other.words) for other in self._requests]
         if not waiting:
             return
@@ -240,7 +240,7 @@ class Parsers:
                 else:
                     for fault in value:
                         _LOGGER.error("the parser failed", **fault)
-        except (Stopped, ServiceError):
+        except (Stopped, RequestError):
             raise
         except BaseException as error:
             if self._is_closed:

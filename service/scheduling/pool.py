@@ -15,7 +15,7 @@ from functools import partial
 from typing import Generic, TypeVar
 
 from reranker.process.cancellation import Cancellation
-from reranker.service.errors import ServiceError, draining
+from reranker.service.errors import RequestError, draining
 from reranker.service.scheduling.fair_queue import FairQueue
 
 Value = TypeVar("Value")
@@ -52,7 +52,7 @@ class Pool(Generic[Value, Result]):
             threading.Thread(None, self._run, name, daemon=True).start()
 
     async def ask(self, client: str, value: Value, cost: float = 0.0) -> Result:
-        """What becomes of a job; cancelled with it. Raises what ``work`` does, and ServiceError 503
+        """What becomes of a job; cancelled with it. Raises what ``work`` does, and RequestError 503
         once the pool is closed."""
         job = Job[Value, Result](client, value, cost)
         with self._changed:
@@ -78,7 +78,7 @@ class Pool(Generic[Value, Result]):
         with self._changed:
             return sum(job.is_begun == is_begun for job in self._jobs)
 
-    def drop(self, error: ServiceError) -> None:
+    def drop(self, error: RequestError) -> None:
         """Cancel all jobs; whoever waits for them gets the error."""
         for job in self._jobs:
             job.cancellation.cancel()

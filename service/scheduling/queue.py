@@ -159,7 +159,7 @@ class Queue:
         return max(1, min(self._settings.batch_tokens, int(seconds * speed)))
 
     def add(self, work: Work) -> None:
-        """Raises ServiceError 429 if full, or too long for the deadline, and 503 if closed."""
+        """Raises RequestError 429 if full, or too long for the deadline, and 503 if closed."""
         with self._changed:
             if self.is_closed:
                 raise draining()
@@ -179,7 +179,7 @@ class Queue:
             return self._shares.has_room(client, tokens)
 
     def check_room(self, client: str, tokens: int, deadline: float) -> None:
-        """Raises ServiceError 429 unless a request for so many tokens would be admitted."""
+        """Raises RequestError 429 unless a request for so many tokens would be admitted."""
         with self._changed:
             self._check_share(client, tokens)
             self._check_time(client, tokens, deadline)

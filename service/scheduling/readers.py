@@ -16,7 +16,7 @@ import structlog
 from reranker.nbest import NBest
 from reranker.process.cancellation import Stopped
 from reranker.service.children.child import Child
-from reranker.service.errors import Lost, ServiceError, draining, over_limit, unavailable
+from reranker.service.errors import Lost, RequestError, draining, over_limit, unavailable
 from reranker.service.metrics import Metrics
 from reranker.service.requests.reading import Body, Contents
 from reranker.service.requests.schemas import ParseQuery
@@ -62,7 +62,7 @@ class Readers:
         await self._short.pool.ask("", (body, _FIRST_SECONDS))
 
     async def read(self, body: Body, client: str) -> Contents:
-        """What is in a body. Raises ServiceError 422 if it takes more CPU time to read than
+        """What is in a body. Raises RequestError 422 if it takes more CPU time to read than
         ``reading_seconds`` allows, 503 if the child dies of it, and what ``reading.read`` does."""
         readers = self._long if len(body.content) >= LONG_BODY else self._short
         megabytes = max(1, len(body.content) / 2**20)
@@ -128,7 +128,7 @@ class _Readers:
             sentences=[item for item in items if isinstance(item, TextSentence)],
         )
 
-    def _error(self, lost: Lost) -> ServiceError:
+    def _error(self, lost: Lost) -> RequestError:
         """Why there is no answer."""
         if self._is_closed:
             return draining()

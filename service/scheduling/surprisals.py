@@ -32,7 +32,7 @@ _NICENESS = 10
 _PATIENCE_SECONDS = 10.0
 
 
-class Surprisals:
+class WordReaders:
     """The surprisal child, which is started when it is first needed, and again after it has ended,
     and the sentences that wait for it."""
 
@@ -50,7 +50,7 @@ class Surprisals:
         return self._child.memory
 
     async def read(self, sentences: Sequence[ToRead], client: str) -> list[ReadAnswer]:
-        """What each costs, in order; cancelled with the request. Raises ServiceError 503 if that
+        """What each costs, in order; cancelled with the request. Raises RequestError 503 if that
         cannot be computed now."""
         answers: list[ReadAnswer | None] = [None] * len(sentences)
         remaining = iter(enumerate(sentences))

@@ -13,7 +13,7 @@ from reranker.nbest import NBest
 from reranker.nbest.data import Candidate
 from reranker.ranking import Scored, repeating
 from reranker.scoring.distinct import DistinctCandidates
-from reranker.service.errors import ServiceError
+from reranker.service.errors import RequestError
 from reranker.text.reading import TextSentence
 
 if TYPE_CHECKING:
@@ -62,7 +62,7 @@ class Work:
     tokens: int = field(init=False)
     """Tokens that are scored; duplicates count once. For sentences, an estimate."""
     waiting_tokens: int = field(init=False)
-    error: ServiceError | None = None
+    error: RequestError | None = None
     is_cancelled: bool = False
     is_small: bool = False  # for the queue
     taken: int = 0  # how many pieces have been put into a batch
@@ -123,7 +123,7 @@ class Work:
         return piece
 
     def take_scored(self, place: int) -> list[tuple[NBest, list[Scored]]]:
-        """The lists from ``place`` on whose scores are there, once. Raises ServiceError if they
+        """The lists from ``place`` on whose scores are there, once. Raises RequestError if they
         will never be."""
         if self.error is not None:
             raise self.error
@@ -155,7 +155,7 @@ class Work:
         """They refer to the work: together they would keep each other, and old models."""
         self.pieces = []
 
-    def fail(self, error: ServiceError) -> None:
+    def fail(self, error: RequestError) -> None:
         self.error = self.error or error
         self._tell()
 

@@ -16,7 +16,7 @@ import pytest
 from reranker.errors import RerankError
 from reranker.process.cancellation import Cancellation, Stopped
 from reranker.service.children.child import Child
-from reranker.service.errors import Lost, ServiceError
+from reranker.service.errors import Lost, RequestError
 from tests.service.servers import before_python_path
 from tests.waiting import PATIENCE, until
 
@@ -31,11 +31,11 @@ if any(word.endswith(".counting_main") for word in sys.orig_argv):
     def run(name, *given, **options):
         from reranker.errors import InputError
         from reranker.service.children.child import serve
-        from reranker.service.errors import ServiceError
+        from reranker.service.errors import RequestError
         def count(request):
             what = request.value
             if what == "refuse":
-                raise ServiceError(422, "odd", "no", "field")
+                raise RequestError(422, "odd", "no", "field")
             if what == "wrong":
                 raise InputError("a file is wrong")
             if what == "raise":
@@ -142,7 +142,7 @@ def test_lanes_serve_side_by_side_and_replies_find_their_requests(make: Make) ->
 def test_what_is_raised_there_is_raised_here(make: Make) -> None:
     child, ended = make()
     refused = Counting(child, "refuse").end()
-    assert isinstance(refused, ServiceError) and refused.arguments[:4] == (
+    assert isinstance(refused, RequestError) and refused.arguments[:4] == (
         422,
         "odd",
         "no",

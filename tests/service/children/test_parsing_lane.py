@@ -24,7 +24,7 @@ from reranker.process.cancellation import Stopped
 from reranker.service.children.child import Request
 from reranker.service.children.parsing_main import ParsingLane
 from reranker.service.children.reasons import BROKEN, UNSAID
-from reranker.service.errors import ServiceError
+from reranker.service.errors import RequestError
 from reranker.service.settings import load_settings
 from reranker.text.reading import Text
 from reranker.trees.tree import Tree
@@ -193,7 +193,7 @@ def test_one_that_hangs_or_dies_costs_a_sentence(monkeypatch: pytest.MonkeyPatch
 
 def test_a_parser_that_has_never_worked_fails_the_request() -> None:
     asked = Asked(Flat)
-    with pytest.raises(ServiceError) as caught:
+    with pytest.raises(RequestError) as caught:
         asked.lists("broken it is")
     assert (caught.value.status, caught.value.code) == (503, "parser-failed")
     assert caught.value.message == BROKEN
@@ -220,7 +220,7 @@ def test_a_parser_that_cannot_be_made() -> None:
     asked = Asked(make)
     with pytest.raises(InputError, match="no model"):
         asked.try_out()
-    with pytest.raises(ServiceError, match=BROKEN):
+    with pytest.raises(RequestError, match=BROKEN):
         asked.lists("it is")
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from starlette.requests import Request
 
-from reranker.service.errors import ServiceError
+from reranker.service.errors import RequestError
 from reranker.service.http.accepting import chosen
 
 FORMS = ("application/json", "text/plain", "text/x-conllu", "application/x-ndjson")
@@ -43,7 +43,7 @@ def test_nothing_said_is_the_first() -> None:
 
 @pytest.mark.parametrize("accept", ["image/png", "text/html, image/*", "*/*;q=0", "text/plain;q=x"])
 def test_what_there_is_not_is_refused_with_what_there_is(accept: str) -> None:
-    with pytest.raises(ServiceError) as caught:
+    with pytest.raises(RequestError) as caught:
         chosen(asking(accept), FORMS)
     assert (caught.value.status, caught.value.param) == (406, "Accept")
     assert all(form in caught.value.message for form in FORMS)

@@ -8,7 +8,7 @@ from typing import Any, cast
 import pytest
 
 from reranker.process.cancellation import Cancellation, Stopped
-from reranker.service.errors import ServiceError
+from reranker.service.errors import RequestError
 from reranker.service.requests.reading import Body, Contents
 from reranker.service.requests.reading import read as read_body
 from reranker.service.requests.schemas import AnyToParse, ParseQuery
@@ -115,7 +115,7 @@ def test_words_stay_as_they_are() -> None:
 def test_what_is_refused(
     body: Any, settings: dict[str, Any], code: str, param: str | None, message: str
 ) -> None:
-    with pytest.raises(ServiceError) as caught:
+    with pytest.raises(RequestError) as caught:
         read(body, **settings)
     error = caught.value
     assert (error.code, error.param) == (code, param)

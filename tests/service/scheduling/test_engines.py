@@ -17,7 +17,7 @@ from reranker import Reranker
 from reranker.nbest import NBest, from_candidates
 from reranker.ranking import Scored
 from reranker.service.children.scoring import Models
-from reranker.service.errors import ServiceError
+from reranker.service.errors import RequestError
 from reranker.service.metrics import Metrics
 from reranker.service.scheduling.engines import Engines
 from reranker.service.scheduling.work import Work
@@ -156,7 +156,7 @@ def test_ensembles_are_never_mixed(tmp_path: Path) -> None:
 def test_after_its_end_503(models: list[str]) -> None:
     with running(models) as made:
         made.engines.stop()
-        with pytest.raises(ServiceError) as caught:
+        with pytest.raises(RequestError) as caught:
             asyncio.run(scores(made.engines, made.work(flat("b"))))
     assert (caught.value.status, caught.value.code) == (503, "draining")
 
@@ -173,7 +173,7 @@ def test_a_tree_too_large_for_the_device_fails_only_its_own_request(
             return await asyncio.gather(*asked, return_exceptions=True)
 
         before, failed, after = asyncio.run(ask())
-    assert isinstance(failed, ServiceError)
+    assert isinstance(failed, RequestError)
     assert (failed.status, failed.code) == (503, "out-of-memory")
     assert before == scores_of(expected, kind) and after == scores_of(expected, flat("b"))
 
@@ -187,7 +187,7 @@ def test_without_hope_requests_are_refused_at_once(
         Path(path).unlink()
         os.kill(made.pids()[0], signal.SIGKILL)
         until(lambda: made.engines.is_hopeless)
-        with pytest.raises(ServiceError, match="cannot be restarted") as caught:
+        with pytest.raises(RequestError, match="cannot be restarted") as caught:
             asyncio.run(asyncio.wait_for(scores(made.engines, made.work(flat("b"))), PATIENCE))
         assert (caught.value.status, caught.value.code) == (503, "worker-crashed")
         assert made.engines.queue.tokens == 0
@@ -225,7 +225,7 @@ def test_a_stopped_child_is_killed_and_replaced(models: list[str], is_busy: bool
         (pid,) = made.pids()
         os.kill(pid, signal.SIGSTOP)
         if is_busy:
-            with pytest.raises(ServiceError) as caught:
+            with pytest.raises(RequestError) as caught:
                 asyncio.run(scores(made.engines, made.work(flat("We"))))
             assert caught.value.code == "worker-crashed"
         until(lambda: not made.engines.ready)
@@ -240,7 +240,7 @@ def test_a_child_that_hangs_again_and_again_is_given_up(models: list[str]) -> No
     with running(models, heartbeat_seconds=2) as made:
         for number in range(3):
             assert not made.engines.is_hopeless
-            with pytest.raises(ServiceError) as caught:
+            with pytest.raises(RequestError) as caught:
                 asyncio.run(scores(made.engines, made.work(flat("hang"))))
             assert caught.value.code == "worker-crashed"
             if number < 2:

@@ -24,7 +24,7 @@ from reranker.nbest import NBest
 from reranker.nbest.data import Origin, Sentence
 from reranker.parsers.running import parsed_list
 from reranker.process.cancellation import Cancellation
-from reranker.service.errors import ServiceError
+from reranker.service.errors import RequestError
 from reranker.service.metrics import Metrics
 from reranker.service.scheduling import parsers
 from reranker.service.scheduling.parsers import AHEAD, Parsers
@@ -201,8 +201,8 @@ def test_a_parser_that_could_not_be_started_is_tried_again(
     program.write_text(f"#!/bin/sh\nexec {COMMAND}\n")
     program.chmod(0o700)
 
-    async def refused(made: Parsers) -> ServiceError:
-        with pytest.raises(ServiceError) as caught:
+    async def refused(made: Parsers) -> RequestError:
+        with pytest.raises(RequestError) as caught:
             await parsed(made)
         return caught.value
 
@@ -272,7 +272,7 @@ def test_a_stopped_child_is_killed_and_replaced() -> None:
             process = made._child.process
             assert process is not None
             os.kill(process.pid, signal.SIGSTOP)
-            with pytest.raises(ServiceError) as caught:
+            with pytest.raises(RequestError) as caught:
                 await parsed(made)
             assert caught.value.code == "parser-crashed"
             assert await parsed(made) == 2

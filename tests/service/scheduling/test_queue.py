@@ -11,7 +11,7 @@ from reranker.nbest import NBest
 from reranker.nbest.data import Origin, RawCandidate, RawList, Sentence
 from reranker.nbest.faithful import Source, accept
 from reranker.nbest.notation import Notation
-from reranker.service.errors import ServiceError
+from reranker.service.errors import RequestError
 from reranker.service.metrics import Metrics
 from reranker.service.scheduling.queue import EngineSlots, Queue, Slot
 from reranker.service.scheduling.work import AHEAD, Work
@@ -120,7 +120,7 @@ def test_a_text_is_refused_if_it_would_be_late_not_for_its_length() -> None:
     queue = queue_of(80, queue_tokens=100)
     queue.add(text("a", 1000))
     queue.add(asked("b", 20))  # for which the text leaves all of the room
-    with pytest.raises(ServiceError) as caught:
+    with pytest.raises(RequestError) as caught:
         late = text("c", 1000)
         late.deadline = time.monotonic() + 60
         queue.add(late)
@@ -309,7 +309,7 @@ def test_what_waits_is_shared() -> None:
     queue.add(asked("a", 40))
     queue.add(asked("a", 35))
     for client, size in (("a", 10), ("b", 19)):
-        with pytest.raises(ServiceError) as caught:
+        with pytest.raises(RequestError) as caught:
             queue.add(asked(client, size))
         assert (caught.value.status, caught.value.code) == (429, "queue-full")
     queue.add(asked("b", 18))
@@ -322,7 +322,7 @@ def test_retry_after_is_true(monkeypatch: pytest.MonkeyPatch) -> None:
     queue = queue_of(10)
     queue.add(asked("a", *[5] * 20))  # ten seconds of work
     late = asked("b", *[5] * 10, seconds=8)
-    with pytest.raises(ServiceError) as caught:
+    with pytest.raises(RequestError) as caught:
         queue.add(late)
     wait = int(caught.value.headers["Retry-After"])
     assert wait == 6  # until only the 4 s that are allowed are left of the ten
@@ -334,7 +334,7 @@ def test_retry_after_is_true(monkeypatch: pytest.MonkeyPatch) -> None:
         return other
 
     passed(wait).add(late)
-    with pytest.raises(ServiceError):
+    with pytest.raises(RequestError):
         passed(wait - 2).add(late)
 
 
@@ -359,7 +359,7 @@ def test_who_would_wait_beyond_the_deadline_is_refused_at_once(
     queue = queue_of(10)
     queue.add(asked("long", *[5] * 20))
     for seconds in (0.2, 1.9):
-        with pytest.raises(ServiceError) as caught:
+        with pytest.raises(RequestError) as caught:
             queue.add(asked("hasty", 10, seconds=seconds))
         assert (caught.value.status, caught.value.code) == (429, "queue-full")
     queue.add(asked("patient", 10, seconds=2.1))
