@@ -180,7 +180,7 @@ def test_the_plan_of_a_study(tmp_path: Path, capsys: pytest.CaptureFixture[str])
     shown = 'models = ["again"] },\n    { name = "LSTM", models = ["lstm"] }'
     text = STUDY.replace("[models.lstm]", again).replace('models = ["lstm"] }', shown, 1)
     path.write_text(text, "utf-8")
-    work = steps.Work(studies.Study.read(path), tmp_path, tmp_path, ["--x"], ["--epochs", "3"])
+    work = steps.StudyWork(studies.Study.read(path), tmp_path, tmp_path, ["--x"], ["--epochs", "3"])
     first = {step.name: " ".join(step.arguments) for step in work.steps("doc", 1)}
     model = f"{tmp_path}/models/doc-1.pt"
     assert first == {
@@ -201,7 +201,7 @@ def test_the_plan_of_a_study(tmp_path: Path, capsys: pytest.CaptureFixture[str])
     }
     again = next(iter(work.steps("again", 1)))
     assert " ".join(again.arguments).endswith(f"--start-from {model} --epochs 3 --x")
-    only = steps.Work(studies.Study.read(path, ["words"]), tmp_path, tmp_path)
+    only = steps.StudyWork(studies.Study.read(path, ["words"]), tmp_path, tmp_path)
     assert [step.name for step in only.steps("doc", 1)] == ["doc-1", "doc-1:dev:text"]
     with pytest.raises(SystemExit, match="2"):
         module("make").main([str(path), "--epochs", "3", "--budget", "1"])
@@ -214,7 +214,7 @@ def test_the_plan_of_text(tmp_path: Path) -> None:
     path = tmp_path / "study.toml"
     path.write_text(TEXT_STUDY, "utf-8")
     study = studies.Study.read(path)
-    work = steps.Work(study, Path("work"), tmp_path, ["--y"], ["--x"])
+    work = steps.StudyWork(study, Path("work"), tmp_path, ["--y"], ["--x"])
     made = {step.name: " ".join(step.arguments) for step in work.steps("doc", 1)}
     model = "work/models/doc-1.pt"
     assert made == {
@@ -307,7 +307,7 @@ def test_a_step_that_fails_leaves_the_others_alone(tmp_path: Path) -> None:
     shown = 'models = ["again"] },\n    { name = "LSTM", models = ["lstm"] }'
     text = STUDY.replace("[models.lstm]", again).replace('models = ["lstm"] }', shown, 1)
     path.write_text(text, "utf-8")
-    work = steps.Work(studies.Study.read(path, seeds=1), tmp_path / "work", tmp_path)
+    work = steps.StudyWork(studies.Study.read(path, seeds=1), tmp_path / "work", tmp_path)
     work.run(workers=2)
     assert sorted(work.failures) == ["again-1", "doc-1", "lstm-1"]
     assert work.failures["doc-1"].startswith("doc-1: exit 2: ")
