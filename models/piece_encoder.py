@@ -15,7 +15,6 @@ from reranker.models.batch import PADDING
 from reranker.models.layer import start_normal
 from reranker.models.products import linear, packed, step_rows
 
-_NORM_EPSILON = 1e-12
 # Ways to compute attention, the quicker one for a row at a time without gradients.
 _PLAIN, _QUICK = [SDPBackend.MATH], [SDPBackend.FLASH_ATTENTION, SDPBackend.MATH]
 _MOST = {"size": 4_096, "inner_size": 16_384, "layers": 48, "positions": 4_096}
@@ -33,6 +32,7 @@ class PieceConfig:
     positions: int = 256
     per_word: int = 8  # pieces of a word that are read, at most
     dropout: float = 0.1
+    norm_epsilon: float = 1e-12
 
     def __post_init__(self) -> None:
         for each in fields(self):
@@ -40,6 +40,9 @@ class PieceConfig:
             if each.name == "dropout":
                 if not 0 <= value < 1:
                     raise ValueError(f"dropout must be in [0, 1), got {value}")
+            elif each.name == "norm_epsilon":
+                if not 0 < value < 0.1:
+                    raise ValueError(f"norm_epsilon must be above 0 and below 0.1, got {value}")
             elif type(value) is not int or value < 1:
                 raise ValueError(f"{each.name} must be a positive integer, got {value}")
         # A sentence's reading has these sizes, whatever a file has: they bound its memory.
@@ -62,14 +65,14 @@ class PieceEncoder(nn.Module):
         self.positions = nn.Parameter(torch.empty(config.positions, config.size))
         for weight in (self.embedding, self.positions):
             start_normal(weight, std=0.02)
-        self.norm = nn.LayerNorm(config.size, _NORM_EPSILON)
+        self.norm = nn.LayerNorm(config.size, config.norm_epsilon)
         layer = nn.TransformerEncoderLayer(
             config.size,
             config.heads,
             config.inner_size,
             config.dropout,
             "gelu",
-            _NORM_EPSILON,
+            config.norm_epsilon,
             batch_first=True,
         )
         # Dropout there takes a quarter of the training's time: it is on each half's output only.

@@ -9,7 +9,7 @@ With ``encoder``, the LSTM reads what a Transformer that learned from plain text
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, fields
 
 import torch
@@ -95,6 +95,8 @@ class SpanModel(nn.Module):
         self.forwards, self.backwards = nn.ModuleList(), nn.ModuleList()
         before = config.embedding_size + config.vector_size + config.spelling_size
         self.encoder = None
+        self.remembered: Callable[[Tensor, torch.dtype], Tensor] | None = None
+        """Reads pieces in place of an encoder that is not trained."""
         if config.encoder:
             self.encoder = PieceEncoder(config.encoder)
             before += config.encoder.size
@@ -212,7 +214,7 @@ class SpanModel(nn.Module):
         encoded = []
         if self.encoder:
             per_word = self.encoder.config.per_word
-            encoded = [self.encoder(rows[..., :per_word], dtype)]
+            encoded = [(self.remembered or self.encoder)(rows[..., :per_word], dtype)]
             rows = rows[..., per_word:]
         is_row = rows != PADDING
         counts = is_row.sum(2)

@@ -6,16 +6,16 @@ import os
 from typing import Any
 
 from reranker.checkpoints.ensemble_file import ModelNames
-from reranker.checkpoints.installed import models_in_environment
+from reranker.checkpoints.installed import models_in_environment, models_of
 from reranker.parsers.choice import kept_parser
-from reranker.parsers.parser import Parser
+from reranker.parsers.parser import Parser, language_of
 from reranker.pipeline import Reranker
 from reranker.process.cores import available_cores
 from reranker.process.forks import Once
 from reranker.ranking import Rankings
+from reranker.text.conventions import Convention, convention_of
 from reranker.text.given import GivenText
 from reranker.text.splitting import Form
-from reranker.text.words import Convention
 
 _loaded = Once()
 
@@ -24,7 +24,7 @@ def parse(
     text: GivenText,
     *,
     form: Form = "text",
-    words: Convention = "gum",
+    words: Convention | None = None,
     models: ModelNames | None = None,
     parser: Parser | str = "chart",
     lm_weight: float | None = None,
@@ -38,11 +38,12 @@ def parse(
 
     ``text`` is running text, or a list of sentences, each a string or a list of words. Of a string,
     ``form`` is ``text``, ``sentences`` (one a line) or ``tokens`` (the same, with a space between
-    words). ``words`` is how words are split (``gum`` or ``wsj``); ``models`` are those of
-    ``Reranker.load``; ``parser`` is a parser or its name, and ``options`` are the flags of `rerank
-    parse` for it: ``candidates``, ``parser_command``, ``parser_model``, ``overparsing`` and
-    ``parser_seconds``. ``jobs`` sentences are parsed at once, by default one for each core. For a
-    text too long for a list of rankings, use ``Reranker.parse``.
+    words). ``words`` is how words are split, as is usual in the language unless given; ``models``
+    are those of ``Reranker.load``; ``parser`` is a parser or its name, and ``options`` are the
+    flags of `rerank parse` for it: ``candidates``, ``language``, ``parser_command``,
+    ``parser_model``, ``overparsing`` and ``parser_seconds``. With a ``language``, such as ``"id"``,
+    its models are the default. ``jobs`` sentences are parsed at once, by default one for each core.
+    For a text too long for a list of rankings, use ``Reranker.parse``.
 
     >>> reranker.parse("She met the man.")[0].tree  # doctest: +SKIP
     '(TOP (S (NP (PRP She)) (VP (VBD met) (NP (DT the) (NN man))) (. .)))'
@@ -51,8 +52,9 @@ def parse(
     model is missing.
     """
     chosen = kept_parser(parser, **options)
+    language = options.get("language") or language_of(chosen)
     if models is None:
-        models = tuple(models_in_environment()) or None
+        models = models_of(language) or tuple(models_in_environment()) or None
     elif not isinstance(models, str | os.PathLike):
         models = tuple(models)
     loaded = _loaded.get(("models", models), lambda: Reranker.load(models))
@@ -60,7 +62,7 @@ def parse(
         text,
         chosen,
         form,
-        words=words,
+        words=words or convention_of(language),
         lm_weight=lm_weight,
         top=top,
         jobs=jobs or available_cores(),

@@ -41,9 +41,9 @@ from reranker.scoring.ensemble import Ensemble
 from reranker.scoring.lanes import Lanes
 from reranker.scoring.scorer import Scorer
 from reranker.scoring.winner import WinnerSearch
+from reranker.text.conventions import Convention
 from reranker.text.given import GivenText, sentences, told_apart
 from reranker.text.splitting import Form
-from reranker.text.words import Convention
 from reranker.trees.tree import Tree
 
 if TYPE_CHECKING:

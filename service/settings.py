@@ -24,12 +24,14 @@ from pydantic_settings import (
     SettingsConfigDict,
 )
 
+from reranker.checkpoints.installed import models_of
 from reranker.errors import InputError
+from reranker.languages import ENGLISH
 from reranker.nbest import FORMATS, ReadOptions
 from reranker.parsers.choice import ParserChoice
 from reranker.parsers.parser import ParserSettings, option_of
 from reranker.process.cores import available_cores
-from reranker.text.words import Convention
+from reranker.text.conventions import Convention, convention_of
 from reranker.trees.tree import MAX_DEPTH
 
 if TYPE_CHECKING:
@@ -137,12 +139,14 @@ class Settings(BaseSettings):
     parser_beam: _Count | None = Field(
         None, description="lines per list, for formats that do not say"
     )
+    language: str = _option(ParserSettings, "language")
     candidates: _Count = _option(ParserSettings, "candidates")
     overparsing: _Count = _option(ParserSettings, "overparsing")
-    words: Convention = Field(
-        "gum",
+    words: Convention | None = Field(
+        None,
         description="split text into words as GUM, CRAFT and OntoNotes 5 do, or as the Wall Street "
-        "Journal's treebank does",
+        "Journal's treebank does, or as another language needs; by default as is usual in the "
+        "language",
     )
 
     batch_tokens: _Count = Field(
@@ -277,7 +281,14 @@ class Settings(BaseSettings):
     @property
     def named(self) -> list[str] | None:
         """The models to load; None for the installed ones."""
-        return self.models or ([_HERE] if glob.glob(_HERE) else None)
+        if self.models or not (of_language := models_of(self.language)):
+            return self.models or ([_HERE] if glob.glob(_HERE) else None)
+        return [of_language]
+
+    @property
+    def convention(self) -> Convention:
+        """How text is split into words."""
+        return self.words or convention_of(self.language or ENGLISH)
 
     @property
     def has_parser(self) -> bool:
@@ -292,6 +303,7 @@ class Settings(BaseSettings):
             seconds=self.parser_seconds,
             options=ReadOptions(self.parser_format, beam=self.parser_beam),
             overparsing=self.overparsing,
+            language=self.language,
             device=self.device,
         )
         return ParserChoice(self.parser, self.parser_command, self.parser_model, settings)

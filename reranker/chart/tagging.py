@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import re
+from collections.abc import Collection, Sequence
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,23 +21,36 @@ _FIXED = {
     "-LRB-": "-LRB-",
     "-RRB-": "-RRB-",
 }
+_ESCAPED = re.compile("-[LR][RCS]B-")
 UNKNOWN_TAG = "XX"
 _PUNCTUATION = {",", ".", ":", "``", "''"}
 
 
 def best_tags(
-    words: Sequence[str], log_probabilities: NDArray[np.floating], tags: Sequence[str]
+    words: Sequence[str],
+    log_probabilities: NDArray[np.floating],
+    tags: Sequence[str],
+    punctuation: Collection[str] | None = None,
 ) -> tuple[str, ...]:
-    """The most probable tag of each word, given ``log_probabilities`` [n, T] of ``tags``.
-    Punctuation that has the same tag in all treebanks gets that tag, and no word with a letter or a
-    digit gets a punctuation tag. Without ``tags`` all other words are ``XX``."""
-    is_punctuation = np.array([tag in _PUNCTUATION for tag in tags], bool)
+    """The most probable tag of each word, given ``log_probabilities`` [n, T] of ``tags``. No word
+    with a letter or a digit gets one of ``punctuation``, the tags of marks. Without those, the
+    language is English: punctuation that has the same tag in all its treebanks gets that tag.
+    Without ``tags`` all other words are ``XX``."""
+    always = _FIXED if punctuation is None else {}
+    marks = _PUNCTUATION if punctuation is None else punctuation
+    is_punctuation = np.array([tag in marks for tag in tags], bool)
     chosen = []
     for word, row in zip(words, log_probabilities, strict=True):
-        fixed = _FIXED.get(word)
+        fixed = always.get(word)
         if fixed is None:
-            if any(letter.isalnum() for letter in word):
+            is_spelled = any(map(str.isalnum, word)) if punctuation is None else has_letters(word)
+            if is_spelled and not is_punctuation.all():
                 row = np.where(is_punctuation, -np.inf, row)
             fixed = tags[int(row.argmax())] if tags else UNKNOWN_TAG
         chosen.append(fixed)
     return tuple(chosen)
+
+
+def has_letters(word: str) -> bool:
+    """Whether a word has a letter or a digit and is no bracket."""
+    return any(map(str.isalnum, word)) and not _ESCAPED.fullmatch(word)

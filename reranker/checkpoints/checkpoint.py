@@ -19,7 +19,8 @@ from reranker.checkpoints.model_file import (
     with_weights,
     write_model,
 )
-from reranker.checkpoints.vocabulary import MOST_CLASSED, Vocabulary
+from reranker.checkpoints.neutral_classes import NeutralClasses
+from reranker.checkpoints.vocabulary import MOST_CLASSED, NEUTRAL_RULES, Vocabulary
 from reranker.errors import CheckpointError
 from reranker.models import ARCHITECTURES, LanguageModel
 from reranker.models.encoder_decoder import EncoderDecoder
@@ -27,7 +28,7 @@ from reranker.models.span_model import SpanModel
 
 # 1 had no word classes and no backward models; before 3, classes of unknown words were by rules 1;
 # before 4, a hash was not required.
-FORMAT = Format("parse-reranker checkpoint", 4)
+FORMAT = Format("parse-reranker checkpoint", 4, hashed=4)
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,12 +44,14 @@ def save_checkpoint(
     dtype: torch.dtype = torch.float16,
 ) -> None:
     """Write the checkpoint, whole or not at all; weights are stored as ``dtype``."""
-    parts = {
+    parts: dict[str, Any] = {
         "vocabulary": list(vocabulary.symbols),
         "word_classes": _packed(vocabulary.classes),
         "class_rules": vocabulary.rules,
         "backward": vocabulary.backward,
     }
+    if vocabulary.neutral:
+        parts["affixes"] = " ".join(vocabulary.affixes)
     write_model(path, FORMAT, model, parts, information, dtype)
 
 
@@ -106,7 +109,10 @@ def _vocabulary(content: dict[str, Any], most_bytes: int) -> Vocabulary:
     rules = content["class_rules"] if content["version"] >= 3 else 1
     if type(rules) is not int:
         raise TypeError(f"class_rules must be an integer, got {rules!r}")
-    return Vocabulary(content["vocabulary"], classes, is_backward, rules)
+    neutral = None
+    if rules == NEUTRAL_RULES:
+        neutral = NeutralClasses(content["affixes"].split())
+    return Vocabulary(content["vocabulary"], classes, is_backward, rules, neutral)
 
 
 def _packed(classes: Mapping[str, int]) -> dict[str, Any] | None:

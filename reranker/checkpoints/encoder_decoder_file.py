@@ -22,7 +22,7 @@ from reranker.checkpoints.pair_vocabulary import PairVocabulary
 from reranker.errors import CheckpointError
 from reranker.models.encoder_decoder import EncoderDecoder, EncoderDecoderConfig
 
-FORMAT = Format("parse-reranker encoder-decoder", 2)  # before 2, a hash was not required
+FORMAT = Format("parse-reranker encoder-decoder", 2, hashed=2)  # before 2, a hash was not required
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,6 +2,8 @@
 
 An ensemble is a folder of checkpoints; ``about.toml`` in it, if there is one, has its name, what is
 known of it, the SHA-256 of its files, and in ``[[ensembles]]`` the names of ensemble files in it.
+An ensemble has a ``language``, English if none is said, and may say which span model is the parser
+``chart`` of that language.
 A model of a parser is one packed file, described by ``[[parser_models]]`` of the same file, or a
 folder of the user's with a BLLIP model.
 Where folders are looked for, first found first used:
@@ -27,12 +29,13 @@ from urllib.parse import urlsplit
 from urllib.request import url2pathname
 
 from reranker.errors import InputError
+from reranker.languages import ENGLISH, checked_language, language_name
 
 VARIABLE = "RERANK_MODELS"
 _PACKAGE = "parse_reranker_models"
 _ABOUT = "about.toml"
 _LISTED = {"ensembles": ("name", "file"), "parser_models": ("name", "file", "sha256")}
-_TEXTS = ("name", "description", "terms", "parser", "parser_sha256")
+_TEXTS = ("name", "description", "terms", "parser", "parser_sha256", "language")
 _F1 = {"set": str, "parser": int | float, "reranked": int | float, "f1": int | float}
 BLLIP_FILE = "terms.txt"  # the file that identifies a folder as a BLLIP model
 
@@ -50,6 +53,11 @@ class Installed:
     def path(self) -> Path:
         """The path to give to ``--models``."""
         return self.file or self.folder
+
+    @property
+    def language(self) -> str:
+        """The code of its language."""
+        return str(self.about.get("language", ENGLISH))
 
     @property
     def sha256(self) -> tuple[str, ...]:
@@ -96,42 +104,72 @@ def installed_models() -> list[Installed]:
             ensembles.setdefault(name, Installed(name, folder, about))
             for more in about.get("ensembles", ()):
                 file = folder / more["file"]
-                ensembles.setdefault(more["name"], Installed(more["name"], folder, more, file))
+                if file.is_file():  # the wheel of models has those of English alone
+                    ensembles.setdefault(more["name"], Installed(more["name"], folder, more, file))
     return list(ensembles.values())
 
 
-def installed_span_model(name: str = "") -> tuple[Path, str]:
+def installed_span_model(name: str = "", language: str = "") -> tuple[Path, str]:
     """The span model that is the parser ``chart``, and its SHA-256 if it is known: ``name``, a
-    file, or the first that an ``about.toml`` calls ``parser``. Raises InputError if there is none.
-    """
+    file, or the first that an ``about.toml`` calls ``parser`` of the language, by default English.
+    Raises InputError if there is none."""
     if name:
         path = Path(name)
         if not path.is_file():
             raise InputError(f"{name}: no such file; the parser chart needs a span model")
         return path, ""
+    wanted = language or ENGLISH
     for folder in _folders():
         about = _about(folder / _ABOUT)
-        if "parser" in about and (folder / about["parser"]).is_file():
-            return folder / about["parser"], str(about.get("parser_sha256", ""))
+        for each in (about, *about.get("ensembles", ())):
+            is_wanted = each.get("language", ENGLISH) == wanted and "parser" in each
+            if is_wanted and (folder / each["parser"]).is_file():
+                return folder / each["parser"], str(each.get("parser_sha256", ""))
+    if wanted != ENGLISH:
+        raise _none_of(wanted)
     raise InputError(
         "no span model for the parser chart: install parse-reranker-models (`make wheels` in a "
         "clone builds it), or name one with --parser-model"
     )
 
 
-def default_models() -> Installed:
-    """The models to use if none are named and ``RERANK_MODELS`` is not set. Raises InputError if
-    none are installed, or several of which none is ours."""
-    ensembles = installed_models()
+def default_models(language: str = ENGLISH) -> Installed:
+    """The models of a language to use if none are named and ``RERANK_MODELS`` is not set. Raises
+    InputError if none are installed, or several of which none is ours."""
+    ensembles = [each for each in installed_models() if each.language == language]
+    if not ensembles and language != ENGLISH:
+        raise _none_of(language)
     if not ensembles:
         raise InputError(
             "no language models: install parse-reranker-models (`make wheels` in a clone builds "
             f"it), or name checkpoints after --models or in {VARIABLE}"
         )
-    if len(ensembles) > 1 and not ensembles[0].sha256:
+    if len(ensembles) > 1 and not (ensembles[0].sha256 or ensembles[0].file):
         names = ", ".join(each.name for each in ensembles)
         raise InputError(f"several ensembles are installed; name one after --models: {names}")
     return ensembles[0]
+
+
+def models_of(language: str | None) -> str | None:
+    """The path of a language's models, for callers that name none; None for English, of which more
+    is known (``ensemble_file.named_models``). Raises InputError if there are none."""
+    if not language or checked_language(language) == ENGLISH:
+        return None
+    return str(default_models(language).path)
+
+
+def is_installed(language: str) -> bool:
+    """Whether there are models of a language."""
+    return any(each.language == language for each in installed_models())
+
+
+def _none_of(language: str) -> InputError:
+    known = sorted({each.language for each in installed_models()})
+    return InputError(
+        f"no models of {language_name(language)} are installed, only of "
+        f"{', '.join(map(language_name, known)) or 'no language'}; docs/languages.md says how to "
+        "train some"
+    )
 
 
 def models_in_environment() -> list[str]:

@@ -15,6 +15,7 @@ from torch import Tensor, nn
 
 from reranker.checkpoints.archive import Archive, write_atomically
 from reranker.errors import CheckpointError, lacks_memory
+from reranker.languages import ENGLISH
 from reranker.models import LanguageModel
 from reranker.models.encoder_decoder import EncoderDecoder
 from reranker.models.span_model import SpanModel
@@ -37,16 +38,23 @@ class Trained(Generic[Model, Words]):
     sha256: str = ""
 
     @property
+    def language(self) -> str:
+        """The code of its language."""
+        language = self.information.get("language", ENGLISH)
+        return language if isinstance(language, str) else ENGLISH
+
+    @property
     def parameters(self) -> int:
         return sum(weight.numel() for weight in self.model.parameters())
 
 
 class Format(NamedTuple):
-    """A kind of file and the version that is written; all from 1 up are read, and this one only
-    with the hash of its content, which older files may lack."""
+    """A kind of file and the version that is written; all from 1 up are read, and those from
+    ``hashed`` only with the hash of their content, which older files may lack."""
 
     name: str
     version: int
+    hashed: int
 
     def matches(self, content: Any) -> bool:
         """Whether the content claims to be of this kind."""
@@ -93,7 +101,7 @@ def read_model(
             f"{path}: checkpoint version {version!s:.40}, this program reads {readable}"
         )
     try:
-        _check_hash(content, archive.size, is_required=version == kind.version)
+        _check_hash(content, archive.size, is_required=version >= kind.hashed)
         model, vocabulary = unpack(content)
         information = dict(content.get("information", {}))
     except _BROKEN as error:

@@ -18,15 +18,16 @@ from reranker.checkpoints.model_file import (
     with_weights,
     write_model,
 )
-from reranker.checkpoints.span_vocabulary import SpanVocabulary
+from reranker.checkpoints.span_vocabulary import AnyPieces, SpanVocabulary
+from reranker.checkpoints.unigram_pieces import UnigramPieces
 from reranker.checkpoints.vocabulary import MOST_CLASSED
 from reranker.checkpoints.word_pieces import WordPieces
 from reranker.errors import CheckpointError
 from reranker.models.piece_encoder import PieceConfig
 from reranker.models.span_model import SpanConfig, SpanModel
 
-# 1 had no encoders, 2 no tags; before 4, a hash was not required.
-FORMAT = Format("parse-reranker span model", 4)
+# 1 had no encoders, 2 no tags; before 4, a hash was not required; 5 added unigram pieces.
+FORMAT = Format("parse-reranker span model", 5, hashed=4)
 _LISTS = ("words", "vector_words", "labels", "tags")
 
 
@@ -48,6 +49,8 @@ def save_span_model(
         **{name: "\n".join(getattr(vocabulary, name)) for name in _LISTS},
         "pieces": "\n".join(vocabulary.pieces.pieces) if vocabulary.pieces else "",
     }
+    if isinstance(vocabulary.pieces, UnigramPieces):
+        parts["piece_scores"] = "\n".join(map(str, vocabulary.pieces.scores))
     write_model(path, FORMAT, model, parts, information, dtype)
 
 
@@ -78,10 +81,15 @@ def opened_span_model(path: Path, archive: Archive, device: str = "cpu") -> Span
         words, vector_words, labels, tags = (
             _lines(content.get(name, ""), count) for name, count in zip(_LISTS, counts, strict=True)
         )
-        pieces = None
+        pieces: AnyPieces | None = None
         if config.encoder:
             known = _lines(content["pieces"], config.encoder.piece_count)
-            pieces = WordPieces(known, config.encoder.per_word)
+            per_word, count = config.encoder.per_word, config.encoder.piece_count
+            if "piece_scores" in content:
+                scores = [*map(float, _lines(content["piece_scores"], count))]
+                pieces = UnigramPieces(known, scores, per_word)
+            else:
+                pieces = WordPieces(known, per_word)
         vocabulary = SpanVocabulary(words, vector_words, labels, config.spelling_rows, pieces, tags)
         model = with_weights(lambda: SpanModel(config), content["weights"], archive.size, device)
         return model, vocabulary

@@ -6,7 +6,8 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 from zlib import crc32
 
-from reranker.checkpoints.word_pieces import END_PIECE, START_PIECE, WordPieces
+from reranker.checkpoints.unigram_pieces import UnigramPieces
+from reranker.checkpoints.word_pieces import WordPieces
 from reranker.trees.constituents import constituents
 from reranker.trees.linearize import TaggedTree, is_word
 
@@ -18,6 +19,9 @@ _SPECIAL = 3
 _LENGTHS = (3, 4, 5)
 _MOST_LETTERS = 40
 _MOST_KNOWN = 20_000
+
+AnyPieces = WordPieces | UnigramPieces
+"""An encoder's pieces."""
 
 
 class SpanVocabulary:
@@ -31,7 +35,7 @@ class SpanVocabulary:
         vector_words: Sequence[str],
         labels: Sequence[str],
         spelling_rows: int,
-        pieces: WordPieces | None = None,
+        pieces: AnyPieces | None = None,
         tags: Sequence[str] = (),
     ) -> None:
         """``pieces`` are the encoder's, if there is one. Raises ValueError for a word, label or tag
@@ -52,7 +56,7 @@ class SpanVocabulary:
         minimum_count: int,
         vector_words: Sequence[str],
         spelling_rows: int,
-        pieces: WordPieces | None = None,
+        pieces: AnyPieces | None = None,
         minimum_tags: int = 0,
     ) -> SpanVocabulary:
         """The vocabulary of ``trees``; words and labels rarer than ``minimum_count`` share one row.
@@ -126,9 +130,11 @@ class SpanVocabulary:
     def encode(self, words: Sequence[str]) -> tuple[list[int], list[list[int]]]:
         """The rows of the words and of their features, between the sentence's start and end; every
         word has the same number of features, padded with PADDING."""
+        pieces = self.pieces
         start, end = (
-            (0, *(self.pieces.special(piece) if self.pieces else ()))
-            for piece in (START_PIECE, END_PIECE)
+            ((0, *pieces.special(each)) for each in (pieces.start, pieces.end))
+            if pieces
+            else ((0,), (0,))
         )
         entries = [(START, start), *map(self._entry, words), (END, end)]
         width = max(len(features) for _, features in entries)

@@ -7,6 +7,8 @@ import re
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 
+from reranker.checkpoints.neutral_classes import NeutralClasses
+from reranker.languages import composed
 from reranker.trees.linearize import is_word
 
 EOS = "<eos>"
@@ -14,6 +16,7 @@ UNKNOWN_WORD = "<unk>"
 UNKNOWN_OPENING, UNKNOWN_CLOSING = "(<unk>", ")<unk>"
 MINIMUM_COUNT = 10
 CLASS_RULES = 2  # how ``unknown_class`` decides now
+NEUTRAL_RULES = 3  # classes of any language (``neutral_classes``)
 MOST_CLASSED = 5_000_000  # words in classes: bounds the time to read a checkpoint
 
 _SUFFIXES = {name.lower(): name for name in ("ing", "ed", "ly", "s", "est", "ER", "ion", "ory")}
@@ -45,9 +48,8 @@ def unknown_class(word: str, rules: int = CLASS_RULES) -> str:
     return f"<{name}{inner}>"
 
 
-def _classes(word: str, classes: Mapping[str, int], rules: int) -> tuple[str, str, str]:
-    """The classes of an unknown word, narrowest first."""
-    spelling = unknown_class(word, rules)
+def _classes(word: str, classes: Mapping[str, int], spelling: str) -> tuple[str, str, str]:
+    """The classes of an unknown word, narrowest first; ``spelling`` is that by its spelling."""
     number = classes.get(word.lower())
     if number is None:
         return spelling, spelling, spelling
@@ -92,7 +94,8 @@ class Vocabulary:
     training saw too few of those ``<*/37>``, of any spelling; else its class by spelling alone.
 
     A ``backward`` model reads a tree from its end: that order is as good as the other, and the
-    errors it leads to are different. ``rules`` are those of ``unknown_class`` that training used.
+    errors it leads to are different. ``rules`` are those of ``unknown_class`` that training used,
+    or ``NEUTRAL_RULES``, those of ``neutral`` for any language.
     """
 
     def __init__(
@@ -101,12 +104,15 @@ class Vocabulary:
         classes: Mapping[str, int] | None = None,
         backward: bool = False,
         rules: int = CLASS_RULES,
+        neutral: NeutralClasses | None = None,
     ) -> None:
-        if not 1 <= rules <= CLASS_RULES:
+        if not 1 <= rules <= NEUTRAL_RULES:
             raise ValueError(
-                f"the rules for classes of unknown words must be 1 to {CLASS_RULES}, got {rules}"
+                f"the rules for classes of unknown words must be 1 to {NEUTRAL_RULES}, got {rules}"
             )
-        self.rules = rules
+        if (neutral is None) == (rules == NEUTRAL_RULES):
+            raise ValueError("neutral classes of unknown words and their affixes go together")
+        self.rules, self.neutral = rules, neutral
         self.symbols = tuple(symbols)
         self.classes: Mapping[str, int] = classes or {}
         self.backward = backward
@@ -125,14 +131,18 @@ class Vocabulary:
         minimum_count: int = MINIMUM_COUNT,
         classes: Mapping[str, int] | None = None,
         backward: bool = False,
+        is_english: bool = True,
     ) -> Vocabulary:
         """From linearised training trees: every word and label seen ``minimum_count`` times or more
-        (in lower case), and the classes of the others; numbered ones need as many occurrences."""
+        (in lower case), and the classes of the others; numbered ones need as many occurrences.
+        Classes are Choe & Charniak's, or neutral ones unless the trees' language ``is_english``."""
         spelled: Counter[str] = Counter()
         trees = 0
         for tokens in sequences:
-            spelled.update(tokens)
+            spelled.update(tokens if is_english else map(composed, tokens))
             trees += 1
+        neutral = None if is_english else NeutralClasses.learned(filter(is_word, spelled))
+        class_of = neutral.name if neutral else unknown_class
         lowered = _lowered(spelled)
         counts = Counter({EOS: trees, UNKNOWN_WORD: 0, UNKNOWN_OPENING: 0, UNKNOWN_CLOSING: 0})
         rare: list[tuple[str, str, str, int]] = []  # the names of a word's classes, its count
@@ -141,7 +151,7 @@ class Vocabulary:
             if lowered[symbol] >= minimum_count and not _is_special(symbol):
                 counts[symbol] += count
             elif is_word(token):
-                rare.append((*_classes(token, classes or {}, CLASS_RULES), count))
+                rare.append((*_classes(token, classes or {}, class_of(token)), count))
             else:
                 counts[UNKNOWN_OPENING if token[0] == "(" else UNKNOWN_CLOSING] += count
         for level, needed in enumerate((minimum_count, minimum_count, 0)):
@@ -152,7 +162,7 @@ class Vocabulary:
             counts.update(kept)
             rare = [word for word in rare if word[level] not in kept]
         symbols = sorted(counts, key=lambda symbol: (-counts[symbol], symbol))
-        return cls(symbols, classes, backward)
+        return cls(symbols, classes, backward, NEUTRAL_RULES if neutral else CLASS_RULES, neutral)
 
     def __len__(self) -> int:
         return len(self.symbols)
@@ -164,16 +174,23 @@ class Vocabulary:
             and self.classes == other.classes
             and self.backward == other.backward
             and self.rules == other.rules
+            and self.affixes == other.affixes
         )
 
     def __hash__(self) -> int:
         return hash(self.symbols)
 
     @property
+    def affixes(self) -> tuple[str, ...]:
+        """The affixes of neutral classes."""
+        return self.neutral.affixes if self.neutral else ()
+
+    @property
     def digest(self) -> str:
         """Equal for equal vocabularies and only for those, in every process."""
         classes = (f"{word} {number}" for word, number in self.classes.items())
-        content = "\n".join([f"{self.backward} {self.rules}", *self.symbols, "", *classes])
+        kind = " ".join([str(self.backward), str(self.rules), *self.affixes])
+        content = "\n".join([kind, *self.symbols, "", *classes])
         return hashlib.sha256(content.encode(errors="surrogatepass")).hexdigest()
 
     def symbol(self, token: str) -> str:
@@ -183,10 +200,13 @@ class Vocabulary:
             if token in self._ids:
                 return token
             return UNKNOWN_OPENING if token[0] == "(" else UNKNOWN_CLOSING
+        if self.neutral:
+            token = composed(token)
         lowered = token.lower()
         if lowered in self._words:
             return lowered
-        names = _classes(token, self.classes, self.rules)
+        spelling = self.neutral.name(token) if self.neutral else unknown_class(token, self.rules)
+        names = _classes(token, self.classes, spelling)
         return next((name for name in names if name in self._ids), UNKNOWN_WORD)
 
     def encode(self, tokens: Sequence[str]) -> list[int]:
@@ -196,4 +216,6 @@ class Vocabulary:
 
     def is_unknown(self, token: str) -> bool:
         """True for a word outside the vocabulary."""
+        if self.neutral:
+            token = composed(token)
         return is_word(token) and token.lower() not in self._words

@@ -6,7 +6,6 @@ from __future__ import annotations
 import unicodedata
 from collections.abc import Iterator, Sequence
 
-START_PIECE, END_PIECE, UNKNOWN_PIECE = "[CLS]", "[SEP]", "[UNK]"
 CONTINUED = "##"
 """Begins a piece that does not begin a word."""
 _MOST_LETTERS = 100
@@ -19,6 +18,8 @@ _WRITTEN = {
 class WordPieces:
     """The pieces that an encoder knows."""
 
+    start, end, unknown = "[CLS]", "[SEP]", "[UNK]"
+
     def __init__(self, pieces: Sequence[str], per_word: int) -> None:
         """A word has at most ``per_word`` pieces; the rest of a longer one is not read. Raises
         ValueError for a piece that occurs twice, or if the special ones are missing."""
@@ -26,8 +27,23 @@ class WordPieces:
         self._rows = {piece: row for row, piece in enumerate(self.pieces)}
         if len(self._rows) != len(self.pieces):
             raise ValueError("a piece occurs twice")
-        if not {START_PIECE, END_PIECE, UNKNOWN_PIECE} <= self._rows.keys():
-            raise ValueError(f"the pieces lack {START_PIECE}, {END_PIECE} or {UNKNOWN_PIECE}")
+        if not {self.start, self.end, self.unknown} <= self._rows.keys():
+            raise ValueError(f"the pieces lack {self.start}, {self.end} or {self.unknown}")
+
+    def kept(self, rows: Sequence[int]) -> WordPieces:
+        """These of the pieces alone."""
+        return WordPieces([self.pieces[row] for row in rows], self.per_word)
+
+    def first_kept(self, words: set[str]) -> list[int]:
+        """The rows in the order in which a smaller list keeps them: special ones, those of
+        ``words`` and single letters, and the first of the others, which are the most frequent."""
+        needed = {row for word in words for row in self.rows(word)}
+        single = (row for row, piece in enumerate(self.pieces) if len(piece.lstrip("#")) < 2)
+        needed.update(single)  # so that nearly every word still has pieces
+        return sorted(
+            range(len(self.pieces)),
+            key=lambda row: (not self.pieces[row].startswith("["), row not in needed, row),
+        )
 
     def whole_words(self) -> set[str]:
         """The words, in lower case, that are a single piece."""
@@ -36,13 +52,13 @@ class WordPieces:
     def is_whole(self, word: str) -> bool:
         """Whether the word is a single piece."""
         first, *more = self.rows(word)
-        return first != self._rows[UNKNOWN_PIECE] and all(row < 0 for row in more)
+        return first != self._rows[self.unknown] and all(row < 0 for row in more)
 
     def rows(self, word: str) -> list[int]:
         """The rows of a treebank word's pieces, at least one, and -1 up to ``per_word``."""
-        text = _WRITTEN.get(word, word)[:_MOST_LETTERS]
+        text = written(word)[:_MOST_LETTERS]
         rows = [row for part in _parts(text) for row in self._split(part)][: self.per_word]
-        return self._padded(rows or [self._rows[UNKNOWN_PIECE]])
+        return self._padded(rows or [self._rows[self.unknown]])
 
     def special(self, piece: str) -> list[int]:
         """The row of a special piece such as ``[CLS]``, and -1 up to ``per_word``."""
@@ -62,8 +78,13 @@ class WordPieces:
                     start = end
                     break
             else:
-                return [self._rows[UNKNOWN_PIECE]]
+                return [self._rows[self.unknown]]
         return rows
+
+
+def written(word: str) -> str:
+    """How a treebank's word is written in running text."""
+    return _WRITTEN.get(word, word)
 
 
 def _parts(text: str) -> Iterator[str]:

@@ -21,6 +21,7 @@ from reranker.commands.resuming import opened_output, skip_written
 from reranker.errors import InputError
 from reranker.files.journal import AnswerOutput, journaled_path
 from reranker.files.records import Written
+from reranker.languages import language_name
 from reranker.nbest import NBest
 from reranker.outputs.registry import OUTPUTS, format_ranking, written
 from reranker.ranking import Ranking, Weighing
@@ -146,6 +147,7 @@ def write(
             sha256=arguments.sha256,
             calibration=ensemble.calibration,
         )
+    _check_language(getattr(lists, "language", None), reranker)
     tally = _Tally(lists, table, weighing)
     top = arguments.top if arguments.output == "ranked" else 1
     known = _settings(arguments, reranker, weighing, settings())
@@ -182,6 +184,17 @@ def write(
         signature = f"{reranker.signature(weighing, top)} evalb=COLLINS tags={tags}"
         print(f"rerank: signature {signature}", file=sys.stderr)
     return 1 if tally.counts["rejected"] or tally.counts["failed"] else 0
+
+
+def _check_language(language: str | None, reranker: Reranker) -> None:
+    """Warn of language models of another language than the text's, if that is known."""
+    others = {member.language for member in reranker.members} - {language}
+    if language and others:
+        names = " and ".join(sorted(map(language_name, others)))
+        message(
+            f"rerank: language models of {names} choose among trees of {language_name(language)}: "
+            "they know none of its words"
+        )
 
 
 class _Tally:

@@ -12,10 +12,12 @@ from reranker.commands import answers, nbest_files, parse, parser_flags
 from reranker.commands.arguments import add_restore, counted, number_from, positive, require_ray
 from reranker.commands.progress import Bar, message, status
 from reranker.errors import InputError
+from reranker.languages import ENGLISH
 from reranker.nbest import FORMATS, ReadOptions
 from reranker.nbest.dialects.registry import DIALECTS
 from reranker.outputs.registry import needs_brackets
 from reranker.ranker import VERSION
+from reranker.text.conventions import convention_of
 
 if TYPE_CHECKING:
     from reranker.ray.parts import ClusterOutcome, Shard
@@ -230,7 +232,8 @@ def _run(
         arguments, named is not None and _restores(arguments)
     )
     if arguments.text:
-        options = TextOptions(arguments.form, arguments.words, arguments.longest)
+        words = arguments.words or convention_of(arguments.language or ENGLISH)
+        options = TextOptions(arguments.form, words, arguments.longest)
     reading = ShardReader(tuple(missing), absolute(arguments.out), options)
     with connection.connected(arguments.address):
         least, most = arguments.actors

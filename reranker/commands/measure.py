@@ -14,6 +14,7 @@ from reranker.commands.tree_files import TreeFiles
 from reranker.commands.tree_files import add_arguments as add_files
 from reranker.complexity.measures import Counted, Difference, Row, Totals, differences
 from reranker.errors import InputError
+from reranker.languages import ENGLISH
 
 EXAMPLES = """examples:
   rerank measure essay.txt
@@ -46,6 +47,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     """Write measures, those of a text when it is finished; returns the exit code."""
+    if (arguments.language or ENGLISH) != ENGLISH:
+        raise InputError(
+            f"--language {arguments.language}: the measures are defined by the labels of English "
+            "treebanks"
+        )
     with TreeFiles(arguments) as files:
         is_compared = arguments.by == "text" and len(files.files) == 2
         form = _Form(arguments)

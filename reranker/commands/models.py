@@ -17,6 +17,7 @@ from reranker.checkpoints.installed import (
     user_folder,
 )
 from reranker.errors import InputError
+from reranker.languages import language_name
 
 EXAMPLES = """examples:
   rerank models
@@ -44,6 +45,10 @@ def run(arguments: argparse.Namespace) -> int:
         print(f"{VARIABLE} names the models to use: {', '.join(named)}")
     for each in ensembles:
         print(_described(each, each.path == default))
+    languages = dict.fromkeys(each.language for each in ensembles)
+    if languages:
+        names = (f"{language_name(code)} ({code})" for code in languages)
+        print(f"languages of `rerank parse --language`: {', '.join(names)}")
     for place, model in enumerate(installed_parser_models()):
         print(_described_parser(model, place == 0))
     print(f"your own: a folder of checkpoints in {user_folder()}")
@@ -56,6 +61,7 @@ def _described(installed: Installed, is_default: bool) -> str:
     sizes = f"{len(files)}, {sum(map(os.path.getsize, files)) / 1e6:.0f} MB"
     is_folder = installed.file is None
     rows = [
+        ("reads", about.get("language") and language_name(installed.language)),
         ("folder" if is_folder else "file", str(installed.path)),
         ("files", sizes if is_folder else None),
         ("models", about.get("description")),

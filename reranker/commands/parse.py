@@ -10,6 +10,7 @@ import os
 from collections.abc import Iterator
 from typing import Any
 
+from reranker.checkpoints.installed import models_of
 from reranker.commands import answers, parser_flags
 from reranker.commands.arguments import positive
 from reranker.commands.nbest_files import digest, print_rejected
@@ -17,11 +18,14 @@ from reranker.commands.progress import message
 from reranker.errors import InputError
 from reranker.files.patterns import expanded
 from reranker.files.text import TextFile, open_text
+from reranker.languages import ENGLISH, language_name
 from reranker.nbest import NBest
 from reranker.nbest.guess import not_text
 from reranker.parsers.language import LanguageCheck
+from reranker.parsers.parser import language_of
 from reranker.parsers.running import ParsedLists
 from reranker.ranking import Ranking
+from reranker.text.conventions import CONVENTIONS, convention_of
 from reranker.text.reading import CUT, Text, TextSentence
 from reranker.text.splitting import LONGEST
 
@@ -76,10 +80,12 @@ def add_text_arguments(parser: argparse.ArgumentParser, number: str) -> None:
 def add_words(parser: argparse.ArgumentParser, of: str = "") -> None:
     """Add ``--words``; ``of`` says of which files, if not of all."""
     text = (
-        f"{of}split words as GUM, CRAFT and OntoNotes 5 do (hyphens and slashes are words), "
-        "or as the Wall Street Journal's treebank does (they are not, and quotes become `` and '')"
+        f"{of}split words as GUM, CRAFT and OntoNotes 5 do (hyphens and slashes are words); "
+        "as the Wall Street Journal's treebank does (they are not, and quotes become `` and ''); "
+        "or those of other languages: at spaces and punctuation, as the Indonesian treebank does, "
+        "Chinese words, or every Chinese character by itself (default: what the language has)"
     )
-    parser.add_argument("--words", choices=("gum", "wsj"), default="gum", help=text)
+    parser.add_argument("--words", choices=CONVENTIONS, help=text)
 
 
 def run(arguments: argparse.Namespace) -> int:
@@ -99,13 +105,14 @@ def run(arguments: argparse.Namespace) -> int:
             return lists[0]
 
         def settings() -> dict[str, Any]:
-            names = ("form", "words")
             return {
                 "text": [digest(path) for path in paths],
-                **{name: getattr(arguments, name) for name in names},
+                "form": arguments.form,
+                "words": arguments.words or convention_of(arguments.language or ENGLISH),
                 **parser_flags.settings(arguments),
             }
 
+        arguments.models = arguments.models or models_of(arguments.language)
         parsers = parser_flags.names(arguments)
         say = _Rejections().say
         others = parser_flags.inputs(arguments)
@@ -168,7 +175,14 @@ class _Lists:
         parser = parser_flags.parser_from(arguments)
         self._language = LanguageCheck(parser)
         self.faults = 0  # the number of sentences in which characters were replaced
-        self._text = Text(files, arguments.form, arguments.words, arguments.longest)
+        self.language = arguments.language or language_of(parser)  # of the text
+        if language_of(parser) != self.language:
+            self._warn(
+                f"the parser's model is of {language_name(language_of(parser))}, not of "
+                f"{language_name(self.language)}: trees will be poor"
+            )
+        words = arguments.words or convention_of(self.language)
+        self._text = Text(files, arguments.form, words, arguments.longest)
         sentences = self._named(self._text)
         first = next(sentences, None)
         if first is None:

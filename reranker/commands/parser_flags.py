@@ -26,6 +26,7 @@ _METAVARS: dict[str, dict[str, Any]] = {
     "parser": {"action": "append", "metavar": "NAME"},
     "parser_command": {"metavar": "COMMAND"},
     "parser_model": {"action": "append", "metavar": "MODEL"},
+    "language": {"metavar": "CODE"},
     "candidates": {"type": positive, "metavar": "N"},
     "overparsing": {"type": positive, "metavar": "N"},
     "parser_seconds": {"type": positive, "metavar": "S"},
@@ -77,7 +78,7 @@ def settings(arguments: argparse.Namespace) -> dict[str, Any]:
     choice = _choice(arguments)
     models = choice.models
     if "chart" in choice.names:
-        path, known = installed_span_model(models.get("chart", ""))
+        path, known = installed_span_model(models.get("chart", ""), choice.settings.language)
         models["chart"] = known or file_sha256(path)
     if "bllip" in choice.names:
         packed, sha256 = bllip_model(models.get("bllip", ""))

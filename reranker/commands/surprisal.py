@@ -202,7 +202,7 @@ class _Sentences:
             self.size, self._iterator = self._lists.size, iter(self._lists)
         else:
             files = [parse.checked_text(path) for path in paths]
-            self._text = Text(files, arguments.form, arguments.words, arguments.longest)
+            self._text = Text(files, arguments.form, arguments.words or "gum", arguments.longest)
             self.size, self._iterator = self._text.size, iter(self._text)
         first = next(self._iterator, None)
         if first is None:

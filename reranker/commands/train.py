@@ -55,6 +55,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     text = "passes over the training trees (default: as in --config)"
     add("--epochs", type=float, metavar="N", help=text)
     add("--seed", type=int, metavar="N", help="random seed (default: as in --config)")
+    text = (
+        "of the trees, such as id or zh: the checkpoint says it, and words that training sees too "
+        "rarely get classes that fit any language (default: as in --config, else en)"
+    )
+    add("--language", metavar="CODE", help=text)
     text = "of matrix products (default: as in --config)"
     add("--precision", choices=("bfloat16", "float32"), help=text)
     text = "read trees from start to end or from end to start; an ensemble gains from both"

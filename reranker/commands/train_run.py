@@ -78,6 +78,7 @@ def configuration(arguments: argparse.Namespace, processes: int) -> RunConfig:
         budget_minutes=arguments.budget,
         epochs=arguments.epochs,
         seed=arguments.seed,
+        language=arguments.language,
         precision=arguments.precision,
         direction=arguments.direction,
         text=arguments.text,

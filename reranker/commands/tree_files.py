@@ -27,9 +27,10 @@ from reranker.nbest.dialects.registry import recognise
 from reranker.nbest.guess import not_text
 from reranker.nbest.words import encoding_fault
 from reranker.parsers.language import LanguageCheck
-from reranker.parsers.parser import temperature_of
+from reranker.parsers.parser import language_of, temperature_of
 from reranker.parsers.running import ParsedLists
 from reranker.search.parses import Parses, from_nbest
+from reranker.text.conventions import convention_of
 from reranker.text.reading import CUT, Text, TextSentence
 from reranker.text.splitting import Form
 from reranker.trees.splitting import split_trees
@@ -259,7 +260,8 @@ class TreeFiles:
         form: Form = "text" if arguments.form == "auto" else arguments.form
         parser = parser_flags.parser_from(arguments)
         temperature = arguments.temperature or temperature_of(parser)
-        text = Text(sources, form, arguments.words, arguments.longest)
+        words = arguments.words or convention_of(arguments.language or language_of(parser))
+        text = Text(sources, form, words, arguments.longest)
         self._open.callback(text.close)
         parsing = ParsedLists(parser, self._named(text), parser_flags.jobs(arguments))
         self._open.callback(parsing.close)

@@ -15,9 +15,9 @@ from reranker.parsers.choice import kept_parser
 from reranker.parsers.parser import Parser, temperature_of
 from reranker.parsers.running import ParsedLists
 from reranker.search.parses import Parses, from_nbest
+from reranker.text.conventions import Convention
 from reranker.text.reading import Text
 from reranker.text.splitting import Form
-from reranker.text.words import Convention
 from reranker.trees.tree import Tree
 
 if TYPE_CHECKING:

@@ -25,9 +25,9 @@ from reranker.nbest.data import Origin, Sentence
 from reranker.nbest.words import printable
 from reranker.process.cancellation import Cancellation
 from reranker.process.forks import Once, submitted
+from reranker.text.conventions import Convention
 from reranker.text.reading import Text, TextSentence
 from reranker.text.splitting import Form
-from reranker.text.words import Convention
 
 if TYPE_CHECKING:
     from pandas import DataFrame

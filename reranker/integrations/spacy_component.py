@@ -28,6 +28,7 @@ from typing import NamedTuple, TypeVar
 from spacy.language import Language
 from spacy.tokens import Doc, Span, Token
 
+from reranker.checkpoints.installed import is_installed, models_of
 from reranker.errors import InputError
 from reranker.integrations.tokens import LONGEST, rank_sentences
 from reranker.nbest.data import UNKNOWN_TAG
@@ -76,6 +77,7 @@ def create_component(
     parser: str | list[str] | None,
     parser_command: str | None,
     parser_model: str | list[str] | None,
+    language: str | None,
     candidates: int | None,
     overparsing: int | None,
     parser_seconds: float | None,
@@ -85,19 +87,23 @@ def create_component(
     threads: int | None,
     device: str,
 ) -> ParseReranker:
-    """The component that the config describes, with the names of `rerank parse`'s flags. Raises
-    InputError."""
+    """The component that the config describes, with the names of `rerank parse`'s flags; the
+    language is by default that of ``nlp``, if there are models of it. Raises InputError."""
+    is_named = language or parser or parser_model or models
+    if not is_named and nlp.lang and is_installed(nlp.lang):
+        language = nlp.lang
     options = {
         "parser": parser,
         "parser_command": parser_command,
         "parser_model": parser_model,
+        "language": language,
         "candidates": candidates,
         "overparsing": overparsing,
         "parser_seconds": parser_seconds,
     }
     choice = ParserChoice.of(options, device=device)
     return ParseReranker(
-        Reranker.load(models, device=device, threads=threads),
+        Reranker.load(models or models_of(language), device=device, threads=threads),
         choice.create(),
         lm_weight=lm_weight,
         longest=longest,

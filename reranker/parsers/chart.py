@@ -18,6 +18,7 @@ from reranker.checkpoints.installed import installed_span_model
 from reranker.checkpoints.span_file import SpanCheckpoint
 from reranker.checkpoints.span_vocabulary import NO_LABEL, RARE_LABEL
 from reranker.errors import CheckpointError, InputError
+from reranker.languages import ENGLISH
 from reranker.nbest import Candidate, NBest
 from reranker.nbest.data import LEAST_PROBABILITY, Certainty, Sentence
 from reranker.parsers.parser import ParserSettings
@@ -41,7 +42,7 @@ class ChartParser:
 
     def __init__(self, settings: ParserSettings) -> None:
         """Raises InputError without a span model."""
-        path, sha256 = installed_span_model(settings.model)
+        path, sha256 = installed_span_model(settings.model, settings.language)
         try:
             member = load_placed(path, sha256, devices(settings.device)[0], "exact")
         except CheckpointError as error:
@@ -49,6 +50,9 @@ class ChartParser:
         if not isinstance(member, SpanCheckpoint):
             raise InputError(f"{path}: not a span model, which the parser chart needs")
         self._member = member
+        self.language = member.language
+        punctuation = member.information.get("punctuation", ())
+        self._punctuation = None if self.language == ENGLISH else frozenset(punctuation)
         self.temperature = _temperature(path, self._member.information.get("temperature", 1.0))
         """Scores are divided by it before probabilities are made of them."""
         self._candidates = settings.candidates
@@ -98,7 +102,7 @@ class ChartParser:
     def _parse(self, sentence: Sentence, table: SpanTable) -> NBest:
         words, vocabulary = sentence.words, self._member.vocabulary
         gains, without = gains_of(table)
-        tags = sentence.tags or best_tags(words, table.tags, vocabulary.tags)
+        tags = sentence.tags or best_tags(words, table.tags, vocabulary.tags, self._punctuation)
         chart = Chart(gains)
         trees = k_best(chart, self._candidates) if self._candidates > 1 else [chart.best()]
         certainty = certainty_of(gains, vocabulary.labels, self.temperature)

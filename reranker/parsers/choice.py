@@ -108,6 +108,7 @@ _DECLARED: dict[str, tuple[type, str]] = {
     "parser": (ParserChoice, "named"),
     "parser_command": (ParserChoice, "command"),
     "parser_model": (ParserChoice, "named_models"),
+    "language": (ParserSettings, "language"),
     "candidates": (ParserSettings, "candidates"),
     "overparsing": (ParserSettings, "overparsing"),
     "parser_seconds": (ParserSettings, "seconds"),

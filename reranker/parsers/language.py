@@ -5,7 +5,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from reranker.parsers.parser import Parser
+from reranker.languages import language_name
+from reranker.parsers.parser import Parser, language_of
 
 # New words are at most 15 % of the dev sets that we know, biomedical ones included, and 70 % of
 # German captions.
@@ -19,6 +20,7 @@ class LanguageCheck:
 
     def __init__(self, parser: Parser) -> None:
         self._unknown = getattr(parser, "unknown_words", None)
+        self._name = language_name(language_of(parser))
         self._file = ""
         self._words = self._new = 0
         self._is_decided = False
@@ -50,5 +52,5 @@ class LanguageCheck:
             return None
         return (
             f"{self._file}: {100 * share:.0f} % of its first {self._words} words are new to the "
-            "parser: is this English? Trees will be poor otherwise"
+            f"parser: is this {self._name}? Trees will be poor otherwise"
         )

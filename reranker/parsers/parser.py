@@ -6,6 +6,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, fields
 from typing import Any, Protocol
 
+from reranker.languages import ENGLISH
 from reranker.nbest import NBest, ReadOptions
 from reranker.nbest.data import Sentence
 
@@ -30,6 +31,11 @@ class ParserSettings:
     candidates: int = option(
         50, "trees that the parser proposes for a sentence; a command has its own flags for that"
     )
+    language: str = option(
+        "",
+        "of the text, such as id or zh: its models and words; `rerank models` lists languages "
+        "(default: that of the parser's model)",
+    )
     seconds: float = option(
         20, "time limit for a sentence; for a command, on average over those that it gets at once"
     )
@@ -46,7 +52,8 @@ class Parser(Protocol):
 
     If the root of its trees is not TOP, an attribute ``root`` names it, for the flat trees of
     sentences it cannot parse. If exp(score / T) is in proportion to a tree's probability for a T
-    other than 1, an attribute ``temperature`` is T. An optional method ``unknown_words`` counts the
+    other than 1, an attribute ``temperature`` is T. If its language is not English, an attribute
+    ``language`` is the code. An optional method ``unknown_words`` counts the
     words that it has not learned (``language``)."""
 
     @property
@@ -69,6 +76,12 @@ def root_of(parser: Parser) -> str:
     """The root of the parser's trees."""
     root: str = getattr(parser, "root", "TOP")
     return root
+
+
+def language_of(parser: Parser) -> str:
+    """The code of the language that the parser has learned."""
+    language: str = getattr(parser, "language", ENGLISH)
+    return language
 
 
 def temperature_of(parser: Parser) -> float:

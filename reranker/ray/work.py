@@ -29,9 +29,9 @@ from reranker.parsers.running import ParsedLists
 from reranker.ranking import Weighing
 from reranker.ray.parts import FinishedBlock, FinishedShard, Shard, join
 from reranker.ray.storage import Storage, open_text
+from reranker.text.conventions import Convention
 from reranker.text.reading import Text, TextSentence
 from reranker.text.splitting import Form
-from reranker.text.words import Convention
 
 if TYPE_CHECKING:  # they import torch, which readers do without
     from reranker.checkpoints.devices import Precision

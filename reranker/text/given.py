@@ -9,9 +9,10 @@ from reranker.errors import InputError
 from reranker.files.text import TextInMemory
 from reranker.nbest.data import Origin, Sentence
 from reranker.nbest.words import printable
+from reranker.text.conventions import Convention
 from reranker.text.reading import Text, TextSentence
 from reranker.text.splitting import Form
-from reranker.text.words import Convention, given_words
+from reranker.text.words import given_words
 
 GivenText = str | Sequence[str] | Sequence[Sequence[str]]
 

@@ -10,8 +10,9 @@ from typing import NamedTuple
 from reranker.files.text import TextFile, open_text
 from reranker.nbest.data import Origin, Sentence
 from reranker.nbest.words import printable
+from reranker.text.conventions import Convention
 from reranker.text.splitting import LONGEST, Form, Stretch, stretches
-from reranker.text.words import Convention, Word, fault, given_words, split_into_words
+from reranker.text.words import Word, fault, given_words, split_into_words
 
 CUT = f"a part of more than {LONGEST:,} characters without an end of a sentence"
 """The problem of every part of an overlong sentence."""
@@ -64,9 +65,9 @@ class Text:
     ) -> None:
         """Sentences of more than ``longest`` words have a ``problem``. Raises InputError for a file
         that cannot be opened, now or, if it has disappeared since, when its turn comes."""
-        self._form, self._longest = form, longest
-        self._split: Callable[[str], Sequence[Word]] = (
-            given_words if form == "tokens" else partial(split_into_words, convention=convention)
+        self._form, self._longest, self._convention = form, longest, convention
+        self._split: Callable[[str], Sequence[Word]] = partial(
+            given_words if form == "tokens" else split_into_words, convention=convention
         )
         self._files: list[str | os.PathLike[str] | TextFile] = []
         self._sizes: list[int | None] = []
@@ -102,7 +103,7 @@ class Text:
             line = 0
             with open_text(path) as file:
                 self._open = file
-                for stretch in stretches(self._counted(file), self._form):
+                for stretch in stretches(self._counted(file), self._form, self._convention):
                     line = stretch.line
                     sentence = self._sentence(file.name, stretch)
                     yield sentence._replace(position=self._read + file.position(self._bytes))

@@ -6,8 +6,10 @@ from __future__ import annotations
 import logging
 import re
 import string
-from collections.abc import Generator, Iterable, Iterator
+from collections.abc import Callable, Generator, Iterable, Iterator
 from typing import Literal, NamedTuple
+
+from reranker.text.conventions import Convention, full_stops, is_english
 
 Form = Literal["text", "sentences", "tokens"]
 """Running text; one sentence per line; one sentence per line with a space between words."""
@@ -55,33 +57,37 @@ class _Block(NamedTuple):
             yield Stretch(text.strip(self.spaces), self.start + start, line, is_cut)
 
 
-def stretches(pieces: Iterable[str], form: Form) -> Iterator[Stretch]:
+def stretches(
+    pieces: Iterable[str], form: Form, convention: Convention = "gum"
+) -> Iterator[Stretch]:
     """The sentences of a text that arrives in lines, long ones in pieces (``TextFile.pieces``).
 
-    Running text is split by syntok; a blank line ends a sentence, too. For a paragraph too long for
+    Running text is split by syntok; a blank line ends a sentence, too, and in other languages than
+    English so do full stops that no space follows, as in Chinese. For a paragraph too long for
     memory, all sentences but the last are returned before the rest is read.
     """
     # A no-break space between given words is one of them.
     spaces = string.whitespace if form == "tokens" else _SPACES
+    ends = _ends if is_english(convention) else _all_ends
     text, start, line, is_cut = "", 0, 1, False
     for piece in pieces:
         text += piece
         is_whole = piece.endswith("\n") if form != "text" else not piece.strip(spaces)
         if is_whole or len(text) >= LONGEST:
             block = _Block(text, start, line, is_whole, spaces)
-            taken, is_cut = yield from _sentences(block, form, is_cut)
+            taken, is_cut = yield from _sentences(block, form, is_cut, ends)
             text, start = text[taken:], start + taken
             line += block.text.count("\n", 0, taken)
-    yield from _sentences(_Block(text, start, line, True, spaces), form, is_cut)
+    yield from _sentences(_Block(text, start, line, True, spaces), form, is_cut, ends)
 
 
 def _sentences(
-    block: _Block, form: Form, is_cut: bool
+    block: _Block, form: Form, is_cut: bool, ends_of: Callable[[str], Iterator[int]]
 ) -> Generator[Stretch, None, tuple[int, bool]]:
     """The sentences of a block; ``is_cut`` says that it begins inside a sentence that was cut.
     Returns how many characters are consumed, and whether the rest begins inside one."""
     text = block.text
-    ends = [*_ends(text), len(text)] if form == "text" else [len(text)]
+    ends = [*ends_of(text), len(text)] if form == "text" else [len(text)]
     begin = 0
     for end in ends if block.is_whole else ends[:-1]:
         yield from block.part(begin, end, is_cut or end - begin > LONGEST)
@@ -99,6 +105,12 @@ def _last_break(text: str, begin: int, end: int) -> int:
     while place > begin and not text[place - 1].isspace():
         place -= 1
     return place if place > begin else end
+
+
+def _all_ends(text: str) -> Iterator[int]:
+    """Those of ``_ends``, and full stops without a space behind them."""
+    stops = (end for end in full_stops(text) if end < len(text))
+    yield from sorted({*_ends(text), *stops})
 
 
 def _ends(text: str) -> Iterator[int]:

@@ -5,17 +5,14 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator
 from functools import cache
-from typing import TYPE_CHECKING, Literal, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
+from reranker.languages import composed
 from reranker.nbest.words import encoding_fault, escaped
+from reranker.text.conventions import UNESCAPED, Convention, is_english, tokens
 
 if TYPE_CHECKING:
     from nltk.tokenize import NLTKWordTokenizer
-
-Convention = Literal["gum", "wsj"]
-"""Whose words: those of GUM, CRAFT and OntoNotes 5, where hyphens and slashes are words and quotes
-stay as they are, or those of the Wall Street Journal's treebank, which has ``state-of-the-art`` and
-writes quotes as two backquotes or apostrophes."""
 
 REPLACEMENT = "\N{REPLACEMENT CHARACTER}"
 
@@ -90,28 +87,37 @@ class Word(NamedTuple):
     end: int
 
 
-def given_words(text: str) -> list[Word]:
-    """The words of tokenised text, separated by ASCII white space."""
+def given_words(text: str, convention: Convention = "gum") -> list[Word]:
+    """The words of tokenised text, separated by ASCII white space; those of other languages than
+    English composed."""
+    spelled = _usable if is_english(convention) else _composed
     return [
-        Word(escaped(_usable(match[0])), match.start(), match.end())
+        Word(escaped(spelled(match[0])), match.start(), match.end())
         for match in _WORD.finditer(text)
     ]
 
 
 def split_into_words(text: str, convention: Convention = "gum") -> list[Word]:
-    """The words of a sentence as nltk splits them, following the Penn Treebank; for ``gum`` also
-    split at hyphens and slashes. Web and mail addresses are one word.
+    """The words of a sentence: of English as nltk splits them, following the Penn Treebank; for
+    ``gum`` also split at hyphens and slashes. Web and mail addresses are one word. Raises
+    InputError if a library that the convention needs is missing.
 
     >>> [word.text for word in split_into_words("He didn't (see) a well-known re-run.")]
     ['He', 'did', "n't", '-LRB-', 'see', '-RRB-', 'a', 'well', '-', 'known', 're-run', '.']
+    >>> [word.text for word in split_into_words("Anak-anak lapar (katanya).", "id")]
+    ['Anak', '-', 'anak', 'lapar', '-LRB-', 'kata', 'nya', '-RRB-', '.']
     """
-    straight = _usable(text).translate(_STRAIGHT)
+    straight = _usable(text).translate(_STRAIGHT if is_english(convention) else UNESCAPED)
     straight = _ADDRESS_OR_NONE.sub(
         lambda match: "x" * len(match[0]) if match[1] else match[0], straight
     )
-    spans: Iterable[Word] = _aligned(_tokenizer().tokenize(straight), straight)
-    if convention == "gum":
-        spans = (part for span in spans for part in _parts(span, text))
+    if is_english(convention):
+        found: Iterable[str] = _tokenizer().tokenize(straight)
+    else:
+        found = tokens(straight, convention)
+    spans: Iterable[Word] = _aligned(found, straight)
+    if convention in ("gum", "id"):
+        spans = (part for span in spans for part in _parts(span, text, convention == "gum"))
     return [Word(_spelled(word, text, convention), word.start, word.end) for word in spans]
 
 
@@ -145,6 +151,10 @@ def _usable(text: str) -> str:
     return _UNUSABLE.sub(REPLACEMENT, text)
 
 
+def _composed(text: str) -> str:
+    return composed(_usable(text))
+
+
 def _aligned(tokens: Iterable[str], text: str) -> Iterator[Word]:
     """The tokens with their places. A tokeniser changes only double quotes; if it ever changes
     more, the rest of the text is split at white space."""
@@ -172,15 +182,17 @@ def _next_word(text: str, place: int) -> int:
     return place
 
 
-def _parts(word: Word, text: str) -> Iterator[Word]:
-    """The word split at hyphens and slashes, which are words themselves; addresses stay whole."""
+def _parts(word: Word, text: str, has_prefixes: bool) -> Iterator[Word]:
+    """The word split at hyphens and slashes, which are words themselves; addresses stay whole, and
+    so do English words with a prefix."""
     address = _ADDRESS.match(text, word.start, word.end)
     start = word.start
     for joint in _JOINTS.finditer(text, address.end() if address else start, word.end):
         place = joint.start()
         before, sign, after = text[start:place], text[place], text[place + 1]
         is_number = text[place - 1].isdigit() and after.isdigit()
-        if (sign == "/" and is_number) or (sign == "-" and before.lower() in _PREFIXES):
+        is_prefix = has_prefixes and sign == "-" and before.lower() in _PREFIXES
+        if is_prefix or (sign == "/" and is_number):
             continue
         yield Word(before, start, place)
         yield Word(sign, place, place + 1)
@@ -191,6 +203,8 @@ def _parts(word: Word, text: str) -> Iterator[Word]:
 def _spelled(word: Word, text: str, convention: Convention) -> str:
     """The word as spelled in trees."""
     original = _usable(text[word.start : word.end])
+    if not is_english(convention):
+        original = composed(original)
     if convention == "wsj":
         quote = word.text if original == '"' else _PENN_QUOTES.get(original)
         if quote:

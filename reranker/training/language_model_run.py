@@ -12,6 +12,7 @@ from torch import Tensor
 from reranker.checkpoints.checkpoint import load_checkpoint, save_checkpoint
 from reranker.checkpoints.vocabulary import Vocabulary, rare_words
 from reranker.errors import ConfigError
+from reranker.languages import ENGLISH
 from reranker.models import LanguageModel
 from reranker.models.batch import PADDING, Batch
 from reranker.text.running import encoded as encoded_text
@@ -158,7 +159,8 @@ def _new_model(
         rare = rare_words(trees, config.minimum_count)
         classes = vectors.classes(rare, config.word_classes)
     is_backward = config.direction == "backward"
-    vocabulary = Vocabulary.build(trees, config.minimum_count, classes, is_backward)
+    is_english = config.language == ENGLISH
+    vocabulary = Vocabulary.build(trees, config.minimum_count, classes, is_backward, is_english)
     return vocabulary, config.new_model(len(vocabulary))
 
 

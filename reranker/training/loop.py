@@ -134,7 +134,8 @@ def _evaluate(run: Run, log: Log) -> None:
         run.processes.check_equal(str(sums), "weights")
     with run.recipe.evaluation_weights():
         perplexity = run.dev_perplexity()
-        improved = perplexity < progress.best_perplexity
+        is_last_kept = run.config.keep == "last" and math.isfinite(perplexity)
+        improved = is_last_kept or perplexity < progress.best_perplexity
         if improved:
             progress.best_perplexity = perplexity
             progress.best_weights = {

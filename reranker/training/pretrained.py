@@ -1,9 +1,11 @@
 """An encoder pretrained on plain text, in the form in which BERT's family is published: a folder
-with ``config.json``, ``vocab.txt`` and ``model.safetensors``."""
+with ``config.json``, ``model.safetensors``, and ``vocab.txt`` or, for unigram pieces,
+``tokenizer.json``."""
 
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -12,6 +14,8 @@ from typing import Any
 import torch
 from torch import Tensor
 
+from reranker.checkpoints.span_vocabulary import AnyPieces
+from reranker.checkpoints.unigram_pieces import UnigramPieces
 from reranker.checkpoints.word_pieces import WordPieces
 from reranker.errors import InputError
 from reranker.models.piece_encoder import PieceConfig, PieceEncoder
@@ -30,6 +34,9 @@ _SETTINGS = {
     "layers": "num_hidden_layers",
     "heads": "num_attention_heads",
 }
+# The kinds of encoders, and where their positions begin: XLM-R's after the number of its padding.
+_FIRST_POSITION = {"bert": 0, "xlm-roberta": 2}
+_PREFIX = re.compile(r"^(bert|roberta)\.")
 _POSITIONS = 256  # of a treebank's sentences few need more
 
 
@@ -38,45 +45,64 @@ class PretrainedEncoder:
     """The encoder's sizes, its pieces, and the weights of a ``PieceEncoder``."""
 
     config: PieceConfig
-    pieces: WordPieces
+    pieces: AnyPieces
     weights: dict[str, Tensor]
 
     @classmethod
     def read(cls, folder: Path) -> PretrainedEncoder:
         """Read an encoder. Raises InputError, naming the file, for a missing or unsuitable one."""
-        config = _config(folder / "config.json")
-        path = folder / "vocab.txt"
-        try:
-            pieces = WordPieces(path.read_text("utf-8").splitlines(), config.per_word)
-        except OSError as error:
-            raise InputError(f"{path}: {error.strerror}") from error
-        except ValueError as error:
-            raise InputError(f"{path}: not a list of word pieces ({error})") from error
-        if len(pieces.pieces) != config.piece_count:
-            raise InputError(
-                f"{path}: {len(pieces.pieces)} pieces, but config.json says {config.piece_count}"
-            )
-        return cls(config, pieces, _weights(folder / "model.safetensors", config))
+        config, offset = _config(folder / "config.json")
+        pieces = _pieces(folder, config)
+        return cls(config, pieces, _weights(folder / "model.safetensors", config, offset))
 
     def with_pieces_of(self, words: Iterable[str], most: int) -> PretrainedEncoder:
         """The encoder with at most ``most`` of its pieces: those of ``words``, then the first of
         the others, which are the most frequent."""
-        needed = {row for word in set(words) for row in self.pieces.rows(word)}
-        single = (row for row, piece in enumerate(self.pieces.pieces) if len(piece.lstrip("#")) < 2)
-        needed.update(single)  # so that nearly every word still has pieces
-        ranked = sorted(
-            range(self.config.piece_count),
-            key=lambda row: (not self.pieces.pieces[row].startswith("["), row not in needed, row),
-        )
-        kept = sorted(ranked[:most])
+        kept = sorted(self.pieces.first_kept(set(words))[:most])
         return PretrainedEncoder(
             replace(self.config, piece_count=len(kept)),
-            WordPieces([self.pieces.pieces[row] for row in kept], self.config.per_word),
+            self.pieces.kept(kept),
             {**self.weights, "embedding": self.weights["embedding"][kept]},
         )
 
 
-def _config(path: Path) -> PieceConfig:
+def _pieces(folder: Path, config: PieceConfig) -> AnyPieces:
+    path = folder / "vocab.txt"
+    if not path.is_file() and (folder / "tokenizer.json").is_file():
+        path = folder / "tokenizer.json"
+    try:
+        text = path.read_text("utf-8")
+        pieces: AnyPieces
+        if path.suffix == ".txt":
+            pieces = WordPieces(text.splitlines(), config.per_word)
+        else:
+            pieces = _unigram_pieces(text, config)
+    except OSError as error:
+        raise InputError(f"{path}: {error.strerror}") from error
+    except (LookupError, TypeError, ValueError) as error:
+        raise InputError(f"{path}: not a list of word pieces ({error})") from error
+    if len(pieces.pieces) != config.piece_count:
+        raise InputError(
+            f"{path}: {len(pieces.pieces)} pieces, but config.json says {config.piece_count}"
+        )
+    return pieces
+
+
+def _unigram_pieces(text: str, config: PieceConfig) -> UnigramPieces:
+    """The pieces of a ``tokenizer.json``; raises LookupError, TypeError or ValueError for another
+    kind. Rows beyond those of its list, which a ``<mask>`` and padding take, have no piece."""
+    model = json.loads(text)["model"]
+    if model["type"] != "Unigram":
+        raise ValueError(f"its model is {model['type']}, not Unigram or a vocab.txt")
+    pieces, scores = zip(*model["vocab"], strict=True)
+    more = range(len(pieces), config.piece_count)
+    names = [*pieces[: config.piece_count], *(f"<row {row}>" for row in more)]
+    rounded = [round(score, 4) for score in scores] + [min(scores)] * len(more)
+    return UnigramPieces(names, rounded[: len(names)], config.per_word)
+
+
+def _config(path: Path) -> tuple[PieceConfig, int]:
+    """The settings, and the number of the first position."""
     try:
         read = json.loads(path.read_text("utf-8"))
     except OSError as error:
@@ -85,21 +111,24 @@ def _config(path: Path) -> PieceConfig:
         raise InputError(f"{path}: not JSON ({error})") from error
     settings: dict[str, Any] = read if isinstance(read, dict) else {}
     kind = settings.get("model_type")
-    if kind != "bert" or settings.get("hidden_act") != "gelu":
+    if kind not in _FIRST_POSITION or settings.get("hidden_act") != "gelu":
         raise InputError(f"{path}: not an encoder of BERT's kind (model_type {kind!r:.40})")
+    offset = _FIRST_POSITION[kind]
     try:
-        return PieceConfig(
+        config = PieceConfig(
             **{ours: settings[theirs] for ours, theirs in _SETTINGS.items()},
-            positions=min(_POSITIONS, settings["max_position_embeddings"]),
+            positions=min(_POSITIONS, settings["max_position_embeddings"] - offset),
             dropout=settings.get("hidden_dropout_prob", 0.1),
+            norm_epsilon=settings.get("layer_norm_eps", 1e-12),
         )
     except KeyError as error:
         raise InputError(f"{path}: {error.args[0]} is missing") from error
     except (TypeError, ValueError) as error:
         raise InputError(f"{path}: {error}") from error
+    return config, offset
 
 
-def _weights(path: Path, config: PieceConfig) -> dict[str, Tensor]:
+def _weights(path: Path, config: PieceConfig, offset: int) -> dict[str, Tensor]:
     try:
         from safetensors import SafetensorError
         from safetensors.torch import load_file
@@ -112,9 +141,9 @@ def _weights(path: Path, config: PieceConfig) -> dict[str, Tensor]:
         read = load_file(path)
     except (OSError, SafetensorError) as error:
         raise InputError(f"{path}: cannot be read ({error})") from error
-    theirs = {name.removeprefix("bert."): weight.float() for name, weight in read.items()}
+    theirs = {_PREFIX.sub("", name): weight.float() for name, weight in read.items()}
     try:
-        weights = _renamed(theirs, config)
+        weights = _renamed(theirs, config, offset)
     except KeyError as error:
         raise InputError(f"{path}: the weights {error} are missing") from error
     with torch.device("meta"):
@@ -125,11 +154,12 @@ def _weights(path: Path, config: PieceConfig) -> dict[str, Tensor]:
     return weights
 
 
-def _renamed(theirs: dict[str, Tensor], config: PieceConfig) -> dict[str, Tensor]:
+def _renamed(theirs: dict[str, Tensor], config: PieceConfig, offset: int) -> dict[str, Tensor]:
     segment = theirs["embeddings.token_type_embeddings.weight"][0]
+    positions = theirs["embeddings.position_embeddings.weight"][offset:][: config.positions]
     ours = {
         "embedding": theirs["embeddings.word_embeddings.weight"],
-        "positions": theirs["embeddings.position_embeddings.weight"][: config.positions] + segment,
+        "positions": positions + segment,
     }
     for kind in ("weight", "bias"):
         ours[f"norm.{kind}"] = theirs[f"embeddings.LayerNorm.{kind}"]

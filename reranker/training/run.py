@@ -17,6 +17,7 @@ from torch import Tensor, nn
 
 from reranker.checkpoints.archive import read_archive, write_atomically
 from reranker.errors import ConfigError
+from reranker.languages import ENGLISH
 from reranker.models import State
 from reranker.models.batch import PADDING, Batch
 from reranker.process.memory import keep_freed_memory
@@ -168,13 +169,15 @@ class Run(ABC):
         settings = self.config.to_dict()
         for budget in ("budget_minutes", "epochs"):
             del settings[budget]
-        if not settings["shards"]:  # as in states from before there were shards
-            del settings["shards"]
+        for name, unset in (("shards", 0), ("language", ENGLISH), ("keep", "best")):
+            if settings[name] == unset:  # as in states from before there was such a setting
+                del settings[name]
         return settings
 
     def trained(self) -> dict[str, Any]:
         """A checkpoint's information about its training."""
         return {
+            "language": self.config.language,
             "training": self.config.to_dict(),
             "dev_perplexity": self.progress.best_perplexity,
             "tokens": self.progress.tokens,

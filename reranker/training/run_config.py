@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any, Literal, Self, get_args, get_origin, get_type_hints
 
 from reranker.errors import ConfigError
+from reranker.languages import ENGLISH, checked_language
 
 StoredPrecision = Literal["float16", "float32", "int8"]
 
@@ -20,6 +21,7 @@ class RunConfig(ABC):
 
     recipe: str = "fast"
     seed: int = 1
+    language: str = ENGLISH  # of the trees: a code of ISO 639
     minimum_count: int = 10  # rarer words become unknown-word classes
     budget_minutes: float = 0.0  # wall-clock, over all resumptions; 0 is no limit
     epochs: float = 0.0  # 0 is no limit (paper: for each phase)
@@ -31,6 +33,7 @@ class RunConfig(ABC):
     averaged: float = 0.0  # fast: share of the budget, at its end, whose weights are averaged
     shards: int = 0  # parts of a batch that several processes share out; 0: batches stay whole
     validate_every: int = 500  # batches; 0 is once an epoch
+    keep: Literal["best", "last"] = "best"  # the weights with the least dev perplexity, or the last
     stored_precision: StoredPrecision = "float16"
     model: dict[str, Any] = field(default_factory=dict)
 
@@ -66,6 +69,7 @@ class RunConfig(ABC):
                 raise ValueError(
                     f"{name} must be {' or '.join(allowed)}, got {getattr(self, name)!r}"
                 )
+        checked_language(self.language)
         if self.recipe != "paper" and not (self.budget_minutes or self.epochs):
             why = ", for its learning rate" if self.recipe == "fast" else ": nothing else ends it"
             raise ValueError(f"the {self.recipe} recipe needs budget_minutes or epochs{why}")

@@ -3,19 +3,22 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
 import torch
 from torch import Tensor
 
+from reranker.chart.tagging import has_letters
 from reranker.checkpoints.model_file import content_sha256
 from reranker.checkpoints.span_file import save_span_model
 from reranker.checkpoints.span_vocabulary import END, UNKNOWN, SpanVocabulary
 from reranker.errors import ConfigError
+from reranker.languages import ENGLISH
 from reranker.models.batch import Batch
 from reranker.models.span_model import SpanModel
+from reranker.training.frozen_encoder import FrozenEncoder
 from reranker.training.loss import grouped_perplexity
 from reranker.training.pretrained import PretrainedEncoder
 from reranker.training.processes import Processes
@@ -26,7 +29,7 @@ from reranker.training.span_start import extended_model, new_model
 from reranker.training.span_temperature import fitted_temperature
 from reranker.training.spans import LabelledSentence, SpanBatches, labelled, same_length, span_batch
 from reranker.training.word_vectors import WordVectors
-from reranker.trees.linearize import TaggedTree
+from reranker.trees.linearize import TaggedTree, is_word
 
 _LISTS = "words", "vector_words", "labels", "tags"
 
@@ -66,8 +69,11 @@ class SpanRun(Run):
         self.unknown_rates = _unknown_rates(train, self.vocabulary, config.unknown_share)
         self.model.to(device)
         self.train_trees = len(train)
+        self.punctuation = punctuation_tags(train_trees) if config.language != ENGLISH else []
         limits = config.batch_tokens, config.batch_spans
         slow = self.model.encoder.parameters() if self.model.encoder else ()
+        if self.model.encoder and not config.encoder_rate:
+            self.model.remembered = FrozenEncoder(self.model.encoder)
         batches = SpanBatches(train, *limits, config.seed)
         self.recipe = FastRecipe(self.model, config, batches, slow, config.encoder_rate)
 
@@ -101,6 +107,7 @@ class SpanRun(Run):
             "train_trees": self.train_trees,
             "start_from": self.start_from.name if self.start_from else "",
             "word_vectors": len(self.vocabulary.vector_words),
+            "punctuation": self.punctuation,
             "temperature": fitted_temperature(self.model, self.dev),
         }
         save_span_model(path, self.model, self.vocabulary, information, self.stored)
@@ -131,6 +138,16 @@ class SpanRun(Run):
             self.dtype,
         )
         return loss, (len(words) - 2) * words.shape[1]
+
+
+def punctuation_tags(trees: Iterable[TaggedTree]) -> list[str]:
+    """The tags of marks: those most of whose words have neither letters nor digits."""
+    words, marks = Counter[str](), Counter[str]()
+    for tree in trees:
+        for word, tag in zip(filter(is_word, tree.tokens), tree.tags, strict=False):
+            words[tag] += 1
+            marks[tag] += not has_letters(word)
+    return sorted(tag for tag, count in words.items() if marks[tag] > count / 2)
 
 
 def _unknown_rates(

@@ -3,6 +3,7 @@ line or over several; plain, gzip or zstd."""
 
 from __future__ import annotations
 
+import contextlib
 import logging
 import os
 from collections.abc import Iterable, Iterator
@@ -12,6 +13,7 @@ from typing import NamedTuple
 from reranker.errors import InputError, TreeError
 from reranker.files.patterns import expanded
 from reranker.files.text import read_lines
+from reranker.trees import psd
 from reranker.trees.splitting import open_brackets, split_trees
 from reranker.trees.tree import WHITE_SPACE, Tree
 
@@ -19,7 +21,7 @@ logger = logging.getLogger(__name__)
 
 # What treebanks call files of trees. Not .prd: the Penn Treebank has the same trees, with tags, in
 # .mrg.
-ENDINGS = (".mrg", ".ptb", ".tree", ".trees", ".parse")
+ENDINGS = (".mrg", ".ptb", ".tree", ".trees", ".parse", psd.ENDING)
 _PACKED = (".gz", ".zst")
 
 Name = str | os.PathLike[str]  # a file, a folder, a pattern, or ``-`` for standard input
@@ -65,10 +67,28 @@ def named(names: Iterable[Name]) -> str:
 
 
 def _holds_trees(path: Path) -> bool:
-    name = path.name.lower()
+    return _unpacked(path.name).endswith(ENDINGS) and path.name[0] != "." and path.is_file()
+
+
+def _unpacked(name: str) -> str:
+    """A file's name without the ending of what packed it."""
+    name = name.lower()
     for ending in _PACKED:
         name = name.removesuffix(ending)
-    return name.endswith(ENDINGS) and name[0] != "." and path.is_file()
+    return name
+
+
+def _split(file: str, lines: Iterable[str]) -> Iterator[tuple[int, str]]:
+    """The trees of a file, and the line where each begins; of a historical corpus those with words,
+    plain."""
+    is_historical = _unpacked(file).endswith(psd.ENDING)
+    for number, text in split_trees(lines):
+        tree: str | None = text
+        if is_historical:
+            with contextlib.suppress(TreeError):  # whoever reads the tree says what is wrong
+                tree = psd.plain(text)
+        if tree is not None:
+            yield number, tree
 
 
 def read_texts(names: Iterable[Name]) -> Iterator[TreeText]:
@@ -77,7 +97,7 @@ def read_texts(names: Iterable[Name]) -> Iterator[TreeText]:
     Raises InputError for a file that cannot be read to its end.
     """
     for file in treebank_files(names):
-        for number, text in split_trees(read_lines(file)):
+        for number, text in _split(file, read_lines(file)):
             yield TreeText(file, number, text)
 
 
@@ -111,7 +131,7 @@ def sentences(files: Iterable[tuple[str, list[str]]]) -> list[TreeText]:
     places: list[TreeText] = []
     is_spread = False
     for file, lines in files:
-        pieces = list(split_trees(lines))
+        pieces = list(_split(file, lines))
         whole = [line.strip(WHITE_SPACE) for line in lines]
         if any(text != whole[number - 1] and open_brackets(text) == 0 for number, text in pieces):
             is_spread = True

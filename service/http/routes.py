@@ -14,6 +14,7 @@ from fastapi.responses import Response
 from pydantic import Field
 from pydantic.json_schema import SkipJsonSchema
 
+from reranker.languages import ENGLISH
 from reranker.nbest import FORMATS
 from reranker.nbest.report import Report
 from reranker.process.cancellation import Cancellation
@@ -171,7 +172,8 @@ async def info(service: Running) -> Any:
         "parser": {
             "names": settings.parser_choice.names,
             "jobs": settings.parsers,
-            "words": settings.words,
+            "language": settings.language or ENGLISH,
+            "words": settings.convention,
         }
         if service.has_parser
         else None,

@@ -23,6 +23,7 @@ from pydantic import (
 from reranker.nbest import FORMATS
 from reranker.nbest.report import Report
 from reranker.ranking import Criterion
+from reranker.text.conventions import Convention
 
 if TYPE_CHECKING:
     Format = str
@@ -94,6 +95,9 @@ class AnswerOptions(RankOptions):
 class ParseOptions(AnswerOptions):
     """Options for texts."""
 
+    language: str | None = Field(
+        None, description="the text's language, `id` for instance: refused if it is not parsed here"
+    )
     return_brackets: bool = Field(
         False, description="return the probability of every bracket that any tree may have"
     )
@@ -572,7 +576,8 @@ class ModelsAnswer(BaseModel):
 class ParserInformation(BaseModel):
     names: list[str] = Field(description="several: their candidates are pooled")
     jobs: int = Field(description="parsers that run at once")
-    words: Literal["gum", "wsj"] = Field(description="how text is split into words")
+    language: str = Field(description="of the texts: a code of ISO 639")
+    words: Convention = Field(description="how text is split into words")
 
 
 class InfoAnswer(BaseModel):

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
+from reranker.languages import ENGLISH, language_name
 from reranker.process.cancellation import Cancellation
 from reranker.service.errors import RequestError, over_limit
 from reranker.service.requests import schemas
@@ -27,6 +28,10 @@ def read_sentences(
     asked: AnyText, settings: Settings, cancellation: Cancellation
 ) -> list[TextSentence]:
     """The sentences of a request. Raises RequestError, and Stopped if cancelled."""
+    language = settings.language or ENGLISH
+    if isinstance(asked, schemas.ParseOptions) and asked.language not in (None, language):
+        message = f"this service parses {language_name(language)}, not {asked.language!r:.20}"
+        raise RequestError(422, "wrong-language", message, "language")
     field, given = _given(asked)
     characters = _characters(given)
     if characters > settings.max_characters:
@@ -34,7 +39,7 @@ def read_sentences(
         raise over_limit("max_characters", settings.max_characters, many, field)
     sentences: list[TextSentence] = []
     read = given_sentences(
-        given, convention=settings.words, longest=settings.longest, has_bytes=True
+        given, convention=settings.convention, longest=settings.longest, has_bytes=True
     )
     for sentence in cancellation.checked(read):
         if len(sentences) == settings.max_sentences:

@@ -25,9 +25,9 @@ with atheris.instrument_imports():
     from reranker.nbest.data import Sentence
     from reranker.parsers.answers import given_lines, printed_lists
     from reranker.parsers.running import ParsedLists
+    from reranker.text.conventions import Convention
     from reranker.text.reading import Text, TextSentence
     from reranker.text.splitting import Form
-    from reranker.text.words import Convention
     from reranker.trees.tree import Tree
 
 FORMS: tuple[Form, ...] = ("text", "sentences", "tokens")

@@ -128,3 +128,10 @@ def test_a_row_s_mixture_is_the_same_to_the_last_bit_whatever_is_beside_it(width
             some = slice(start, start + 32)
             _, few = model.mixed([outputs[some].clone()])
             assert torch.equal(few, together[some])
+
+
+def test_the_trial_of_one_dnn_is_in_float32_wherever_it_is_asked_first() -> None:
+    """Training in bfloat16 may be the first to ask."""
+    here = products.one_dnn_works.__wrapped__()
+    with torch.autocast("cpu", dtype=torch.bfloat16):
+        assert products.one_dnn_works.__wrapped__() is here

@@ -21,9 +21,9 @@ from reranker.nbest.notation import Notation, may_be_tree, read_skeleton
 from reranker.nbest.tokens_file import read_sentences
 from reranker.nbest.words import check_words, escaped
 from reranker.outputs.conllu import from_conllu
+from reranker.text.conventions import Convention
 from reranker.text.reading import Text
 from reranker.text.splitting import Form
-from reranker.text.words import Convention
 from reranker.trees.linearize import linearize_text
 from reranker.trees.splitting import split_trees
 from reranker.trees.tree import Tree

@@ -52,7 +52,7 @@ def test_options_are_declared_once() -> None:
     program = ParserChoice.of({"parser": ["bllip", "command"], "parser_command": "./p"})
     assert (program.names, program.command) == (["bllip", "command"], "./p")
     assert {name: option.default for name, option in OPTIONS.items()} == {
-        **{"parser": (), "parser_command": None, "parser_model": ()},
+        **{"parser": (), "parser_command": None, "parser_model": (), "language": ""},
         **{"candidates": 50, "overparsing": 10, "parser_seconds": 20},
     }
 

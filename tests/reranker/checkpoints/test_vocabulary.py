@@ -163,7 +163,7 @@ def test_models_trained_before_read_words_as_they_were_trained() -> None:
     assert [old.symbol("Unusual"), new.symbol("Unusual")] == ["<uncunk>", "<cunkal>"]
     assert old.symbol("unusual") == new.symbol("unusual") == "<ununk>"
     assert old != new and old.digest != new.digest
-    for rules in (0, 3):
+    for rules in (0, 4):
         with pytest.raises(ValueError, match=f"must be 1 to ., got {rules}"):
             Vocabulary(symbols, rules=rules)
 

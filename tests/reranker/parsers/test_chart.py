@@ -102,7 +102,7 @@ def test_a_model_of_the_ensemble_is_not_loaded_again(
 ) -> None:
     reranker = Reranker.load(model)
     known = Path(model), reranker.members[0].sha256
-    monkeypatch.setattr(chart, "installed_span_model", lambda _: known)
+    monkeypatch.setattr(chart, "installed_span_model", lambda *_: known)
     monkeypatch.setattr(devices, "load_member", None)  # would fail
     parser = create_parser("chart", ParserSettings())
     assert parser._member is reranker.members[0]  # type: ignore[attr-defined]

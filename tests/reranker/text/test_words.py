@@ -8,11 +8,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from reranker.text.conventions import Convention
 from reranker.text.splitting import LONGEST
 from reranker.text.words import (
     _ADDRESS,
     _ADDRESS_OR_NONE,
-    Convention,
     fault,
     given_words,
     split_into_words,

@@ -57,7 +57,7 @@ def test_overrides_are_checked_too(path: Path) -> None:
         TrainingConfig.from_file(path, speed=1)
 
 
-_SPAN_MODELS = {*CONFIGS.glob("spans*"), CONFIGS / "parser.toml"}
+_SPAN_MODELS = {*CONFIGS.glob("spans*"), *CONFIGS.glob("parser*")}
 LANGUAGE_MODELS = sorted({*CONFIGS.glob("*.toml")} - _SPAN_MODELS)
 
 

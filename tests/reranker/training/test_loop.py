@@ -8,7 +8,7 @@ import time
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import pytest
 import torch
@@ -369,19 +369,24 @@ def test_too_few_trees_for_the_stream_are_a_wrong_setting(tmp_path: Path) -> Non
         run(replace(PAPER, batch_size=5_000), tmp_path)
 
 
-def test_the_best_evaluation_is_kept_not_the_last(tmp_path: Path) -> None:
+@pytest.mark.parametrize("keep", ["best", "last"])
+def test_the_best_evaluation_is_kept_unless_the_last_is_wanted(
+    tmp_path: Path, keep: Literal["best", "last"]
+) -> None:
     # The dev trees are nothing like the training trees: learning these soon does harm.
     strange = [tree("runs . runs", "it it it it"), tree(". . .", "dog dog dog")]
     quiet = {name: 0.0 for name in Config.__slots__ if name.endswith("dropout")}
-    config = replace(FAST, epochs=8, learning_rate=0.05, model={**MODEL, **quiet})
+    model = {**MODEL, **quiet}
+    config = replace(FAST, epochs=8, learning_rate=0.05, keep=keep, model=model)
     out = tmp_path / "model.pt"
-    best = train(config, TREES, strange, out, tmp_path / "log")
+    kept = train(config, TREES, strange, out, tmp_path / "log")
     seen = [row["dev_perplexity"] for row in log(tmp_path) if "dev_perplexity" in row]
-    assert best == min(seen) < seen[-1]
+    assert min(seen) < seen[-1]
+    assert kept == (min(seen) if keep == "best" else seen[-1])
     checkpoint = load_checkpoint(out)
     dev = [checkpoint.vocabulary.encode(tokens) for tokens in strange]
     result = dev_perplexity(checkpoint.model, dev, checkpoint.vocabulary.eos)
-    assert result == pytest.approx(best, rel=1e-6)
+    assert result == pytest.approx(kept, rel=1e-6)
 
 
 def test_a_log_line_cut_short_is_dropped(tmp_path: Path) -> None:

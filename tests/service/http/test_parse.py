@@ -221,7 +221,12 @@ def test_the_curl_lines_of_the_docs(parsing: Server) -> None:
 def test_information_and_metrics(http: httpx.Client) -> None:
     information = http.get("/info").json()
     schemas.InfoAnswer.model_validate(information)
-    assert information["parser"] == {"names": ["command"], "jobs": 2, "words": "gum"}
+    assert information["parser"] == {
+        "names": ["command"],
+        "jobs": 2,
+        "language": "en",
+        "words": "gum",
+    }
     assert (information["limits"]["longest"], information["limits"]["max_characters"]) == (20, 5000)
     names = [
         'rerank_rejected_total{code="unparsed"}',

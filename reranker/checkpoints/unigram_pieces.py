@@ -1,0 +1,114 @@
+"""Words -> pieces of words as XLM-R and other multilingual encoders read them: the most probable
+pieces by a unigram model (Kudo 2018), split by the library tokenizers."""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from collections import Counter
+from collections.abc import Sequence
+
+from reranker.checkpoints.word_pieces import written
+from reranker.errors import InputError
+
+_BEGINS = "\u2581"
+"""Begins the first piece of a word that a space stands before."""
+# Chinese, Japanese, Thai, Lao, Burmese and Khmer are written without spaces between words.
+_UNSPACED = re.compile(
+    "[\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3000-\u30ff\u3400-\u4dbf\u4e00-\u9fff"
+    "\uf900-\ufaff\uff00-\uffef\U00020000-\U0003ffff]"
+)
+_CLOSING = {"Pe", "Pf", "Po"}  # marks that no space stands before
+_MOST_LETTERS = 100
+_RARE_SCRIPT = 200  # a script that fewer than one in so many words have is another language's
+
+
+class UnigramPieces:
+    """The pieces that an encoder knows, and the log-probability of each."""
+
+    start, end, unknown = "<s>", "</s>", "<unk>"
+
+    def __init__(self, pieces: Sequence[str], scores: Sequence[float], per_word: int) -> None:
+        """A word has at most ``per_word`` pieces; the rest of a longer one is not read. Raises
+        ValueError for a piece that occurs twice, or if the special ones are missing, and InputError
+        if tokenizers is not installed."""
+        try:
+            from tokenizers.models import Unigram
+        except ImportError as error:
+            raise InputError(
+                "pieces of words in this language need tokenizers: "
+                "pip install 'parse-reranker[languages]'"
+            ) from error
+        self.pieces, self.scores, self.per_word = tuple(pieces), tuple(scores), per_word
+        self._rows = {piece: row for row, piece in enumerate(self.pieces)}
+        if len(self._rows) != len(self.pieces):
+            raise ValueError("a piece occurs twice")
+        if not {self.start, self.end, self.unknown} <= self._rows.keys():
+            raise ValueError(f"the pieces lack {self.start}, {self.end} or {self.unknown}")
+        scored = [*zip(self.pieces, self.scores, strict=True)]
+        self._model = Unigram(scored, self._rows[self.unknown], byte_fallback=False)
+
+    def kept(self, rows: Sequence[int]) -> UnigramPieces:
+        """These of the pieces alone."""
+        pieces, scores = [self.pieces[row] for row in rows], [self.scores[row] for row in rows]
+        return UnigramPieces(pieces, scores, self.per_word)
+
+    def first_kept(self, words: set[str]) -> list[int]:
+        """The rows in the order in which a smaller list keeps them: special ones, those of
+        ``words``, single letters of their scripts, and the most probable of the others that are
+        written in the letters of ``words``."""
+        needed = {row for word in words for row in self.rows(word)}
+        letters = {letter for word in words for letter in _normal(word)} | {_BEGINS}
+        scripts = _scripts(words)
+        special = {self.start, self.end, self.unknown}
+
+        def order(row: int) -> tuple[bool, bool, bool, bool, int]:
+            piece = self.pieces[row]
+            is_letter = len(piece) == 1 and (
+                _script(piece) in scripts or unicodedata.category(piece)[0] == "P"
+            )
+            is_written = letters.issuperset(piece)
+            return piece not in special, row not in needed, not is_letter, not is_written, row
+
+        return sorted(range(len(self.pieces)), key=order)
+
+    def whole_words(self) -> set[str]:
+        """The words, in lower case, that are a single piece."""
+        return {each[1:].lower() for each in self.pieces if each.startswith(_BEGINS)}
+
+    def is_whole(self, word: str) -> bool:
+        """Whether the word is a single piece."""
+        first, *more = self.rows(word)
+        return first != self._rows[self.unknown] and all(row < 0 for row in more)
+
+    def rows(self, word: str) -> list[int]:
+        """The rows of a treebank word's pieces, at least one, and -1 up to ``per_word``."""
+        text = _normal(word)[:_MOST_LETTERS]
+        if not _UNSPACED.match(word) and unicodedata.category(text[:1] or " ") not in _CLOSING:
+            text = _BEGINS + text
+        rows = [token.id for token in self._model.tokenize(text)][: self.per_word]
+        return self._padded(rows or [self._rows[self.unknown]])
+
+    def special(self, piece: str) -> list[int]:
+        """The row of a special piece such as ``<s>``, and -1 up to ``per_word``."""
+        return self._padded([self._rows[piece]])
+
+    def _padded(self, rows: list[int]) -> list[int]:
+        return rows + [-1] * (self.per_word - len(rows))
+
+
+def _normal(word: str) -> str:
+    """The word in the forms that SentencePiece's rules make of it (NFKC, nothing invisible)."""
+    text = unicodedata.normalize("NFKC", written(word))
+    return "".join(each for each in text if unicodedata.category(each) not in ("Cc", "Cf"))
+
+
+def _scripts(words: set[str]) -> set[str]:
+    """The scripts that these words are written in."""
+    counts = Counter(script for word in words for script in {*map(_script, word)} - {""})
+    return {script for script, count in counts.items() if count * _RARE_SCRIPT >= len(words)}
+
+
+def _script(letter: str) -> str:
+    """The first word of a letter's name: LATIN, CJK, ARABIC; nothing for what is no letter."""
+    return unicodedata.name(letter, "").split(" ")[0] if letter.isalpha() else ""

@@ -1,0 +1,91 @@
+"""Trees of historical corpora (IcePaHC, FarPaHC and others in Penn's historical style, ``.psd``) as
+trees of plain words."""
+
+from __future__ import annotations
+
+import re
+
+from reranker.errors import TreeError
+from reranker.trees.tree import Tree
+
+ENDING = ".psd"
+_NO_WORDS = ("CODE", "ID", "METADATA")
+_EMPTY = re.compile(r"0|\*.*\*(-[0-9]+)?|\*")
+_LEMMA = re.compile(r"(?<=.)-[^-]+$")
+_DASH = "<dash>"
+_JOINT = "$"
+
+
+def plain(text: str) -> str | None:
+    """The tree without identifiers, codes, lemmas and what is empty; None if no word is left.
+
+    What follows a leaf's last hyphen is its lemma if most of the tree's leaves have one. A word in
+    two parts, ``hest$ $inn``, is one with the tag of the first if both are children of
+    the same constituent, and two otherwise.
+
+    >>> plain("( (IP-MAT (NP-SBJ *con*) (VBDI sá-sjá) (NP-OB1 (N-A hest$-hestur) (D-A $inn-hinn)))"
+    ...       "(ID X,.1))")
+    '( (IP-MAT (VBDI sá) (NP-OB1 (N-A hestinn))))'
+
+    Raises TreeError for what is no tree.
+    """
+    tree = Tree.from_string(text)
+    words = [word for node in tree.preorder() if node.is_preterminal and (word := _word(node))]
+    has_lemmas = sum(_LEMMA.search(word) is not None for word in words) * 2 > len(words)
+    kept = _plain(tree, has_lemmas)
+    return None if kept is None else kept.to_string()
+
+
+def _plain(tree: Tree, has_lemmas: bool) -> Tree | None:
+    """The tree, or None for one without words; bottom up, without recursion."""
+    children: list[list[Tree]] = [[]]
+    stack: list[Tree | None] = [tree]
+    labels: list[str] = []
+    while stack:
+        node = stack.pop()
+        if node is None:
+            label, inner = labels.pop(), _joined(children.pop())
+            if inner:
+                children[-1].append(Tree(label, tuple(inner)))
+        elif node.is_preterminal:
+            word = _word(node)
+            if has_lemmas:
+                word = _LEMMA.sub("", word)
+            if word:
+                word = word.replace(_DASH, "-")
+                children[-1].append(Tree(node.label, (word,)))
+        elif node.label not in _NO_WORDS:
+            if any(isinstance(child, str) for child in node.children):
+                raise TreeError("not-a-tree", f"words without a tag in {node.label[:40]!r}")
+            labels.append(node.label)
+            children.append([])
+            stack.append(None)
+            stack += reversed([child for child in node.children if isinstance(child, Tree)])
+    return children[0][0] if children[0] else None
+
+
+def _word(node: Tree) -> str:
+    """The leaf of a preterminal; nothing if it is empty or no part of the text."""
+    leaf = str(node.children[0])
+    if node.label in _NO_WORDS or _EMPTY.fullmatch(leaf):
+        return ""
+    return leaf
+
+
+def _joined(children: list[Tree]) -> list[Tree]:
+    """The children with words in two parts joined, and the marks of the others taken away."""
+    joined: list[Tree] = []
+    for child in children:
+        before = joined[-1] if joined else None
+        if child.is_preterminal and before is not None and before.is_preterminal:
+            first, second = str(before.children[0]), str(child.children[0])
+            if first.endswith(_JOINT) and second.startswith(_JOINT) and len(first) > 1:
+                joined[-1] = Tree(before.label, (first[:-1] + second[1:],))
+                continue
+        joined.append(child)
+    return [_unmarked(child) if child.is_preterminal else child for child in joined]
+
+
+def _unmarked(node: Tree) -> Tree:
+    word = str(node.children[0])
+    return Tree(node.label, (word.strip(_JOINT) or word,))

@@ -1,0 +1,82 @@
+"""Historical corpora in .psd files, made up after the layout of IcePaHC and FarPaHC."""
+
+from pathlib import Path
+
+import pytest
+
+from reranker.commands.main import main
+from reranker.errors import TreeError
+from reranker.trees.psd import plain
+from reranker.trees.treebank import read_sentences, read_treebank
+
+ICELANDIC = """( (IP-MAT (CONJ En-en)
+\t  (NP-SBJ (N-N hestur$-hestur) (D-N $inn-hinn))
+\t  (VBDI hljóp-hlaupa)
+\t  (PP (P til-til)
+\t      (NP (NPR-G Íslands-ísland)))
+\t  (. .-.))
+  (ID 1150.SAGA.NAR-SAG,.1))
+
+( (CODE <heading>))
+
+( (CP-QUE (WNP-1 0)
+\t  (IP-SUB (NP-OB1 *T*-1)
+\t\t  (VBPI ert$-vera)
+\t\t  (NP-SBJ (PRO-N $u-þú))
+\t\t  (ADJP (ADJ-N heima<dash>kær-heimakær)))
+\t  (CODE {COM:gap})
+\t  (. ?-?))
+  (ID 1150.SAGA.NAR-SAG,.2))
+"""
+FAROESE = "( (IP-MAT (NP-SBJ (PRO-N Hon)) (VBDI sá) (NP-OB1 (N-A Ólavs-vøku)) (. .)) (ID X,.3))\n"
+
+
+@pytest.fixture
+def saga(tmp_path: Path) -> Path:
+    path = tmp_path / "saga.psd"
+    path.write_text(ICELANDIC + FAROESE, encoding="utf-8")
+    return path
+
+
+def test_words_are_without_lemmas_codes_and_what_is_empty(saga: Path) -> None:
+    words = [" ".join(tree.leaves()) for tree in read_treebank([saga])]
+    assert words == [
+        "En hesturinn hljóp til Íslands .",
+        "ert u heima-kær ?",
+        "Hon sá Ólavs-vøku .",  # no lemmas here
+    ]
+
+
+def test_a_word_in_two_parts_is_one_in_one_constituent_only(saga: Path) -> None:
+    first, second, _ = (tree.to_string() for tree in read_treebank([saga.parent]))
+    assert "(NP-SBJ (N-N hesturinn))" in first
+    assert "(VBPI ert) (NP-SBJ (PRO-N u))" in second
+
+
+def test_places_are_those_of_the_file(saga: Path) -> None:
+    assert [place.line for place in read_sentences([saga])] == [1, 11, 19]
+
+
+def test_a_broken_tree_is_named_and_the_others_are_read(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    path = tmp_path / "x.psd"
+    path.write_text("( (IP-MAT (VB kom-koma))\n\n" + FAROESE + "( (IP-MAT kom))\n", "utf-8")
+    assert len(list(read_treebank([path]))) == 2  # `kom` alone is a tag's word
+    assert f"{path}:1: skipped, unbalanced" in caplog.text
+
+
+def test_words_beside_constituents_are_refused() -> None:
+    with pytest.raises(TreeError, match="words without a tag in 'IP-MAT'"):
+        plain("( (IP-MAT kom (NP (N maður))))")
+
+
+def test_they_are_converted_like_other_treebanks(
+    saga: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["convert", str(saga), "--to", "trees", "--clean"]) == 0
+    first = capsys.readouterr().out.splitlines()[0]
+    assert first == (
+        "(TOP (IP (CONJ En) (NP (N-N hesturinn)) (VBDI hljóp) "
+        "(PP (P til) (NP (NPR-G Íslands))) (. .)))"
+    )
