@@ -20,7 +20,7 @@ from reranker.checkpoints.archive import read_archive, write_atomically
 from reranker.checkpoints.checkpoint import save_checkpoint
 from reranker.checkpoints.encoder_decoder_file import save_generator
 from reranker.checkpoints.ensemble_file import read_ensemble_file
-from reranker.checkpoints.model_file import Format, Trained
+from reranker.checkpoints.model_file import Format, Trained, content_sha256
 from reranker.checkpoints.pair_vocabulary import Pair, PairVocabulary
 from reranker.checkpoints.span_file import save_span_model
 from reranker.commands.ranked_file import best_tree, is_ranked, read_ranked
@@ -73,7 +73,12 @@ KINDS = {
         span_file.FORMAT,
         save_spans,
         span_file.load_span_model,
-        {2: ("pieces", "config.encoder"), 3: ("tags", "config.tag_count"), 4: ("sha256",)},
+        {
+            2: ("pieces", "config.encoder"),
+            3: ("tags", "config.tag_count"),
+            4: ("sha256",),
+            5: ("piece_scores",),
+        },
     ),
     "encoder-decoder": Kind(
         encoder_decoder_file.FORMAT,
@@ -100,7 +105,10 @@ def test_checkpoints_of_every_version_are_read(name: str, version: int, tmp_path
         for key in kind.added[later]:
             table, _, last = key.rpartition(".")
             (content[table] if table else content).pop(last, None)
-    write_atomically(path, {**content, "version": version})
+    content["version"] = version
+    if content.pop("sha256", None) is not None:  # the hash of a file of that version
+        content["sha256"] = content_sha256(content)
+    write_atomically(path, content)
     loaded = kind.load(path)
     assert loaded.model.config == newest.model.config
     assert loaded.information == newest.information

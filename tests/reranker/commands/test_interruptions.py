@@ -15,7 +15,7 @@ from pathlib import Path
 
 import pytest
 
-from reranker.commands import answers, nbest_files
+from reranker.commands import nbest_files, resuming
 from reranker.commands.main import main
 from reranker.nbest import NBest
 from reranker.pipeline import Reranker
@@ -93,7 +93,7 @@ def test_a_signal_leaves_a_run_that_says_how_to_continue(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setattr(pools, "BATCH_TOKENS", 1)  # one list at a time
-    monkeypatch.setattr(answers, "_LONGEST_ADVICE", 1000)  # temporary folders may have long names
+    monkeypatch.setattr(resuming, "_LONGEST_ADVICE", 1000)  # temporary folders may have long names
     file = write(tmp_path / "n.txt", bllip(*(CANDIDATES[start % 4 :] for start in range(9))))
     out = tmp_path / "out"
     to_file = ["--nbest", file, "--models", *models, "--out", str(out)]

@@ -140,5 +140,5 @@ def test_pandas_is_not_needed_for_anything_else(monkeypatch: pytest.MonkeyPatch)
     monkeypatch.setitem(sys.modules, "pandas", None)
     measured = reranker.measure([Tree.from_string(RAN)])
     assert len(measured.rows) == 30
-    with pytest.raises(InputError, match="pip install pandas"):
+    with pytest.raises(InputError, match="needs pandas"):
         measured.to_pandas()
