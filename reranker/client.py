@@ -11,6 +11,7 @@ import functools
 import math
 import random
 import time
+from abc import ABC, abstractmethod
 from collections.abc import Awaitable, Callable, Generator, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, fields
 from types import MethodType, TracebackType
@@ -98,7 +99,7 @@ class call(Generic[P, T]):
         return send
 
 
-class _Service:
+class _Service(ABC):
     """What can be asked of a service."""
 
     def __init__(
@@ -118,14 +119,14 @@ class _Service:
             )
         if api_key is not None and not (api_key.isascii() and api_key.isprintable()):
             raise InputError("api_key has characters that cannot be sent in a header")
-        headers = {"X-ClientRequest-Timeout": f"{timeout:g}"}
+        headers = {"X-Request-Timeout": f"{timeout:g}"}
         if api_key is not None:
             headers["Authorization"] = f"Bearer {api_key}"
         self._url, self._retries = url, max(0, retries)
         self._connect(base_url=url, headers=headers, timeout=timeout)
 
-    def _connect(self, **settings: Any) -> None:
-        raise NotImplementedError
+    @abstractmethod
+    def _connect(self, **settings: Any) -> None: ...
 
     @call
     def rerank(

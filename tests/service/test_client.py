@@ -133,9 +133,11 @@ class Moody(BaseHTTPRequestHandler):
     """Answers with one status after the other."""
 
     statuses: ClassVar[list[int]] = []
+    deadlines: ClassVar[list[str | None]] = []
     retry_after: ClassVar[str] = "7"
 
     def do_GET(self) -> None:
+        self.deadlines.append(self.headers["X-Request-Timeout"])
         self.send_response(self.statuses.pop(0))
         self.send_header("Retry-After", self.retry_after)
         self.send_header("Content-Length", "2")
@@ -156,13 +158,15 @@ def test_retries(
     pauses: int,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    """After a pause at least as long as Retry-After asks."""
+    """After a pause at least as long as Retry-After asks; each attempt has its deadline."""
     slept: list[float] = []
+    Moody.deadlines.clear()
     monkeypatch.setattr(time, "sleep", slept.append)
     Moody.statuses, Moody.retry_after = [*statuses], "7"
     with HTTPServer(("127.0.0.1", 0), Moody) as service:
         threading.Thread(target=service.serve_forever, args=(0.01,), daemon=True).start()
-        with Client(f"http://127.0.0.1:{service.server_port}", retries=1) as client:
+        url = f"http://127.0.0.1:{service.server_port}"
+        with Client(url, timeout=42.5, retries=1) as client:
             if expected is None:
                 assert client.info() == {}
             else:
@@ -171,6 +175,7 @@ def test_retries(
                 assert caught.value.status == expected
         service.shutdown()
     assert len(slept) == pauses and not Moody.statuses
+    assert Moody.deadlines == ["42.5"] * len(statuses)
     assert all(7 <= seconds <= 1.25 * 7 for seconds in slept)
 
 

@@ -42,6 +42,12 @@ def paste(page: Page, text: str) -> None:
     wait_for_all(page)
 
 
+def parse(page: Page, text: str) -> None:
+    page.fill("#text", text)
+    page.click("#parse")
+    wait_for_all(page)
+
+
 def use_example(page: Page) -> None:
     page.click("#example")
     wait_for_all(page)

@@ -9,7 +9,7 @@ import pytest
 
 import reranker
 from tests.service.http.test_parse import PARSER
-from tests.service.page.browsing import PATIENCE, open_page, paste, text_of, wait_for_all
+from tests.service.page.browsing import PATIENCE, open_page, parse, paste, text_of
 from tests.service.page.test_axe import findings
 from tests.service.servers import serving
 
@@ -27,12 +27,6 @@ def address(checkpoints: list[str]) -> Iterator[str]:
     flags = ("--parser-command", PARSER, "--parser-jobs", "1", "--max-beam", "20")
     with serving(checkpoints, *flags, "--longest", "12") as server:
         yield server.url
-
-
-def parse(page: Page, text: str) -> None:
-    page.fill("#text", text)
-    page.click("#parse")
-    wait_for_all(page)
 
 
 def open_costs(page: Page) -> None:

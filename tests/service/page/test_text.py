@@ -22,6 +22,7 @@ from tests.service.page.browsing import (
     PATIENCE,
     move_slider,
     open_page,
+    parse,
     paste,
     text_of,
     wait_for_all,
@@ -44,12 +45,6 @@ TEXT = f"\U0001f600 We saw (the)\tman.\n\nIt {MARKUP} is. We crash here. We saw 
 def address(checkpoints: list[str]) -> Iterator[str]:
     with serving(checkpoints, "--parser-command", PARSER, "--parser-jobs", "1") as server:
         yield server.url
-
-
-def parse(page: Page, text: str) -> None:
-    page.fill("#text", text)
-    page.click("#parse")
-    wait_for_all(page)
 
 
 def spans(page: Page, which: str = "") -> list[str]:
