@@ -17,6 +17,11 @@ _NAMES = {
     "ja": "Japanese", "ko": "Korean", "pt": "Portuguese", "vi": "Vietnamese", "zh": "Chinese",
 }  # fmt: skip
 _CODE = re.compile("[a-z]{2,3}")
+UNSPACED = re.compile(
+    "[\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3000-\u30ff\u3400-\u4dbf\u4e00-\u9fff"
+    "\uf900-\ufaff\uff00-\uffef\U00020000-\U0003ffff]"
+)
+"""A character of Chinese, Japanese, Thai, Lao, Burmese or Khmer: no spaces between words."""
 JOINERS = "\u200c\u200d"
 """Persian and Indian scripts spell with them, invisible though they are."""
 # Zero-width spaces, soft hyphens, and marks of direction, which say how text is shown.

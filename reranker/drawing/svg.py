@@ -2,8 +2,8 @@
 
 The layout is our own: columns as wide as their words, words on one line, and a colour for each
 bracket. nltk's SVG has columns of one width, in which long words overlap, and one colour; svgling
-has no row of words, and needs svgwrite. Text that is written from right to left has its first word at
-the right, as in spaCy's displaCy; nltk and svgling draw it from left to right.
+has no row of words, and needs svgwrite. The first word of text that is written from right to left
+is at the right, as in spaCy's displaCy.
 """
 
 from __future__ import annotations

@@ -1,9 +1,9 @@
 """Trees as text: drawn by nltk where there is room, else as an outline.
 
-Text written from right to left always gets the outline. Some terminals reorder such words and others do
-not, so that no drawing has them below their tags on both; in the outline a Latin tag follows every
-word and keeps its place on both. Marks of direction are not written: not all terminals
-know them, and they would stay in what is copied or piped.
+Text written from right to left always gets the outline. Some terminals reorder such words and
+others do not, so no drawing has them below their tags on both; in the outline each word is followed
+by its tag, in Latin letters, which keep it in place on both. Unicode's marks of direction are not
+written: few terminals know them, and they would stay in what is copied or piped.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 // The heat strip: the cost of every token of two trees, aligned by word, and the difference.
 
 import { element } from "./elements.js";
-import { isClosing, isOpening } from "./trees.js";
+import { isClosing, isOpening, isWord } from "./trees.js";
 import { signed } from "./wording.js";
 
 // Upper ends of the shades, in nats for each model; the last shade has none.
@@ -80,7 +80,7 @@ function chip(row, token, models, lang, onPoint) {
     {
       type: "button",
       tabindex: "-1",
-      lang: isBracket ? null : lang,
+      lang: isWord(token.text) ? lang : null,
       class: `chip heat${shade(token.surprisal, models)} ${isBracket ? "bracket" : "spoken"}`,
       "aria-label": `${token.text}, ${token.surprisal.toFixed(2)} nats`,
     },

@@ -36,7 +36,7 @@ class Silent:
 
 @pytest.fixture(scope="module")
 def check() -> LanguageCheck:
-    return LanguageCheck(create_parser("chart", ParserSettings()))
+    return LanguageCheck.of(create_parser("chart", ParserSettings()))
 
 
 def test_one_warning_for_each_file_that_is_not_english(check: LanguageCheck) -> None:
@@ -56,5 +56,5 @@ def test_too_few_words_to_tell(check: LanguageCheck) -> None:
 
 
 def test_a_parser_that_cannot_tell() -> None:
-    check = LanguageCheck(Silent())
+    check = LanguageCheck.of(Silent())
     assert check.add("de.txt", GERMAN * 50) is None and check.end() is None

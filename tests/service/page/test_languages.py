@@ -2,18 +2,14 @@
 
 from __future__ import annotations
 
-import sys
-import unicodedata
 from collections.abc import Iterator
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
 
 from reranker.checkpoints.installed import user_folder
-from reranker.languages import is_right_to_left
 from tests.reranker.languages import EXAMPLES, install
-from tests.service.page.browsing import parse, paste, text_of, wait_for_all
+from tests.service.page.browsing import parse, text_of, wait_for_all
 from tests.service.servers import serving
 
 if TYPE_CHECKING:
@@ -53,18 +49,16 @@ def test_typed_text_is_parsed_and_its_words_say_their_language(page: Page, langu
     assert {word.get_attribute("lang") for word in words.all()} == {language}
     places = [float(word.get_attribute("x") or "") for word in words.all()]
     assert places == sorted(places, reverse=direction == "rtl")
-    boxes = [chip.bounding_box() for chip in page.locator("#strip tr").first.locator(".spoken").all()]
-    left = [box["x"] for box in boxes if box]
-    assert left == sorted(left, reverse=direction == "rtl") and len(left) == len(places)
-    assert page.locator("html").get_attribute("lang") == "en"
-
-
-def test_arrow_keys_follow_the_eye(page: Page, language: str) -> None:
-    parse(page, EXAMPLES[language].text)
     chips = page.locator("#strip tr").first.locator("button")
+    heard = [
+        chip.bounding_box() for chip in page.locator("#strip tr").first.locator("[lang]").all()
+    ]
+    places = [box["x"] for box in heard if box]
+    assert places == sorted(places, reverse=direction == "rtl") and len(places) == words.count()
     chips.first.focus()
-    page.keyboard.press("ArrowLeft" if language == "ar" else "ArrowRight")
+    page.keyboard.press("ArrowLeft" if direction == "rtl" else "ArrowRight")
     assert chips.nth(1).evaluate("chip => chip === document.activeElement")
+    assert page.locator("html").get_attribute("lang") == "en"
 
 
 def test_there_is_something_to_try_in_the_parsers_language(page: Page, language: str) -> None:
@@ -78,28 +72,3 @@ def test_there_is_something_to_try_in_the_parsers_language(page: Page, language:
     wait_for_all(page)
     assert text_of(page, "#sentence") == placeholder
     assert page.locator("#sentences > li").count() == 2
-
-
-def test_words_from_right_to_left_in_a_list_of_any_parser(page: Page) -> None:
-    paste(page, "(TOP (S (NP (NN ילד) (-LRB- -LRB-) (NN נלסון) (-RRB- -RRB-)) (VP (VB רץ))))\n")
-    assert page.locator("#sentence").get_attribute("dir") == "rtl"
-    x = page.locator("#chosen-canvas .word").evaluate_all("all => all.map(word => +word.getAttribute('x'))")
-    assert x == sorted(x, reverse=True)
-
-
-def test_the_page_knows_the_direction_of_every_letter(page: Page) -> None:
-    """As Python does, of all that it knows and that has a direction."""
-    letters = [
-        letter
-        for letter in map(chr, range(sys.maxunicode + 1))
-        if unicodedata.category(letter).startswith("L")
-        and unicodedata.bidirectional(letter) in ("L", "R", "AL")
-    ]
-    seen = page.evaluate(
-        """async (letters) => {
-            const { directionOf } = await import("/page/language.js");
-            return letters.map((letter) => directionOf(letter) === "rtl");
-        }""",
-        letters,
-    )
-    assert seen == [is_right_to_left([letter]) for letter in letters]
