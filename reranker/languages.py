@@ -64,6 +64,11 @@ def composed(word: str) -> str:
     return unicodedata.normalize("NFC", _INVISIBLE.sub("", word)) or word
 
 
+def is_invisible(word: str) -> bool:
+    """Whether there is nothing to see in a word: zero-width spaces, for instance."""
+    return not _INVISIBLE.sub("", word)
+
+
 def is_right_to_left(words: Iterable[str]) -> bool:
     """Whether a sentence is written from right to left: more of its letters are, by their
     bidirectional classes in Unicode. Brackets (``-LRB-``) do not count.

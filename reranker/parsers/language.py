@@ -43,7 +43,7 @@ class LanguageCheck:
             self._file, self._words, self._new, self._is_decided = file, 0, 0, False
         if not self._is_decided:
             spelled = [
-                word for word in words for _ in range(_count(word)) if any(map(str.isalpha, word))
+                part for word in words for part in _parts(word) if any(map(str.isalpha, part))
             ]
             self._words += len(spelled)
             self._new += self._unknown(spelled)
@@ -65,6 +65,6 @@ class LanguageCheck:
         )
 
 
-def _count(word: str) -> int:
-    """How many words it is about: split at spaces, a sentence of Chinese is a single one."""
-    return max(1, len(UNSPACED.findall(word)) // 2)
+def _parts(word: str) -> str | list[str]:
+    """What is looked up of it: itself, or its characters where no spaces separate words."""
+    return word if UNSPACED.search(word) else [word]
