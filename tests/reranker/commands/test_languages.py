@@ -91,11 +91,11 @@ def test_text_in_another_language_gets_a_warning(tmp_path: Path, capsys: Capture
 @pytest.mark.parametrize("language", EXAMPLES)
 def test_text_of_many_scripts_and_forms(language: str, tmp_path: Path, capsys: Capture) -> None:
     text = tmp_path / "text.txt"
-    text.write_text("\u200bIbu café кот 北京 \u202bילדה\u202c .\n\u200b\ncafe\u0301 .\n", "utf-8")
+    text.write_text("\u200bIbu café кот 北京 \u202bנערה\u202c .\n\u200b\ncafe\u0301 .\n", "utf-8")
     assert main(["parse", str(text), "--tokens", "--language", language]) == 1
     printed = capsys.readouterr()
     words = [" ".join(Tree.from_string(tree).leaves()) for tree in printed.out.splitlines()]
-    assert words == ["Ibu café кот 北京 ילדה .", "\u200b", "café ."]
+    assert words == ["Ibu café кот 北京 נערה .", "\u200b", "café ."]
     assert f"{text}:2: " in printed.err and "no visible characters" in printed.err
 
 

@@ -1,4 +1,5 @@
-"""The page in three scripts: what follows the language of the text."""
+"""The page in three scripts: what follows the language of the text. Models that come along are used
+where they exist."""
 
 from __future__ import annotations
 
@@ -31,9 +32,7 @@ def address(language: str, tmp_path_factory: pytest.TempPathFactory) -> Iterator
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("XDG_DATA_HOME", str(folder))
         install(language, user_folder() / "mine")
-        models = user_folder() / "mine"
-        flags = ["--language", language, "--parser-model", str(models / "parser.pt")]
-        with serving([str(models / "words.pt")], *flags) as server:
+        with serving([], "--language", language) as server:
             yield server.url
 
 
