@@ -22,7 +22,9 @@ function entry(node, tree, words, written, point) {
     "button",
     { type: "button" },
     element("b", {}, node.label),
+    " ",
     element("bdi", written, text),
+    " ",
     element("span", {}, `${percent(node.probability)} sure`),
   );
   for (const kind of ["focus", "pointerenter", "click"]) button.addEventListener(kind, () => point(node));
