@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import re
 import unicodedata
+from collections import Counter
+from collections.abc import Iterable
 
 from reranker.errors import InputError
 
@@ -15,8 +17,16 @@ _NAMES = {
     "ja": "Japanese", "ko": "Korean", "pt": "Portuguese", "vi": "Vietnamese", "zh": "Chinese",
 }  # fmt: skip
 _CODE = re.compile("[a-z]{2,3}")
-# Not the joiners U+200C and U+200D, which Persian and Indian scripts spell with.
-_INVISIBLE = re.compile("[\u200b\u2060\ufeff\u00ad]")
+UNSPACED = re.compile(
+    "[\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3000-\u30ff\u3400-\u4dbf\u4e00-\u9fff"
+    "\uf900-\ufaff\uff00-\uffef\U00020000-\U0003ffff]"
+)
+"""A character of Chinese, Japanese, Thai, Lao, Burmese or Khmer: no spaces between words."""
+JOINERS = "\u200c\u200d"
+"""Persian and Indian scripts spell with them, invisible though they are."""
+# Zero-width spaces, soft hyphens, and marks of direction, which say how text is shown.
+_INVISIBLE = re.compile("[\u200b\u2060\ufeff\u00ad\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069]")
+_BRACKET = re.compile("-[LR][RSC]B-")
 
 
 def checked_language(code: str) -> str:
@@ -43,7 +53,8 @@ def language_name(code: str) -> str:
 
 
 def composed(word: str) -> str:
-    """The word in Unicode's composed form (NFC), without zero-width spaces and soft hyphens.
+    """The word in Unicode's composed form (NFC), without zero-width spaces, soft hyphens and marks
+    of direction.
 
     >>> composed("cafe\\u0301\\u200b")
     'café'
@@ -51,3 +62,22 @@ def composed(word: str) -> str:
     if word.isascii():
         return word
     return unicodedata.normalize("NFC", _INVISIBLE.sub("", word)) or word
+
+
+def is_invisible(word: str) -> bool:
+    """Whether there is nothing to see in a word: zero-width spaces, for instance."""
+    return not _INVISIBLE.sub("", word)
+
+
+def is_right_to_left(words: Iterable[str]) -> bool:
+    """Whether a sentence is written from right to left: more of its letters are, by their
+    bidirectional classes in Unicode. Brackets (``-LRB-``) do not count.
+
+    >>> is_right_to_left(["קראתי", "-LRB-", "פעמיים", "-RRB-", "על", "NLP", "."])
+    True
+    """
+    text = "".join(word for word in words if not _BRACKET.fullmatch(word))
+    if text.isascii():
+        return False
+    classes = Counter(map(unicodedata.bidirectional, text))
+    return classes["R"] + classes["AL"] > classes["L"]

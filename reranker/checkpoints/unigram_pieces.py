@@ -3,21 +3,16 @@ pieces by a unigram model (Kudo 2018), split by the library tokenizers."""
 
 from __future__ import annotations
 
-import re
 import unicodedata
 from collections import Counter
 from collections.abc import Sequence
 
 from reranker.checkpoints.word_pieces import written
 from reranker.errors import InputError
+from reranker.languages import UNSPACED
 
 _BEGINS = "\u2581"
 """Begins the first piece of a word that a space stands before."""
-# Chinese, Japanese, Thai, Lao, Burmese and Khmer are written without spaces between words.
-_UNSPACED = re.compile(
-    "[\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3000-\u30ff\u3400-\u4dbf\u4e00-\u9fff"
-    "\uf900-\ufaff\uff00-\uffef\U00020000-\U0003ffff]"
-)
 _CLOSING = {"Pe", "Pf", "Po"}  # marks that no space stands before
 _MOST_LETTERS = 100
 _RARE_SCRIPT = 200  # a script that fewer than one in so many words have is another language's
@@ -84,7 +79,7 @@ class UnigramPieces:
     def rows(self, word: str) -> list[int]:
         """The rows of a treebank word's pieces, at least one, and -1 up to ``per_word``."""
         text = _normal(word)[:_MOST_LETTERS]
-        if not _UNSPACED.match(word) and unicodedata.category(text[:1] or " ") not in _CLOSING:
+        if not UNSPACED.match(word) and unicodedata.category(text[:1] or " ") not in _CLOSING:
             text = _BEGINS + text
         rows = [token.id for token in self._model.tokenize(text)][: self.per_word]
         return self._padded(rows or [self._rows[self.unknown]])

@@ -173,7 +173,7 @@ class _Lists:
         """Raises InputError for a wrong file, parser or flag, and for a text without words."""
         files = [checked_text(path) for path in paths]
         parser = parser_flags.parser_from(arguments)
-        self._language = LanguageCheck(parser)
+        self._language = LanguageCheck.of(parser)
         self.faults = 0  # the number of sentences in which characters were replaced
         self.language = arguments.language or language_of(parser)  # of the text
         if language_of(parser) != self.language:

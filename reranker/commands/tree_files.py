@@ -265,7 +265,7 @@ class TreeFiles:
         self._open.callback(text.close)
         parsing = ParsedLists(parser, self._named(text), parser_flags.jobs(arguments))
         self._open.callback(parsing.close)
-        language = LanguageCheck(parser)
+        language = LanguageCheck.of(parser)
         was_cut = False
         while True:
             nbest = parsing.skip() if self._is_skipping else next(parsing, None)

@@ -10,6 +10,7 @@ from reranker.evaluation.brackets import GoldTree
 from reranker.evaluation.lines import read_line
 from reranker.evaluation.parameters import Parameters
 from reranker.evaluation.sentence import SentenceScore
+from reranker.languages import JOINERS, is_right_to_left
 from reranker.trees.constituents import brackets
 from reranker.trees.linearize import FUNCTION_TAG
 from reranker.trees.tree import ROOT_LABELS, Tree
@@ -59,6 +60,11 @@ class MarkedTree:
         right = {None: "", True: "✓", False: "✗"}[mark.is_right]
         return f"{'*' if mark.is_changed else ''}{printable(node.label)}{right}"
 
+    @property
+    def is_right_to_left(self) -> bool:
+        """Whether the sentence is written from right to left."""
+        return is_right_to_left(self.tree.leaves())
+
     def changed(self) -> list[tuple[Mark, str, str]]:
         """Mark, label and words of each changed bracket, parents first."""
         words = [printable(word) for word in self.tree.leaves()]
@@ -93,7 +99,10 @@ def places(tree: Tree) -> list[Place]:
 
 def printable(text: str) -> str:
     """``text`` with a replacement for characters that could control a terminal or break XML."""
-    return "".join(character if character.isprintable() else "\ufffd" for character in text)
+    return "".join(
+        character if character.isprintable() or character in JOINERS else "\ufffd"
+        for character in text
+    )
 
 
 _Key = tuple[int, int, str] | None  # None: a bracket that does not count

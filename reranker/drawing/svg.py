@@ -2,7 +2,8 @@
 
 The layout is our own: columns as wide as their words, words on one line, and a colour for each
 bracket. nltk's SVG has columns of one width, in which long words overlap, and one colour; svgling
-has no row of words, and needs svgwrite.
+has no row of words, and needs svgwrite. The first word of text that is written from right to left
+is at the right, as in spaCy's displaCy.
 """
 
 from __future__ import annotations
@@ -57,6 +58,10 @@ def _panel(title: str, marked: MarkedTree, left: float) -> tuple[list[str], floa
     nodes = places(marked.tree)
     x, right = _columns(nodes, marked, left)
     right = max(right, left + _CHARACTER * display_width(title))
+    direction = ""
+    if marked.is_right_to_left:
+        direction = "rtl"
+        x = [left + right - middle for middle in x]
     bottom = max(node.depth for node in nodes)
     y = [_MARGIN + _ROW * (1 + _row(node, bottom)) for node in nodes]
     elements = [_text(left, _MARGIN, printable(title), "#666", "start")]
@@ -68,7 +73,7 @@ def _panel(title: str, marked: MarkedTree, left: float) -> tuple[list[str], floa
                 f'V{y[place] - _FONT_SIZE:g}" fill="none" stroke="#999"/>'
             )
         if isinstance(node, str):
-            elements.append(_text(x[place], y[place], printable(node)))
+            elements.append(_text(x[place], y[place], printable(node), direction=direction))
         else:
             mark = marked.marks.get(id(node))
             colour = _COLOURS[mark.is_right if mark else None]
@@ -102,10 +107,18 @@ def _row(node: Place, bottom: int) -> int:
 
 
 def _text(
-    x: float, y: float, text: str, colour: str = "#222", anchor: str = "middle", bold: bool = False
+    x: float,
+    y: float,
+    text: str,
+    colour: str = "#222",
+    anchor: str = "middle",
+    *,
+    bold: bool = False,
+    direction: str = "",
 ) -> str:
     weight = ' font-weight="bold"' if bold else ""
+    direction = f' direction="{direction}"' if direction else ""
     return (
-        f'<text x="{x:g}" y="{y:g}" fill="{colour}" text-anchor="{anchor}"{weight}>'
+        f'<text x="{x:g}" y="{y:g}" fill="{colour}" text-anchor="{anchor}"{weight}{direction}>'
         f"{escape(text)}</text>"
     )

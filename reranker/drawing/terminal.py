@@ -1,4 +1,10 @@
-"""Trees as text: drawn by nltk where there is room, else as an outline."""
+"""Trees as text: drawn by nltk where there is room, else as an outline.
+
+Text written from right to left always gets the outline. Some terminals reorder such words and
+others do not, so no drawing has them below their tags on both; in the outline each word is followed
+by its tag, in Latin letters, which keep it in place on both. Unicode's marks of direction are not
+written: few terminals know them, and they would stay in what is copied or piped.
+"""
 
 from __future__ import annotations
 
@@ -8,6 +14,7 @@ import unicodedata
 from collections.abc import Sequence
 
 from reranker.drawing.changes import MarkedTree, places, printable
+from reranker.languages import JOINERS
 from reranker.trees.tree import Tree
 
 _GAP = "   "
@@ -76,18 +83,20 @@ def paint(line: str) -> str:
 
 
 def display_width(text: str) -> int:
-    """Width in terminal columns: wide characters take two, combining ones none."""
+    """Width in terminal columns: wide characters take two, combining ones and joiners none."""
     widths = {"W": 2, "F": 2}
     return sum(
         widths.get(unicodedata.east_asian_width(character), 1)
         for character in text
-        if not unicodedata.combining(character)
+        if not unicodedata.combining(character) and character not in JOINERS
     )
 
 
 def _drawing(marked: MarkedTree, width: int) -> list[str] | None:
-    """nltk's drawing; None if it is wider than ``width`` or too deep, or if nltk, which counts
-    characters, would get the words' widths wrong."""
+    """nltk's drawing; None if it is wider than ``width`` or too deep, if nltk, which counts
+    characters, would get the words' widths wrong, or for text from right to left."""
+    if marked.is_right_to_left:
+        return None
     words = [printable(word) for word in marked.tree.leaves()]
     is_simple = all(display_width(word) == len(word) for word in words)
     if not is_simple or sum(len(word) + 1 for word in words) > width + 1:

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import importlib
 import sys
+import unicodedata
 from collections import Counter
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -173,7 +174,10 @@ class Gold:
         if prepared.sentence != candidate.sentence:
             standard = zip(prepared.sentence, candidate.sentence, strict=True)
             place = next(i for i, (word, other) in enumerate(standard) if word != other)
-            words = f"gold word {gold.words[place]!r}, test word {test.words[place]!r}"
+            word, other = gold.words[place], test.words[place]
+            words = f"gold word {word!r}, test word {other!r}"
+            if unicodedata.normalize("NFC", word) == unicodedata.normalize("NFC", other):
+                words += ", which is the same in another Unicode form: convert one file (NFC, NFD)"
             return self._unscored("error", words)
         brackets = len(prepared.non_terminal_labels), len(candidate.non_terminal_labels)
         if prod(brackets) > _MOST_PAIRS:

@@ -16,7 +16,7 @@ from reranker.chart.tagging import best_tags
 from reranker.checkpoints.devices import devices, load_placed
 from reranker.checkpoints.installed import installed_span_model
 from reranker.checkpoints.span_file import SpanCheckpoint
-from reranker.checkpoints.span_vocabulary import NO_LABEL, RARE_LABEL
+from reranker.checkpoints.span_vocabulary import NO_LABEL, RARE_LABEL, SpanVocabulary
 from reranker.errors import CheckpointError, InputError
 from reranker.languages import ENGLISH
 from reranker.nbest import Candidate, NBest
@@ -91,6 +91,11 @@ class ChartParser:
     def sha256(self) -> str:
         """The SHA-256 of the span model."""
         return self._member.sha256
+
+    @property
+    def vocabulary(self) -> SpanVocabulary:
+        """The words, tags and labels that the span model knows."""
+        return self._member.vocabulary
 
     def unknown_words(self, words: Sequence[str]) -> int:
         """The number of words known by their spelling alone."""

@@ -3,9 +3,9 @@ to it."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
-from reranker.languages import language_name
+from reranker.languages import UNSPACED, language_name
 from reranker.parsers.parser import Parser, language_of
 
 # New words are at most 15 % of the dev sets that we know, biomedical ones included, and 70 % of
@@ -18,12 +18,19 @@ _FEWEST = 4
 class LanguageCheck:
     """Checks the sentences of files, one after another."""
 
-    def __init__(self, parser: Parser) -> None:
-        self._unknown = getattr(parser, "unknown_words", None)
-        self._name = language_name(language_of(parser))
+    def __init__(self, language: str, unknown_words: Callable[[Sequence[str]], int] | None) -> None:
+        """``language`` is the parser's, ``unknown_words`` counts the words that are new to it; with
+        None nothing is checked."""
+        self._unknown = unknown_words
+        self._name = language_name(language)
         self._file = ""
         self._words = self._new = 0
         self._is_decided = False
+
+    @classmethod
+    def of(cls, parser: Parser) -> LanguageCheck:
+        """A check for what this parser reads."""
+        return cls(language_of(parser), getattr(parser, "unknown_words", None))
 
     def add(self, file: str, words: Sequence[str]) -> str | None:
         """Add a sentence; returns a warning, at most one per file: about the file that ends here,
@@ -35,7 +42,9 @@ class LanguageCheck:
             warning = self.end()
             self._file, self._words, self._new, self._is_decided = file, 0, 0, False
         if not self._is_decided:
-            spelled = [word for word in words if any(letter.isalpha() for letter in word)]
+            spelled = [
+                part for word in words for part in _parts(word) if any(map(str.isalpha, part))
+            ]
             self._words += len(spelled)
             self._new += self._unknown(spelled)
             if self._words >= _ENOUGH:
@@ -54,3 +63,8 @@ class LanguageCheck:
             f"{self._file}: {100 * share:.0f} % of its first {self._words} words are new to the "
             f"parser: is this {self._name}? Trees will be poor otherwise"
         )
+
+
+def _parts(word: str) -> str | list[str]:
+    """What is looked up of it: itself, or its characters where no spaces separate words."""
+    return word if UNSPACED.search(word) else [word]

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import re
+import unicodedata
 from collections.abc import Iterable, Iterator
 from functools import cache
 from typing import TYPE_CHECKING, Literal, get_args
 
 from reranker.errors import InputError
-from reranker.languages import ENGLISH
+from reranker.languages import ENGLISH, UNSPACED
 
 if TYPE_CHECKING:
     from nltk.tokenize import ToktokTokenizer
@@ -27,8 +28,9 @@ UNESCAPED = str.maketrans({"&": "\uff06", "|": "\uff5c"})
 # Ends a sentence without a space behind it.
 _FULL_STOP = re.compile("[\u3002\uff01\uff1f\uff61]+[\"'\u201d\u2019\u300d\u300f\uff09\u3011)]*")
 _CHARACTER = re.compile(
-    "[\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\U00020000-\U0003ffff]"
-    "|[^\\W\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\U00020000-\U0003ffff]+"
+    "[\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\U00020000-\U0003ffff][\u3099\u309a]?"
+    "|(?:[^\\W\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\U00020000-\U0003ffff]"
+    "|[\u0300-\u036f])+"
     "(?:[.,][0-9]+)*|\\S"
 )
 _CLITIC = "nya"
@@ -110,11 +112,35 @@ def tokens(text: str, convention: Convention) -> Iterable[str]:
                 "give them with --tokens, or take --words characters"
             ) from error
         jieba.setLogLevel("ERROR")
-        return (word for word in jieba.cut(text) if not word.isspace())
+        return (word for word in _joined(jieba.cut(text)) if not word.isspace())
     found: Iterable[str] = _toktok().tokenize(text)
     if convention == "id":
         found = (part for token in found for part in _without_clitic(token))
     return found
+
+
+def _joined(found: Iterable[str]) -> Iterator[str]:
+    """The words with letters put together again that are neither Chinese nor ASCII: jieba takes
+    them apart.
+
+    >>> list(_joined(["caf", "é", "很", "大"]))
+    ['café', '很', '大']
+    """
+    last = ""
+    for word in found:
+        if last and _is_letter(last[-1]) and _is_letter(word[0]):
+            last += word
+            continue
+        if last:
+            yield last
+        last = word
+    if last:
+        yield last
+
+
+def _is_letter(character: str) -> bool:
+    """Whether it is a letter, or an accent on one, of a script that has spaces between words."""
+    return unicodedata.category(character)[0] in "LM" and not UNSPACED.match(character)
 
 
 def _without_clitic(token: str) -> list[str]:

@@ -8,6 +8,7 @@ from functools import partial
 from typing import NamedTuple
 
 from reranker.files.text import TextFile, open_text
+from reranker.languages import is_invisible
 from reranker.nbest.data import Origin, Sentence
 from reranker.nbest.words import printable
 from reranker.text.conventions import Convention
@@ -128,6 +129,8 @@ class Text:
             problem = CUT
         elif len(words) > self._longest:
             problem = f"{len(words)} words, more than {self._longest}"
+        elif all(is_invisible(word.text) for word in words):
+            problem = "no visible characters"
         offsets = tuple((stretch.start + word.start, stretch.start + word.end) for word in words)
         origin = Origin(printable(name), stretch.line, printable(stretch.text), offsets)
         sentence = Sentence(tuple(word.text for word in words))

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator
 from functools import cache
 from typing import TYPE_CHECKING, NamedTuple
 
-from reranker.languages import composed
+from reranker.languages import composed, is_invisible
 from reranker.nbest.words import encoding_fault, escaped
 from reranker.text.conventions import UNESCAPED, Convention, is_english, tokens
 
@@ -118,7 +118,8 @@ def split_into_words(text: str, convention: Convention = "gum") -> list[Word]:
     spans: Iterable[Word] = _aligned(found, straight)
     if convention in ("gum", "id"):
         spans = (part for span in spans for part in _parts(span, text, convention == "gum"))
-    return [Word(_spelled(word, text, convention), word.start, word.end) for word in spans]
+    words = (Word(_spelled(word, text, convention), word.start, word.end) for word in spans)
+    return [word for word in words if is_english(convention) or not is_invisible(word.text)]
 
 
 def tree_word(token: str) -> str:

@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, NamedTuple
 
 from reranker.errors import RerankError
+from reranker.languages import ENGLISH, language_name
 from reranker.nbest import NBest
 from reranker.process.cancellation import Cancellation
 from reranker.ranker import Combination, Ranker
@@ -41,6 +42,18 @@ class ChildMember:
     parameters: int
 
 
+class ParserModel(NamedTuple):
+    """The built-in parser's model in a scoring child, without its weights."""
+
+    sha256: str
+    language: str
+    vocabulary: SpanVocabulary
+
+    def unknown_words(self, words: Sequence[str]) -> int:
+        """The number of words that are new to it."""
+        return sum(map(self.vocabulary.is_unknown, words))
+
+
 class Description(NamedTuple):
     """What a child says of models that it has loaded."""
 
@@ -50,8 +63,8 @@ class Description(NamedTuple):
     calibration: Calibration | None
     device: str
     precision: str
-    parser: str | None
-    """The SHA-256 of the built-in parser's model; None if there is no such parser."""
+    parser: ParserModel | None
+    """None if the built-in parser is not used."""
     no_parser: str
     """Why there is none; empty if another parser is asked."""
 
@@ -136,7 +149,7 @@ class ScoringChild:
                 # The same ones, even if the files have changed since.
                 hashes = [member.sha256 for member in models.members]
                 try:
-                    self._load(models.number, hashes, models.parser)
+                    self._load(models.number, hashes, models.parser and models.parser.sha256)
                 except (RerankError, MemoryError) as error:
                     raise Lost(str(error)) from error
             self._models[models.number] = models
@@ -180,7 +193,13 @@ class ScoringChild:
             raise RerankError(f"the models could not be loaded: {error}") from error
         if description.parser is None and settings.has_parser and choice is not None:
             raise RerankError(description.no_parser)
-        if parser is not None and description.parser != parser:
+        model = description.parser
+        if model is not None and model.language != (settings.language or ENGLISH):
+            language = language_name(model.language)
+            raise RerankError(
+                f"the parser's model is of {language}: start with --language {model.language}"
+            )
+        if parser is not None and (model is None or model.sha256 != parser):
             raise RerankError("the parser's model has changed since it was loaded")
         if process is not self._loaded_in:
             self._loaded.clear()

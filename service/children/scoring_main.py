@@ -21,7 +21,13 @@ from reranker.process.memory import now_and_then, return_freed_memory
 from reranker.service.children.child import Lane, Request, resident_memory, serve
 from reranker.service.children.halving import score_in_halves
 from reranker.service.children.reasons import BROKEN, without_long_trees
-from reranker.service.children.scoring import BatchScores, ChildMember, Description, ToScore
+from reranker.service.children.scoring import (
+    BatchScores,
+    ChildMember,
+    Description,
+    ParserModel,
+    ToScore,
+)
 from reranker.service.errors import described
 from reranker.text.reading import TextSentence
 
@@ -94,7 +100,7 @@ def _description(loaded: _LoadedEnsemble) -> Description:
         reranker.calibration,
         reranker.device,
         reranker.precision,
-        None if parser is None else parser.sha256,
+        None if parser is None else ParserModel(parser.sha256, parser.language, parser.vocabulary),
         no_parser,
     )
 

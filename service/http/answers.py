@@ -61,13 +61,18 @@ class AnswerWriter:
     def __init__(
         self, request_id: str, models: Ranker, asked: AnyAsked, warnings: Sequence[str]
     ) -> None:
-        self.models, self.asked, self.warnings = models, asked, warnings
+        self.models, self.asked, self.warnings = models, asked, [*warnings]
         self.weighing = self._weighing()
         self._head = {
             "id": request_id,
             "models": models_of(models),
             "signature": models.signature(self.weighing),
         }
+
+    def warn(self, warning: str | None) -> None:
+        """Add a warning, if it is one, to what the answer ends with."""
+        if warning:
+            self.warnings.append(warning)
 
     def _weighing(self) -> Weighing:
         assert isinstance(self.asked, RankOptions)

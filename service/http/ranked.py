@@ -16,6 +16,7 @@ from typing import NamedTuple
 from starlette.requests import Request
 
 from reranker.nbest import NBest
+from reranker.parsers.language import LanguageCheck
 from reranker.process.cancellation import Cancellation
 from reranker.ranking import Scored
 from reranker.service.children.scoring import Models
@@ -111,16 +112,29 @@ class RankedRequest:
     ) -> AsyncGenerator[list[bytes]]:
         """What is written of the lists, in order, a few at a time; counts them in ``usage``."""
         place = 0
+        parser = given.models.parser if given.contents.sentences else None
+        check = LanguageCheck(parser.language, parser.unknown_words) if parser else None
         async with contextlib.aclosing(self._scored(given)) as groups:
             async for group in groups:
-                job = partial(self._write, writer, group, place, usage)
+                job = partial(self._write, writer, group, place, usage, check)
                 yield await self._service.in_thread(job, given.size)
                 place += len(group)
+        if check is not None:
+            writer.warn(check.end())
 
     def _write(
-        self, writer: AnswerWriter, group: Group, place: int, usage: Counter[str], _: Cancellation
+        self,
+        writer: AnswerWriter,
+        group: Group,
+        place: int,
+        usage: Counter[str],
+        check: LanguageCheck | None,
+        _: Cancellation,
     ) -> list[bytes]:
         ranked = [writer.rank(nbest, scores) for nbest, scores in group]
+        if check is not None:
+            for nbest, _scores in group:
+                writer.warn(check.add("text", nbest.words))
         if self._path != "/score":
             self._service.metrics.ranked(ranked, sum(len(nbest.words) for nbest, _ in group))
         lists, scores = zip(*group, strict=True)

@@ -1,16 +1,18 @@
 // What the server says of a sentence, made ready to be shown.
 
+import { directionOf } from "./language.js";
 import { rank, rounded } from "./ranking.js";
 import { isWord, treeFor } from "./trees.js";
 
 /** A sentence with its `candidates` in the parser's order and its `words`, as they were written;
- *  `brackets` becomes a Map of probabilities by "first last label", null if the parser cannot tell. */
-export function prepared(sentence) {
+ *  `written` are the attributes lang and dir of its words (`language` is null if not known), and `brackets` becomes a Map of probabilities by "first last label", null if the parser cannot tell. */
+export function prepared(sentence, language) {
   const candidates = [...sentence.ranking].sort((a, b) => a.index - b.index);
   const words = sentence.origin?.text || wordsOf(candidates, sentence.fallback);
   const rows = sentence.brackets ?? null;
   const brackets = rows && new Map(rows.map(([start, end, label, p]) => [`${start} ${end} ${label}`, p]));
-  return { ...sentence, candidates, words, brackets };
+  const written = { lang: language, dir: directionOf(words) };
+  return { ...sentence, candidates, words, written, brackets };
 }
 
 /** How probable a node of a tree is, or null: the root is in all trees. */

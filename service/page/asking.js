@@ -4,6 +4,7 @@
 import { byId, element } from "./elements.js";
 import { faultIn, looksLikeTrees } from "./typed.js";
 import { keepList, keptList } from "./kept.js";
+import { exampleIn, hasExample, placeholderIn } from "./language.js";
 import { countSentence, expect, hideProgress, showProgress, startProgress } from "./progress.js";
 import { getExample, getExampleGold, getInfo, readWords, rerank } from "./server.js";
 import { countOf } from "./stream.js";
@@ -15,6 +16,7 @@ const TYPED = "Your text";
 let key = "";
 let limits = {}; // as GET /info gives them
 let canRead = false; // whether the server has a model that reads word by word
+let language = null; // of the parser, if the server has one
 let isSum = true; // whether log-probabilities are summed over models or averaged
 let request = null; // the AbortController of the current request
 let show = null; // what startAsking was given
@@ -22,8 +24,8 @@ let show = null; // what startAsking was given
 /**
  * Set up the form, file choice and drag and drop.
  *
- * `showing` has begin({id, name, text, models, languageModels, isSum, total}), add(sentence) for each sentence of the
- * answer, and end({warnings, isComplete}); and ready(), called once the server has said what it is.
+ * `showing` has begin({id, name, text, language, models, languageModels, isSum, total}), add(sentence) for
+ * each sentence of the answer, and end({warnings, isComplete}); and ready(), called once the server has said what it is.
  */
 export function startAsking(showing) {
   show = showing;
@@ -38,7 +40,7 @@ export function startAsking(showing) {
     });
   onSend("nbest", () => byId("input").requestSubmit());
   onSend("text", askToParse);
-  byId("example").addEventListener("click", () => openList("example"));
+  byId("example").addEventListener("click", useExample);
   byId("format").addEventListener("change", showBeam);
   startProgress(cancel);
   byId("use-key").addEventListener("click", useKey);
@@ -53,6 +55,13 @@ export function startAsking(showing) {
     else await askFor(file.name, text);
   });
   learnAboutServer();
+}
+
+function useExample() {
+  const text = exampleIn(language);
+  if (text === null) return openList("example");
+  byId("text").value = text;
+  return askToParse();
 }
 
 /** Ask again for a list by its name in the address. */
@@ -192,7 +201,8 @@ function begin(list, start) {
   const { id = keepList(list), name } = list;
   const models = start.models.map((model) => model.name.replace(/\.pt$/, ""));
   const languageModels = start.models.filter((model) => model.kind === "language").length;
-  show.begin({ id, name, text: list.text ?? "", models, languageModels, isSum, total: countOf(start) });
+  const text = list.text ?? "";
+  show.begin({ id, name, text, language, models, languageModels, isSum, total: countOf(start) });
 }
 
 async function useKey() {
@@ -214,7 +224,10 @@ async function learnAboutServer() {
   limits = info.limits;
   canRead = Boolean(info.surprisal);
   isSum = info.combine === "sum";
+  language = info.parser?.language ?? null;
   byId("text-part").hidden = !info.parser;
+  if (language) Object.assign(byId("text"), { lang: language, placeholder: placeholderIn(language) });
+  byId("example").hidden = !hasExample(language);
   const models = info.models.map((model) => model.name.replace(/\.pt$/, "")).join(", ");
   byId("about").textContent = `${models} · ${info.device} · version ${info.version}`;
   const [auto] = byId("format").options;

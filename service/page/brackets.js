@@ -4,16 +4,16 @@ import { byId, element } from "./elements.js";
 import { percent } from "./wording.js";
 
 /** List the brackets of a tree, the least sure first; `point(node)` shows where one is. `words` are
- *  the elements of original.js. */
-export function showBrackets(tree, words, point) {
+ *  the elements of original.js, `written` as prepared() makes it. */
+export function showBrackets(tree, words, written, point) {
   const known = tree.nodes.filter(({ probability }) => probability !== null);
   byId("brackets").hidden = !known.length;
   byId("legend-sure").hidden = !known.length;
   known.sort((a, b) => a.probability - b.probability);
-  byId("bracket-list").replaceChildren(...known.map((node) => entry(node, tree, words, point)));
+  byId("bracket-list").replaceChildren(...known.map((node) => entry(node, tree, words, written, point)));
 }
 
-function entry(node, tree, words, point) {
+function entry(node, tree, words, written, point) {
   const text = tree.leaves
     .slice(node.start, node.end)
     .map((leaf) => words[leaf.start]?.textContent ?? leaf.word)
@@ -22,7 +22,9 @@ function entry(node, tree, words, point) {
     "button",
     { type: "button" },
     element("b", {}, node.label),
-    ` ${text} `,
+    " ",
+    element("bdi", written, text),
+    " ",
     element("span", {}, `${percent(node.probability)} sure`),
   );
   for (const kind of ["focus", "pointerenter", "click"]) button.addEventListener(kind, () => point(node));

@@ -35,13 +35,13 @@ export class WordCosts {
     const sentence = this.#sentence;
     if (!sentence || !byId("costs").open || byId("costs").hidden) return;
     const known = this.#answers.get(sentence);
-    if (known) return fill(known);
+    if (known) return fill(known, sentence.written);
     const mine = (this.#request = new AbortController());
     say("Reading …");
     try {
       const answer = await this.#ask(sentence.origin.text, mine.signal);
       this.#answers.set(sentence, answer);
-      if (mine === this.#request && !mine.signal.aborted) fill(answer);
+      if (mine === this.#request && !mine.signal.aborted) fill(answer, sentence.written);
     } catch (error) {
       if (error.name !== "AbortError") say(error.message);
     }
@@ -54,18 +54,19 @@ function say(text) {
   byId("costs-scroll").hidden = byId("costs-about").hidden = true;
 }
 
-function fill({ models, beam, unit, sentences: [sentence] }) {
+function fill({ models, beam, unit, sentences: [sentence] }, { lang, dir }) {
   if (sentence.problem) return say(`This sentence was not read: ${sentence.problem}.`);
   const { words, surprisal, end } = sentence;
   const most = Math.max(1e-9, ...words.map((word) => word.surprisal));
   const bars = words.map((word) => element("td", {}, bar(word, HIGHEST_BAR / most)));
   const heads = words.map(({ text, unknown }) =>
-    element("th", { scope: "col" }, text, ...(unknown ? [element("abbr", { title: "unknown" }, "*")] : [])),
+    element("th", { scope: "col", lang }, text, ...(unknown ? [element("abbr", { title: "unknown" }, "*")] : [])),
   );
   const rows = ROWS.map(([name, title]) => {
     const cells = words.map((word) => element("td", {}, word[name].toFixed(1)));
     return element("tr", {}, element("th", { scope: "row" }, title), ...cells);
   });
+  byId("costs-scroll").dir = dir;
   byId("costs-table").replaceChildren(
     element("caption", { class: "visually-hidden" }, `Surprisal of each word, in ${unit}`),
     element(

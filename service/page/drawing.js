@@ -12,9 +12,10 @@ const FAINTEST_BRANCH = 0.3;
 /**
  * A tree that `layOut` has placed, as an <svg>. `marked` are the nodes to highlight, `otherTags`
  * the leaves whose tag differs. Nodes whose `isRight` is not null get ✓ or ✗; the less `probability`
- * a node has, the fainter it is. Each node gets its drawn group as `node.drawn`.
+ * a node has, the fainter it is. Each node gets its drawn group as `node.drawn`. `written` are the words'
+ * lang and dir.
  */
-export function draw(tree, size, marked, otherTags, description) {
+export function draw(tree, size, marked, otherTags, written, description) {
   const picture = svg("svg", {
     viewBox: `0 0 ${size.width} ${size.height}`,
     width: size.width,
@@ -26,7 +27,7 @@ export function draw(tree, size, marked, otherTags, description) {
   for (const node of tree.nodes) if (!marked.has(node)) picture.append(branches(node, "branch"));
   for (const node of tree.nodes) if (marked.has(node)) picture.append(branches(node, "branch own"));
   for (const node of tree.nodes) picture.append(label(node, marked.has(node)));
-  for (const leaf of tree.leaves) picture.append(word(leaf, otherTags.has(leaf)));
+  for (const leaf of tree.leaves) picture.append(word(leaf, otherTags.has(leaf), written));
   return picture;
 }
 
@@ -76,9 +77,10 @@ function label(node, isMarked) {
   return node.drawn;
 }
 
-function word(leaf, hasOtherTag) {
+function word(leaf, hasOtherTag, { lang, dir }) {
   const tag = svg("text", { x: leaf.x, y: leaf.y + 13, class: "tag" }, leaf.tag);
-  const text = svg("text", { x: leaf.x, y: leaf.y + 32, class: "word" }, leaf.word);
+  const attributes = { x: leaf.x, y: leaf.y + 32, class: "word", lang, direction: dir };
+  const text = svg("text", attributes, leaf.word);
   leaf.drawn = svg("g", { class: hasOtherTag ? "leaf other-tag" : "leaf" }, tag, text);
   return leaf.drawn;
 }

@@ -3,7 +3,10 @@
 /** Keep `data-more` of an element at the sides, "left right up down", on which it has more. */
 export function showEdges(element) {
   const update = () => {
-    const { scrollLeft, scrollTop } = element;
+    const { scrollTop } = element;
+    // Counted from the right, below 0, in text from right to left.
+    const isMirrored = getComputedStyle(element).direction === "rtl";
+    const scrollLeft = element.scrollLeft + (isMirrored ? element.scrollWidth - element.clientWidth : 0);
     const sides = [
       scrollLeft > 1 && "left",
       scrollLeft + element.clientWidth < element.scrollWidth - 1 && "right",

@@ -13,11 +13,17 @@ export function svg(name, attributes = {}, ...children) {
 }
 
 function filled(node, attributes, children) {
-  for (const [name, value] of Object.entries(attributes)) {
-    if (value !== null && value !== false) node.setAttribute(name, value === true ? "" : value);
-  }
+  setAll(node, attributes);
   node.append(...children);
   return node;
+}
+
+/** Set attributes of an element; one that is null or false is left out. */
+export function setAll(node, attributes) {
+  for (const [name, value] of Object.entries(attributes)) {
+    if (value === null || value === false) node.removeAttribute(name);
+    else node.setAttribute(name, value === true ? "" : value);
+  }
 }
 
 /** The element of index.html with this id. */

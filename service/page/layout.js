@@ -35,8 +35,9 @@ function widthOf(text, font) {
 export const boxWidth = (node) =>
   widthOf(node.label, "label") + 2 * LABEL_PADDING + (node.isRight === null ? 0 : VERDICT_WIDTH);
 
-/** Give every node of the trees its x and y; returns the size needed for all of them. */
-export function layOut(trees) {
+/** Give every node of the trees its x and y; returns the size needed for all of them. From "rtl" the first
+ *  word is at the right. */
+export function layOut(trees, direction) {
   const count = Math.max(...trees.map((tree) => tree.leaves.length));
   const columns = new Array(count).fill(0);
   for (const tree of trees) {
@@ -52,7 +53,7 @@ export function layOut(trees) {
       if (width < wanted && node.end > node.start) columns[node.end - 1] += wanted - width;
     }
   }
-  const edges = [MARGIN]; // edges[i] is where column i begins
+  const edges = [MARGIN]; // edges[i] is where column i begins in reading
   for (const width of columns) edges.push(edges[edges.length - 1] + width);
   const highest = Math.max(...trees.map((tree) => tree.root.height));
   const bottom = MARGIN + highest * LEVEL;
@@ -64,7 +65,12 @@ export function layOut(trees) {
     // Backwards: children come after their parents.
     for (const node of tree.nodes.toReversed()) settle(node, edges, bottom);
   }
-  return { width: edges[count] + MARGIN, height: bottom + LEAF_HEIGHT + MARGIN, edges };
+  const width = edges[count] + MARGIN;
+  if (direction === "rtl") {
+    for (const tree of trees) for (const node of [...tree.nodes, ...tree.leaves]) node.x = width - node.x;
+    edges.forEach((edge, place) => (edges[place] = width - edge));
+  }
+  return { width, height: bottom + LEAF_HEIGHT + MARGIN, edges };
 }
 
 function settle(node, edges, bottom) {

@@ -1,12 +1,13 @@
 // A sentence as it was written, with its words as elements, so that trees can point at them.
 
-import { element } from "./elements.js";
+import { element, setAll } from "./elements.js";
 
 /**
  * Show a sentence in `place`; returns an element for each word, none where only the words are known
  * and not the text that they come from.
  */
-export function showOriginal(place, { words, origin }) {
+export function showOriginal(place, { words, written, origin }) {
+  setAll(place, written);
   if (!origin?.offsets.length) {
     place.textContent = words;
     return [];

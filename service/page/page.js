@@ -35,6 +35,7 @@ const NOTHING = {
   id: "", // the list's name in the address
   name: "",
   text: "", // that was typed, to be parsed
+  language: null, // a code of ISO 639, if it is known
   models: [],
   languageModels: 1, // how many of them say what a token costs
   isSum: true, // whether surprisals are summed over the models
@@ -118,7 +119,7 @@ function begin(list) {
 }
 
 function add(sentence) {
-  const added = prepared(sentence);
+  const added = prepared(sentence, state.language);
   const place = state.sentences.push(added) - 1;
   state.orders.push(orderOf(added, state.weight));
   sentenceList.add(added, state.orders[place]);

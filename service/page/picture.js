@@ -84,6 +84,7 @@ function paintText(context, shape, style) {
   context.font = `${style("font-weight")} ${style("font-size")} ${style("font-family")}`;
   context.fillStyle = style("fill");
   context.textAlign = "center";
+  context.direction = style("direction") || "ltr";
   context.fillText(shape.textContent, x, y);
   if (!style("text-decoration").includes("underline")) return;
   const width = context.measureText(shape.textContent).width;

@@ -106,7 +106,8 @@ export class Reading {
       }
       return tree;
     });
-    this.#size = layOut(trees);
+    const { written } = pair[0].sentence;
+    this.#size = layOut(trees, written.dir);
     this.#drawn = trees;
     const [first, second] = trees;
     const marks = second
@@ -115,12 +116,12 @@ export class Reading {
     const tagged = trees.map((tree, place) => otherTags(tree, trees[1 - place]));
     trees.forEach((tree, place) => {
       const text = `Tree: ${pair[place].candidate.tree}`;
-      const picture = draw(tree, this.#size, marks[place], tagged[place], text);
+      const picture = draw(tree, this.#size, marks[place], tagged[place], written, text);
       byId(`${SIDES[place]}-canvas`).replaceChildren(picture);
     });
     byId("legend-tags").hidden = tagged.every((leaves) => leaves.size === 0);
     this.fit();
-    this.#scrollToDifference(marks);
+    this.#scrollToDifference(marks, written.dir);
     this.#models = models;
     this.#rows = pair.map(({ name, candidate }, place) => ({
       name,
@@ -128,9 +129,10 @@ export class Reading {
       candidate,
       tree: trees[place],
     }));
-    fillStrip(byId("strip"), this.#rows, models, (row, token) => this.#pointAtToken(row, token));
+    byId("strip-scroll").dir = written.dir;
+    fillStrip(byId("strip"), this.#rows, models, written.lang, (row, token) => this.#pointAtToken(row, token));
     scrollToGain(byId("strip-scroll"));
-    showBrackets(first, this.#words, (node) => this.#pointAt(0, node));
+    showBrackets(first, this.#words, written, (node) => this.#pointAt(0, node));
     this.#point(null);
     performance.measure("draw", "draw-begins");
   }
@@ -159,12 +161,13 @@ export class Reading {
     });
   }
 
-  #scrollToDifference(marks) {
+  #scrollToDifference(marks, direction) {
     const starts = marks.flatMap((nodes) => [...nodes].map((node) => node.start));
     const column = Math.max(0, Math.min(...starts, Infinity) - 1);
     const canvas = byId("chosen-canvas");
     const scale = canvas.firstElementChild.getAttribute("width") / this.#size.width;
-    const target = starts.length ? this.#size.edges[column] * scale - 12 : 0;
+    const edge = this.#size.edges[starts.length ? column : 0] * scale;
+    const target = direction === "rtl" ? edge + 12 - canvas.clientWidth : edge - 12;
     for (const side of SIDES) byId(`${side}-canvas`).scrollLeft = target;
   }
 
@@ -215,7 +218,7 @@ export class Reading {
     }
     const each = this.#models > 1 ? `, ${(surprisal / this.#models).toFixed(2)} per model` : "";
     readout.replaceChildren(
-      element("b", {}, text),
+      element("b", {}, element("bdi", {}, text)),
       ` in ${row.name === "best" ? "the best tree" : `the ${row.name}`}: `,
       element("b", {}, `${surprisal.toFixed(2)} nats`),
       each,

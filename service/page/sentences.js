@@ -33,7 +33,7 @@ export class Sentences {
       "sentence",
       place,
       element("span", { class: "id", title: sentence.id }, sentence.id),
-      element("span", { class: "text" }, sentence.words),
+      element("span", { class: "text", ...sentence.written }, sentence.words),
       element("span", { class: "mark" }),
     );
     this.#entries.push(entry);

@@ -1,7 +1,7 @@
 // The heat strip: the cost of every token of two trees, aligned by word, and the difference.
 
 import { element } from "./elements.js";
-import { isClosing, isOpening } from "./trees.js";
+import { isClosing, isOpening, isWord } from "./trees.js";
 import { signed } from "./wording.js";
 
 // Upper ends of the shades, in nats for each model; the last shade has none.
@@ -41,41 +41,46 @@ export function scrollToGain(scroller) {
   const values = [...scroller.querySelectorAll(".gains .value")];
   const first = values.find((value) => value.textContent)?.closest("td");
   const name = scroller.querySelector("th");
-  const room = scroller.clientWidth - 3 * (first?.offsetWidth ?? 0);
-  const isSeen = !first || first.offsetLeft < room;
-  scroller.scrollLeft = isSeen ? 0 : first.offsetLeft - name.offsetWidth - first.offsetWidth;
+  if (!first) return void (scroller.scrollLeft = 0);
+  const isMirrored = scroller.dir === "rtl"; // then scrollLeft counts from the right, below 0
+  const { offsetLeft, offsetWidth, offsetParent } = first;
+  const start = isMirrored ? offsetParent.offsetWidth - offsetLeft - offsetWidth : offsetLeft;
+  const isSeen = start < scroller.clientWidth - 3 * offsetWidth;
+  const target = isSeen ? 0 : start - name.offsetWidth - offsetWidth;
+  scroller.scrollLeft = isMirrored ? -target : target;
 }
 
 /**
  * Fill `table` with a row for each of one or two trees, and the difference of two.
  *
  * `rows` are {name, className, candidate, tree}. `onPoint(row, token or null)` is called when a
- * token is pointed at or focused.
+ * token is pointed at or focused. `lang` is the words' language, or null.
  */
-export function fillStrip(table, rows, models, onPoint) {
+export function fillStrip(table, rows, models, lang, onPoint) {
   const words = rows[0].tree.leaves.length;
   const columns = rows.map((row) => byWord(row.candidate, words));
-  const lines = rows.map((row, place) => tokenLine(row, columns[place], models, onPoint));
+  const lines = rows.map((row, place) => tokenLine(row, columns[place], models, lang, onPoint));
   if (rows.length === 2) lines.push(gainLine(rows, gains(columns[0], columns[1])));
   table.replaceChildren(element("tbody", {}, ...lines));
   table.querySelector("button")?.setAttribute("tabindex", "0");
 }
 
-function tokenLine(row, columns, models, onPoint) {
+function tokenLine(row, columns, models, lang, onPoint) {
   const cells = columns.map((tokens) =>
-    element("td", {}, ...tokens.map((token) => chip(row, token, models, onPoint))),
+    element("td", {}, ...tokens.map((token) => chip(row, token, models, lang, onPoint))),
   );
   const sum = columns.reduce((all, tokens) => all + total(tokens), 0);
   return element("tr", {}, head(row.name, row.className), ...cells, sumCell(sum.toFixed(2)));
 }
 
-function chip(row, token, models, onPoint) {
+function chip(row, token, models, lang, onPoint) {
   const isBracket = isOpening(token.text) || isClosing(token.text);
   const button = element(
     "button",
     {
       type: "button",
       tabindex: "-1",
+      lang: isWord(token.text) ? lang : null,
       class: `chip heat${shade(token.surprisal, models)} ${isBracket ? "bracket" : "spoken"}`,
       "aria-label": `${token.text}, ${token.surprisal.toFixed(2)} nats`,
     },
@@ -93,7 +98,7 @@ function gainLine(rows, values) {
     const bar = element("span", { class: "bar" });
     bar.style.height = `${(Math.abs(value) / highest) * HIGHEST_BAR}px`;
     const shown = Math.abs(value) < 0.05 ? "" : signed(value, 1);
-    const text = element("span", { class: "value" }, shown);
+    const text = element("bdi", { class: "value" }, shown);
     const side = element("span", { class: value >= 0 ? "gain" : "loss" }, bar, text);
     return element("td", {}, side);
   });
@@ -103,7 +108,7 @@ function gainLine(rows, values) {
 }
 
 const head = (name, className) => element("th", { scope: "row", class: className }, name);
-const sumCell = (text) => element("td", { class: "sum" }, text);
+const sumCell = (text) => element("td", { class: "sum" }, element("bdi", {}, text));
 
 /** Arrow keys move through the tokens of a strip, Home and End to the ends of a row. */
 export function onStripKey(event) {
@@ -111,9 +116,10 @@ export function onStripKey(event) {
   if (!current) return;
   const row = [...current.closest("tr").querySelectorAll("button")];
   const at = row.indexOf(current);
+  const right = getComputedStyle(current).direction === "rtl" ? -1 : 1;
   const target = {
-    ArrowLeft: () => row[at - 1],
-    ArrowRight: () => row[at + 1],
+    ArrowLeft: () => row[at - right],
+    ArrowRight: () => row[at + right],
     Home: () => row[0],
     End: () => row[row.length - 1],
     ArrowUp: () => vertical(current, -1),

@@ -467,7 +467,7 @@ class ParsedSentence(RankedSentence):
 
 class ParseAnswer(_Answer):
     sentences: list[ParsedSentence]
-    warnings: list[str] = Field(description="characters that were replaced")
+    warnings: list[str] = Field(description="replaced characters, another language")
 
 
 class ReadWord(BaseModel):

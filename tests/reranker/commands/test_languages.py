@@ -88,6 +88,17 @@ def test_text_in_another_language_gets_a_warning(tmp_path: Path, capsys: Capture
     assert "are new to the parser: is this Arabic?" in capsys.readouterr().err
 
 
+@pytest.mark.parametrize("language", EXAMPLES)
+def test_text_of_many_scripts_and_forms(language: str, tmp_path: Path, capsys: Capture) -> None:
+    text = tmp_path / "text.txt"
+    text.write_text("\u200bIbu café кот 北京 \u202bנערה\u202c .\n\u200b\ncafe\u0301 .\n", "utf-8")
+    assert main(["parse", str(text), "--tokens", "--language", language]) == 1
+    printed = capsys.readouterr()
+    words = [" ".join(Tree.from_string(tree).leaves()) for tree in printed.out.splitlines()]
+    assert words == ["Ibu café кот 北京 נערה .", "\u200b", "café ."]
+    assert f"{text}:2: " in printed.err and "no visible characters" in printed.err
+
+
 def test_languages_without_models(tmp_path: Path, capsys: Capture) -> None:
     text = tmp_path / "text.txt"
     text.write_text("Hvað heitir þú?", encoding="utf-8")

@@ -203,6 +203,29 @@ def test_wide_characters_keep_columns(tmp_path: Path, capsys: Capture) -> None:
     )
 
 
+HEBREW = "(TOP (S (NP (NN נער) (-LRB- -LRB-) (NN עמרם) (-RRB- -RRB-)) (VP (VB רץ)) (. .)))\n"
+
+
+def test_right_to_left_text_is_drawn_from_the_right(tmp_path: Path, capsys: Capture) -> None:
+    file = write(tmp_path / "trees", HEBREW)
+    assert main(["show", file, "--svg", str(tmp_path / "one.svg")]) == 0
+    elements = ElementTree.parse(tmp_path / "one.svg").iter("{http://www.w3.org/2000/svg}text")
+    words = [each for each in elements if each.get("direction") == "rtl"]
+    assert [word.text for word in words] == ["נער", "-LRB-", "עמרם", "-RRB-", "רץ", "."]
+    places = [float(word.attrib["x"]) for word in words]
+    assert places == sorted(places, reverse=True) and places[-1] > 24
+
+
+def test_right_to_left_text_in_a_terminal_has_a_tag_behind_each_word(
+    tmp_path: Path, capsys: Capture
+) -> None:
+    """Whether the terminal reorders letters or not, a tag keeps each word in its place."""
+    text = shown(capsys, write(tmp_path / "trees", HEBREW))
+    assert "   ├─ NP נער/NN -LRB-/-LRB- עמרם/NN -RRB-/-RRB-\n   ├─ VP רץ/VB" in text
+    persian = write(tmp_path / "persian", "(TOP (VP (VB می\u200cرود)))\n")
+    assert "می\u200cرود/VB" in shown(capsys, persian), "the joiner is spelling"
+
+
 def test_trees_too_deep_to_draw_become_outlines(tmp_path: Path, capsys: Capture) -> None:
     tree = "(TOP " + "(NP " * 1_900 + "(NN end)" + ")" * 1_901
     text = shown(capsys, write(tmp_path / "trees", tree + "\n"))

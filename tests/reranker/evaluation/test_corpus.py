@@ -176,6 +176,11 @@ def test_trees_that_cannot_be_compared_are_errors(test: str, reason: str) -> Non
     assert score(CAT, test) == SentenceScore("error", 5, reason)
 
 
+def test_words_that_only_look_alike_are_explained() -> None:
+    reason = score(CAT.replace("Ann", "Zo\xeb"), CAT.replace("Ann", "Zoe\u0308")).reason
+    assert "the same in another Unicode form: convert one file" in reason
+
+
 def test_a_broken_gold_tree_is_an_error() -> None:
     assert score(CAT[:-2], CAT).reason == "gold tree: unbalanced: 2 '(' left open"
 

@@ -36,7 +36,7 @@ class Silent:
 
 @pytest.fixture(scope="module")
 def check() -> LanguageCheck:
-    return LanguageCheck(create_parser("chart", ParserSettings()))
+    return LanguageCheck.of(create_parser("chart", ParserSettings()))
 
 
 def test_one_warning_for_each_file_that_is_not_english(check: LanguageCheck) -> None:
@@ -50,11 +50,17 @@ def test_one_warning_for_each_file_that_is_not_english(check: LanguageCheck) -> 
     assert check.end() is None
 
 
+def test_chinese_has_words_without_spaces(check: LanguageCheck) -> None:
+    assert check.add("zh.txt", ["我妹妹在图书馆看书。"]) is None
+    warning = check.end()
+    assert warning and "first 9 words" in warning and "is this English?" in warning
+
+
 def test_too_few_words_to_tell(check: LanguageCheck) -> None:
     check.add("a.txt", ["Guten", "Tag", "!", "42"])
     assert check.end() is None
 
 
 def test_a_parser_that_cannot_tell() -> None:
-    check = LanguageCheck(Silent())
+    check = LanguageCheck.of(Silent())
     assert check.add("de.txt", GERMAN * 50) is None and check.end() is None

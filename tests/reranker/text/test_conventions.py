@@ -59,6 +59,22 @@ def test_forms_of_a_word_are_one_and_its_place_is_the_texts() -> None:
     assert composed("\u200b") == "\u200b", "a word is never empty"
 
 
+def test_what_cannot_be_seen_is_no_word() -> None:
+    assert words("Ibu \u200b guru \u202bmembaca\u202c.", "id") == ["Ibu", "guru", "membaca", "."]
+    assert words("می\u200cرود.", "spaced") == ["می\u200cرود", "."], (
+        "Persian spells with joiners"
+    )
+
+
+@pytest.mark.parametrize("convention", ["zh", "characters"])
+def test_other_scripts_within_chinese_stay_whole(convention: Convention) -> None:
+    if convention == "zh":
+        pytest.importorskip("jieba")
+    for word in ("café", "cafe\u0301", "Ιθάκη", "נערה"):
+        assert words(f"去{word} bar。", convention) == ["去", composed(word), "bar", "。"]
+    assert words("か\u3099", "characters") == ["が"]
+
+
 def test_chinese_sentences_end_without_a_space() -> None:
     text = "他来了。“我走了\uff01”她说。你呢\uff1f\n"
     ends = [each.text for each in stretches([text], "text", "zh")]

@@ -10,7 +10,9 @@ from pathlib import Path
 import pytest
 
 from reranker.errors import InputError
+from reranker.text.conventions import Convention
 from reranker.text.reading import Text
+from reranker.text.splitting import Form
 
 
 def test_lines_that_cannot_be_parsed_are_named(tmp_path: Path) -> None:
@@ -26,6 +28,18 @@ def test_lines_that_cannot_be_parsed_are_named(tmp_path: Path) -> None:
         ("one two three four", f"{path}:5", "4 words, more than 3", None),
         ("Na\N{LATIN SMALL LETTER I WITH DIAERESIS}ve .", f"{path}:6", None, None),
     ]
+
+
+@pytest.mark.parametrize("form", ["tokens", "sentences"])
+@pytest.mark.parametrize("convention", ["gum", "spaced"])
+def test_a_line_with_nothing_to_see_is_named(
+    form: Form, convention: Convention, tmp_path: Path
+) -> None:
+    path = tmp_path / "t.txt"
+    path.write_text("Yes\n\u200b\n\u200b \u2060\n", encoding="utf-8")
+    found = [(one.place, one.problem) for one in Text([path], form, convention)]
+    reason = "no visible characters"
+    assert found == [(f"{path}:1", None), (f"{path}:2", reason), (f"{path}:3", reason)]
 
 
 @pytest.mark.parametrize("mark", ["", "\ufeff"])

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+import subprocess
 from pathlib import Path
 
 import pytest
 
 from reranker.checkpoints.installed import user_folder
+from reranker.languages import language_name
 from reranker.trees.tree import Tree
 from tests.reranker.languages import EXAMPLES, install
-from tests.service.servers import serving
+from tests.service.servers import RERANK, serving
 
 
 @pytest.mark.parametrize("language", EXAMPLES)
@@ -29,7 +31,28 @@ def test_the_service_parses_the_language_it_was_started_with(
             Tree.from_string(each["ranking"][0]["tree"]) for each in answer.json()["sentences"]
         ]
         assert [" ".join(tree.leaves()) for tree in trees] == EXAMPLES[language].words
+        assert answer.json()["warnings"] == []
+        foreign = client.post("/parse", json={"text": "Der alte Mann ging müde nach Hause."})
+        (warning,) = foreign.json()["warnings"]
+        assert f"is this {language_name(language)}?" in warning
+        unseen = client.post("/parse", json={"tokens": [["\u200b"]]}).json()["sentences"][0]
+        assert [each["message"] for each in unseen["rejected"]] == ["no visible characters"]
         other = client.post("/parse", json={"text": "Hvað heitir þú?", "language": "is"})
         assert other.status_code == 422
         assert other.json()["error"]["param"] == "language"
         assert ", not 'is'" in other.json()["error"]["message"]
+
+
+def test_a_parser_of_another_language_is_refused_at_the_start(tmp_path: Path) -> None:
+    install("ar", tmp_path / "ar")
+    models = [
+        str(tmp_path / "ar" / "words.pt"),
+        "--parser-model",
+        str(tmp_path / "ar" / "parser.pt"),
+    ]
+    ended = subprocess.run(
+        [RERANK, "serve", "--port", "0", "--models", *models],
+        capture_output=True, text=True, timeout=300, check=False,
+    )  # fmt: skip
+    assert ended.returncode == 2
+    assert "the parser's model is of Arabic: start with --language ar" in ended.stderr
