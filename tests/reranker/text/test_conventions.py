@@ -61,9 +61,7 @@ def test_forms_of_a_word_are_one_and_its_place_is_the_texts() -> None:
 
 def test_what_cannot_be_seen_is_no_word() -> None:
     assert words("Ibu \u200b guru \u202bmembaca\u202c.", "id") == ["Ibu", "guru", "membaca", "."]
-    assert words("می\u200cرود.", "spaced") == ["می\u200cرود", "."], (
-        "Persian spells with joiners"
-    )
+    assert words("می\u200cرود.", "spaced") == ["می\u200cرود", "."], "Persian spells with joiners"
 
 
 @pytest.mark.parametrize("convention", ["zh", "characters"])
