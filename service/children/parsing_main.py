@@ -3,6 +3,7 @@ lists, mostly in processes of the parsers' own. Each lane has a parser."""
 
 from __future__ import annotations
 
+import contextlib
 import shutil
 import tempfile
 import threading
@@ -34,35 +35,16 @@ _FINISHING_SECONDS = 1.0
 _FIRST = Sentence.of(("It", "runs", "."))
 
 
-class Parsing:
-    """The parsers of this process."""
-
-    def __init__(self) -> None:
-        self._lanes: list[ParsingLane] = []
-        self._folder: str | None = None
-
-    def lanes(self, settings: Settings) -> list[Lane]:
-        self._folder = _temporary_folder()
-        make = partial(parser_of, settings)
-        self._lanes = [ParsingLane(settings, make) for _ in range(settings.parsers)]
-        return [lane.serve for lane in self._lanes]
-
-    def close(self) -> None:
-        """End the parsers and remove what is temporary: nothing is tidied up after ``_exit``."""
-        for lane in self._lanes:
-            lane.stop()
-        if self._folder is not None:
-            shutil.rmtree(self._folder, ignore_errors=True)
-
-
-def _temporary_folder() -> str | None:
-    """A folder for all that is temporary in this process, such as a model that is unpacked; None if
-    there can be none, which only some parsers mind."""
-    try:
+def lanes(at_end: contextlib.ExitStack, settings: Settings) -> list[Lane]:
+    """``at_end`` gets what ends the parsers and removes what is temporary, such as a model that is
+    unpacked: nothing is tidied up after ``_exit``."""
+    with contextlib.suppress(OSError):  # only some parsers need a folder
         tempfile.tempdir = tempfile.mkdtemp(prefix="parse-reranker-")
-    except OSError:
-        return None
-    return tempfile.tempdir
+        at_end.callback(shutil.rmtree, tempfile.tempdir, ignore_errors=True)
+    made = [ParsingLane(settings, partial(parser_of, settings)) for _ in range(settings.parsers)]
+    for lane in made:
+        at_end.callback(lane.stop)
+    return [lane.serve for lane in made]
 
 
 def parser_of(settings: Settings) -> Parser:
@@ -207,5 +189,5 @@ def _broken(each: TextSentence, root: str) -> NBest:
 
 if __name__ == "__main__":
     share_freed_memory(1)  # threads take turns in Python anyway
-    parsing = Parsing()
-    serve(parsing.lanes, now_and_then(_RETURNING_SECONDS), parsing.close)
+    stack = contextlib.ExitStack()
+    serve(partial(lanes, stack), now_and_then(_RETURNING_SECONDS), stack.close)

@@ -339,6 +339,9 @@ SURPRISAL_BODY: TypeAdapter[AnyToRead] = TypeAdapter(
 )
 
 
+Asked = AnyRequest | AnyToParse | AnyToRead | ScoreRequest
+
+
 class Model(BaseModel):
     name: str
     sha256: str
