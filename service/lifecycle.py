@@ -17,7 +17,7 @@ import structlog
 from reranker.errors import RerankError
 from reranker.nbest import NBest
 from reranker.process.cancellation import Cancellation
-from reranker.process.memory import return_freed_memory
+from reranker.process.memory import RETURNING_SECONDS, return_freed_memory
 from reranker.service.children.child import resident_memory
 from reranker.service.children.scoring import Models
 from reranker.service.errors import Lost, RequestError, described, draining, unavailable
@@ -40,8 +40,6 @@ T = TypeVar("T")
 
 # Threads that prepare what is scored and write answers: long requests do not hold up short ones.
 _THREADS = 2
-
-_RETURNING_SECONDS = 10.0
 
 # How often to look whether there is room among what waits to be scored.
 _LOOKING_SECONDS = 0.05
@@ -328,5 +326,5 @@ def _collect_garbage_bit_by_bit() -> None:
 async def _return_freed_memory() -> None:
     """Otherwise the memory that bodies and answers held in small pieces grows for hours."""
     while True:
-        await asyncio.sleep(_RETURNING_SECONDS)
+        await asyncio.sleep(RETURNING_SECONDS)
         await asyncio.to_thread(return_freed_memory)

@@ -26,8 +26,6 @@ from reranker.service.errors import RequestError, described
 from reranker.service.settings import Settings
 from reranker.text.reading import TextSentence
 
-_RETURNING_SECONDS = 10.0
-
 # A parser that takes no longer for a request that was cancelled is not ended: it would have to load
 # its model again.
 _FINISHING_SECONDS = 1.0
@@ -136,11 +134,6 @@ class ParsingLane:
         return lists or [_broken(each, root) for each in batch]
 
     def _alone(self, request: Request, each: TextSentence, root: str) -> NBest:
-        try:
-            self._made()
-        except Exception as error:
-            self._log(error)
-            return _broken(each, root)
         answer = self._asked(request, [each])
         return answer[0] if isinstance(answer, list) else _broken(each, root)
 
@@ -151,12 +144,14 @@ class ParsingLane:
 
     def _asked(self, request: Request, batch: Sequence[TextSentence]) -> list[NBest] | Exception:
         """The lists, or what was raised, which is logged. Raises Stopped if cancelled."""
-        parser = self._made()
+        parser = None
         try:
+            parser = self._made()
             lists = parsed(parser, batch)
         except Exception as error:
             self.stop()
-            parser.stop()
+            if parser is not None:
+                parser.stop()
             if request.is_cancelled:
                 raise Stopped from error
             self._log(error)
@@ -190,4 +185,4 @@ def _broken(each: TextSentence, root: str) -> NBest:
 if __name__ == "__main__":
     share_freed_memory(1)  # threads take turns in Python anyway
     stack = contextlib.ExitStack()
-    serve(partial(lanes, stack), now_and_then(_RETURNING_SECONDS), stack.close)
+    serve(partial(lanes, stack), now_and_then(), stack.close)

@@ -31,8 +31,6 @@ if TYPE_CHECKING:
     from reranker.parsers.choice import ParserChoice
     from reranker.scoring.lanes import Lanes
 
-_RETURNING_SECONDS = 10.0
-
 
 class _LoadedEnsemble(NamedTuple):
     """An ensemble, and the built-in parser if that is the one asked, or why there is none."""
@@ -151,4 +149,4 @@ def _parse(
 
 
 if __name__ == "__main__":
-    serve(lanes, now_and_then(_RETURNING_SECONDS))
+    serve(lanes, now_and_then())
