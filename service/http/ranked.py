@@ -113,12 +113,15 @@ class RankedRequest:
         self, given: _Given, writer: AnswerWriter, usage: Counter[str]
     ) -> AsyncGenerator[list[bytes]]:
         """What is written of the lists, in order, a few at a time; counts them in ``usage``."""
-        place = 0
-        async with contextlib.aclosing(self._scored(given)) as groups:
-            async for group in groups:
-                job = partial(self._write, writer, group, place, usage)
-                yield await self._service.in_thread(job, given.size)
-                place += len(group)
+        service, place = self._service, 0
+        async with contextlib.aclosing(service.works(*given, self._client)) as works:
+            async for work in works:
+                self._known = answers.usage_of(work.lists, work.tokens)
+                async with contextlib.aclosing(service.engines.score(work)) as groups:
+                    async for group in groups:
+                        job = partial(self._write, writer, group, place, usage)
+                        yield await service.in_thread(job, given.size)
+                        place += len(group)
 
     def _write(
         self, writer: AnswerWriter, group: Group, place: int, usage: Counter[str], _: Cancellation
@@ -131,16 +134,6 @@ class RankedRequest:
         names = ("candidates", "rejected")
         self._request.state.details.update({name: usage[name] for name in names})
         return [writer.entry(number, ranking) for number, ranking in enumerate(ranked, place)]
-
-    async def _scored(self, given: _Given) -> AsyncGenerator[Group]:
-        """The lists and their scores."""
-        service = self._service
-        async with contextlib.aclosing(service.works(*given, self._client)) as works:
-            async for work in works:
-                self._known = answers.usage_of(work.lists, work.tokens)
-                async with contextlib.aclosing(service.engines.score(work)) as groups:
-                    async for group in groups:
-                        yield group
 
 
 class _Given(NamedTuple):

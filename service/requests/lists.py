@@ -53,14 +53,11 @@ def read_lists(
             _check_entries(str(number), given.candidates, settings, field)
             _check_strings([*(given.tokens or ()), *(given.tags or ())], settings, field)
         lists = _from_sentences(body)
-    elif isinstance(body, schemas.DocumentsRequest):
-        field = "documents"
-        _check_entries("0", body.documents, settings, field)
-        lists = [_single_list(body.documents, body.query)]
     else:
-        field = "texts"
-        _check_entries("0", body.texts, settings, field)
-        lists = [_single_list(body.texts, body.query)]
+        field = "documents" if isinstance(body, schemas.DocumentsRequest) else "texts"
+        entries: _Entries = getattr(body, field)
+        _check_entries("0", entries, settings, field)
+        lists = [_single_list(entries, body.query)]
     return _within_limits(lists, settings, field, cancellation)
 
 

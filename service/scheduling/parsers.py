@@ -187,7 +187,9 @@ class Parsers:
 
     async def _try(self) -> str:
         try:
-            await asyncio.to_thread(self._try_here)
+            process = await asyncio.to_thread(self._child.started)
+            self._sizes = await asyncio.to_thread(process.reply, None)
+            self._tried = process
             return ""
         except (RerankError, MemoryError) as error:
             reason = str(error)
@@ -202,11 +204,6 @@ class Parsers:
         await asyncio.to_thread(self._child.end)
         self._not_before = time.monotonic() + _AGAIN_SECONDS
         return reason
-
-    def _try_here(self) -> None:
-        process = self._child.started()
-        self._sizes = process.reply(None)
-        self._tried = process
 
     # What follows runs in threads.
 
