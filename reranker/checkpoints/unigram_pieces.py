@@ -8,8 +8,9 @@ import unicodedata
 from collections import Counter
 from collections.abc import Sequence
 
-from reranker.checkpoints.word_pieces import Pieces, written
+from reranker.checkpoints.word_pieces import Pieces
 from reranker.errors import InputError
+from reranker.nbest.words import written
 
 _BEGINS = "\u2581"
 """Begins the first piece of a word that a space stands before."""

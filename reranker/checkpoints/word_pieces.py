@@ -7,13 +7,11 @@ import unicodedata
 from abc import ABC, abstractmethod
 from collections.abc import Iterator, Sequence
 
+from reranker.nbest.words import written
+
 CONTINUED = "##"
 """Begins a piece that does not begin a word."""
 _MOST_LETTERS = 100
-_WRITTEN = {
-    "-LRB-": "(", "-RRB-": ")", "-LSB-": "[", "-RSB-": "]", "-LCB-": "{", "-RCB-": "}",
-    "``": '"', "''": '"',
-}  # fmt: skip
 
 
 class Pieces(ABC):
@@ -93,11 +91,6 @@ class WordPieces(Pieces):
             else:
                 return [self._rows[self.unknown]]
         return rows
-
-
-def written(word: str) -> str:
-    """How a treebank's word is written in running text."""
-    return _WRITTEN.get(word, word)
 
 
 def _parts(text: str) -> Iterator[str]:
