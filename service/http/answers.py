@@ -61,16 +61,16 @@ class AnswerWriter:
         self, request_id: str, models: Ranker, asked: Asked, warnings: Sequence[str]
     ) -> None:
         self.models, self.asked, self.warnings = models, asked, warnings
-        self.weighing = self._weighing()
+        if isinstance(asked, ScoreRequest):
+            self.weighing = Weighing(criterion=asked.criterion)
+        else:
+            assert isinstance(asked, RankOptions)
+            self.weighing = models.weighing.replaced(asked.lm_weight, asked.criterion)
         self._head = {
             "id": request_id,
             "models": models_of(models),
             "signature": models.signature(self.weighing),
         }
-
-    def _weighing(self) -> Weighing:
-        assert isinstance(self.asked, RankOptions)
-        return self.models.weighing.replaced(self.asked.lm_weight, self.asked.criterion)
 
     def rank(self, nbest: NBest, scores: Sequence[Scored]) -> Ranking:
         """Lists that are scored together may be weighed differently."""
@@ -152,10 +152,6 @@ class _ScoresWriter(AnswerWriter):
     """An entry for each tree, in their order."""
 
     has_lines = False
-
-    def _weighing(self) -> Weighing:
-        assert isinstance(self.asked, ScoreRequest)
-        return Weighing(criterion=self.asked.criterion)
 
     def entry(self, place: int, ranking: Ranking) -> bytes:
         return _json(_tree_score(place, ranking))
