@@ -113,7 +113,7 @@ class Engines:
         """Score a warm-up with new models in every engine, beside whatever is scored. Raises Lost,
         RequestError and MemoryError if that fails."""
         for engine in self._engines:
-            tokens, seconds, _ = self._warm_up(engine, engine.slots.main, models)
+            tokens, seconds, *_ = self._warm_up(engine, engine.slots.main, models)
             self.queue.learn_again(tokens, seconds)
 
     def forget_unused(self) -> None:
@@ -226,9 +226,12 @@ class Engines:
             for work in self.queue.drop(engine.slots.main, all_waiting=True):
                 work.fail(self.crashed())
 
-    def _warm_up(self, engine: Engine, slot: Slot, models: Models) -> tuple[int, float, float]:
-        """The tokens of a first list, how long it took, and how long the shortest list takes. In
-        the main slot each is scored twice, since the first time is slow."""
+    def _warm_up(
+        self, engine: Engine, slot: Slot, models: Models
+    ) -> tuple[int, float, float, float]:
+        """The tokens of a first list, how long it took, how long the shortest list takes, and each
+        token of a single tree. In the main slot each is scored twice, since the first time is
+        slow."""
         times = 2 if slot is engine.slots.main else 1
         score = partial(engine.child.score, models, cancellation=Cancellation(), slot=slot.place)
 
@@ -236,10 +239,11 @@ class Engines:
             batch = ToScore(models.number, False, [nbest])
             return min(_seconds(partial(score, batch)) for _ in range(times))
 
-        long, short = map(seconds, _WARM_UP)
+        many, long, short = map(seconds, _WARM_UP)
         if models.parser is not None:
             score(ToScore(models.number, False, sentences=[_SENTENCE]))
-        return DistinctCandidates(_WARM_UP[0]).size, long, short
+        step = (long - short) / len(_WARM_UP[1].candidates[0].tokens)
+        return DistinctCandidates(_WARM_UP[0]).size, many, short, max(0.0, step)
 
     def _run(self, engine: Engine, slot: Slot) -> None:
         """Score what is in the queue until it is closed."""
@@ -298,16 +302,17 @@ def _seconds(call: Callable[[], object]) -> float:
     return time.monotonic() - started
 
 
-def _warm_up_lists() -> tuple[NBest, NBest]:
-    """50 trees of 20 words, and one tree of one word."""
+def _warm_up_lists() -> tuple[NBest, NBest, NBest]:
+    """50 trees of 20 words, one of them, and one tree of one word."""
     phrases = ["(NP (DT the) (NN cat))"] * 10
-    trees = (
+    trees = [
         f"(S1 (S {' '.join(phrases[:first])} (VP {' '.join(phrases[first:last])}) "
         f"{' '.join(phrases[last:])}))"
         for first in range(10)
         for last in range(first + 1, 11)
-    )
-    return from_candidates([*trees][:50]), from_candidates(["(S1 (NN cat))"])
+    ]
+    one_word = ["(S1 (NN cat))"]
+    return from_candidates(trees[:50]), from_candidates(trees[:1]), from_candidates(one_word)
 
 
 _WARM_UP = _warm_up_lists()

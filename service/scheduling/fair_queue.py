@@ -26,10 +26,14 @@ class Turns(Generic[Who]):
         self._gone: dict[Who, tuple[float, float]] = {}  # what they had, and when they left
         self._next_look = 0.0
         self._now = 0.0  # what everybody here has been given
+        self._empty_since = time.monotonic()
 
     def join(self, who: Who, ahead: float = 0.0) -> None:
         """A newcomer has no claim to what others were given before. A client that has not asked for
-        a while is given ``ahead`` before it is the turn of others."""
+        a while is given ``ahead``, which takes a second, before it is the turn of others; nor is
+        what clients were given while nobody else waited held against them."""
+        if not self._given:
+            self._now += ahead * (time.monotonic() - self._empty_since)
         if who not in self._given:
             had, left = self._gone.pop(who, (0.0, -math.inf))
             start = self._now - ahead
@@ -40,6 +44,8 @@ class Turns(Generic[Who]):
         given, now = self._given.pop(who), time.monotonic()
         if will_be_back:
             self._gone[who] = given, now
+        if not self._given:
+            self._empty_since = now
         if now > self._next_look:
             self._next_look = now + _A_WHILE / 10
             self._gone = {each: had for each, had in self._gone.items() if now - had[1] < _A_WHILE}

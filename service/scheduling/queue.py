@@ -31,14 +31,20 @@ _WAITING_SHARE = 0.5
 # How long a batch takes if nothing else is scored, but for a list that takes longer by itself.
 _BATCH_SECONDS = 0.5
 
+# A batch of what is very small, or for clients that come first: the next of them wait for it.
+_SHORT_BATCH_SECONDS = 0.15
+
+# What takes longer comes first only where nothing need be paused for it.
+_FIRST_SECONDS = 0.3
+
 # A list that takes longer is cut: candidates share what they begin with, which each part computes
 # again, so smaller pieces cost more in all (docs/performance.md).
 _PIECE_SECONDS = 2.0
 
 # What takes no longer is very small.
-_SMALL_SECONDS = 0.1
+_SMALL_SECONDS = 0.05
 
-# Clients that have not asked for a while come first, until they have been given what takes so many
+# Clients that have asked for little lately come first, until they have been given what takes so many
 # seconds if nothing else is scored.
 _AHEAD_SECONDS = 1.0
 
@@ -63,8 +69,8 @@ class Slot:
     cancellation: Cancellation = field(default_factory=Cancellation)
     """Cancels the batch, once every request in it has been cancelled or has finished."""
     may_pause: bool = False
-    """Whether the batch may wait for others: it is neither small nor for a client that comes
-    first."""
+    """Whether the batch may wait for others: it is neither small nor a short one for a client that
+    comes first."""
     was_paused: bool = False
     engine: EngineSlots = field(init=False)
     _paused: float = 0.0
@@ -81,6 +87,10 @@ class Slot:
     def go_on(self) -> None:
         self._paused, self._since = self.paused_seconds, None
         self.cancellation.go_on()
+
+    def is_for_others(self, client: str) -> bool:
+        """Whether it has a batch, and none of it is the client's."""
+        return bool(self.batch) and all(piece.work.client != client for piece in self.batch)
 
     @property
     def is_paused(self) -> bool:
@@ -128,6 +138,8 @@ class Queue:
         """Tokens a second of one engine; measured by the warm-up and by every full batch."""
         self.least_tokens = 0
         """A shorter list takes as long as one of so many; measured by the warm-up."""
+        self.step_tokens = 0.0
+        """Each token of a single tree takes as long as so many of a list; measured, too."""
         self._idle_speed = 0.0  # nothing else was being scored
         self.is_closed = False
         metrics.queue_tokens.set_function(lambda: self._shares.total)
@@ -154,9 +166,12 @@ class Queue:
         return self._tokens_in(_PIECE_SECONDS)
 
     def _tokens_in(self, seconds: float) -> int:
+        return max(1, min(self._settings.batch_tokens, int(seconds * self._batch_speed)))
+
+    @property
+    def _batch_speed(self) -> float:
         # While other slots are busy, too, it takes longer, but smaller batches cost more in all.
-        speed = max(self.speed, self._idle_speed / 2)
-        return max(1, min(self._settings.batch_tokens, int(seconds * speed)))
+        return max(self.speed, self._idle_speed / 2)
 
     def add(self, work: Work) -> None:
         """Raises RequestError 429 if full, or too long for the deadline, and 503 if closed."""
@@ -167,7 +182,8 @@ class Queue:
                 if not work.is_text:
                     self._check_share(work.client, work.tokens)
                 self._check_time(work.client, work.tokens, work.deadline)
-            work.is_small = work.tokens <= self._tokens_in(_SMALL_SECONDS)
+            longest = max((piece.longest for piece in work.pieces), default=0)
+            work.is_small = self._cost(work.tokens, longest) <= self._tokens_in(_SMALL_SECONDS)
             if not work.is_text:  # sentences take little memory before their turn comes
                 self._shares.take(work.client, work.tokens)
             self._waiting.add(work, self._ahead)
@@ -217,10 +233,18 @@ class Queue:
             engine.is_ready = is_ready
             self._changed.notify_all()
 
-    def learn_first(self, tokens: int, seconds: float, shortest: float = 0.0) -> None:
-        """Take into account how long a first list took, and the shortest one there is."""
+    def learn_first(
+        self, tokens: int, seconds: float, shortest: float = 0.0, step: float = 0.0
+    ) -> None:
+        """Take into account how long a first list took, the shortest one there is, and each token
+        of a single tree."""
         self.speed = self._idle_speed = _speed(tokens, seconds)
-        self.least_tokens = int(self.speed * shortest)
+        self.least_tokens, self.step_tokens = int(self.speed * shortest), self.speed * step
+
+    def _cost(self, tokens: int, longest: int) -> int:
+        """As many tokens of a list as would take as long. A tree's tokens are computed one after
+        another, so the longest tree says how long it takes at least."""
+        return max(tokens, self.least_tokens, int(longest * self.step_tokens))
 
     def learn_speed(self, tokens: int, seconds: float) -> None:
         """Take into account how long a batch took. Small ones are slower and say nothing."""
@@ -257,24 +281,26 @@ class Queue:
 
     def _take(self, slot: Slot) -> list[Piece]:
         batch: list[Piece] = []
-        size, ahead = 0, set[str]()
+        size, longest, ahead = 0, 0, set[str]()
         while work := self._next(slot, batch[0].work if batch else None):
-            is_full = size + work.pieces[work.taken].tokens > self.batch_tokens
+            piece = work.pieces[work.taken]
+            size, longest = size + piece.tokens, max(longest, piece.longest)
             is_ahead = self._waiting.is_ahead(work.client)
             if is_ahead:
                 ahead.add(work.client)
+            is_short = bool(ahead) or work.is_small
+            seconds = _SHORT_BATCH_SECONDS * slot.threads / slot.engine.main.threads
+            most = self._tokens_in(seconds) if is_short else self.batch_tokens
+            is_full = self._cost(size, longest) > most
             # Who comes first does not wait for others' pieces to be scored with theirs.
             if batch and (is_full or (ahead and work.client not in ahead)):
                 break
             if not batch:
-                slot.may_pause = not is_ahead and not work.is_small
+                slot.may_pause = not work.is_small and (is_full or not is_ahead)
             if work.taken == 0:
                 self._metrics.queue_wait.observe(time.monotonic() - work.since)
-            piece = work.next_piece()
-            batch.append(piece)
-            size += piece.tokens
-            cost = max(piece.tokens, self.least_tokens)
-            self._waiting.charge(work, cost)
+            batch.append(work.next_piece())
+            self._waiting.charge(work, self._cost(piece.tokens, piece.longest))
             if not work.is_text:
                 self._shares.give_back(work.client, piece.tokens)
             if work.taken == len(work.pieces):
@@ -311,9 +337,12 @@ class Queue:
         if slot is engine.main:
             return not engine.first.batch  # one of the two at a time
         if slot is engine.first:
+            piece = work.pieces[work.taken]
+            seconds = self._cost(piece.tokens, piece.longest) / self._batch_speed
             is_bound = not work.is_small and self._waiting.is_ahead(work.client)
             are_busy = all(other.busy for other in self.engines if other.is_ready)
-            return is_bound and are_busy and bool(engine.main.batch) and engine.main.may_pause
+            may_pause = engine.main.may_pause and engine.main.is_for_others(work.client)
+            return is_bound and are_busy and may_pause and seconds <= _FIRST_SECONDS
         # Small work does not wait for a larger batch. It does wait for a small one, so that the
         # next scores it together with others.
         busy = engine.busy

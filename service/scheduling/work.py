@@ -37,6 +37,8 @@ class Piece:
     part: int  # of the list
     what: NBest | TextSentence
     tokens: int
+    longest: int
+    """Tokens of the longest tree, which are computed one after another."""
 
 
 @dataclass(slots=True, eq=False)
@@ -76,7 +78,8 @@ class Work:
     def __post_init__(self) -> None:
         self.pieces, self._scores = [], []
         for place, sentence in enumerate(self.sentences):
-            self.pieces.append(Piece(self, place, 0, sentence, self._expected_tokens(sentence)))
+            size = self._expected_tokens(sentence)
+            self.pieces.append(Piece(self, place, 0, sentence, *size))
             self._scores.append([None])
         for place, nbest in enumerate(self.lists):
             distinct = DistinctCandidates(nbest)
@@ -84,15 +87,18 @@ class Work:
             if distinct.size > self.most_tokens:
                 self._cut[place] = distinct
                 parts = _parts(distinct, self.most_tokens)
-            self.pieces += [Piece(self, place, n, *part) for n, part in enumerate(parts)]
+            self.pieces += [
+                Piece(self, place, n, *part, distinct.longest) for n, part in enumerate(parts)
+            ]
             self._scores.append([None] * len(parts))
         self.tokens = self.waiting_tokens = sum(piece.tokens for piece in self.pieces)
 
-    def _expected_tokens(self, sentence: TextSentence) -> int:
-        """An estimate for the trees of a sentence."""
+    def _expected_tokens(self, sentence: TextSentence) -> tuple[int, int]:
+        """An estimate for all trees of a sentence, and for the longest."""
         if sentence.problem is not None:
-            return 1
-        return _TOKENS_PER_WORD * self.candidates * len(sentence.sentence.words)
+            return 1, 1
+        longest = _TOKENS_PER_WORD * len(sentence.sentence.words)
+        return self.candidates * longest, longest
 
     @property
     def is_over(self) -> bool:

@@ -53,6 +53,23 @@ def test_who_left_has_what_it_had_for_a_while(monkeypatch: pytest.MonkeyPatch) -
     assert turns.given("a") == -10
 
 
+def test_who_asks_little_while_nobody_else_does_stays_ahead(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """A second's work is 10: one that asks for 2 a second has as much ahead as a newcomer."""
+    clock = 100.0
+    monkeypatch.setattr(time, "monotonic", lambda: clock)
+    turns: Turns[str] = Turns()
+    for _ in range(5):
+        turns.join("often", 10)
+        turns.give("often", 2)
+        turns.leave("often", will_be_back=True)
+        clock += 1
+    for who in ("often", "new"):
+        turns.join(who, 10)
+    assert turns.given("often") == turns.given("new")
+
+
 def test_nobody_is_remembered_for_ever(monkeypatch: pytest.MonkeyPatch) -> None:
     clock = 100.0
     monkeypatch.setattr(time, "monotonic", lambda: clock)

@@ -27,9 +27,8 @@ def nbest(name: str, *trees: str) -> NBest:
 
 def queue_of(speed: float, **settings: float) -> Queue:
     """Without threads, so that tests say when a slot takes what."""
-    made = Queue(
-        Settings.model_validate({"models": ["none"], "batch_wait_ms": 0, **settings}), Metrics()
-    )
+    given = {"models": ["none"], "batch_wait_ms": 0, "threads": 1, **settings}
+    made = Queue(Settings.model_validate(given), Metrics())
     made.speed = speed
     return made
 
@@ -185,7 +184,7 @@ def test_slower_models_get_smaller_batches() -> None:
 
 
 def test_very_small_requests_need_no_long_batch_to_end() -> None:
-    """At 200 tokens a second these are up to 20."""
+    """At 200 tokens a second these are up to 10."""
     queue = queue_of(200)
     queue.add(asked("huge", *[70] * 10))
     assert taken(queue) == ["huge0"]
@@ -207,17 +206,17 @@ def test_very_small_requests_need_no_long_batch_to_end() -> None:
 
 
 def test_a_flood_of_very_small_requests_does_not_come_before_others() -> None:
-    """Ten of them are ahead of others by a second."""
-    queue = queue_of(100)
-    queue.learn_first(100, 1)
-    queue.add(asked("huge", *[70] * 10))
+    """Twenty of them are ahead of others by a second."""
+    queue = queue_of(200)
+    queue.learn_first(200, 1)
+    queue.add(asked("huge", *[140] * 10))
     assert [taken(queue) for _ in range(3)] == [["huge0"], ["huge1"], ["huge2"]]
     passed = 0
     for _ in range(60):
         queue.add(asked("flood", 10))
     while queue._next(slots(queue).small, None):
         passed += len(taken(queue, slots(queue).small))
-    assert 20 <= passed <= 25
+    assert 40 <= passed <= 45
     assert taken(queue) == ["huge3"]
     assert queue._next(slots(queue).small, None)
 
@@ -226,8 +225,8 @@ def test_others_are_paused_for_who_comes_first() -> None:
     """A list a batch, 80 tokens ahead."""
     queue = queue_that_scores(asked("busy", *[41] * 20))
     assert not queue._next(slots(queue).first, None)
-    queue.add(asked("new", 41))
-    queue.add(asked("newer", 41))
+    queue.add(asked("new", 24))
+    queue.add(asked("newer", 24))
     assert taken(queue, slots(queue).first) == ["new0"]
     assert slots(queue).main.cancellation.is_paused
     assert not queue._next(slots(queue).main, None)  # what ends meanwhile waits for the slot, too
@@ -267,9 +266,9 @@ def test_nothing_is_paused_for_ever() -> None:
     """However many clients come that have not asked for a while: after two seconds none of them
     goes before it."""
     queue = queue_that_scores(asked("busy", *[41] * 20))
-    queue.add(asked("new", 41))
+    queue.add(asked("new", 24))
     assert taken(queue, slots(queue).first) == ["new0"]
-    queue.add(asked("newer", 41))
+    queue.add(asked("newer", 24))
     assert queue._next(slots(queue).first, None)
     main = slots(queue).main
     assert main._since is not None
@@ -282,7 +281,7 @@ def test_nothing_is_paused_for_ever() -> None:
 
 def test_who_gives_up_does_not_keep_others_paused() -> None:
     queue = queue_that_scores(asked("busy", *[41] * 20))
-    new = asked("new", 41, 41)
+    new = asked("new", 24, 24)
     queue.add(new)
     assert taken(queue, slots(queue).first) == ["new0"]
     new.is_cancelled = True
@@ -293,14 +292,27 @@ def test_who_gives_up_does_not_keep_others_paused() -> None:
 
 
 def test_who_comes_first_does_not_wait_for_others_pieces() -> None:
-    """200 tokens ahead, and half as many are a batch."""
+    """200 tokens ahead in batches of 30; then half as many are a batch."""
     queue = queue_of(200)
     queue.learn_first(200, 1)
-    queue.add(asked("busy", *[25] * 20))
-    assert [len(taken(queue)) for _ in range(3)] == [4, 4, 4]
-    queue.add(asked("new", 55, 20))
+    queue.add(asked("busy", *[25] * 30))
+    assert [len(taken(queue)) for _ in range(10)] == [1, 1, 1, 1, 1, 1, 1, 1, 4, 4]
+    queue.add(asked("new", 17, 13))
     assert taken(queue) == ["new0", "new1"]
-    assert taken(queue) == ["busy12", "busy13", "busy14", "busy15"]
+    assert taken(queue) == ["busy16", "busy17", "busy18", "busy19"]
+
+
+def test_a_long_tree_takes_as_long_as_it_is() -> None:
+    """100 tokens a second, of one tree only 20: 12 tokens take 0.6 seconds."""
+    queue = queue_that_scores(asked("busy", *[41] * 20))
+    queue.learn_first(100, 1, shortest=0.01, step=0.05)
+    queue.add(asked("long tree", 12))
+    for slot in (slots(queue).first, slots(queue).small):
+        assert not queue._next(slot, None)
+    queue.add(asked("short trees", 6, 6))
+    assert taken(queue, slots(queue).first) == ["short trees0"]
+    finish(queue, slots(queue).first)
+    assert taken(queue) == ["long tree0"]
 
 
 def test_what_waits_is_shared() -> None:

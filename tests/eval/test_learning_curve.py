@@ -1,0 +1,61 @@
+"""eval/tables/learning_curve.py: F1 by how many trees a parser has learned from."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from tests.eval.toy_study import module
+
+learning_curve = module("learning_curve")
+
+CONFIG = """
+[model]
+architecture = "spans"
+embedding_size = 4
+spelling_size = 4
+hidden_sizes = [4]
+span_size = 4
+
+[training]
+recipe = "fast"
+epochs = 1
+minimum_tags = 1
+"""
+TREES = [f"(TOP (S (NP (DT the) (NN w{n})) (VP (VBD ran))))" for n in range(8)]
+
+
+def test_trees_are_taken_from_all_parts_of_the_file() -> None:
+    assert learning_curve.evenly(["a", "b", "c", "d", "e", "f"], 3) == ["a", "c", "e"]
+    assert learning_curve.evenly(["a", "b"], 3) == ["a", "b"]
+
+
+def test_a_parser_for_each_size(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """What is there is not made again."""
+    config, train, dev = (tmp_path / name for name in ("tiny.toml", "train.mrg", "dev.mrg"))
+    config.write_text(CONFIG)
+    train.write_text("\n".join(TREES) + "\n")
+    dev.write_text("( (S (NP-SBJ (DT the) (NN dog)) (VP (VBD ran) (NP (-NONE- *)))))\n")
+    stage = ["--train", f"--config {config} --language id"]
+    work, picture = tmp_path / "work", tmp_path / "curve.svg"
+    flags = [*map(str, (train, dev)), *stage, "--work", str(work)]
+    assert learning_curve.main([*flags, "--sizes", "4"]) == 0
+    capsys.readouterr()
+    made = (work / "4" / "stage-1.pt").stat().st_mtime_ns
+    assert learning_curve.main([*flags, "--sizes", "4", "8", "--plot", str(picture)]) == 0
+    assert (work / "4" / "stage-1.pt").stat().st_mtime_ns == made
+    lines = capsys.readouterr().out.splitlines()
+    assert lines[0] == "| trees | F1 | tags |"
+    assert [line.split("|")[1].strip() for line in lines[2:]] == ["4", "8"]
+    assert len((work / "8" / "train.mrg").read_text().splitlines()) == 8
+    assert (work / "dev.words").read_text() == "the dog ran\n"
+    assert "<svg" in picture.read_text()
+
+
+def test_a_training_that_fails(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    trees = tmp_path / "trees.mrg"
+    trees.write_text(TREES[0] + "\n")
+    flags = ["--sizes", "1", "--work", str(tmp_path), "--train", "--config none.toml"]
+    assert learning_curve.main([str(trees), str(trees), *flags]) == 2
+    assert "none.toml" in capfd.readouterr().err
