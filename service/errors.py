@@ -7,6 +7,10 @@ here imports the web framework: ``http/envelope.py`` writes the answers.
 from __future__ import annotations
 
 import traceback
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from reranker.service.settings import Settings
 
 
 class RequestError(Exception):
@@ -26,10 +30,10 @@ class RequestError(Exception):
         self.retry_after = retry_after
         self.headers = {} if retry_after is None else {"Retry-After": str(retry_after)}
 
-    @property
-    def arguments(self) -> tuple[int, str, str, str | None, int | None]:
+    def __reduce__(self) -> tuple[type[RequestError], tuple[object, ...]]:
         """What makes the same error in another process."""
-        return self.status, self.code, self.message, self.param, self.retry_after
+        given = self.status, self.code, self.message, self.param, self.retry_after
+        return RequestError, given
 
 
 class Lost(Exception):
@@ -45,10 +49,16 @@ class Lost(Exception):
         self.description = description or {"error": message}
 
 
-def over_limit(name: str, limit: float, value: float | str, param: str | None) -> RequestError:
-    """422 that names the limit and the value."""
-    message = f"{value} is more than the limit {name} = {limit:g} allows"
+def over_limit(settings: Settings, name: str, shown: str, param: str | None) -> RequestError:
+    """422 that names a setting and what exceeds it."""
+    message = f"{shown} is more than the limit {name} = {getattr(settings, name):g} allows"
     return RequestError(422, "over-limit", message, param)
+
+
+def check_limit(settings: Settings, name: str, value: float, shown: str, param: str | None) -> None:
+    """Raises RequestError 422 if ``value``, which is ``shown``, exceeds the setting."""
+    if value > getattr(settings, name):
+        raise over_limit(settings, name, shown, param)
 
 
 def unavailable(code: str, message: str, retry_after: int = 1) -> RequestError:

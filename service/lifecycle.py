@@ -10,27 +10,24 @@ import weakref
 from collections.abc import AsyncGenerator, Callable, Coroutine, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
-from typing import TypeVar
+from typing import Any, TypeVar
 
 import structlog
 
 from reranker.errors import RerankError
 from reranker.nbest import NBest
 from reranker.process.cancellation import Cancellation
-from reranker.process.memory import return_freed_memory
-from reranker.ranker import Member
-from reranker.ranking import Scored
+from reranker.process.memory import RETURNING_SECONDS, return_freed_memory
 from reranker.service.children.child import resident_memory
 from reranker.service.children.scoring import Models
-from reranker.service.children.surprisal import ReadAnswer, ToRead, forward_model
 from reranker.service.errors import Lost, RequestError, described, draining, unavailable
 from reranker.service.fairness import BodyBytes, Rate, Shares, overloaded, too_often
 from reranker.service.keys import Keys
 from reranker.service.metrics import Metrics
-from reranker.service.requests.reading import Body, Contents
-from reranker.service.requests.schemas import SurprisalOptions
+from reranker.service.requests.reading import Contents
 from reranker.service.scheduling.engines import Engines
 from reranker.service.scheduling.parsers import Parsers
+from reranker.service.scheduling.pool import Pool
 from reranker.service.scheduling.readers import LONG_BODY, Readers
 from reranker.service.scheduling.surprisals import WordReaders
 from reranker.service.scheduling.work import Work
@@ -43,13 +40,6 @@ T = TypeVar("T")
 
 # Threads that prepare what is scored and write answers: long requests do not hold up short ones.
 _THREADS = 2
-
-_RETURNING_SECONDS = 10.0
-
-_NO_FORWARD_MODEL = (
-    "surprisal needs a language model that reads from left to right, and this service has none: "
-    "start `rerank serve` with one, such as ckpt/rnn-forward.pt, among --models"
-)
 
 # How often to look whether there is room among what waits to be scored.
 _LOOKING_SECONDS = 0.05
@@ -69,11 +59,11 @@ class Service:
         self.failure: RerankError | None = None
         """Why the models could not be loaded at the start."""
         self._first: Models | None = None  # until they are in use
-        self._engines = Engines(settings, self.metrics)
-        self._readers = Readers(settings, self.metrics)
+        self.engines = Engines(settings, self.metrics)
+        self.readers = Readers(settings, self.metrics)
+        self.word_readers = WordReaders(settings, self.metrics)
         is_built_in = settings.has_built_in_parser
         self._parsers = None if is_built_in else Parsers(settings, self.metrics)
-        self._surprisals = WordReaders(settings, self.metrics)
         self._reloading = asyncio.Lock()
         self._shares = Shares(settings.queue_requests)
         self._rate = Rate(settings.client_rate)
@@ -85,18 +75,19 @@ class Service:
         self._describe()
 
     def _describe(self) -> None:
-        metrics, engines, parsers = self.metrics, self._engines, self._parsers
+        metrics, engines, parsers = self.metrics, self.engines, self._parsers
         metrics.in_flight.set_function(lambda: self.in_flight)
         metrics.ready.set_function(lambda: self.is_ready)
         metrics.engines_ready.set_function(lambda: engines.ready)
         metrics.device_memory.set_function(lambda: engines.device_memory)
         metrics.memory.labels("answering").set_function(resident_memory)
-        metrics.memory.labels("reading").set_function(lambda: self._readers.memory)
-        metrics.memory.labels("surprisal").set_function(lambda: self._surprisals.memory)
+        pools = self.readers.pools
+        metrics.memory.labels("reading").set_function(lambda: sum(pool.memory for pool in pools))
+        metrics.memory.labels("surprisal").set_function(lambda: self.word_readers.pool.memory)
         metrics.memory.labels("scoring").set_function(lambda: engines.memory)
         metrics.parsing_sentences.set_function(lambda: engines.queue.sentences)
         if parsers is not None:
-            metrics.memory.labels("parsing").set_function(lambda: parsers.memory)
+            metrics.memory.labels("parsing").set_function(lambda: parsers.pool.memory)
             metrics.parsing_sentences.set_function(lambda: parsers.sentences)
         for name, value in self.settings.limits.items():
             metrics.limit.labels(name).set(value)
@@ -113,32 +104,30 @@ class Service:
                 self.failure = RerankError(f"the service cannot start: {error}")
 
     async def _start(self) -> None:
-        loading = asyncio.create_task(asyncio.to_thread(self._engines.load))
-        starting = [self._readers.start()] + ([self._parsers.start()] if self._parsers else [])
+        loading = asyncio.create_task(asyncio.to_thread(self.engines.load))
+        starting = [self.readers.start()] + ([self._parsers.start()] if self._parsers else [])
         await asyncio.gather(loading, *starting)
         self._first = models = loading.result()
-        self._engines.start(lambda: self.models or self._first)
-        while not self._engines.is_settled:
+        self.engines.start(lambda: self.models or self._first)
+        while not self.engines.is_settled:
             await asyncio.sleep(0.01)
-        if self._engines.ready < self.settings.engines:
+        if self.engines.ready < self.settings.engines:
             raise RerankError("the models could not score a first list; the log says why")
         _collect_garbage_bit_by_bit()
-        self._run(_return_freed_memory())
+        self.run(_return_freed_memory())
         self._switch(self.keys, models)
         if self._parsers is not None:
-            self._run(self._parsers.warm_up())
+            self.run(self._parsers.warm_up())
         _LOGGER.info("ready", models=[member.name for member in models.members])
 
     async def stop(self) -> None:
         """Stop scoring; requests that still wait are answered 503."""
         for task in self._tasks:
             task.cancel()
-        await asyncio.to_thread(self._engines.stop)
-        for pool in (self._pool, self._long_pool):
-            pool.shutdown(wait=False, cancel_futures=True)
-        closing = [self._readers.close, self._surprisals.close]
-        if self._parsers is not None:
-            closing.append(self._parsers.close)
+        await asyncio.to_thread(self.engines.stop)
+        for threads in (self._pool, self._long_pool):
+            threads.shutdown(wait=False, cancel_futures=True)
+        closing = [pool.close for pool in (*self.readers.pools, *self._late_pools)]
         await asyncio.gather(*map(asyncio.to_thread, closing))
 
     async def drain(self) -> None:
@@ -149,26 +138,31 @@ class Service:
         while self.in_flight and time.monotonic() < until:
             await asyncio.sleep(0.02)
         _LOGGER.info("drained", unfinished=self.in_flight)
-        self._surprisals.drop_all()
-        if self._parsers is not None:
-            self._parsers.drop_all()
-        await asyncio.to_thread(self._engines.stop)
+        for pool in self._late_pools:
+            pool.drop()
+        await asyncio.to_thread(self.engines.stop)
+
+    @property
+    def _late_pools(self) -> list[Pool[Any, Any]]:
+        """Where sentences wait that have been read."""
+        parsing = [] if self._parsers is None else [self._parsers.pool]
+        return [self.word_readers.pool, *parsing]
 
     @property
     def is_alive(self) -> bool:
         """Whether scoring can go on, now or once it is restarted."""
-        return not self._engines.is_hopeless
+        return not self.engines.is_hopeless
 
     @property
     def is_ready(self) -> bool:
         """Whether a request could be scored now."""
-        return bool(self._engines.ready) and self.models is not None and not self.is_draining
+        return bool(self.engines.ready) and self.models is not None and not self.is_draining
 
     def check_ready(self) -> None:
         """Raises RequestError 503 if a request could not be scored now."""
         self.current()
-        if not self._engines.ready:
-            raise self._engines.crashed()
+        if not self.engines.ready:
+            raise self.engines.crashed()
 
     def current(self) -> Models:
         """The models; raises RequestError 503 before they are loaded and when draining."""
@@ -188,7 +182,7 @@ class Service:
     @property
     def work_seconds(self) -> float:
         """How long it will probably take to score all requests that are there."""
-        return self._engines.queue.work_seconds
+        return self.engines.queue.work_seconds
 
     @contextlib.contextmanager
     def visit(self, client: str) -> Iterator[Models]:
@@ -219,87 +213,46 @@ class Service:
         finally:
             cancellation.cancel()
 
-    async def read(self, body: Body, client: str) -> Contents:
-        """What is in a body; raises RequestError."""
-        return await self._readers.read(body, client)
-
     def expect(self, size: int, client: str, deadline: float) -> None:
         """Raises RequestError 429 for a long body that would probably be refused after all: reading
         it takes time from others."""
         if size >= LONG_BODY:
             tokens = int(self._tokens_per_byte * size)
-            self._engines.queue.check_room(client, tokens, deadline)
+            self.engines.queue.check_room(client, tokens, deadline)
 
-    async def work(
-        self,
-        contents: Contents,
-        models: Models,
-        deadline: float,
-        client: str,
-        size: int,
-        parsed: Sequence[NBest] | None = None,
-    ) -> Work:
-        """What there is to score in a body of ``size`` bytes, or to parse first, for ``scores``.
-        ``parsed`` are lists of another parser than the built-in one."""
-        sentences = contents.sentences if parsed is None else ()
+    async def works(
+        self, contents: Contents, models: Models, deadline: float, size: int, client: str
+    ) -> AsyncGenerator[Work]:
+        """What there is to score in a body of ``size`` bytes, or to parse first, for
+        ``engines.score``; all at once, or from another parser than the built-in one a few lists at
+        a time, each after the last has been scored. Raises RequestError."""
         token_scores = getattr(contents.asked, "return_token_scores", False)
-        queue, candidates = self._engines.queue, self.settings.candidates
+        queue, candidates = self.engines.queue, self.settings.candidates
 
-        def make(_: Cancellation) -> Work:
-            lists = contents.lists if parsed is None else parsed
-            return Work(
-                models, lists, deadline, client, token_scores, queue.piece_tokens, sentences,
-                candidates, is_admitted=parsed is not None,
+        async def work(
+            lists: Sequence[NBest], sentences: Sequence[TextSentence], is_parsed: bool = False
+        ) -> Work:
+            return await self.in_thread(
+                lambda _: Work(
+                    models, lists, deadline, client, token_scores, queue.piece_tokens, sentences,
+                    candidates, is_admitted=is_parsed,
+                ),
+                size,
             )  # fmt: skip
 
-        work = await self.in_thread(make, size)
-        if size >= LONG_BODY and contents.lists:
-            self._tokens_per_byte += 0.3 * (work.tokens / size - self._tokens_per_byte)
-        return work
-
-    def scores(self, work: Work) -> AsyncGenerator[list[tuple[NBest, list[Scored]]]]:
-        """The lists and the scores of each, in order; raises RequestError."""
-        return self._engines.score(work)
-
-    def parse(
-        self, sentences: Sequence[TextSentence], client: str, deadline: float
-    ) -> AsyncGenerator[list[NBest]] | None:
-        """Lists of another parser than the built-in one, a few at a time; None if that is the one
-        asked. They raise RequestError."""
-        if self._parsers is None or not sentences:
-            return None
-        return self._parsers.parse(sentences, client, deadline)
-
-    @property
-    def surprisal_model(self) -> str | None:
-        """The name of the model that reads words; None if there is none."""
-        model = forward_model(self.models) if self.models is not None else None
-        return None if model is None else model.name
-
-    def check_surprisal(self, models: Models) -> Member:
-        """The model that reads words; raises RequestError 404 if there is none."""
-        if model := forward_model(models):
-            return model
-        raise RequestError(404, "no-forward-model", _NO_FORWARD_MODEL)
-
-    async def surprisal(self, contents: Contents, models: Models, client: str) -> list[ReadAnswer]:
-        """What the words of each sentence cost. Raises RequestError as ``check_surprisal`` does,
-        and 503 if that cannot be computed now."""
-        model, asked = self.check_surprisal(models), contents.asked
-        assert isinstance(asked, SurprisalOptions)
-        sentences = [
-            ToRead(
-                self.settings.named, model.name, model.sha256, number, sentence,
-                asked.beam, asked.unit, asked.rows,
-            )
-            for number, sentence in enumerate(contents.sentences, 1)
-        ]  # fmt: skip
-        return await self._surprisals.read(sentences, client)
-
-    async def room_for(self, work: Work) -> None:
-        """Wait until the queue has room for it."""
-        while not self._engines.queue.has_room(work.client, work.tokens):
-            await asyncio.sleep(_LOOKING_SECONDS)
+        if self._parsers is None or not contents.sentences:
+            whole = await work(contents.lists, contents.sentences)
+            if size >= LONG_BODY and contents.lists:
+                self._tokens_per_byte += 0.3 * (whole.tokens / size - self._tokens_per_byte)
+            yield whole
+            return
+        parsed = self._parsers.parse(contents.sentences, client, deadline)
+        async with contextlib.aclosing(parsed):
+            async for lists in parsed:
+                part = await work(lists, (), is_parsed=True)
+                while not queue.has_room(client, part.tokens):
+                    await asyncio.sleep(_LOOKING_SECONDS)
+                yield part
 
     async def reload(self, may_shrink: bool = False) -> Models:
         """Load models and keys again, in all engines; requests already accepted are answered with
@@ -311,9 +264,9 @@ class Service:
         async with self._reloading:
             try:
                 keys = Keys(self.settings)
-                models = await asyncio.to_thread(self._engines.load)
+                models = await asyncio.to_thread(self.engines.load)
                 self._check_reloaded(models, may_shrink)
-                await asyncio.to_thread(self._engines.try_out, models)
+                await asyncio.to_thread(self.engines.try_out, models)
             except (RerankError, RequestError, Lost, MemoryError) as error:
                 self.metrics.reloads.labels("failed").inc()
                 _LOGGER.error("models not reloaded", **described(error, with_text=True))
@@ -339,7 +292,7 @@ class Service:
         old, self.keys, self.models, self._first = self.models, keys, models, None
         self.metrics.use_models(models)
         if old is not None:
-            self._run(self._free(weakref.ref(old)))
+            self.run(self._free(weakref.ref(old)))
             hashes = [member.sha256 for member in models.members]
             _LOGGER.info("models reloaded", models=hashes)
 
@@ -347,10 +300,11 @@ class Service:
         """Give their memory back to the system once the last answer with them has been written."""
         while models() is not None:
             await asyncio.sleep(0.2)
-        await asyncio.to_thread(self._engines.forget_unused)
+        await asyncio.to_thread(self.engines.forget_unused)
         await asyncio.to_thread(return_freed_memory)
 
-    def _run(self, job: Coroutine[None, None, None]) -> None:
+    def run(self, job: Coroutine[None, None, None]) -> None:
+        """Do a job beside requests, no longer than until the service stops."""
         task = asyncio.create_task(job)
         self._tasks.add(task)
         task.add_done_callback(self._tasks.discard)
@@ -372,5 +326,5 @@ def _collect_garbage_bit_by_bit() -> None:
 async def _return_freed_memory() -> None:
     """Otherwise the memory that bodies and answers held in small pieces grows for hours."""
     while True:
-        await asyncio.sleep(_RETURNING_SECONDS)
+        await asyncio.sleep(RETURNING_SECONDS)
         await asyncio.to_thread(return_freed_memory)

@@ -136,31 +136,6 @@ def _is_local(host: str) -> bool:
         return False
 
 
-def log_address(listener: socket.socket) -> None:
-    host, port = listener.getsockname()[:2]
-    _LOGGER.info("listening", url=f"http://{f'[{host}]' if ':' in host else host}:{port}")
-
-
-class Ending:
-    """How a server is told to end."""
-
-    def __init__(self, server: uvicorn.Server, drain_seconds: float) -> None:
-        self.is_asked = asyncio.Event()
-        self._server, self._drain_seconds = server, drain_seconds
-
-    def drain(self) -> None:
-        """Once accepted requests are answered, ``drain_seconds`` from now at the latest."""
-        if not self.is_asked.is_set():
-            _exit_within(self._drain_seconds + _EXIT_SECONDS)
-            self.is_asked.set()
-
-    def hurry(self) -> None:
-        """At once."""
-        self._server.force_exit = True
-        _exit_within(_EXIT_SECONDS)
-        self.is_asked.set()
-
-
 def _exit_within(seconds: float) -> None:
     """End the process by then, whatever its threads compute: Python would wait for them."""
     timer = threading.Timer(seconds, _exit_now)
@@ -177,31 +152,25 @@ def _exit_now() -> None:
 
 
 async def _serve(service: Service, server: uvicorn.Server, listener: socket.socket) -> int:
-    loop = asyncio.get_running_loop()
-    ending = Ending(server, service.settings.drain_seconds)
-    reloads: set[asyncio.Task[None]] = set()
+    loop, is_ending = asyncio.get_running_loop(), asyncio.Event()
 
-    def ask_to_end() -> None:
-        if ending.is_asked.is_set():
-            ending.hurry()  # second signal
-        else:
-            ending.drain()
+    def end() -> None:
+        """Once accepted requests are answered; at once on a second signal."""
+        server.force_exit = is_ending.is_set()
+        seconds = 0 if is_ending.is_set() else service.settings.drain_seconds
+        _exit_within(seconds + _EXIT_SECONDS)
+        is_ending.set()
 
     async def reload() -> None:
         with contextlib.suppress(RequestError):  # already logged
             await service.reload()
 
-    def ask_to_reload() -> None:
-        task = asyncio.create_task(reload())
-        reloads.add(task)
-        task.add_done_callback(reloads.discard)
-
     for number in (signal.SIGTERM, signal.SIGINT):
-        loop.add_signal_handler(number, ask_to_end)
-    loop.add_signal_handler(signal.SIGHUP, ask_to_reload)
+        loop.add_signal_handler(number, end)
+    loop.add_signal_handler(signal.SIGHUP, lambda: service.run(reload()))
     loop.set_exception_handler(_LoopErrors())
     serving = asyncio.create_task(server.serve(sockets=[listener]))
-    watching = asyncio.create_task(_watch(ending, server, service, listener))
+    watching = asyncio.create_task(_watch(is_ending, server, service, listener))
     await asyncio.wait({serving, watching}, return_when=asyncio.FIRST_COMPLETED)
     server.should_exit = True
     await serving
@@ -227,16 +196,17 @@ class _LoopErrors:
 
 
 async def _watch(
-    ending: Ending, server: uvicorn.Server, service: Service, listener: socket.socket
+    is_ending: asyncio.Event, server: uvicorn.Server, service: Service, listener: socket.socket
 ) -> None:
     """Returns when the server should stop: if models cannot be loaded, or when told to end, after
     the last answer."""
     while not server.started:
         await asyncio.sleep(0.01)
-    log_address(listener)
-    while not ending.is_asked.is_set() and service.failure is None:
+    host, port = listener.getsockname()[:2]
+    _LOGGER.info("listening", url=f"http://{f'[{host}]' if ':' in host else host}:{port}")
+    while not is_ending.is_set() and service.failure is None:
         with contextlib.suppress(TimeoutError):
-            await asyncio.wait_for(ending.is_asked.wait(), 0.1)
+            await asyncio.wait_for(is_ending.wait(), 0.1)
     if service.failure is None:
         _LOGGER.info("draining", in_flight=service.in_flight)
         await service.drain()

@@ -7,9 +7,10 @@ import unicodedata
 from collections import Counter
 from collections.abc import Sequence
 
-from reranker.checkpoints.word_pieces import written
+from reranker.checkpoints.word_pieces import Pieces
 from reranker.errors import InputError
 from reranker.languages import UNSPACED
+from reranker.nbest.words import written
 
 _BEGINS = "\u2581"
 """Begins the first piece of a word that a space stands before."""
@@ -18,15 +19,13 @@ _MOST_LETTERS = 100
 _RARE_SCRIPT = 200  # a script that fewer than one in so many words have is another language's
 
 
-class UnigramPieces:
-    """The pieces that an encoder knows, and the log-probability of each."""
+class UnigramPieces(Pieces):
+    """Pieces, and the log-probability of each."""
 
     start, end, unknown = "<s>", "</s>", "<unk>"
 
     def __init__(self, pieces: Sequence[str], scores: Sequence[float], per_word: int) -> None:
-        """A word has at most ``per_word`` pieces; the rest of a longer one is not read. Raises
-        ValueError for a piece that occurs twice, or if the special ones are missing, and InputError
-        if tokenizers is not installed."""
+        """Raises ValueError as ``Pieces`` does, and InputError if tokenizers is not installed."""
         try:
             from tokenizers.models import Unigram
         except ImportError as error:
@@ -34,12 +33,8 @@ class UnigramPieces:
                 "pieces of words in this language need tokenizers: "
                 "pip install 'parse-reranker[languages]'"
             ) from error
-        self.pieces, self.scores, self.per_word = tuple(pieces), tuple(scores), per_word
-        self._rows = {piece: row for row, piece in enumerate(self.pieces)}
-        if len(self._rows) != len(self.pieces):
-            raise ValueError("a piece occurs twice")
-        if not {self.start, self.end, self.unknown} <= self._rows.keys():
-            raise ValueError(f"the pieces lack {self.start}, {self.end} or {self.unknown}")
+        super().__init__(pieces, per_word)
+        self.scores = tuple(scores)
         scored = [*zip(self.pieces, self.scores, strict=True)]
         self._model = Unigram(scored, self._rows[self.unknown], byte_fallback=False)
 
@@ -71,25 +66,11 @@ class UnigramPieces:
         """The words, in lower case, that are a single piece."""
         return {each[1:].lower() for each in self.pieces if each.startswith(_BEGINS)}
 
-    def is_whole(self, word: str) -> bool:
-        """Whether the word is a single piece."""
-        first, *more = self.rows(word)
-        return first != self._rows[self.unknown] and all(row < 0 for row in more)
-
     def rows(self, word: str) -> list[int]:
-        """The rows of a treebank word's pieces, at least one, and -1 up to ``per_word``."""
         text = _normal(word)[:_MOST_LETTERS]
         if not UNSPACED.match(word) and unicodedata.category(text[:1] or " ") not in _CLOSING:
             text = _BEGINS + text
-        rows = [token.id for token in self._model.tokenize(text)][: self.per_word]
-        return self._padded(rows or [self._rows[self.unknown]])
-
-    def special(self, piece: str) -> list[int]:
-        """The row of a special piece such as ``<s>``, and -1 up to ``per_word``."""
-        return self._padded([self._rows[piece]])
-
-    def _padded(self, rows: list[int]) -> list[int]:
-        return rows + [-1] * (self.per_word - len(rows))
+        return self._padded([token.id for token in self._model.tokenize(text)])
 
 
 def _normal(word: str) -> str:

@@ -4,21 +4,22 @@ without accents, punctuation apart, the longest known piece first."""
 from __future__ import annotations
 
 import unicodedata
+from abc import ABC, abstractmethod
 from collections.abc import Iterator, Sequence
+
+from reranker.nbest.words import written
 
 CONTINUED = "##"
 """Begins a piece that does not begin a word."""
 _MOST_LETTERS = 100
-_WRITTEN = {
-    "-LRB-": "(", "-RRB-": ")", "-LSB-": "[", "-RSB-": "]", "-LCB-": "{", "-RCB-": "}",
-    "``": '"', "''": '"',
-}  # fmt: skip
 
 
-class WordPieces:
+class Pieces(ABC):
     """The pieces that an encoder knows."""
 
-    start, end, unknown = "[CLS]", "[SEP]", "[UNK]"
+    start: str
+    end: str
+    unknown: str
 
     def __init__(self, pieces: Sequence[str], per_word: int) -> None:
         """A word has at most ``per_word`` pieces; the rest of a longer one is not read. Raises
@@ -29,6 +30,30 @@ class WordPieces:
             raise ValueError("a piece occurs twice")
         if not {self.start, self.end, self.unknown} <= self._rows.keys():
             raise ValueError(f"the pieces lack {self.start}, {self.end} or {self.unknown}")
+
+    def is_whole(self, word: str) -> bool:
+        """Whether the word is a single piece."""
+        first, *more = self.rows(word)
+        return first != self._rows[self.unknown] and all(row < 0 for row in more)
+
+    def special(self, piece: str) -> list[int]:
+        """The row of a special piece such as ``start``, and -1 up to ``per_word``."""
+        return self._padded([self._rows[piece]])
+
+    @abstractmethod
+    def rows(self, word: str) -> list[int]:
+        """The rows of a treebank word's pieces, at least one, and -1 up to ``per_word``."""
+
+    def _padded(self, rows: list[int]) -> list[int]:
+        """At least one row, and -1 up to ``per_word``."""
+        rows = rows[: self.per_word] or [self._rows[self.unknown]]
+        return rows + [-1] * (self.per_word - len(rows))
+
+
+class WordPieces(Pieces):
+    """BERT's pieces."""
+
+    start, end, unknown = "[CLS]", "[SEP]", "[UNK]"
 
     def kept(self, rows: Sequence[int]) -> WordPieces:
         """These of the pieces alone."""
@@ -49,23 +74,9 @@ class WordPieces:
         """The words, in lower case, that are a single piece."""
         return {each for each in self.pieces if not each.startswith((CONTINUED, "["))}
 
-    def is_whole(self, word: str) -> bool:
-        """Whether the word is a single piece."""
-        first, *more = self.rows(word)
-        return first != self._rows[self.unknown] and all(row < 0 for row in more)
-
     def rows(self, word: str) -> list[int]:
-        """The rows of a treebank word's pieces, at least one, and -1 up to ``per_word``."""
         text = written(word)[:_MOST_LETTERS]
-        rows = [row for part in _parts(text) for row in self._split(part)][: self.per_word]
-        return self._padded(rows or [self._rows[self.unknown]])
-
-    def special(self, piece: str) -> list[int]:
-        """The row of a special piece such as ``[CLS]``, and -1 up to ``per_word``."""
-        return self._padded([self._rows[piece]])
-
-    def _padded(self, rows: list[int]) -> list[int]:
-        return rows + [-1] * (self.per_word - len(rows))
+        return self._padded([row for part in _parts(text) for row in self._split(part)])
 
     def _split(self, part: str) -> list[int]:
         rows, start = [], 0
@@ -80,11 +91,6 @@ class WordPieces:
             else:
                 return [self._rows[self.unknown]]
         return rows
-
-
-def written(word: str) -> str:
-    """How a treebank's word is written in running text."""
-    return _WRITTEN.get(word, word)
 
 
 def _parts(text: str) -> Iterator[str]:

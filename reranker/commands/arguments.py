@@ -56,35 +56,28 @@ def whole_number(least: int, most: int | None = None) -> Callable[[str], int]:
 positive = whole_number(1)
 
 
-def number_from(least: float) -> Callable[[str], float]:
-    """The type of a flag that takes a finite number, ``least`` or more."""
+def number_from(least: float, most: float = math.inf) -> Callable[[str], float]:
+    """The type of a flag that takes a finite number, ``least`` and ``most`` included."""
+    limits = f"of at least {least:g}" if most == math.inf else f"from {least:g} to {most:g}"
 
     def convert(text: str) -> float:
         try:
             number = float(text)
         except ValueError:
             number = math.nan
-        if not least <= number < math.inf:
-            raise argparse.ArgumentTypeError(f"{text!r} is not a number of at least {least:g}")
+        if not (least <= number <= most and number < math.inf):
+            raise argparse.ArgumentTypeError(f"{text!r} is not a number {limits}")
         return number
 
     return convert
 
 
+weight = number_from(0, 1)
+
+
 def counted(number: int, noun: str) -> str:
     """``1 sentence``, ``2 sentences``."""
     return f"{number} {noun}" if number == 1 else f"{number} {noun}s"
-
-
-def weight(text: str) -> float:
-    """The type of a flag that takes a number from 0 to 1."""
-    try:
-        number = float(text)
-    except ValueError:
-        number = -1.0
-    if not 0 <= number <= 1:
-        raise argparse.ArgumentTypeError(f"{text!r} is not a number from 0 to 1")
-    return number
 
 
 def require_ray(command: str, *packages: str) -> None:

@@ -9,7 +9,7 @@ import os
 import sys
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -105,22 +105,15 @@ def output(arguments: argparse.Namespace) -> Path:
     return out
 
 
-@contextlib.contextmanager
-def _claimed(arguments: argparse.Namespace, processes: Processes) -> Iterator[Path]:
-    """The file to write. The first process claims it and the state on behalf of all. Raises
-    InputError if another run has claimed one of them."""
+def _train(arguments: argparse.Namespace, processes: Processes) -> int:
+    """Train in this process, one of ``processes``. The first claims the output and the state on
+    behalf of all. Raises InputError if another run has claimed one of them."""
     with contextlib.ExitStack() as claims:
         with processes.agreeing():
             out = output(arguments)
             state = log_folder(arguments) / "state.pt"
             for path in (state, out) if processes.is_first else ():
                 claims.enter_context(claimed(path))
-        yield out
-
-
-def _train(arguments: argparse.Namespace, processes: Processes) -> int:
-    """Train in this process, one of ``processes``."""
-    with _claimed(arguments, processes) as out:
         return _trained(arguments, processes, out)
 
 

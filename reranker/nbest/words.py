@@ -53,6 +53,17 @@ def escaped(word: str) -> str:
     return _CLOSING.sub("-RRB-", _OPENING.sub("-LRB-", word))
 
 
+_WRITTEN = {
+    "-LRB-": "(", "-RRB-": ")", "-LSB-": "[", "-RSB-": "]", "-LCB-": "{", "-RCB-": "}",
+    "``": '"', "''": '"',
+}  # fmt: skip
+
+
+def written(word: str) -> str:
+    """How a treebank's word is written in running text."""
+    return _WRITTEN.get(word, word)
+
+
 def split_words(text: str) -> list[str]:
     """The words between ASCII white space: as in trees, a no-break space belongs to its word."""
     return _WORD.findall(text)

@@ -8,16 +8,10 @@ from typing import Any
 
 from reranker.errors import InputError
 from reranker.nbest.data import Sentence
-from reranker.nbest.words import escaped
+from reranker.nbest.words import escaped, written
 from reranker.parsers.in_process import OneTreeParser, cannot_load, check_installed
 from reranker.parsers.parser import ParserSettings
 from reranker.trees.tree import Tree
-
-# Its models learned from words, not from their spelling in trees.
-_WRITTEN = {
-    **{"-LRB-": "(", "-RRB-": ")", "-LSB-": "[", "-RSB-": "]", "-LCB-": "{", "-RCB-": "}"},
-    **{"``": '"', "''": '"'},
-}
 
 
 class StanzaParser(OneTreeParser):
@@ -48,7 +42,8 @@ class StanzaParser(OneTreeParser):
         super().__init__("stanza", self._trees_of)
 
     def _trees_of(self, sentences: Sequence[Sentence]) -> list[Tree]:
-        given = [[_WRITTEN.get(word, word) for word in sentence.words] for sentence in sentences]
+        # Its models learned from words, not from their spelling in trees.
+        given = [[*map(written, sentence.words)] for sentence in sentences]
         return [_tree(sentence.constituency) for sentence in self._pipeline(given).sentences]
 
 

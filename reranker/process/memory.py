@@ -7,6 +7,9 @@ import time
 from collections.abc import Callable
 from contextlib import suppress
 
+RETURNING_SECONDS = 10.0
+"""How often long-lived processes return freed memory."""
+
 _M_TRIM_THRESHOLD, _M_MMAP_MAX, _M_ARENA_MAX = -1, -4, -8  # of glibc's mallopt
 
 
@@ -38,15 +41,15 @@ def return_freed_memory() -> None:
         ctypes.CDLL("libc.so.6").malloc_trim(0)
 
 
-def now_and_then(seconds: float) -> Callable[[], None]:
-    """``return_freed_memory``, unless the last call was only a few seconds ago: otherwise
-    fragmented memory grows for hours."""
-    due = time.monotonic() + seconds
+def now_and_then() -> Callable[[], None]:
+    """``return_freed_memory``, unless the last call was less than ``RETURNING_SECONDS`` ago:
+    otherwise fragmented memory grows for hours."""
+    due = time.monotonic() + RETURNING_SECONDS
 
     def call() -> None:
         nonlocal due
         if time.monotonic() >= due:
             return_freed_memory()
-            due = time.monotonic() + seconds
+            due = time.monotonic() + RETURNING_SECONDS
 
     return call

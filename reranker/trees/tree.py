@@ -169,27 +169,22 @@ class Tree:
 
     def leaves(self) -> list[str]:
         """The words and traces, left to right."""
+        return self._leaves(with_traces=True)
+
+    def words(self) -> list[str]:
+        """The leaves without traces."""
+        return self._leaves(with_traces=False)
+
+    def _leaves(self, with_traces: bool) -> list[str]:
         leaves: list[str] = []
         stack: list[Tree | str] = [self]
         while stack:
             node = stack.pop()
             if isinstance(node, str):
                 leaves.append(node)
-            else:
+            elif with_traces or not node.is_trace:
                 stack.extend(reversed(node.children))
         return leaves
-
-    def words(self) -> list[str]:
-        """The leaves without traces."""
-        words: list[str] = []
-        stack: list[Tree | str] = [self]
-        while stack:
-            node = stack.pop()
-            if isinstance(node, str):
-                words.append(node)
-            elif not node.is_trace:
-                stack.extend(reversed(node.children))
-        return words
 
     def tags(self) -> list[str]:
         """The label of every preterminal, left to right."""

@@ -7,7 +7,7 @@ One pipe leads to each child, and every message on it is a tuple:
 to the child                         from the child
 ===================================  ==========================================================
 ``"start", value`` (the first)       ``"progress", number, value``: part of what was asked for
-``"request", number, lane, value``   ``"reply", number, kind, value``: the last for this number
+``"request", number, lane, value``   ``"reply", number, value``: the last; an exception is raised
 ``"cancel", number``                 ``"beat", {number: looks}``: the child runs, and how often
 ``"pause", number``                  each request has looked whether it was cancelled
 ``"resume", number``
@@ -66,11 +66,12 @@ class Child:
         heartbeat: float,
         niceness: int = 0,
         ended: Callable[[Lost], None] = lambda why: None,
+        patience: float = 0.0,
     ) -> None:
         """``start`` is what the child is told first. ``ended`` is called, in a thread, whenever it
-        has ended without being asked to."""
+        has ended without being asked to. When asked, it has ``patience`` seconds to tidy up."""
         self._name, self._start_value, self._niceness = name, start, niceness
-        self._heartbeat, self._ended = heartbeat, ended
+        self._heartbeat, self._ended, self._patience = heartbeat, ended, patience
         self._lock = threading.Lock()
         self._process: _Process | None = None
         self._is_closed = False
@@ -104,17 +105,16 @@ class Child:
             self._process = made
             return made
 
-    def end(self, patience: float = 0.0) -> None:
-        """End the process, which has ``patience`` seconds to tidy up; the next request starts
-        another."""
+    def end(self) -> None:
+        """End the process; the next request starts another."""
         if self._process is not None:
-            self._process.end(patience)
+            self._process.end(self._patience)
 
-    def close(self, patience: float = 0.0) -> None:
+    def close(self) -> None:
         """End the process for good."""
         with self._lock:
             self._is_closed = True
-        self.end(patience)
+        self.end()
 
 
 class _Process:
@@ -188,14 +188,19 @@ class _Process:
                     waiting.pause(cancellation.is_paused)
                     self.send("pause" if waiting.is_paused else "resume", number)
                 try:
-                    is_done, kind, content = waiting.replies.get(timeout=_LOOKING_SECONDS)
+                    is_done, answer = waiting.replies.get(timeout=_LOOKING_SECONDS)
                 except queue.Empty:
                     if self._why is not None:
                         raise self._why from None
                     if time.monotonic() > until:
                         raise TimeoutError from None
                     continue
-                yield is_done, content if not is_done else _result(kind, content)
+                if isinstance(answer, BaseException):
+                    try:
+                        raise answer
+                    finally:
+                        del answer  # it would refer to itself, and so keep what the caller has
+                yield is_done, answer
         finally:
             del self._waiting[number]
             if not is_done:
@@ -207,7 +212,7 @@ class _Process:
         ((_, value),) = self.replies(*request, **options)
         return value
 
-    def end(self, patience: float = 0.0) -> None:
+    def end(self, patience: float) -> None:
         """Close its pipe, and kill it if it does not end within ``patience`` seconds."""
         self._is_asked_to_end = True
         if patience:
@@ -245,8 +250,7 @@ class _Process:
                 if waiting := self._waiting.get(number):
                     waiting.see(looks)
         elif waiting := self._waiting.get(values[0]):
-            kind, content = ("progress", values[1]) if what == "progress" else values[1:]
-            waiting.replies.put((what == "reply", kind, content))
+            waiting.replies.put((what == "reply", values[1]))
 
     def _hangs(self) -> bool:
         now = time.monotonic()
@@ -278,7 +282,7 @@ class _Waiting:
     """A request whose reply has not come yet."""
 
     def __init__(self, is_watched: bool) -> None:
-        self.replies: queue.SimpleQueue[tuple[bool, str, Any]] = queue.SimpleQueue()
+        self.replies: queue.SimpleQueue[tuple[bool, Any]] = queue.SimpleQueue()
         self.is_paused = False
         self._is_watched, self._looks = is_watched, -1
         self._since: float | None = None  # when it last made progress, once it has begun
@@ -295,20 +299,6 @@ class _Waiting:
         if not self._is_watched or self.is_paused or self._since is None:
             return 0.0
         return now - self._since
-
-
-def _result(kind: str, content: Any) -> Any:
-    if kind == "done":
-        return content
-    if kind == "stopped":
-        raise Stopped
-    if kind == "refused":
-        raise RequestError(*content)
-    if kind == "no-memory":
-        raise MemoryError(content)
-    if kind == "wrong":
-        raise RerankError(content)
-    raise Lost("a request failed in a child process", content)
 
 
 def resident_memory(process: int | str = "self") -> float:
@@ -418,7 +408,7 @@ class _Serving:
                 self._running[request.number] = request
                 reply = _reply(lane, request)
                 del self._running[request.number], self._requests[request.number]
-                self._send("reply", request.number, *reply)
+                self._send("reply", request.number, reply)
                 del request, reply
                 self._after()
         except BaseException:
@@ -429,16 +419,15 @@ class _Serving:
             self._pipe.send(message)
 
 
-def _reply(lane: Lane, request: Request) -> tuple[str, object]:
+def _reply(lane: Lane, request: Request) -> object:
+    """What the lane returns, or what the service should raise."""
     try:
-        return "done", lane(request)
-    except Stopped:
-        return "stopped", None
-    except RequestError as error:
-        return "refused", error.arguments
+        return lane(request)
+    except (Stopped, RequestError) as error:
+        return error
     except BaseException as error:
         if lacks_memory(error):
-            return "no-memory", str(error)
+            return MemoryError(str(error))
         if isinstance(error, RerankError):
-            return "wrong", str(error)
-        return "failed", described(error, with_text=True)
+            return RerankError(str(error))
+        return Lost("a request failed in a child process", described(error, with_text=True))

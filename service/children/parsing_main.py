@@ -3,6 +3,7 @@ lists, mostly in processes of the parsers' own. Each lane has a parser."""
 
 from __future__ import annotations
 
+import contextlib
 import shutil
 import tempfile
 import threading
@@ -25,8 +26,6 @@ from reranker.service.errors import RequestError, described
 from reranker.service.settings import Settings
 from reranker.text.reading import TextSentence
 
-_RETURNING_SECONDS = 10.0
-
 # A parser that takes no longer for a request that was cancelled is not ended: it would have to load
 # its model again.
 _FINISHING_SECONDS = 1.0
@@ -34,35 +33,16 @@ _FINISHING_SECONDS = 1.0
 _FIRST = Sentence.of(("It", "runs", "."))
 
 
-class Parsing:
-    """The parsers of this process."""
-
-    def __init__(self) -> None:
-        self._lanes: list[ParsingLane] = []
-        self._folder: str | None = None
-
-    def lanes(self, settings: Settings) -> list[Lane]:
-        self._folder = _temporary_folder()
-        make = partial(parser_of, settings)
-        self._lanes = [ParsingLane(settings, make) for _ in range(settings.parsers)]
-        return [lane.serve for lane in self._lanes]
-
-    def close(self) -> None:
-        """End the parsers and remove what is temporary: nothing is tidied up after ``_exit``."""
-        for lane in self._lanes:
-            lane.stop()
-        if self._folder is not None:
-            shutil.rmtree(self._folder, ignore_errors=True)
-
-
-def _temporary_folder() -> str | None:
-    """A folder for all that is temporary in this process, such as a model that is unpacked; None if
-    there can be none, which only some parsers mind."""
-    try:
+def lanes(at_end: contextlib.ExitStack, settings: Settings) -> list[Lane]:
+    """``at_end`` gets what ends the parsers and removes what is temporary, such as a model that is
+    unpacked: nothing is tidied up after ``_exit``."""
+    with contextlib.suppress(OSError):  # only some parsers need a folder
         tempfile.tempdir = tempfile.mkdtemp(prefix="parse-reranker-")
-    except OSError:
-        return None
-    return tempfile.tempdir
+        at_end.callback(shutil.rmtree, tempfile.tempdir, ignore_errors=True)
+    made = [ParsingLane(settings, partial(parser_of, settings)) for _ in range(settings.parsers)]
+    for lane in made:
+        at_end.callback(lane.stop)
+    return [lane.serve for lane in made]
 
 
 def parser_of(settings: Settings) -> Parser:
@@ -154,11 +134,6 @@ class ParsingLane:
         return lists or [_broken(each, root) for each in batch]
 
     def _alone(self, request: Request, each: TextSentence, root: str) -> NBest:
-        try:
-            self._made()
-        except Exception as error:
-            self._log(error)
-            return _broken(each, root)
         answer = self._asked(request, [each])
         return answer[0] if isinstance(answer, list) else _broken(each, root)
 
@@ -169,12 +144,14 @@ class ParsingLane:
 
     def _asked(self, request: Request, batch: Sequence[TextSentence]) -> list[NBest] | Exception:
         """The lists, or what was raised, which is logged. Raises Stopped if cancelled."""
-        parser = self._made()
+        parser = None
         try:
+            parser = self._made()
             lists = parsed(parser, batch)
         except Exception as error:
             self.stop()
-            parser.stop()
+            if parser is not None:
+                parser.stop()
             if request.is_cancelled:
                 raise Stopped from error
             self._log(error)
@@ -207,5 +184,5 @@ def _broken(each: TextSentence, root: str) -> NBest:
 
 if __name__ == "__main__":
     share_freed_memory(1)  # threads take turns in Python anyway
-    parsing = Parsing()
-    serve(parsing.lanes, now_and_then(_RETURNING_SECONDS), parsing.close)
+    stack = contextlib.ExitStack()
+    serve(partial(lanes, stack), now_and_then(), stack.close)

@@ -37,15 +37,12 @@ if TYPE_CHECKING:
     from reranker.parsers.choice import ParserChoice
     from reranker.scoring.lanes import Lanes
 
-_RETURNING_SECONDS = 10.0
-
 
 class _LoadedEnsemble(NamedTuple):
-    """An ensemble, and the built-in parser if that is the one asked, or why there is none."""
+    """An ensemble, and the built-in parser if that is the one asked."""
 
     reranker: Reranker
     parser: ChartParser | None
-    no_parser: str
 
 
 def lanes(slots: Sequence[tuple[int, int]]) -> list[Lane]:
@@ -64,8 +61,8 @@ def _control(models: dict[int, _LoadedEnsemble], request: Request) -> Descriptio
     """Raises RerankError if models cannot be loaded."""
     match request.value:
         case "load", number, loading, choice:
-            models[number] = loaded = _load(loading, choice)
-            return _description(loaded)
+            models[number], description = _load(loading, choice)
+            return description
         case "forget", numbers:
             for number in numbers:
                 models.pop(number, None)
@@ -74,7 +71,9 @@ def _control(models: dict[int, _LoadedEnsemble], request: Request) -> Descriptio
     return None
 
 
-def _load(loading: dict[str, Any], choice: ParserChoice | None) -> _LoadedEnsemble:
+def _load(
+    loading: dict[str, Any], choice: ParserChoice | None
+) -> tuple[_LoadedEnsemble, Description]:
     from reranker import Reranker
 
     reranker, parser, no_parser = Reranker.load(**loading), None, ""
@@ -84,16 +83,11 @@ def _load(loading: dict[str, Any], choice: ParserChoice | None) -> _LoadedEnsemb
         except InputError as error:
             no_parser = str(error)
     return_freed_memory()  # the file of a span model that is shared
-    return _LoadedEnsemble(reranker, parser, no_parser)
-
-
-def _description(loaded: _LoadedEnsemble) -> Description:
-    reranker, parser, no_parser = loaded
     members = tuple(
         ChildMember(member.name, member.sha256, member.vocabulary, member.parameters)
         for member in reranker.members
     )
-    return Description(
+    description = Description(
         members,
         reranker.combination,
         reranker.weighing,
@@ -103,6 +97,7 @@ def _description(loaded: _LoadedEnsemble) -> Description:
         None if parser is None else ParserModel(parser.sha256, parser.language, parser.vocabulary),
         no_parser,
     )
+    return _LoadedEnsemble(reranker, parser), description
 
 
 def _score(models: dict[int, _LoadedEnsemble], lanes: Lanes, request: Request) -> BatchScores:
@@ -110,7 +105,7 @@ def _score(models: dict[int, _LoadedEnsemble], lanes: Lanes, request: Request) -
 
     batch: ToScore = request.value
     started = time.monotonic()
-    reranker, parser, _ = models[batch.models]
+    reranker, parser = models[batch.models]
     lists, parsed = batch.lists, list[_ParsedSentence]()
     if batch.sentences:
         assert parser is not None
@@ -157,4 +152,4 @@ def _parse(
 
 
 if __name__ == "__main__":
-    serve(lanes, now_and_then(_RETURNING_SECONDS))
+    serve(lanes, now_and_then())

@@ -19,8 +19,6 @@ from reranker.service.children.surprisal import ReadAnswer, ToRead
 if TYPE_CHECKING:
     from reranker.incremental.forward import ForwardModels
 
-_RETURNING_SECONDS = 10.0
-
 
 class _ForwardModels:
     """The model that was last asked for."""
@@ -72,4 +70,4 @@ def _read(loaded: _ForwardModels, request: Request) -> ReadAnswer:
 
 
 if __name__ == "__main__":
-    serve(lanes, now_and_then(_RETURNING_SECONDS))
+    serve(lanes, now_and_then())

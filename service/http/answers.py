@@ -18,9 +18,9 @@ from reranker.sentence import ParsedSentence
 from reranker.service.children.surprisal import ReadAnswer
 from reranker.service.errors import RequestError
 from reranker.service.http.envelope import content
-from reranker.service.requests.reading import Asked as AnyAsked
 from reranker.service.requests.schemas import (
     AnswerOptions,
+    Asked,
     DocumentsRequest,
     ParseOptions,
     RankOptions,
@@ -28,7 +28,6 @@ from reranker.service.requests.schemas import (
     ScoreRequest,
     TextsRequest,
 )
-from reranker.service.scheduling.work import Work
 
 CONLLU = "text/x-conllu"
 """CoNLL-U has no registered media type."""
@@ -59,10 +58,14 @@ class AnswerWriter:
     """Whether it can be sent a line at a time."""
 
     def __init__(
-        self, request_id: str, models: Ranker, asked: AnyAsked, warnings: Sequence[str]
+        self, request_id: str, models: Ranker, asked: Asked, warnings: Sequence[str]
     ) -> None:
         self.models, self.asked, self.warnings = models, asked, [*warnings]
-        self.weighing = self._weighing()
+        if isinstance(asked, ScoreRequest):
+            self.weighing = Weighing(criterion=asked.criterion)
+        else:
+            assert isinstance(asked, RankOptions)
+            self.weighing = models.weighing.replaced(asked.lm_weight, asked.criterion)
         self._head = {
             "id": request_id,
             "models": models_of(models),
@@ -73,10 +76,6 @@ class AnswerWriter:
         """Add a warning, if it is one, to what the answer ends with."""
         if warning:
             self.warnings.append(warning)
-
-    def _weighing(self) -> Weighing:
-        assert isinstance(self.asked, RankOptions)
-        return self.models.weighing.replaced(self.asked.lm_weight, self.asked.criterion)
 
     def rank(self, nbest: NBest, scores: Sequence[Scored]) -> Ranking:
         """Lists that are scored together may be weighed differently."""
@@ -159,10 +158,6 @@ class _ScoresWriter(AnswerWriter):
 
     has_lines = False
 
-    def _weighing(self) -> Weighing:
-        assert isinstance(self.asked, ScoreRequest)
-        return Weighing(criterion=self.asked.criterion)
-
     def entry(self, place: int, ranking: Ranking) -> bytes:
         return _json(_tree_score(place, ranking))
 
@@ -185,7 +180,7 @@ class _OutputWriter(AnswerWriter):
 
 
 def writer(
-    form: str, request_id: str, models: Ranker, asked: AnyAsked, warnings: Sequence[str]
+    form: str, request_id: str, models: Ranker, asked: Asked, warnings: Sequence[str]
 ) -> AnswerWriter:
     """What writes an answer of the media type ``form``."""
     given = (request_id, models, asked, warnings)
@@ -219,18 +214,14 @@ def surprisals(request_id: str, read: Sequence[ReadAnswer], warnings: Sequence[s
     return _joined(known, "sentences", [each.sentence for each in read], {"warnings": warnings})
 
 
-def usage_of_work(work: Work) -> dict[str, int]:
-    """What there is to be scored in a request for lists."""
-    return _usage(work.lists, work.tokens)
-
-
 def usage_of_scored(lists: Sequence[NBest], scores: Sequence[Sequence[Scored]]) -> dict[str, int]:
     """What there was to be scored in lists."""
     different = (each for scored in scores for each in scored if each.duplicate_of is None)
-    return _usage(lists, sum(each.tokens for each in different))
+    return usage_of(lists, sum(each.tokens for each in different))
 
 
-def _usage(lists: Sequence[NBest], tokens: int) -> dict[str, int]:
+def usage_of(lists: Sequence[NBest], tokens: int) -> dict[str, int]:
+    """What there is to be scored in lists whose different candidates have so many tokens."""
     return {
         "sentences": len(lists),
         "candidates": sum(len(nbest.candidates) for nbest in lists),

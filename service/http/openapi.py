@@ -50,23 +50,25 @@ def _route(answer: Any, errors: tuple[int, ...], **extra: Any) -> dict[str, Any]
     return {"response_model": None, "responses": responses, "openapi_extra": extra}
 
 
-def _body(*models: type[BaseModel]) -> dict[str, Any]:
+def _example(model: type[BaseModel]) -> Any:
+    return model.model_json_schema()["examples"][0]
+
+
+def _body(*models: type[BaseModel], text: str | None = None) -> dict[str, Any]:
+    """A body of one of the models, or a text as in this example."""
     references = [{"$ref": _REFERENCE.format(model=model.__name__)} for model in models]
     examples = {
-        str(model.model_config.get("title", model.__name__)): {"value": example}
+        str(model.model_config.get("title", model.__name__)): {"value": _example(model)}
         for model in models
-        for example in model.model_json_schema()["examples"]
     }
     schema = references[0] if len(references) == 1 else {"anyOf": references}
-    content = {"application/json": {"schema": schema, "examples": examples}}
+    content: dict[str, Any] = {"application/json": {"schema": schema, "examples": examples}}
+    if text is not None:
+        content["text/plain"] = {"schema": {"type": "string", "minLength": 1}, "example": text}
     return {"required": True, "content": content}
 
 
-_LISTS = _body(*_FORMS)
-_LISTS["content"]["text/plain"] = {
-    "schema": {"type": "string", "minLength": 1},
-    "example": schemas.TextRequest.model_json_schema()["examples"][0]["nbest"],
-}
+_LISTS = _body(*_FORMS, text=_example(schemas.TextRequest)["nbest"])
 _RANKED = schemas.RerankAnswer | schemas.DocumentsAnswer | list[schemas.TextResult]
 RERANK = _route(_RANKED, _BODY_ERRORS, requestBody=_LISTS)
 _LINES = {
@@ -79,11 +81,7 @@ _LINES = {
     }
 }
 RERANK["responses"][200]["content"] = _LINES
-_TEXT = _body(*_TEXTS)
-_TEXT["content"]["text/plain"] = {
-    "schema": {"type": "string", "minLength": 1},
-    "example": schemas.TextToParse.model_json_schema()["examples"][0]["text"],
-}
+_TEXT = _body(*_TEXTS, text=_example(schemas.TextToParse)["text"])
 PARSE = _route(schemas.ParseAnswer, (*_BODY_ERRORS, 406, 501), requestBody=_TEXT)
 PARSE["responses"][200]["content"] = {
     "text/plain": {
@@ -94,8 +92,7 @@ PARSE["responses"][200]["content"] = {
     },
     **_LINES,
 }
-_READ = _body(*_TO_READ)
-_READ["content"]["text/plain"] = _TEXT["content"]["text/plain"]
+_READ = _body(*_TO_READ, text=_example(schemas.TextToParse)["text"])
 SURPRISAL = _route(schemas.SurprisalAnswer, (*_BODY_ERRORS, 404), requestBody=_READ)
 VALIDATE = _route(schemas.ValidateAnswer, _BODY_ERRORS, requestBody=_LISTS)
 SCORE = _route(schemas.ScoreAnswer, _BODY_ERRORS, requestBody=_body(schemas.ScoreRequest))
@@ -107,8 +104,8 @@ METRICS = _route(str, (401, 421))
 METRICS["responses"][200] = {"content": {"text/plain": {"schema": {"type": "string"}}}}
 
 
-def describe(app: FastAPI, has_keys: bool) -> dict[str, Any]:
-    """The OpenAPI document."""
+def written(app: FastAPI, has_keys: bool) -> bytes:
+    """The OpenAPI document, as JSON."""
     document = get_openapi(
         title=app.title, version=app.version, description=app.description, routes=app.routes
     )
@@ -124,9 +121,4 @@ def describe(app: FastAPI, has_keys: bool) -> dict[str, Any]:
             "header": {"type": "apiKey", "in": "header", "name": "X-API-Key"},
         }
         document["security"] = [{"bearer": []}, {"header": []}]
-    return document
-
-
-def written(app: FastAPI, has_keys: bool) -> bytes:
-    """The document as JSON."""
-    return bytes(JSONLine(describe(app, has_keys)).body)
+    return bytes(JSONLine(document).body)

@@ -25,7 +25,8 @@ from reranker.service.http import answers, arrival, streams
 from reranker.service.http.answers import AnswerWriter
 from reranker.service.lifecycle import Service
 from reranker.service.requests import schemas
-from reranker.service.requests.reading import Body, Contents, Path
+from reranker.service.requests.bodies import Path
+from reranker.service.requests.reading import Body, Contents
 
 _LOGGED = 2000  # bytes of a text
 
@@ -68,7 +69,9 @@ class RankedRequest:
         if self._path != "/parse":
             service.expect(len(body), self._client, deadline)
         media = arrival.media_type(self._request)
-        contents = await service.read(Body(self._path, body, media, self._query), self._client)
+        contents = await service.readers.read(
+            Body(self._path, body, media, self._query), self._client
+        )
         given = _Given(contents, models, deadline, len(body))
         details.update(_counted(contents))
         form = self._form
@@ -111,14 +114,17 @@ class RankedRequest:
         self, given: _Given, writer: AnswerWriter, usage: Counter[str]
     ) -> AsyncGenerator[list[bytes]]:
         """What is written of the lists, in order, a few at a time; counts them in ``usage``."""
-        place = 0
+        service, place = self._service, 0
         parser = given.models.parser if given.contents.sentences else None
         check = LanguageCheck(parser.language, parser.unknown_words) if parser else None
-        async with contextlib.aclosing(self._scored(given)) as groups:
-            async for group in groups:
-                job = partial(self._write, writer, group, place, usage, check)
-                yield await self._service.in_thread(job, given.size)
-                place += len(group)
+        async with contextlib.aclosing(service.works(*given, self._client)) as works:
+            async for work in works:
+                self._known = answers.usage_of(work.lists, work.tokens)
+                async with contextlib.aclosing(service.engines.score(work)) as groups:
+                    async for group in groups:
+                        job = partial(self._write, writer, group, place, usage, check)
+                        yield await service.in_thread(job, given.size)
+                        place += len(group)
         if check is not None:
             writer.warn(check.end())
 
@@ -143,26 +149,6 @@ class RankedRequest:
         self._request.state.details.update({name: usage[name] for name in names})
         return [writer.entry(number, ranking) for number, ranking in enumerate(ranked, place)]
 
-    async def _scored(self, given: _Given) -> AsyncGenerator[Group]:
-        """The lists and their scores."""
-        service, contents = self._service, given.contents
-        arguments = (contents, given.models, given.deadline, self._client, given.size)
-        parsed = service.parse(contents.sentences, self._client, given.deadline)
-        if parsed is None:
-            work = await service.work(*arguments)
-            self._known = answers.usage_of_work(work)
-            async with contextlib.aclosing(service.scores(work)) as groups:
-                async for group in groups:
-                    yield group
-            return
-        async with contextlib.aclosing(parsed):
-            async for lists in parsed:
-                work = await service.work(*arguments, parsed=lists)
-                await service.room_for(work)
-                async with contextlib.aclosing(service.scores(work)) as groups:
-                    async for group in groups:
-                        yield group
-
 
 class _Given(NamedTuple):
     """What is to be scored, and with what."""
@@ -179,8 +165,5 @@ def _counted(contents: Contents) -> dict[str, int]:
     if contents.sentences:
         words = sum(len(each.sentence.words) for each in contents.sentences)
         return {"sentences": len(contents.sentences), "words": words}
-    return {
-        "sentences": len(contents.lists),
-        "candidates": sum(len(nbest.candidates) for nbest in contents.lists),
-        "rejected": sum(len(nbest.rejected) for nbest in contents.lists),
-    }
+    known = answers.usage_of(contents.lists, 0)
+    return {name: known[name] for name in ("sentences", "candidates", "rejected")}

@@ -20,6 +20,7 @@ from reranker.nbest.report import Report
 from reranker.process.cancellation import Cancellation
 from reranker.service import VERSION
 from reranker.service.children.scoring import Models
+from reranker.service.children.surprisal import forward_model
 from reranker.service.errors import RequestError
 from reranker.service.http import accepting, answers, arrival, streams
 from reranker.service.http.envelope import JSONLine
@@ -30,6 +31,12 @@ from reranker.service.requests import schemas
 from reranker.service.requests.reading import Body, Contents
 
 JSON = "application/json"
+
+_NO_FORWARD_MODEL = (
+    "surprisal needs a language model that reads from left to right, and this service has none: "
+    "start `rerank serve` with one, such as ckpt/rnn-forward.pt, among --models"
+)
+
 _FORMS = (JSON, "text/plain", answers.CONLLU, LINES)  # of the answers of /parse
 
 
@@ -109,10 +116,11 @@ async def surprisal(
     arrival.check_media_type(request, "application/json", "text/plain")
 
     async def job(body: bytes, models: Models, deadline: float) -> bytes:
-        service.check_surprisal(models)
+        if (model := forward_model(models)) is None:
+            raise RequestError(404, "no-forward-model", _NO_FORWARD_MODEL)
         given = Body("/surprisal", body, arrival.media_type(request), query)
-        contents = await service.read(given, request.state.client)
-        read = await service.surprisal(contents, models, request.state.client)
+        contents = await service.readers.read(given, request.state.client)
+        read = await service.word_readers.read(contents, model, request.state.client)
         return answers.surprisals(request.state.request_id, read, contents.warnings)
 
     return await _answer(request, service, timeout, job)
@@ -126,7 +134,7 @@ async def validate(
 
     async def job(body: bytes, models: Models, deadline: float) -> bytes:
         given = Body("/validate", body, arrival.media_type(request), query)
-        contents = await service.read(given, request.state.client)
+        contents = await service.readers.read(given, request.state.client)
         return await service.in_thread(partial(_report, contents, models), len(body))
 
     return await _answer(request, service, timeout, job)
@@ -162,6 +170,7 @@ async def models(service: Running) -> Any:
 async def info(service: Running) -> Any:
     """Version, models, device, and every limit a request can meet."""
     reranker, settings = service.current(), service.settings
+    reading_words = forward_model(reranker)
     return {
         "version": VERSION,
         "models": answers.models_of(reranker),
@@ -177,7 +186,7 @@ async def info(service: Running) -> Any:
         }
         if service.has_parser
         else None,
-        "surprisal": service.surprisal_model,
+        "surprisal": reading_words and reading_words.name,
         "limits": settings.limits,
         "batching": {
             "batch_tokens": settings.batch_tokens,

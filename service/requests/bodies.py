@@ -4,28 +4,38 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from typing import TypeVar
+from typing import Any, Literal
 
 from pydantic import BaseModel, TypeAdapter, ValidationError
 
-from reranker.service.errors import RequestError, over_limit
+from reranker.service.errors import RequestError, check_limit, over_limit
 from reranker.service.requests.schemas import (
     PARSE_BODY,
     RERANK_BODY,
     SURPRISAL_BODY,
-    AnyRequest,
-    AnyToParse,
-    AnyToRead,
-    ParseQuery,
-    QueryOptions,
-    SurprisalQuery,
+    Asked,
+    ScoreRequest,
     TextRequest,
     TextToParse,
     TextToRead,
 )
+from reranker.service.settings import Settings
 
-T = TypeVar("T")
-Given = TypeVar("Given", bound=BaseModel)
+Path = Literal["/rerank", "/parse", "/score", "/surprisal", "/validate"]
+
+_OF_JSON: dict[Path, TypeAdapter[Any]] = {
+    "/rerank": RERANK_BODY,
+    "/validate": RERANK_BODY,
+    "/parse": PARSE_BODY,
+    "/surprisal": SURPRISAL_BODY,
+    "/score": TypeAdapter(ScoreRequest),
+}
+_OF_TEXT: dict[Path, tuple[Any, str]] = {
+    "/rerank": (TextRequest, "nbest"),
+    "/validate": (TextRequest, "nbest"),
+    "/parse": (TextToParse, "text"),
+    "/surprisal": (TextToRead, "text"),
+}
 
 # Names that pydantic adds to a place: the kind of candidate that it took.
 _KINDS = {"CandidateEntry", "DocumentEntry", "str"}
@@ -33,20 +43,20 @@ _KINDS = {"CandidateEntry", "DocumentEntry", "str"}
 _STRING = re.compile(rb'"(?:[^"\\]++|\\.)*+"', re.DOTALL)
 
 
-def check_size(body: bytes, media: str, most: int) -> None:
-    """Raises RequestError 422 for a body of more than ``most`` values and names, or lines, before
-    anything is made of it: a million empty strings are 3 MB of JSON and seconds of work."""
+def check_size(body: bytes, media: str, settings: Settings) -> None:
+    """Raises RequestError 422 for a body of too many values and names, or lines, before anything is
+    made of it: a million empty strings are 3 MB of JSON and seconds of work."""
+    most = settings.max_values
     if media == "text/plain":
-        check_lines(body.count(b"\n"), most)
+        check_lines(body.count(b"\n"), settings)
     elif _count(body) > most and _count_outside_strings(body, most) > most:
-        many = f"a body of more than {most} values"
-        raise over_limit("max_values", most, many, None)
+        raise over_limit(settings, "max_values", f"a body of more than {most} values", None)
 
 
-def check_lines(lines: int, most: int) -> None:
+def check_lines(lines: int, settings: Settings) -> None:
     """Raises RequestError 422 for an n-best text of too many lines."""
-    if lines > most:
-        raise over_limit("max_values", most, f"a text of more than {most} lines", "nbest")
+    many = f"a text of more than {settings.max_values} lines"
+    check_limit(settings, "max_values", lines, many, "nbest")
 
 
 def _count(text: bytes) -> int:
@@ -65,50 +75,35 @@ def _count_outside_strings(body: bytes, most: int) -> int:
     return count + _count(body[start:])
 
 
-def parse_lists(body: bytes, media: str, query: QueryOptions | None) -> AnyRequest:
-    """A body for ``/rerank``; options of the query are used where the body has none."""
+def parse(path: Path, body: bytes, media: str, query: BaseModel | None) -> Asked:
+    """The request that a body is; options of the query are used where it has none.
+
+    Raises RequestError 400 if the body is not JSON, and 422 at its first error if it is not as
+    documented.
+    """
     if media == "text/plain":
-        if not body.strip():
-            raise RequestError(422, "unreadable", "the body is empty", "nbest")
+        kind, field = _OF_TEXT[path]
+        if field == "nbest" and not body.strip():
+            raise RequestError(422, "unreadable", "the body is empty", field)
         text = body.decode("utf-8", "surrogateescape")
-        return _with_options(TextRequest.model_construct(None, nbest=text, tokens=None), query)
-    return _with_options(parse(RERANK_BODY, body), query)
-
-
-def parse_text(body: bytes, media: str, query: ParseQuery) -> AnyToParse:
-    """A body for ``/parse``; options of the query are used where the body has none."""
-    if media == "text/plain":
-        text = body.decode("utf-8", "surrogateescape")
-        return _with_options(TextToParse.model_construct(None, text=text), query)
-    return _with_options(parse(PARSE_BODY, body), query)
-
-
-def parse_text_to_read(body: bytes, media: str, query: SurprisalQuery) -> AnyToRead:
-    """A body for ``/surprisal``, likewise."""
-    if media == "text/plain":
-        text = body.decode("utf-8", "surrogateescape")
-        return _with_options(TextToRead.model_construct(None, text=text), query)
-    return _with_options(parse(SURPRISAL_BODY, body), query)
-
-
-def _with_options(given: Given, query: BaseModel | None) -> Given:
+        given: Asked = kind.model_construct(None, **{field: text})
+    else:
+        given = _parse_json(path, body)
     options = query.model_dump(exclude_unset=True) if query else {}
     missing = type(given).model_fields.keys() - given.model_fields_set
     return given.model_copy(update={name: options[name] for name in missing & options.keys()})
 
 
-def parse(adapter: TypeAdapter[T], body: bytes) -> T:
-    """Raises RequestError 400 if the body is not JSON, and 422 at its first error if it is not as
-    documented."""
+def _parse_json(path: Path, body: bytes) -> Asked:
     try:
-        return adapter.validate_json(body)
+        asked: Asked = _OF_JSON[path].validate_json(body)
+        return asked
     except ValidationError as error:
         first = error.errors(include_url=False, include_context=False, include_input=False)[0]
         if first["type"] == "json_invalid":
             raise RequestError(400, "malformed-json", first["msg"]) from error
-        names = list(first["loc"])
-        if adapter in (RERANK_BODY, PARSE_BODY, SURPRISAL_BODY):
-            del names[:1]  # the form of the request
+        # Where a path has several forms of body, the first name is that of the form.
+        names = first["loc"][0 if path == "/score" else 1 :]
         raise invalid([name for name in names if name not in _KINDS], first["msg"]) from error
 
 

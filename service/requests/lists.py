@@ -19,7 +19,7 @@ from reranker.nbest.lines import HEAD_LINES
 from reranker.nbest.notation import Notation
 from reranker.nbest.words import split_words
 from reranker.process.cancellation import Cancellation
-from reranker.service.errors import RequestError, over_limit
+from reranker.service.errors import RequestError, check_limit, over_limit
 from reranker.service.requests import bodies, schemas
 from reranker.service.settings import Settings
 
@@ -40,7 +40,7 @@ def read_lists(
     """
     lists: Iterable[NBest]
     if isinstance(body, schemas.TextRequest):
-        bodies.check_lines(body.nbest.count("\n"), settings.max_values)
+        bodies.check_lines(body.nbest.count("\n"), settings)
 
         def check(raw: RawList) -> None:  # before each candidate takes its sentence's length
             _check_length(raw.id, len(raw.candidates), settings, "nbest")
@@ -53,14 +53,11 @@ def read_lists(
             _check_entries(str(number), given.candidates, settings, field)
             _check_strings([*(given.tokens or ()), *(given.tags or ())], settings, field)
         lists = _from_sentences(body)
-    elif isinstance(body, schemas.DocumentsRequest):
-        field = "documents"
-        _check_entries("0", body.documents, settings, field)
-        lists = [_single_list(body.documents, body.query)]
     else:
-        field = "texts"
-        _check_entries("0", body.texts, settings, field)
-        lists = [_single_list(body.texts, body.query)]
+        field = "documents" if isinstance(body, schemas.DocumentsRequest) else "texts"
+        entries: _Entries = getattr(body, field)
+        _check_entries("0", entries, settings, field)
+        lists = [_single_list(entries, body.query)]
     return _within_limits(lists, settings, field, cancellation)
 
 
@@ -172,9 +169,8 @@ def _within_limits(
 
 
 def _check_count(sentences: int, settings: Settings, field: str) -> None:
-    if sentences > settings.max_sentences:
-        many = f"more than {settings.max_sentences} sentences"
-        raise over_limit("max_sentences", settings.max_sentences, many, field)
+    many = f"more than {settings.max_sentences} sentences"
+    check_limit(settings, "max_sentences", sentences, many, field)
 
 
 def _check_entries(name: str, entries: _Entries, settings: Settings, field: str) -> None:
@@ -186,36 +182,29 @@ def _check_entries(name: str, entries: _Entries, settings: Settings, field: str)
 def _check_strings(strings: Iterable[str], settings: Settings, field: str) -> None:
     for string in strings:
         size = len(string.encode("utf-8", "surrogatepass"))
-        if size > settings.max_tree_bytes:
-            many = f"a string of {size} bytes"
-            raise over_limit("max_tree_bytes", settings.max_tree_bytes, many, field)
+        check_limit(settings, "max_tree_bytes", size, f"a string of {size} bytes", field)
 
 
 def _check_length(name: str, candidates: int, settings: Settings, field: str) -> None:
-    if candidates > settings.max_candidates:
-        many = f"list {name} with {candidates} candidates"
-        raise over_limit("max_candidates", settings.max_candidates, many, field)
+    many = f"list {name} with {candidates} candidates"
+    check_limit(settings, "max_candidates", candidates, many, field)
 
 
 def _check_trees(nbest: NBest, settings: Settings, field: str) -> None:
     for candidate in nbest.candidates:
         tokens = len(candidate.tokens) + 1  # <eos>
-        if tokens > settings.max_tree_tokens:
-            many = f"a tree of {tokens} tokens in list {nbest.id}"
-            raise over_limit("max_tree_tokens", settings.max_tree_tokens, many, field)
+        many = f"a tree of {tokens} tokens in list {nbest.id}"
+        check_limit(settings, "max_tree_tokens", tokens, many, field)
     texts = [candidate.text for candidate in nbest.candidates]
     texts += [rejected.text for rejected in nbest.rejected]
     for text in texts:
         depth = _depth(text) if text.count("(") > settings.max_depth else 0
-        if depth > settings.max_depth:
-            many = f"a tree nested {depth} deep in list {nbest.id}"
-            raise over_limit("max_depth", settings.max_depth, many, field)
+        many = f"a tree nested {depth} deep in list {nbest.id}"
+        check_limit(settings, "max_depth", depth, many, field)
     for rejected in nbest.rejected:
         # The readers have limits of their own, which are wider.
-        if rejected.code == "too-deep":
-            raise over_limit("max_depth", settings.max_depth, rejected.message, field)
-        if rejected.code == "too-long":
-            raise over_limit("max_tree_tokens", settings.max_tree_tokens, rejected.message, field)
+        if name := {"too-deep": "max_depth", "too-long": "max_tree_tokens"}.get(rejected.code):
+            raise over_limit(settings, name, rejected.message, field)
 
 
 def _depth(text: str) -> int:

@@ -2,23 +2,18 @@
 
 from __future__ import annotations
 
-from typing import Literal, NamedTuple
+from typing import NamedTuple
 
-from pydantic import TypeAdapter
+from pydantic import BaseModel
 
 from reranker.nbest import NBest
 from reranker.process.cancellation import Cancellation
-from reranker.service.errors import over_limit
 from reranker.service.requests import bodies, schemas
+from reranker.service.requests.bodies import Path
 from reranker.service.requests.lists import read_lists, read_trees
 from reranker.service.requests.texts import read_sentences, warnings_of
 from reranker.service.settings import Settings
 from reranker.text.reading import TextSentence
-
-_SCORE_BODY = TypeAdapter(schemas.ScoreRequest)
-
-Path = Literal["/rerank", "/parse", "/score", "/surprisal", "/validate"]
-Asked = schemas.AnyRequest | schemas.AnyToParse | schemas.AnyToRead | schemas.ScoreRequest
 
 
 class Body(NamedTuple):
@@ -27,14 +22,14 @@ class Body(NamedTuple):
     path: Path
     content: bytes
     media: str
-    query: schemas.QueryOptions | schemas.ParseQuery | schemas.SurprisalQuery | None
+    query: BaseModel | None
     """Options that are used where the body has none; ``/score`` has none."""
 
 
 class Contents(NamedTuple):
     """What was in a body."""
 
-    asked: Asked
+    asked: schemas.Asked
     """The options; not what is in the lists or sentences."""
     lists: list[NBest]
     sentences: list[TextSentence]
@@ -46,25 +41,17 @@ class Contents(NamedTuple):
 
 def read(body: Body, settings: Settings, cancellation: Cancellation) -> Contents:
     """Raises RequestError, and Stopped if cancelled."""
-    bodies.check_size(body.content, body.media, settings.max_values)
+    bodies.check_size(body.content, body.media, settings)
     warnings: list[str] = []
     files: list[dict[str, str]] = []
-    asked: Asked
     lists: list[NBest] = []
     sentences: list[TextSentence] = []
-    if isinstance(body.query, schemas.ParseQuery):
-        asked = bodies.parse_text(body.content, body.media, body.query)
+    asked = bodies.parse(*body)
+    if isinstance(asked, schemas.ParseOptions | schemas.SurprisalOptions):
         sentences = read_sentences(asked, settings, cancellation)
-    elif isinstance(body.query, schemas.SurprisalQuery):
-        asked = bodies.parse_text_to_read(body.content, body.media, body.query)
-        if asked.beam > settings.max_beam:
-            raise over_limit("max_beam", settings.max_beam, f"a beam of {asked.beam}", "beam")
-        sentences = read_sentences(asked, settings, cancellation)
-    elif body.path == "/score":
-        asked = bodies.parse(_SCORE_BODY, body.content)
+    elif isinstance(asked, schemas.ScoreRequest):
         lists = read_trees(asked, settings, cancellation)
     else:
-        asked = bodies.parse_lists(body.content, body.media, body.query)
         lists = read_lists(asked, settings, warnings.append, files.append, cancellation)
     warnings += warnings_of(sentences)
     given = {"nbest": "", "text": "", "sentences": [], "documents": [], "texts": [], "trees": []}

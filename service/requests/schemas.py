@@ -214,10 +214,14 @@ class TextsRequest(_ForeignRequest):
     return_text: bool = False
 
 
-def form_of(body: Any) -> str:
-    """Which of the requests for ``/rerank`` a body is."""
-    fields = body if isinstance(body, dict) else ()
-    return next((name for name in ("documents", "texts", "nbest") if name in fields), "sentences")
+def _by_field(*names: str, default: str) -> Discriminator:
+    """A body is the form of the first of these fields that it has."""
+
+    def form_of(body: Any) -> str:
+        fields = body if isinstance(body, dict) else ()
+        return next((name for name in names if name in fields), default)
+
+    return Discriminator(form_of)
 
 
 AnyRequest = SentencesRequest | TextRequest | DocumentsRequest | TextsRequest
@@ -227,7 +231,7 @@ RERANK_BODY: TypeAdapter[AnyRequest] = TypeAdapter(
         | Annotated[TextRequest, Tag("nbest")]
         | Annotated[DocumentsRequest, Tag("documents")]
         | Annotated[TextsRequest, Tag("texts")],
-        Discriminator(form_of),
+        _by_field("documents", "texts", "nbest", default="sentences"),
     ]
 )
 
@@ -275,19 +279,13 @@ class TokensToParse(ParseOptions, GivenTokens):
     model_config = _with_example({"tokens": [["It", "runs", "."]]}, "Words to parse")
 
 
-def text_form_of(body: Any) -> str:
-    """Which of the requests for ``/parse`` or ``/surprisal`` a body is."""
-    fields = body if isinstance(body, dict) else ()
-    return next((name for name in ("sentences", "tokens") if name in fields), "text")
-
-
 AnyToParse = TextToParse | SentencesToParse | TokensToParse
 PARSE_BODY: TypeAdapter[AnyToParse] = TypeAdapter(
     Annotated[
         Annotated[TextToParse, Tag("text")]
         | Annotated[SentencesToParse, Tag("sentences")]
         | Annotated[TokensToParse, Tag("tokens")],
-        Discriminator(text_form_of),
+        _by_field("sentences", "tokens", default="text"),
     ]
 )
 
@@ -334,9 +332,12 @@ SURPRISAL_BODY: TypeAdapter[AnyToRead] = TypeAdapter(
         Annotated[TextToRead, Tag("text")]
         | Annotated[SentencesToRead, Tag("sentences")]
         | Annotated[TokensToRead, Tag("tokens")],
-        Discriminator(text_form_of),
+        _by_field("sentences", "tokens", default="text"),
     ]
 )
+
+
+Asked = AnyRequest | AnyToParse | AnyToRead | ScoreRequest
 
 
 class Model(BaseModel):

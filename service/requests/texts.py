@@ -11,7 +11,7 @@ from collections.abc import Iterable
 
 from reranker.languages import ENGLISH, language_name
 from reranker.process.cancellation import Cancellation
-from reranker.service.errors import RequestError, over_limit
+from reranker.service.errors import RequestError, check_limit
 from reranker.service.requests import schemas
 from reranker.service.settings import Settings
 from reranker.text.given import GivenText
@@ -21,43 +21,38 @@ from reranker.text.reading import TextSentence
 _MOST_WARNINGS = 20
 
 
-AnyText = schemas.AnyToParse | schemas.AnyToRead
-
-
 def read_sentences(
-    asked: AnyText, settings: Settings, cancellation: Cancellation
+    asked: schemas.AnyToParse | schemas.AnyToRead, settings: Settings, cancellation: Cancellation
 ) -> list[TextSentence]:
     """The sentences of a request. Raises RequestError, and Stopped if cancelled."""
+    if isinstance(asked, schemas.SurprisalOptions):
+        check_limit(settings, "max_beam", asked.beam, f"a beam of {asked.beam}", "beam")
     language = settings.language or ENGLISH
     if isinstance(asked, schemas.ParseOptions) and asked.language not in (None, language):
         message = f"this service parses {language_name(language)}, not {asked.language!r:.20}"
         raise RequestError(422, "wrong-language", message, "language")
-    field, given = _given(asked)
+    field: str
+    given: GivenText
+    if isinstance(asked, schemas.GivenText):
+        field, given = "text", asked.text
+    elif isinstance(asked, schemas.GivenSentences):
+        field, given = "sentences", asked.sentences
+    else:
+        field, given = "tokens", asked.tokens
     characters = _characters(given)
-    if characters > settings.max_characters:
-        many = f"a text of {characters} characters"
-        raise over_limit("max_characters", settings.max_characters, many, field)
+    many = f"a text of {characters} characters"
+    check_limit(settings, "max_characters", characters, many, field)
     sentences: list[TextSentence] = []
     read = given_sentences(
         given, convention=settings.convention, longest=settings.longest, has_bytes=True
     )
     for sentence in cancellation.checked(read):
-        if len(sentences) == settings.max_sentences:
-            many = f"more than {len(sentences)} sentences"
-            raise over_limit("max_sentences", settings.max_sentences, many, field)
         sentences.append(sentence)
+        many = f"more than {settings.max_sentences} sentences"
+        check_limit(settings, "max_sentences", len(sentences), many, field)
     if not any(sentence.sentence.words for sentence in sentences):
         raise RequestError(422, "unreadable", "there are no words in the text", field)
     return sentences
-
-
-def _given(asked: AnyText) -> tuple[str, GivenText]:
-    """The field, and what it holds."""
-    if isinstance(asked, schemas.GivenText):
-        return "text", asked.text
-    if isinstance(asked, schemas.GivenSentences):
-        return "sentences", asked.sentences
-    return "tokens", asked.tokens
 
 
 def _characters(given: GivenText) -> int:

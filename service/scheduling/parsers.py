@@ -87,23 +87,17 @@ class Parsers:
     def __init__(self, settings: Settings, metrics: Metrics) -> None:
         self._settings, self._metrics = settings, metrics
         heartbeat = settings.heartbeat_seconds
-        self._child = Child("parsing", settings, heartbeat, _NICENESS, self._ended)
-        self._pool = Pool("parsing", settings.parsers, self._parse)
+        self._child = Child("parsing", settings, heartbeat, _NICENESS, self._ended, _ENDING_SECONDS)
+        self.pool = Pool("parsing", [self._child], settings.parsers, self._parse)
         self._requests: list[_Request] = []
         self._sizes: Sequence[int] = (1,)
         self._tried: object = None  # the process whose parser works
         self._attempt: asyncio.Future[str] | None = None
         self._not_before = 0.0  # when to start it again, by time.monotonic()
-        self._is_closed = False
         self._seconds_a_word = 0.0  # of one parser, learned
         names = settings.parser_choice.names
         self.is_there = "bllip" not in names or bool(importlib.util.find_spec("bllipparser"))
         """Whether there is a parser, though it may not work."""
-
-    @property
-    def memory(self) -> float:
-        """Bytes that the child holds, parsers not counted."""
-        return self._child.memory
 
     @property
     def sentences(self) -> int:
@@ -152,7 +146,7 @@ class Parsers:
                 while len(under_way) < self._settings.parsers and (
                     batch := request.next_batch(size)
                 ):
-                    asked = self._pool.ask(request.client, batch, _words(batch) + len(batch))
+                    asked = self.pool.ask(request.client, batch, _words(batch) + len(batch))
                     batches.append(asyncio.ensure_future(asked))
                     under_way.add(batches[-1])
                     size = next(growing)
@@ -180,16 +174,6 @@ class Parsers:
         if words * each > _WAITING_SHARE * seconds:
             raise overloaded(sum(words for _, words in waiting) * each)
 
-    def drop_all(self) -> None:
-        """Requests that are being parsed are answered 503."""
-        self._pool.drop(draining())
-
-    def close(self) -> None:
-        """End the child and its parsers for good."""
-        self._is_closed = True
-        self._pool.close()
-        self._child.close(_ENDING_SECONDS)
-
     async def _started(self) -> str:
         """Start the child unless it runs; returns why no parser works now, or an empty string."""
         if self._tried is not None and self._tried is self._child.process:
@@ -203,26 +187,23 @@ class Parsers:
 
     async def _try(self) -> str:
         try:
-            await asyncio.to_thread(self._try_here)
+            process = await asyncio.to_thread(self._child.started)
+            self._sizes = await asyncio.to_thread(process.reply, None)
+            self._tried = process
             return ""
         except (RerankError, MemoryError) as error:
             reason = str(error)
         except Lost as error:
-            if self._is_closed:
+            if self.pool.is_closed:
                 raise draining() from error
             reason = f"{error.description['error']}: {error.description.get('message', '')}"
             reason = reason.removesuffix(": ")
         finally:
             self._attempt = None
         _LOGGER.warning("no parser", reason=reason)
-        await asyncio.to_thread(self._child.end, _ENDING_SECONDS)
+        await asyncio.to_thread(self._child.end)
         self._not_before = time.monotonic() + _AGAIN_SECONDS
         return reason
-
-    def _try_here(self) -> None:
-        process = self._child.started()
-        self._sizes = process.reply(None)
-        self._tried = process
 
     # What follows runs in threads.
 
@@ -243,7 +224,7 @@ class Parsers:
         except (Stopped, RequestError):
             raise
         except BaseException as error:
-            if self._is_closed:
+            if self.pool.is_closed:
                 raise draining() from error
             if not isinstance(error, Lost):
                 _LOGGER.error("parsing crashed", **described(error))

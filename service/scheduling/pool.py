@@ -1,6 +1,6 @@
-"""Jobs of many clients, and the few places where they run: bodies in reading children, sentences in
-parsers. Clients take turns; the first of the free places is taken, so that no child or parser is
-started without need."""
+"""Jobs of many clients, and the few places where children do them: bodies are read, sentences are
+parsed or read word by word. Clients take turns; the first of the free places is taken, so that no
+child or parser is started without need."""
 
 from __future__ import annotations
 
@@ -8,14 +8,15 @@ import asyncio
 import contextlib
 import queue
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from concurrent.futures import Future, InvalidStateError
 from dataclasses import dataclass, field
 from functools import partial
 from typing import Generic, TypeVar
 
 from reranker.process.cancellation import Cancellation
-from reranker.service.errors import RequestError, draining
+from reranker.service.children.child import Child
+from reranker.service.errors import draining
 from reranker.service.scheduling.fair_queue import FairQueue
 
 Value = TypeVar("Value")
@@ -36,27 +37,36 @@ class Job(Generic[Value, Result]):
 
 
 class Pool(Generic[Value, Result]):
-    """Jobs that wait, and a thread for each place."""
+    """Jobs that wait, a thread for each place, and the children that the threads ask."""
 
     def __init__(
-        self, name: str, places: int, work: Callable[[Job[Value, Result], int], Result]
+        self,
+        name: str,
+        children: Sequence[Child],
+        places: int,
+        work: Callable[[Job[Value, Result], int], Result],
     ) -> None:
         """``work`` does a job, at a place counted from 0, in a thread."""
-        self._work = work
+        self._children, self._work = children, work
         self._changed = threading.Condition()
         self._jobs: FairQueue[Job[Value, Result]] = FairQueue()
-        self._is_closed = False
+        self.is_closed = False
         self._free: queue.PriorityQueue[int] = queue.PriorityQueue()
         for place in range(places):
             self._free.put(place)
             threading.Thread(None, self._run, name, daemon=True).start()
+
+    @property
+    def memory(self) -> float:
+        """Bytes that the children hold."""
+        return sum(child.memory for child in self._children)
 
     async def ask(self, client: str, value: Value, cost: float = 0.0) -> Result:
         """What becomes of a job; cancelled with it. Raises what ``work`` does, and RequestError 503
         once the pool is closed."""
         job = Job[Value, Result](client, value, cost)
         with self._changed:
-            if self._is_closed:
+            if self.is_closed:
                 raise draining()
             self._jobs.add(job)
             self._changed.notify()
@@ -78,18 +88,21 @@ class Pool(Generic[Value, Result]):
         with self._changed:
             return sum(job.is_begun == is_begun for job in self._jobs)
 
-    def drop(self, error: RequestError) -> None:
-        """Cancel all jobs; whoever waits for them gets the error."""
+    def drop(self) -> None:
+        """Cancel all jobs; requests that wait for them are answered 503."""
         for job in self._jobs:
             job.cancellation.cancel()
             with contextlib.suppress(InvalidStateError):
-                job.result.set_exception(error)
+                job.result.set_exception(draining())
 
     def close(self) -> None:
+        """End the children for good."""
         with self._changed:
-            self._is_closed = True
+            self.is_closed = True
             self._changed.notify_all()
-        self.drop(draining())
+        self.drop()
+        for child in self._children:
+            child.close()
 
     # What follows runs in threads.
 
@@ -112,7 +125,7 @@ class Pool(Generic[Value, Result]):
     def _next(self) -> Job[Value, Result] | None:
         """Wait for a job; None once the pool is closed."""
         with self._changed:
-            while not self._is_closed:
+            while not self.is_closed:
                 job = self._jobs.next(lambda job: not job.is_begun)
                 if job is None:
                     self._changed.wait()

@@ -50,11 +50,7 @@ class Readers:
         self._settings, self._metrics = settings, metrics
         self._short = _Readers(settings, metrics, "bodies", 0)
         self._long = _Readers(settings, metrics, "long bodies", _NICENESS)
-
-    @property
-    def memory(self) -> float:
-        """Bytes that the children hold."""
-        return sum(child.memory for each in (self._short, self._long) for child in each.children)
+        self.pools = self._short.pool, self._long.pool
 
     async def start(self) -> None:
         """Have a first text read, so that the first request need not wait for a child."""
@@ -73,29 +69,19 @@ class Readers:
             self._metrics.unread.inc()
             raise
 
-    def close(self) -> None:
-        for each in (self._short, self._long):
-            each.close()
-
 
 class _Readers:
     """Children for bodies of one kind."""
 
     def __init__(self, settings: Settings, metrics: Metrics, name: str, niceness: int) -> None:
-        self._settings, self._is_closed = settings, False
+        self._settings = settings
         heartbeat, ended = settings.heartbeat_seconds, partial(metrics.child_ended, "reading")
         self.children = [
             Child("reading", settings, heartbeat, niceness, ended) for _ in range(_CHILDREN)
         ]
-        self.pool = pool = Pool(name, _CHILDREN, self._read)
+        self.pool = pool = Pool(name, self.children, _CHILDREN, self._read)
         metrics.reading_busy.labels(name).set_function(lambda: pool.count(True))
         metrics.reading_waiting.labels(name).set_function(lambda: pool.count(False))
-
-    def close(self) -> None:
-        self._is_closed = True
-        self.pool.close()
-        for child in self.children:
-            child.close()
 
     def _read(self, job: Job[tuple[Body, float], Contents], place: int) -> Contents:
         """In a thread."""
@@ -130,12 +116,12 @@ class _Readers:
 
     def _error(self, lost: Lost) -> RequestError:
         """Why there is no answer."""
-        if self._is_closed:
+        if self.pool.is_closed:
             return draining()
         if lost.signal == signal.SIGPROF:
             _LOGGER.warning("reading took too long", **lost.description)
-            limit = self._settings.reading_seconds
-            return over_limit("reading_seconds", limit, "the CPU time to read the body", None)
+            what = "the CPU time to read the body"
+            return over_limit(self._settings, "reading_seconds", what, None)
         _LOGGER.error("reading crashed", **lost.description)
         message = "the process that read the request died; it is restarted"
         return unavailable("reader-crashed", message)

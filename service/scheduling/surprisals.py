@@ -7,16 +7,19 @@ others, so this has no part in the queue of what is scored, and comes after that
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Sequence
+from functools import partial
 
 import structlog
 
 from reranker.errors import RerankError
 from reranker.process.cancellation import Stopped
+from reranker.ranker import Member
 from reranker.service.children.child import Child
 from reranker.service.children.surprisal import ReadAnswer, ToRead
-from reranker.service.errors import Lost, draining, unavailable
+from reranker.service.errors import Lost, unavailable
 from reranker.service.metrics import Metrics
+from reranker.service.requests.reading import Contents
+from reranker.service.requests.schemas import SurprisalOptions
 from reranker.service.scheduling.pool import Job, Pool
 from reranker.service.settings import Settings
 
@@ -37,28 +40,29 @@ class WordReaders:
     and the sentences that wait for it."""
 
     def __init__(self, settings: Settings, metrics: Metrics) -> None:
-        self._metrics, self._is_closed = metrics, False
-        heartbeat = settings.heartbeat_seconds
-        self._child = Child("surprisal", _LANES, heartbeat, _NICENESS, self._ended)
-        self._pool = pool = Pool("surprisal", _LANES, self._read)
+        self._models = settings.named
+        heartbeat, ended = settings.heartbeat_seconds, partial(metrics.child_ended, "surprisal")
+        self._child = Child("surprisal", _LANES, heartbeat, _NICENESS, ended)
+        self.pool = pool = Pool("surprisal", [self._child], _LANES, self._read)
         metrics.reading_busy.labels("words").set_function(lambda: pool.count(True))
         metrics.reading_waiting.labels("words").set_function(lambda: pool.count(False))
 
-    @property
-    def memory(self) -> float:
-        """Bytes that the child holds."""
-        return self._child.memory
-
-    async def read(self, sentences: Sequence[ToRead], client: str) -> list[ReadAnswer]:
-        """What each costs, in order; cancelled with the request. Raises RequestError 503 if that
-        cannot be computed now."""
-        answers: list[ReadAnswer | None] = [None] * len(sentences)
-        remaining = iter(enumerate(sentences))
+    async def read(self, contents: Contents, model: Member, client: str) -> list[ReadAnswer]:
+        """What the words of each sentence cost, in order; cancelled with the request. Raises
+        RequestError 503 if that cannot be computed now."""
+        asked = contents.asked
+        assert isinstance(asked, SurprisalOptions)
+        answers: list[ReadAnswer | None] = [None] * len(contents.sentences)
+        remaining = iter(enumerate(contents.sentences))
 
         async def read_some() -> None:
             for place, each in remaining:
-                cost = each.beam * (1 + len(each.sentence.sentence.words))
-                answers[place] = await self._pool.ask(client, each, cost)
+                job = ToRead(
+                    self._models, model.name, model.sha256, place + 1, each,
+                    asked.beam, asked.unit, asked.rows,
+                )  # fmt: skip
+                cost = asked.beam * (1 + len(each.sentence.words))
+                answers[place] = await self.pool.ask(client, job, cost)
 
         tasks = [asyncio.ensure_future(read_some()) for _ in range(_LANES)]
         try:
@@ -69,26 +73,10 @@ class WordReaders:
             await asyncio.gather(*tasks, return_exceptions=True)
         return [answer for answer in answers if answer is not None]
 
-    def drop_all(self) -> None:
-        """Requests that are being read are answered 503."""
-        self._pool.drop(draining())
-
-    def close(self) -> None:
-        """End the child for good."""
-        self._is_closed = True
-        self._pool.close()
-        self._child.close()
-
-    # What follows runs in threads.
-
-    def _ended(self, why: Lost) -> None:
-        self._metrics.child_ended("surprisal", why)
-
     def _read(self, job: Job[ToRead, ReadAnswer], lane: int) -> ReadAnswer:
-        process = None
+        """In a thread."""
         try:
-            process = self._child.started()
-            answer: ReadAnswer = process.reply(
+            answer: ReadAnswer = self._child.started().reply(
                 job.value, job.cancellation, lane, patience=_PATIENCE_SECONDS
             )
             return answer
@@ -96,9 +84,8 @@ class WordReaders:
             self._child.end()
             raise Stopped from None
         except Lost as error:
-            if self._is_closed:
-                raise draining() from error
-            _LOGGER.error("reading words crashed", **error.description)
+            if not self.pool.is_closed:
+                _LOGGER.error("reading words crashed", **error.description)
             message = "the process that reads words died; it is restarted"
             raise unavailable("surprisal-crashed", message) from error
         except MemoryError as error:

@@ -61,7 +61,7 @@ class Child:
         assert self.gate.wait(PATIENCE)
         yield True, [parsed_list(each, "flat", "TOP") for each in batch]
 
-    def close(self, _: float) -> None:
+    def close(self) -> None:
         self.gate.set()
 
 
@@ -71,6 +71,7 @@ def with_child(jobs: int) -> tuple[Parsers, Child]:
         Child(),
     )
     made._child = child  # type: ignore[assignment]
+    made.pool._children = [child]  # type: ignore[list-item]
     return made, child
 
 
@@ -91,7 +92,7 @@ def test_lists_come_in_order(jobs: int) -> None:
     child.gate.set()
     sentences = [each for n in range(20) for each in text(f"word{n}", 1)]
     lists = asyncio.run(lists_of(made, sentences, "a"))
-    made.close()
+    made.pool.close()
     assert [nbest.id for nbest in lists] == [str(n) for n in range(20)]
     assert [nbest.words[0] for nbest in lists] == [f"word{n}" for n in range(20)]
 
@@ -112,7 +113,7 @@ def test_clients_take_turns() -> None:
         await asyncio.gather(tiny, *huge)
 
     asyncio.run(ask())
-    made.close()
+    made.pool.close()
     # One batch was under way, and the greedy one's requests take turns among themselves.
     assert child.parsed.index("tiny") < 3
     assert max(child.parsed.index(f"huge{n}") for n in range(3)) < 8
@@ -126,7 +127,7 @@ def test_only_so_much_is_parsed_ahead() -> None:
         groups = made.parse(text("it", 100), "a", time.monotonic() + PATIENCE)
         taken = len(await anext(groups))
         (request,) = made._requests
-        while made._pool.count(True) or made._pool.count(False):
+        while made.pool.count(True) or made.pool.count(False):
             await asyncio.sleep(0.001)
         assert len(child.parsed) * 2 <= request.given <= AHEAD
         async for lists in groups:
@@ -135,7 +136,7 @@ def test_only_so_much_is_parsed_ahead() -> None:
         assert taken == 100
 
     asyncio.run(ask())
-    made.close()
+    made.pool.close()
 
 
 def test_a_parser_that_is_loaded_is_used_before_others_are() -> None:
@@ -158,7 +159,7 @@ def test_a_parser_that_is_loaded_is_used_before_others_are() -> None:
         assert len(set(child.lanes)) == 2
 
     asyncio.run(ask())
-    made.close()
+    made.pool.close()
 
 
 # With the real child.
@@ -225,7 +226,7 @@ def test_a_parser_that_could_not_be_started_is_tried_again(
             made._not_before = 0.0
             assert await parsed(made) == 2
         finally:
-            made.close()
+            made.pool.close()
 
     asyncio.run(live())
 
@@ -240,7 +241,7 @@ def test_who_hangs_up_while_it_starts_leaves_it_to_others() -> None:
             first.cancel()
             assert await parsed(made) == 2
         finally:
-            made.close()
+            made.pool.close()
 
     asyncio.run(live())
 
@@ -259,7 +260,7 @@ def test_a_command_that_hangs_ends_with_the_child(tmp_path: Path) -> None:
             with pytest.raises(RerankError):
                 await starting
         finally:
-            made.close()
+            made.pool.close()
 
     asyncio.run(live())
 
@@ -278,7 +279,7 @@ def test_a_stopped_child_is_killed_and_replaced() -> None:
             assert await parsed(made) == 2
             assert made._metrics.hung_children.labels("parsing")._value.get() == 1
         finally:
-            made.close()
+            made.pool.close()
 
     asyncio.run(live())
 
@@ -297,7 +298,7 @@ def test_nothing_temporary_is_left(tmp_path: Path, temporary: Path, name: str) -
             with pytest.raises(RerankError):
                 await made.start()
         finally:
-            made.close()
+            made.pool.close()
 
     asyncio.run(live())
     assert list(temporary.iterdir()) == []

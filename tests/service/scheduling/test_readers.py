@@ -61,7 +61,7 @@ def order_of(*asked: tuple[str, str, int]) -> list[str]:
         await asyncio.gather(*jobs)
 
     asyncio.run(read())
-    readers.close()
+    pool.close()
     return child.read
 
 
