@@ -8,7 +8,7 @@ first tree that each proposes for the dev sentences.
 
 Each `--train` is what `rerank train` is told besides data and `--out`; the second starts from what
 the first made. Trees are taken evenly from the whole file. Everything is kept in the folder of
-`--work`: what was stopped goes on where it was, and another size costs only itself.
+`--work`: a run that was stopped resumes, and sizes that are there are not trained again.
 """
 
 from __future__ import annotations

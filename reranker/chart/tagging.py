@@ -52,5 +52,5 @@ def best_tags(
 
 
 def has_letters(word: str) -> bool:
-    """Whether a word has a letter or a digit and is no bracket."""
+    """Whether a word has a letter or a digit and is not a bracket."""
     return any(map(str.isalnum, word)) and not _ESCAPED.fullmatch(word)

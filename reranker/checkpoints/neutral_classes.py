@@ -23,7 +23,7 @@ class NeutralClasses:
     """
 
     def __init__(self, affixes: Sequence[str]) -> None:
-        """Raises ValueError for what is no affix."""
+        """Raises ValueError if one of them is not an affix."""
         for affix in affixes:
             is_one = affix.count("-") == 1 and "-" in (affix[0], affix[-1])
             if not is_one or not 2 <= len(affix) <= 1 + max(_LENGTHS):

@@ -86,5 +86,5 @@ def _scripts(words: set[str]) -> set[str]:
 
 
 def _script(letter: str) -> str:
-    """The first word of a letter's name: LATIN, CJK, ARABIC; nothing for what is no letter."""
+    """The first word of a letter's name (LATIN, CJK, ARABIC); empty if it is not a letter."""
     return unicodedata.name(letter, "").split(" ")[0] if letter.isalpha() else ""

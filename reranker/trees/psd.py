@@ -27,7 +27,7 @@ def plain(text: str) -> str | None:
     ...       "(ID X,.1))")
     '( (IP-MAT (VBDI sá) (NP-OB1 (N-A hestinn))))'
 
-    Raises TreeError for what is no tree.
+    Raises TreeError if the text is not a tree.
     """
     tree = Tree.from_string(text)
     words = [word for node in tree.preorder() if node.is_preterminal and (word := _word(node))]
