@@ -236,6 +236,8 @@ class _Process:
                     self._process.kill()
         except (EOFError, OSError):
             pass
+        except Exception:  # what came is no message: nothing that follows can be trusted
+            self._process.kill()
         self._why = self._lost()  # requests that wait for a reply look at it
         with self._sending:
             self._pipe.close()

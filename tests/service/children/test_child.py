@@ -24,7 +24,7 @@ ENDLESS = 10**9
 
 # A module of the child's package that is not there: it is made when the child starts.
 COUNTING = """
-import importlib.machinery, sys, time
+import importlib.machinery, os, sys, time
 if any(word.endswith(".counting_main") for word in sys.orig_argv):
     import runpy
     real = runpy._run_module_as_main
@@ -42,6 +42,9 @@ if any(word.endswith(".counting_main") for word in sys.orig_argv):
                 raise ValueError("secret")
             if what == "memory":
                 raise MemoryError
+            if what == "garbage":
+                os.write(int(sys.argv[1]), b"\\0\\0\\0\\3abc")
+                time.sleep(3600)
             if what == "hang":
                 time.sleep(3600)
             for number in request.checked(range(what)):
@@ -176,6 +179,13 @@ def test_a_stopped_child_is_killed(make: Make, is_busy: bool) -> None:
     os.kill(child.process.pid, signal.SIGSTOP)
     until(lambda: ended)
     assert ended[0].has_hung and (asked is None or isinstance(asked.end(), Lost))
+    assert Counting(child, 3).end() == 3
+
+
+def test_a_child_that_sends_no_message_is_killed(make: Make) -> None:
+    child, ended = make()
+    assert isinstance(Counting(child, "garbage").end(), Lost)
+    until(lambda: ended)
     assert Counting(child, 3).end() == 3
 
 
