@@ -14,7 +14,10 @@ from tests.reranker.languages import EXAMPLES, install
 from tests.service.servers import RERANK, serving
 
 
-@pytest.mark.parametrize("language", EXAMPLES)
+@pytest.mark.parametrize(
+    "language",
+    [pytest.param(each, marks=[] if each == "zh" else pytest.mark.slow) for each in EXAMPLES],
+)
 def test_the_service_parses_the_language_it_was_started_with(
     language: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -273,7 +273,7 @@ def test_a_child_killed_while_it_parses_costs_one_text(parsing: Server, http: ht
 
 
 def test_a_reload_takes_the_parser_along(models: list[str], tmp_path: Path) -> None:
-    """And until there is one, no other model parses."""
+    """And until there is one, no other model parses, not even in a replacement."""
     path = tmp_path / "spans.pt"
     spans = save_spans(path, 3)
     with serving(models, "--parser-model", spans) as server, server.client() as client:
@@ -291,16 +291,7 @@ def test_a_reload_takes_the_parser_along(models: list[str], tmp_path: Path) -> N
         server.process.send_signal(signal.SIGHUP)
         server.logged("models not reloaded")
         assert sentences(post(client, TEXT)) == new
-
-
-def test_a_replacement_never_parses_with_another_model(models: list[str], tmp_path: Path) -> None:
-    path = tmp_path / "spans.pt"
-    with (
-        serving(models, "--parser-model", save_spans(path, 3)) as server,
-        server.client() as client,
-    ):
-        sentences(post(client, TEXT))
-        save_spans(path, 4)
+        save_spans(path, 3)
         kill(*children_of(server, "scoring_main"))
         answer = post(client, TEXT)
         assert (answer.status_code, error_of(answer)["code"]) == (503, "worker-crashed")
