@@ -126,7 +126,7 @@ def test_no_files_are_left(server: Server) -> None:
         started = time.monotonic()
         with connections(server, 50):
             server.logged("no connection can be accepted")
-            time.sleep(2)
+            time.sleep(1)
             lines = [line for line in server.log if "accept" in line["event"]]
             assert len(lines) <= time.monotonic() - started + 1
         resource.prlimit(server.process.pid, resource.RLIMIT_NOFILE, before)

@@ -30,7 +30,7 @@ from tests.reranker.killed_runs import (
     killed_run,
     said_to_be_kept,
 )
-from tests.reranker.small_files import bllip, break_off_after, write
+from tests.reranker.small_files import bllip, break_off_after, standard_input, write
 
 Capture = pytest.CaptureFixture[str]
 
@@ -239,21 +239,19 @@ def check(killed: Killed, number: signal.Signals, out: Path, expected: str) -> N
             assert killed.kept - said in (0, 1)  # struck between the two
 
 
-def test_input_shorter_than_what_was_written_is_refused(tmp_path: Path, models: list[str]) -> None:
-    out = str(tmp_path / "out")
-    arguments = ["--models", *models, "--out", out, "--nbest", "-"]
+def test_input_shorter_than_what_was_written_is_refused(
+    tmp_path: Path, models: list[str], capsys: Capture, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(pools, "BATCH_TOKENS", 1)  # one list at a time
+    out = tmp_path / "out"
+    command = ["--models", *models, "--out", str(out), "--nbest", "-"]
     gold = write(tmp_path / "gold.mrg", f"{GOLD}\n" * 4)
-    code = (
-        "import sys; import reranker.commands.main as cli; from reranker.scoring import pools; "
-        "pools.BATCH_TOKENS = 1; "
-    )
-    command = [sys.executable, "-c", f"{code}sys.exit(cli.main())", *arguments]
-    five, one = (bllip(*[CANDIDATES] * count).encode() for count in (5, 1))
-    done = subprocess.run([*command, "--gold", gold], input=five, capture_output=True)
-    assert done.returncode == 2  # one gold tree is missing
-    done = subprocess.run([*command, "--resume"], input=one, capture_output=True)
-    assert done.returncode == 2
-    assert b"there are fewer sentences than the interrupted run wrote" in done.stderr
-    done = subprocess.run([*command, "--resume"], input=five, capture_output=True)
-    assert done.returncode == 0
-    assert len(Path(out).read_text().splitlines()) == 5
+    five, one = (bllip(*[CANDIDATES] * count) for count in (5, 1))
+    with standard_input(five):
+        assert main([*command, "--gold", gold]) == 2  # one gold tree is missing
+    with standard_input(one):
+        assert main([*command, "--resume"]) == 2
+    assert "there are fewer sentences than the interrupted run wrote" in capsys.readouterr().err
+    with standard_input(five):
+        assert main([*command, "--resume"]) == 0
+    assert len(out.read_text().splitlines()) == 5

@@ -16,7 +16,7 @@ import pytest
 
 from reranker.commands.main import main
 from tests.reranker.ensembles import CANDIDATES
-from tests.reranker.small_files import bllip, write
+from tests.reranker.small_files import bllip, standard_input, write
 
 Capture = pytest.CaptureFixture[str]
 
@@ -252,27 +252,25 @@ def test_what_is_deleted_under_a_run_is_not_replaced_by_it(models: list[str]) ->
     assert sorted(contents()) == ["out"]
 
 
-def test_other_standard_input_is_not_mixed_in(models: list[str]) -> None:
-    rerank = whole(models)
-    with running("--nbest", "-", *rerank, "out") as first:
+def test_other_standard_input_is_not_mixed_in(models: list[str], capsys: Capture) -> None:
+    command = ["--nbest", "-", *whole(models), "out"]
+    with running(*command) as first:
         feed(first, LISTS)
         wait_until(lambda: lines("out.part") >= 3)
         first.kill()
         first.wait()
-    before = {name: content for name, content in contents().items() if name != "out.lock"}
+    resume = [*command, "--resume"]
     other = bllip(*(CANDIDATES[(number + 1) % 4 :] for number in range(60)))
-    with running("--nbest", "-", *rerank, "out", "--resume") as second:
-        _, messages = second.communicate(other.encode(), timeout=120)
-    assert second.returncode == 2
-    assert b"sentence 1 differs from the one that the interrupted run read" in messages
-    assert contents() == before
     score = LISTS.replace(LISTS.split("\n")[1], "-12345.5", 1)  # one score is another
-    with running("--nbest", "-", *rerank, "out", "--resume") as second:
-        _, messages = second.communicate(score.encode(), timeout=120)
-    assert second.returncode == 2
-    with running("--nbest", "-", *rerank, "out", "--resume") as third:
-        _, messages = third.communicate(LISTS.encode(), timeout=120)
-    assert third.returncode == 0, messages.decode()
+    before = {name: content for name, content in contents().items() if name != "out.lock"}
+    for given in (other, score):
+        with standard_input(given):
+            assert main(resume) == 2
+        message = "sentence 1 differs from the one that the interrupted run read"
+        assert message in capsys.readouterr().err
+        assert contents() == before
+    with standard_input(LISTS):
+        assert main(resume) == 0
     assert Path("out").read_bytes() == Path("whole").read_bytes()
 
 
