@@ -23,10 +23,10 @@ def write(path: Path, content: str | bytes) -> str:
 
 
 @contextlib.contextmanager
-def standard_input(content: str) -> Iterator[None]:
+def standard_input(content: str | bytes) -> Iterator[None]:
     """Of this process, for commands that are run in it."""
     with tempfile.TemporaryFile() as file:
-        file.write(content.encode())
+        file.write(content if isinstance(content, bytes) else content.encode())
         file.seek(0)
         before = os.dup(0)
         os.dup2(file.fileno(), 0)

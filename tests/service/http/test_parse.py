@@ -272,7 +272,9 @@ def parsers() -> int:
 
 
 def is_of(process: int, parent: int) -> bool:
-    return f"\nPPid:\t{parent}\n" in Path(f"/proc/{process}/status").read_text()
+    with contextlib.suppress(OSError):  # it has just ended
+        return f"\nPPid:\t{parent}\n" in Path(f"/proc/{process}/status").read_text()
+    return False
 
 
 def parsing_process_of(server: Server) -> int:
