@@ -196,8 +196,8 @@ def test_what_cannot_start_says_why(flags: list[str], message: str) -> None:
     assert message in done.stderr and "Traceback" not in done.stderr
 
 
-def test_a_taken_port(server: Server, models: list[str]) -> None:
-    command = [RERANK, "serve", "--models", *models, "--port", str(server.port)]
-    done = subprocess.run(command, capture_output=True, text=True, timeout=PATIENCE)
-    assert done.returncode == 2
-    assert f"cannot listen on 127.0.0.1 port {server.port}" in done.stderr
+def test_a_taken_port(
+    server: Server, models: list[str], capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["serve", "--models", *models, "--port", str(server.port)]) == 2
+    assert f"cannot listen on 127.0.0.1 port {server.port}" in capsys.readouterr().err
