@@ -27,6 +27,7 @@ from reranker.errors import InputError
 from reranker.nbest import NBest, ReadOptions, Rejected, from_candidates, read_nbest
 from reranker.nbest.candidates import listed, log_probabilities
 from reranker.parsers.choice import kept_parser
+from reranker.parsers.language import with_warnings
 from reranker.parsers.parser import Parser
 from reranker.parsers.running import ParsedLists
 from reranker.process.cancellation import Cancellation
@@ -280,14 +281,15 @@ class Reranker(Ranker):
         or in the Wall Street Journal's treebank (``words``); one that is named proposes
         ``candidates``, by default 50. A sentence of more than ``longest`` words, and one that
         cannot be parsed, has a ranking without candidates: its ``tree`` is a flat one, and
-        ``rejected`` says why.
+        ``rejected`` says why. A text in another language than the parser's gets a UserWarning.
 
         Raises InputError for a parser that does not work.
         """
         self._chosen(weighing, lm_weight, top)
         read = sentences(told_apart(text), form, words, longest)
         options = {} if candidates is None else {"candidates": candidates}
-        lists = ParsedLists(kept_parser(parser, **options), read, jobs)
+        chosen = kept_parser(parser, **options)
+        lists = ParsedLists(chosen, with_warnings(read, chosen), jobs)
         return self.rerank_lists(lists, weighing, top=top, lm_weight=lm_weight)
 
     def score(self, trees: Candidates) -> list[float | None]:

@@ -3,10 +3,12 @@ to it."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+import warnings
+from collections.abc import Callable, Iterable, Iterator, Sequence
 
 from reranker.languages import UNSPACED, language_name
 from reranker.parsers.parser import Parser, language_of
+from reranker.text.reading import TextSentence
 
 # New words are at most 15 % of the dev sets that we know, biomedical ones included, and 70 % of
 # German captions.
@@ -63,6 +65,20 @@ class LanguageCheck:
             f"{self._file}: {100 * share:.0f} % of its first {self._words} words are new to the "
             f"parser: is this {self._name}? Trees will be poor otherwise"
         )
+
+
+def with_warnings(sentences: Iterable[TextSentence], parser: Parser) -> Iterator[TextSentence]:
+    """The sentences; Python's ``warnings`` hear of another language than the parser's."""
+    check = LanguageCheck.of(parser)
+    for each in sentences:
+        _warn(check.add(each.origin.file, each.sentence.words))
+        yield each
+    _warn(check.end())
+
+
+def _warn(warning: str | None) -> None:
+    if warning:
+        warnings.warn(warning, stacklevel=3)
 
 
 def _parts(word: str) -> str | list[str]:

@@ -8,8 +8,8 @@ import schemathesis
 from schemathesis.generation import GenerationMode
 
 # What follows the schema and is refused all the same: no list of the dialect that is asked for,
-# or more than a limit allows.
-_BEYOND_SCHEMAS = {"unreadable", "over-limit"}
+# more than a limit allows, or a language that the models do not know.
+_BEYOND_SCHEMAS = {"unreadable", "over-limit", "wrong-language"}
 
 
 @schemathesis.check

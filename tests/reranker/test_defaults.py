@@ -35,6 +35,12 @@ def test_the_obvious_call(monkeypatch: pytest.MonkeyPatch) -> None:
     assert {each.duplicate_of for each in best[1:]} <= {best[0].index}
 
 
+def test_another_language_gets_a_warning(models: list[str]) -> None:
+    with pytest.warns(UserWarning, match="text: 100 % of its first .* words.*is this English"):
+        (ranking,) = reranker.parse("Wir gingen gestern nach Hause.", models=models)
+    assert len(ranking) == 50
+
+
 def test_options_are_those_of_the_command_line(models: list[str]) -> None:
     (few,) = reranker.parse("It runs.", models=models, candidates=3)
     assert len(few) <= 3
