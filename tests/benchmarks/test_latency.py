@@ -96,7 +96,7 @@ def test_a_first_answer_needs_no_compiler() -> None:
 def test_a_first_parse_needs_no_compiler(tmp_path: Path) -> None:
     (tmp_path / "text").write_text("She met the man on Monday.\n")
     modules = imported([RERANK, "parse", str(tmp_path / "text"), "--models", "ckpt/"])
-    assert {"torch", "reranker.parsers.chart"} <= modules and not has_compiler(modules)
+    assert {"torch", "reranker.chart"} <= modules and not has_compiler(modules)
 
 
 def test_a_service_s_first_answer_needs_no_compiler() -> None:
