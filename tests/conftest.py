@@ -11,6 +11,11 @@ from collections.abc import Generator
 import hypothesis
 import pytest
 
+# Without bytecode, as under PYTHONDONTWRITEBYTECODE, each of the hundreds of processes that tests
+# start would compile the whole package again.
+sys.dont_write_bytecode = False
+os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
+
 hypothesis.settings.register_profile(
     "any machine", deadline=None, suppress_health_check=[hypothesis.HealthCheck.too_slow]
 )

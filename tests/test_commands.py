@@ -5,20 +5,24 @@ from __future__ import annotations
 import tomllib
 from importlib.metadata import version
 from pathlib import Path
+from typing import Any
+
+import pytest
 
 from tests.shell import newcomers_directory, shell
 
-TABLE = Path(__file__).with_name("commands.toml")
+TEXT = Path(__file__).with_name("commands.toml").read_text("utf-8")
+TABLE = tomllib.loads(TEXT.replace("{version}", version("parse-reranker")))["command"]
 
 
-def test_commands_print_what_the_table_says(tmp_path: Path) -> None:
-    place = newcomers_directory(tmp_path)
-    wrong = []
-    table = TABLE.read_text("utf-8").replace("{version}", version("parse-reranker"))
-    for row in tomllib.loads(table)["command"]:
-        done = shell(row["run"], place)
-        printed = (done.stdout, done.stderr, done.returncode)
-        expected = (row.get("out", ""), row.get("err", ""), row.get("status", 0))
-        if printed != expected:
-            wrong.append(f"$ {row['run']}\nexpected {expected}\nprinted  {printed}")
-    assert not wrong, "\n\n".join(wrong)
+@pytest.fixture(scope="module")
+def place(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """For all commands, in their order: some read what earlier ones wrote."""
+    return newcomers_directory(tmp_path_factory.mktemp("newcomer"))
+
+
+@pytest.mark.parametrize("row", TABLE, ids=lambda row: row["run"][:40])
+def test_a_command_prints_what_the_table_says(row: dict[str, Any], place: Path) -> None:
+    done = shell(row["run"], place)
+    expected = (row.get("out", ""), row.get("err", ""), row.get("status", 0))
+    assert (done.stdout, done.stderr, done.returncode) == expected

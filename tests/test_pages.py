@@ -27,14 +27,11 @@ PAGES = [
 ]
 
 
-# The others run with the slow tests, and whenever the site is built (.github/workflows/docs.yml).
-OFTEN = ("README.md", "grep.md", "complexity.md", "surprisal.md")
-
-
 @pytest.mark.parametrize(
     "page",
     [
-        pytest.param(page, marks=[] if page.name in OFTEN else pytest.mark.slow, id=page.name)
+        # The others run whenever the site is built, too (.github/workflows/docs.yml).
+        pytest.param(page, marks=[] if page.name == "README.md" else pytest.mark.slow, id=page.name)
         for page in pages()
     ],
 )

@@ -31,6 +31,7 @@ def test_trees_are_taken_from_all_parts_of_the_file() -> None:
     assert learning_curve.evenly(["a", "b"], 3) == ["a", "b"]
 
 
+@pytest.mark.slow  # trains and parses in eight processes
 def test_a_parser_for_each_size(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """What is there is not made again."""
     config, train, dev = (tmp_path / name for name in ("tiny.toml", "train.mrg", "dev.mrg"))

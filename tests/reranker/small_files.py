@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+import contextlib
+import os
+import tempfile
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 import pytest
@@ -17,6 +20,21 @@ def write(path: Path, content: str | bytes) -> str:
     """Write a file; its name as a command takes it."""
     path.write_bytes(content if isinstance(content, bytes) else content.encode())
     return str(path)
+
+
+@contextlib.contextmanager
+def standard_input(content: str | bytes) -> Iterator[None]:
+    """Of this process, for commands that are run in it."""
+    with tempfile.TemporaryFile() as file:
+        file.write(content if isinstance(content, bytes) else content.encode())
+        file.seek(0)
+        before = os.dup(0)
+        os.dup2(file.fileno(), 0)
+        try:
+            yield
+        finally:
+            os.dup2(before, 0)
+            os.close(before)
 
 
 def bllip(*lists: Iterable[str]) -> str:

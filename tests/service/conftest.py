@@ -40,6 +40,13 @@ def server(models: list[str]) -> Iterator[Server]:
         yield server
 
 
+@pytest.fixture(scope="session")
+def fragile(models: list[str]) -> Iterator[Server]:
+    """It scores a list at a time, and fails on command: see the folder of that name."""
+    with serving(models, "--batch-tokens", "5", fragile=True) as server:
+        yield server
+
+
 @pytest.fixture
 def gate(tmp_path: Path) -> Iterator[Gate]:
     """Closed at first, and open after the test."""

@@ -14,6 +14,7 @@ from typing import Any
 import httpx
 import pytest
 
+from reranker.commands.main import main
 from tests.service.conftest import save_models
 from tests.service.servers import RERANK, Gate, Server, sentence, serving, slow_loading
 from tests.waiting import PATIENCE, until
@@ -61,16 +62,9 @@ def test_grace_time_is_bounded(models: list[str], gate: Gate) -> None:
         assert unfinished.json()["error"]["code"] == "draining"
 
 
-@pytest.fixture(scope="module")
-def crashing(models: list[str]) -> Iterator[Server]:
-    # The batches are small: who waits while another crashes is answered all the same.
-    with serving(models, "--batch-tokens", "5", fragile=True) as server:
-        yield server
-
-
 @pytest.mark.parametrize("word, error", [("crash", "RuntimeError"), ("die", "SystemExit")])
-def test_crash_of_the_worker(crashing: Server, gate: Gate, word: str, error: str) -> None:
-    with crashing.client() as client, ThreadPoolExecutor(3) as threads:
+def test_crash_of_the_worker(fragile: Server, gate: Gate, word: str, error: str) -> None:
+    with fragile.client() as client, ThreadPoolExecutor(3) as threads:
         before, begun = metric(client, RESTARTS), metric(client, BEGUN)
         held = threads.submit(ask, client, {"sentences": [sentence(gate.word)]})
         until(lambda: metric(client, BEGUN) == begun + 1)
@@ -83,7 +77,7 @@ def test_crash_of_the_worker(crashing: Server, gate: Gate, word: str, error: str
         assert fatal.result().status_code == 503
         assert fatal.result().json()["error"]["code"] == "worker-crashed"
         assert "retry-after" in fatal.result().headers
-        crashing.logged("scoring crashed and is restarted", error=error)
+        fragile.logged("scoring crashed and is restarted", error=error)
         assert metric(client, RESTARTS) == before + 1
         # Another slot may have answered before.
         until(lambda: client.get("/health/ready").status_code == 200)
@@ -146,30 +140,53 @@ def test_reload_loses_nobody(reloading: Server, folder: Path) -> None:
             assert rankings == [known[answer.json()["signature"]]] * 20
 
 
-def test_while_models_load(models: list[str], gate: Gate) -> None:
-    """Until the first score: alive but not ready, and no request is taken."""
-    folders = slow_loading(gate)
-    with serving(models, wait=False, PYTHONPATH=folders) as server, server.client() as client:
+def test_ready_only_between_the_first_score_and_sigterm(models: list[str], gate: Gate) -> None:
+    """Until the first score: alive but not ready, and no request is taken. Metrics say so, too."""
+    flags = ("--linger-seconds", "600", "--drain-seconds", "600")
+    with (
+        serving(models, *flags, wait=False, PYTHONPATH=slow_loading(gate)) as server,
+        server.client() as client,
+    ):
         assert client.get("/health/live").status_code == 200
         early = client.get("/health/ready")
         assert (early.status_code, early.json()["error"]["code"]) == (503, "loading")
         assert ask(client, BODY).json()["error"]["code"] == "loading"
+        assert metric(client, "ready") == 0
+        assert "rerank_model_info{" not in client.get("/metrics").text
         gate.open()
         server.logged("ready")
-        assert client.get("/health/ready").status_code == 200
+        assert client.get("/health/ready").status_code == 200 and metric(client, "ready") == 1
+        server.process.send_signal(signal.SIGTERM)
+        server.logged("draining")
+        assert metric(client, "ready") == 0
 
 
 @pytest.mark.parametrize(
     "flags, message",
     [
-        (["--models", "nothing.pt"], "nothing.pt: no such file"),
-        (["--models", __file__], "test_life.py: not a checkpoint"),
         (["--models", __file__, "--port", "x"], "setting port: "),
-        (["--models", __file__, "--device", "cuda"], "device cuda: no such CUDA device here"),
         (["--config", "nothing.toml"], "nothing.toml: cannot be read"),
+        (["--models", __file__, "--host", "0.0.0.0"], "--public"),
+        (["--models", __file__, "--host", "::"], "--public"),
+    ],
+)
+def test_wrong_settings_are_said(
+    flags: list[str], message: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """An address that is open to anyone needs keys, or to be meant."""
+    assert main(["serve", *flags]) == 2
+    assert message in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    "flags, message",
+    [
+        (["--models", __file__], "test_life.py: not a checkpoint"),
+        (["--models", __file__, "--device", "cuda"], "device cuda: no such CUDA device here"),
     ],
 )
 def test_what_cannot_start_says_why(flags: list[str], message: str) -> None:
+    """Here the child that loads the models does."""
     environment = {**os.environ, "CUDA_VISIBLE_DEVICES": ""}
     given = ["--port", "0", *flags]
     done = subprocess.run(
@@ -179,8 +196,8 @@ def test_what_cannot_start_says_why(flags: list[str], message: str) -> None:
     assert message in done.stderr and "Traceback" not in done.stderr
 
 
-def test_a_taken_port(server: Server, models: list[str]) -> None:
-    command = [RERANK, "serve", "--models", *models, "--port", str(server.port)]
-    done = subprocess.run(command, capture_output=True, text=True, timeout=PATIENCE)
-    assert done.returncode == 2
-    assert f"cannot listen on 127.0.0.1 port {server.port}" in done.stderr
+def test_a_taken_port(
+    server: Server, models: list[str], capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["serve", "--models", *models, "--port", str(server.port)]) == 2
+    assert f"cannot listen on 127.0.0.1 port {server.port}" in capsys.readouterr().err

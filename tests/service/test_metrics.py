@@ -15,7 +15,7 @@ import torch
 
 from tests.service.conftest import save_models
 from tests.service.requests.test_bounds import KIND, TREE, send
-from tests.service.servers import Gate, Server, sentence, serving, slow_loading
+from tests.service.servers import Gate, Server, sentence, serving
 from tests.waiting import until
 
 Series = Mapping[tuple[str, frozenset[tuple[str, str]]], float]
@@ -84,22 +84,6 @@ def test_models_follow_a_reload(tmp_path: Path) -> None:
         assert [one["sha256"] for one in served] == [after["sha256"]]
 
 
-def test_ready_only_between_the_first_score_and_sigterm(models: list[str], gate: Gate) -> None:
-    flags = ("--linger-seconds", "600", "--drain-seconds", "600")
-    with (
-        serving(models, *flags, wait=False, PYTHONPATH=slow_loading(gate)) as server,
-        server.client() as client,
-    ):
-        loading = scraped(client)
-        assert total(loading, "rerank_ready") == 0 and models_in(loading) == []
-        gate.open()
-        server.logged("ready")
-        assert total(scraped(client), "rerank_ready") == 1
-        server.process.send_signal(signal.SIGTERM)
-        server.logged("draining")
-        assert total(scraped(client), "rerank_ready") == 0
-
-
 def test_reading_threads_and_what_they_need_not_finish(models: list[str]) -> None:
     """Four bodies that take long to read, on fewer threads; then their clients hang up."""
     body = json.dumps({"sentences": [{"candidates": [TREE] * 200}] * 1000}).encode()
@@ -134,19 +118,14 @@ def waiting_then_gone(server: Server, client: httpx.Client) -> float:
         return total(scraped(client), "rerank_queue_tokens")
 
 
-def test_tokens_that_nobody_waits_for_any_more(models: list[str], gate: Gate) -> None:
-    with (
-        serving(models, fragile=True) as server,
-        server.client() as client,
-        ThreadPoolExecutor(1) as threads,
-    ):
-        assert total(scraped(client), "rerank_cancelled_tokens_total") == 0
+def test_tokens_that_nobody_waits_for_any_more(fragile: Server, gate: Gate) -> None:
+    cancelled, begun = "rerank_cancelled_tokens_total", "rerank_queue_wait_seconds_count"
+    with fragile.client() as client, ThreadPoolExecutor(1) as threads:
+        before = scraped(client)
         held = threads.submit(client.post, "/rerank", json={"sentences": [sentence(gate.word)]})
-        until_scraped(client, lambda series: total(series, "rerank_queue_wait_seconds_count") == 1)
-        tokens = waiting_then_gone(server, client)
-        until_scraped(
-            client, lambda series: total(series, "rerank_cancelled_tokens_total") == tokens
-        )
+        until_scraped(client, lambda series: total(series, begun) == total(before, begun) + 1)
+        expected = total(before, cancelled) + waiting_then_gone(fragile, client)
+        until_scraped(client, lambda series: total(series, cancelled) == expected)
         assert total(scraped(client), "rerank_queue_tokens") == 0
         gate.open()
         assert held.result().status_code == 200

@@ -16,7 +16,7 @@ from pathlib import Path
 import pytest
 
 from reranker.commands.main import main
-from tests.reranker.small_files import bllip, write
+from tests.reranker.small_files import bllip, standard_input, write
 from tests.waiting import until
 
 Capture = pytest.CaptureFixture[str]
@@ -139,10 +139,9 @@ def test_packed_files_folders_and_standard_input(tmp_path: Path, capsys: Capture
     (folder / "2.mrg").write_text(HIGH)
     assert main(["grep", "PP", str(folder), "--count"]) == 0
     assert capsys.readouterr().out.endswith("\nall\t3\t3\t3.00\n")
-    command = [sys.executable, "-m", "reranker", "grep", "PP", "-"]
-    packed = (folder / "1.mrg.gz").read_bytes()
-    run = subprocess.run(command, input=packed, capture_output=True, timeout=120)
-    assert run.returncode == 0 and run.stdout.count(b"standard input:") == 2
+    with standard_input((folder / "1.mrg.gz").read_bytes()):
+        assert main(["grep", "PP", "-"]) == 0
+    assert capsys.readouterr().out.count("standard input:") == 2
 
 
 def test_text_is_parsed_and_matches_have_their_characters(

@@ -26,7 +26,7 @@ from reranker.pipeline import Reranker
 from reranker.trees.tree import Tree
 from tests.reranker.killed_runs import forked_runs, killed_run
 from tests.reranker.parsers.hanging import Hanging, has_ended
-from tests.reranker.small_files import write
+from tests.reranker.small_files import standard_input, write
 
 Capture = pytest.CaptureFixture[str]
 
@@ -145,14 +145,11 @@ def test_lines_tokens_packed_files_and_pipes(
     ]
     assert main(["parse", str(one), "--tokens", *flags]) == 0
     assert words(capsys.readouterr().out) == ["We saw. It is", "The man -LRB-isn't-RRB-"]
-    done = subprocess.run(
-        [sys.executable, "-m", "reranker.commands.main", "parse", "-", *flags],
-        input=TEXT.encode(),
-        capture_output=True,
-    )
-    assert done.returncode == 1
+    with standard_input(TEXT):
+        assert main(["parse", "-", *flags]) == 1
+    given = capsys.readouterr().out
     assert main(["parse", write(tmp_path / "t.txt", TEXT), *flags]) == 1
-    assert done.stdout.decode() == capsys.readouterr().out
+    assert given == capsys.readouterr().out
 
 
 @pytest.mark.parametrize(
@@ -295,10 +292,9 @@ def test_files_that_are_not_text(
     assert f"{file}: not text: looks like " in printed.err and message in printed.err
     assert not printed.out
 
-    command = [sys.executable, "-m", "reranker.commands.main", "parse", "-", *flags]
-    with file.open("rb") as stdin:
-        done = subprocess.run(command, stdin=stdin, capture_output=True)
-    assert done.returncode == 2 and b"standard input: not text: looks like " in done.stderr
+    with standard_input(content):
+        assert main(["parse", "-", *flags]) == 2
+    assert "standard input: not text: looks like " in capsys.readouterr().err
 
 
 def test_brackets_in_text_are_words(tmp_path: Path, flags: list[str], capsys: Capture) -> None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import subprocess
 import sys
 from pathlib import Path
 from typing import Any
@@ -12,7 +11,7 @@ from xml.etree import ElementTree
 import pytest
 
 from reranker.commands.main import main
-from tests.reranker.small_files import bllip, write
+from tests.reranker.small_files import bllip, standard_input, write
 
 Capture = pytest.CaptureFixture[str]
 
@@ -251,12 +250,11 @@ def test_without_a_usable_candidate_or_the_parsers_first(
     ]
 
 
-def test_standard_input(ranked: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    command = [sys.executable, "-m", "reranker.commands.main", "show", "-", "--brief"]
-    for content in (Path(ranked).read_bytes(), f"{BEST}\n{FLAT}\n".encode()):
-        done = subprocess.run(command, input=content, capture_output=True)
-        assert done.returncode == 0
-        assert b"man on Monday" in done.stdout
+def test_standard_input(ranked: str, capsys: Capture) -> None:
+    for content in (Path(ranked).read_bytes(), f"{BEST}\n{FLAT}\n"):
+        with standard_input(content):
+            assert main(["show", "-", "--brief"]) == 0
+        assert "man on Monday" in capsys.readouterr().out
 
 
 @pytest.mark.parametrize(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from importlib.util import find_spec
 from pathlib import Path
 
 import pytest
@@ -17,9 +18,10 @@ from reranker.trees.tree import Tree
 from tests.reranker.parsers.tiny_stanza import LANGUAGE, build
 from tests.reranker.small_files import write
 
-pytest.importorskip("stanza", reason="the package stanza is not installed")
 pytestmark = [
     pytest.mark.slow,
+    # Not imported here, which takes seconds, for those who leave out the slow tests.
+    pytest.mark.skipif(not find_spec("stanza"), reason="the package stanza is not installed"),
     pytest.mark.filterwarnings("default"),  # its own, and those of torch
 ]
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import math
 from collections.abc import Sequence
 from dataclasses import replace
@@ -11,7 +12,7 @@ import pytest
 
 from reranker import Reranker
 from reranker.cascade import Cascade, expected
-from reranker.checkpoints.checkpoint import load_checkpoint
+from reranker.checkpoints.checkpoint import Checkpoint, load_checkpoint
 from reranker.errors import InputError
 from reranker.nbest import NBest, read_nbest
 from reranker.process.cancellation import Cancellation, Stopped
@@ -24,26 +25,32 @@ from reranker.scoring.scorer import Scorer
 from tests.reranker.small_lists import without_every_second_score
 
 ROOT = Path(__file__).parents[3]
-MEMBERS = [
-    load_checkpoint(ROOT / f"ckpt/{name}.pt")
-    for name in ("rnn-backward", "rnn-forward", "doc/doc-backward")
-]
-ENSEMBLE = Ensemble(MEMBERS, "sum", Lanes(1))
 # Two long lists and one of too few candidates to leave any out.
 LISTS = list(read_nbest(ROOT / "examples/parses.txt"))[3:22:8]
 LISTS[2] = replace(LISTS[2], candidates=LISTS[2].candidates[:6])
 STAGES = (1,), (2,), (0,)
 
 
+@functools.cache
+def members() -> list[Checkpoint]:
+    names = ("rnn-backward", "rnn-forward", "doc/doc-backward")
+    return [load_checkpoint(ROOT / f"ckpt/{name}.pt") for name in names]
+
+
+@functools.cache
+def ensemble() -> Ensemble:
+    return Ensemble(members(), "sum", Lanes(1))
+
+
 def everything() -> list[list[Scored]]:
-    scorer = Scorer(ENSEMBLE, False)
+    scorer = Scorer(ensemble(), False)
     return scorer.score([DistinctCandidates(nbest) for nbest in LISTS], Cancellation())
 
 
 def found(cascade: Cascade, weighing: Weighing, top: int = 1) -> list[list[Scored | None]]:
-    scorer = Scorer(ENSEMBLE, False)
+    scorer = Scorer(ensemble(), False)
     batch = [DistinctCandidates(nbest) for nbest in LISTS]
-    search = CascadeSearch(ENSEMBLE, cascade)
+    search = CascadeSearch(ensemble(), cascade)
     return search.score(batch, Cancellation(), scorer, weighing, top)
 
 
@@ -58,7 +65,7 @@ def stay(nbest: NBest, scores: Sequence[Scored], cascade: Cascade, top: int) -> 
         known = [member for members in cascade.stages[: stage + 1] for member in members]
         hoped = {}
         for index, scored in inside.items():
-            nll = expected({member: scored.member_nll[member] for member in known}, len(MEMBERS))
+            nll = expected({member: scored.member_nll[member] for member in known}, len(members()))
             hoped[index] = mixed_score(
                 nbest.candidates[index],
                 replace(scored, nll=math.fsum(nll), member_nll=nll),
@@ -104,8 +111,8 @@ def test_margins_as_wide_as_needed_miss_nothing() -> None:
 def test_without_parser_scores_where_they_count() -> None:
     without = without_every_second_score(LISTS[0])
     weighing = Weighing(0.5)
-    search = CascadeSearch(ENSEMBLE, Cascade(weighing, STAGES, (1e6, 1e6)))
-    scorer = Scorer(ENSEMBLE, False)
+    search = CascadeSearch(ensemble(), Cascade(weighing, STAGES, (1e6, 1e6)))
+    scorer = Scorer(ensemble(), False)
     (some,) = search.score([DistinctCandidates(without)], Cancellation(), scorer, weighing, 1)
     (whole,) = scorer.score([DistinctCandidates(without)], Cancellation())
     ranking = rank(without, some, weighing).cut(1)
@@ -116,12 +123,12 @@ def test_without_parser_scores_where_they_count() -> None:
 def test_it_stops() -> None:
     cancellation = Cancellation()
     cancellation.cancel()
-    search = CascadeSearch(ENSEMBLE, Cascade(Weighing(), STAGES, (1.0, 1.0)))
+    search = CascadeSearch(ensemble(), Cascade(Weighing(), STAGES, (1.0, 1.0)))
     with pytest.raises(Stopped):
         search.score(
             [DistinctCandidates(LISTS[0])],
             cancellation,
-            Scorer(ENSEMBLE, False),
+            Scorer(ensemble(), False),
             Weighing(),
             1,
         )
@@ -129,8 +136,8 @@ def test_it_stops() -> None:
 
 def test_a_reranker_with_a_cascade() -> None:
     cascade = Cascade(Weighing(), STAGES, (0.0, 0.0))
-    hasty = Reranker(MEMBERS, threads=1, cascade=cascade)
-    thorough = Reranker(MEMBERS, threads=1)
+    hasty = Reranker(members(), threads=1, cascade=cascade)
+    thorough = Reranker(members(), threads=1)
     # Everything is ranked where everything is asked for, and where the cascade does not hold.
     assert list(hasty.rerank_lists(LISTS[2:])) == list(thorough.rerank_lists(LISTS[2:]))
     other = Weighing(criterion="token-perplexity")
@@ -138,7 +145,7 @@ def test_a_reranker_with_a_cascade() -> None:
         one.best for one in thorough.rerank_lists(LISTS[2:], other, top=1)
     ]
     # With no margin at all, the first model's favourite wins.
-    first = Reranker([MEMBERS[1]], threads=1)
+    first = Reranker([members()[1]], threads=1)
     for quick, alone in zip(
         hasty.rerank_lists(LISTS[:2], top=1), first.rerank_lists(LISTS[:2]), strict=True
     ):
@@ -151,10 +158,10 @@ def test_a_reranker_with_a_cascade() -> None:
 
 def test_it_must_fit_the_models() -> None:
     with pytest.raises(InputError, match="not made for the sum of these models"):
-        Reranker(MEMBERS[:2], threads=1, cascade=Cascade(Weighing(), STAGES, (1.0, 1.0)))
+        Reranker(members()[:2], threads=1, cascade=Cascade(Weighing(), STAGES, (1.0, 1.0)))
     with pytest.raises(InputError, match="not made for the sum of these models"):
         Reranker(
-            [MEMBERS[1]] * 2,
+            [members()[1]] * 2,
             "average",
             threads=1,
             cascade=Cascade(Weighing(), ((0,), (1,)), (1.0,)),

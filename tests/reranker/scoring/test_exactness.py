@@ -6,6 +6,7 @@ REAL_LIST_STEP=1 takes every list; by default one in 150.
 from __future__ import annotations
 
 import copy
+import functools
 import os
 import random
 from collections.abc import Iterator
@@ -16,7 +17,7 @@ import numpy as np
 import pytest
 import torch
 
-from reranker.checkpoints.members import load_member
+from reranker.checkpoints.members import LoadedMember, load_member
 from reranker.checkpoints.span_vocabulary import SpanVocabulary
 from reranker.models import LanguageModel
 from reranker.models.span_model import SpanModel
@@ -33,13 +34,17 @@ from tests.reranker.scoring.one_by_one import score_spans_one_by_one
 
 ROOT = Path(__file__).parents[3]
 DATA = ROOT.parent / "shared/data/nbest"
-MEMBERS = [load_member(path) for path in sorted(ROOT.glob("ckpt/*.pt"))]
 STEP = int(os.environ.get("REAL_LIST_STEP", "150"))
 
 pytestmark = [
     pytest.mark.slow,
     pytest.mark.skipif(not DATA.exists(), reason="the real n-best lists are not here"),
 ]
+
+
+@functools.cache
+def members() -> list[LoadedMember]:
+    return [load_member(path) for path in sorted(ROOT.glob("ckpt/*.pt"))]
 
 
 @pytest.fixture(params=["gum_dev_50best.txt.gz", "craft_dev_first1200_50best.txt.gz"])
@@ -68,13 +73,13 @@ def chunks(sequences: list[list[int]], size: int) -> Iterator[list[list[int]]]:
 
 
 def test_scores_are_those_of_float64(lists: list[NBest]) -> None:
-    doubles = [copy.deepcopy(member.model).double() for member in MEMBERS]
-    scorer = Scorer(Ensemble(MEMBERS, "sum", Lanes(1)), False)
+    doubles = [copy.deepcopy(member.model).double() for member in members()]
+    scorer = Scorer(Ensemble(members(), "sum", Lanes(1)), False)
     sentences = [DistinctCandidates(nbest) for nbest in lists]
     largest, orders, compared = 0.0, 0, 0
     for sentence, (scores,) in ((one, scorer.score([one], Cancellation())) for one in sentences):
         expected = np.zeros(len(sentence.sequences))
-        for model, member in zip(doubles, MEMBERS, strict=True):
+        for model, member in zip(doubles, members(), strict=True):
             sequences, vocabulary = sentence.sequences, member.vocabulary
             if isinstance(vocabulary, SpanVocabulary):
                 assert isinstance(model, SpanModel)
@@ -85,7 +90,7 @@ def test_scores_are_those_of_float64(lists: list[NBest]) -> None:
                 expected -= straightforward(model, ids, vocabulary.eos)
         by_place = {place: one for (place, _), one in zip(sentence.candidates, scores, strict=True)}
         found = np.array([by_place[place].nll for place in range(len(sentence.sequences))])
-        largest = max(largest, float(np.abs(found - expected).max()) / len(MEMBERS))
+        largest = max(largest, float(np.abs(found - expected).max()) / len(members()))
         compared += len(expected)
         # Ranked alike, but for what float64 itself has within a ten-thousandth of a nat.
         order = np.argsort(found.round(4), kind="stable")
@@ -97,7 +102,7 @@ def test_scores_are_those_of_float64(lists: list[NBest]) -> None:
 
 
 def test_the_winner_alone_is_the_winner_of_all(lists: list[NBest]) -> None:
-    ensemble = Ensemble(MEMBERS, "sum", Lanes(2))
+    ensemble = Ensemble(members(), "sum", Lanes(2))
     scorer, search = (
         Scorer(ensemble, False),
         WinnerSearch(ensemble, patience_tokens=0),
@@ -115,7 +120,7 @@ def test_the_winner_alone_is_the_winner_of_all(lists: list[NBest]) -> None:
 
 
 def test_alone_together_shuffled_with_one_thread_or_two(lists: list[NBest]) -> None:
-    one, two = Reranker(MEMBERS, threads=1), Reranker(MEMBERS, threads=2)
+    one, two = Reranker(members(), threads=1), Reranker(members(), threads=2)
     together = [scores for _, scores in one.score_lists(lists)]
     assert [scores for _, scores in two.score_lists(lists)] == together
     order = list(range(len(lists)))

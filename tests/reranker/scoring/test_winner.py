@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
 import torch
 
-from reranker.checkpoints.checkpoint import load_checkpoint
+from reranker.checkpoints.checkpoint import Checkpoint, load_checkpoint
 from reranker.nbest import Candidate, NBest, read_nbest
 from reranker.process.cancellation import Cancellation
 from reranker.ranker import Combination
@@ -22,13 +23,19 @@ from reranker.trees.linearize import linearize_text
 from tests.reranker.small_lists import without_every_second_score
 
 ROOT = Path(__file__).parents[3]
-# Of one vocabulary, so that they can be averaged: the second is the first, a little out of tune.
-MEMBERS = [load_checkpoint(ROOT / "ckpt/rnn-forward.pt") for _ in range(2)]
-with torch.no_grad():
-    noise = torch.Generator().manual_seed(1)
-    for weight in MEMBERS[1].model.parameters():
-        weight.add_(0.2 * weight.std() * torch.randn(weight.shape, generator=noise))
 LISTS = list(read_nbest(ROOT / "examples/parses.txt"))[3::8]
+
+
+@functools.cache
+def members() -> list[Checkpoint]:
+    """Of one vocabulary, so that they can be averaged: the second is the first, a little out of
+    tune."""
+    first, second = (load_checkpoint(ROOT / "ckpt/rnn-forward.pt") for _ in range(2))
+    noise = torch.Generator().manual_seed(1)
+    with torch.no_grad():
+        for weight in second.model.parameters():
+            weight.add_(0.2 * weight.std() * torch.randn(weight.shape, generator=noise))
+    return [first, second]
 
 
 def scored(nll: float) -> Scored:
@@ -87,7 +94,7 @@ def test_the_parser_has_its_say() -> None:
 def test_the_best_are_those_of_the_whole_ranking(
     combination: Combination, weighing: Weighing, top: int
 ) -> None:
-    ensemble = Ensemble(MEMBERS, combination, Lanes(1))
+    ensemble = Ensemble(members(), combination, Lanes(1))
     scorer = Scorer(ensemble, False)
     search = WinnerSearch(ensemble, patience_tokens=0)
     sentences = [DistinctCandidates(nbest) for nbest in LISTS]
@@ -108,7 +115,7 @@ def test_what_has_no_parser_score_is_still_rejected() -> None:
     nbest = LISTS[0]
     without = without_every_second_score(nbest)
     weighing = Weighing(0.5)
-    ensemble = Ensemble(MEMBERS[:1], "sum", Lanes(1))
+    ensemble = Ensemble(members()[:1], "sum", Lanes(1))
     scorer = Scorer(ensemble, False)
     sentence = DistinctCandidates(without)
     (best,) = WinnerSearch(ensemble, patience_tokens=0).score(
@@ -121,7 +128,7 @@ def test_what_has_no_parser_score_is_still_rejected() -> None:
 
 
 def test_a_small_job_is_scored_the_simple_way() -> None:
-    ensemble = Ensemble(MEMBERS[:1], "sum", Lanes(1))
+    ensemble = Ensemble(members()[:1], "sum", Lanes(1))
     scorer, weighing = Scorer(ensemble, False), Weighing()
     sentence = DistinctCandidates(LISTS[0])
     search = WinnerSearch(ensemble, patience_tokens=sentence.size + 1)

@@ -30,12 +30,6 @@ def shared(models: list[str]) -> Iterator[Server]:
         yield server
 
 
-@pytest.fixture
-def own(models: list[str]) -> Iterator[Server]:
-    with serving(models) as server:
-        yield server
-
-
 def children_of(server: Server, module: str) -> list[int]:
     """The processes that the service runs a module in."""
     found = []
@@ -104,21 +98,8 @@ def test_an_idle_scoring_child_is_replaced_at_once(shared: Server) -> None:
         assert client.get("/health/ready").status_code == 200
 
 
-def test_a_replacement_never_serves_other_models(tmp_path: Path) -> None:
-    """Files that were changed, but not yet asked for by a reload."""
-    save_models(tmp_path, 1)
-    with serving([str(tmp_path / "*.pt")]) as server, server.client() as client:
-        ranked(client.post("/rerank", json=BODY))
-        save_models(tmp_path, 2)
-        (process,) = children_of(server, "scoring_main")
-        kill(process)
-        answer = client.post("/rerank", json=BODY)
-        assert (answer.status_code, answer.json()["error"]["code"]) == (503, "worker-crashed")
-        server.logged("scoring crashed and cannot be restarted")
-        assert client.get("/health/live").status_code == 503
-
-
-def test_old_models_leave_the_scoring_process(tmp_path: Path) -> None:
+def test_old_models_leave_the_scoring_process_and_others_never_enter(tmp_path: Path) -> None:
+    """A replacement does not serve files that were changed, but not yet asked for by a reload."""
     save_models(tmp_path, 1)
     with serving([str(tmp_path / "*.pt")]) as server, server.client() as client:
         for number in range(1, 4):
@@ -126,30 +107,37 @@ def test_old_models_leave_the_scoring_process(tmp_path: Path) -> None:
             done = f'rerank_model_reloads_total{{result="done"}} {number}.0'
             until(lambda: done in client.get("/metrics").text)  # noqa: B023
         ranked(client.post("/rerank", json=BODY))
-        assert len(children_of(server, "scoring_main")) == 1
+        (process,) = children_of(server, "scoring_main")
+        save_models(tmp_path, 2)
+        kill(process)
+        answer = client.post("/rerank", json=BODY)
+        assert (answer.status_code, answer.json()["error"]["code"]) == (503, "worker-crashed")
+        server.logged("scoring crashed and cannot be restarted")
+        for path in ("live", "ready"):
+            assert client.get(f"/health/{path}").status_code == 503
 
 
-def test_a_long_body_is_read_elsewhere(own: Server) -> None:
+def test_a_long_body_is_read_elsewhere(shared: Server) -> None:
     """With the figures of a short one."""
     one_sentence = sentence("We", "saw", "it", *["again"] * 20)
     body = json.dumps({"sentences": [one_sentence] * 400})
     assert len(body) > 100_000
-    with own.client() as client:
-        (short,) = children_of(own, "reading_main")
+    with shared.client() as client:
+        (short,) = children_of(shared, "reading_main")
         many = client.post("/rerank", content=body, headers={"Content-Type": "application/json"})
         one = client.post("/rerank", json={"sentences": [one_sentence]})
         rows = many.json()["sentences"]
-        assert len(rows) == 400 and len(set(children_of(own, "reading_main")) - {short}) == 1
+        assert len(rows) == 400 and len(set(children_of(shared, "reading_main")) - {short}) == 1
         (expected,) = one.json()["sentences"]
         assert all({**row, "id": "0"} == expected for row in rows)
 
 
-def test_killed_reading_processes_are_replaced(own: Server) -> None:
+def test_killed_reading_processes_are_replaced(shared: Server) -> None:
     body = {"sentences": [sentence("a", "b") for _ in range(1000)], "x": "y" * 100_000}
-    with own.client() as client:
+    with shared.client() as client:
         before = ranked(client.post("/rerank", json=BODY))
         assert client.post("/rerank", json=body).status_code == 422
-        for process in children_of(own, "reading_main"):
+        for process in children_of(shared, "reading_main"):
             kill(process)
         assert ranked(client.post("/rerank", json=BODY)) == before
         answer = client.post("/rerank", json=body)
@@ -159,13 +147,3 @@ def test_killed_reading_processes_are_replaced(own: Server) -> None:
 def test_what_answers_does_not_need_torch() -> None:
     program = "import sys, reranker.service.http.app; sys.exit('torch' in sys.modules)"
     assert subprocess.run([sys.executable, "-c", program]).returncode == 0
-
-
-def test_none_outlives_the_service(own: Server) -> None:
-    with own.client() as client:
-        client.post("/rerank", json={"texts": ["y" * 100_001]})
-    children = children_of(own, "scoring_main") + children_of(own, "reading_main")
-    assert len(children) == 3
-    own.process.kill()
-    for child in children:
-        until_ended(child)

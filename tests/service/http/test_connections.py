@@ -54,15 +54,6 @@ def refused(server: Server) -> socket.socket:
     return connection
 
 
-def test_who_sends_for_ever_after_the_answer_is_closed(models: list[str]) -> None:
-    """After ``body_seconds``, not before."""
-    with serving(models, "--body-seconds", "1") as server:
-        start = time.monotonic()
-        with refused(server) as connection:
-            assert is_closed_on(connection, b" ")
-        assert time.monotonic() - start > 0.9
-
-
 def test_who_sends_too_much_after_the_answer_is_closed(server: Server) -> None:
     """What may still come is four bodies of 16 MB."""
     sent, piece = 0, b" " * 2**20

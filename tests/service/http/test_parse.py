@@ -272,7 +272,9 @@ def parsers() -> int:
 
 
 def is_of(process: int, parent: int) -> bool:
-    return f"\nPPid:\t{parent}\n" in Path(f"/proc/{process}/status").read_text()
+    with contextlib.suppress(OSError):  # it has just ended
+        return f"\nPPid:\t{parent}\n" in Path(f"/proc/{process}/status").read_text()
+    return False
 
 
 def parsing_process_of(server: Server) -> int:
@@ -392,11 +394,11 @@ def test_bllip_is_loaded_before_the_first_text(models: list[str]) -> None:
         )
 
 
-def test_the_built_in_parser_needs_no_flag(models: list[str]) -> None:
+def test_the_built_in_parser_needs_no_flag(server: Server, models: list[str]) -> None:
     """The trees are those of the command and of Python, and so is how sure they are."""
     text = "When the last guests left the hotel closed its kitchen. She met him (on Monday)."
     expected = list(Reranker.load(models).parse(text, create_parser("chart", ParserSettings())))
-    with serving(models) as server, Client(server.url, timeout=300) as client:
+    with Client(server.url, timeout=300) as client:
         assert client.info()["parser"]["names"] == ["chart"]
         answers = client.parse(text)
     assert [each.ranking for each in answers] == [each.ranking for each in expected]

@@ -81,7 +81,8 @@ def sentences(answer: httpx.Response) -> list[dict[str, Any]]:
 
 def python(ensemble: list[str], spans: str, text: str) -> list[Ranking]:
     parser = create_parser("chart", ParserSettings(model=spans, candidates=7))
-    return list(Reranker.load(ensemble).parse(text, parser))
+    with pytest.warns(UserWarning, match="are new to the parser"):  # a toy, which knows few words
+        return list(Reranker.load(ensemble).parse(text, parser))
 
 
 def command(folder: Path, text: str, output: str, ensemble: list[str], spans: str) -> str:
@@ -273,7 +274,7 @@ def test_a_child_killed_while_it_parses_costs_one_text(parsing: Server, http: ht
 
 
 def test_a_reload_takes_the_parser_along(models: list[str], tmp_path: Path) -> None:
-    """And until there is one, no other model parses."""
+    """And until there is one, no other model parses, not even in a replacement."""
     path = tmp_path / "spans.pt"
     spans = save_spans(path, 3)
     with serving(models, "--parser-model", spans) as server, server.client() as client:
@@ -291,16 +292,7 @@ def test_a_reload_takes_the_parser_along(models: list[str], tmp_path: Path) -> N
         server.process.send_signal(signal.SIGHUP)
         server.logged("models not reloaded")
         assert sentences(post(client, TEXT)) == new
-
-
-def test_a_replacement_never_parses_with_another_model(models: list[str], tmp_path: Path) -> None:
-    path = tmp_path / "spans.pt"
-    with (
-        serving(models, "--parser-model", save_spans(path, 3)) as server,
-        server.client() as client,
-    ):
-        sentences(post(client, TEXT))
-        save_spans(path, 4)
+        save_spans(path, 3)
         kill(*children_of(server, "scoring_main"))
         answer = post(client, TEXT)
         assert (answer.status_code, error_of(answer)["code"]) == (503, "worker-crashed")
@@ -334,13 +326,6 @@ def test_what_the_parser_fails_at_costs_a_sentence(
         assert found[1]["confidence"] is None and len(found[1]["constituents"]) == 2
         line = server.logged("the parser failed")
         assert line["error"] == "ValueError" and "Aardvarks" not in str(server.log)
-
-
-def test_a_model_that_is_none_stops_the_service(models: list[str]) -> None:
-    with serving(models, "--parser-model", models[0], wait=False) as server:
-        assert server.process.wait(PATIENCE) == 2
-        server.end()
-        assert "not a span model" in str(server.log[-1])
 
 
 def test_the_description_has_every_form(http: httpx.Client) -> None:

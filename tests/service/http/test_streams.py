@@ -21,13 +21,6 @@ ASK = {"Accept": LINES}
 
 
 @pytest.fixture(scope="module")
-def fragile(models: list[str]) -> Iterator[Server]:
-    """A sentence at a time, since the first list fills a batch."""
-    with serving(models, "--batch-tokens", "5", fragile=True) as server:
-        yield server
-
-
-@pytest.fixture(scope="module")
 def http(fragile: Server) -> Iterator[httpx.Client]:
     with fragile.client() as client:
         yield client

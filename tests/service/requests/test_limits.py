@@ -244,9 +244,12 @@ def test_a_connection_that_says_nothing_is_closed(hasty: Server) -> None:
 
 
 def test_a_body_that_goes_on_after_its_answer(hasty: Server) -> None:
+    """The connection closes after ``body_seconds``, not before."""
+    start = time.monotonic()
     with connect(hasty, b"{", 10**9) as connection:  # too long, and answered at once
         assert connection.recv(12) == b"HTTP/1.1 413"
         assert is_closed_on(connection, b" ")
+    assert time.monotonic() - start > 0.9
 
 
 def test_slow_body(hasty: Server) -> None:

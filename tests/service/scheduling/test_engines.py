@@ -60,6 +60,27 @@ def running(models: list[str], **settings: Any) -> Iterator[Running]:
         made.engines.stop()
 
 
+@contextlib.contextmanager
+def fragile_and_running(models: list[str], **settings: Any) -> Iterator[Running]:
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("PYTHONPATH", before_python_path(FRAGILE))
+        with running(models, **settings) as made:
+            yield made
+
+
+@pytest.fixture(scope="module")
+def listwise(models: list[str]) -> Iterator[Running]:
+    """A list at a time."""
+    with fragile_and_running(models, batch_tokens=1) as made:
+        yield made
+
+
+@pytest.fixture(scope="module")
+def beating(models: list[str]) -> Iterator[Running]:
+    with fragile_and_running(models, heartbeat_seconds=2) as made:
+        yield made
+
+
 @pytest.fixture(autouse=True)
 def fragile(monkeypatch: pytest.MonkeyPatch) -> None:
     """Children that misbehave on command."""
@@ -83,56 +104,54 @@ def scores_of(reranker: Reranker, *lists: NBest) -> list[list[Scored]]:
     return [scored for _, scored in reranker.score_lists(lists)]
 
 
-def test_a_long_list_is_cut_into_pieces(models: list[str], expected: Reranker) -> None:
+def test_a_long_list_is_cut_into_pieces(listwise: Running, expected: Reranker) -> None:
     """Its scores are the same, those of duplicates as well."""
     nbest = from_candidates(CANDIDATES)
-    with running(models) as made:
-        whole, cut = made.work(nbest), made.work(nbest, most_tokens=25)
-        assert len(whole.pieces) == 1 and len(cut.pieces) == 5
-        assert [piece.tokens for piece in cut.pieces] == [20, 22, 20, 18, 18]
-        for work in (whole, cut):
-            assert asyncio.run(scores(made.engines, work)) == scores_of(expected, nbest)
+    whole, cut = listwise.work(nbest), listwise.work(nbest, most_tokens=25)
+    assert len(whole.pieces) == 1 and len(cut.pieces) == 5
+    assert [piece.tokens for piece in cut.pieces] == [20, 22, 20, 18, 18]
+    for work in (whole, cut):
+        assert asyncio.run(scores(listwise.engines, work)) == scores_of(expected, nbest)
 
 
-def test_lists_are_answered_as_soon_as_they_are_scored(models: list[str], gate: Gate) -> None:
+def test_lists_are_answered_as_soon_as_they_are_scored(listwise: Running, gate: Gate) -> None:
     """The last one is not scored before another has been answered."""
     lists = [*(from_candidates(CANDIDATES[:1]) for _ in range(4)), flat("We", gate.word)]
-    with running(models, batch_tokens=20) as made:
 
-        async def ask() -> int:
-            count = 0
-            async for group in made.engines.score(made.work(*lists)):
-                count += len(group)
-                gate.open()
-            return count
+    async def ask() -> int:
+        count = 0
+        async for group in listwise.engines.score(listwise.work(*lists)):
+            count += len(group)
+            gate.open()
+        return count
 
-        assert asyncio.run(ask()) == 5
+    assert asyncio.run(ask()) == 5
 
 
 def test_who_was_paused_is_answered_all_the_same(
-    models: list[str], expected: Reranker, gate: Gate
+    listwise: Running, expected: Reranker, gate: Gate
 ) -> None:
     """A batch that cannot go on by itself is paused for another client, and then answered."""
     held, short = flat("We", gate.word), flat("We", "saw")
-    with running(models, batch_tokens=1) as made:
-        made.engines.queue.learn_first(40, 1)  # however fast this machine is, neither is very small
-        ends: list[str] = []
+    queue = listwise.engines.queue
+    queue.learn_first(40, 1)  # however fast this machine is, neither is very small
+    ends: list[str] = []
 
-        async def ask(name: str, *lists: NBest) -> list[list[Scored]]:
-            answer = await scores(made.engines, made.work(*lists, client=name))
-            ends.append(name)
-            return answer
+    async def ask(name: str, *lists: NBest) -> list[list[Scored]]:
+        answer = await scores(listwise.engines, listwise.work(*lists, client=name))
+        ends.append(name)
+        return answer
 
-        async def both() -> list[list[list[Scored]]]:
-            main = made.engines.queue.engines[0].main
-            busy = asyncio.ensure_future(ask("busy", *[short] * 4, held))
-            while not any(piece.what is held for piece in main.batch):
-                await asyncio.sleep(0.001)
-            new = await ask("new", short)
-            gate.open()
-            return [new, await busy]
+    async def both() -> list[list[list[Scored]]]:
+        main = queue.engines[0].main
+        busy = asyncio.ensure_future(ask("busy", *[short] * 4, held))
+        while not any(piece.what is held for piece in main.batch):
+            await asyncio.sleep(0.001)
+        new = await ask("new", short)
+        gate.open()
+        return [new, await busy]
 
-        new, busy = asyncio.run(both())
+    new, busy = asyncio.run(both())
     assert ends == ["new", "busy"]
     assert (new, busy) == (scores_of(expected, short), scores_of(expected, *[short] * 4, held))
 
@@ -223,20 +242,39 @@ def test_several_engines_score_the_same(models: list[str], expected: Reranker, g
 
 
 @pytest.mark.parametrize("is_busy", [False, True])
-def test_a_stopped_child_is_killed_and_replaced(models: list[str], is_busy: bool) -> None:
+def test_a_stopped_child_is_killed_and_replaced(beating: Running, is_busy: bool) -> None:
     """It makes no progress: a request in it fails, the next is answered; ready says so at once."""
-    with running(models, heartbeat_seconds=2) as made:
-        (pid,) = made.pids()
-        os.kill(pid, signal.SIGSTOP)
-        if is_busy:
-            with pytest.raises(RequestError) as caught:
-                asyncio.run(scores(made.engines, made.work(flat("We"))))
-            assert caught.value.code == "worker-crashed"
-        until(lambda: not made.engines.ready)
-        until(lambda: made.engines.ready)
-        assert made.pids() != [pid] and made.restarts() == 1
-        assert made.metrics.hung_children.labels("scoring")._value.get() == 1
-        assert len(asyncio.run(scores(made.engines, made.work(flat("We"))))) == 1
+    restarts, hung = beating.restarts(), beating.metrics.hung_children.labels("scoring")._value
+    hung_before = hung.get()
+    (pid,) = beating.pids()
+    os.kill(pid, signal.SIGSTOP)
+    if is_busy:
+        with pytest.raises(RequestError) as caught:
+            asyncio.run(scores(beating.engines, beating.work(flat("We"))))
+        assert caught.value.code == "worker-crashed"
+    until(lambda: not beating.engines.ready)
+    until(lambda: beating.engines.ready)
+    assert beating.pids() != [pid] and beating.restarts() == restarts + 1
+    assert hung.get() == hung_before + 1
+    assert len(asyncio.run(scores(beating.engines, beating.work(flat("We"))))) == 1
+
+
+def test_a_pause_is_no_hang(beating: Running, gate: Gate) -> None:
+    """However long a batch waits for others."""
+    restarts = beating.restarts()
+
+    async def ask() -> list[list[Scored]]:
+        main = beating.engines.queue.engines[0].main
+        asked = asyncio.ensure_future(scores(beating.engines, beating.work(flat(gate.word))))
+        while not main.batch:
+            await asyncio.sleep(0.001)
+        main.cancellation.pause()
+        await asyncio.sleep(3)
+        gate.open()
+        main.cancellation.go_on()
+        return await asked
+
+    assert len(asyncio.run(ask())) == 1 and beating.restarts() == restarts
 
 
 def test_a_child_that_hangs_again_and_again_is_given_up(models: list[str]) -> None:
@@ -250,21 +288,3 @@ def test_a_child_that_hangs_again_and_again_is_given_up(models: list[str]) -> No
             if number < 2:
                 until(lambda: made.engines.ready)
         until(lambda: made.engines.is_hopeless)
-
-
-def test_a_pause_is_no_hang(models: list[str], gate: Gate) -> None:
-    """However long a batch waits for others."""
-    with running(models, heartbeat_seconds=2) as made:
-
-        async def ask() -> list[list[Scored]]:
-            main = made.engines.queue.engines[0].main
-            asked = asyncio.ensure_future(scores(made.engines, made.work(flat(gate.word))))
-            while not main.batch:
-                await asyncio.sleep(0.001)
-            main.cancellation.pause()
-            await asyncio.sleep(5)
-            gate.open()
-            main.cancellation.go_on()
-            return await asked
-
-        assert len(asyncio.run(ask())) == 1 and made.restarts() == 0
