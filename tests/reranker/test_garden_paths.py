@@ -11,7 +11,9 @@ SENTENCES = {
     "When the last guests left the hotel closed its kitchen.": (
         "(NP (DT the) (NN hotel)) (VP (VBD closed)"
     ),
-    "While Anna dressed the baby spit up on the bed.": "(VBD dressed)))) (NP (DT the) (NN baby))",
+    "When the dog scratched the vet took off the muzzle.": (
+        "(VBD scratched)))) (NP (DT the) (NN vet))"
+    ),
     "The horse raced past the barn fell.": "(NP (DT the) (NN barn))))) (VP (VBD fell))",
     "She met the man on Monday.": "(VP (VBD met) (NP (DT the) (NN man)) (PP (IN on)",
     "The man who left saw the woman that he knew.": (
