@@ -128,7 +128,7 @@ class _Process:
         self._sending = threading.Lock()
         self._numbers = itertools.count(1)
         self._waiting: dict[int, _Waiting] = {}
-        self._is_asked_to_end = self._has_hung = False
+        self._is_asked_to_end = self._has_hung = self._is_over = False
         self._why: Lost | None = None
         module = f"reranker.service.children.{name}_main"
         beat = min(_BEATING_SECONDS, heartbeat / 4)
@@ -148,7 +148,8 @@ class _Process:
 
     @property
     def is_running(self) -> bool:
-        return self._why is None and self._process.poll() is None
+        # While another thread waits for its status, poll knows nothing.
+        return not self._is_over and self._process.poll() is None
 
     def send(self, *message: object) -> None:
         """Raises Lost if it has ended."""
@@ -238,6 +239,7 @@ class _Process:
             pass
         except Exception:  # what came is no message: nothing that follows can be trusted
             self._process.kill()
+        self._is_over = True
         self._why = self._lost()  # requests that wait for a reply look at it
         with self._sending:
             self._pipe.close()

@@ -14,7 +14,6 @@ from typing import Any
 import httpx
 import pytest
 
-from reranker.commands.main import main
 from tests.service.conftest import save_models
 from tests.service.servers import RERANK, Gate, Server, sentence, serving, slow_loading
 from tests.waiting import PATIENCE, until
@@ -161,43 +160,37 @@ def test_ready_only_between_the_first_score_and_sigterm(models: list[str], gate:
         assert metric(client, "ready") == 0
 
 
+def refusal(*flags: str) -> str:
+    """What is said by a service that does not start."""
+    environment = {**os.environ, "CUDA_VISIBLE_DEVICES": ""}
+    command = [RERANK, "serve", *flags]
+    done = subprocess.run(
+        command, env=environment, capture_output=True, text=True, timeout=PATIENCE
+    )
+    assert done.returncode == 2 and "Traceback" not in done.stderr
+    return done.stderr
+
+
 @pytest.mark.parametrize(
     "flags, message",
     [
         (["--models", __file__, "--port", "x"], "setting port: "),
         (["--config", "nothing.toml"], "nothing.toml: cannot be read"),
+        # An address that is open to anyone needs keys, or to be meant.
         (["--models", __file__, "--host", "0.0.0.0"], "--public"),
         (["--models", __file__, "--host", "::"], "--public"),
-    ],
-)
-def test_wrong_settings_are_said(
-    flags: list[str], message: str, capsys: pytest.CaptureFixture[str]
-) -> None:
-    """An address that is open to anyone needs keys, or to be meant."""
-    assert main(["serve", *flags]) == 2
-    assert message in capsys.readouterr().err
-
-
-@pytest.mark.parametrize(
-    "flags, message",
-    [
-        (["--models", __file__], "test_life.py: not a checkpoint"),
-        (["--models", __file__, "--device", "cuda"], "device cuda: no such CUDA device here"),
+        # Here the child that loads the models says it.
+        (["--models", __file__, "--port", "0"], "test_life.py: not a checkpoint"),
+        (
+            ["--models", __file__, "--port", "0", "--device", "cuda"],
+            "no such CUDA device here",
+        ),
     ],
 )
 def test_what_cannot_start_says_why(flags: list[str], message: str) -> None:
-    """Here the child that loads the models does."""
-    environment = {**os.environ, "CUDA_VISIBLE_DEVICES": ""}
-    given = ["--port", "0", *flags]
-    done = subprocess.run(
-        [RERANK, "serve", *given], env=environment, capture_output=True, text=True, timeout=PATIENCE
-    )
-    assert done.returncode == 2
-    assert message in done.stderr and "Traceback" not in done.stderr
+    assert message in refusal(*flags)
 
 
-def test_a_taken_port(
-    server: Server, models: list[str], capsys: pytest.CaptureFixture[str]
-) -> None:
-    assert main(["serve", "--models", *models, "--port", str(server.port)]) == 2
-    assert f"cannot listen on 127.0.0.1 port {server.port}" in capsys.readouterr().err
+def test_a_taken_port(server: Server, models: list[str]) -> None:
+    said = refusal("--models", *models, "--port", str(server.port))
+    assert f"cannot listen on 127.0.0.1 port {server.port}" in said
