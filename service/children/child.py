@@ -148,7 +148,7 @@ class _Process:
 
     @property
     def is_running(self) -> bool:
-        # While another thread waits for its status, poll knows nothing.
+        # poll() alone is not enough: while another thread waits for the status, it returns None.
         return not self._is_over and self._process.poll() is None
 
     def send(self, *message: object) -> None:
@@ -237,8 +237,9 @@ class _Process:
                     self._process.kill()
         except (EOFError, OSError):
             pass
-        except Exception:  # what came is no message: nothing that follows can be trusted
+        except Exception:  # bytes that are not a message can make pickle raise anything
             self._process.kill()
+            self._why = Lost("a child process sent something that is not a message and was killed")
         self._is_over = True
         self._why = self._lost()  # requests that wait for a reply look at it
         with self._sending:

@@ -1,6 +1,7 @@
 """The benchmark of latency: its lists, its clocks, its tables, and a small run of it."""
 
 import re
+import shlex
 import sys
 from pathlib import Path
 from typing import Any
@@ -85,6 +86,7 @@ def test_a_first_answer_needs_no_compiler() -> None:
     every machine."""
     torch = imported([sys.executable, "-c", "import torch"])
     assert "torch" in torch and not has_compiler(torch)
+    assert has_compiler(imported([sys.executable, "-c", "import torch._dynamo"]))
     assert has_compiler(imported([sys.executable, "-c", "import sympy"]))
     command = [RERANK, "--nbest", "examples/short.txt", "--models", "ckpt/"]
     first = imported(command)
@@ -93,10 +95,15 @@ def test_a_first_answer_needs_no_compiler() -> None:
     assert len(first - torch) <= MOST_MODULES
 
 
-def test_a_first_parse_needs_no_compiler(tmp_path: Path) -> None:
+@pytest.mark.parametrize("with_bllip", [False, True])
+def test_a_first_parse_needs_no_compiler(with_bllip: bool, tmp_path: Path) -> None:
+    if with_bllip:
+        pytest.importorskip("bllipparser", reason="bllipparser is not installed")
+    toy = shlex.join([sys.executable, str(ROOT / "tests/reranker/parsers/toy_parser.py")])
+    chosen = [] if with_bllip else ["--parser-command", toy]
     (tmp_path / "text").write_text("She met the man on Monday.\n")
-    modules = imported([RERANK, "parse", str(tmp_path / "text"), "--models", "ckpt/"])
-    assert {"torch", "reranker.chart"} <= modules and not has_compiler(modules)
+    modules = imported([RERANK, "parse", str(tmp_path / "text"), *chosen, "--models", "ckpt/"])
+    assert "torch" in modules and not has_compiler(modules)
 
 
 def test_a_service_s_first_answer_needs_no_compiler() -> None:

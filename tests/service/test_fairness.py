@@ -73,9 +73,9 @@ def test_rate(monkeypatch: pytest.MonkeyPatch) -> None:
     assert Rate(None).seconds_to_wait("a") == 0.0
 
 
-def test_bodies_that_never_end_are_a_matter_of_their_client(server: Server) -> None:
+def test_bodies_that_never_end_are_a_matter_of_their_client(models: list[str]) -> None:
     """128 connections that send one byte of a body: others are answered."""
-    with contextlib.ExitStack() as held:
+    with serving(models, "--body-seconds", "600") as server, contextlib.ExitStack() as held:
         for _ in range(128):
             held.enter_context(drip(server))
         with server.client() as http:

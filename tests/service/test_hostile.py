@@ -14,7 +14,6 @@ import sys
 import time
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
 
 import httpx
 import pytest
@@ -37,16 +36,9 @@ def status(server: Server, path: str) -> int:
 # Children that hang.
 
 
-@pytest.fixture(scope="module")
-def beating(models: list[str]) -> Iterator[Server]:
-    with serving(models, "--heartbeat-seconds", "5") as server:
-        yield server
-
-
-def test_a_stopped_scoring_child_is_replaced_and_ready_says_so(beating: Server) -> None:
+def test_a_stopped_scoring_child_is_replaced_and_ready_says_so(models: list[str]) -> None:
     """Requests failed with 504 and ready said 200 for ever."""
-    server = beating
-    with server.client() as client:
+    with serving(models, "--heartbeat-seconds", "5") as server, server.client() as client:
         before = client.post("/rerank", json=BODY).json()["sentences"]
         (child,) = children_of(server, "scoring_main")
         os.kill(child, signal.SIGSTOP)
@@ -59,9 +51,25 @@ def test_a_stopped_scoring_child_is_replaced_and_ready_says_so(beating: Server) 
         assert children_of(server, "scoring_main") != [child]
 
 
-def test_a_stopped_reading_child_costs_one_request(beating: Server) -> None:
-    with beating.client() as client:
-        (child,) = children_of(beating, "reading_main")
+def test_a_child_that_hangs_again_and_again_ends_life(models: list[str]) -> None:
+    """It is stopped as soon as it is ready; nothing is scored in between."""
+    with serving(models, "--heartbeat-seconds", "5") as server, server.client() as client:
+        stopped: set[int] = set()
+        while status(server, "/health/live") == 200:
+            new = set(children_of(server, "scoring_main")) - stopped
+            if new and status(server, "/health/ready") == 200:
+                stopped |= new
+                for child in new:
+                    os.kill(child, signal.SIGSTOP)
+            time.sleep(0.01)
+        assert len(stopped) == 3 and status(server, "/health/ready") == 503
+        server.logged("scoring crashed and cannot be restarted")
+        assert client.post("/rerank", json=BODY).status_code == 503
+
+
+def test_a_stopped_reading_child_costs_one_request(models: list[str]) -> None:
+    with serving(models, "--heartbeat-seconds", "5") as server, server.client() as client:
+        (child,) = children_of(server, "reading_main")
         os.kill(child, signal.SIGSTOP)
         answer = client.post("/rerank", json=BODY)
         assert (answer.status_code, answer.json()["error"]["code"]) == (503, "reader-crashed")
@@ -83,54 +91,57 @@ def connections(server: Server, number: int, sent: bytes = b"") -> Iterator[list
         yield made
 
 
-@pytest.fixture(scope="module")
-def crowded(models: list[str]) -> Iterator[Server]:
-    with serving(models, "--connections", "20", "--body-seconds", "600") as server:
-        yield server
-
-
-def test_idle_connections_make_room(crowded: Server) -> None:
+def test_idle_connections_make_room(models: list[str]) -> None:
     """400 of them, where 20 may be open: whoever comes next is served at once."""
-    lines = len(crowded.log)
-    with connections(crowded, 400), crowded.client() as client:
-        assert client.post("/rerank", json=BODY).status_code == 200
-        assert count(client, "connections") <= 20
-        assert count(client, 'closed_connections_total{reason="idle"}') >= 380
-    assert len(crowded.log) - lines < 10
+    with serving(models, "--connections", "20") as server, connections(server, 400):
+        with server.client() as client:
+            assert client.post("/rerank", json=BODY).status_code == 200
+            assert count(client, "connections") <= 20
+            assert count(client, 'closed_connections_total{reason="idle"}') >= 380
+        assert len(server.log) < 20
 
 
-def test_busy_connections_leave_health_alone(crowded: Server) -> None:
+def test_busy_connections_leave_health_alone(models: list[str]) -> None:
     """Twenty bodies that do not go on: nobody else is served, but for who asks for health, however
     many others ask, too."""
     head = b"POST /rerank HTTP/1.1\r\nHost: localhost\r\nContent-Type: text/plain\r\n"
     slow = head + b"Content-Length: 1000\r\nExpect: 100-continue\r\n\r\n"
-    with connections(crowded, 20, slow) as made:
+    with (
+        serving(models, "--connections", "20", "--body-seconds", "600") as server,
+        connections(server, 20, slow) as made,
+    ):
         for connection in made:  # else it could be idle, and closed for the next
             assert connection.recv(100).startswith(b"HTTP/1.1 100")
-        assert status(crowded, "/info") == 503
-        with connections(crowded, 100, b"GET"):
+        assert status(server, "/info") == 503
+        with connections(server, 100, b"GET"):
             for path in ("/health/live", "/health/ready"):
-                assert status(crowded, path) == 200
-        refused = httpx.get(f"{crowded.url}/info", timeout=PATIENCE)
+                assert status(server, path) == 200
+        refused = httpx.get(f"{server.url}/info", timeout=PATIENCE)
         assert refused.json()["error"]["code"] == "too-many-connections"
 
 
-def test_no_files_are_left(server: Server) -> None:
+def test_no_files_are_left(models: list[str]) -> None:
     """There were 67,000 lines of the log in a minute; there is one a second."""
-    files = len(os.listdir(f"/proc/{server.process.pid}/fd"))
-    with server.client() as client:
-        assert client.get("/health/live").status_code == 200
-        before = resource.prlimit(server.process.pid, resource.RLIMIT_NOFILE)
-        assert before[0] == min(before[1], 65_536), "it raises the limit when it starts"
-        resource.prlimit(server.process.pid, resource.RLIMIT_NOFILE, (files + 5, before[1]))
-        started = time.monotonic()
-        with connections(server, 50):
-            server.logged("no connection can be accepted")
-            time.sleep(1)
-            lines = [line for line in server.log if "accept" in line["event"]]
-            assert len(lines) <= time.monotonic() - started + 1
-        resource.prlimit(server.process.pid, resource.RLIMIT_NOFILE, before)
-    assert status(server, "/health/live") == 200
+    with serving(models) as server:
+        files = len(os.listdir(f"/proc/{server.process.pid}/fd"))
+        with server.client() as client:
+            assert client.get("/health/live").status_code == 200
+            before = resource.prlimit(server.process.pid, resource.RLIMIT_NOFILE)
+            resource.prlimit(server.process.pid, resource.RLIMIT_NOFILE, (files + 5, before[1]))
+            started = time.monotonic()
+            with connections(server, 50):
+                server.logged("no connection can be accepted")
+                time.sleep(2)
+                lines = [line for line in server.log if "accept" in line["event"]]
+                assert len(lines) <= time.monotonic() - started + 1
+            resource.prlimit(server.process.pid, resource.RLIMIT_NOFILE, before)
+        assert status(server, "/health/live") == 200
+
+
+def test_the_limit_of_files_is_raised(models: list[str]) -> None:
+    with serving(models) as server:
+        soft, hard = resource.prlimit(server.process.pid, resource.RLIMIT_NOFILE)
+        assert soft == min(hard, 65_536)
 
 
 class Peer:
@@ -167,17 +178,19 @@ def test_whose_connection_is_closed() -> None:
 # Addresses, hosts and pages of other sites.
 
 
-@pytest.fixture(scope="module")
-def public(models: list[str]) -> Iterator[Server]:
-    """Open to anyone, without keys."""
-    flags = ("--host", "0.0.0.0", "--public", "--allow-host", "rerank.example")
-    with serving(models, *flags, "--cors-origins", "https://ours.example") as server:
-        yield server
+@pytest.mark.parametrize("flags", [["--host", "0.0.0.0"], ["--host", "::"]])
+def test_an_open_address_needs_keys(models: list[str], flags: list[str]) -> None:
+    command = [RERANK, "serve", "--port", "0", "--models", *models, *flags]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=PATIENCE)
+    assert done.returncode == 2 and "--public" in done.stderr and "Traceback" not in done.stderr
 
 
-def local(server: Server, **options: Any) -> httpx.Client:
-    """A client of this machine's, whatever address the server listens on."""
-    return httpx.Client(base_url=f"http://127.0.0.1:{server.port}", timeout=PATIENCE, **options)
+@pytest.mark.parametrize("is_public", [False, True])
+def test_with_keys_or_on_purpose_it_is_open(models: list[str], is_public: bool) -> None:
+    flags = ("--host", "0.0.0.0", "--public" if is_public else "--no-public")
+    with serving(models, *flags, RERANK_API_KEYS="" if is_public else "secret") as server:
+        url = f"http://127.0.0.1:{server.port}"
+        assert httpx.get(f"{url}/info", headers={"X-API-Key": "secret"}).status_code == 200
 
 
 HOSTS = [
@@ -190,34 +203,28 @@ HOSTS = [
 ]
 
 
-def test_only_known_hosts_are_answered(public: Server) -> None:
+def test_only_known_hosts_are_answered(models: list[str]) -> None:
     """A name that an attacker's DNS points at this machine is not among them; health is for all."""
-    with local(public) as client:
+    with serving(models, "--allow-host", "rerank.example") as server, server.client() as client:
         for host, expected in HOSTS:
             assert client.get("/info", headers={"Host": host}).status_code == expected, host
             assert client.get("/health/live", headers={"Host": host}).status_code == 200
+    with serving(models, RERANK_API_KEYS="secret") as server, server.client() as client:
+        headers = {"Host": "any.example", "X-API-Key": "secret"}
+        assert client.get("/info", headers=headers).status_code == 200
 
 
-def test_with_keys_it_is_open_under_any_name(models: list[str]) -> None:
-    flags = ("--host", "0.0.0.0", "--no-public")
-    headers = {"Host": "any.example", "X-API-Key": "secret"}
-    with (
-        serving(models, *flags, RERANK_API_KEYS="secret") as server,
-        local(server, headers=headers) as client,
-    ):
-        assert client.get("/info").status_code == 200
-
-
-def test_pages_of_other_sites_are_refused(public: Server) -> None:
+def test_pages_of_other_sites_are_refused(models: list[str]) -> None:
     """A browser sends text/plain from any page without asking first; it does say which page."""
     text = {"Content-Type": "text/plain"}
-    with local(public) as client:
+    flags = ("--cors-origins", "https://ours.example")
+    with serving(models, *flags) as server, server.client() as client:
         for origin, expected in (
             ("https://evil.example", 403),
             ("null", 403),
             ("http://127.0.0.1:1", 403),
             ("https://ours.example", 200),
-            (str(client.base_url).rstrip("/"), 200),
+            (server.url, 200),
         ):
             headers = {**text, "Origin": origin}
             answer = client.post("/rerank", content=EXAMPLE.read_bytes(), headers=headers)
@@ -227,8 +234,8 @@ def test_pages_of_other_sites_are_refused(public: Server) -> None:
 # One function for the command's --top and the service's top_n.
 
 
-def test_top_is_the_commands(server: Server, models: list[str]) -> None:
-    top = 3
+@pytest.mark.parametrize("top", [1, 3])
+def test_top_is_the_commands(server: Server, models: list[str], top: int) -> None:
     command = [RERANK, "--nbest", str(EXAMPLE), "--models", *models, "--top", str(top)]
     done = subprocess.run([*command, "--output", "ranked"], capture_output=True, text=True)
     asked = [json.loads(line)["ranking"] for line in done.stdout.splitlines()]

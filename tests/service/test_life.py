@@ -176,10 +176,6 @@ def refusal(*flags: str) -> str:
     [
         (["--models", __file__, "--port", "x"], "setting port: "),
         (["--config", "nothing.toml"], "nothing.toml: cannot be read"),
-        # An address that is open to anyone needs keys, or to be meant.
-        (["--models", __file__, "--host", "0.0.0.0"], "--public"),
-        (["--models", __file__, "--host", "::"], "--public"),
-        # Here the child that loads the models says it.
         (["--models", __file__, "--port", "0"], "test_life.py: not a checkpoint"),
         (
             ["--models", __file__, "--port", "0", "--device", "cuda"],

@@ -33,14 +33,16 @@ class Answer(NamedTuple):
     scores: set[float]
 
 
-def test_no_answer_is_lost_or_mixed(tmp_path: Path) -> None:
-    """Four clients ask two engines all the time, two on open and two on new connections, while
-    models are replaced three times. What is asked after a reload is answered with the new ones."""
+@pytest.mark.parametrize("engines", ["1", "2"])
+def test_no_answer_is_lost_or_mixed(engines: str, tmp_path: Path) -> None:
+    """Four clients ask all the time, two on open and two on new connections, while the models are
+    replaced three times. What is asked after a reload is answered with the new models."""
     sets = [expected(tmp_path, 1)]
     answers: list[Answer] = []
     is_over = threading.Event()
+    flags = ("--engines", engines)
     with (
-        serving([str(tmp_path / "*.pt")], "--engines", "2", RERANK_ADMIN_KEYS="boss") as server,
+        serving([str(tmp_path / "*.pt")], *flags, RERANK_ADMIN_KEYS="boss") as server,
         ThreadPoolExecutor(4) as threads,
     ):
         asking = [threads.submit(ask, server, is_over, answers, n % 2 == 0) for n in range(4)]

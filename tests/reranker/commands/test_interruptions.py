@@ -30,7 +30,7 @@ from tests.reranker.killed_runs import (
     killed_run,
     said_to_be_kept,
 )
-from tests.reranker.small_files import bllip, break_off_after, standard_input, write
+from tests.reranker.small_files import bllip, break_off_after, write
 
 Capture = pytest.CaptureFixture[str]
 
@@ -122,12 +122,22 @@ def test_a_signal_leaves_a_run_that_says_how_to_continue(
     assert capsys.readouterr().out == out.read_text()
 
 
-def test_a_full_disk_is_reported(tmp_path: Path, models: list[str]) -> None:
-    file = write(tmp_path / "n.txt", bllip(*[CANDIDATES] * 100))
-    command = [sys.executable, "-m", "reranker.commands.main", "--nbest", file, "--models"]
-    command += [models[0], "--output", "ranked"]
+@pytest.mark.parametrize("arguments", [[], ["--output", "ranked"]])
+def test_a_full_disk_is_reported(arguments: list[str], tmp_path: Path, models: list[str]) -> None:
+    file = write(tmp_path / "n.txt", bllip(*[CANDIDATES] * 400))
+    command = [
+        sys.executable,
+        "-m",
+        "reranker.commands.main",
+        "--nbest",
+        file,
+        "--models",
+        models[0],
+    ]
     with open("/dev/full", "w") as full:
-        done = subprocess.run(command, stdout=full, stderr=subprocess.PIPE, text=True)
+        done = subprocess.run(
+            [*command, *arguments], stdout=full, stderr=subprocess.PIPE, text=True
+        )
     assert done.returncode == 2
     assert "rerank: standard output: cannot be written: No space left on device" in done.stderr
 
@@ -184,7 +194,8 @@ def test_kills_keep_what_was_written_and_a_resumed_run_writes_the_same(tmp_path:
     assert out.read_text() == expected
 
 
-def test_an_interruption_waits_while_pytorch_loads(tmp_path: Path) -> None:
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
+def test_an_interruption_waits_while_pytorch_loads(number: signal.Signals, tmp_path: Path) -> None:
     file = examples(tmp_path / "n.txt", 26, times=100)
     command = [sys.executable, "-m", "reranker.commands.main", "--nbest", file, "--models"]
     with subprocess.Popen(
@@ -195,7 +206,7 @@ def test_an_interruption_waits_while_pytorch_loads(tmp_path: Path) -> None:
     ) as process:
         assert process.stderr is not None
         assert process.stderr.readline().endswith("format bllip\n")  # what comes next is loading
-        process.send_signal(signal.SIGTERM)
+        process.send_signal(number)
         assert process.stderr.read() == "rerank: interrupted\n"
     assert process.returncode == 130
 
@@ -239,19 +250,21 @@ def check(killed: Killed, number: signal.Signals, out: Path, expected: str) -> N
             assert killed.kept - said in (0, 1)  # struck between the two
 
 
-def test_input_shorter_than_what_was_written_is_refused(
-    tmp_path: Path, models: list[str], capsys: Capture, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(pools, "BATCH_TOKENS", 1)  # one list at a time
-    out = tmp_path / "out"
-    command = ["--models", *models, "--out", str(out), "--nbest", "-"]
+def test_input_shorter_than_what_was_written_is_refused(tmp_path: Path, models: list[str]) -> None:
+    out = str(tmp_path / "out")
+    arguments = ["--models", *models, "--out", out, "--nbest", "-"]
     gold = write(tmp_path / "gold.mrg", f"{GOLD}\n" * 4)
-    five, one = (bllip(*[CANDIDATES] * count) for count in (5, 1))
-    with standard_input(five):
-        assert main([*command, "--gold", gold]) == 2  # one gold tree is missing
-    with standard_input(one):
-        assert main([*command, "--resume"]) == 2
-    assert "there are fewer sentences than the interrupted run wrote" in capsys.readouterr().err
-    with standard_input(five):
-        assert main([*command, "--resume"]) == 0
-    assert len(out.read_text().splitlines()) == 5
+    code = (
+        "import sys; import reranker.commands.main as cli; from reranker.scoring import pools; "
+        "pools.BATCH_TOKENS = 1; "
+    )
+    command = [sys.executable, "-c", f"{code}sys.exit(cli.main())", *arguments]
+    five, one = (bllip(*[CANDIDATES] * count).encode() for count in (5, 1))
+    done = subprocess.run([*command, "--gold", gold], input=five, capture_output=True)
+    assert done.returncode == 2  # one gold tree is missing
+    done = subprocess.run([*command, "--resume"], input=one, capture_output=True)
+    assert done.returncode == 2
+    assert b"there are fewer sentences than the interrupted run wrote" in done.stderr
+    done = subprocess.run([*command, "--resume"], input=five, capture_output=True)
+    assert done.returncode == 0
+    assert len(Path(out).read_text().splitlines()) == 5

@@ -16,7 +16,7 @@ import pytest
 
 from reranker.commands.main import main
 from tests.reranker.ensembles import CANDIDATES
-from tests.reranker.small_files import bllip, standard_input, write
+from tests.reranker.small_files import bllip, write
 
 Capture = pytest.CaptureFixture[str]
 
@@ -252,25 +252,27 @@ def test_what_is_deleted_under_a_run_is_not_replaced_by_it(models: list[str]) ->
     assert sorted(contents()) == ["out"]
 
 
-def test_other_standard_input_is_not_mixed_in(models: list[str], capsys: Capture) -> None:
-    command = ["--nbest", "-", *whole(models), "out"]
-    with running(*command) as first:
+def test_other_standard_input_is_not_mixed_in(models: list[str]) -> None:
+    rerank = whole(models)
+    with running("--nbest", "-", *rerank, "out") as first:
         feed(first, LISTS)
         wait_until(lambda: lines("out.part") >= 3)
         first.kill()
         first.wait()
-    resume = [*command, "--resume"]
-    other = bllip(*(CANDIDATES[(number + 1) % 4 :] for number in range(60)))
-    score = LISTS.replace(LISTS.split("\n")[1], "-12345.5", 1)  # one score is another
     before = {name: content for name, content in contents().items() if name != "out.lock"}
-    for given in (other, score):
-        with standard_input(given):
-            assert main(resume) == 2
-        message = "sentence 1 differs from the one that the interrupted run read"
-        assert message in capsys.readouterr().err
-        assert contents() == before
-    with standard_input(LISTS):
-        assert main(resume) == 0
+    other = bllip(*(CANDIDATES[(number + 1) % 4 :] for number in range(60)))
+    with running("--nbest", "-", *rerank, "out", "--resume") as second:
+        _, messages = second.communicate(other.encode(), timeout=120)
+    assert second.returncode == 2
+    assert b"sentence 1 differs from the one that the interrupted run read" in messages
+    assert contents() == before
+    score = LISTS.replace(LISTS.split("\n")[1], "-12345.5", 1)  # one score is another
+    with running("--nbest", "-", *rerank, "out", "--resume") as second:
+        _, messages = second.communicate(score.encode(), timeout=120)
+    assert second.returncode == 2
+    with running("--nbest", "-", *rerank, "out", "--resume") as third:
+        _, messages = third.communicate(LISTS.encode(), timeout=120)
+    assert third.returncode == 0, messages.decode()
     assert Path("out").read_bytes() == Path("whole").read_bytes()
 
 
@@ -279,16 +281,16 @@ def wait_for_lines(count: int) -> None:
 
 
 SEARCHES = [
-    (["grep", "__", "--count"], "trees"),
+    (["grep", "PP"], "trees"),
     (["grep", "NP > PP", "--json", "--at-least", "0"], "lists"),
+    (["grep", "__", "--count"], "text"),
+    (["measure"], "lists"),
     (["measure", "--by", "sentence", "--csv"], "text"),
 ]
 
 
 @pytest.mark.parametrize("command, kind", SEARCHES, ids=lambda value: "".join(value))
-def test_a_killed_search_resumes(
-    command: list[str], kind: str, span_model: str, capsys: Capture
-) -> None:
+def test_a_killed_search_resumes(command: list[str], kind: str, span_model: str) -> None:
     """What is read from a pipe, killed twice and given again, is that of a whole run."""
     broken = "(S1 (S (NN broken)\n"
     head, tail = {
@@ -302,11 +304,10 @@ def test_a_killed_search_resumes(
         "text": ["--as", "tokens", "--jobs", "1", "--parser-model", span_model],
     }[kind]
     command = [command[0], *command[1:], "-", *form]
-    given = 2 * head + tail
-    with standard_input(given):
-        assert main(command) == 1
-    whole = capsys.readouterr().out
-    assert whole.count("\n") > 1
+    run = [sys.executable, "-m", "reranker", *command]
+    given = (2 * head + tail).encode()
+    whole = subprocess.run(run, input=given, capture_output=True, timeout=120)
+    assert whole.returncode == 1 and len(whole.stdout.splitlines()) > 1, whole.stderr.decode()
     kept = 0
     for number, times in (signal.SIGKILL, 1), (signal.SIGINT, 2):
         with running(*command, "--out", "out", "--resume") as process:
@@ -317,10 +318,12 @@ def test_a_killed_search_resumes(
             messages = process.stderr.read().decode()
         kept = lines("out.part")
     assert f"rerank: interrupted; {kept} sentences are kept" in messages
-    with standard_input(given):
-        assert main([*command, "--out", "out", "--resume"]) == 1
-    assert f"rerank: resuming after sentence {kept}\n" in capsys.readouterr().err
-    assert Path("out").read_text() == whole
+    resumed = subprocess.run(
+        [*run, "--out", "out", "--resume"], input=given, capture_output=True, timeout=120
+    )
+    assert resumed.returncode == 1
+    assert f"rerank: resuming after sentence {kept}\n" in resumed.stderr.decode()
+    assert Path("out").read_bytes() == whole.stdout
     assert list(contents()) == ["out"]
 
 

@@ -1,5 +1,4 @@
-"""``POST /parse`` of text in another language than English: here Chinese, in which a package of its
-own finds the words. Two more languages: tests/reranker/commands/test_languages.py."""
+"""``POST /parse`` of text in other languages than English, in three scripts."""
 
 from __future__ import annotations
 
@@ -8,27 +7,23 @@ from pathlib import Path
 
 import pytest
 
+from reranker.checkpoints.installed import user_folder
 from reranker.languages import language_name
 from reranker.trees.tree import Tree
 from tests.reranker.languages import EXAMPLES, install
 from tests.service.servers import RERANK, serving
 
-pytest.importorskip("jieba")
-language = "zh"
 
-
-@pytest.fixture(scope="module")
-def data(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    folder = tmp_path_factory.mktemp("data")
-    install(language, folder / "parse-reranker" / "models" / "mine")
-    return folder
-
-
-def test_the_service_parses_the_language_it_was_started_with(data: Path) -> None:
-    with (
-        serving([], "--language", language, folder=data, XDG_DATA_HOME=str(data)) as server,
-        server.client() as client,
-    ):
+@pytest.mark.parametrize("language", EXAMPLES)
+def test_the_service_parses_the_language_it_was_started_with(
+    language: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    if language == "zh":
+        pytest.importorskip("jieba")
+    monkeypatch.setenv("XDG_DATA_HOME", str(tmp_path))
+    monkeypatch.chdir(tmp_path)
+    install(language, user_folder() / "mine")
+    with serving([], "--language", language) as server, server.client() as client:
         assert client.get("/info").json()["parser"]["language"] == language
         answer = client.post("/parse", json={"text": EXAMPLES[language].text, "language": language})
         assert answer.status_code == 200, answer.text
@@ -48,12 +43,16 @@ def test_the_service_parses_the_language_it_was_started_with(data: Path) -> None
         assert ", not 'is'" in other.json()["error"]["message"]
 
 
-def test_a_parser_of_another_language_is_refused_at_the_start(data: Path) -> None:
-    folder = data / "parse-reranker" / "models" / "mine"
-    models = [str(folder / "words.pt"), "--parser-model", str(folder / "parser.pt")]
+def test_a_parser_of_another_language_is_refused_at_the_start(tmp_path: Path) -> None:
+    install("ar", tmp_path / "ar")
+    models = [
+        str(tmp_path / "ar" / "words.pt"),
+        "--parser-model",
+        str(tmp_path / "ar" / "parser.pt"),
+    ]
     ended = subprocess.run(
         [RERANK, "serve", "--port", "0", "--models", *models],
         capture_output=True, text=True, timeout=300, check=False,
     )  # fmt: skip
     assert ended.returncode == 2
-    assert "the parser's model is of Chinese: start with --language zh" in ended.stderr
+    assert "the parser's model is of Arabic: start with --language ar" in ended.stderr

@@ -328,6 +328,13 @@ def test_what_the_parser_fails_at_costs_a_sentence(
         assert line["error"] == "ValueError" and "Aardvarks" not in str(server.log)
 
 
+def test_a_model_that_is_none_stops_the_service(models: list[str]) -> None:
+    with serving(models, "--parser-model", models[0], wait=False) as server:
+        assert server.process.wait(PATIENCE) == 2
+        server.end()
+        assert "not a span model" in str(server.log[-1])
+
+
 def test_the_description_has_every_form(http: httpx.Client) -> None:
     document = http.get("/openapi.json").json()
     described = document["paths"]["/parse"]["post"]["responses"]
