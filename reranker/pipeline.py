@@ -279,9 +279,10 @@ class Reranker(Ranker):
         ``parser``, of reranker.parsers.registry.create_parser or by its name alone
         (reranker.parsers.choice), proposes the trees, ``jobs`` at once, for words split as in GUM
         or in the Wall Street Journal's treebank (``words``); one that is named proposes
-        ``candidates``, by default 50. A sentence of more than ``longest`` words, and one that
-        cannot be parsed, has a ranking without candidates: its ``tree`` is a flat one, and
-        ``rejected`` says why. A text in another language than the parser's gets a UserWarning.
+        ``candidates``, by default 20 of the chart and 50 of others. A sentence of more than
+        ``longest`` words, and one that cannot be parsed, has a ranking without candidates: its
+        ``tree`` is a flat one, and ``rejected`` says why. A text in another language than the
+        parser's gets a UserWarning.
 
         Raises InputError for a parser that does not work.
         """

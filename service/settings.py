@@ -140,7 +140,7 @@ class Settings(BaseSettings):
         None, description="lines per list, for formats that do not say"
     )
     language: str = _option(ParserSettings, "language")
-    candidates: _Count = _option(ParserSettings, "candidates")
+    candidates: _Count | None = _option(ParserSettings, "candidates")
     overparsing: _Count = _option(ParserSettings, "overparsing")
     words: Convention | None = Field(
         None,

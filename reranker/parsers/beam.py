@@ -14,7 +14,7 @@ from reranker.incremental.sentence import read_sentence
 from reranker.incremental.spelling import Spelling
 from reranker.nbest import Candidate, NBest
 from reranker.nbest.data import Sentence
-from reranker.parsers.parser import ParserSettings
+from reranker.parsers.parser import CANDIDATES, ParserSettings
 from reranker.process.cancellation import Cancellation
 from reranker.ranking import SCORE_DECIMALS
 from reranker.trees.linearize import delinearize
@@ -37,14 +37,14 @@ class BeamParser:
 
     def __init__(self, settings: ParserSettings) -> None:
         """Raises InputError without a forward language model, and for too many candidates."""
-        if settings.candidates > MOST_WORDS:
+        self._candidates = settings.candidates or CANDIDATES
+        if self._candidates > MOST_WORDS:
             raise InputError(
-                f"the parser beam proposes at most {MOST_WORDS:,} trees, not {settings.candidates}"
+                f"the parser beam proposes at most {MOST_WORDS:,} trees, not {self._candidates}"
             )
         self._models = load_forward(settings.model or None)
         self._spelling = Spelling(self._models.vocabulary)
-        self._candidates = settings.candidates
-        self._width = Width(max(_LEAST_WORDS, settings.candidates))
+        self._width = Width(max(_LEAST_WORDS, self._candidates))
         self._cancellation = Cancellation()
 
     def parse(self, sentences: Sequence[Sentence]) -> list[NBest | str]:

@@ -14,7 +14,7 @@ from reranker.nbest import NBest, ReadOptions
 from reranker.nbest.data import Sentence
 from reranker.parsers.answers import given_lines, printed_lists
 from reranker.parsers.bllip_model import bllip_model
-from reranker.parsers.parser import ParserSettings
+from reranker.parsers.parser import CANDIDATES, ParserSettings
 from reranker.parsers.program import Conversation, Ended, Unread
 from reranker.process.cancellation import Stopped
 from reranker.process.forks import begin_again_after_fork
@@ -39,7 +39,7 @@ class BllipParser:
                 "choose another parser with --parser or --parser-command"
             )
         model = bllip_model(settings.model).folder()
-        numbers = (settings.candidates, settings.overparsing)
+        numbers = (settings.candidates or CANDIDATES, settings.overparsing)
         # -P: nothing is imported from the working directory.
         program = [sys.executable, "-P", str(_WORKER)]
         self._command = [*program, str(model), *map(str, numbers)]

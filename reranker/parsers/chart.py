@@ -31,6 +31,11 @@ MOST_WORDS = 500
 one, and time with the cube."""
 
 
+CANDIDATES = 20
+"""How many trees are proposed by default: the best of 50 are hardly better, and take 1.6 times as
+long (docs/results.md)."""
+
+
 class ChartParser:
     """The ``settings.candidates`` best of all trees, by the log-probability of the labels of all
     spans, which is the same number that the model gives as a member of an ensemble.
@@ -55,7 +60,7 @@ class ChartParser:
         self._punctuation = None if self.language == ENGLISH else frozenset(punctuation)
         self.temperature = _temperature(path, self._member.information.get("temperature", 1.0))
         """Scores are divided by it before probabilities are made of them."""
-        self._candidates = settings.candidates
+        self._candidates = settings.candidates or CANDIDATES
         self._is_batched = self._member.model.embedding.device.type != "cpu"
         self.batch_sizes = (1, 16, 64) if self._is_batched else (1, 4, 8)
         self._cancellation = Cancellation()

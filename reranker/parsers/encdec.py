@@ -17,7 +17,7 @@ from reranker.nbest.faithful import Source, accept
 from reranker.nbest.notation import Notation
 from reranker.parsers.answers import NAME, usable
 from reranker.parsers.in_process import InProcessParser
-from reranker.parsers.parser import ParserSettings
+from reranker.parsers.parser import CANDIDATES, ParserSettings
 
 _GENERATED = Source(NAME, Notation.LINEARIZED, repair=True, restore=True)
 
@@ -45,7 +45,7 @@ class EncdecParser(InProcessParser):
             raise InputError(str(error)) from error
         if self._members[0].vocabulary.task != "parsing":
             raise InputError(f"{paths[0]}: not a parser: it turns text into text")
-        self._beam = BeamSettings(settings.candidates, _LENGTH_POWER)
+        self._beam = BeamSettings(settings.candidates or CANDIDATES, _LENGTH_POWER)
         super().__init__("encdec", self._lists_of)
 
     def _lists_of(self, sentences: Sequence[Sentence]) -> list[NBest | str]:

@@ -28,8 +28,10 @@ class ParserSettings:
 
     command: str = ""  # a program and its arguments, as for a shell
     model: str = ""  # a name, a folder or a file; empty: the parser's default
-    candidates: int = option(
-        50, "trees that the parser proposes for a sentence; a command has its own flags for that"
+    candidates: int | None = option(
+        None,
+        "trees that the parser proposes for a sentence; a command has its own flags for that "
+        "(default: 20 of chart, 50 of the others)",
     )
     language: str = option(
         "",
@@ -44,6 +46,10 @@ class ParserSettings:
     device: str = "cpu"  # the device of our own models, as in ``Reranker.load``
     # BLLIP's own default, 21, gains 0.6 F1.
     overparsing: int = option(10, "how thoroughly bllip searches; 21 takes three times as long")
+
+
+CANDIDATES = 50
+"""How many trees a parser proposes if ``ParserSettings.candidates`` does not say."""
 
 
 class Parser(Protocol):

@@ -29,7 +29,7 @@ def test_the_obvious_call(monkeypatch: pytest.MonkeyPatch) -> None:
     )
     assert first.origin is not None and second.origin is not None
     assert [TEXT[begin:end] for begin, end in second.origin.offsets] == ["He", "waved", "."]
-    assert len(first) == 50 and first.confidence and first.certainty
+    assert len(first) == 20 and first.confidence and first.certainty
     (best,) = reranker.parse("She met the man on Monday .", form="tokens", top=1)
     assert best.tree == first.tree and best[0].score == first[0].score
     assert {each.duplicate_of for each in best[1:]} <= {best[0].index}
@@ -38,7 +38,7 @@ def test_the_obvious_call(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_another_language_gets_a_warning(models: list[str]) -> None:
     with pytest.warns(UserWarning, match="text: 100 % of its first .* words.*is this English"):
         (ranking,) = reranker.parse("Wir gingen gestern nach Hause.", models=models)
-    assert len(ranking) == 50
+    assert len(ranking) == 20
 
 
 def test_options_are_those_of_the_command_line(models: list[str]) -> None:
@@ -59,7 +59,7 @@ def test_options_are_declared_once() -> None:
     assert (program.names, program.command) == (["bllip", "command"], "./p")
     assert {name: option.default for name, option in OPTIONS.items()} == {
         **{"parser": (), "parser_command": None, "parser_model": (), "language": ""},
-        **{"candidates": 50, "overparsing": 10, "parser_seconds": 20},
+        **{"candidates": None, "overparsing": 10, "parser_seconds": 20},
     }
 
 
