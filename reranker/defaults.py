@@ -51,12 +51,13 @@ def parse(
     Raises InputError, which says what to install, without language models, or if the parser or its
     model is missing.
     """
-    chosen = kept_parser(parser, **options)
+    if not isinstance(models, str | os.PathLike | None):
+        models = tuple(models)
+    chosen = kept_parser(parser, models, **options)
     language = options.get("language") or language_of(chosen)
     if models is None:
-        models = models_of(language) or tuple(models_in_environment()) or None
-    elif not isinstance(models, str | os.PathLike):
-        models = tuple(models)
+        named = models_of(options.get("language")) or tuple(models_in_environment())
+        models = named or models_of(language)
     loaded = _loaded.get(("models", models), lambda: Reranker.load(models))
     rankings = loaded.parse(
         text,

@@ -65,6 +65,8 @@ class Reranker(Ranker):
     """
 
     members: tuple[LoadedMember, ...]
+    _parser = ""
+    """The installed ensemble that brings its own parser."""
     _loaded_from: tuple[WeighedModels, Combination, str, int | None, Precision] | None = None
     """The arguments of ``of``."""
     _is_closed = False
@@ -161,6 +163,7 @@ class Reranker(Ranker):
             calibration = calibration_beside(named.paths, [member.sha256 for member in members])
         reranker = cls(members, combination, threads, named.weighing, calibration, named.cascade)
         reranker._loaded_from = given
+        reranker._parser = named.parser
         return reranker
 
     def close(self) -> None:
@@ -289,7 +292,7 @@ class Reranker(Ranker):
         self._chosen(weighing, lm_weight, top)
         read = sentences(told_apart(text), form, words, longest)
         options = {} if candidates is None else {"candidates": candidates}
-        chosen = kept_parser(parser, **options)
+        chosen = kept_parser(parser, self._parser or None, **options)
         lists = ParsedLists(chosen, with_warnings(read, chosen), jobs)
         return self.rerank_lists(lists, weighing, top=top, lm_weight=lm_weight)
 

@@ -16,6 +16,7 @@ import structlog
 
 from reranker.errors import RerankError
 from reranker.nbest import NBest
+from reranker.parsers.parser import CHART_CANDIDATES
 from reranker.process.cancellation import Cancellation
 from reranker.process.memory import RETURNING_SECONDS, return_freed_memory
 from reranker.service.children.child import resident_memory
@@ -227,7 +228,7 @@ class Service:
         ``engines.score``; all at once, or from another parser than the built-in one a few lists at
         a time, each after the last has been scored. Raises RequestError."""
         token_scores = getattr(contents.asked, "return_token_scores", False)
-        queue, candidates = self.engines.queue, self.settings.candidates
+        queue, candidates = self.engines.queue, self.settings.candidates or CHART_CANDIDATES
 
         async def work(
             lists: Sequence[NBest], sentences: Sequence[TextSentence], is_parsed: bool = False

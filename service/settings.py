@@ -306,7 +306,9 @@ class Settings(BaseSettings):
             language=self.language,
             device=self.device,
         )
-        return ParserChoice(self.parser, self.parser_command, self.parser_model, settings)
+        return ParserChoice(
+            self.parser, self.parser_command, self.parser_model, settings, self.named
+        )
 
     @property
     def has_built_in_parser(self) -> bool:

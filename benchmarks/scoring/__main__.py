@@ -68,7 +68,7 @@ def options() -> argparse.ArgumentParser:
     add("--lists", default=lists, help="n-best lists (default: %(default)s)")
     add("--authors", type=Path, help="a checkout of github.com/nttcslab-nlp/doc_lm")
     add("--authors-memory", type=float, default=8.0, metavar="GB", help="halve larger batches")
-    add("--models", nargs="+", default=["ckpt/doc/doc-forward.pt"], help="DOC models")
+    add("--models", nargs="+", default=["ckpt/doc/doc-1.pt"], help="DOC models")
     add("--paper-size", action="store_true", help="random weights in the paper's sizes instead")
     add("--sentences", type=positive, default=4, help="of the lists (default: %(default)s)")
     add("--candidates", type=positive, default=50, help="of each list (default: %(default)s)")

@@ -242,7 +242,7 @@ def main() -> None:
         "--models",
         nargs="+",
         metavar="FILE.pt",
-        default=["ckpt/rnn-forward.pt", "ckpt/doc/doc-forward.pt"],
+        default=["ckpt/rnn-forward.pt", "ckpt/doc/doc-1.pt"],
         help="forward language models, each read with by itself (default: %(default)s)",
     )
     parser.add_argument("--beam", type=positive, default=100, metavar="K")

@@ -3,7 +3,7 @@ from one ranked output.
 
     rerank --nbest gum.nbest --models ckpt/*.pt --output ranked --out gum.jsonl
     python eval/tables/ablation.py gum=gum.jsonl,gum.mrg craft=craft.jsonl,craft.mrg \\
-        --members doc-backward doc-forward rnn-forward spans --subset rnn-forward spans
+        --members rnn-forward spans
 
 A set is ranked output and its gold trees, whose tags every candidate gets; members are named in the
 order of their files. Models choose alone (W = 1), each with weight 1. p is of approximate

@@ -23,6 +23,7 @@ from reranker.checkpoints.installed import (
     Installed,
     default_models,
     installed_models,
+    installed_span_model,
     models_in_environment,
 )
 from reranker.checkpoints.pins import pinned
@@ -30,6 +31,7 @@ from reranker.confidence import FEATURES, Calibration
 from reranker.errors import InputError, RerankError
 from reranker.files.digest import file_sha256
 from reranker.files.output import open_whole
+from reranker.languages import ENGLISH
 from reranker.ranking import Weighing
 
 # A checkpoint, a glob, a folder of checkpoints, an ensemble.toml or a name of the hub (hub.py); or
@@ -58,6 +60,8 @@ class WeighedModels:
     """The hash that each file must have when it is loaded; empty if any will do."""
     cascade: Cascade | None = None
     """The cascade for this weighing; None if every member scores every candidate."""
+    parser: str = ""
+    """The name of the installed ensemble, if it has a parser of its own."""
 
 
 def named_models(
@@ -81,7 +85,19 @@ def named_models(
         names, pins = installed.path, pins or [*installed.sha256]
     assert names is not None
     named = _named(names, combination)
+    if installed is not None and installed.parser:
+        named = replace(named, parser=installed.name)
     return replace(named, sha256=pinned(named.paths, pins)) if pins else named
+
+
+def parser_of(names: ModelNames | None, language: str = "") -> str:
+    """The name of the installed ensemble that ``names`` stands for, or ``RERANK_MODELS``, if it has
+    a parser, of this ``language`` unless that is empty, which is not the default; else nothing."""
+    installed = _installed(models_in_environment() if names is None else names)
+    if installed is None or not installed.parser or language not in ("", installed.language):
+        return ""
+    is_default = installed.parser == installed_span_model("", installed.language)[0]
+    return "" if is_default and installed.language in (language, ENGLISH) else installed.name
 
 
 def _installed(names: ModelNames) -> Installed | None:

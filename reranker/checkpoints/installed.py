@@ -60,6 +60,12 @@ class Installed:
         return str(self.about.get("language", ENGLISH))
 
     @property
+    def parser(self) -> Path | None:
+        """The span model that is the parser ``chart`` for it, if it has one."""
+        path = self.folder / self.about.get("parser", "")
+        return path if path.is_file() else None
+
+    @property
     def sha256(self) -> tuple[str, ...]:
         """The hashes of its files, if they are known; an ensemble file has its own."""
         return () if self.file else tuple(self.about.get("sha256", {}).values())
@@ -111,20 +117,19 @@ def installed_models() -> list[Installed]:
 
 def installed_span_model(name: str = "", language: str = "") -> tuple[Path, str]:
     """The span model that is the parser ``chart``, and its SHA-256 if it is known: ``name``, a
-    file, or the first that an ``about.toml`` calls ``parser`` of the language, by default English.
-    Raises InputError if there is none."""
-    if name:
-        path = Path(name)
-        if not path.is_file():
-            raise InputError(f"{name}: no such file; the parser chart needs a span model")
-        return path, ""
+    file or an installed ensemble that has a ``parser``, or the first such of the language, by
+    default English. Raises InputError if there is none."""
+    if name and Path(name).is_file():
+        return Path(name), ""
     wanted = language or ENGLISH
-    for folder in _folders():
-        about = _about(folder / _ABOUT)
-        for each in (about, *about.get("ensembles", ())):
-            is_wanted = each.get("language", ENGLISH) == wanted and "parser" in each
-            if is_wanted and (folder / each["parser"]).is_file():
-                return folder / each["parser"], str(each.get("parser_sha256", ""))
+    for each in installed_models():
+        if each.parser and (each.name == name if name else each.language == wanted):
+            return each.parser, str(each.about.get("parser_sha256", ""))
+    if name:
+        raise InputError(
+            f"{name}: no such file, nor an installed ensemble that has a parser; the parser chart "
+            "needs a span model"
+        )
     if wanted != ENGLISH:
         raise _none_of(wanted)
     raise InputError(

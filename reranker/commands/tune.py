@@ -32,7 +32,7 @@ EXAMPLES = """examples:
   rerank tune dev.jsonl dev.mrg --gold-tags
   rerank tune dev.jsonl dev.mrg --gold-tags --models ckpt/*.pt --save ckpt/ensemble.toml
   rerank --nbest new.txt --models ckpt/ensemble.toml > best.txt
-  rerank tune dev.jsonl dev.mrg --gold-tags --models ckpt/*.pt --save fast.toml \
+  rerank tune dev.jsonl dev.mrg --gold-tags --models ckpt/*.pt ckpt/doc/*.pt --save fast.toml \
       --cascade spans rnn-forward
   rerank tune dev.jsonl dev.mrg --gold-tags --lm-weight 1 --plot-confidence confidence.png
 

@@ -100,6 +100,7 @@ def create_component(
         "candidates": candidates,
         "overparsing": overparsing,
         "parser_seconds": parser_seconds,
+        "models": models,
     }
     choice = ParserChoice.of(options, device=device)
     return ParseReranker(

@@ -21,7 +21,7 @@ from reranker.errors import CheckpointError, InputError
 from reranker.languages import ENGLISH
 from reranker.nbest import Candidate, NBest
 from reranker.nbest.data import LEAST_PROBABILITY, Certainty, Sentence
-from reranker.parsers.parser import ParserSettings
+from reranker.parsers.parser import CHART_CANDIDATES, ParserSettings
 from reranker.process.cancellation import Cancellation
 from reranker.ranking import SCORE_DECIMALS
 from reranker.scoring.span_table import SpanTable, Words, read_sentence, read_sentences
@@ -29,11 +29,6 @@ from reranker.scoring.span_table import SpanTable, Words, read_sentence, read_se
 MOST_WORDS = 500
 """A longer sentence is not parsed: memory grows with the square of its length, 170 MB for this
 one, and time with the cube."""
-
-
-CANDIDATES = 20
-"""How many trees are proposed by default: the best of 50 are hardly better, and take 1.6 times as
-long (docs/results.md)."""
 
 
 class ChartParser:
@@ -60,7 +55,7 @@ class ChartParser:
         self._punctuation = None if self.language == ENGLISH else frozenset(punctuation)
         self.temperature = _temperature(path, self._member.information.get("temperature", 1.0))
         """Scores are divided by it before probabilities are made of them."""
-        self._candidates = settings.candidates or CANDIDATES
+        self._candidates = settings.candidates or CHART_CANDIDATES
         self._is_batched = self._member.model.embedding.device.type != "cpu"
         self.batch_sizes = (1, 16, 64) if self._is_batched else (1, 4, 8)
         self._cancellation = Cancellation()

@@ -8,6 +8,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, NamedTuple
 
+from reranker.checkpoints.ensemble_file import ModelNames, parser_of
 from reranker.errors import InputError
 from reranker.nbest import Candidate, NBest, Rejected
 from reranker.nbest.data import Sentence
@@ -39,11 +40,14 @@ class ParserChoice:
         "train`; NAME=MODEL says whose it is if there are several parsers",
     )
     settings: ParserSettings = field(default_factory=ParserSettings)  # all but command and model
+    reranking: ModelNames | None = None
+    """The ensemble that chooses among the trees: an installed one may bring chart's model."""
 
     @classmethod
     def of(cls, values: Mapping[str, Any], **settings: Any) -> ParserChoice:
-        """The choice described by ``values``, under the names in ``OPTIONS``; missing and empty
-        ones have their defaults. ``settings`` are further ones of ``ParserSettings``."""
+        """The choice described by ``values``, under the names in ``OPTIONS``, and ``models``;
+        missing and empty ones have their defaults. ``settings`` are further ones of
+        ``ParserSettings``."""
         own: dict[str, Any] = {}
         for name, (kind, attribute) in _DECLARED.items():
             value = values.get(name)
@@ -54,7 +58,9 @@ class ParserChoice:
             else:
                 is_one = isinstance(value, str) and attribute != "command"
                 own[attribute] = [value] if is_one else value
-        return cls(**own, settings=ParserSettings(**settings))
+        return cls(
+            **own, settings=ParserSettings(**settings), reranking=values.get("models") or None
+        )
 
     @property
     def names(self) -> list[str]:
@@ -63,7 +69,8 @@ class ParserChoice:
 
     @property
     def models(self) -> dict[str, str]:
-        """The named model of each parser that has one. Raises InputError."""
+        """The model of each parser that has one by its name, or by that of the ensemble. Raises
+        InputError."""
         models: dict[str, str] = {}
         for given in self.named_models:
             name, sign, model = given.partition("=")
@@ -79,6 +86,9 @@ class ParserChoice:
                     f"--parser-model: {name} has one model, not {models[name]} and {model}"
                 )
             models[name] = model
+        is_open = "chart" in self.names and "chart" not in models
+        if is_open and (name := parser_of(self.reranking, self.settings.language)):
+            models["chart"] = name
         return models
 
     def create(self) -> Parser:
@@ -117,10 +127,12 @@ OPTIONS = {name: ParserOption(*option_of(*place)) for name, place in _DECLARED.i
 """By the names that flags, the service's settings, spaCy's config and ``reranker.parse`` share."""
 
 
-def kept_parser(parser: Parser | str, **options: Any) -> Parser:
-    """The parser itself, or the one of that name with these ``OPTIONS`` (reranker.parsers.choice),
-    which all callers share. Raises InputError for anything else, for an unknown option, and if
-    there is no such parser or model."""
+def kept_parser(
+    parser: Parser | str, reranking: ModelNames | None = None, **options: Any
+) -> Parser:
+    """The parser itself, or the one of that name with these ``OPTIONS`` (reranker.parsers.choice)
+    for an ensemble, which all callers share. Raises InputError for anything else, for an unknown
+    option, and if there is no such parser or model."""
     if not isinstance(parser, str):
         if not hasattr(parser, "batch_sizes"):
             raise InputError(f"expected a parser or its name, such as 'bllip', got {parser!r:.60}")
@@ -130,8 +142,9 @@ def kept_parser(parser: Parser | str, **options: Any) -> Parser:
     for name in options:
         if name not in OPTIONS:
             raise InputError(f"there is no parser option {name!r}; there are {', '.join(OPTIONS)}")
-    choice = ParserChoice.of({**options, "parser": parser})
-    return _kept.get(repr(choice), lambda: _made(choice))
+    choice = ParserChoice.of({**options, "parser": parser, "models": reranking})
+    key = choice.names, choice.command, choice.models, choice.settings
+    return _kept.get(repr(key), lambda: _made(choice))
 
 
 def _made(choice: ParserChoice) -> Parser:

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 
 from reranker.nbest import NBest
 from reranker.nbest.data import Candidate
+from reranker.parsers.parser import CHART_CANDIDATES
 from reranker.ranking import Scored, repeating
 from reranker.scoring.distinct import DistinctCandidates
 from reranker.service.errors import RequestError
@@ -54,7 +55,7 @@ class Work:
     """The largest piece, in tokens; longer lists are cut."""
     sentences: Sequence[TextSentence] = ()
     """Instead of lists: they are parsed first."""
-    candidates: int = 50
+    candidates: int = CHART_CANDIDATES
     """Trees that the parser proposes for a sentence, at most."""
     is_admitted: bool = False
     """Whether it has waited for room already: sentences of a text that is being parsed."""

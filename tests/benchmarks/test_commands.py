@@ -36,7 +36,7 @@ def test_a_folder_without_the_authors_code(
 @pytest.mark.slow
 def test_the_whole_benchmark() -> None:
     options = ["--lists", "examples/parses.txt", "--sentences", "1", "--candidates", "3"]
-    options += ["--models", "ckpt/doc/doc-forward.pt", "--rounds", "1"]
+    options += ["--models", "ckpt/doc/doc-1.pt", "--rounds", "1"]
     command = [sys.executable, "-m", "benchmarks.scoring", *options]
     done = subprocess.run(command, capture_output=True, text=True)
     assert done.returncode == 0, done.stderr

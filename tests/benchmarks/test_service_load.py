@@ -27,7 +27,7 @@ from tests.waiting import until
 
 ROOT = Path(__file__).resolve().parents[2]
 EXAMPLES = ROOT / "examples" / "parses.txt"
-MODEL = "ckpt/doc/doc-forward.pt"
+MODEL = "ckpt/doc/doc-1.pt"
 
 
 @pytest.fixture(autouse=True)

@@ -20,7 +20,7 @@ from tests.reranker.checkpoints.bombs import BOMBS
 from tests.reranker.ensembles import untrained
 
 ROOT = Path(__file__).parents[3]
-SHIPPED = ROOT / "ckpt" / "doc" / "doc-forward.pt"
+SHIPPED = ROOT / "ckpt" / "doc" / "doc-1.pt"
 
 
 @pytest.fixture

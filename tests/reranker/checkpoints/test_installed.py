@@ -116,7 +116,7 @@ def test_the_clone_that_pip_installed_from(
 
 def test_an_ensemble_file_by_its_name() -> None:
     fast, best = named_models("fast"), named_models("best")
-    assert [path.name for path in fast.paths] == ["rnn-forward.pt", "spans.pt"]
+    assert [path.name for path in fast.paths] == ["spans.pt"]
     assert {*fast.paths} < {*best.paths} and {*fast.sha256} < {*best.sha256}
     assert fast.calibration is not None
 

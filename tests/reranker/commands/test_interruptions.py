@@ -214,7 +214,7 @@ def test_an_interruption_waits_while_pytorch_loads(number: signal.Signals, tmp_p
 @pytest.mark.slow
 def test_twenty_kills(tmp_path: Path) -> None:
     file = examples(tmp_path / "n.txt", 26, times=4)
-    paths = [str(ROOT / "ckpt" / name) for name in ("rnn-forward.pt", "rnn-backward.pt")]
+    paths = [str(ROOT / "ckpt" / name) for name in ("rnn-forward.pt", "doc/doc-1.pt")]
     arguments = ["--nbest", file, "--models", *paths, "--threads", "1"]
     rankings = Reranker.load(paths, threads=1).rerank_file(file)
     expected, out = "".join(f"{ranking.tree}\n" for ranking in rankings), tmp_path / "out"

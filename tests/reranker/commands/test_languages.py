@@ -53,6 +53,44 @@ def test_text_becomes_trees_of_its_words(language: str, tmp_path: Path, capsys: 
 
 
 @pytest.mark.parametrize("language", EXAMPLES)
+def test_an_ensemble_by_its_name_brings_its_parser(
+    language: str, tmp_path: Path, capsys: Capture, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Not the parser that is the default, of English or of the same language."""
+    example, name = EXAMPLES[language], f"{language}-mine"
+    text = tmp_path / "text.txt"
+    text.write_text("\n".join(example.words), encoding="utf-8")
+    parse = ["parse", str(text), "--tokens", "--models", name]
+    assert main(parse) == main([*parse, "--language", language]) == 0
+    printed, messages = capsys.readouterr()
+    trees = printed.splitlines()
+    assert trees[:2] == trees[2:] and "is this English" not in messages
+    known = {tag for row in example.trees.splitlines() for tag in Tree.from_string(row).tags()}
+    assert all({*Tree.from_string(tree).tags()} <= known for tree in trees)
+    with reranker.Reranker.load(name) as loaded:
+        for rankings in (
+            reranker.parse(example.words, form="tokens", models=name),
+            loaded.parse([words.split() for words in example.words]),
+        ):
+            assert [ranking.tree for ranking in rankings] == trees[:2]
+    monkeypatch.setenv("RERANK_MODELS", name)
+    assert main(parse[:3]) == 0
+    rankings = reranker.parse("\n".join(example.words), form="tokens")
+    assert [*capsys.readouterr().out.splitlines()] == [each.tree for each in rankings] == trees[:2]
+
+
+def test_another_language_s_parser_stays_where_it_is_asked_for(
+    tmp_path: Path, capsys: Capture
+) -> None:
+    text = tmp_path / "text.txt"
+    text.write_text(EXAMPLES["ar"].words[0], encoding="utf-8")
+    assert main(["parse", str(text), "--tokens", "--models", "id-mine", "--language", "ar"]) == 0
+    assert "language models of Indonesian choose among trees of Arabic" in capsys.readouterr().err
+    assert main(["parse", str(text), "--tokens", "--parser-model", "no-such"]) == 2
+    assert "nor an installed ensemble that has a parser" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("language", EXAMPLES)
 def test_given_words_stay(language: str, tmp_path: Path, capsys: Capture) -> None:
     text = tmp_path / "text.txt"
     text.write_text("\n".join(EXAMPLES[language].words), encoding="utf-8")

@@ -33,7 +33,7 @@ STAGES = (1,), (2,), (0,)
 
 @functools.cache
 def members() -> list[Checkpoint]:
-    names = ("rnn-backward", "rnn-forward", "doc/doc-backward")
+    names = ("doc/doc-1", "rnn-forward", "doc/doc-2")
     return [load_checkpoint(ROOT / f"ckpt/{name}.pt") for name in names]
 
 

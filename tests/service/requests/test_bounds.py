@@ -158,7 +158,7 @@ def long_request() -> bytes:
 def test_scoring_stops_when_the_client_is_gone() -> None:
     """Nobody waits for its end; a batch is stopped unless it ends of itself just then, hence the
     tries."""
-    with serving([CHECKPOINTS.replace("*", "rnn-backward")]) as server, server.client() as client:
+    with serving([CHECKPOINTS.replace("*", "rnn-forward")]) as server, server.client() as client:
         for tried in range(10):
             with send(server, long_request()):
                 until_scoring(server, 2 * tried + 1)
