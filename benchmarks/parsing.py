@@ -164,7 +164,7 @@ def main() -> None:
     parser.add_argument("--words-only", action="store_true", help="only how words are split")
     parser.add_argument("--parser", action="append", default=[], help="several: pooled")
     parser.add_argument("--parser-model", action="append", default=[])
-    parser.add_argument("--candidates", type=int, default=50)
+    parser.add_argument("--candidates", type=int)
     parser.add_argument("--overparsing", type=int, default=10)
     parser.add_argument("--models", nargs="+")
     parser.add_argument("--jobs", type=int, default=1)

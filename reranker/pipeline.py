@@ -28,7 +28,7 @@ from reranker.nbest import NBest, ReadOptions, Rejected, from_candidates, read_n
 from reranker.nbest.candidates import listed, log_probabilities
 from reranker.parsers.choice import kept_parser
 from reranker.parsers.language import with_warnings
-from reranker.parsers.parser import Parser
+from reranker.parsers.parser import Parser, language_of
 from reranker.parsers.running import ParsedLists
 from reranker.process.cancellation import Cancellation
 from reranker.process.cores import available_cores
@@ -41,7 +41,7 @@ from reranker.scoring.ensemble import Ensemble
 from reranker.scoring.lanes import Lanes
 from reranker.scoring.scorer import Scorer
 from reranker.scoring.winner import WinnerSearch
-from reranker.text.conventions import Convention
+from reranker.text.conventions import Convention, convention_of
 from reranker.text.given import GivenText, sentences, told_apart
 from reranker.text.splitting import Form
 from reranker.trees.tree import Tree
@@ -65,8 +65,8 @@ class Reranker(Ranker):
     """
 
     members: tuple[LoadedMember, ...]
-    _parser = ""
-    """The installed ensemble that brings its own parser."""
+    parser = ""
+    """The installed ensemble it was loaded from by its name, if that has a parser."""
     _loaded_from: tuple[WeighedModels, Combination, str, int | None, Precision] | None = None
     """The arguments of ``of``."""
     _is_closed = False
@@ -163,7 +163,7 @@ class Reranker(Ranker):
             calibration = calibration_beside(named.paths, [member.sha256 for member in members])
         reranker = cls(members, combination, threads, named.weighing, calibration, named.cascade)
         reranker._loaded_from = given
-        reranker._parser = named.parser
+        reranker.parser = named.parser
         return reranker
 
     def close(self) -> None:
@@ -193,7 +193,9 @@ class Reranker(Ranker):
         named, *settings = self._loaded_from
         paths = tuple(path.absolute() for path in named.paths)
         hashes = tuple(member.sha256 for member in self.members)
-        weighed = WeighedModels(paths, self.weighing, self.calibration, hashes, self.cascade)
+        weighed = WeighedModels(
+            paths, self.weighing, self.calibration, hashes, self.cascade, self.parser
+        )
         return type(self).of, (weighed, *settings)
 
     def signature(self, weighing: Weighing, top: int | None = None) -> str:
@@ -267,7 +269,7 @@ class Reranker(Ranker):
         *,
         lm_weight: float | None = None,
         top: int | None = None,
-        words: Convention = "gum",
+        words: Convention | None = None,
         longest: int = 200,
         jobs: int = 1,
         candidates: int | None = None,
@@ -280,19 +282,19 @@ class Reranker(Ranker):
         (``tokens``).
 
         ``parser``, of reranker.parsers.registry.create_parser or by its name alone
-        (reranker.parsers.choice), proposes the trees, ``jobs`` at once, for words split as in GUM
-        or in the Wall Street Journal's treebank (``words``); one that is named proposes
-        ``candidates``, by default 20 of the chart and 50 of others. A sentence of more than
-        ``longest`` words, and one that cannot be parsed, has a ranking without candidates: its
-        ``tree`` is a flat one, and ``rejected`` says why. A text in another language than the
-        parser's gets a UserWarning.
+        (reranker.parsers.choice), proposes the trees, ``jobs`` at once, for words split as is usual
+        in its language, or as ``words`` says; one that is named proposes ``candidates``, by default
+        20 of the chart and 50 of others. A sentence of more than ``longest`` words, and one that
+        cannot be parsed, has a ranking without candidates: its ``tree`` is a flat one, and
+        ``rejected`` says why. A text in another language than the parser's gets a UserWarning.
 
         Raises InputError for a parser that does not work.
         """
         self._chosen(weighing, lm_weight, top)
-        read = sentences(told_apart(text), form, words, longest)
         options = {} if candidates is None else {"candidates": candidates}
-        chosen = kept_parser(parser, self._parser or None, **options)
+        chosen = kept_parser(parser, self.parser, **options)
+        words = words or convention_of(language_of(chosen))
+        read = sentences(told_apart(text), form, words, longest)
         lists = ParsedLists(chosen, with_warnings(read, chosen), jobs)
         return self.rerank_lists(lists, weighing, top=top, lm_weight=lm_weight)
 

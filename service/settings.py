@@ -12,6 +12,7 @@ import ipaddress
 import os
 import re
 import tomllib
+from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal, get_args, get_origin
 
@@ -24,9 +25,9 @@ from pydantic_settings import (
     SettingsConfigDict,
 )
 
+from reranker.checkpoints.ensemble_file import language_of_models
 from reranker.checkpoints.installed import models_of
 from reranker.errors import InputError
-from reranker.languages import ENGLISH
 from reranker.nbest import FORMATS, ReadOptions
 from reranker.parsers.choice import ParserChoice
 from reranker.parsers.parser import ParserSettings, option_of
@@ -288,14 +289,19 @@ class Settings(BaseSettings):
     @property
     def convention(self) -> Convention:
         """How text is split into words."""
-        return self.words or convention_of(self.language or ENGLISH)
+        return self.words or convention_of(self.text_language)
+
+    @cached_property
+    def text_language(self) -> str:
+        """The language of the text: as given, or that of the ensemble."""
+        return self.language or language_of_models(self.named)
 
     @property
     def has_parser(self) -> bool:
         """Whether a parser is named, so that the service should not start without it."""
         return any((self.parser, self.parser_command, self.parser_model))
 
-    @property
+    @cached_property
     def parser_choice(self) -> ParserChoice:
         """What proposes trees."""
         settings = ParserSettings(

@@ -80,7 +80,7 @@ def named_models(
     pins = [pins] if isinstance(pins, str) else [*pins]
     if names is None:
         names = models_in_environment() or None
-    installed = default_models() if names is None else _installed(names)
+    installed = default_models() if names is None else named_ensemble(names)
     if installed is not None:
         names, pins = installed.path, pins or [*installed.sha256]
     assert names is not None
@@ -91,17 +91,27 @@ def named_models(
 
 
 def parser_of(names: ModelNames | None, language: str = "") -> str:
-    """The name of the installed ensemble that ``names`` stands for, or ``RERANK_MODELS``, if it has
-    a parser, of this ``language`` unless that is empty, which is not the default; else nothing."""
-    installed = _installed(models_in_environment() if names is None else names)
+    """The name of the installed ensemble that ``names`` (None: ``RERANK_MODELS``) stands for, if
+    it has a parser other than the default one; empty if not, or if its language is not
+    ``language``."""
+    installed = named_ensemble(names)
     if installed is None or not installed.parser or language not in ("", installed.language):
         return ""
     is_default = installed.parser == installed_span_model("", installed.language)[0]
     return "" if is_default and installed.language in (language, ENGLISH) else installed.name
 
 
-def _installed(names: ModelNames) -> Installed | None:
-    """The installed ensemble that a name stands for, where nothing else is of that name."""
+def language_of_models(names: ModelNames | None) -> str:
+    """The language of the installed ensemble that ``names`` (None: ``RERANK_MODELS``) stands for,
+    else English."""
+    installed = named_ensemble(names)
+    return ENGLISH if installed is None else installed.language
+
+
+def named_ensemble(names: ModelNames | None) -> Installed | None:
+    """The installed ensemble that ``names`` (None: ``RERANK_MODELS``) stands for, where nothing
+    else is of that name."""
+    names = models_in_environment() if names is None else names
     if isinstance(names, Sequence) and not isinstance(names, str | bytes) and len(names) == 1:
         names = names[0]
     if not isinstance(names, str) or os.path.exists(names) or os.path.dirname(names):

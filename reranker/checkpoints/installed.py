@@ -8,7 +8,7 @@ A model of a parser is one packed file, described by ``[[parser_models]]`` of th
 folder of the user's with a BLLIP model.
 Where folders are looked for, first found first used:
 
-1. what ``RERANK_MODELS`` names: paths or names with commas between them; language models only
+1. what ``RERANK_MODELS`` names: paths or names with commas between them
 2. ``ckpt/`` of the clone that this package is run from, or that ``pip install .`` installed it from
 3. the distribution ``parse-reranker-models``
 4. the user's folders ``~/.local/share/parse-reranker/models/NAME`` (or in ``XDG_DATA_HOME``)
@@ -103,16 +103,20 @@ def installed_models() -> list[Installed]:
     """Every ensemble that is found; of several with one name, the first. Raises InputError for an
     invalid ``about.toml``."""
     ensembles: dict[str, Installed] = {}
+    for each in _ensembles():
+        ensembles.setdefault(each.name, each)
+    return list(ensembles.values())
+
+
+def _ensembles() -> Iterator[Installed]:
     for folder in _folders():
         if any(folder.glob("*.pt")):
             about = _about(folder / _ABOUT)
-            name = str(about.get("name", folder.name))
-            ensembles.setdefault(name, Installed(name, folder, about))
+            yield Installed(str(about.get("name", folder.name)), folder, about)
             for more in about.get("ensembles", ()):
                 file = folder / more["file"]
                 if file.is_file():  # the wheel of models has those of English alone
-                    ensembles.setdefault(more["name"], Installed(more["name"], folder, more, file))
-    return list(ensembles.values())
+                    yield Installed(more["name"], folder, more, file)
 
 
 def installed_span_model(name: str = "", language: str = "") -> tuple[Path, str]:
@@ -122,7 +126,7 @@ def installed_span_model(name: str = "", language: str = "") -> tuple[Path, str]
     if name and Path(name).is_file():
         return Path(name), ""
     wanted = language or ENGLISH
-    for each in installed_models():
+    for each in _ensembles():
         if each.parser and (each.name == name if name else each.language == wanted):
             return each.parser, str(each.about.get("parser_sha256", ""))
     if name:

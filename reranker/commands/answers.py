@@ -51,7 +51,8 @@ def add_ranking_arguments(parser: argparse.ArgumentParser) -> None:
     add = parser.add_argument
     text = (
         "checkpoints of the ensemble, a folder of them, the ensemble.toml of `rerank tune`, or the "
-        "name of an installed ensemble (default: the one that `rerank models` says)"
+        "name of an installed ensemble, which may bring a parser (default: the one that `rerank "
+        "models` says)"
     )
     add("--models", nargs="+", metavar="FILE", help=text)
     text = "use no other checkpoints: their SHA-256, or the first 8 digits or more, in any order"

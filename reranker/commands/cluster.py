@@ -7,12 +7,11 @@ import sys
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
-from reranker.checkpoints.ensemble_file import WeighedModels, named_models
+from reranker.checkpoints.ensemble_file import WeighedModels, language_of_models, named_models
 from reranker.commands import answers, nbest_files, parse, parser_flags
 from reranker.commands.arguments import add_restore, counted, number_from, positive, require_ray
 from reranker.commands.progress import Bar, message, status
 from reranker.errors import InputError
-from reranker.languages import ENGLISH
 from reranker.nbest import FORMATS, ReadOptions
 from reranker.nbest.dialects.registry import DIALECTS
 from reranker.outputs.registry import needs_brackets
@@ -232,7 +231,8 @@ def _run(
         arguments, named is not None and _restores(arguments)
     )
     if arguments.text:
-        words = arguments.words or convention_of(arguments.language or ENGLISH)
+        language = arguments.language or language_of_models(arguments.models)
+        words = arguments.words or convention_of(language)
         options = TextOptions(arguments.form, words, arguments.longest)
     reading = ShardReader(tuple(missing), absolute(arguments.out), options)
     with connection.connected(arguments.address):
@@ -275,6 +275,6 @@ def _ranked(arguments: argparse.Namespace, named: WeighedModels, cores: int) -> 
         output=arguments.output,
         token_scores=arguments.token_scores,
         top=arguments.top,
-        parser=parser_flags.choice(arguments) if arguments.text else None,
+        parser=parser_flags.choice(arguments).resolved() if arguments.text else None,
         jobs=arguments.jobs or cores,
     )

@@ -35,7 +35,7 @@ class RerankingParser(ParserI):  # type: ignore[misc]  # nltk has no types
     ) -> None:
         """``parser``, an object or a name, proposes the trees, for ``jobs`` sentences at once; the
         ``top`` best are returned. Raises InputError for an unknown parser."""
-        self._reranker, self._parser = reranker, kept_parser(parser)
+        self._reranker, self._parser = reranker, kept_parser(parser, reranker.parser)
         self._lm_weight, self._top, self._longest, self._jobs = lm_weight, top, longest, jobs
 
     def parse(self, sent: Sequence[str]) -> Iterator[ProbabilisticTree]:

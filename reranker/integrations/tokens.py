@@ -36,9 +36,8 @@ def rank_sentences(
     string.
     """
     read = (_text_sentence(words, longest) for words in sentences)
-    return reranker.rerank_lists(
-        ParsedLists(kept_parser(parser), read, jobs), top=top, lm_weight=lm_weight
-    )
+    chosen = kept_parser(parser, reranker.parser)
+    return reranker.rerank_lists(ParsedLists(chosen, read, jobs), top=top, lm_weight=lm_weight)
 
 
 def _text_sentence(tokens: Sequence[str], longest: int) -> TextSentence:

@@ -34,14 +34,16 @@ class ParserChoice:
     )
     named_models: Sequence[str] = option(
         (),
-        "of chart: a span model of `rerank train` (default: the installed one); of bllip: a "
+        "of chart: a span model of `rerank train` or the name of an installed ensemble (default: "
+        "that of --models, else the installed one); of bllip: a "
         "folder, a .tar.gz or the name of an installed one (default: the first that `rerank "
         "models` lists); of beam: a forward language model; of encdec: a checkpoint of `rerank "
         "train`; NAME=MODEL says whose it is if there are several parsers",
     )
     settings: ParserSettings = field(default_factory=ParserSettings)  # all but command and model
-    reranking: ModelNames | None = None
-    """The ensemble that chooses among the trees: an installed one may bring chart's model."""
+    reranking: ModelNames | None = ()
+    """The ensemble that chooses among the trees (None: ``RERANK_MODELS``): an installed one may
+    bring chart's model."""
 
     @classmethod
     def of(cls, values: Mapping[str, Any], **settings: Any) -> ParserChoice:
@@ -58,9 +60,7 @@ class ParserChoice:
             else:
                 is_one = isinstance(value, str) and attribute != "command"
                 own[attribute] = [value] if is_one else value
-        return cls(
-            **own, settings=ParserSettings(**settings), reranking=values.get("models") or None
-        )
+        return cls(**own, settings=ParserSettings(**settings), reranking=values.get("models", ()))
 
     @property
     def names(self) -> list[str]:
@@ -90,6 +90,11 @@ class ParserChoice:
         if is_open and (name := parser_of(self.reranking, self.settings.language)):
             models["chart"] = name
         return models
+
+    def resolved(self) -> ParserChoice:
+        """The same choice for another machine, which may have other ensembles."""
+        models = [f"{name}={model}" for name, model in self.models.items()]
+        return replace(self, named_models=models, reranking=())
 
     def create(self) -> Parser:
         """Create the parser, or several whose candidates are pooled. Raises InputError."""
@@ -127,9 +132,7 @@ OPTIONS = {name: ParserOption(*option_of(*place)) for name, place in _DECLARED.i
 """By the names that flags, the service's settings, spaCy's config and ``reranker.parse`` share."""
 
 
-def kept_parser(
-    parser: Parser | str, reranking: ModelNames | None = None, **options: Any
-) -> Parser:
+def kept_parser(parser: Parser | str, reranking: ModelNames | None = (), **options: Any) -> Parser:
     """The parser itself, or the one of that name with these ``OPTIONS`` (reranker.parsers.choice)
     for an ensemble, which all callers share. Raises InputError for anything else, for an unknown
     option, and if there is no such parser or model."""

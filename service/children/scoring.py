@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, NamedTuple
 
 from reranker.errors import RerankError
-from reranker.languages import ENGLISH, language_name
+from reranker.languages import language_name
 from reranker.nbest import NBest
 from reranker.process.cancellation import Cancellation
 from reranker.ranker import Combination, Ranker
@@ -194,7 +194,7 @@ class ScoringChild:
         if description.parser is None and settings.has_parser and choice is not None:
             raise RerankError(description.no_parser)
         model = description.parser
-        if model is not None and model.language != (settings.language or ENGLISH):
+        if model is not None and model.language != settings.text_language:
             language = language_name(model.language)
             raise RerankError(
                 f"the parser's model is of {language}: start with --language {model.language}"

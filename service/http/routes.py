@@ -14,7 +14,6 @@ from fastapi.responses import Response
 from pydantic import Field
 from pydantic.json_schema import SkipJsonSchema
 
-from reranker.languages import ENGLISH
 from reranker.nbest import FORMATS
 from reranker.nbest.report import Report
 from reranker.process.cancellation import Cancellation
@@ -181,7 +180,7 @@ async def info(service: Running) -> Any:
         "parser": {
             "names": settings.parser_choice.names,
             "jobs": settings.parsers,
-            "language": settings.language or ENGLISH,
+            "language": settings.text_language,
             "words": settings.convention,
         }
         if service.has_parser

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from reranker.languages import ENGLISH, language_name
+from reranker.languages import language_name
 from reranker.process.cancellation import Cancellation
 from reranker.service.errors import RequestError, check_limit
 from reranker.service.requests import schemas
@@ -27,7 +27,7 @@ def read_sentences(
     """The sentences of a request. Raises RequestError, and Stopped if cancelled."""
     if isinstance(asked, schemas.SurprisalOptions):
         check_limit(settings, "max_beam", asked.beam, f"a beam of {asked.beam}", "beam")
-    language = settings.language or ENGLISH
+    language = settings.text_language
     if isinstance(asked, schemas.ParseOptions) and asked.language not in (None, language):
         message = f"this service parses {language_name(language)}, not {asked.language!r:.20}"
         raise RequestError(422, "wrong-language", message, "language")

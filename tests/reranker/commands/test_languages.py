@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-import importlib
+import importlib.util
+import pickle
 from pathlib import Path
 
 import pytest
@@ -12,6 +13,7 @@ from reranker.checkpoints.installed import user_folder
 from reranker.checkpoints.span_file import load_span_model
 from reranker.commands.main import main
 from reranker.errors import InputError
+from reranker.integrations.nltk_parser import RerankingParser
 from reranker.trees.tree import Tree
 from tests.reranker.languages import EXAMPLES, install
 
@@ -52,9 +54,14 @@ def test_text_becomes_trees_of_its_words(language: str, tmp_path: Path, capsys: 
     ]
 
 
+@pytest.mark.filterwarnings("ignore:.*is this Chinese")  # three trees have few of its words
 @pytest.mark.parametrize("language", EXAMPLES)
 def test_an_ensemble_by_its_name_brings_its_parser(
-    language: str, tmp_path: Path, capsys: Capture, monkeypatch: pytest.MonkeyPatch
+    language: str,
+    models: list[str],
+    tmp_path: Path,
+    capsys: Capture,
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     """Not the parser that is the default, of English or of the same language."""
     example, name = EXAMPLES[language], f"{language}-mine"
@@ -68,14 +75,24 @@ def test_an_ensemble_by_its_name_brings_its_parser(
     known = {tag for row in example.trees.splitlines() for tag in Tree.from_string(row).tags()}
     assert all({*Tree.from_string(tree).tags()} <= known for tree in trees)
     with reranker.Reranker.load(name) as loaded:
+        given = [words.split() for words in example.words]
         for rankings in (
-            reranker.parse(example.words, form="tokens", models=name),
-            loaded.parse([words.split() for words in example.words]),
+            reranker.parse(given, models=name),
+            loaded.parse(given),
+            pickle.loads(pickle.dumps(loaded)).parse(given),
         ):
             assert [ranking.tree for ranking in rankings] == trees[:2]
+        best = [next(parsed) for parsed in RerankingParser(loaded).parse_sents(given)]
+        assert [Tree.from_nltk(tree).to_string() for tree in best] == trees[:2]
+        if language != "zh" or importlib.util.find_spec("jieba"):
+            read = [Tree.from_string(each.tree).leaves() for each in loaded.parse(example.text)]
+            assert read == given
     monkeypatch.setenv("RERANK_MODELS", name)
+    with reranker.Reranker.load(models) as loaded:
+        (other,) = loaded.parse([["It", "runs", "."]])
+        assert "(. .)" in other.tree, "not this language's parser, but the default one"
     assert main(parse[:3]) == 0
-    rankings = reranker.parse("\n".join(example.words), form="tokens")
+    rankings = reranker.parse(given)
     assert [*capsys.readouterr().out.splitlines()] == [each.tree for each in rankings] == trees[:2]
 
 

@@ -15,7 +15,8 @@ from reranker.models.products import ROW_MULTIPLE
 from reranker.scoring.rows import FEW_ROWS, row_multiple, rows_for, stages
 from tests.models.settings import SETTINGS, build
 
-CHECKPOINTS = sorted((Path(__file__).parents[3] / "ckpt").glob("*ward.pt"))
+CKPT = Path(__file__).parents[3] / "ckpt"
+CHECKPOINTS = [CKPT / "rnn-forward.pt", *sorted(CKPT.glob("doc/*.pt"))[:2]]
 CONFIG = Config(vocabulary_size=9, embedding_size=4, hidden_sizes=(6,), components=(0, 1))
 
 
