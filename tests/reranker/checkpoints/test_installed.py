@@ -11,11 +11,12 @@ from pathlib import Path
 import pytest
 
 from reranker.checkpoints import installed
-from reranker.checkpoints.ensemble_file import named_models
+from reranker.checkpoints.ensemble_file import named_models, parser_of
 from reranker.checkpoints.installed import (
     default_models,
     installed_models,
     installed_parser_models,
+    installed_span_model,
     user_folder,
 )
 from reranker.errors import InputError
@@ -119,6 +120,10 @@ def test_an_ensemble_file_by_its_name() -> None:
     assert [path.name for path in fast.paths] == ["spans.pt"]
     assert {*fast.paths} < {*best.paths} and {*fast.sha256} < {*best.sha256}
     assert fast.calibration is not None
+    commercial = named_models("commercial")
+    assert commercial.paths == (installed_span_model(parser_of("commercial"))[0],)
+    assert commercial.paths != (installed_span_model()[0],), "its own parser, not the default one"
+    assert parser_of("commercial", "id") == parser_of("best") == parser_of("fast") == ""
 
 
 def test_the_environment_comes_before_all(

@@ -358,7 +358,7 @@ def test_a_parser_that_is_named_has_to_work(models: list[str]) -> None:
         ({"parser": ["none"]}, "there is no parser 'none'"),
         ({"parser": ["command"]}, "needs --parser-command"),
         ({"parser_command": "cat", "parser_format": "opennmt"}, "needs --parser-beam"),
-        ({"parser_model": ["/no/such"]}, "/no/such: no such file; the parser chart needs"),
+        ({"parser_model": ["/no/such"]}, "/no/such: no such file, nor an installed ensemble"),
     ],
 )
 def test_what_is_no_parser(settings: dict[str, Any], message: str) -> None:
