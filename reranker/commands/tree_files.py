@@ -27,7 +27,7 @@ from reranker.nbest.dialects.registry import recognise
 from reranker.nbest.guess import not_text
 from reranker.nbest.words import encoding_fault
 from reranker.parsers.language import LanguageCheck
-from reranker.parsers.parser import language_of, temperature_of
+from reranker.parsers.parser import CANDIDATES, language_of, temperature_of
 from reranker.parsers.running import ParsedLists
 from reranker.search.parses import Parses, from_nbest
 from reranker.text.conventions import convention_of
@@ -67,6 +67,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add("--temperature", type=number_from(0.01), metavar="T", help=text)
     nbest_files.add_reading_arguments(parser)
     parser_flags.add_choice(parser, longest=200)
+    # Of any parser: sums over trees need more of them than the choice of the best does.
+    parser.set_defaults(candidates=CANDIDATES)
     add_output(parser)
 
 

@@ -12,7 +12,7 @@ from reranker.files.frame import data_frame
 from reranker.files.text import TextInMemory
 from reranker.nbest.words import printable
 from reranker.parsers.choice import kept_parser
-from reranker.parsers.parser import Parser, temperature_of
+from reranker.parsers.parser import CANDIDATES, Parser, temperature_of
 from reranker.parsers.running import ParsedLists
 from reranker.search.parses import Parses, from_nbest
 from reranker.text.conventions import Convention
@@ -84,7 +84,7 @@ def measure(
     # A byte order mark would be left out, and every offset be one too small.
     content = text.replace("\ufeff", " ", 1) if text.startswith("\ufeff") else text
     file = TextInMemory(printable(content).encode(), "text")
-    chosen = kept_parser(parser, parser_model=parser_model)
+    chosen = kept_parser(parser, parser_model=parser_model, candidates=CANDIDATES)
     scale = temperature_of(chosen) if temperature is None else temperature
 
     def parsed() -> Iterator[Parses]:

@@ -31,7 +31,7 @@ class ParserSettings:
     candidates: int | None = option(
         None,
         "trees that the parser proposes for a sentence; a command has its own flags for that "
-        "(default: 20 of chart, 50 of the others)",
+        "(default: 20 of chart, 50 of the others and for `rerank grep` and `measure`)",
     )
     language: str = option(
         "",
