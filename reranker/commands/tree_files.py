@@ -67,7 +67,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add("--temperature", type=number_from(0.01), metavar="T", help=text)
     nbest_files.add_reading_arguments(parser)
     parser_flags.add_choice(parser, longest=200)
-    # Of any parser: sums over trees need more of them than the choice of the best does.
+    # Sums over the trees of a sentence need more of them than choosing the best one does.
     parser.set_defaults(candidates=CANDIDATES)
     add_output(parser)
 

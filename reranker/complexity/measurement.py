@@ -84,7 +84,10 @@ def measure(
     # A byte order mark would be left out, and every offset be one too small.
     content = text.replace("\ufeff", " ", 1) if text.startswith("\ufeff") else text
     file = TextInMemory(printable(content).encode(), "text")
-    chosen = kept_parser(parser, parser_model=parser_model, candidates=CANDIDATES)
+    options: dict[str, Any] = {"parser_model": parser_model} if parser_model else {}
+    if isinstance(parser, str):
+        options["candidates"] = CANDIDATES
+    chosen = kept_parser(parser, **options)
     scale = temperature_of(chosen) if temperature is None else temperature
 
     def parsed() -> Iterator[Parses]:

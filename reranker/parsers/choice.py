@@ -69,7 +69,7 @@ class ParserChoice:
 
     @property
     def models(self) -> dict[str, str]:
-        """The model of each parser that has one by its name, or by that of the ensemble. Raises
+        """The model of each parser for which one is named, or which the ensemble brings. Raises
         InputError."""
         models: dict[str, str] = {}
         for given in self.named_models:
@@ -133,9 +133,9 @@ OPTIONS = {name: ParserOption(*option_of(*place)) for name, place in _DECLARED.i
 
 
 def kept_parser(parser: Parser | str, reranking: ModelNames | None = (), **options: Any) -> Parser:
-    """The parser itself, or the one of that name with these ``OPTIONS`` (reranker.parsers.choice)
-    for an ensemble, which all callers share. Raises InputError for anything else, for an unknown
-    option, and if there is no such parser or model."""
+    """``parser`` itself, or the parser of that name with these ``OPTIONS``, made once and shared by
+    all callers; ``reranking`` is that of ``ParserChoice``. Raises InputError for anything else, an
+    unknown option, or a parser or model that does not exist."""
     if not isinstance(parser, str):
         if not hasattr(parser, "batch_sizes"):
             raise InputError(f"expected a parser or its name, such as 'bllip', got {parser!r:.60}")

@@ -16,6 +16,8 @@ import reranker
 from reranker.commands.main import main
 from reranker.complexity.measures import RATIOS
 from reranker.errors import InputError
+from reranker.parsers.parser import CANDIDATES, ParserSettings
+from reranker.parsers.registry import create_parser
 from reranker.trees.tree import Tree
 from tests.reranker.small_files import bllip, write
 
@@ -128,6 +130,10 @@ def test_text_from_python_is_that_of_the_command(
     assert main(["measure", write(tmp_path / "t.txt", text), *flags]) == 0
     printed = [json.loads(line) for line in capsys.readouterr().out.splitlines()]
     measured = reranker.measure(text, parser_model=span_model)
+    parser = create_parser("chart", ParserSettings(model=span_model, candidates=CANDIDATES))
+    assert [*reranker.measure(text, parser=parser).rows] == [*measured.rows]
+    with pytest.raises(InputError, match="only for a parser that is given by its name"):
+        reranker.measure(text, parser=parser, parser_model=span_model)
     assert [row["expected"] for row in printed] == [
         None if row.expected is None else round(row.expected, 6) for row in measured.rows
     ]
