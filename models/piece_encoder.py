@@ -1,8 +1,10 @@
 """A Transformer that reads a sentence's word pieces: BERT's encoder (Devlin et al. 2019), without
-its second segment, the vectors of the first added to the positions."""
+its second segment, the vectors of the first added to the positions; or MPNet's (Song et al. 2020),
+whose attention depends on distances, too."""
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, fields
 
@@ -17,7 +19,10 @@ from reranker.models.products import linear, packed, step_rows
 
 # Ways to compute attention, the quicker one for a row at a time without gradients.
 _PLAIN, _QUICK = [SDPBackend.MATH], [SDPBackend.FLASH_ATTENTION, SDPBackend.MATH]
-_MOST = {"size": 4_096, "inner_size": 16_384, "layers": 48, "positions": 4_096}
+_MOST = {
+    "size": 4_096, "inner_size": 16_384, "layers": 48, "positions": 4_096, "distance_classes": 256,
+}  # fmt: skip
+_FARTHEST = 128  # distances from here on are one class
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,6 +38,7 @@ class PieceConfig:
     per_word: int = 8  # pieces of a word that are read, at most
     dropout: float = 0.1
     norm_epsilon: float = 1e-12
+    distance_classes: int = 0  # of two pieces, each of which changes attention; 0: none does
 
     def __post_init__(self) -> None:
         for each in fields(self):
@@ -43,6 +49,9 @@ class PieceConfig:
             elif each.name == "norm_epsilon":
                 if not 0 < value < 0.1:
                     raise ValueError(f"norm_epsilon must be above 0 and below 0.1, got {value}")
+            elif each.name == "distance_classes":
+                if type(value) is not int or value < 0 or value % 4:
+                    raise ValueError(f"{each.name} must be a multiple of 4, got {value}")
             elif type(value) is not int or value < 1:
                 raise ValueError(f"{each.name} must be a positive integer, got {value}")
         # A sentence's reading has these sizes, whatever a file has: they bound its memory.
@@ -65,6 +74,8 @@ class PieceEncoder(nn.Module):
         self.positions = nn.Parameter(torch.empty(config.positions, config.size))
         for weight in (self.embedding, self.positions):
             start_normal(weight, std=0.02)
+        if config.distance_classes:
+            self.distances = nn.Parameter(torch.zeros(config.distance_classes, config.heads))
         self.norm = nn.LayerNorm(config.size, config.norm_epsilon)
         layer = nn.TransformerEncoderLayer(
             config.size,
@@ -105,13 +116,26 @@ class PieceEncoder(nn.Module):
             torch.autocast(data.device.type, dtype=torch.bfloat16, enabled=is_rough),
             sdpa_kernel(_QUICK if is_scoring and data.device.type == "cpu" else _PLAIN),
         ):
-            mask = None if is_read.all() else is_read[:, None, None]
+            mask = self._mask(is_read, data.shape[1])
             for layer in self.layers.layers:
                 assert isinstance(layer, nn.TransformerEncoderLayer)
                 data = _layer_output(layer, data, longest, mask)
         last = (counts.cumsum(1) - 1).unsqueeze(2)
         read: Tensor = data.gather(1, last.expand(-1, -1, data.shape[2]))
         return read.transpose(0, 1)
+
+    def _mask(self, is_read: Tensor, rows: int) -> Tensor | None:
+        """What is added to attention, [B or 1, heads, rows, N], or, without classes of distances,
+        what it is limited to, [B, 1, 1, N], from ``is_read`` [B, N]."""
+        limit = None if is_read.all() else is_read[:, None, None]
+        if not self.config.distance_classes:
+            return limit
+        numbers = torch.arange(rows, device=is_read.device)
+        classes = distance_class(
+            numbers[None, : is_read.shape[1]] - numbers[:, None], self.config.distance_classes
+        )
+        added = functional.embedding(classes, self.distances).permute(2, 0, 1).unsqueeze(0)
+        return added if limit is None else added.masked_fill(~limit, -math.inf)
 
     def _in_windows(self, pieces: Tensor, dtype: torch.dtype) -> Tensor:
         """``forward`` for one sentence: each word's vector comes from the window whose middle is
@@ -143,12 +167,26 @@ def windows(counts: Sequence[int], positions: int) -> Iterator[tuple[int, int, i
         start, first = following, last
 
 
+def distance_class(distance: Tensor, classes: int) -> Tensor:
+    """The classes of distances: half of them for pieces behind, a quarter for single distances, the
+    others for ranges that grow with the logarithm (Raffel et al. 2020, section 2.1).
+
+    >>> distance_class(torch.tensor([-200, -1, 0, 1, 7, 8, 200]), 32).tolist()
+    [15, 1, 0, 17, 23, 24, 31]
+    """
+    single = classes // 4
+    far = distance.abs()
+    steps = (far.clamp(min=1) / single).log() / math.log(_FARTHEST / single) * single
+    far = torch.where(far < single, far, (single + steps.long()).clamp(max=2 * single - 1))
+    return far + (distance > 0) * 2 * single
+
+
 def _layer_output(
     layer: nn.TransformerEncoderLayer, data: Tensor, length: int, mask: Tensor | None
 ) -> Tensor:
     """A layer's output for ``data`` [B, N, size], which attends to the first ``length`` positions,
-    or to those where ``mask`` [B, 1, 1, length] is true. It computes what torch's own layer does,
-    with packed weights."""
+    with ``mask`` as torch's attention takes it. It computes what torch's own layer does, with
+    packed weights."""
     attention, outer = layer.self_attn, layer.self_attn.out_proj
     inputs = _product(attention, attention.in_proj_weight, attention.in_proj_bias, data)
     heads = inputs.view(*data.shape[:2], 3, attention.num_heads, -1).permute(2, 0, 3, 1, 4)

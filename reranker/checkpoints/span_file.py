@@ -26,8 +26,9 @@ from reranker.errors import CheckpointError
 from reranker.models.piece_encoder import PieceConfig
 from reranker.models.span_model import SpanConfig, SpanModel
 
-# 1 had no encoders, 2 no tags; before 4, a hash was not required; 5 added unigram pieces.
-FORMAT = Format("parse-reranker span model", 5, hashed=4)
+# 1 had no encoders, 2 no tags; before 4, a hash was not required; 5 added unigram pieces,
+# 6 distances between pieces.
+FORMAT = Format("parse-reranker span model", 6, hashed=4)
 _LISTS = ("words", "vector_words", "labels", "tags")
 
 

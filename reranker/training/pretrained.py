@@ -27,6 +27,16 @@ _NAMES = {
     "output.dense": "linear2",
     "output.LayerNorm": "norm2",
 }
+_MPNET_NAMES = {
+    "attention.attn.o": "attention.output.dense",
+    "attention.attn.q": "attention.self.query",
+    "attention.attn.k": "attention.self.key",
+    "attention.attn.v": "attention.self.value",
+    "attention.LayerNorm": "attention.output.LayerNorm",
+}
+_MPNET_NAME = re.compile(rf"(?<=\d\.)({'|'.join(map(re.escape, _MPNET_NAMES))})(?=\.)")
+# MPNet's list has BERT's names, too, but other pieces stand at a sentence's start and end.
+_MPNET_PIECES = {"<s>": "[CLS]", "[CLS]": "<s>", "</s>": "[SEP]", "[SEP]": "</s>"}
 _SETTINGS = {
     "piece_count": "vocab_size",
     "size": "hidden_size",
@@ -34,9 +44,9 @@ _SETTINGS = {
     "layers": "num_hidden_layers",
     "heads": "num_attention_heads",
 }
-# The kinds of encoders, and where their positions begin: XLM-R's after the number of its padding.
-_FIRST_POSITION = {"bert": 0, "xlm-roberta": 2}
-_PREFIX = re.compile(r"^(bert|roberta)\.")
+# The kinds of encoders, and where their positions begin: after the number of their padding.
+_FIRST_POSITION = {"bert": 0, "mpnet": 2, "xlm-roberta": 2}
+_PREFIX = re.compile(r"^(bert|mpnet|roberta)\.")
 _POSITIONS = 256  # of a treebank's sentences few need more
 
 
@@ -74,7 +84,10 @@ def _pieces(folder: Path, config: PieceConfig) -> AnyPieces:
         text = path.read_text("utf-8")
         pieces: AnyPieces
         if path.suffix == ".txt":
-            pieces = WordPieces(text.splitlines(), config.per_word)
+            names = text.splitlines()
+            if config.distance_classes:  # MPNet's
+                names = [_MPNET_PIECES.get(name, name) for name in names]
+            pieces = WordPieces(names, config.per_word)
         else:
             pieces = _unigram_pieces(text, config)
     except OSError as error:
@@ -120,6 +133,9 @@ def _config(path: Path) -> tuple[PieceConfig, int]:
             positions=min(_POSITIONS, settings["max_position_embeddings"] - offset),
             dropout=settings.get("hidden_dropout_prob", 0.1),
             norm_epsilon=settings.get("layer_norm_eps", 1e-12),
+            distance_classes=(
+                settings.get("relative_attention_num_buckets", 32) if kind == "mpnet" else 0
+            ),
         )
     except KeyError as error:
         raise InputError(f"{path}: {error.args[0]} is missing") from error
@@ -142,6 +158,11 @@ def _weights(path: Path, config: PieceConfig, offset: int) -> dict[str, Tensor]:
     except (OSError, SafetensorError) as error:
         raise InputError(f"{path}: cannot be read ({error})") from error
     theirs = {_PREFIX.sub("", name): weight.float() for name, weight in read.items()}
+    if config.distance_classes:
+        theirs = {
+            _MPNET_NAME.sub(lambda found: _MPNET_NAMES[found[0]], name): weight
+            for name, weight in theirs.items()
+        }
     try:
         weights = _renamed(theirs, config, offset)
     except KeyError as error:
@@ -155,12 +176,13 @@ def _weights(path: Path, config: PieceConfig, offset: int) -> dict[str, Tensor]:
 
 
 def _renamed(theirs: dict[str, Tensor], config: PieceConfig, offset: int) -> dict[str, Tensor]:
-    segment = theirs["embeddings.token_type_embeddings.weight"][0]
     positions = theirs["embeddings.position_embeddings.weight"][offset:][: config.positions]
-    ours = {
-        "embedding": theirs["embeddings.word_embeddings.weight"],
-        "positions": positions + segment,
-    }
+    ours = {"embedding": theirs["embeddings.word_embeddings.weight"]}
+    if config.distance_classes:
+        ours["positions"] = positions
+        ours["distances"] = theirs["encoder.relative_attention_bias.weight"]
+    else:
+        ours["positions"] = positions + theirs["embeddings.token_type_embeddings.weight"][0]
     for kind in ("weight", "bias"):
         ours[f"norm.{kind}"] = theirs[f"embeddings.LayerNorm.{kind}"]
         for number in range(config.layers):

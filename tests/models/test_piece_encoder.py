@@ -58,6 +58,43 @@ def test_each_word_is_read_at_its_last_piece_as_bert_reads_it(
         assert torch.allclose(encoder(pieces)[:, 0], expected, atol=1e-5)
 
 
+def test_mpnet_is_read_as_its_own_library_reads_it(tmp_path: Path) -> None:
+    from transformers import MPNetConfig, MPNetModel
+
+    names = ["<s>", "<pad>", "</s>", "<unk>", "[UNK]", "[CLS]", "[SEP]", "a", "##b", "c", "<mask>"]
+    torch.manual_seed(3)
+    theirs = MPNetModel(
+        MPNetConfig(
+            len(names), 12, num_hidden_layers=2, num_attention_heads=3, intermediate_size=24,
+            max_position_embeddings=300, initializer_range=0.8, layer_norm_eps=1e-5,
+        )
+    ).eval()  # fmt: skip
+    theirs.save_pretrained(tmp_path)
+    (tmp_path / "vocab.txt").write_text("\n".join(names))
+    read = PretrainedEncoder.read(tmp_path)
+    encoder = PieceEncoder(read.config)
+    encoder.load_state_dict(read.weights)
+    encoder.eval()
+    words = ["c", "ab", "a", "?", *["ab"] * 110]  # farther apart than distances are told apart
+    pieces = read.pieces
+    given = [pieces.special(pieces.start), *map(pieces.rows, words), pieces.special(pieces.end)]
+    counts = [sum(row >= 0 for row in rows) for rows in given]
+    flat = [row for rows in given for row in rows if row >= 0]
+    assert flat[:7] == [0, 9, 7, 8, 7, 4, 7] and flat[-1] == 2
+    with torch.inference_mode():
+        expected = theirs(torch.tensor([flat])).last_hidden_state[0]
+    expected = expected[torch.tensor(counts).cumsum(0) - 1]
+    column = torch.tensor(given).unsqueeze(1)
+    assert torch.allclose(encoder(column)[:, 0], expected, atol=1e-5)
+    shorter = torch.cat([column[:60], torch.full_like(column[60:], -1)])
+    together = encoder(torch.cat([column, shorter], 1))
+    assert torch.allclose(together[:, 0], expected, atol=1e-5)
+    assert torch.allclose(together[:60, 1], encoder(column[:60])[:, 0], atol=1e-5)
+    encoder.requires_grad_(False)
+    with torch.inference_mode():
+        assert torch.allclose(encoder(column)[:, 0], expected, atol=1e-5)
+
+
 def test_a_sentence_is_read_in_a_batch_as_alone() -> None:
     encoder, sentences = build(), [words(4, seed) for seed in range(5)]
     assert len({int((each >= 0).sum()) for each in sentences}) > 1, "all are of one length"
@@ -131,6 +168,7 @@ def test_everything_learns_and_bfloat16_is_near() -> None:
         {"positions": 2},
         {"dropout": 1.0},
         {"inner_size": 1.5},
+        {"distance_classes": 30},
     ],
 )
 def test_settings_that_make_no_encoder(wrong: dict[str, Any]) -> None:
