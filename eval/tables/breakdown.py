@@ -1,0 +1,100 @@
+"""Where reranking gains: F1 of the parser's first trees and of the chosen ones, by the sentence's
+length and, where a file says it, by genre.
+
+    rerank parse gum.words --tokens --output ranked --out gum.jsonl
+    python eval/tables/breakdown.py GUM=gum.jsonl,gum_wh/dev.mrg.gz,gum_wh/dev.genres.txt.gz \\
+        CRAFT=craft.jsonl,craft/dev.mrg.gz
+
+A set is ranked output, its gold trees, whose tags every candidate gets, and perhaps a file with a
+sentence's genre on each line. p is of approximate randomisation, 10,000 samples, of the chosen
+trees against the first ones.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Mapping, Sequence
+
+import numpy as np
+from figures import p_text
+
+from reranker.commands.arguments import script_parser
+from reranker.commands.ranked_file import ranked_lines
+from reranker.errors import InputError, RerankError
+from reranker.evaluation.brackets import GoldTrees, corpus_f1
+from reranker.evaluation.significance import compare
+from reranker.files.table import grid
+from reranker.files.text import read_lines
+from reranker.ranking import Weighing
+from reranker.tuning.lists import ScoredLists, read_scored
+
+_LENGTHS = (10, 20, 30, 40)
+HEADS = ["", "sentences", "first tree", "chosen", "gain", "p"]
+
+
+def read_set(text: str) -> tuple[str, ScoredLists, dict[str, list[int]]]:
+    """The name and the lists of NAME=RANKED,GOLD[,GENRES], and the numbers of each group's lists.
+    Raises InputError."""
+    name, _, files = text.partition("=")
+    ranked, _, files = files.partition(",")
+    gold_file, _, genre_file = files.partition(",")
+    if not (name and ranked and gold_file):
+        raise InputError(f"{text}: a set is NAME=RANKED,GOLD[,GENRES]")
+    gold = GoldTrees([gold_file], True)
+    lists = read_scored(ranked_lines(ranked, gold_file), gold, ranked)
+    if len(lists) < len(gold):
+        raise InputError(f"{ranked}: {len(gold) - len(lists)} sentences have no tree")
+    groups = [length_group(len(tree.tree.leaves())) for tree in gold]
+    order = [*map(length_group, _LENGTHS), length_group(_LENGTHS[-1] + 1)]
+    if genre_file:
+        genres = [line.strip() for line in read_lines(genre_file)]
+        if len(genres) != len(gold):
+            raise InputError(f"{genre_file}: {len(genres)} genres for {len(gold)} trees")
+        groups += genres
+        order += sorted(set(genres))
+    numbers: dict[str, list[int]] = {"all": list(range(len(gold))), **{each: [] for each in order}}
+    for place, group in enumerate(groups):
+        numbers[group].append(place % len(gold))
+    return name, lists, {group: found for group, found in numbers.items() if found}
+
+
+def length_group(words: int) -> str:
+    """The group of a sentence of this many words.
+
+    >>> length_group(10), length_group(11), length_group(77)
+    ('1 to 10 words', '11 to 20 words', 'over 40 words')
+    """
+    for limit in _LENGTHS:
+        if words <= limit:
+            return f"{limit - 9} to {limit} words"
+    return f"over {_LENGTHS[-1]} words"
+
+
+def rows(lists: ScoredLists, groups: Mapping[str, Sequence[int]]) -> list[list[str]]:
+    """A row of the table for each group."""
+    table = []
+    for name, numbers in groups.items():
+        some = lists[np.array(numbers)]
+        first, chosen = some.parsers_first(), some.chosen(Weighing())
+        test = compare(first, chosen)
+        figures = f"{corpus_f1(first):.2f}", f"{test.f1:.2f}", f"{test.difference:+.2f}"
+        table.append([name, str(len(numbers)), *figures, p_text(test.randomisation_p)])
+    return table
+
+
+def main(argv: Sequence[str]) -> int:
+    """Print; returns 0, or 2 for files that cannot be used."""
+    parser = script_parser("breakdown.py", __doc__)
+    parser.add_argument("sets", nargs="+", metavar="NAME=RANKED,GOLD[,GENRES]")
+    try:
+        for each in parser.parse_args(argv).sets:
+            name, lists, groups = read_set(each)
+            print(f"{name}:\n\n{grid(HEADS, rows(lists, groups))}\n")
+    except RerankError as error:
+        print(f"breakdown: {error}", file=sys.stderr)
+        return 2
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))
