@@ -26,6 +26,7 @@ EXAMPLES = """examples:
   rerank convert parses.txt --to seq2seq --tokens-out sentences.tsv --out beams.txt
   rerank convert parses.txt --to trees > first.txt
   rerank convert wsj/02/ wsj/03/ --to trees --clean --out train.mrg
+  rerank convert masc.mrg.gz --to trees --clean --without NML --out train.mrg
 
 exit status: 0 success, 1 some candidates were rejected, 2 unusable files or flags, 3 out of
 memory"""
@@ -43,6 +44,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "without traces and function tags, with roots called TOP, as parsers learn from"
     )
     add("--clean", action="store_true", help=text)
+    text = (
+        "with --clean: leave out the constituents with these labels, but not what is in them, "
+        "where treebanks that are learned from together differ"
+    )
+    add("--without", nargs="+", default=[], metavar="LABEL", help=text)
     add("--out", type=Path, metavar="FILE", help="write here instead of stdout")
     text = "write words and tags here, for formats that leave them out"
     add("--tokens-out", type=Path, metavar="FILE", help=text)
@@ -52,6 +58,8 @@ def run(arguments: argparse.Namespace) -> int:
     """Convert as the flags say; returns the exit code."""
     if arguments.clean:
         return _clean(arguments)
+    if arguments.without:
+        raise InputError("--without is for --clean")
     inputs = nbest_files.inputs(arguments)
     out_path, tokens_path = output_paths((arguments.out, arguments.tokens_out), inputs)
     if DIALECTS[arguments.to].needs_beam and arguments.to_beam is None:
@@ -87,7 +95,8 @@ def _clean(arguments: argparse.Namespace) -> int:
     with open_whole(out_path) as out:
         for place in read_texts(arguments.nbest):
             try:
-                out.write(f"{cleaned(Tree.from_string(place.text)).to_string()}\n")
+                tree = cleaned(Tree.from_string(place.text), arguments.without)
+                out.write(f"{tree.to_string()}\n")
                 written += 1
             except TreeError as error:
                 message(f"rerank: {place}: tree rejected, {error.code}: {error}")

@@ -8,7 +8,7 @@ A word never starts with a bracket (trees write ``-LRB-`` or ``\\(``), so tokens
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from typing import NamedTuple
 
 from reranker.errors import TreeError
@@ -131,15 +131,17 @@ class _Remembered(dict[str, tuple[str, str | None]]):
 _remembered = _Remembered()
 
 
-def cleaned(tree: Tree) -> Tree:
+def cleaned(tree: Tree, without: Collection[str] = ()) -> Tree:
     """The tree in the form that parsers learn from: without traces and function tags, with the root
-    TOP.
+    TOP; and without the constituents of some labels, whose children stay.
 
     Raises TreeError: ``empty`` if only traces are there, ``not-a-tree`` for a word without a tag.
 
     >>> tree = Tree.from_string("( (S (NP-SBJ (PRP It)) (VP (VBZ runs) (NP (-NONE- *)))))")
     >>> cleaned(tree).to_string()
     '(TOP (S (NP (PRP It)) (VP (VBZ runs))))'
+    >>> cleaned(tree, without={"VP"}).to_string()
+    '(TOP (S (NP (PRP It)) (VBZ runs)))'
     """
     words, tags = [], []
     for node in tree.preorder():
@@ -149,7 +151,8 @@ def cleaned(tree: Tree) -> Tree:
     tokens = linearize(tree)
     if sum(map(is_word, tokens)) != len(words):
         raise TreeError("not-a-tree", "a word has no part-of-speech tag")
-    return delinearize(tokens, words, tags)
+    kept = [token for token in tokens if is_word(token) or token[1:] not in without]
+    return delinearize(kept, words, tags)
 
 
 def is_word(token: str) -> bool:

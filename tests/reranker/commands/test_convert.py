@@ -123,3 +123,13 @@ def test_clean_trees_of_a_treebank(tmp_path: Path, capsys: Capture) -> None:
         assert main(["convert", *arguments, "--clean"]) == 2
         assert reason in capsys.readouterr().err
     assert not Path(out).exists()
+
+
+def test_trees_without_the_constituents_of_some_labels(tmp_path: Path, capsys: Capture) -> None:
+    tree = "(TOP (NP (NML (NML (NN a)) (NN b)) (NX (NN c)) (NP (NN d))))"
+    file = write(tmp_path / "a.mrg", f"{tree}\n")
+    flags = ["--to", "trees", "--clean", "--without", "NML", "NX"]
+    assert main(["convert", file, *flags]) == 0
+    assert capsys.readouterr().out == "(TOP (NP (NN a) (NN b) (NN c) (NP (NN d))))\n"
+    assert main(["convert", file, "--to", "trees", "--without", "NML"]) == 2
+    assert "--without is for --clean" in capsys.readouterr().err
