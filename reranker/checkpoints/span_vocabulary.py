@@ -76,10 +76,14 @@ class SpanVocabulary:
         )
 
     def extended(
-        self, trees: Iterable[TaggedTree], minimum_count: int, minimum_tags: int
+        self,
+        trees: Iterable[TaggedTree],
+        minimum_count: int,
+        minimum_tags: int,
+        pieces: AnyPieces | None = None,
     ) -> SpanVocabulary:
         """This vocabulary followed by the words, labels and tags of ``trees`` that it lacks, for a
-        model whose training continues."""
+        model whose training continues, with ``pieces`` in place of its own if there are any."""
         new = SpanVocabulary.build(trees, minimum_count, (), 1, None, minimum_tags)
         words, labels, tags = (
             dict.fromkeys((*known, *learned))  # each once, in this order
@@ -88,7 +92,12 @@ class SpanVocabulary:
             )
         )  # fmt: skip
         return SpanVocabulary(
-            [*words], self.vector_words, [*labels], self.spelling_rows, self.pieces, [*tags]
+            [*words],
+            self.vector_words,
+            [*labels],
+            self.spelling_rows,
+            pieces or self.pieces,
+            [*tags],
         )
 
     @property

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import unicodedata
 from abc import ABC, abstractmethod
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 
 from reranker.nbest.words import written
 
@@ -59,15 +59,21 @@ class WordPieces(Pieces):
         """These of the pieces alone."""
         return WordPieces([self.pieces[row] for row in rows], self.per_word)
 
-    def first_kept(self, words: set[str]) -> list[int]:
+    def first_kept(self, words: set[str], before: Collection[str] = ()) -> list[int]:
         """The rows in the order in which a smaller list keeps them: special ones, those of
-        ``words`` and single letters, and the first of the others, which are the most frequent."""
+        ``words`` and single letters, those kept ``before``, and the first of the others, which are
+        the most frequent."""
         needed = {row for word in words for row in self.rows(word)}
         single = (row for row, piece in enumerate(self.pieces) if len(piece.lstrip("#")) < 2)
         needed.update(single)  # so that nearly every word still has pieces
         return sorted(
             range(len(self.pieces)),
-            key=lambda row: (not self.pieces[row].startswith("["), row not in needed, row),
+            key=lambda row: (
+                not self.pieces[row].startswith("["),
+                row not in needed,
+                self.pieces[row] not in before,
+                row,
+            ),
         )
 
     def whole_words(self) -> set[str]:

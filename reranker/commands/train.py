@@ -84,7 +84,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     start.add_argument("--vectors", type=Path, metavar="FILE", help=text)
     text = (
         "span models: read words by an encoder that learned from plain text, one of BERT's kind, "
-        "in a folder with config.json, vocab.txt and model.safetensors"
+        "in a folder with config.json, vocab.txt and model.safetensors; with --start-from, the one "
+        "that the model started from, to add the word pieces that the training trees need"
     )
     add("--encoder", type=Path, metavar="FOLDER", help=text)
     text = "read only the first, most frequent N of them (default: %(default)s)"

@@ -156,8 +156,6 @@ def _new_run(
         where["vectors"] = WordVectors.read(arguments.vectors, arguments.vector_words)
     if isinstance(config, SpanTrainingConfig):
         if arguments.encoder:
-            if arguments.start_from:
-                raise InputError("--start-from: the checkpoint has an encoder of its own, or none")
             where["encoder"] = PretrainedEncoder.read(arguments.encoder)
         return functools.partial(SpanRun, config, train_trees, dev_trees, **where)
     assert isinstance(config, TrainingConfig)

@@ -6,7 +6,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -65,10 +65,12 @@ class PretrainedEncoder:
         pieces = _pieces(folder, config)
         return cls(config, pieces, _weights(folder / "model.safetensors", config, offset))
 
-    def with_pieces_of(self, words: Iterable[str], most: int) -> PretrainedEncoder:
-        """The encoder with at most ``most`` of its pieces: those of ``words``, then the first of
-        the others, which are the most frequent."""
-        kept = sorted(self.pieces.first_kept(set(words))[:most])
+    def with_pieces_of(
+        self, words: Iterable[str], most: int, before: Collection[str] = ()
+    ) -> PretrainedEncoder:
+        """The encoder with at most ``most`` of its pieces: those of ``words``, then those of
+        ``before``, then the first of the others, which are the most frequent."""
+        kept = sorted(self.pieces.first_kept(set(words), frozenset(before))[:most])
         return PretrainedEncoder(
             replace(self.config, piece_count=len(kept)),
             self.pieces.kept(kept),

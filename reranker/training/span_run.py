@@ -52,16 +52,17 @@ class SpanRun(Run):
         vectors: WordVectors | None = None,
         encoder: PretrainedEncoder | None = None,
     ) -> None:
-        """``start_from`` is a span model whose training continues; otherwise ``encoder``
-        initialises the new model's encoder, and without it there is none. Raises ConfigError if
-        there is nothing to learn from, or if the configuration does not fit ``start_from``."""
+        """``start_from`` is a span model whose training continues; ``encoder``, from which its own
+        started, gives it the pieces that it lacks. Otherwise ``encoder`` initialises the new
+        model's, and without it there is none. Raises ConfigError if there is nothing to learn from,
+        or if the configuration or ``encoder`` does not fit ``start_from``."""
         super().__init__(config, device, processes)
         self.start_from = start_from
         self.dtype = torch.bfloat16 if config.precision == "bfloat16" else torch.float32
         if start_from is None:
             self.vocabulary, self.model = new_model(config, train_trees, vectors, encoder)
         else:
-            self.vocabulary, self.model = extended_model(config, train_trees, start_from)
+            self.vocabulary, self.model = extended_model(config, train_trees, start_from, encoder)
         train, self.dev = (self._labelled(trees) for trees in (train_trees, dev_trees))
         for name, sentences in (("training", train), ("dev", self.dev)):
             if not sentences:

@@ -4,13 +4,14 @@ whose training continues."""
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from dataclasses import replace
 from pathlib import Path
 
 import torch
 from torch import Tensor
 
 from reranker.checkpoints.span_file import load_span_model
-from reranker.checkpoints.span_vocabulary import RARE_LABEL, SpanVocabulary
+from reranker.checkpoints.span_vocabulary import RARE_LABEL, AnyPieces, SpanVocabulary
 from reranker.errors import ConfigError
 from reranker.models.piece_encoder import PieceConfig
 from reranker.models.span_model import SpanModel
@@ -48,16 +49,29 @@ def new_model(
 
 
 def extended_model(
-    config: SpanTrainingConfig, trees: Sequence[TaggedTree], path: Path
+    config: SpanTrainingConfig,
+    trees: Sequence[TaggedTree],
+    path: Path,
+    encoder: PretrainedEncoder | None,
 ) -> tuple[SpanVocabulary, SpanModel]:
     """The model in ``path``, with rows for the words, labels and tags of ``trees`` that are new to
-    it. Raises CheckpointError unless the file is a span model, and ConfigError if its sizes differ
-    from the configuration's."""
+    it and, where there is the ``encoder`` that its own started from, for their pieces. Raises
+    CheckpointError unless the file is a span model, and ConfigError if its sizes differ from the
+    configuration's or the encoder's."""
     checkpoint = load_span_model(path)
     before = checkpoint.model
-    vocabulary = checkpoint.vocabulary.extended(trees, config.minimum_count, config.minimum_tags)
-    model = _model(config, vocabulary, before.config.vector_size, before.config.encoder)
     learned = before.state_dict()
+    pieces, piece_config = checkpoint.vocabulary.pieces, before.config.encoder
+    if encoder:
+        if not (pieces and piece_config) or not _is_like(encoder, piece_config):
+            raise ConfigError(f"{path}: its encoder did not start from that of --encoder")
+        encoder = encoder.with_pieces_of(_words(trees), config.known_pieces, pieces.pieces)
+        learned["encoder.embedding"] = _with_learned(encoder, pieces, learned["encoder.embedding"])
+        pieces, piece_config = encoder.pieces, encoder.config
+    vocabulary = checkpoint.vocabulary.extended(
+        trees, config.minimum_count, config.minimum_tags, pieces
+    )
+    model = _model(config, vocabulary, before.config.vector_size, piece_config)
     with torch.no_grad():
         # Labels that were rare are told apart from now on.
         model.output_bias.fill_(float(before.output_bias[RARE_LABEL]))
@@ -70,6 +84,21 @@ def extended_model(
                                   f"{_size(weight)}")  # fmt: skip
             weight[: len(known)] = known
     return vocabulary, model
+
+
+def _is_like(encoder: PretrainedEncoder, config: PieceConfig) -> bool:
+    """Whether the two differ in nothing but their number of pieces and their dropout."""
+    return config == replace(encoder.config, piece_count=config.piece_count, dropout=config.dropout)
+
+
+def _with_learned(encoder: PretrainedEncoder, pieces: AnyPieces, learned: Tensor) -> Tensor:
+    """The embeddings of the encoder's pieces, ``learned`` where they are among ``pieces``."""
+    rows = {piece: row for row, piece in enumerate(pieces.pieces)}
+    embedding = encoder.weights["embedding"].clone()
+    for row, piece in enumerate(encoder.pieces.pieces):
+        if piece in rows:
+            embedding[row] = learned[rows[piece]]
+    return embedding
 
 
 def _model(

@@ -193,8 +193,6 @@ def test_the_command_trains_and_the_result_reranks(
     assert "per word" in capsys.readouterr().err
     again = ["--out", str(tmp_path / "n.pt"), "--log-folder", str(tmp_path / "log2")]
     folder = ["--encoder", str(tmp_path / "none")]
-    assert main([*run, *again, *folder, "--start-from", str(tmp_path / "m.pt")]) == 2
-    assert "the checkpoint has an encoder of its own, or none" in capsys.readouterr().err
     assert main([*run, *again, *folder]) == 2
     assert "config.json: No such file" in capsys.readouterr().err
     assert main([*run, *again, "--start-from", str(tmp_path / "m.pt")]) == 0
@@ -256,3 +254,34 @@ def test_a_trained_model_learns_more(tmp_path: Path) -> None:
     wrong = replace(config, model={**SIZES, "span_size": 8})
     with pytest.raises(ConfigError, match=r"first.pt: its left is 16 x 24, but \[model\] makes it"):
         SpanRun(wrong, trees, DEV, start_from=first)
+
+
+def test_a_trained_model_gets_the_pieces_of_new_words(
+    tmp_path: Path, encoder: PretrainedEncoder
+) -> None:
+    first = tmp_path / "first.pt"
+    train(replace(CONFIG, known_pieces=11), TREES, DEV, first, tmp_path / "log", encoder=encoder)
+    before = load_span_model(first)
+    assert before.vocabulary.pieces and before.model.encoder
+    old = before.vocabulary.pieces.pieces
+    assert "zebra" not in old
+    trees = [*TREES, TaggedTree(("(S", "zebra", ")S"), ())]
+    run = SpanRun(replace(CONFIG, known_pieces=12), trees, DEV, start_from=first, encoder=encoder)
+    assert run.vocabulary.pieces and run.model.encoder
+    new = run.vocabulary.pieces.pieces
+    assert len(new) == 12 and {*old, "zebra"} == {*new}
+    for row, piece in enumerate(new):
+        expected = (
+            before.model.encoder.embedding[old.index(piece)]
+            if piece in old
+            else encoder.weights["embedding"][encoder.pieces.pieces.index(piece)]
+        )
+        assert torch.equal(run.model.encoder.embedding[row], expected)
+    kept = SpanRun(replace(CONFIG, known_pieces=12), trees, DEV, start_from=first)
+    assert kept.vocabulary.pieces and kept.vocabulary.pieces.pieces == old
+    other = replace(encoder, config=replace(encoder.config, heads=1))
+    plain = tmp_path / "plain.pt"
+    train(CONFIG, TREES, DEV, plain, tmp_path / "log2")
+    for path, given in ((first, other), (plain, encoder)):
+        with pytest.raises(ConfigError, match="did not start from that of --encoder"):
+            SpanRun(CONFIG, trees, DEV, start_from=path, encoder=given)
