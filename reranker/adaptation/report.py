@@ -38,8 +38,9 @@ def report(
     parts = [
         "# Adapted models",
         grid(["", "number"], [[name, f"{number:,}"] for name, number in rows]),
-        "Perplexity per token of the held-out trees, which the models chose before; they also "
-        "decided which weights were kept, so that *after* is a little optimistic:",
+        "Perplexity of the held-out trees, which the models chose before, per token, of a span "
+        "model per word; they also decided which weights were kept, so that *after* is a little "
+        "optimistic:",
         grid(
             ["model", "before", "after"],
             [[each.name, f"{each.before:.3f}", f"{each.after:.3f}"] for each in models],

@@ -21,7 +21,8 @@ from reranker.parsers.parser import Parser
 from reranker.parsers.running import ParsedLists
 from reranker.pipeline import Reranker
 from reranker.text.reading import Refused, TextSentence
-from reranker.trees.linearize import is_word, linearize_text
+from reranker.trees.linearize import TaggedTree, is_word, linearize_tagged
+from reranker.trees.tree import Tree
 
 HELD_OUT = 20  # one in so many sentences is held out, to measure what has been learned
 
@@ -151,15 +152,15 @@ def lists_of(ranked: Path) -> Iterator[NBest]:
 class Silver(NamedTuple):
     """Linearised trees."""
 
-    learned: list[tuple[str, ...]]  # the trees to learn from
-    held_out: list[tuple[str, ...]]
+    learned: list[TaggedTree]  # the trees to learn from
+    held_out: list[TaggedTree]
     repeated: int  # sentences left out because they occur earlier or among the held-out ones
 
 
 def silver(made: Sequence[Choice], margin: float | None) -> Silver:
     """The trees of which the ensemble is certain (``Choice.is_certain``), or all if the margin is
     None; every ``HELD_OUT``-th is held out."""
-    trees = [linearize_text(choice.tree) for choice in made]
+    trees = [linearize_tagged(Tree.from_string(choice.tree)) for choice in made]
     held_out = trees[::HELD_OUT]
     seen = Counter(map(_words, held_out))
     learned, repeated = [], 0
@@ -174,13 +175,11 @@ def silver(made: Sequence[Choice], margin: float | None) -> Silver:
     return Silver(learned, held_out, repeated)
 
 
-def without(
-    trees: Sequence[tuple[str, ...]], others: Sequence[tuple[str, ...]]
-) -> list[tuple[str, ...]]:
+def without(trees: Sequence[TaggedTree], others: Sequence[TaggedTree]) -> list[TaggedTree]:
     """The trees of sentences that are not among the others'."""
     known = set(map(_words, others))
     return [tree for tree in trees if _words(tree) not in known]
 
 
-def _words(tokens: tuple[str, ...]) -> tuple[str, ...]:
-    return tuple(token.lower() for token in tokens if is_word(token))
+def _words(tree: TaggedTree) -> tuple[str, ...]:
+    return tuple(token.lower() for token in tree.tokens if is_word(token))

@@ -6,22 +6,23 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import fields, replace
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
-from reranker.checkpoints.checkpoint import Checkpoint, load_checkpoint
-from reranker.checkpoints.members import load_member
+from reranker.checkpoints.members import LoadedMember, load_member
 from reranker.checkpoints.span_file import SpanCheckpoint
 from reranker.errors import ConfigError
-from reranker.files.output import copy_whole
 from reranker.training.config import TrainingConfig
 from reranker.training.language_model_run import LanguageModelRun
 from reranker.training.loop import train
-from reranker.training.loss import dev_perplexity
-from reranker.training.run import Progress
+from reranker.training.run import Progress, Run
+from reranker.training.span_config import SpanTrainingConfig
+from reranker.training.span_run import SpanRun
+from reranker.trees.linearize import TaggedTree
 
 _WARM_UP = 0.1  # of the steps, at most
+_NO_NEW = {"minimum_count": 10**9, "minimum_tags": 0}  # words, labels and tags of a span model
 
-Trees = Sequence[tuple[str, ...]]  # linearised
+Trees = Sequence[TaggedTree]
 
 
 class AdaptationRecipe(NamedTuple):
@@ -37,17 +38,17 @@ class Adapted(NamedTuple):
     """The outcome for one model."""
 
     name: str
-    before: float  # perplexity per token on the held-out silver trees
+    before: float  # perplexity on the held-out silver trees per token, of a span model per word
     after: float
 
 
-def mixed(silver: Trees, gold: Trees, share: float) -> list[tuple[str, ...]]:
+def mixed(silver: Trees, gold: Trees, share: float) -> list[TaggedTree]:
     """The silver trees, and enough gold ones that ``share`` of all tokens are theirs: an evenly
     spread part of them, or all of them several times."""
-    tokens = sum(map(len, gold))
+    tokens = _length(gold)
     if not tokens:
         return list(silver)
-    times = share / (1 - share) * sum(map(len, silver)) / tokens
+    times = share / (1 - share) * _length(silver) / tokens
     count = round(times * len(gold))
     return [*silver, *(gold[place * len(gold) // count % len(gold)] for place in range(count))]
 
@@ -61,43 +62,48 @@ def adapted(
     folder: Path,
     recipe: AdaptationRecipe,
     report: Callable[[float], None],
-) -> Adapted | None:
+) -> Adapted:
     """Continue the checkpoint's training and write it to ``out``; the state is kept in ``folder``,
-    so that the same call resumes it. A span model is copied, and the result is None. ``report`` is
-    called with the share of the training that is done, from 0 to 1. Raises CheckpointError, and
-    ConfigError for a checkpoint that does not say how it was trained."""
-    checkpoint = load_member(path)
-    if isinstance(checkpoint, SpanCheckpoint):
-        copy_whole(path, out)
-        return None
+    so that the same call resumes it. ``report`` is called with the share of the training that is
+    done, from 0 to 1. Raises CheckpointError, and ConfigError for a checkpoint that does not say
+    how it was trained."""
+    member = load_member(path)
     learned = mixed(silver, gold, recipe.gold_share)
-    config = trained_on(path, checkpoint, recipe, sum(map(len, learned)))
-    eos = checkpoint.vocabulary.eos
-    trees = [checkpoint.vocabulary.encode(tokens) for tokens in held_out]
-    before = dev_perplexity(checkpoint.model, trees, eos)
+    config = trained_on(path, member, recipe, learned)
+    run: Run
+    if isinstance(config, SpanTrainingConfig):
+        # Of what it chose itself a model is surer than of what is right: no new temperature.
+        temperature = member.information.get("temperature", 1.0)
+        run = SpanRun(config, learned, held_out, start_from=path, temperature=temperature)
+    else:
+        tokens = ([tree.tokens for tree in trees] for trees in (learned, held_out))
+        run = LanguageModelRun(config, *tokens, start_from=path)
+    before = run.dev_perplexity()
 
     def tell(progress: Progress, loss: float, done: float) -> None:
         report(done)
 
-    train(LanguageModelRun(config, learned, held_out, start_from=path), out, folder, tell)
-    after = dev_perplexity(load_checkpoint(out).model, trees, eos)
-    return Adapted(path.stem, before, after)
+    return Adapted(path.stem, before, train(run, out, folder, tell))
 
 
 def trained_on(
-    path: Path, checkpoint: Checkpoint, recipe: AdaptationRecipe, tokens: int = 0
-) -> TrainingConfig:
-    """The settings with which to continue the checkpoint's training on ``tokens`` tokens. Raises
-    ConfigError if the checkpoint does not say how it was trained, or if the recipe is invalid."""
-    known = checkpoint.information.get("training")
+    path: Path, member: LoadedMember, recipe: AdaptationRecipe, learned: Trees = ()
+) -> TrainingConfig | SpanTrainingConfig:
+    """The settings with which to continue the model's training on ``learned``; its vocabulary stays
+    the same. Raises ConfigError if the checkpoint does not say how it was trained, or if the recipe
+    is invalid."""
+    known = member.information.get("training")
     if not isinstance(known, dict) or "model" not in known:
         raise ConfigError(
             f"{path}: does not say how it was trained, so it cannot be trained further"
         )
-    names = {each.name for each in fields(TrainingConfig)}
-    config = TrainingConfig(**{name: value for name, value in known.items() if name in names})
+    of_spans = isinstance(member, SpanCheckpoint)
+    kind = SpanTrainingConfig if of_spans else TrainingConfig
+    names = {each.name for each in fields(kind)}
+    config = kind(**{name: value for name, value in known.items() if name in names})
     rate = config.learning_rate if config.recipe == "fast" else TrainingConfig().learning_rate
-    steps = recipe.epochs * tokens / config.batch_tokens
+    steps = recipe.epochs * _length(learned) / config.batch_tokens
+    others: dict[str, Any] = _NO_NEW if of_spans else {"validation_trees": 0}
     config = replace(
         config,
         recipe="fast",
@@ -106,10 +112,15 @@ def trained_on(
         learning_rate=rate * recipe.rate,
         warmup_batches=min(config.warmup_batches, int(_WARM_UP * steps)),
         seed=recipe.seed,
-        validation_trees=0,
+        keep="best",
+        **others,
     )
     try:
         config.check()
     except (TypeError, ValueError) as error:
         raise ConfigError(f"{path}: {error}") from error
     return config
+
+
+def _length(trees: Trees) -> int:
+    return sum(len(tree.tokens) for tree in trees)

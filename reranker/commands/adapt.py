@@ -1,4 +1,5 @@
-"""``rerank adapt``: language models for the user's own kind of text, without a treebank of it."""
+"""``rerank adapt``: a parser and language models for the user's own kind of text, without a
+treebank of it."""
 
 from __future__ import annotations
 
@@ -26,17 +27,20 @@ if TYPE_CHECKING:
     from reranker.adaptation.stages import Silver
     from reranker.adaptation.training import AdaptationRecipe, Adapted
     from reranker.pipeline import Reranker
+    from reranker.trees.linearize import TaggedTree
 
 FEWEST = 50  # sentences to learn from
 
 EXAMPLES = """examples:
+  rerank adapt --text mine.txt --out adapted/
+  rerank parse new.txt --parser-model adapted/spans.pt --models adapted/
   rerank adapt --text mine.txt --parser-command './parse-nbest english' --models ckpt/ \\
       --train gum/train.mrg.gz craft/train.mrg.gz --out adapted/
   rerank --nbest parses.txt --models adapted/ > best.txt
 
-The parser is `bllip` or a program that reads sentences, one a line with a space between words, and
-prints the n-best list of each in a format that `rerank` reads. To resume a stopped run, repeat the
-command.
+The parser is the built-in one, `bllip`, or a program that reads sentences, one a line with a space
+between words, and prints the n-best list of each in a format that `rerank` reads. To resume a
+stopped run, repeat the command.
 
 exit status: 0 success, 1 sentences were left out, 2 unusable files or flags, 3 out of
 memory, 130 interrupted"""
@@ -48,8 +52,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     text = "sentences, one a line, a space between Penn Treebank tokens; .gz and .zst too"
     add("--text", required=True, nargs="+", metavar="FILE", help=text)
     parser_flags.add_arguments(parser, longest=60)
-    text = "the ensemble that chooses among the candidates; its checkpoints are trained further"
-    add("--models", required=True, nargs="+", metavar="FILE", help=text)
+    text = (
+        "the ensemble that chooses among the candidates; its checkpoints are trained further "
+        "(default: the one that `rerank models` says)"
+    )
+    add("--models", nargs="+", metavar="FILE", help=text)
     text = "more trees to train on, preferably the gold trees that the models learned from"
     add("--train", type=Path, nargs="+", default=(), metavar="TREES", help=text)
     text = "for the checkpoints, report.md, and in FOLDER/work what a stopped run resumes from"
@@ -143,7 +150,7 @@ def _check(arguments: argparse.Namespace, models: Sequence[Path]) -> None:
         raise InputError("two of --models have the same name; rename one")
     if arguments.gold_share == 1:
         raise InputError("--gold-share 1 leaves nothing to learn from the text")
-    inputs = [*arguments.text, *trees, *arguments.models, *models]
+    inputs = [*arguments.text, *trees, *(arguments.models or ()), *models]
     inputs += parser_flags.inputs(arguments)
     names = (*(arguments.out / f"{path.stem}.pt" for path in models), arguments.out / "report.md")
     output_paths([name for name in names if name.exists()], inputs)
@@ -160,26 +167,17 @@ def _settings(arguments: argparse.Namespace, named: WeighedModels) -> dict[str, 
     }
 
 
-def _gold(arguments: argparse.Namespace, models: Sequence[Path]) -> list[tuple[str, ...]]:
+def _gold(arguments: argparse.Namespace, models: Sequence[Path]) -> list[TaggedTree]:
     """The linearised trees of --train. Raises RerankError for these and for checkpoints whose
     training cannot be continued, which would otherwise show only after everything is parsed."""
     from reranker.adaptation.training import trained_on
-    from reranker.checkpoints.checkpoint import Checkpoint
     from reranker.checkpoints.members import load_member
-    from reranker.trees.linearize import linearize
+    from reranker.trees.linearize import linearize_tagged
     from reranker.trees.treebank import read_treebank
 
-    trainable = 0
     for path in models:
-        member = load_member(path)
-        if isinstance(member, Checkpoint):
-            trained_on(path, member, _recipe(arguments))
-            trainable += 1
-    if not trainable:
-        raise InputError(
-            "none of --models is a language model; span models cannot be trained further"
-        )
-    return [linearize(tree) for tree in read_treebank(arguments.train)]
+        trained_on(path, load_member(path), _recipe(arguments))
+    return [linearize_tagged(tree) for tree in read_treebank(arguments.train)]
 
 
 def _recipe(arguments: argparse.Namespace) -> AdaptationRecipe:
@@ -200,7 +198,7 @@ def _train(
     arguments: argparse.Namespace,
     models: Sequence[Path],
     silver: Silver,
-    gold: Sequence[tuple[str, ...]],
+    gold: Sequence[TaggedTree],
     work: Path,
 ) -> list[Adapted]:
     import torch
@@ -223,7 +221,5 @@ def _train(
             folder = training_folder(work, path.stem, settings)
             trees = (silver.learned, gold, silver.held_out)
             out = arguments.out / f"{path.stem}.pt"
-            model = adapted(path, *trees, out, folder, recipe, bar.reach)
-        if model:
-            made.append(model)
+            made.append(adapted(path, *trees, out, folder, recipe, bar.reach))
     return made

@@ -51,13 +51,15 @@ class SpanRun(Run):
         start_from: Path | None = None,
         vectors: WordVectors | None = None,
         encoder: PretrainedEncoder | None = None,
+        temperature: float | None = None,
     ) -> None:
         """``start_from`` is a span model whose training continues; ``encoder``, from which its own
         started, gives it the pieces that it lacks. Otherwise ``encoder`` initialises the new
-        model's, and without it there is none. Raises ConfigError if there is nothing to learn from,
-        or if the configuration or ``encoder`` does not fit ``start_from``."""
+        model's, and without it there is none. ``temperature`` takes the place of one that is fitted
+        to the dev trees. Raises ConfigError if there is nothing to learn from, or if the
+        configuration or ``encoder`` does not fit ``start_from``."""
         super().__init__(config, device, processes)
-        self.start_from = start_from
+        self.start_from, self.temperature = start_from, temperature
         self.dtype = torch.bfloat16 if config.precision == "bfloat16" else torch.float32
         if start_from is None:
             self.vocabulary, self.model = new_model(config, train_trees, vectors, encoder)
@@ -109,7 +111,7 @@ class SpanRun(Run):
             "start_from": self.start_from.name if self.start_from else "",
             "word_vectors": len(self.vocabulary.vector_words),
             "punctuation": self.punctuation,
-            "temperature": fitted_temperature(self.model, self.dev),
+            "temperature": self.temperature or fitted_temperature(self.model, self.dev),
         }
         save_span_model(path, self.model, self.vocabulary, information, self.stored)
 

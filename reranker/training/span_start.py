@@ -11,7 +11,7 @@ import torch
 from torch import Tensor
 
 from reranker.checkpoints.span_file import load_span_model
-from reranker.checkpoints.span_vocabulary import RARE_LABEL, AnyPieces, SpanVocabulary
+from reranker.checkpoints.span_vocabulary import RARE_LABEL, UNKNOWN, AnyPieces, SpanVocabulary
 from reranker.errors import ConfigError
 from reranker.models.piece_encoder import PieceConfig
 from reranker.models.span_model import SpanModel
@@ -73,8 +73,9 @@ def extended_model(
     )
     model = _model(config, vocabulary, before.config.vector_size, piece_config)
     with torch.no_grad():
-        # Labels that were rare are told apart from now on.
+        # Labels that were rare are told apart from now on, and words that were unknown.
         model.output_bias.fill_(float(before.output_bias[RARE_LABEL]))
+        model.embedding[:] = before.embedding[UNKNOWN]
         for name, weight in model.named_parameters():
             known = learned.get(name)
             if known is None:  # the first tags

@@ -6,6 +6,7 @@ from reranker.adaptation.stages import HELD_OUT, Choice, choices, silver
 from reranker.adaptation.training import mixed
 from reranker.nbest import from_candidates
 from reranker.pipeline import Reranker
+from reranker.trees.linearize import TaggedTree
 from tests.reranker.ensembles import CANDIDATES, untrained
 
 
@@ -35,20 +36,23 @@ def test_what_is_learned_from() -> None:
     made[6] = made[7]
     made[8] = Choice("(S1 (S (NN near)))", 4.9, True, True)
     found = silver(made, 5.0)
-    assert found.held_out == [("(S", "a0", "b", ")S"), ("(S", f"a{HELD_OUT}", "b", ")S")]
+    assert [tree.tags for tree in found.held_out] == [("NN", "NN")] * 2
+    words = [tree.tokens for tree in found.held_out]
+    assert words == [("(S", "a0", "b", ")S"), ("(S", f"a{HELD_OUT}", "b", ")S")]
     assert found.repeated == 2
-    learned = {tokens[1] for tokens in found.learned}
+    learned = {tree.tokens[1] for tree in found.learned}
     kept_back = {"a0", f"a{HELD_OUT}", "a3", "a5", "a6", "a8"}
     assert learned == {f"a{number}" for number in range(2 * HELD_OUT)} - kept_back
-    everything = {tokens[1] for tokens in silver(made, None).learned}
+    everything = {tree.tokens[1] for tree in silver(made, None).learned}
     # Of 6 and 7, which are one sentence, and of 5, which is held out, nothing more is learned.
     assert everything == learned | {"a3", "near"}
 
 
 def test_gold_trees_are_repeated_to_their_share() -> None:
-    silver_trees, gold = [("x",) * 10] * 12, [("y",) * 10] * 2
+    silver_trees = [TaggedTree(("x",) * 10)] * 12
+    gold = [TaggedTree(("y",) * 10)] * 2
     assert len(mixed(silver_trees, gold, 0.4)) == 12 + 2 * 4
     assert mixed(silver_trees, [], 0.4) == silver_trees
     assert mixed(silver_trees, gold, 0.0) == silver_trees
-    much = [(f"y{number}",) * 10 for number in range(100)]
+    much = [TaggedTree((f"y{number}",) * 10) for number in range(100)]
     assert mixed(silver_trees, much, 0.4)[12:] == [much[n] for n in (0, 12, 25, 37, 50, 62, 75, 87)]

@@ -15,7 +15,7 @@ from pathlib import Path
 import pytest
 
 from reranker.checkpoints.checkpoint import load_checkpoint, save_checkpoint
-from reranker.checkpoints.span_file import save_span_model
+from reranker.checkpoints.span_file import load_span_model, save_span_model
 from reranker.commands.main import main
 from reranker.pipeline import Reranker
 from tests.reranker.ensembles import untrained
@@ -34,6 +34,19 @@ batch_tokens = 200
 embedding_size = 8
 hidden_sizes = [8]
 components = [0, 1]
+"""
+SPANS = """[training]
+epochs = 8
+learning_rate = 0.02
+minimum_count = 1
+minimum_tags = 1
+batch_tokens = 50
+[model]
+architecture = "spans"
+embedding_size = 8
+hidden_sizes = [8]
+span_size = 8
+spelling_rows = 64
 """
 WORDS = [
     "the",
@@ -115,15 +128,34 @@ def test_text_in_models_and_report_out(command: list[str], capsys: Capture) -> N
     assert capsys.readouterr().out == report
 
 
-def test_a_span_model_stays_as_it_is(command: list[str], capsys: Capture) -> None:
+def test_text_in_a_parser_of_its_kind_out(command: list[str], capsys: Capture) -> None:
+    config = write(Path("spans.toml"), SPANS)
+    train = ["train", "--config", config, "--train", "gold.mrg", "--dev", "gold.mrg"]
+    assert main([*train, "--threads", "1", "--out", "s.pt", "--log-folder", "log"]) == 0
+    place = command.index("--parser-command")
+    parser = ["--parser-model", "s.pt", "--candidates", "5"]
+    flags = ["--models", "m.pt", "s.pt", *command[place + 5 :], "--rate", "1"]
+    capsys.readouterr()
+    assert main([*command[:place], *parser, *flags]) == 0
+    report = capsys.readouterr().out
+    before, after = load_span_model(Path("s.pt")), load_span_model(Path("adapted/s.pt"))
+    for name in ("words", "labels", "tags"):
+        assert getattr(after.vocabulary, name) == getattr(before.vocabulary, name)
+    assert after.vocabulary.tags and after.sha256 != before.sha256
+    assert after.information["temperature"] == before.information["temperature"]
+    row = next(line for line in report.splitlines() if line.startswith("| s |"))
+    _, _, start, end, _ = row.split("|")
+    assert float(end) < float(start)
+    parse = ["parse", "text.txt", "--tokens", "--parser-model", "adapted/s.pt"]
+    assert main([*parse, "--models", "adapted/", "--threads", "1", "--jobs", "1"]) == 0
+    assert capsys.readouterr().out.count("(NN ") == 250 * 7
+
+
+def test_a_model_that_does_not_say_how_it_was_trained(command: list[str], capsys: Capture) -> None:
     spans = untrained_spans(1)
     save_span_model(Path("spans.pt"), spans.model, spans.vocabulary, {})
-    place = command.index("m.pt")
-    assert main([*command[:place], "spans.pt", *command[place + 2 :]]) == 2
-    assert "none of --models is a language model" in capsys.readouterr().err
-    assert main([*command[:place], "spans.pt", *command[place + 1 :]]) == 0
-    assert Path("adapted/spans.pt").read_bytes() == Path("spans.pt").read_bytes()
-    assert [member.name for member in Reranker.load("adapted/").members] == ["n.pt", "spans.pt"]
+    assert main([*command[: command.index("m.pt")], "spans.pt", "--out", "adapted"]) == 2
+    assert "spans.pt: does not say how it was trained" in capsys.readouterr().err
 
 
 def test_what_cannot_be_parsed_is_named_and_left_out(command: list[str], capsys: Capture) -> None:
