@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import shlex
 import site
 import subprocess
 import sys
@@ -14,7 +15,7 @@ import nbformat
 import pytest
 
 import reranker
-from reranker.commands.main import command_names
+from reranker.commands.main import command_names, command_parser
 from tests.pages import examples, notebooks, pages, pictures, renewed, renewed_notebook
 from tests.shell import ROOT
 
@@ -25,6 +26,8 @@ PAGES = [
     ROOT / "ckpt" / "README.md",
     ROOT / "examples" / "README.md",
 ]
+
+_COMMAND = re.compile(r"(?:^(?:\$| +)?|[|;(]|\bdo) *rerank ((?:'[^']*'|[^|;&<>#()`])*)")
 
 
 @pytest.mark.parametrize(
@@ -154,6 +157,22 @@ def test_checkpoints_that_are_named_are_there(page: Path) -> None:
     written = set(re.findall(r"--(?:out|save) (ckpt/\S+)", text))
     named = set(re.findall(r"\bckpt/[\w*/.-]*\w", text)) - written
     assert [name for name in named if not any(ROOT.glob(name))] == []
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
+def test_commands_have_the_flags_that_they_need(page: Path) -> None:
+    """Also those that no test runs, in blocks of commands and in indented lines."""
+    text = page.read_text("utf-8").replace("\\\n", " ")
+    blocks = re.findall(r"^```(?:sh|console)\n(.*?)^```$", text, re.MULTILINE | re.DOTALL)
+    blocks += re.findall(r"^    .*$", text, re.MULTILINE)
+    for line in "\n".join(blocks).splitlines():
+        for command in _COMMAND.findall(line):
+            if not command.strip() or "..." in command or "$" in command:
+                continue
+            name, *flags = shlex.split(command)
+            if name not in command_names():
+                name, flags = "rerank", [name, *flags]
+            command_parser(name).parse_args(flags)  # SystemExit
 
 
 def anchors(page: Path) -> set[str]:

@@ -151,6 +151,11 @@ def test_text_in_a_parser_of_its_kind_out(command: list[str], capsys: Capture) -
     assert capsys.readouterr().out.count("(NN ") == 250 * 7
 
 
+def test_text_and_a_folder_are_enough(tmp_path: Path, capsys: Capture) -> None:
+    assert main(["adapt", "--text", "none.txt", "--out", str(tmp_path / "adapted")]) == 2
+    assert "none.txt: no such file" in capsys.readouterr().err
+
+
 def test_a_model_that_does_not_say_how_it_was_trained(command: list[str], capsys: Capture) -> None:
     spans = untrained_spans(1)
     save_span_model(Path("spans.pt"), spans.model, spans.vocabulary, {})
