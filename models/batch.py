@@ -19,6 +19,7 @@ class Batch(NamedTuple):
     continues: bool  # whether it starts from the state after the batch before it
     opening: int = PADDING  # read from the start state wherever it comes; PADDING: no token is
     source: Tensor | None = None  # [S, B, F], what an encoder reads; PADDING where nothing is
+    sentences: tuple[int, ...] = ()  # [B], which of the training data, where that matters
 
 
 def whole_trees(sequences: Sequence[Sequence[int]], eos: int) -> Batch:

@@ -162,19 +162,34 @@ class SpanModel(nn.Module):
         weight, bias = self.output.to(hidden.dtype), self.output_bias.to(hidden.dtype)
         return functional.linear(hidden, weight, bias)
 
+    def span_logits(self, data: Tensor) -> Tensor:
+        """From the result of ``read``: the logits of the labels of all S spans of each sentence, in
+        the order of ``span_ends``, [S, B, L]."""
+        left, right = self.boundaries(data)
+        starts, ends = (ends.to(left.device) for ends in span_ends(len(data) - 2))
+        return self.logits(left.index_select(0, starts) + right.index_select(0, ends))
+
     def loss(
-        self, words: Tensor, features: Tensor, targets: Tensor, dtype: torch.dtype = torch.float32
+        self,
+        words: Tensor,
+        features: Tensor,
+        targets: Tensor,
+        dtype: torch.dtype = torch.float32,
+        taught: tuple[Tensor | None, Tensor | None] = (None, None),
+        share: float = 0.0,
     ) -> Tensor:
         """The summed negative log-likelihood, in nats, of ``targets`` [S, B]: the labels of all
         spans, in the order of ``span_ends``, then, if the model knows tags, that of each word,
-        PADDING where it is not known. All B sentences have the same number of words."""
+        PADDING where it is not known. All B sentences have the same number of words. ``share`` of
+        the loss is the cross-entropy of what is ``taught``, probabilities of labels [S, B, L] and
+        of tags [n, B, tags]."""
         data = self.read(words, features, dtype)
-        left, right = self.boundaries(data)
-        starts, ends = (ends.to(left.device) for ends in span_ends(len(words) - 2))
-        logits = self.logits(left.index_select(0, starts) + right.index_select(0, ends))
-        loss = _cross_entropy(logits, targets[: len(starts)])
+        logits = self.span_logits(data)
+        labels, tags = taught
+        loss = _cross_entropy(logits, targets[: len(logits)], labels, share)
         if self.config.tag_count:
-            loss = loss + _cross_entropy(self.tag_logits(data), targets[len(starts) :])
+            hard = targets[len(logits) :]
+            loss = loss + _cross_entropy(self.tag_logits(data), hard, tags, share)
         return loss
 
     def read_one(self, words: Tensor, features: Tensor) -> Tensor:
@@ -239,10 +254,14 @@ def span_ends(words: int) -> tuple[Tensor, Tensor]:
     return starts, ends
 
 
-def _cross_entropy(logits: Tensor, targets: Tensor) -> Tensor:
-    return functional.cross_entropy(
-        logits.float().flatten(0, 1), targets.flatten(), ignore_index=PADDING, reduction="sum"
+def _cross_entropy(logits: Tensor, targets: Tensor, taught: Tensor | None, share: float) -> Tensor:
+    log_probabilities = logits.float().flatten(0, 1).log_softmax(1)
+    loss = functional.nll_loss(
+        log_probabilities, targets.flatten(), ignore_index=PADDING, reduction="sum"
     )
+    if taught is None:
+        return loss
+    return (1 - share) * loss - share * (taught.flatten(0, 1) * log_probabilities).sum()
 
 
 def _both_directions(

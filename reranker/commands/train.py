@@ -88,6 +88,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "that the model started from, to add the word pieces that the training trees need"
     )
     add("--encoder", type=Path, metavar="FOLDER", help=text)
+    text = (
+        "span models: learn the probabilities of this larger span model, too, as well as the trees"
+    )
+    add("--teacher", type=Path, metavar="FILE.pt", help=text)
     text = "read only the first, most frequent N of them (default: %(default)s)"
     add(
         "--vector-words",

@@ -98,7 +98,13 @@ def output(arguments: argparse.Namespace) -> Path:
     inputs: list[str | Path] = []
     for name in names:
         inputs += treebank_files(getattr(arguments, name) or ())
-    others = (arguments.config, arguments.start_from, arguments.vectors, arguments.encoder)
+    others = (
+        arguments.config,
+        arguments.start_from,
+        arguments.vectors,
+        arguments.encoder,
+        arguments.teacher,
+    )
     inputs += files_of(filter(None, others))
     (out, *_) = output_paths([arguments.out, *log_files(log_folder(arguments))], inputs)
     assert out is not None
@@ -157,10 +163,11 @@ def _new_run(
     if isinstance(config, SpanTrainingConfig):
         if arguments.encoder:
             where["encoder"] = PretrainedEncoder.read(arguments.encoder)
+        where["teacher"] = arguments.teacher
         return functools.partial(SpanRun, config, train_trees, dev_trees, **where)
     assert isinstance(config, TrainingConfig)
-    if arguments.encoder:
-        raise InputError("--encoder is for span models")
+    if arguments.encoder or arguments.teacher:
+        raise InputError("--encoder and --teacher are for span models")
     return functools.partial(LanguageModelRun, config, train_trees, dev_trees, **where)
 
 
@@ -198,8 +205,8 @@ def _check_flags(arguments: argparse.Namespace, task: str) -> None:
         raise InputError("--stream is for language models that are trained on trees")
     if arguments.start_from or arguments.vectors:
         raise InputError("--start-from and --vectors are for language models")
-    if arguments.encoder:
-        raise InputError("--encoder is for span models")
+    if arguments.encoder or arguments.teacher:
+        raise InputError("--encoder and --teacher are for span models")
     if task == "parsing" and (arguments.train_target or arguments.dev_target):
         raise InputError("--train-target and --dev-target are for text; trees are in --train")
     for side in ("train", "dev"):

@@ -81,7 +81,8 @@ class Run(ABC):
         if not inputs.shape[1]:
             return None
         source = batch.source if batch.source is None else batch.source[:, columns].contiguous()
-        return batch._replace(inputs=inputs, targets=targets, source=source)
+        sentences = batch.sentences[columns]
+        return batch._replace(inputs=inputs, targets=targets, source=source, sentences=sentences)
 
     def weight(self, batch: Batch) -> int:
         """The weight of ``backward``'s gradient in a mean over several batches: the number of
@@ -169,8 +170,9 @@ class Run(ABC):
         settings = self.config.to_dict()
         for budget in ("budget_minutes", "epochs"):
             del settings[budget]
-        for name, unset in (("shards", 0), ("language", ENGLISH), ("keep", "best")):
-            if settings[name] == unset:  # as in states from before there was such a setting
+        unset_values = {"shards": 0, "language": ENGLISH, "keep": "best", "taught_share": 0.5}
+        for name, unset in unset_values.items():
+            if settings.get(name) == unset:  # as in states from before there was such a setting
                 del settings[name]
         return settings
 

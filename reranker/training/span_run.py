@@ -28,6 +28,7 @@ from reranker.training.span_config import SpanTrainingConfig
 from reranker.training.span_start import extended_model, new_model
 from reranker.training.span_temperature import fitted_temperature
 from reranker.training.spans import LabelledSentence, SpanBatches, labelled, same_length, span_batch
+from reranker.training.teacher import Teacher
 from reranker.training.word_vectors import WordVectors
 from reranker.trees.linearize import TaggedTree, is_word
 
@@ -51,13 +52,15 @@ class SpanRun(Run):
         start_from: Path | None = None,
         vectors: WordVectors | None = None,
         encoder: PretrainedEncoder | None = None,
+        teacher: Path | None = None,
         temperature: float | None = None,
     ) -> None:
         """``start_from`` is a span model whose training continues; ``encoder``, from which its own
         started, gives it the pieces that it lacks. Otherwise ``encoder`` initialises the new
-        model's, and without it there is none. ``temperature`` takes the place of one that is fitted
-        to the dev trees. Raises ConfigError if there is nothing to learn from, or if the
-        configuration or ``encoder`` does not fit ``start_from``."""
+        model's, and without it there is none. ``teacher`` is a span model whose probabilities are
+        learned, too. ``temperature`` takes the place of one that is fitted to the dev trees. Raises
+        ConfigError if there is nothing to learn from, or if the configuration or ``encoder`` does
+        not fit ``start_from``."""
         super().__init__(config, device, processes)
         self.start_from, self.temperature = start_from, temperature
         self.dtype = torch.bfloat16 if config.precision == "bfloat16" else torch.float32
@@ -69,6 +72,9 @@ class SpanRun(Run):
         for name, sentences in (("training", train), ("dev", self.dev)):
             if not sentences:
                 raise ConfigError(f"the {name} trees have no words")
+        self.teacher, self.words = None, [words for words in map(_words, train_trees) if words]
+        if teacher:
+            self.teacher = Teacher(teacher, self.vocabulary, self.dtype, device)
         self.unknown_rates = _unknown_rates(train, self.vocabulary, config.unknown_share)
         self.model.to(device)
         self.train_trees = len(train)
@@ -84,7 +90,10 @@ class SpanRun(Run):
         """The objective is the mean over words; the loss is per word, of all spans."""
         self.model.train()
         is_unknown = torch.rand(batch.inputs.shape) < self.unknown_rates[batch.inputs]
-        loss, words = self._loss(batch, batch.inputs.masked_fill(is_unknown, UNKNOWN))
+        taught: tuple[Tensor | None, Tensor | None] = None, None
+        if self.teacher:
+            taught = self.teacher([self.words[number] for number in batch.sentences])
+        loss, words = self._loss(batch, batch.inputs.masked_fill(is_unknown, UNKNOWN), *taught)
         torch.autograd.backward(loss / words)
         return float(loss.detach()) / words, words
 
@@ -111,6 +120,7 @@ class SpanRun(Run):
             "start_from": self.start_from.name if self.start_from else "",
             "word_vectors": len(self.vocabulary.vector_words),
             "punctuation": self.punctuation,
+            "teacher": self.teacher.sha256 if self.teacher else "",
             "temperature": self.temperature or fitted_temperature(self.model, self.dev),
         }
         save_span_model(path, self.model, self.vocabulary, information, self.stored)
@@ -121,6 +131,7 @@ class SpanRun(Run):
         if vocabulary.pieces:
             lists["pieces"] = vocabulary.pieces.pieces
         return {
+            **({"teacher": self.teacher.sha256} if self.teacher else {}),
             "config": self.settings(),
             "vocabulary": content_sha256({name: list(each) for name, each in lists.items()}),
             "trees": self.train_trees,
@@ -131,16 +142,25 @@ class SpanRun(Run):
         sentences = (labelled(self.vocabulary, tree) for tree in trees)
         return [sentence for sentence in sentences if sentence.length]
 
-    def _loss(self, batch: Batch, words: Tensor) -> tuple[Tensor, int]:
-        """The summed negative log-likelihood in nats, and the number of words."""
+    def _loss(
+        self, batch: Batch, words: Tensor, labels: Tensor | None = None, tags: Tensor | None = None
+    ) -> tuple[Tensor, int]:
+        """The summed loss in nats, with what is taught of ``labels`` and ``tags``, and the number
+        of words."""
         assert batch.source is not None
         loss = self.model.loss(
             words.to(self.device),
             batch.source.to(self.device),
             batch.targets.to(self.device),
             self.dtype,
+            (labels, tags),
+            self.config.taught_share,
         )
         return loss, (len(words) - 2) * words.shape[1]
+
+
+def _words(tree: TaggedTree) -> tuple[str, ...]:
+    return tuple(token for token in tree.tokens if is_word(token))
 
 
 def punctuation_tags(trees: Iterable[TaggedTree]) -> list[str]:

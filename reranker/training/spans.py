@@ -72,7 +72,8 @@ class SpanBatches(Batches[list[int]]):
         return plan
 
     def _batch(self, part: list[int]) -> Batch:
-        return span_batch([self.sentences[number] for number in part])
+        batch = span_batch([self.sentences[number] for number in part])
+        return batch._replace(sentences=tuple(part))
 
 
 def same_length(
