@@ -72,9 +72,10 @@ class SpanRun(Run):
         for name, sentences in (("training", train), ("dev", self.dev)):
             if not sentences:
                 raise ConfigError(f"the {name} trees have no words")
-        self.teacher, self.words = None, [words for words in map(_words, train_trees) if words]
+        self.teacher = None
         if teacher:
             self.teacher = Teacher(teacher, self.vocabulary, self.dtype, device)
+            self.words = [words for words in map(_words, train_trees) if words]
         self.unknown_rates = _unknown_rates(train, self.vocabulary, config.unknown_share)
         self.model.to(device)
         self.train_trees = len(train)
