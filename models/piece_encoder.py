@@ -51,7 +51,9 @@ class PieceConfig:
                     raise ValueError(f"norm_epsilon must be above 0 and below 0.1, got {value}")
             elif each.name == "distance_classes":
                 if type(value) is not int or value < 0 or value % 4:
-                    raise ValueError(f"{each.name} must be a multiple of 4, got {value}")
+                    raise ValueError(
+                        f"{each.name} must be 0 or a positive multiple of 4, got {value}"
+                    )
             elif type(value) is not int or value < 1:
                 raise ValueError(f"{each.name} must be a positive integer, got {value}")
         # A sentence's reading has these sizes, whatever a file has: they bound its memory.

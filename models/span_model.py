@@ -182,7 +182,7 @@ class SpanModel(nn.Module):
         spans, in the order of ``span_ends``, then, if the model knows tags, that of each word,
         PADDING where it is not known. All B sentences have the same number of words. ``share`` of
         the loss is the cross-entropy of what is ``taught``, probabilities of labels [S, B, L] and
-        of tags [n, B, tags]."""
+        of tags [n, B, tags]; what they lack of 1 is left to ``targets``."""
         data = self.read(words, features, dtype)
         logits = self.span_logits(data)
         labels, tags = taught
@@ -257,11 +257,12 @@ def span_ends(words: int) -> tuple[Tensor, Tensor]:
 def _cross_entropy(logits: Tensor, targets: Tensor, taught: Tensor | None, share: float) -> Tensor:
     log_probabilities = logits.float().flatten(0, 1).log_softmax(1)
     loss = functional.nll_loss(
-        log_probabilities, targets.flatten(), ignore_index=PADDING, reduction="sum"
+        log_probabilities, targets.flatten(), ignore_index=PADDING, reduction="none"
     )
     if taught is None:
-        return loss
-    return (1 - share) * loss - share * (taught.flatten(0, 1) * log_probabilities).sum()
+        return loss.sum()
+    soft = share * taught.flatten(0, 1)
+    return ((1 - soft.sum(1)) * loss).sum() - (soft * log_probabilities).sum()
 
 
 def _both_directions(

@@ -38,8 +38,8 @@ def report(
     parts = [
         "# Adapted models",
         grid(["", "number"], [[name, f"{number:,}"] for name, number in rows]),
-        "Perplexity of the held-out trees, which the models chose before, per token, of a span "
-        "model per word; they also decided which weights were kept, so that *after* is a little "
+        "Perplexity (per token; per word for a span model) of the held-out trees, which the models "
+        "chose before; they also decided which weights were kept, so that *after* is a little "
         "optimistic:",
         grid(
             ["model", "before", "after"],

@@ -21,7 +21,7 @@ from reranker.parsers.parser import Parser
 from reranker.parsers.running import ParsedLists
 from reranker.pipeline import Reranker
 from reranker.text.reading import Refused, TextSentence
-from reranker.trees.linearize import TaggedTree, is_word, linearize_tagged
+from reranker.trees.linearize import TaggedTree, linearize_tagged
 from reranker.trees.tree import Tree
 
 HELD_OUT = 20  # one in so many sentences is held out, to measure what has been learned
@@ -182,4 +182,4 @@ def without(trees: Sequence[TaggedTree], others: Sequence[TaggedTree]) -> list[T
 
 
 def _words(tree: TaggedTree) -> tuple[str, ...]:
-    return tuple(token.lower() for token in tree.tokens if is_word(token))
+    return tuple(word.lower() for word in tree.words)

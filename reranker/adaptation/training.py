@@ -3,8 +3,10 @@ ones."""
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import fields, replace
+from math import ceil
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -20,6 +22,7 @@ from reranker.training.span_run import SpanRun
 from reranker.trees.linearize import TaggedTree
 
 _WARM_UP = 0.1  # of the steps, at most
+_KEPT = ("temperature", "punctuation")  # what is known from people's trees
 _NO_NEW = {"minimum_count": 10**9, "minimum_tags": 0}  # words, labels and tags of a span model
 
 Trees = Sequence[TaggedTree]
@@ -73,8 +76,8 @@ def adapted(
     run: Run
     if isinstance(config, SpanTrainingConfig):
         # Of what it chose itself a model is surer than of what is right: no new temperature.
-        temperature = member.information.get("temperature", 1.0)
-        run = SpanRun(config, learned, held_out, start_from=path, temperature=temperature)
+        kept = {name: member.information[name] for name in _KEPT if name in member.information}
+        run = SpanRun(config, learned, held_out, start_from=path, kept=kept)
     else:
         tokens = ([tree.tokens for tree in trees] for trees in (learned, held_out))
         run = LanguageModelRun(config, *tokens, start_from=path)
@@ -102,7 +105,7 @@ def trained_on(
     names = {each.name for each in fields(kind)}
     config = kind(**{name: value for name, value in known.items() if name in names})
     rate = config.learning_rate if config.recipe == "fast" else TrainingConfig().learning_rate
-    steps = recipe.epochs * _length(learned) / config.batch_tokens
+    steps = recipe.epochs * _batches(learned, config.batch_tokens, of_spans)
     others: dict[str, Any] = _NO_NEW if of_spans else {"validation_trees": 0}
     config = replace(
         config,
@@ -120,6 +123,14 @@ def trained_on(
     except (TypeError, ValueError) as error:
         raise ConfigError(f"{path}: {error}") from error
     return config
+
+
+def _batches(trees: Trees, most: int, of_spans: bool) -> float:
+    """How many there are in a pass; those of a span model have sentences of one length."""
+    if not of_spans:
+        return _length(trees) / most
+    lengths = Counter(len(tree.words) for tree in trees)
+    return sum(ceil(length * count / most) for length, count in lengths.items())
 
 
 def _length(trees: Trees) -> int:

@@ -43,16 +43,15 @@ class UnigramPieces(Pieces):
         pieces, scores = [self.pieces[row] for row in rows], [self.scores[row] for row in rows]
         return UnigramPieces(pieces, scores, self.per_word)
 
-    def first_kept(self, words: set[str], before: Collection[str] = ()) -> list[int]:
-        """The rows in the order in which a smaller list keeps them: special ones, those of
-        ``words``, those kept ``before``, single letters of their scripts, and the most probable of
-        the others that are written in the letters of ``words``."""
-        needed = {row for word in words for row in self.rows(word)}
+    def first_kept(self, words: set[str], needed: Collection[int]) -> list[int]:
+        """The rows in the order in which a smaller list keeps them: special ones, ``needed`` ones,
+        single letters of the scripts of ``words``, and the most probable of the others that are
+        written in the letters of ``words``."""
         letters = {letter for word in words for letter in _normal(word)} | {_BEGINS}
         scripts = _scripts(words)
         special = {self.start, self.end, self.unknown}
 
-        def order(row: int) -> tuple[bool, bool, bool, bool, bool, int]:
+        def order(row: int) -> tuple[bool, bool, bool, bool, int]:
             piece = self.pieces[row]
             is_letter = len(piece) == 1 and (
                 _script(piece) in scripts or unicodedata.category(piece)[0] == "P"
@@ -61,7 +60,6 @@ class UnigramPieces(Pieces):
             return (
                 piece not in special,
                 row not in needed,
-                piece not in before,
                 not is_letter,
                 not is_written,
                 row,

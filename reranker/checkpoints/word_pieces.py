@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import unicodedata
 from abc import ABC, abstractmethod
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 
 from reranker.nbest.words import written
 
@@ -40,6 +40,10 @@ class Pieces(ABC):
         """The row of a special piece such as ``start``, and -1 up to ``per_word``."""
         return self._padded([self._rows[piece]])
 
+    def needed(self, words: Iterable[str]) -> set[int]:
+        """The rows of all pieces of ``words``."""
+        return {row for word in words for row in self.rows(word) if row >= 0}
+
     @abstractmethod
     def rows(self, word: str) -> list[int]:
         """The rows of a treebank word's pieces, at least one, and -1 up to ``per_word``."""
@@ -59,11 +63,10 @@ class WordPieces(Pieces):
         """These of the pieces alone."""
         return WordPieces([self.pieces[row] for row in rows], self.per_word)
 
-    def first_kept(self, words: set[str], before: Collection[str] = ()) -> list[int]:
-        """The rows in the order in which a smaller list keeps them: special ones, those of
-        ``words`` and single letters, those kept ``before``, and the first of the others, which are
-        the most frequent."""
-        needed = {row for word in words for row in self.rows(word)}
+    def first_kept(self, words: set[str], needed: Collection[int]) -> list[int]:
+        """The rows in the order in which a smaller list keeps them: special ones, ``needed`` ones
+        and single letters, and the first of the others, which are the most frequent."""
+        needed = set(needed)
         single = (row for row, piece in enumerate(self.pieces) if len(piece.lstrip("#")) < 2)
         needed.update(single)  # so that nearly every word still has pieces
         return sorted(
@@ -71,7 +74,6 @@ class WordPieces(Pieces):
             key=lambda row: (
                 not self.pieces[row].startswith("["),
                 row not in needed,
-                self.pieces[row] not in before,
                 row,
             ),
         )

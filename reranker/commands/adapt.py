@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from reranker.checkpoints.ensemble_file import WeighedModels, named_models
+from reranker.checkpoints.installed import models_of
 from reranker.commands import parser_flags
 from reranker.commands.arguments import add_threads, counted, number_from, weight, whole_number
 from reranker.commands.progress import Bar, loading
@@ -19,6 +20,8 @@ from reranker.errors import InputError
 from reranker.files.claim import claimed
 from reranker.files.digest import file_sha256
 from reranker.files.output import open_whole, output_paths, write_errors
+from reranker.languages import language_name
+from reranker.parsers.parser import language_of
 from reranker.ranking import Weighing
 from reranker.text.reading import Text
 from reranker.trees.treebank import treebank_files
@@ -82,7 +85,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     """Adapt as the flags say; returns the exit code."""
-    named = named_models(arguments.models)
+    named = named_models(arguments.models or models_of(arguments.language))
     _check(arguments, named.paths)
     work = arguments.out / "work"
     with write_errors(arguments.out):
@@ -101,9 +104,9 @@ def _run(arguments: argparse.Namespace, named: WeighedModels, work: Path) -> int
         with loading(counted(len(named.paths), "model")):
             return _reranker(named.paths, named.weighing, arguments)
 
-    gold = _gold(arguments, named.paths)
-    settings, ranked = _settings(arguments, named), work / "ranked.jsonl"
     parser, jobs = parser_flags.parser_from(arguments), parser_flags.jobs(arguments)
+    gold = _gold(arguments, named.paths, language_of(parser))
+    settings, ranked = _settings(arguments, named), work / "ranked.jsonl"
     stages.begin(work, settings)
     if not ranked.exists():
         text = Text(arguments.text, "tokens", longest=arguments.longest)
@@ -167,16 +170,23 @@ def _settings(arguments: argparse.Namespace, named: WeighedModels) -> dict[str, 
     }
 
 
-def _gold(arguments: argparse.Namespace, models: Sequence[Path]) -> list[TaggedTree]:
+def _gold(arguments: argparse.Namespace, models: Sequence[Path], language: str) -> list[TaggedTree]:
     """The linearised trees of --train. Raises RerankError for these and for checkpoints whose
-    training cannot be continued, which would otherwise show only after everything is parsed."""
+    training cannot be continued or that are of another language than the parser, which would
+    otherwise show only after everything is parsed."""
     from reranker.adaptation.training import trained_on
     from reranker.checkpoints.members import load_member
     from reranker.trees.linearize import linearize_tagged
     from reranker.trees.treebank import read_treebank
 
     for path in models:
-        trained_on(path, load_member(path), _recipe(arguments))
+        member = load_member(path)
+        trained_on(path, member, _recipe(arguments))
+        if member.language != language:
+            raise InputError(
+                f"{path}: a model of {language_name(member.language)}, and the parser is of "
+                f"{language_name(language)}; --language takes the parser and the models of one"
+            )
     return [linearize_tagged(tree) for tree in read_treebank(arguments.train)]
 
 

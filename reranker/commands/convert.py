@@ -16,7 +16,7 @@ from reranker.files.output import open_whole, output_path, output_paths
 from reranker.nbest import FORMATS
 from reranker.nbest.dialects.registry import DIALECTS
 from reranker.nbest.writing import list_text, tokens_text
-from reranker.trees.linearize import cleaned
+from reranker.trees.linearize import cleaned, linearize
 from reranker.trees.tree import Tree
 from reranker.trees.treebank import named, read_texts, treebank_files
 
@@ -92,10 +92,13 @@ def _clean(arguments: argparse.Namespace) -> int:
         raise InputError("--clean is for --to trees, without --tokens-out")
     out_path = output_path(arguments.out, treebank_files(arguments.nbest))
     written = rejected = 0
+    never = set(arguments.without)
     with open_whole(out_path) as out:
         for place in read_texts(arguments.nbest):
             try:
-                tree = cleaned(Tree.from_string(place.text), arguments.without)
+                tree = Tree.from_string(place.text)
+                never.difference_update(token[1:] for token in linearize(tree))
+                tree = cleaned(tree, arguments.without)
                 out.write(f"{tree.to_string()}\n")
                 written += 1
             except TreeError as error:
@@ -104,4 +107,6 @@ def _clean(arguments: argparse.Namespace) -> int:
         if not written:
             raise InputError(f"{named(arguments.nbest)}: no trees")
     print(f"rerank: {counted(written, 'tree')} written, {rejected} rejected", file=sys.stderr)
+    for label in sorted(never):
+        message(f"rerank: --without {label}: no tree has this label")
     return 1 if rejected else 0

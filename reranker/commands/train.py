@@ -89,7 +89,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     add("--encoder", type=Path, metavar="FOLDER", help=text)
     text = (
-        "span models: learn the probabilities of this larger span model, too, as well as the trees"
+        "span models: learn from this larger span model's probabilities as well as from the trees"
     )
     add("--teacher", type=Path, metavar="FILE.pt", help=text)
     text = "read only the first, most frequent N of them (default: %(default)s)"

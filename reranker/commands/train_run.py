@@ -135,6 +135,7 @@ def _trained(arguments: argparse.Namespace, processes: Processes, out: Path) -> 
         new_run = _new_run(arguments, config, processes)
     with processes.agreeing():
         run = new_run()
+    del new_run  # and with it an encoder's weights and the trees
     bar = _ProgressBar()
     perplexity = train(run, out, log_folder(arguments), bar.report)
     bar.close()

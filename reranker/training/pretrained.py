@@ -68,9 +68,14 @@ class PretrainedEncoder:
     def with_pieces_of(
         self, words: Iterable[str], most: int, before: Collection[str] = ()
     ) -> PretrainedEncoder:
-        """The encoder with at most ``most`` of its pieces: those of ``words``, then those of
-        ``before``, then the first of the others, which are the most frequent."""
-        kept = sorted(self.pieces.first_kept(set(words), frozenset(before))[:most])
+        """The encoder with at most ``most`` of its pieces: those of ``words``, then the first of
+        the others, which are the most frequent. Those that a model knew ``before`` and those of
+        ``words`` are all kept, however many they are, if there are any of ``before``."""
+        known, texts = set(before), set(words)
+        needed = self.pieces.needed(texts)
+        needed |= {row for row, piece in enumerate(self.pieces.pieces) if piece in known}
+        rows = self.pieces.first_kept(texts, needed)
+        kept = sorted(rows[: max(most, len(needed)) if known else most])
         return PretrainedEncoder(
             replace(self.config, piece_count=len(kept)),
             self.pieces.kept(kept),

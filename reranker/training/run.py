@@ -197,9 +197,12 @@ def _differences(saved: Any, identity: dict[str, Any]) -> str:
     """The settings in which a saved state and a run differ; empty if none can be named."""
     run = saved.get("run") if isinstance(saved, dict) else None
     config = run.get("config") if isinstance(run, dict) else None
-    if not isinstance(config, dict):
+    if not (isinstance(run, dict) and isinstance(config, dict)):
         return ""
-    there, here = ({**each, **(each.get("model") or {})} for each in (config, identity["config"]))
+    there, here = (
+        {**of, **(of.get("model") or {}), "teacher": each.get("teacher", "")[:8] or "none"}
+        for each, of in ((run, config), (identity, identity["config"]))
+    )
     differing = [
         f"{name} is {there.get(name, 'unset')}, not {here.get(name, 'unset')}"
         for name in {**here, **there}

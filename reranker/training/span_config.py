@@ -23,9 +23,7 @@ class SpanTrainingConfig(RunConfig):
     known_vectors: int = 40_000  # kept in the checkpoint: the training trees' and the most frequent
     known_pieces: int = 16_000  # of an encoder: the training trees' and the most frequent
     encoder_rate: float = 0.1  # of an encoder, a share of the learning rate; 0: it stays as it is
-    taught_share: float = (
-        0.5  # of the loss, with a teacher, for its probabilities
-    )
+    taught_share: float = 0.5  # of the loss, with a teacher, for its probabilities
     unknown_share: float = 0.8375  # a word seen n times is unknown once in 1 + n / this
     precision: Literal["bfloat16", "float32"] = "float32"  # of matrix products; weights are float32
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -30,7 +30,7 @@ from reranker.training.span_temperature import fitted_temperature
 from reranker.training.spans import LabelledSentence, SpanBatches, labelled, same_length, span_batch
 from reranker.training.teacher import Teacher
 from reranker.training.word_vectors import WordVectors
-from reranker.trees.linearize import TaggedTree, is_word
+from reranker.trees.linearize import TaggedTree
 
 _LISTS = "words", "vector_words", "labels", "tags"
 
@@ -53,16 +53,16 @@ class SpanRun(Run):
         vectors: WordVectors | None = None,
         encoder: PretrainedEncoder | None = None,
         teacher: Path | None = None,
-        temperature: float | None = None,
+        kept: Mapping[str, Any] | None = None,
     ) -> None:
         """``start_from`` is a span model whose training continues; ``encoder``, from which its own
         started, gives it the pieces that it lacks. Otherwise ``encoder`` initialises the new
         model's, and without it there is none. ``teacher`` is a span model whose probabilities are
-        learned, too. ``temperature`` takes the place of one that is fitted to the dev trees. Raises
-        ConfigError if there is nothing to learn from, or if the configuration or ``encoder`` does
-        not fit ``start_from``."""
+        learned, too. ``kept`` has a temperature and tags of punctuation that take the place of
+        those found in the trees. Raises ConfigError if there is nothing to learn from, or if the
+        configuration, ``encoder`` or ``teacher`` does not fit."""
         super().__init__(config, device, processes)
-        self.start_from, self.temperature = start_from, temperature
+        self.start_from, self.kept = start_from, dict(kept or {})
         self.dtype = torch.bfloat16 if config.precision == "bfloat16" else torch.float32
         if start_from is None:
             self.vocabulary, self.model = new_model(config, train_trees, vectors, encoder)
@@ -75,11 +75,14 @@ class SpanRun(Run):
         self.teacher = None
         if teacher:
             self.teacher = Teacher(teacher, self.vocabulary, self.dtype, device)
-            self.words = [words for words in map(_words, train_trees) if words]
+            if self.teacher.language != config.language:
+                raise ConfigError(f"{teacher}: the teacher is a model of another language")
+            self.words = [tree.words for tree in train_trees if tree.words]
         self.unknown_rates = _unknown_rates(train, self.vocabulary, config.unknown_share)
         self.model.to(device)
         self.train_trees = len(train)
-        self.punctuation = punctuation_tags(train_trees) if config.language != ENGLISH else []
+        if config.language != ENGLISH:
+            self.kept.setdefault("punctuation", punctuation_tags(train_trees))
         limits = config.batch_tokens, config.batch_spans
         slow = self.model.encoder.parameters() if self.model.encoder else ()
         if self.model.encoder and not config.encoder_rate:
@@ -93,7 +96,7 @@ class SpanRun(Run):
         is_unknown = torch.rand(batch.inputs.shape) < self.unknown_rates[batch.inputs]
         taught: tuple[Tensor | None, Tensor | None] = None, None
         if self.teacher:
-            taught = self.teacher([self.words[number] for number in batch.sentences])
+            taught = self.teacher([self.words[each] for each in batch.sentences], batch.targets)
         loss, words = self._loss(batch, batch.inputs.masked_fill(is_unknown, UNKNOWN), *taught)
         torch.autograd.backward(loss / words)
         return float(loss.detach()) / words, words
@@ -120,10 +123,11 @@ class SpanRun(Run):
             "train_trees": self.train_trees,
             "start_from": self.start_from.name if self.start_from else "",
             "word_vectors": len(self.vocabulary.vector_words),
-            "punctuation": self.punctuation,
             "teacher": self.teacher.sha256 if self.teacher else "",
-            "temperature": self.temperature or fitted_temperature(self.model, self.dev),
+            **self.kept,
         }
+        if "temperature" not in information:
+            information["temperature"] = fitted_temperature(self.model, self.dev)
         save_span_model(path, self.model, self.vocabulary, information, self.stored)
 
     def identity(self) -> dict[str, Any]:
@@ -146,8 +150,8 @@ class SpanRun(Run):
     def _loss(
         self, batch: Batch, words: Tensor, labels: Tensor | None = None, tags: Tensor | None = None
     ) -> tuple[Tensor, int]:
-        """The summed loss in nats, with what is taught of ``labels`` and ``tags``, and the number
-        of words."""
+        """The summed loss in nats, including the teacher's probabilities of ``labels`` and
+        ``tags``, and the number of words."""
         assert batch.source is not None
         loss = self.model.loss(
             words.to(self.device),
@@ -160,15 +164,11 @@ class SpanRun(Run):
         return loss, (len(words) - 2) * words.shape[1]
 
 
-def _words(tree: TaggedTree) -> tuple[str, ...]:
-    return tuple(token for token in tree.tokens if is_word(token))
-
-
 def punctuation_tags(trees: Iterable[TaggedTree]) -> list[str]:
     """The tags of marks: those most of whose words have neither letters nor digits."""
     words, marks = Counter[str](), Counter[str]()
     for tree in trees:
-        for word, tag in zip(filter(is_word, tree.tokens), tree.tags, strict=False):
+        for word, tag in zip(tree.words, tree.tags, strict=False):
             words[tag] += 1
             marks[tag] += not has_letters(word)
     return sorted(tag for tag, count in words.items() if marks[tag] > count / 2)

@@ -18,7 +18,7 @@ from reranker.models.span_model import SpanModel
 from reranker.training.pretrained import PretrainedEncoder
 from reranker.training.span_config import SpanTrainingConfig
 from reranker.training.word_vectors import WordVectors
-from reranker.trees.linearize import TaggedTree, is_word
+from reranker.trees.linearize import TaggedTree
 
 
 def new_model(
@@ -63,7 +63,7 @@ def extended_model(
     learned = before.state_dict()
     pieces, piece_config = checkpoint.vocabulary.pieces, before.config.encoder
     if encoder:
-        if not (pieces and piece_config) or not _is_like(encoder, piece_config):
+        if not (pieces and piece_config and _is_like(encoder, pieces, piece_config)):
             raise ConfigError(f"{path}: its encoder did not start from that of --encoder")
         encoder = encoder.with_pieces_of(_words(trees), config.known_pieces, pieces.pieces)
         learned["encoder.embedding"] = _with_learned(encoder, pieces, learned["encoder.embedding"])
@@ -87,9 +87,10 @@ def extended_model(
     return vocabulary, model
 
 
-def _is_like(encoder: PretrainedEncoder, config: PieceConfig) -> bool:
+def _is_like(encoder: PretrainedEncoder, pieces: AnyPieces, config: PieceConfig) -> bool:
     """Whether the two differ in nothing but their number of pieces and their dropout."""
-    return config == replace(encoder.config, piece_count=config.piece_count, dropout=config.dropout)
+    same = replace(encoder.config, piece_count=config.piece_count, dropout=config.dropout)
+    return config == same and {*pieces.pieces} <= {*encoder.pieces.pieces}
 
 
 def _with_learned(encoder: PretrainedEncoder, pieces: AnyPieces, learned: Tensor) -> Tensor:
@@ -121,7 +122,7 @@ def _model(
 
 
 def _words(trees: Iterable[TaggedTree]) -> Iterable[str]:
-    return (token for tree in trees for token in tree.tokens if is_word(token))
+    return (word for tree in trees for word in tree.words)
 
 
 def _size(weight: Tensor) -> str:

@@ -13,7 +13,7 @@ from reranker.checkpoints.span_vocabulary import NO_LABEL, SpanVocabulary
 from reranker.models.batch import PADDING, Batch, source_batch
 from reranker.training.batches import Batches
 from reranker.trees.constituents import constituents
-from reranker.trees.linearize import TaggedTree, is_word
+from reranker.trees.linearize import TaggedTree
 
 
 class LabelledSentence(NamedTuple):
@@ -41,7 +41,7 @@ class LabelledSentence(NamedTuple):
 
 def labelled(vocabulary: SpanVocabulary, tree: TaggedTree) -> LabelledSentence:
     """A tree as a model's numbers."""
-    words = [token for token in tree.tokens if is_word(token)]
+    words = tree.words
     spans = [
         (each.start, each.end, vocabulary.label(each.label)) for each in constituents(tree.tokens)
     ]

@@ -1,5 +1,5 @@
 """A larger span model whose probabilities a smaller one learns, beside the trees: what the larger
-one holds for possible says more than its best tree (Hinton et al. 2015, *Distilling the Knowledge
+one considers possible says more than its best tree (Hinton et al. 2015, *Distilling the Knowledge
 in a Neural Network*)."""
 
 from __future__ import annotations
@@ -12,6 +12,7 @@ from torch import Tensor
 
 from reranker.checkpoints.span_file import load_span_model
 from reranker.checkpoints.span_vocabulary import NO_LABEL, RARE_LABEL, SpanVocabulary
+from reranker.errors import ConfigError
 from reranker.models.batch import PADDING, source_batch
 
 
@@ -22,29 +23,39 @@ class Teacher:
         self, path: Path, vocabulary: SpanVocabulary, dtype: torch.dtype, device: str
     ) -> None:
         """``dtype`` is that of matrix products. Raises CheckpointError unless the file is a span
-        model."""
+        model, and ConfigError if the two models share no label."""
         known = load_span_model(path, device)
-        self.sha256 = known.sha256
-        self._model, self._vocabulary = known.model.requires_grad_(False).eval(), known.vocabulary
+        if not {*known.vocabulary.labels} & {*vocabulary.labels}:
+            raise ConfigError(f"{path}: the teacher knows none of the labels of the trees")
+        self.sha256, self.language = known.sha256, known.language
+        self._model, self._vocabulary = known.model, known.vocabulary
         self._dtype, self._device = dtype, device
         labels = [NO_LABEL, RARE_LABEL, *map(vocabulary.label, known.vocabulary.labels)]
         self._labels = _renumbering(labels, vocabulary.label_count).to(device)
         tags = [*map(vocabulary.tag, known.vocabulary.tags)]
         self._tags = _renumbering(tags, vocabulary.tag_count).to(device)
 
-    def __call__(self, sentences: Sequence[Sequence[str]]) -> tuple[Tensor, Tensor | None]:
+    def __call__(
+        self, sentences: Sequence[Sequence[str]], targets: Tensor
+    ) -> tuple[Tensor, Tensor | None]:
         """For B sentences of n words: the probabilities of the labels of their S spans, [S, B, L],
         in the order of ``span_ends``, and of their words' tags, [n, B, tags], or None if one of the
-        two models knows none."""
+        two models knows none. They are 0 where the right label or tag, in ``targets`` as of
+        ``SpanModel.loss``, is not known to the teacher."""
         encoded = [self._vocabulary.encode(words) for words in sentences]
         words = torch.tensor([rows for rows, _ in encoded]).T.contiguous().to(self._device)
         features = source_batch([features for _, features in encoded]).to(self._device)
         # Not under no_grad, where products are as exact as in scoring; nothing needs a gradient.
         data = self._model.read(words, features, self._dtype)
-        labels = self._model.span_logits(data).float().softmax(2) @ self._labels
+        labels = _taught(self._model.span_logits(data), self._labels, targets)
         if not self._tags.numel():
             return labels, None
-        return labels, self._model.tag_logits(data).float().softmax(2) @ self._tags
+        return labels, _taught(self._model.tag_logits(data), self._tags, targets[len(labels) :])
+
+
+def _taught(logits: Tensor, renumbering: Tensor, targets: Tensor) -> Tensor:
+    is_known = renumbering.any(0)[targets[: len(logits)].to(logits.device)]
+    return logits.float().softmax(2) @ renumbering * is_known.unsqueeze(2)
 
 
 def _renumbering(numbers: Sequence[int], count: int) -> Tensor:

@@ -55,6 +55,10 @@ class TaggedTree(NamedTuple):
     tokens: tuple[str, ...]
     tags: tuple[str, ...] = ()
 
+    @property
+    def words(self) -> tuple[str, ...]:
+        return tuple(filter(is_word, self.tokens))
+
 
 def linearize_tagged(tree: Tree) -> TaggedTree:
     """The tokens of a tree, and its tags except those of traces."""

@@ -53,7 +53,7 @@ def test_no_more_pieces_than_a_word_may_have_and_never_none() -> None:
 
 def test_a_smaller_list_keeps_the_words_and_letters_of_their_scripts() -> None:
     known = pieces()
-    kept = known.kept(sorted(known.first_kept({"病人"})[:8]))
+    kept = known.kept(sorted(known.first_kept({"病人"}, known.needed({"病人"}))[:8]))
     assert kept.pieces == ("<s>", "</s>", "<unk>", ",", "病", "病人", "人", "医")
     assert kept.scores[-1] == -8.0
 

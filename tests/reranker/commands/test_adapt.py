@@ -151,9 +151,18 @@ def test_text_in_a_parser_of_its_kind_out(command: list[str], capsys: Capture) -
     assert capsys.readouterr().out.count("(NN ") == 250 * 7
 
 
-def test_text_and_a_folder_are_enough(tmp_path: Path, capsys: Capture) -> None:
+def test_a_text_that_is_not_there_is_named_first(tmp_path: Path, capsys: Capture) -> None:
     assert main(["adapt", "--text", "none.txt", "--out", str(tmp_path / "adapted")]) == 2
     assert "none.txt: no such file" in capsys.readouterr().err
+
+
+def test_models_and_parser_are_of_one_language(command: list[str], capsys: Capture) -> None:
+    place = command.index("--parser-command")
+    flags = [*command[place + 2 : place + 5], *command[place + 5 :]]
+    parser = ["--parser", "chart", "--language", "id", "--models", "m.pt"]
+    assert main([*command[:place], *flags, *parser]) == 2
+    error = capsys.readouterr().err
+    assert "m.pt: a model of English, and the parser is of Indonesian" in error
 
 
 def test_a_model_that_does_not_say_how_it_was_trained(command: list[str], capsys: Capture) -> None:

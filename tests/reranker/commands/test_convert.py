@@ -130,6 +130,10 @@ def test_trees_without_the_constituents_of_some_labels(tmp_path: Path, capsys: C
     file = write(tmp_path / "a.mrg", f"{tree}\n")
     flags = ["--to", "trees", "--clean", "--without", "NML", "NX"]
     assert main(["convert", file, *flags]) == 0
-    assert capsys.readouterr().out == "(TOP (NP (NN a) (NN b) (NN c) (NP (NN d))))\n"
+    printed = capsys.readouterr()
+    assert printed.out == "(TOP (NP (NN a) (NN b) (NN c) (NP (NN d))))\n"
+    assert printed.err == "rerank: 1 tree written, 0 rejected\n"
+    assert main(["convert", file, *flags[:-1], "NLM"]) == 0
+    assert "rerank: --without NLM: no tree has this label" in capsys.readouterr().err
     assert main(["convert", file, "--to", "trees", "--without", "NML"]) == 2
     assert "--without is for --clean" in capsys.readouterr().err

@@ -13,6 +13,7 @@ import torch
 
 from reranker.checkpoints.span_file import load_span_model
 from reranker.checkpoints.span_vocabulary import PADDING, UNKNOWN
+from reranker.checkpoints.word_pieces import WordPieces
 from reranker.commands.main import main
 from reranker.errors import ConfigError
 from reranker.models.span_model import span_ends
@@ -168,6 +169,7 @@ def test_trees_without_words_are_refused() -> None:
         ({"recipe": "paper"}, "recipe must be fast, got 'paper'"),
         ({"model": {"vector_size": 50}}, "cannot be set"),
         ({"model": {"encoder": {}}}, "encoder comes from --encoder"),
+        ({"taught_share": 1.5}, "taught_share must be a share, at most 1, got 1.5"),
         ({"known_pieces": 0}, "known_pieces must be at least 1, got 0"),
         ({"model": {"span_size": 0}}, "span_size must be an integer of at least 1, got 0"),
     ],
@@ -266,7 +268,8 @@ def test_a_trained_model_gets_the_pieces_of_new_words(
     old = before.vocabulary.pieces.pieces
     assert "zebra" not in old
     trees = [*TREES, TaggedTree(("(S", "zebra", ")S"), ())]
-    run = SpanRun(replace(CONFIG, known_pieces=12), trees, DEV, start_from=first, encoder=encoder)
+    # The limit is for new models: what was learned stays, and new words get their pieces.
+    run = SpanRun(replace(CONFIG, known_pieces=11), trees, DEV, start_from=first, encoder=encoder)
     assert run.vocabulary.pieces and run.model.encoder
     new = run.vocabulary.pieces.pieces
     assert len(new) == 12 and {*old, "zebra"} == {*new}
@@ -280,8 +283,10 @@ def test_a_trained_model_gets_the_pieces_of_new_words(
     kept = SpanRun(replace(CONFIG, known_pieces=12), trees, DEV, start_from=first)
     assert kept.vocabulary.pieces and kept.vocabulary.pieces.pieces == old
     other = replace(encoder, config=replace(encoder.config, heads=1))
+    names = [f"{piece}x" if piece.isalpha() else piece for piece in encoder.pieces.pieces]
+    foreign = replace(encoder, pieces=WordPieces(names, encoder.config.per_word))
     plain = tmp_path / "plain.pt"
     train(CONFIG, TREES, DEV, plain, tmp_path / "log2")
-    for path, given in ((first, other), (plain, encoder)):
+    for path, given in ((first, other), (first, foreign), (plain, encoder)):
         with pytest.raises(ConfigError, match="did not start from that of --encoder"):
             SpanRun(CONFIG, trees, DEV, start_from=path, encoder=given)

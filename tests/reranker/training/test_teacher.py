@@ -12,16 +12,18 @@ import torch
 from reranker.checkpoints.span_file import load_span_model
 from reranker.checkpoints.span_vocabulary import SpanVocabulary
 from reranker.commands.main import main
+from reranker.errors import ConfigError
 from reranker.models.span_model import span_ends
 from reranker.scoring.span_table import read_sentence
 from reranker.training.span_run import SpanRun
 from reranker.training.teacher import Teacher
+from reranker.trees.linearize import TaggedTree
 from tests.reranker.training.killed import check_resumed
 from tests.reranker.training.runs import train
 from tests.reranker.training.test_span_run import CONFIG, DEV, TAGGED
 
 TAGS = replace(CONFIG, minimum_tags=1)
-WORDS = tuple(token for token in TAGGED[0].tokens if token[0] not in "()")
+WORDS = TAGGED[0].words
 
 
 @pytest.fixture(scope="module")
@@ -36,9 +38,12 @@ def test_its_probabilities_come_under_the_numbers_of_the_smaller_model(path: Pat
     theirs = known.vocabulary
     tags = ["NEW", *theirs.tags[1:]]
     ours = SpanVocabulary(theirs.words, (), [*theirs.labels[::-1], "NEW"], 16, None, tags)
-    found, found_tags = Teacher(path, ours, torch.float32, "cpu")([WORDS, WORDS])
-    table = read_sentence(known.model, theirs, WORDS)
+    teacher = Teacher(path, ours, torch.float32, "cpu")
     starts, ends = span_ends(len(WORDS))
+    targets = torch.zeros(len(starts) + len(WORDS), 2, dtype=torch.long)
+    targets[len(starts) :] = 1
+    found, found_tags = teacher([WORDS, WORDS], targets)
+    table = read_sentence(known.model, theirs, WORDS)
     expected = torch.from_numpy(table.labels).exp()[starts, ends - 1]
     for label in theirs.labels:
         for sentence in found[..., ours.label(label)].T:
@@ -50,14 +55,44 @@ def test_its_probabilities_come_under_the_numbers_of_the_smaller_model(path: Pat
     assert torch.allclose(found_tags[:, 1, 1:], expected_tags[:, 1:], atol=1e-5)
     assert found_tags[..., 0].abs().max() == 0  # a tag that only the smaller one knows
     without = SpanVocabulary(theirs.words, (), theirs.labels, 16)
-    assert Teacher(path, without, torch.float32, "cpu")([WORDS])[1] is None
+    assert Teacher(path, without, torch.float32, "cpu")([WORDS], targets[:, :1])[1] is None
+    # What the teacher cannot know is learned from the trees alone.
+    targets[0, 0], targets[-1, 1] = ours.label("NEW"), ours.tag("NEW")
+    less, less_tags = teacher([WORDS, WORDS], targets)
+    assert less_tags is not None
+    assert less[0, 0].abs().max() == 0 and less_tags[-1, 1].abs().max() == 0
+    assert torch.equal(less[1:], found[1:]) and torch.equal(less[:, 1], found[:, 1])
+    assert torch.equal(less_tags[:, 0], found_tags[:, 0])
+
+
+def test_what_is_not_taught_is_left_to_the_trees(path: Path) -> None:
+    run = SpanRun(TAGS, TAGGED, DEV, start_from=path)
+    run.model.eval()
+    batch, vocabulary = run.recipe.batches.next(), run.vocabulary
+    assert batch.source is not None
+    words, sentences = len(batch.inputs) - 2, batch.inputs.shape[1]
+    nothing = (
+        torch.zeros(len(batch.targets) - words, sentences, vocabulary.label_count),
+        torch.zeros(words, sentences, vocabulary.tag_count),
+    )
+    loss = partial(run.model.loss, batch.inputs, batch.source, batch.targets, torch.float32)
+    assert torch.allclose(loss(nothing, 0.5), loss())
+
+
+def test_a_teacher_that_cannot_teach_is_refused(path: Path, tmp_path: Path) -> None:
+    with pytest.raises(ConfigError, match=r"t\.pt: the teacher is a model of another language"):
+        SpanRun(replace(TAGS, language="id"), TAGGED, DEV, teacher=path)
+    other = [TaggedTree(("(OTHER", "a", "b", ")OTHER"), ("X", "X"))] * 4
+    with pytest.raises(ConfigError, match=r"t\.pt: the teacher knows none of the labels"):
+        SpanRun(TAGS, other, other, teacher=path)
+    run = partial(train, replace(TAGS, epochs=0.5), TAGGED, DEV, tmp_path / "m.pt", tmp_path / "l")
+    run()
+    with pytest.raises(ConfigError, match=r"teacher is none, not [0-9a-f]{8}"):
+        run(teacher=path)
 
 
 def test_the_smaller_model_learns_them_whatever_the_trees_say(path: Path, tmp_path: Path) -> None:
-    flat = [
-        tree._replace(tokens=("(S", *(t for t in tree.tokens if t[0] not in "()"), ")S"))
-        for tree in TAGGED
-    ]
+    flat = [tree._replace(tokens=("(S", *tree.words, ")S")) for tree in TAGGED]
     config = replace(
         TAGS, epochs=40, taught_share=1.0, seed=3, model={**TAGS.model, "span_size": 12}
     )
