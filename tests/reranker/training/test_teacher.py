@@ -15,15 +15,19 @@ from reranker.commands.main import main
 from reranker.errors import ConfigError
 from reranker.models.span_model import span_ends
 from reranker.scoring.span_table import read_sentence
+from reranker.training import shards
+from reranker.training.pretrained import PretrainedEncoder
 from reranker.training.span_run import SpanRun
 from reranker.training.teacher import Teacher
 from reranker.trees.linearize import TaggedTree
+from tests.models.bert import write_encoder
 from tests.reranker.training.killed import check_resumed
 from tests.reranker.training.runs import train
 from tests.reranker.training.test_span_run import CONFIG, DEV, TAGGED
 
 TAGS = replace(CONFIG, minimum_tags=1)
 WORDS = TAGGED[0].words
+NO_DROPOUT = {f"{part}_dropout": 0.0 for part in ("input", "hidden", "span", "recurrent_weight")}
 
 
 @pytest.fixture(scope="module")
@@ -33,7 +37,15 @@ def path(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder / "t.pt"
 
 
-def test_its_probabilities_come_under_the_numbers_of_the_smaller_model(path: Path) -> None:
+@pytest.mark.parametrize("has_encoder", [False, True])
+def test_its_probabilities_come_under_the_numbers_of_the_smaller_model(
+    path: Path, tmp_path: Path, has_encoder: bool
+) -> None:
+    if has_encoder:
+        path = tmp_path / "e.pt"
+        write_encoder(tmp_path / "bert", ["the", "dog", "##s", "s", "##e", "child"])
+        encoder = PretrainedEncoder.read(tmp_path / "bert")
+        train(TAGS, TAGGED, TAGGED[:4], path, tmp_path / "log", encoder=encoder)
     known = load_span_model(path)
     theirs = known.vocabulary
     tags = ["NEW", *theirs.tags[1:]]
@@ -114,14 +126,33 @@ def test_the_smaller_model_learns_them_whatever_the_trees_say(path: Path, tmp_pa
     assert tables[0][..., 0].mean() == pytest.approx(tables[1][..., 0].mean(), abs=0.2)
 
 
-def test_a_killed_run_resumes_to_the_same_bits(path: Path, tmp_path: Path) -> None:
-    check_resumed(partial(train, TAGS, TAGGED, DEV, teacher=path), tmp_path)
+@pytest.mark.parametrize("count", [0, 2])
+def test_a_killed_run_resumes_to_the_same_bits(path: Path, tmp_path: Path, count: int) -> None:
+    check_resumed(partial(train, replace(TAGS, shards=count), TAGGED, DEV, teacher=path), tmp_path)
+
+
+def test_shards_of_a_batch_have_the_gradients_of_the_whole(path: Path) -> None:
+    gradients = []
+    for count in (0, 2):
+        config = replace(TAGS, shards=count, batch_tokens=60, model={**TAGS.model, **NO_DROPOUT})
+        run = SpanRun(replace(config, unknown_share=0.0), TAGGED, DEV, teacher=path)
+        torch.manual_seed(1)
+        for weight in run.model.parameters():
+            torch.nn.init.normal_(weight)
+        batch = run.recipe.batches.next()
+        while batch.inputs.shape[1] < 3:
+            batch = run.recipe.batches.next()
+        shards.backward(run, batch) if count else run.backward(batch)
+        gradients.append([weight.grad for weight in run.model.parameters()])
+    for whole, parts in zip(*gradients, strict=True):
+        assert (whole is None) == (parts is None)
+        if whole is not None and parts is not None:
+            assert torch.allclose(whole, parts, rtol=1e-3, atol=1e-4)
 
 
 def test_with_its_own_probabilities_alone_a_model_stays_as_it_is(path: Path) -> None:
-    parts = ("input", "hidden", "span", "recurrent_weight")
-    sizes = {f"{part}_dropout": 0.0 for part in parts}
-    config = replace(TAGS, taught_share=1.0, model={**TAGS.model, **sizes}, unknown_share=0.0)
+    sizes = {**TAGS.model, **NO_DROPOUT}
+    config = replace(TAGS, taught_share=1.0, model=sizes, unknown_share=0.0)
     run = SpanRun(config, TAGGED, TAGGED, start_from=path, teacher=path)
     run.backward(run.recipe.batches.next())
     for name, weight in run.model.named_parameters():
