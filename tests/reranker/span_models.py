@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import torch
 from torch import nn
 
@@ -25,10 +27,15 @@ def span_vocabulary(
     return SpanVocabulary.build(trees, 2, vector_words, SPELLING_ROWS, pieces)
 
 
-def untrained_spans(seed: int, name: str = "", *, encoder: bool = False) -> SpanCheckpoint:
-    """Random weights, large enough that candidates differ by whole nats."""
+def untrained_spans(
+    seed: int, name: str = "", *, encoder: bool = False, distance_classes: int = 0
+) -> SpanCheckpoint:
+    """Random weights, large enough that candidates differ by whole nats. With ``distance_classes``
+    the encoder is of MPNet's kind."""
     torch.manual_seed(seed)
     pieces = WordPieces(PIECES, 3) if encoder else None
+    piece_config = PieceConfig(len(PIECES), 6, 8, 2, 2, 16, 3)
+    piece_config = replace(piece_config, distance_classes=distance_classes)
     vocabulary = span_vocabulary(pieces=pieces)
     model = SpanModel(
         SpanConfig(
@@ -41,7 +48,7 @@ def untrained_spans(seed: int, name: str = "", *, encoder: bool = False) -> Span
             spelling_size=5,
             hidden_sizes=(8, 7),
             span_size=9,
-            encoder=PieceConfig(len(PIECES), 6, 8, 2, 2, 16, 3) if encoder else None,
+            encoder=piece_config if encoder else None,
         )
     )
     for parameter in model.parameters():

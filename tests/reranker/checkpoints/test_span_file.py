@@ -36,8 +36,9 @@ def test_what_is_saved_is_loaded(saved: Path) -> None:
     assert found.parameters == MEMBER.parameters
 
 
-def test_an_encoder_and_its_pieces_are_kept(tmp_path: Path) -> None:
-    member, path = untrained_spans(1, encoder=True), tmp_path / "m.pt"
+@pytest.mark.parametrize("classes", [0, 8])  # of BERT's kind, and of MPNet's
+def test_an_encoder_and_its_pieces_are_kept(tmp_path: Path, classes: int) -> None:
+    member, path = untrained_spans(1, encoder=True, distance_classes=classes), tmp_path / "m.pt"
     assert member.vocabulary.pieces
     for stored, tolerance in ((torch.float32, 0.0), (torch.int8, 0.02)):
         save_span_model(path, member.model, member.vocabulary, {}, stored)
@@ -49,6 +50,8 @@ def test_an_encoder_and_its_pieces_are_kept(tmp_path: Path) -> None:
         )
         for name, weight in member.model.named_parameters():
             assert torch.allclose(weight, found.model.get_parameter(name), atol=tolerance)
+        assert found.model.config.encoder
+        assert found.model.config.encoder.distance_classes == classes
 
 
 def test_what_the_first_version_wrote_is_read(saved: Path) -> None:
