@@ -76,7 +76,8 @@ def adapted(
     run: Run
     if isinstance(config, SpanTrainingConfig):
         # Of what it chose itself a model is surer than of what is right: no new temperature.
-        kept = {name: member.information[name] for name in _KEPT if name in member.information}
+        known = {"temperature": 1.0, **member.information}
+        kept = {name: known[name] for name in _KEPT if name in known}
         run = SpanRun(config, learned, held_out, start_from=path, kept=kept)
     else:
         tokens = ([tree.tokens for tree in trees] for trees in (learned, held_out))

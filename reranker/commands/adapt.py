@@ -21,7 +21,6 @@ from reranker.files.claim import claimed
 from reranker.files.digest import file_sha256
 from reranker.files.output import open_whole, output_paths, write_errors
 from reranker.languages import language_name
-from reranker.parsers.parser import language_of
 from reranker.ranking import Weighing
 from reranker.text.reading import Text
 from reranker.trees.treebank import treebank_files
@@ -105,7 +104,8 @@ def _run(arguments: argparse.Namespace, named: WeighedModels, work: Path) -> int
             return _reranker(named.paths, named.weighing, arguments)
 
     parser, jobs = parser_flags.parser_from(arguments), parser_flags.jobs(arguments)
-    gold = _gold(arguments, named.paths, language_of(parser))
+    language = getattr(parser, "language", None) or arguments.language
+    gold = _gold(arguments, named.paths, language)
     settings, ranked = _settings(arguments, named), work / "ranked.jsonl"
     stages.begin(work, settings)
     if not ranked.exists():
@@ -170,7 +170,9 @@ def _settings(arguments: argparse.Namespace, named: WeighedModels) -> dict[str, 
     }
 
 
-def _gold(arguments: argparse.Namespace, models: Sequence[Path], language: str) -> list[TaggedTree]:
+def _gold(
+    arguments: argparse.Namespace, models: Sequence[Path], language: str | None
+) -> list[TaggedTree]:
     """The linearised trees of --train. Raises RerankError for these and for checkpoints whose
     training cannot be continued or that are of another language than the parser, which would
     otherwise show only after everything is parsed."""
@@ -182,7 +184,7 @@ def _gold(arguments: argparse.Namespace, models: Sequence[Path], language: str) 
     for path in models:
         member = load_member(path)
         trained_on(path, member, _recipe(arguments))
-        if member.language != language:
+        if language and member.language != language:
             raise InputError(
                 f"{path}: a model of {language_name(member.language)}, and the parser is of "
                 f"{language_name(language)}; --language takes the parser and the models of one"

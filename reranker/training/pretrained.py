@@ -75,7 +75,7 @@ class PretrainedEncoder:
         needed = self.pieces.needed(texts)
         needed |= {row for row, piece in enumerate(self.pieces.pieces) if piece in known}
         rows = self.pieces.first_kept(texts, needed)
-        kept = sorted(rows[: max(most, len(needed)) if known else most])
+        kept = sorted({*rows[:most], *(needed if known else ())})
         return PretrainedEncoder(
             replace(self.config, piece_count=len(kept)),
             self.pieces.kept(kept),

@@ -74,9 +74,7 @@ class SpanRun(Run):
                 raise ConfigError(f"the {name} trees have no words")
         self.teacher = None
         if teacher:
-            self.teacher = Teacher(teacher, self.vocabulary, self.dtype, device)
-            if self.teacher.language != config.language:
-                raise ConfigError(f"{teacher}: the teacher is a model of another language")
+            self.teacher = Teacher(teacher, self.vocabulary, config.language, self.dtype, device)
             self.words = [tree.words for tree in train_trees if tree.words]
         self.unknown_rates = _unknown_rates(train, self.vocabulary, config.unknown_share)
         self.model.to(device)

@@ -13,6 +13,7 @@ from torch import Tensor
 from reranker.checkpoints.span_file import load_span_model
 from reranker.checkpoints.span_vocabulary import NO_LABEL, RARE_LABEL, SpanVocabulary
 from reranker.errors import ConfigError
+from reranker.languages import language_name
 from reranker.models.batch import PADDING, source_batch
 
 
@@ -20,14 +21,24 @@ class Teacher:
     """Its probabilities of labels and tags, under the smaller model's numbers of them."""
 
     def __init__(
-        self, path: Path, vocabulary: SpanVocabulary, dtype: torch.dtype, device: str
+        self,
+        path: Path,
+        vocabulary: SpanVocabulary,
+        language: str,
+        dtype: torch.dtype,
+        device: str,
     ) -> None:
         """``dtype`` is that of matrix products. Raises CheckpointError unless the file is a span
-        model, and ConfigError if the two models share no label."""
+        model, and ConfigError if it is of another language or the two models share no label."""
         known = load_span_model(path, device)
+        if known.language != language:
+            raise ConfigError(
+                f"{path}: a model of {language_name(known.language)}, but --language is "
+                f"{language_name(language)}"
+            )
         if not {*known.vocabulary.labels} & {*vocabulary.labels}:
-            raise ConfigError(f"{path}: the teacher knows none of the labels of the trees")
-        self.sha256, self.language = known.sha256, known.language
+            raise ConfigError(f"{path}: the teacher knows none of the model's labels")
+        self.sha256 = known.sha256
         self._model, self._vocabulary = known.model, known.vocabulary
         self._dtype, self._device = dtype, device
         labels = [NO_LABEL, RARE_LABEL, *map(vocabulary.label, known.vocabulary.labels)]
@@ -40,8 +51,8 @@ class Teacher:
     ) -> tuple[Tensor, Tensor | None]:
         """For B sentences of n words: the probabilities of the labels of their S spans, [S, B, L],
         in the order of ``span_ends``, and of their words' tags, [n, B, tags], or None if one of the
-        two models knows none. They are 0 where the right label or tag, in ``targets`` as of
-        ``SpanModel.loss``, is not known to the teacher."""
+        two models knows none. They are 0 where the teacher does not know the right label or tag,
+        which is in ``targets`` as of ``SpanModel.loss``."""
         encoded = [self._vocabulary.encode(words) for words in sentences]
         words = torch.tensor([rows for rows, _ in encoded]).T.contiguous().to(self._device)
         features = source_batch([features for _, features in encoded]).to(self._device)
@@ -54,7 +65,8 @@ class Teacher:
 
 
 def _taught(logits: Tensor, renumbering: Tensor, targets: Tensor) -> Tensor:
-    is_known = renumbering.any(0)[targets[: len(logits)].to(logits.device)]
+    right = targets[: len(logits)].to(logits.device)
+    is_known = (right == PADDING) | renumbering.any(0)[right.clamp(min=0)]
     return logits.float().softmax(2) @ renumbering * is_known.unsqueeze(2)
 
 

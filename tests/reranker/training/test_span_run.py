@@ -48,7 +48,7 @@ VECTORS = WordVectors(("the", "dog", "unseen", "child"), torch.arange(12.0).view
 
 @pytest.fixture
 def encoder(tmp_path: Path) -> PretrainedEncoder:
-    write_encoder(tmp_path / "bert", ["the", "dog", "##s", "s", "##e", "child", "zebra"])
+    write_encoder(tmp_path / "bert", ["the", "dog", "##s", "s", "##e", "child", "##q", "zebra"])
     return PretrainedEncoder.read(tmp_path / "bert")
 
 
