@@ -9,7 +9,7 @@ from zlib import crc32
 from reranker.checkpoints.unigram_pieces import UnigramPieces
 from reranker.checkpoints.word_pieces import WordPieces
 from reranker.trees.constituents import constituents
-from reranker.trees.linearize import TaggedTree, is_word
+from reranker.trees.linearize import TaggedTree
 
 UNKNOWN, START, END, PADDING = 0, 1, 2, -1
 """Rows of the embedding that belong to no word; row 0 of the vectors is for words without one.
@@ -63,7 +63,7 @@ class SpanVocabulary:
         Tags that occur ``minimum_tags`` times are known; with 0, none are."""
         words, labels, tags = Counter[str](), Counter[str](), Counter[str]()
         for tree in trees:
-            words.update(filter(is_word, tree.tokens))
+            words.update(tree.words)
             labels.update(each.label for each in constituents(tree.tokens))
             tags.update(tree.tags)
         return cls(

@@ -97,7 +97,8 @@ def _clean(arguments: argparse.Namespace) -> int:
         for place in read_texts(arguments.nbest):
             try:
                 tree = Tree.from_string(place.text)
-                never.difference_update(token[1:] for token in linearize(tree))
+                if never:
+                    never.difference_update(token[1:] for token in linearize(tree))
                 tree = cleaned(tree, arguments.without)
                 out.write(f"{tree.to_string()}\n")
                 written += 1

@@ -75,7 +75,7 @@ class SpanRun(Run):
         self.teacher = None
         if teacher:
             self.teacher = Teacher(teacher, self.vocabulary, config.language, self.dtype, device)
-            self.words = [tree.words for tree in train_trees if tree.words]
+            self.words = [words for tree in train_trees if (words := tree.words)]
         self.unknown_rates = _unknown_rates(train, self.vocabulary, config.unknown_share)
         self.model.to(device)
         self.train_trees = len(train)
