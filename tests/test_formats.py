@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Mapping
 from dataclasses import replace
+from functools import reduce
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -78,6 +79,7 @@ KINDS = {
             3: ("tags", "config.tag_count"),
             4: ("sha256",),
             5: ("piece_scores",),
+            6: ("config.encoder.distance_classes",),
         },
     ),
     "encoder-decoder": Kind(
@@ -101,10 +103,10 @@ def test_checkpoints_of_every_version_are_read(name: str, version: int, tmp_path
     kind.save(path)
     newest = kind.load(path)
     content = read_archive(path).content
-    for later in range(version + 1, kind.format.version + 1):
+    for later in range(kind.format.version, version, -1):
         for key in kind.added[later]:
-            table, _, last = key.rpartition(".")
-            (content[table] if table else content).pop(last, None)
+            *tables, last = key.split(".")
+            reduce(lambda table, name: table[name] or {}, tables, content).pop(last, None)
     content["version"] = version
     if content.pop("sha256", None) is not None:  # the hash of a file of that version
         content["sha256"] = content_sha256(content)

@@ -208,8 +208,9 @@ def test_prometheus_scrapes_with_its_key(guarded: Server, tmp_path: Path) -> Non
     with prometheus(tmp_path, f"127.0.0.1:{guarded.port}", "scraping-key") as client:
         target = scraped_target(client)
         assert (target["health"], target["lastError"]) == ("up", "")
-        answer = client.get("/query", params={"query": "rerank_model_info"}).json()
-        assert len(answer["data"]["result"]) == 2  # the two models of this server
+        query = {"query": "rerank_model_info"}
+        # The two models of this server: what was scraped may be asked for a moment later.
+        until(lambda: len(client.get("/query", params=query).json()["data"]["result"]) == 2)
         answer = client.get("/rules").json()
         (group,) = answer["data"]["groups"]
         assert [rule["name"] for rule in group["rules"]] == [rule["alert"] for rule in rules()]
