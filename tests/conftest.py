@@ -5,6 +5,7 @@ torch is not imported here: the tests of the modules that do without it should t
 """
 
 import os
+import signal
 import sys
 from collections.abc import Generator
 
@@ -15,6 +16,8 @@ import pytest
 # start would compile the whole package again.
 sys.dont_write_bytecode = False
 os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
+# A shell's `make test &` starts programs that ignore Ctrl-C, and so would those that tests interrupt.
+signal.signal(signal.SIGINT, signal.default_int_handler)
 
 hypothesis.settings.register_profile(
     "any machine", deadline=None, suppress_health_check=[hypothesis.HealthCheck.too_slow]
