@@ -16,7 +16,7 @@ import pytest
 # start would compile the whole package again.
 sys.dont_write_bytecode = False
 os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
-# A shell's `make test &` starts programs that ignore Ctrl-C, and so would those that tests interrupt.
+# Programs that a shell starts with & ignore Ctrl-C, and so would those that tests interrupt.
 signal.signal(signal.SIGINT, signal.default_int_handler)
 
 hypothesis.settings.register_profile(

@@ -21,6 +21,10 @@ _STRAIGHT = str.maketrans(
     dict.fromkeys("\N{LEFT DOUBLE QUOTATION MARK}\N{RIGHT DOUBLE QUOTATION MARK}", '"')
     | dict.fromkeys("\N{LEFT SINGLE QUOTATION MARK}\N{RIGHT SINGLE QUOTATION MARK}", "'")
 )
+# nltk leaves these joined to their neighbours; English treebanks do not, as with a semicolon.
+_FOR_NLTK = _STRAIGHT | str.maketrans(
+    dict.fromkeys("\N{HORIZONTAL ELLIPSIS}£¥€±\N{MULTIPLICATION SIGN}≤≥•", ";")
+)
 _PENN_QUOTES = {
     "\N{LEFT DOUBLE QUOTATION MARK}": "``",
     "\N{RIGHT DOUBLE QUOTATION MARK}": "''",
@@ -104,10 +108,12 @@ def split_into_words(text: str, convention: Convention = "gum") -> list[Word]:
 
     >>> [word.text for word in split_into_words("He didn't (see) a well-known re-run.")]
     ['He', 'did', "n't", '-LRB-', 'see', '-RRB-', 'a', 'well', '-', 'known', 're-run', '.']
+    >>> [word.text for word in split_into_words("Well… it's £5±2.")]
+    ['Well', '…', 'it', "'s", '£', '5', '±', '2', '.']
     >>> [word.text for word in split_into_words("Anak-anak lapar (katanya).", "id")]
     ['Anak', '-', 'anak', 'lapar', '-LRB-', 'kata', 'nya', '-RRB-', '.']
     """
-    straight = _usable(text).translate(_STRAIGHT if is_english(convention) else UNESCAPED)
+    straight = _usable(text).translate(_FOR_NLTK if is_english(convention) else UNESCAPED)
     straight = _ADDRESS_OR_NONE.sub(
         lambda match: "x" * len(match[0]) if match[1] else match[0], straight
     )

@@ -41,6 +41,8 @@ def words(text: str, convention: Convention = "gum") -> str:
         ("(a [b] {c})", "-LRB- a -LSB- b -RSB- -LCB- c -RCB- -RRB-", None),
         ("1990\u20131995", "1990 \u2013 1995", None),
         ("I cannot, at 5 p.m.", "I can not , at 5 p.m .", None),
+        ("Well\u2026 he said\u2026 it cost £5.", "Well \u2026 he said \u2026 it cost £ 5 .", None),
+        ("3\u00d74 (€6.50±2)", "3 \u00d7 4 -LRB- € 6.50 ± 2 -RRB-", None),
         ("U+1F600: \U0001f600!", "U+1F600 : \U0001f600 !", None),
         ("''odd'' ``quotes``", None, "'' odd '' `` quotes ``"),
     ],
