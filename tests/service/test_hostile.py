@@ -51,6 +51,7 @@ def test_a_stopped_scoring_child_is_replaced_and_ready_says_so(models: list[str]
         assert children_of(server, "scoring_main") != [child]
 
 
+@pytest.mark.slow  # of one engine: tests/service/scheduling/test_engines.py
 def test_a_child_that_hangs_again_and_again_ends_life(models: list[str]) -> None:
     """It is stopped as soon as it is ready; nothing is scored in between."""
     with serving(models, "--heartbeat-seconds", "5") as server, server.client() as client:
