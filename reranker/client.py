@@ -404,6 +404,7 @@ def _ranking(sentence: dict[str, Any]) -> Ranking:
         better_than_first=sentence.get("better_than_first"),
         origin=origin,
         certainty=certainty,
+        repaired=sum(entry["repaired"] for entry in sentence["ranking"]),
     )
 
 

@@ -242,6 +242,8 @@ class Ranking:
     """Where the sentence is in the text that was parsed."""
     certainty: Certainty | None = None
     """How sure the parser is of each bracket, if it can tell."""
+    repaired: int = 0
+    """The number of repaired candidates, those left out included."""
 
     def __len__(self) -> int:
         """How many candidates are ranked."""
@@ -381,12 +383,14 @@ def rank(
     rejected = list(nbest.rejected)
     usable: list[tuple[Candidate, Scored]] = []
     mixed: dict[int, float] = {}  # by candidate index
-    beaten = 0
+    beaten = repaired = 0
     for candidate, scored in zip(nbest.candidates, scores, strict=True):
         score = None if scored is None else mixed_score(candidate, scored, weighing)
         if weighing.lm_weight < 1 and candidate.parser_score is None:
             rejected.append(candidate.rejected("no-score", "no parser score to mix with"))
-        elif scored is None or score is None:
+            continue
+        repaired += candidate.is_repaired
+        if scored is None or score is None:
             beaten += 1
         else:
             usable.append((candidate, scored))
@@ -404,6 +408,7 @@ def rank(
         _margin(ranked),
         origin=nbest.origin,
         certainty=nbest.certainty,
+        repaired=repaired,
     )
 
 

@@ -30,7 +30,7 @@ def written(ranking: Ranking) -> Written:
         best.index if best else None,
         len(ranking.ranking) + ranking.beaten,
         len(ranking.rejected),
-        sum(candidate.repaired for candidate in ranking.ranking),
+        ranking.repaired,
     )
 
 

@@ -85,6 +85,18 @@ def test_ranked_output(tmp_path: Path, models: list[str]) -> None:
     assert row["best_index"] == row["ranking"][0]["index"]
 
 
+@pytest.mark.parametrize("output", ["best", "ranked"])
+def test_repaired_candidates_count_whether_they_are_written_or_not(
+    output: str, tmp_path: Path, models: list[str], capsys: Capture
+) -> None:
+    broken = [tree[:-1] for tree in CANDIDATES[:3]]
+    file = write(tmp_path / "n.txt", bllip((*broken, *CANDIDATES[3:])))
+    arguments = ["--nbest", file, "--models", *models, "--repair", "--output", output]
+    assert main(arguments) == 0
+    said = capsys.readouterr().err
+    assert f"{len(CANDIDATES)} candidates ranked, 3 of them repaired, 0 rejected" in said
+
+
 def test_gold_table(tmp_path: Path, models: list[str], capsys: Capture) -> None:
     # Tagged otherwise than the gold tree: only --gold-tags makes punctuation comparable.
     trees = tuple(tree.replace("(. .)", "(: .)") for tree in CANDIDATES)
