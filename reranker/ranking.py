@@ -243,7 +243,7 @@ class Ranking:
     certainty: Certainty | None = None
     """How sure the parser is of each bracket, if it can tell."""
     repaired: int = 0
-    """The number of repaired candidates, those left out included."""
+    """The number of repaired candidates, those left out included; over HTTP, of those answered."""
 
     def __len__(self) -> int:
         """How many candidates are ranked."""

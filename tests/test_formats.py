@@ -9,7 +9,8 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Mapping
 from dataclasses import replace
-from functools import reduce
+from functools import partial, reduce
+from operator import getitem
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -39,7 +40,9 @@ class Kind(NamedTuple):
     save: Callable[[Path], None]
     load: Callable[[Path], Trained[Any, Any]]
     added: Mapping[int, tuple[str, ...]]
-    """What was new in each version from 2 up: keys, or `config.KEY`."""
+    """What was new in each version after the first: keys, or `config.KEY`."""
+    first: int = 1
+    """The first version that had such a model."""
 
 
 def save_language_model(path: Path) -> None:
@@ -47,8 +50,8 @@ def save_language_model(path: Path) -> None:
     save_checkpoint(path, member.model, member.vocabulary, {"dev_perplexity": 7.5}, torch.float32)
 
 
-def save_spans(path: Path) -> None:
-    member = untrained_spans(1)
+def save_spans(path: Path, *, encoder: bool = False) -> None:
+    member = untrained_spans(1, encoder=encoder)
     save_span_model(path, member.model, member.vocabulary, {"dev_perplexity": 2.5}, torch.float32)
 
 
@@ -79,8 +82,20 @@ KINDS = {
             3: ("tags", "config.tag_count"),
             4: ("sha256",),
             5: ("piece_scores",),
+            6: (),
+        },
+    ),
+    "span model with an encoder": Kind(
+        span_file.FORMAT,
+        partial(save_spans, encoder=True),
+        span_file.load_span_model,
+        {
+            3: ("tags", "config.tag_count"),
+            4: ("sha256",),
+            5: ("piece_scores",),
             6: ("config.encoder.distance_classes",),
         },
+        first=2,
     ),
     "encoder-decoder": Kind(
         encoder_decoder_file.FORMAT,
@@ -89,12 +104,15 @@ KINDS = {
         {2: ("sha256",)},
     ),
 }
-VERSIONS = [(name, each) for name, kind in KINDS.items() for each in range(1, kind.format.version)]
+VERSIONS = [
+    (name, each) for name, kind in KINDS.items() for each in range(kind.first, kind.format.version)
+]
 
 
 @pytest.mark.parametrize("name", KINDS)
 def test_it_is_known_what_each_version_added(name: str) -> None:
-    assert [*KINDS[name].added] == [*range(2, KINDS[name].format.version + 1)]
+    kind = KINDS[name]
+    assert [*kind.added] == [*range(kind.first + 1, kind.format.version + 1)]
 
 
 @pytest.mark.parametrize(("name", "version"), VERSIONS)
@@ -103,10 +121,10 @@ def test_checkpoints_of_every_version_are_read(name: str, version: int, tmp_path
     kind.save(path)
     newest = kind.load(path)
     content = read_archive(path).content
-    for later in range(kind.format.version, version, -1):
+    for later in range(version + 1, kind.format.version + 1):
         for key in kind.added[later]:
             *tables, last = key.split(".")
-            reduce(lambda table, name: table[name] or {}, tables, content).pop(last, None)
+            reduce(getitem, tables, content).pop(last, None)
     content["version"] = version
     if content.pop("sha256", None) is not None:  # the hash of a file of that version
         content["sha256"] = content_sha256(content)

@@ -9,13 +9,6 @@ import pytest
 from benchmarks.scoring.__main__ import main
 from benchmarks.scoring.contestants import OURS
 
-ROOT = Path(__file__).resolve().parents[2]
-
-
-@pytest.fixture(autouse=True)
-def _in_the_root(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.chdir(ROOT)
-
 
 def test_lists_that_are_not_there(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["--lists", "nowhere/lists.txt"]) == 2

@@ -27,11 +27,6 @@ ROOT = Path(__file__).resolve().parents[2]
 EXAMPLES = ROOT / "examples" / "parses.txt"
 
 
-@pytest.fixture(autouse=True)
-def _in_the_root(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.chdir(ROOT)
-
-
 def written(lists: list[NBest], path: Path) -> Path:
     path.write_text("".join(list_text(each, n, "bllip") for n, each in enumerate(lists)))
     return path

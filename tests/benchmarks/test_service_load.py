@@ -30,11 +30,6 @@ EXAMPLES = ROOT / "examples" / "parses.txt"
 MODEL = "ckpt/doc/doc-1.pt"
 
 
-@pytest.fixture(autouse=True)
-def _in_the_root(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.chdir(ROOT)
-
-
 def found(**changes: object) -> Found:
     """A quiet run of 15 "minutes" of a second each, with one sample in each."""
     kind = Asked(Counter({"200": 100}), [0.1] * 100, [0.0] * 100)

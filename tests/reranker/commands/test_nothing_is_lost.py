@@ -283,15 +283,10 @@ def wait_for_lines(count: int) -> None:
 
 SEARCHES = [
     (["grep", "PP"], "trees"),
+    (["grep", "NP > PP", "--json", "--at-least", "0"], "lists"),
+    (["grep", "__", "--count"], "text"),
+    (["measure"], "lists"),
     (["measure", "--by", "sentence", "--csv"], "text"),
-    *(
-        pytest.param(*each, marks=pytest.mark.slow)
-        for each in (
-            (["grep", "NP > PP", "--json", "--at-least", "0"], "lists"),
-            (["grep", "__", "--count"], "text"),
-            (["measure"], "lists"),
-        )
-    ),
 ]
 
 
