@@ -39,7 +39,7 @@ EXAMPLES = """examples:
 Prints F1 by --lm-weight, with the best weight of one half of the sentences tried on the other;
 then the F1 of finer tuning, on the sentences tuned on and, cross-validated, on unseen ones; then
 how well the probability that a choice is better than the parser's first tree can be told
-(`confidence` of the ranked output). docs/tuning.md explains all of it."""
+(`better_than_first` in the ranked output). docs/tuning.md explains all of it."""
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
