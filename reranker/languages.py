@@ -6,6 +6,7 @@ import re
 import unicodedata
 from collections import Counter
 from collections.abc import Iterable
+from typing import Literal
 
 from reranker.errors import InputError
 
@@ -27,6 +28,7 @@ JOINERS = "\u200c\u200d"
 # Zero-width spaces, soft hyphens, and marks of direction, which say how text is shown.
 _INVISIBLE = re.compile("[\u200b\u2060\ufeff\u00ad\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069]")
 _BRACKET = re.compile("-[LR][RSC]B-")
+_LONGEST_NORMALISED = 200  # characters: more than any word has
 
 
 def checked_language(code: str) -> str:
@@ -61,7 +63,18 @@ def composed(word: str) -> str:
     """
     if word.isascii():
         return word
-    return unicodedata.normalize("NFC", _INVISIBLE.sub("", word)) or word
+    return normalised("NFC", _INVISIBLE.sub("", word)) or word
+
+
+def normalised(form: Literal["NFC", "NFKC"], word: str) -> str:
+    """The word in a normal form of Unicode. What is too long for a word stays as it is, since
+    normalising sorts the marks of a letter, of which a stranger can send any number, in quadratic
+    time.
+
+    >>> normalised("NFKC", "ｅ\u0301")
+    'é'
+    """
+    return unicodedata.normalize(form, word) if len(word) <= _LONGEST_NORMALISED else word
 
 
 def is_invisible(word: str) -> bool:

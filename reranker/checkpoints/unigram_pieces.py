@@ -9,7 +9,7 @@ from collections.abc import Collection, Sequence
 
 from reranker.checkpoints.word_pieces import Pieces
 from reranker.errors import InputError
-from reranker.languages import UNSPACED
+from reranker.languages import UNSPACED, normalised
 from reranker.nbest.words import written
 
 _BEGINS = "\u2581"
@@ -80,7 +80,7 @@ class UnigramPieces(Pieces):
 
 def _normal(word: str) -> str:
     """The word in the forms that SentencePiece's rules make of it (NFKC, nothing invisible)."""
-    text = unicodedata.normalize("NFKC", written(word))
+    text = normalised("NFKC", written(word))
     return "".join(each for each in text if unicodedata.category(each) not in ("Cc", "Cf"))
 
 

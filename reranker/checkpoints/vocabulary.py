@@ -205,9 +205,12 @@ class Vocabulary:
         lowered = token.lower()
         if lowered in self._words:
             return lowered
-        spelling = self.neutral.name(token) if self.neutral else unknown_class(token, self.rules)
-        names = _classes(token, self.classes, spelling)
+        names = _classes(token, self.classes, self.class_by_spelling(token))
         return next((name for name in names if name in self._ids), UNKNOWN_WORD)
+
+    def class_by_spelling(self, word: str) -> str:
+        """The class of an unknown word by the rules of training, which the model need not know."""
+        return self.neutral.name(word) if self.neutral else unknown_class(word, self.rules)
 
     def encode(self, tokens: Sequence[str]) -> list[int]:
         """Ids of a linearised tree in the order the model reads them, ``<eos>`` at the end."""

@@ -12,7 +12,7 @@ from __future__ import annotations
 import math
 from collections import Counter, defaultdict
 
-from reranker.checkpoints.vocabulary import UNKNOWN_WORD, Vocabulary, class_number, unknown_class
+from reranker.checkpoints.vocabulary import UNKNOWN_WORD, Vocabulary, class_number
 
 _ORDER = 4
 _END = "\n"
@@ -53,7 +53,7 @@ class Spelling:
         return min(0.0, letters - math.log(share))
 
     def _class(self, word: str) -> str:
-        name = unknown_class(word.lower(), self._vocabulary.rules)
+        name = self._vocabulary.class_by_spelling(word.lower())
         return name if name in self._symbols else UNKNOWN_WORD
 
     def _letter(self, context: str, letter: str) -> float:

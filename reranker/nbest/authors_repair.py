@@ -26,17 +26,17 @@ def read_as_authors(text: str, count: int | None = None) -> Skeleton:
     are_labelled = any(token[0] == ")" and len(token) > 1 for token in tokens)
     kinds = [_kind(token, are_labelled) for token in tokens]
     words = kinds.count("word")
-    faults: list[TreeError] = []
+    fault: TreeError | None = None
     pieces = list(zip(kinds, tokens, strict=True))
     if count is not None and words != count:
-        faults.append(TreeError("wrong-length", f"{words} words where the list has {count}"))
+        fault = TreeError("wrong-length", f"{words} words where the list has {count}")
         pieces = _without_surplus(pieces, count) + [("word", PLACEHOLDER)] * (count - words)
     missing = sum((kind == "(") - (kind == ")") for kind, _ in pieces)
-    if missing:
+    if missing and fault is None:
         many = "few" if missing > 0 else "many"
-        faults.append(TreeError("unbalanced", f"{abs(missing)} closing bracket(s) too {many}"))
+        fault = TreeError("unbalanced", f"{abs(missing)} closing bracket(s) too {many}")
     pieces = [("(", "(" + DUMMY)] * -missing + pieces + [(")", ")")] * missing
-    return _skeleton(pieces, faults)
+    return _skeleton(pieces, fault)
 
 
 def _kind(token: str, are_labelled: bool) -> str:
@@ -58,8 +58,8 @@ def _without_surplus(pieces: list[tuple[str, str]], count: int) -> list[tuple[st
     return kept
 
 
-def _skeleton(pieces: list[tuple[str, str]], faults: list[TreeError]) -> Skeleton:
-    skeleton = Skeleton(faults=faults)
+def _skeleton(pieces: list[tuple[str, str]], fault: TreeError | None) -> Skeleton:
+    skeleton = Skeleton(fault=fault)
     depth = 0
     for kind, token in pieces:
         if kind == "word":

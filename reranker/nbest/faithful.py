@@ -106,14 +106,14 @@ def _parse(index: int, raw: RawCandidate, source: Source, sentence: Sentence | N
         raise TreeError("too-long", f"more than {MAX_LINE} characters")
     if message := encoding_fault(raw.text):
         raise TreeError("encoding", message)
-    faults: list[TreeError] = []
+    fault: TreeError | None = None
     if source.notation is Notation.BRACKETS:
         try:
             tokens = linearize_text(raw.text)
         except TreeError as error:
             if not source.repairs:
                 raise
-            faults.append(error)
+            fault = error
         else:
             if not any(map(is_word, tokens)):
                 raise TreeError("empty", "the tree has no words except traces")
@@ -122,9 +122,9 @@ def _parse(index: int, raw: RawCandidate, source: Source, sentence: Sentence | N
     count = len(sentence.words) if sentence and source.repair == "authors" else None
     skeleton = source.skeleton(raw.text, count)
     # The fault may be in a trace, for example, which the skeleton leaves out.
-    skeleton.faults = skeleton.faults or faults
-    if skeleton.faults and not source.repairs:
-        raise skeleton.faults[0]
+    skeleton.fault = skeleton.fault or fault
+    if skeleton.fault and not source.repairs:
+        raise skeleton.fault
     return _Parsed(index, raw, tuple(skeleton.tokens), skeleton)
 
 
@@ -181,7 +181,7 @@ def _without_stand_ins(
                 fault = wrong_word(place, word, wanted)
                 if not source.repairs:
                     raise fault
-                skeleton.faults.append(fault)
+                skeleton.fault = skeleton.fault or fault
                 skeleton.tags[place] = ""
             replaced[place] = PLACEHOLDER
         elif (tag := skeleton.tags[place]) and word == f"_{tag}_":
@@ -195,7 +195,7 @@ def _candidate(parsed: _Parsed, sentence: Sentence | None, source: Source) -> Ca
     if skeleton and source.notation is not Notation.BRACKETS:
         own_tags = tuple(tag or UNKNOWN_TAG for tag in skeleton.tags)
         tags = sentence.tags if sentence and sentence.tags else own_tags
-    is_repaired = bool(skeleton and skeleton.faults)
+    is_repaired = bool(skeleton and skeleton.fault)
     text = skeleton.to_text(source.notation, raw.text) if skeleton and is_repaired else raw.text
     score, line = raw.parser_score, raw.line
     candidate = Candidate(place, text, tokens, score, line, tags, is_repaired, source.name)

@@ -35,12 +35,12 @@ class Notation(Enum):
 
 @dataclass(slots=True)
 class Skeleton:
-    """A candidate's brackets, its words or their placeholders, and its faults; built piece by
+    """A candidate's brackets, its words or their placeholders, and its first fault; built piece by
     piece, repairing brackets on the way."""
 
     tokens: list[str] = field(default_factory=list)
     tags: list[str] = field(default_factory=list)  # "" where the notation has none
-    faults: list[TreeError] = field(default_factory=list)
+    fault: TreeError | None = None
     _open: list[str] = field(default_factory=list)  # labels of the constituents that are open
     _open_labels: Counter[str] = field(default_factory=Counter)  # how many have each
     _roots: int = 0  # what stands side by side at the top
@@ -98,7 +98,7 @@ class Skeleton:
         fault = TreeError("wrong-length", f"{len(self.tags)} words where the list has {count}")
         if count == 0:
             raise fault
-        self.faults.append(fault)
+        self.fault = self.fault or fault
         self.tags = (self.tags + [""] * count)[:count]
         if missing > 0:
             closes_root = bool(self.tokens) and self.tokens[-1][0] == ")"
@@ -145,7 +145,7 @@ class Skeleton:
         self._roots = 1
 
     def _fault(self, code: str, message: str) -> None:
-        self.faults.append(TreeError(code, message))
+        self.fault = self.fault or TreeError(code, message)
 
 
 def may_be_tree(text: str) -> bool:
@@ -178,7 +178,7 @@ def with_root(tokens: Sequence[str]) -> Sequence[str]:
 def read_skeleton(text: str, notation: Notation) -> Skeleton:
     """The skeleton of a candidate, repaired where necessary.
 
-    Its ``faults`` say what was wrong: without any, it is a tree. Missing closing brackets are
+    Its ``fault`` says what was wrong first: without any, it is a tree. Missing closing brackets are
     added; a surplus one wraps everything before it; one with another label than its opening one
     closes the constituents in between or, if no such constituent is open, the innermost. Raises
     TreeError if nothing can be repaired: ``empty``, ``not-a-tree`` (no brackets), ``too-deep`` or

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import re
-import unicodedata
 from collections.abc import Sequence
 from functools import lru_cache
 
 from reranker.errors import TreeError
+from reranker.languages import normalised
 from reranker.nbest.notation import PLACEHOLDER
 
 # Bytes that are not UTF-8 are read as the upper ones; JSON can escape any.
@@ -26,7 +26,7 @@ _UNKNOWN = re.compile(r"UNK(?:-.*)?|<(?:un)?c?unk.*>", re.DOTALL)
 _OPENING = re.compile(r"\\?\(")
 _CLOSING = re.compile(r"\\?\)")
 _WORD = re.compile(r"\S+", re.ASCII)
-_LONGEST_COMPOSED = 1_000  # in characters; normalisation sorts a letter's marks in quadratic time
+_LONGEST_KEPT = 200  # characters of two words whose comparison is remembered
 
 
 def encoding_fault(text: str) -> str | None:
@@ -69,11 +69,18 @@ def split_words(text: str) -> list[str]:
     return _WORD.findall(text)
 
 
-@lru_cache(maxsize=65_536)
 def same_word(word: str, wanted: str) -> bool:
     """True if ``word`` stands for ``wanted``: itself, a placeholder, or it escaped, quoted,
     capitalised or composed (Unicode) differently."""
-    return word == wanted or is_placeholder(word) or _canonical(word) == _canonical(wanted)
+    if word == wanted:
+        return True
+    is_short = len(word) + len(wanted) <= _LONGEST_KEPT
+    return (_stands_for if is_short else _stands_for.__wrapped__)(word, wanted)
+
+
+@lru_cache(maxsize=65_536)
+def _stands_for(word: str, wanted: str) -> bool:
+    return is_placeholder(word) or _canonical(word) == _canonical(wanted)
 
 
 def check_words(words: Sequence[str], expected: Sequence[str]) -> None:
@@ -93,7 +100,5 @@ def wrong_word(place: int, word: str, wanted: str) -> TreeError:
 
 
 def _canonical(word: str) -> str:
-    if len(word) <= _LONGEST_COMPOSED:
-        word = unicodedata.normalize("NFC", word)
-    text = _BACKSLASHED.sub(r"\1", word).lower()
+    text = _BACKSLASHED.sub(r"\1", normalised("NFC", word)).lower()
     return _ESCAPE.sub(lambda match: _ESCAPES[match[0]], text)

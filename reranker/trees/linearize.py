@@ -18,6 +18,7 @@ FUNCTION_TAG = re.compile(r"(?<!^)[-=].*", re.DOTALL)
 # A preterminal, an opening bracket that does not close at once, a closing one, a stray word.
 _PIECE = re.compile(r"\((?:[^()\s]++ [^()\s]++\)|\s*+[^()\s]*+(?!\s*\)))|\)|[^()\s]++", re.ASCII)
 _REMEMBERED = 100_000
+_LONGEST_REMEMBERED = 200  # characters
 
 
 def linearize(tree: Tree) -> tuple[str, ...]:
@@ -128,7 +129,8 @@ class _Remembered(dict[str, tuple[str, str | None]]):
         else:
             label = FUNCTION_TAG.sub("", piece[1:].strip(" \t\n\r\f\v"))
             entry = "(" + label, ")" + label
-        self[piece] = entry
+        if len(piece) <= _LONGEST_REMEMBERED:
+            self[piece] = entry
         return entry
 
 
