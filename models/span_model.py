@@ -22,7 +22,6 @@ from reranker.models.dropout import locked_dropout
 from reranker.models.layer import LstmLayer, matrix, start_normal
 from reranker.models.piece_encoder import PieceConfig, PieceEncoder
 
-NO_CONSTITUENT = 0  # the label of a span that is not a constituent
 _NUMBERS_AT_ONCE = 32_768 * 256
 _MOST, _MOST_LAYERS = 4_096, 16
 

@@ -33,6 +33,7 @@ from reranker.errors import InputError, RerankError
 from reranker.nbest import Rejected
 from reranker.nbest.candidates import log_probabilities, raw_list
 from reranker.nbest.data import Certainty, Origin, RawCandidate
+from reranker.nbest.words import encoding_fault, printable
 from reranker.ranking import Ranked, Ranking, Rankings, Weighing
 from reranker.text.given import GivenText, told_apart
 from reranker.trees import Tree
@@ -177,7 +178,7 @@ class _Service(ABC):
     ) -> ClientRequest[list[Ranking]]:
         """A ranking for each sentence of an n-best text in any dialect. Raises ServiceError."""
         content = {
-            "content": nbest.encode() if isinstance(nbest, str) else nbest,
+            "content": _bytes(nbest),
             "params": {"format": format, **_weights(weighing)},
             "headers": {"Content-Type": "text/plain"},
         }
@@ -352,12 +353,17 @@ def _weights(weighing: Weighing | None, lm_weight: float | None = None) -> dict[
     return {"lm_weight": weighing.lm_weight, "criterion": weighing.criterion}
 
 
+def _bytes(text: str | bytes) -> bytes:
+    return text.encode("utf-8", "surrogateescape") if isinstance(text, str) else text
+
+
 def _text(text: GivenText) -> dict[str, Any]:
     """The body's field for a text. Raises InputError for an invalid one."""
     given = told_apart(text)
     if isinstance(given, str):
-        return {"text": given}
-    return {"tokens" if given and not isinstance(given[0], str) else "sentences": given}
+        return {"text": printable(given)}
+    spelled = [printable(e) if isinstance(e, str) else [*map(printable, e)] for e in given]
+    return {"tokens" if given and not isinstance(given[0], str) else "sentences": spelled}
 
 
 def _pause(attempt: int, asked: str | None) -> float:
@@ -440,11 +446,14 @@ def _ranked(entry: dict[str, Any], origin: Origin | None, certainty: Certainty |
 def _usable(
     candidates: Iterable[str | Tree | nltk.Tree], parser_scores: Sequence[float] | None = None
 ) -> list[RawCandidate]:
-    """The candidates as text. Raises InputError for one that is neither text nor a tree."""
+    """The candidates as text. Raises InputError for one that is neither text nor a tree, or that
+    cannot be sent."""
     if parser_scores is not None:
         parser_scores = log_probabilities(parser_scores)
     raw = raw_list(candidates, parser_scores).candidates
-    for candidate in raw:
+    for number, candidate in enumerate(raw, 1):
         if candidate.problem is not None:
             raise InputError(candidate.problem[1])
+        if fault := encoding_fault(candidate.text):
+            raise InputError(f"candidate {number}: {fault}")
     return raw

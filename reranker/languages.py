@@ -71,8 +71,8 @@ def normalised(form: Literal["NFC", "NFKC"], word: str) -> str:
     normalising sorts the marks of a letter, of which a stranger can send any number, in quadratic
     time.
 
-    >>> normalised("NFKC", "ｅ\u0301")
-    'é'
+    >>> normalised("NFKC", "\u2075e\u0301")
+    '5é'
     """
     return unicodedata.normalize(form, word) if len(word) <= _LONGEST_NORMALISED else word
 

@@ -113,7 +113,6 @@ class Reranker(Ranker):
         threads: int | None = None,
         precision: Precision = "exact",
         weighing: Weighing | None = None,
-        calibration: Calibration | None = None,
         sha256: Iterable[str] = (),
     ) -> Reranker:
         """Load an ensemble: a checkpoint, a folder of checkpoints, a pattern such as
@@ -133,8 +132,6 @@ class Reranker(Ranker):
         named = named_models(models, combination, sha256)
         if weighing is not None:
             named = replace(named, weighing=weighing)
-        if calibration is not None:
-            named = replace(named, calibration=calibration)
         return cls.of(named, combination, device, threads, precision)
 
     @classmethod

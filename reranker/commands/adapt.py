@@ -12,7 +12,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from reranker.checkpoints.ensemble_file import WeighedModels, named_models
-from reranker.checkpoints.installed import models_of
 from reranker.commands import parser_flags
 from reranker.commands.arguments import add_threads, counted, number_from, weight, whole_number
 from reranker.commands.progress import Bar, loading
@@ -84,7 +83,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     """Adapt as the flags say; returns the exit code."""
-    named = named_models(arguments.models or models_of(arguments.language))
+    named = named_models(parser_flags.models(arguments))
     _check(arguments, named.paths)
     work = arguments.out / "work"
     with write_errors(arguments.out):

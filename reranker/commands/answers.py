@@ -139,14 +139,8 @@ def write(
     with loading(counted(len(ensemble.paths), "model")):
         from reranker.pipeline import Reranker
 
-        reranker = Reranker.load(
-            arguments.models,
-            arguments.combine,
-            arguments.device,
-            arguments.threads,
-            arguments.precision,
-            sha256=arguments.sha256,
-            calibration=ensemble.calibration,
+        reranker = Reranker.of(
+            ensemble, arguments.combine, arguments.device, arguments.threads, arguments.precision
         )
     _check_language(getattr(lists, "language", None), reranker)
     tally = _Tally(lists, table, weighing)

@@ -99,6 +99,8 @@ def run(arguments: argparse.Namespace) -> int:
     answers.check(arguments)
     _check_input(arguments)
     require_ray("rerank cluster", "fsspec", "ray", "pyarrow")
+    if arguments.text:
+        arguments.models = parser_flags.models(arguments)
     named = None if arguments.to else _models(arguments)
     with status("looking for files"):
         from reranker.ray.parts import FOLDER, REJECTED, ClusterOutcome, finished, shards

@@ -106,6 +106,8 @@ def leave(code: int) -> NoReturn:
         for stream in (sys.stdout, sys.stderr):
             with contextlib.suppress(OSError, ValueError):
                 stream.flush()
+        if bllip_model := sys.modules.get("reranker.parsers.bllip_model"):
+            bllip_model.remove_temporary_models()
         os._exit(code)
     sys.exit(code)
 

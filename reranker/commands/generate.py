@@ -9,12 +9,13 @@ from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
 from reranker.checkpoints.ensemble_file import named_models
-from reranker.commands.arguments import add_output, add_threads, number_from, positive
+from reranker.commands.arguments import add_output, add_threads, counted, number_from, positive
 from reranker.commands.nbest_files import digest
 from reranker.commands.progress import Bar, loading
+from reranker.commands.resuming import opened_output, skip_written
 from reranker.errors import InputError
 from reranker.files.digest import file_sha256, text_digest
-from reranker.files.journal import journaled_path, open_output
+from reranker.files.journal import journaled_path
 from reranker.files.records import Written
 from reranker.files.text import read_lines
 from reranker.nbest.tokens_file import read_sentences
@@ -32,7 +33,7 @@ EXAMPLES = """examples:
 exit status: 0 success, 1 a sentence has no words, 2 unusable files or flags, 3 out of
 memory, 130 interrupted"""
 
-_NOTHING = Written(None, 0, 0, 0)
+_OUTPUT, _NO_WORDS = Written(0, 0, 0, 0), Written(None, 0, 0, 0)
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -86,24 +87,25 @@ def run(arguments: argparse.Namespace) -> int:
         "source": digest(arguments.source),
         "search": [arguments.beam, count, arguments.length_power, arguments.format],
     }
-    empty = 0
-    with open_output(out, arguments.resume, settings) as output:
+    records: list[Written] = []
+    with opened_output(out, arguments, [arguments.source], settings) as output:
         is_parser = members[0].vocabulary.task == "parsing"
         sentences = _sentences(arguments.source, is_parser)
-        done = sum(1 for _ in output.resumed(itertools.starmap(text_digest, sentences)))
+        skip_written(output, itertools.starmap(text_digest, sentences), records.append)
         given, read = itertools.tee(sentences)
         beam = BeamSettings(arguments.beam, arguments.length_power)
         lists = generate(members, read, beam, str(device))
         with Bar("generating", " sentences") as bar:
-            bar.add(done)
-            for number, outputs in enumerate(lists, done):
+            bar.add(len(records))
+            for outputs in lists:
                 words = next(given)
-                empty += not words
-                text = _text(number, words, outputs[:count], arguments.format)
-                output.write(text, _NOTHING, text_digest(*words))
+                text = _text(len(records), words, outputs[:count], arguments.format)
+                records.append(_OUTPUT if words else _NO_WORDS)
+                output.write(text, records[-1], text_digest(*words))
                 bar.add(1)
-    if empty:
-        print(f"rerank: {empty} sentences have no words and no output", file=sys.stderr)
+    if empty := records.count(_NO_WORDS):
+        are_empty = f"{counted(empty, 'sentence')} without words {'has' if empty == 1 else 'have'}"
+        print(f"rerank: {are_empty} no output", file=sys.stderr)
     return 1 if empty else 0
 
 

@@ -10,7 +10,6 @@ import os
 from collections.abc import Iterator
 from typing import Any
 
-from reranker.checkpoints.installed import models_of
 from reranker.commands import answers, parser_flags
 from reranker.commands.arguments import positive
 from reranker.commands.nbest_files import digest, print_rejected
@@ -18,7 +17,7 @@ from reranker.commands.progress import message
 from reranker.errors import InputError
 from reranker.files.patterns import expanded
 from reranker.files.text import TextFile, open_text
-from reranker.languages import ENGLISH, language_name
+from reranker.languages import ENGLISH
 from reranker.nbest import NBest
 from reranker.nbest.guess import not_text
 from reranker.parsers.language import LanguageCheck
@@ -112,7 +111,7 @@ def run(arguments: argparse.Namespace) -> int:
                 **parser_flags.settings(arguments),
             }
 
-        arguments.models = arguments.models or models_of(arguments.language)
+        arguments.models = parser_flags.models(arguments)
         parsers = parser_flags.names(arguments)
         say = _Rejections().say
         others = parser_flags.inputs(arguments)
@@ -176,11 +175,7 @@ class _Lists:
         self._language = LanguageCheck.of(parser)
         self.faults = 0  # the number of sentences in which characters were replaced
         self.language = arguments.language or language_of(parser)  # of the text
-        if language_of(parser) != self.language:
-            self._warn(
-                f"the parser's model is of {language_name(language_of(parser))}, not of "
-                f"{language_name(self.language)}: trees will be poor"
-            )
+        self._warn(parser_flags.of_another_language(parser, self.language))
         words = arguments.words or convention_of(self.language)
         self._text = Text(files, arguments.form, words, arguments.longest)
         sentences = self._named(self._text)

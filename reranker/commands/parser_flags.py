@@ -9,17 +9,18 @@ from pathlib import Path
 from typing import Any
 
 from reranker.checkpoints.ensemble_file import named_models
-from reranker.checkpoints.installed import installed_span_model
+from reranker.checkpoints.installed import installed_span_model, models_of
 from reranker.commands.arguments import positive
 from reranker.commands.nbest_files import add_format
 from reranker.errors import InputError
 from reranker.files.digest import file_sha256
 from reranker.files.output import files_of
+from reranker.languages import language_name
 from reranker.nbest import ReadOptions
 from reranker.nbest.dialects.registry import DIALECTS
 from reranker.parsers.bllip_model import bllip_model
 from reranker.parsers.choice import OPTIONS, ParserChoice
-from reranker.parsers.parser import Parser
+from reranker.parsers.parser import Parser, language_of
 from reranker.process.cores import available_cores
 
 _METAVARS: dict[str, dict[str, Any]] = {
@@ -65,6 +66,25 @@ def choice(arguments: argparse.Namespace) -> ParserChoice:
     if arguments.format != "auto" and DIALECTS[arguments.format].needs_beam and not arguments.beam:
         raise InputError(f"--format {arguments.format} needs --beam K")
     return _choice(arguments)
+
+
+def models(arguments: argparse.Namespace) -> list[str] | None:
+    """The models that the flags name: those of ``--models``, else of ``--language``; None for the
+    default ones. Raises InputError if there are none of the language."""
+    if not arguments.models and (path := models_of(arguments.language)):
+        return [path]
+    named: list[str] | None = arguments.models
+    return named
+
+
+def of_another_language(parser: Parser, language: str) -> str | None:
+    """A warning, if the parser has learned another language than that of the text."""
+    if language_of(parser) == language:
+        return None
+    return (
+        f"the parser's model is of {language_name(language_of(parser))}, not of "
+        f"{language_name(language)}: trees will be poor"
+    )
 
 
 def jobs(arguments: argparse.Namespace) -> int:

@@ -17,7 +17,7 @@ from reranker.commands import nbest_files
 from reranker.commands.arguments import counted, whole_number
 from reranker.commands.ranked_file import is_ranked, read_ranked
 from reranker.errors import InputError
-from reranker.files.output import open_whole, output_path
+from reranker.files.output import open_whole, output_path, write_errors
 from reranker.files.text import TextFile, TextInMemory, read_lines
 from reranker.nbest import NBest, read_nbest
 from reranker.trees.treebank import treebank_files
@@ -214,7 +214,8 @@ def _write_pictures(changes: Iterator[Change], arguments: argparse.Namespace) ->
         if change.best is None:
             continue
         if not (is_file or path.exists()) and path.parent.is_dir():
-            path.mkdir()
+            with write_errors(path):
+                path.mkdir()
         name = re.sub(r"[^\w.-]+", "_", change.id).lstrip(".")[:100] or "sentence"
         numbered = (f"{name}-{number}" for number in itertools.count(2))
         name = next(each for each in itertools.chain([name], numbered) if each not in names)

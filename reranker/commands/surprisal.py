@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from reranker.checkpoints.ensemble_file import named_models
+from reranker.checkpoints.ensemble_file import language_of_models, named_models
 from reranker.commands import parse
 from reranker.commands.arguments import add_output, add_threads, counted, positive
 from reranker.commands.nbest_files import add_format, digest, print_rejected
@@ -24,6 +24,7 @@ from reranker.files.patterns import expanded
 from reranker.files.records import Written
 from reranker.nbest import NBest, NBestFiles, ReadOptions, read_nbest
 from reranker.process.cores import available_cores
+from reranker.text.conventions import convention_of
 from reranker.text.reading import Text, TextSentence
 
 if TYPE_CHECKING:
@@ -202,7 +203,8 @@ class _Sentences:
             self.size, self._iterator = self._lists.size, iter(self._lists)
         else:
             files = [parse.checked_text(path) for path in paths]
-            self._text = Text(files, arguments.form, arguments.words or "gum", arguments.longest)
+            words = arguments.words or convention_of(language_of_models(arguments.models))
+            self._text = Text(files, arguments.form, words, arguments.longest)
             self.size, self._iterator = self._text.size, iter(self._text)
         first = next(self._iterator, None)
         if first is None:

@@ -54,7 +54,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add("--budget", type=float, metavar="MINUTES", help=text)
     text = "passes over the training trees (default: as in --config)"
     add("--epochs", type=float, metavar="N", help=text)
-    add("--seed", type=int, metavar="N", help="random seed (default: as in --config)")
+    text = "random seed (default: as in --config)"
+    add("--seed", type=whole_number(0, 2**32 - 1), metavar="N", help=text)
     text = (
         "of the trees, such as id or zh: the checkpoint says it, and words that training sees too "
         "rarely get classes that fit any language (default: as in --config, else en)"

@@ -262,7 +262,10 @@ class TreeFiles:
         form: Form = "text" if arguments.form == "auto" else arguments.form
         parser = parser_flags.parser_from(arguments)
         temperature = arguments.temperature or temperature_of(parser)
-        words = arguments.words or convention_of(arguments.language or language_of(parser))
+        of_text = arguments.language or language_of(parser)
+        if warning := parser_flags.of_another_language(parser, of_text):
+            _say(warning)
+        words = arguments.words or convention_of(of_text)
         text = Text(sources, form, words, arguments.longest)
         self._open.callback(text.close)
         parsing = ParsedLists(parser, self._named(text), parser_flags.jobs(arguments))

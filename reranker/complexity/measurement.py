@@ -9,14 +9,12 @@ from typing import TYPE_CHECKING, Any, Literal
 from reranker.complexity.measures import Counted, Difference, Row, Totals, differences
 from reranker.errors import TreeError
 from reranker.files.frame import data_frame
-from reranker.files.text import TextInMemory
-from reranker.nbest.words import printable
 from reranker.parsers.choice import kept_parser
 from reranker.parsers.parser import CANDIDATES, Parser, temperature_of
 from reranker.parsers.running import ParsedLists
 from reranker.search.parses import Parses, from_nbest
 from reranker.text.conventions import Convention
-from reranker.text.reading import Text
+from reranker.text.given import sentences
 from reranker.text.splitting import Form
 from reranker.trees.tree import Tree
 
@@ -81,9 +79,6 @@ def measure(
     """
     if not isinstance(text, str):
         return Measurement(_counted(map(_alone, text, range(1, 1 << 62))))
-    # A byte order mark would be left out, and every offset be one too small.
-    content = text.replace("\ufeff", " ", 1) if text.startswith("\ufeff") else text
-    file = TextInMemory(printable(content).encode(), "text")
     options: dict[str, Any] = {"parser_model": parser_model} if parser_model else {}
     if isinstance(parser, str):
         options["candidates"] = CANDIDATES
@@ -91,9 +86,9 @@ def measure(
     scale = temperature_of(chosen) if temperature is None else temperature
 
     def parsed() -> Iterator[Parses]:
-        for nbest in ParsedLists(chosen, Text([file], form, words), 1):
+        for nbest in ParsedLists(chosen, sentences(text, form, words), 1):
             for rejected in nbest.rejected:
-                logger.warning("%s:%d: left out: %s", file.name, rejected.line, rejected.message)
+                logger.warning("text:%d: left out: %s", rejected.line, rejected.message)
             if parses := from_nbest(nbest, scale, lambda _: None):
                 yield parses
 

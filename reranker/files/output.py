@@ -5,7 +5,6 @@ from __future__ import annotations
 import contextlib
 import io
 import os
-import shutil
 import stat
 import sys
 from collections.abc import Iterable, Iterator
@@ -108,14 +107,6 @@ def open_whole(path: Path | None) -> Iterator[Writer]:
         text = io.TextIOWrapper(file, "utf-8", errors="surrogateescape", newline="")
         yield Writer(str(path), text)
         text.detach()  # flushed, and not closed
-
-
-def copy_whole(source: Path, path: Path) -> None:
-    """Copy a file, whole or not at all. Raises RerankError if that fails."""
-    with write_errors(path):
-        path.parent.mkdir(parents=True, exist_ok=True)
-        with source.open("rb") as content, whole_file(path) as file:
-            shutil.copyfileobj(content, file)
 
 
 class Writer:

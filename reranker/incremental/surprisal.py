@@ -6,15 +6,14 @@ import itertools
 import math
 from collections import deque
 from collections.abc import Iterable, Iterator, Sequence
-from concurrent.futures import Future, ThreadPoolExecutor, wait
+from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING, Any, Literal, get_args
 
-from reranker.checkpoints.ensemble_file import ModelNames
+from reranker.checkpoints.ensemble_file import ModelNames, language_of_models
 from reranker.errors import InputError
 from reranker.files.frame import data_frame
-from reranker.files.text import TextInMemory
 from reranker.incremental.beam import Width
 from reranker.incremental.forward import ForwardModels, load_forward
 from reranker.incremental.hindsight import read_list
@@ -22,11 +21,11 @@ from reranker.incremental.sentence import SentenceMeasures, WordMeasures, bracke
 from reranker.incremental.spelling import Spelling
 from reranker.nbest import NBest
 from reranker.nbest.data import Origin, Sentence
-from reranker.nbest.words import printable
 from reranker.process.cancellation import Cancellation
-from reranker.process.forks import Once, submitted
-from reranker.text.conventions import Convention
-from reranker.text.reading import Text, TextSentence
+from reranker.process.forks import Once, result_of, submitted
+from reranker.text.conventions import Convention, convention_of
+from reranker.text.given import GivenText, sentences
+from reranker.text.reading import TextSentence
 from reranker.text.splitting import Form
 
 if TYPE_CHECKING:
@@ -45,7 +44,6 @@ HINDSIGHT = "hindsight"
 """The name of the first measure where the words' trees are those of a whole sentence's list."""
 _IN_UNITS = MEASURES[:6]
 _WAITING = 4  # sentences for each thread, finished ones that wait for their turn included
-_SECONDS = 0.5  # how long a wait may delay Ctrl-C
 
 _loaded = Once()
 
@@ -149,9 +147,9 @@ class SurprisalReader:
             for number, given in enumerate(sentences, first):
                 under_way.append(submitted(pool, partial(job, number, given)))
                 if len(under_way) >= _WAITING * threads:
-                    yield _result(under_way.popleft())
+                    yield result_of(under_way.popleft())
             while under_way:
-                yield _result(under_way.popleft())
+                yield result_of(under_way.popleft())
         finally:
             cancellation.cancel()
             pool.shutdown(cancel_futures=True)
@@ -190,12 +188,6 @@ def _sentence_of(nbest: NBest) -> TextSentence:
     return TextSentence(Sentence(tuple(nbest.words)), nbest.origin or origin)
 
 
-def _result(future: Future[SentenceSurprisal]) -> SentenceSurprisal:
-    while not wait([future], _SECONDS).done:  # without an end, Ctrl-C could be lost
-        pass
-    return future.result()
-
-
 class Surprisals(list[SentenceSurprisal]):
     """The sentences of a text."""
 
@@ -209,10 +201,10 @@ class Surprisals(list[SentenceSurprisal]):
 
 
 def surprisal(
-    text: str,
+    text: GivenText,
     *,
     form: Form = "text",
-    words: Convention = "gum",
+    words: Convention | None = None,
     models: ModelNames | None = None,
     beam: int = 100,
     unit: Unit = "bits",
@@ -223,7 +215,7 @@ def surprisal(
     """The surprisal of every word of a text under forward language models of trees, which are
     loaded once and kept for the next call; by default the first of the installed ensemble.
 
-    ``form`` and ``words`` say what a sentence and a word are, as for ``reranker.parse``; ``beam``
+    ``text``, ``form`` and ``words`` are those of ``reranker.parse``; ``beam``
     is how many partial trees are kept at each word. A sentence of more than ``longest`` words is
     not read: its rows have no numbers.
 
@@ -231,12 +223,9 @@ def surprisal(
 
     Raises InputError for backward models, span models, and several with different vocabularies.
     """
-    if not isinstance(text, str):
-        raise InputError(f"a text is a string, not {text!r:.60}")
     if models is not None and not isinstance(models, str):
         models = tuple(models) if isinstance(models, Iterable) else models
     loaded = _loaded.get(models, lambda: load_forward(models))
     reader = SurprisalReader(loaded, Width(beam), unit, rows)
-    content = text.replace("\ufeff", " ", 1) if text.startswith("\ufeff") else text
-    file = TextInMemory(printable(content).encode(), "text")
-    return Surprisals(reader.read(Text([file], form, words, longest), threads))
+    words = words or convention_of(language_of_models(models))
+    return Surprisals(reader.read(sentences(text, form, words, longest), threads))

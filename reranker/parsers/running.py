@@ -5,19 +5,16 @@ from __future__ import annotations
 import itertools
 from collections import deque
 from collections.abc import Iterable, Iterator, Sequence
-from concurrent.futures import Future, ThreadPoolExecutor, wait
+from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import replace
-from typing import TypeVar
 
 from reranker.nbest import NBest, Rejected
 from reranker.parsers.parser import Parser, root_of
+from reranker.process.forks import result_of
 from reranker.text.reading import TextSentence
-
-T = TypeVar("T")
 
 _BATCH_WORDS = 10_000  # what is too long to be parsed takes memory, too
 _WAITING = 2  # batches for each thread, finished ones that wait for their turn included
-_SECONDS = 0.5  # between two looks for signals
 
 
 _Parsed = tuple[int, NBest]  # with the sentence's position
@@ -120,15 +117,3 @@ def parsed_list(each: TextSentence, answer: NBest | str, root: str) -> NBest:
         sentence=each.sentence,
         origin=each.origin,
     )
-
-
-def result_of(future: Future[T]) -> T:
-    """``future.result()``, but waits a little at a time.
-
-    Python looks for signals before it begins to wait, and a signal ends a wait that has begun. A
-    signal that arrives in between does neither: while another thread starts a program, that can
-    last a millisecond, and an endless wait would leave Ctrl-C without effect.
-    """
-    while not wait([future], _SECONDS).done:
-        pass
-    return future.result()

@@ -6,13 +6,15 @@ from __future__ import annotations
 import os
 import threading
 from collections.abc import Callable
-from concurrent.futures import Future, ThreadPoolExecutor
+from concurrent.futures import Future, ThreadPoolExecutor, wait
 from typing import Any, TypeVar
 from weakref import WeakKeyDictionary, WeakSet
 
 from reranker.errors import RerankError
 
 T = TypeVar("T")
+
+_SECONDS = 0.5  # between two looks for signals
 
 
 class _Forks:
@@ -23,12 +25,11 @@ class _Forks:
         self.begin: WeakKeyDictionary[Any, Callable[[Any], None]] = WeakKeyDictionary()
         self.jobs: WeakSet[Future[Any]] = WeakSet()
         self.submitting = threading.Lock()  # held while the process forks
-        if hasattr(os, "register_at_fork"):  # not on Windows, which does not fork
-            os.register_at_fork(
-                before=self._before,
-                after_in_parent=self.submitting.release,
-                after_in_child=self._in_child,
-            )
+        os.register_at_fork(
+            before=self._before,
+            after_in_parent=self.submitting.release,
+            after_in_child=self._in_child,
+        )
 
     def _before(self) -> None:
         self.submitting.acquire()
@@ -79,6 +80,18 @@ def submitted(threads: ThreadPoolExecutor, job: Callable[[], T]) -> Future[T]:
         future = threads.submit(job)
         _forks.jobs.add(future)
     return future
+
+
+def result_of(future: Future[T]) -> T:
+    """``future.result()``, but waits a little at a time.
+
+    Python looks for signals before it begins to wait, and a signal ends a wait that has begun. A
+    signal that arrives in between does neither: while another thread starts a program, that can
+    last a millisecond, and an endless wait would leave Ctrl-C without effect.
+    """
+    while not wait([future], _SECONDS).done:
+        pass
+    return future.result()
 
 
 def check_fork() -> None:

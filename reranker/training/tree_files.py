@@ -97,16 +97,12 @@ class StreamedTrees(Iterable[tuple[str, ...]]):
         path = self.folder / "tokens.bin"
         with self.processes.agreeing():  # and waiting for the first
             if self.processes.is_first:
+                files = [_known_by(each) for each in self.paths]
                 with write_errors(str(path)):
-                    self._write(path, vocabulary)
+                    self._write(path, vocabulary, files)
         return TokenFile(path)
 
-    def _write(self, path: Path, vocabulary: Vocabulary) -> None:
-        stats = [os.stat(each) for each in self.paths]
-        files = [
-            [each, stat.st_size, stat.st_mtime_ns]
-            for each, stat in zip(self.paths, stats, strict=True)
-        ]
+    def _write(self, path: Path, vocabulary: Vocabulary, files: list[list[Any]]) -> None:
         made_of = {"vocabulary": vocabulary.digest, "files": files}
         known = path.with_suffix(".json")
         if _made_of(known) == made_of:
@@ -116,6 +112,15 @@ class StreamedTrees(Iterable[tuple[str, ...]]):
         _say(known, _INCOMPLETE)
         TokenFile.write(path, map(vocabulary.encode, self), vocabulary.eos)
         _say(known, made_of)
+
+
+def _known_by(path: str) -> list[Any]:
+    """What tells whether a file has changed. Raises InputError if it is not there."""
+    try:
+        stat = os.stat(path)
+    except OSError as error:
+        raise InputError(f"{path}: {error.strerror}") from error
+    return [path, stat.st_size, stat.st_mtime_ns]
 
 
 def token_files(folder: Path) -> list[Path]:

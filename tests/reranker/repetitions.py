@@ -8,6 +8,7 @@ import time
 from collections.abc import Callable, Iterator
 from functools import partial
 
+from reranker.checkpoints.vocabulary import Vocabulary
 from reranker.errors import RerankError
 from reranker.evaluation.lines import read_line
 from reranker.evaluation.parameters import Parameters
@@ -124,6 +125,7 @@ def _alike(text: str) -> None:
 
 
 COLLINS = Parameters.collins()
+INDONESIAN = Vocabulary.build([["beli", "jual"]], is_english=False)
 READERS: dict[str, Reader] = {
     "what a file looks like": lambda text: (guess(_lines(text)), not_text("text", text)),
     **{f"recognise {name}": partial(_recognised, dialect) for name, dialect in DIALECTS.items()},
@@ -142,6 +144,7 @@ READERS: dict[str, Reader] = {
     "trees of a treebank": lambda text: list(split_trees(_lines(text))),
     "sentences": lambda text: list(read_sentences(_file(text))),
     "words": _alike,
+    "a word of any language": INDONESIAN.symbol,
     "EVALB": lambda text: read_line(text, COLLINS),
     "EVALB's score": lambda text: score_pair(f"(TOP (A {text}))", f"(TOP {text})", COLLINS),
     "CoNLL-U": _rows,

@@ -53,6 +53,12 @@ def test_repeated_signs(name: str) -> None:
     assert_linear(name, (("", sign) for sign in SIGNS), _SHORT)
 
 
+@pytest.mark.parametrize("name", ["words", "a word of any language"])
+def test_marks_of_one_letter(name: str) -> None:
+    """Normalising Unicode sorts them in quadratic time."""
+    assert_linear(name, [("a", "\u0300\u0316")], _LONG)
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("name", READERS)
 def test_a_megabyte(name: str) -> None:

@@ -37,6 +37,9 @@ def test_the_same_ranking_as_in_the_process(server: Server, models: list[str]) -
         assert [one.nll for one in of_text.ranking] == [one.nll for one in here.ranking]
         (detailed,) = client.rerank_lists([{"candidates": list(CANDIDATES)}], token_scores=True)
         assert detailed.ranking[0].token_scores is not None
+        broken = bllip(CANDIDATES).replace("We", "W\udce9", 1)  # a byte that is not UTF-8
+        (of_text,) = client.rerank_text(broken)
+        assert [each.code for each in of_text.rejected] == ["encoding"]
         log_probability, nothing = client.score([CANDIDATES[0], "(("])
         assert log_probability == -client.rerank(CANDIDATES[:1]).ranking[0].nll
         assert nothing is None
@@ -104,6 +107,11 @@ def test_what_cannot_be_sent_is_refused_at_once() -> None:
         Client("localhost:8000")
     with pytest.raises(RerankError, match="api_key has characters"):
         Client(api_key="ü")
+    with (
+        Client() as client,
+        pytest.raises(RerankError, match="candidate 2: byte 0xe9 is not UTF-8"),
+    ):
+        client.rerank(["(S (NN a))", "(S (NN caf\udce9))"])
 
 
 class Later(BaseHTTPRequestHandler):

@@ -294,6 +294,17 @@ def test_texts_become_what_rerank_parse_prints(models: list[str], tmp_path: Path
 
 
 @on_ray
+def test_texts_in_another_language(tmp_path: Path) -> None:
+    text, out = tmp_path / "teks.txt", tmp_path / "out"
+    text.write_text("Ibu guru membaca bukunya.\n")
+    how = ["--language", "id", "--output", "ranked"]
+    assert main(["cluster", "--text", str(text), "--out", str(out), *how]) == 0
+    expected = tmp_path / "expected"
+    assert main(["parse", str(text), "--out", str(expected), *how]) == 0
+    assert (out / "teks.jsonl").read_bytes() == expected.read_bytes()
+
+
+@on_ray
 def test_a_bucket_to_another(lists: Path, models: list[str], tmp_path: Path, bucket: str) -> None:
     storage = Storage(bucket)
     for path in lists.iterdir():

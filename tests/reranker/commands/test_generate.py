@@ -113,7 +113,7 @@ def test_a_translator_from_two_files_and_from_one(capsys: Capture) -> None:
     assert main(["generate", "--models", "a.pt", "b.pt", *flags]) == 1, "a line has no words"
     captured = capsys.readouterr()
     assert captured.out == "a house\nthe dogs\n\nthe dog\n"
-    assert "1 sentences have no words" in captured.err
+    assert "1 sentence without words has no output" in captured.err
 
 
 def test_an_interrupted_run_resumes(
@@ -176,3 +176,25 @@ def test_a_parsers_targets_come_with_its_trees(parser: str, capsys: Capture) -> 
     assert main(["train", "--config", "c.toml", *trees, "--epochs", "1"]) == 0
     vocabulary = load_generator(Path("x.pt")).vocabulary
     assert {"_NN_", "_VBZ_", ".", "(NP", ")NP"} <= set(vocabulary.target)
+
+
+def test_a_resumed_run_knows_of_lines_without_words(
+    parser: str, capsys: Capture, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    Path("sentences.txt").write_text("\n" + SENTENCES)
+    flags = ("--models", parser, "--beam", "2", "--out", "lists.txt")
+    text = generate._text
+
+    def interrupted(number: int, *others: Any) -> str:
+        if number == 2:
+            raise KeyboardInterrupt
+        return text(number, *others)
+
+    with monkeypatch.context() as patched:
+        patched.setattr(generate, "_text", interrupted)
+        assert generated(*flags) == 130
+    assert "2 sentences are kept" in capsys.readouterr().err
+    assert generated(*flags, "--resume") == 1
+    printed = capsys.readouterr().err
+    assert "resuming after sentence 2" in printed
+    assert "1 sentence without words has no output" in printed

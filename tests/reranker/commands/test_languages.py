@@ -133,7 +133,10 @@ def test_models_of_two_languages(tmp_path: Path, capsys: Capture) -> None:
     assert "language models of Arabic choose among trees of Indonesian" in capsys.readouterr().err
     parser = str(user_folder() / "ar" / "parser.pt")
     assert main(["parse", str(text), "--language", "id", "--parser-model", parser]) == 0
-    assert "the parser's model is of Arabic, not of Indonesian" in capsys.readouterr().err
+    warning = "the parser's model is of Arabic, not of Indonesian"
+    assert warning in capsys.readouterr().err
+    assert main(["grep", "NP", str(text), "--language", "id", "--parser-model", parser]) == 0
+    assert warning in capsys.readouterr().err
 
 
 def test_text_in_another_language_gets_a_warning(tmp_path: Path, capsys: Capture) -> None:

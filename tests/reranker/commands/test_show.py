@@ -304,6 +304,7 @@ def test_unusable_requests(ranked: str, gold: str, tmp_path: Path, capsys: Captu
         (["--svg", str(tmp_path / "x.svg")], "more than one sentence to draw"),
         (["--svg", folder, "--sentence", "a"], f"there is no folder {tmp_path / 'no'}"),
         (["--svg", ranked, "--sentence", "a"], "there is no folder"),
+        (["--svg", "/proc/pictures"], "/proc/pictures: cannot be written"),
     ]:
         assert main(["show", ranked, *arguments]) == 2, arguments
         assert reason in capsys.readouterr().err

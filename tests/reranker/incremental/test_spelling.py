@@ -47,3 +47,15 @@ def test_a_word_in_a_numbered_class_is_one_of_its_list() -> None:
     vocabulary = Vocabulary.build([[*WORDS, *WORDS, *words]], minimum_count=2, classes=classes)
     assert vocabulary.symbol("beaver") == "<unkER/3>"
     assert Spelling(vocabulary).log_probability("beaver") == pytest.approx(-math.log(3))
+
+
+def test_classes_are_those_of_the_language() -> None:
+    known = ["bacakan", "tuliskan", "makankan", "jalankan", "kirimkan", "beli", "jual"]
+    seen = [*known, *known, "lihatkan", "x"]
+    vocabulary = Vocabulary.build([seen], minimum_count=2, is_english=False)
+    assert vocabulary.symbol("sebutkan") == "<latin-kan>"
+    model, same = Spelling(vocabulary), Spelling(vocabulary)
+    same._shares = dict.fromkeys(same._shares, 1.0)
+    difference = model.log_probability("sebutkan") - same.log_probability("sebutkan")
+    # Five of the seven end so; one is added to each of the two classes, and to <unk>.
+    assert difference == pytest.approx(-math.log((5 + 1) / (7 + 2 + 1)))
