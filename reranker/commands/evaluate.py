@@ -46,8 +46,6 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "does not delete it (default: no root counts)"
     )
     add("--count-roots", action="store_true", help=text)
-    # What made roots alike when they counted.
-    add("--top-root", action="store_true", help=argparse.SUPPRESS)
     add("--sentences", action="store_true", help="print a row for each sentence")
     add("--json", action="store_true", help="print one JSON object")
 

@@ -25,6 +25,7 @@ WINDOW = 0.1
 BONUS_RANGE = -1.0, 1.0
 MEMBER_RANGE = 0.05, 3.0
 _ROUNDS = 10
+_RESTARTS = 3
 _TIE = 1e-9
 _DECIMALS = 4
 
@@ -90,23 +91,21 @@ def f1_by_lm_weight(lists: ScoredLists, weighing: Weighing) -> StepFunction:
     return _Lines(lists).along(np.array(_numbers(weighing, lists)), 0)
 
 
-def tune(
-    lists: ScoredLists, with_bonus: bool, with_members: bool, restarts: int = 3, seed: int = 1
-) -> Weighing:
+def tune(lists: ScoredLists, with_bonus: bool, with_members: bool) -> Weighing:
     """The weights with the best corpus F1: ``lm_weight`` if there are parser scores, and on request
     the token bonus and the members' weights.
 
     Coordinate ascent: the best value of one number after the other, until none helps, from the
-    default and from ``restarts`` random starts.
+    default and from a few random starts.
     """
     lines = _Lines(lists)
     free = [0] if lists.has_parser_scores else []
     free += [1] if with_bonus else []
     free += range(2, 2 + lists.number_of_members) if with_members else []
-    random = np.random.default_rng(seed)
+    random = np.random.default_rng(1)
     start = np.array(_numbers(Weighing(0.5 if lists.has_parser_scores else 1.0), lists))
     best, best_f1 = start, -1.0
-    for restart in range(restarts + 1 if len(free) > 1 else 1):
+    for restart in range(_RESTARTS + 1 if len(free) > 1 else 1):
         numbers = start.copy()
         if restart:
             for number in free:

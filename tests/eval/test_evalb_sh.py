@@ -61,7 +61,7 @@ def test_flags_of_rerank_eval_pass_through(gold: Path, tmp_path: Path) -> None:
     counted = evalb(gold, test, "--count-roots")
     assert "Bracketing Precision      =  50.00\n" in counted.stdout
     assert evalb(gold, test, "--count-roots", "--parameters", parameters).stdout == counted.stdout
-    assert "Bracketing Precision      = 100.00\n" in evalb("--top-root", gold, test).stdout
+    assert "Bracketing Precision      = 100.00\n" in evalb(gold, test).stdout
     assert json.loads(evalb(gold, test, "--json").stdout)["all"]["f1"] == 100
     assert evalb("--help").returncode == 0
 

@@ -597,7 +597,7 @@ def test_command_counts_roots_only_if_asked(tmp_path: Path, capsys: Capture) -> 
     gold = write(tmp_path / "gold", CAT)
     test = write(tmp_path / "test", CAT.replace("TOP", "S1"))
     # With S1 4 of 5 test brackets are right.
-    for flags, percent in (([], 100), (["--top-root"], 100), (["--count-roots"], 80)):
+    for flags, percent in (([], 100), (["--count-roots"], 80)):
         assert run_eval(gold, test, *flags) == 0
         assert f"Bracketing Precision      = {percent:6.2f}\n" in capsys.readouterr().out
 
