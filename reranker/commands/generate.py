@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import itertools
 import sys
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
@@ -87,23 +88,25 @@ def run(arguments: argparse.Namespace) -> int:
         "source": digest(arguments.source),
         "search": [arguments.beam, count, arguments.length_power, arguments.format],
     }
-    records: list[Written] = []
+    counts = Counter[str]()
     with opened_output(out, arguments, [arguments.source], settings) as output:
         is_parser = members[0].vocabulary.task == "parsing"
         sentences = _sentences(arguments.source, is_parser)
-        skip_written(output, itertools.starmap(text_digest, sentences), records.append)
+        done = itertools.starmap(text_digest, sentences)
+        skip_written(output, done, lambda record: counts.update(record.counts()))
         given, read = itertools.tee(sentences)
         beam = BeamSettings(arguments.beam, arguments.length_power)
         lists = generate(members, read, beam, str(device))
         with Bar("generating", " sentences") as bar:
-            bar.add(len(records))
+            bar.add(counts["sentences"])
             for outputs in lists:
                 words = next(given)
-                text = _text(len(records), words, outputs[:count], arguments.format)
-                records.append(_OUTPUT if words else _NO_WORDS)
-                output.write(text, records[-1], text_digest(*words))
+                text = _text(counts["sentences"], words, outputs[:count], arguments.format)
+                record = _OUTPUT if words else _NO_WORDS
+                output.write(text, record, text_digest(*words))
+                counts.update(record.counts())
                 bar.add(1)
-    if empty := records.count(_NO_WORDS):
+    if empty := counts["failed"]:
         are_empty = f"{counted(empty, 'sentence')} without words {'has' if empty == 1 else 'have'}"
         print(f"rerank: {are_empty} no output", file=sys.stderr)
     return 1 if empty else 0

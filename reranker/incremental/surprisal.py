@@ -22,7 +22,8 @@ from reranker.incremental.spelling import Spelling
 from reranker.nbest import NBest
 from reranker.nbest.data import Origin, Sentence
 from reranker.process.cancellation import Cancellation
-from reranker.process.forks import Once, result_of, submitted
+from reranker.process.forks import Once, submitted
+from reranker.process.waiting import result_of
 from reranker.text.conventions import Convention, convention_of
 from reranker.text.given import GivenText, sentences
 from reranker.text.reading import TextSentence

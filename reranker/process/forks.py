@@ -6,15 +6,13 @@ from __future__ import annotations
 import os
 import threading
 from collections.abc import Callable
-from concurrent.futures import Future, ThreadPoolExecutor, wait
+from concurrent.futures import Future, ThreadPoolExecutor
 from typing import Any, TypeVar
 from weakref import WeakKeyDictionary, WeakSet
 
 from reranker.errors import RerankError
 
 T = TypeVar("T")
-
-_SECONDS = 0.5  # between two looks for signals
 
 
 class _Forks:
@@ -80,18 +78,6 @@ def submitted(threads: ThreadPoolExecutor, job: Callable[[], T]) -> Future[T]:
         future = threads.submit(job)
         _forks.jobs.add(future)
     return future
-
-
-def result_of(future: Future[T]) -> T:
-    """``future.result()``, but waits a little at a time.
-
-    Python looks for signals before it begins to wait, and a signal ends a wait that has begun. A
-    signal that arrives in between does neither: while another thread starts a program, that can
-    last a millisecond, and an endless wait would leave Ctrl-C without effect.
-    """
-    while not wait([future], _SECONDS).done:
-        pass
-    return future.result()
 
 
 def check_fork() -> None:

@@ -7,10 +7,11 @@ import contextlib
 import json
 import threading
 from functools import partial
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from reranker.checkpoints.ensemble_file import named_models
-from reranker.errors import CheckpointError, RerankError
+from reranker.errors import CheckpointError, InputError, RerankError
 from reranker.process.cancellation import Stopped
 from reranker.process.memory import now_and_then
 from reranker.service.children.child import Lane, Request, serve
@@ -36,7 +37,10 @@ class _ForwardModels:
         with self._lock:
             if self._models is not None and self._sha256 == asked.sha256:
                 return self._models
-            for path in named_models(asked.models).paths:
+            paths: tuple[Path, ...] = ()
+            with contextlib.suppress(InputError):  # it names a file that is gone, and its folder
+                paths = named_models(asked.models).paths
+            for path in paths:
                 if path.name == asked.model:
                     with contextlib.suppress(CheckpointError):  # another of that name
                         self._models = ForwardModels([load_member(path, asked.sha256)])

@@ -91,5 +91,4 @@ class WordReaders:
         except MemoryError as error:
             raise unavailable("out-of-memory", "there is not enough memory to read it") from error
         except RerankError as error:
-            message = f"{job.value.model} has changed since it was loaded"
-            raise unavailable("surprisal-failed", message) from error
+            raise unavailable("surprisal-failed", str(error)) from error

@@ -67,6 +67,19 @@ def generated(*flags: str) -> int:
     return main(["generate", "--source", "sentences.txt", "--threads", "1", *flags])
 
 
+def interrupt_after_two(monkeypatch: pytest.MonkeyPatch, *flags: str) -> None:
+    text = generate._text
+
+    def interrupted(number: int, *others: Any) -> str:
+        if number == 2:
+            raise KeyboardInterrupt
+        return text(number, *others)
+
+    with monkeypatch.context() as patched:
+        patched.setattr(generate, "_text", interrupted)
+        assert generated(*flags) == 130
+
+
 def test_what_is_generated_can_be_reranked(parser: str, capsys: Capture) -> None:
     assert generated("--models", parser, "--beam", "4", "--out", "lists.txt") == 0
     Path("lm.toml").write_text(LANGUAGE_MODEL)
@@ -123,16 +136,7 @@ def test_an_interrupted_run_resumes(
     assert generated(*flags) == 0
     whole = Path("lists.txt").read_bytes()
     Path("lists.txt").unlink()
-    text = generate._text
-
-    def interrupted(number: int, *others: Any) -> str:
-        if number == 2:
-            raise KeyboardInterrupt
-        return text(number, *others)
-
-    with monkeypatch.context() as patched:
-        patched.setattr(generate, "_text", interrupted)
-        assert generated(*flags) == 130
+    interrupt_after_two(monkeypatch, *flags)
     with Path("lists.txt.part").open("ab") as part:
         part.write(b"half of the third")
     kept = Path("lists.txt.part").read_bytes()
@@ -183,16 +187,7 @@ def test_a_resumed_run_knows_of_lines_without_words(
 ) -> None:
     Path("sentences.txt").write_text("\n" + SENTENCES)
     flags = ("--models", parser, "--beam", "2", "--out", "lists.txt")
-    text = generate._text
-
-    def interrupted(number: int, *others: Any) -> str:
-        if number == 2:
-            raise KeyboardInterrupt
-        return text(number, *others)
-
-    with monkeypatch.context() as patched:
-        patched.setattr(generate, "_text", interrupted)
-        assert generated(*flags) == 130
+    interrupt_after_two(monkeypatch, *flags)
     assert "2 sentences are kept" in capsys.readouterr().err
     assert generated(*flags, "--resume") == 1
     printed = capsys.readouterr().err

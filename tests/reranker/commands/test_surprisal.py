@@ -96,6 +96,12 @@ def test_command_and_python_agree_and_threads_change_nothing(model: str, capsys:
     assert [row["surprisal"] for rows in alone for row in rows] == [
         row["surprisal"] for row in read.rows()
     ]
+    (of_a_list,) = reranker.surprisal(["It rains here."], models=model, beam=10)
+    assert of_a_list.rows() == read[0].rows()
+    words = ["It", "rains", "here", "."]
+    assert [
+        row["text"] for row in reranker.surprisal([words], models=model, beam=10).rows()
+    ] == words
 
 
 def test_pandas(model: str) -> None:

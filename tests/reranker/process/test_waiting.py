@@ -10,7 +10,7 @@ from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
-from reranker.process.forks import result_of
+from reranker.process.waiting import result_of
 from tests.waiting import PATIENCE
 
 
