@@ -7,14 +7,16 @@ import sys
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
-from reranker.checkpoints.ensemble_file import WeighedModels, language_of_models, named_models
+from reranker.checkpoints.ensemble_file import WeighedModels, named_models
 from reranker.commands import answers, nbest_files, parse, parser_flags
 from reranker.commands.arguments import add_restore, counted, number_from, positive, require_ray
 from reranker.commands.progress import Bar, message, status
 from reranker.errors import InputError
+from reranker.languages import ENGLISH
 from reranker.nbest import FORMATS, ReadOptions
 from reranker.nbest.dialects.registry import DIALECTS
 from reranker.outputs.registry import needs_brackets
+from reranker.parsers.parser import language_of
 from reranker.ranker import VERSION
 from reranker.text.conventions import convention_of
 
@@ -217,6 +219,14 @@ def _text_settings(arguments: argparse.Namespace) -> dict[str, Any]:
     }
 
 
+def _language(arguments: argparse.Namespace) -> str:
+    """Of the texts: that of the flag, else the one that the parser has learned. Raises
+    InputError."""
+    if arguments.language or parser_flags.names(arguments) != ["chart"]:
+        return arguments.language or ENGLISH  # a command may be on the cluster's machines alone
+    return language_of(parser_flags.parser_from(arguments))
+
+
 def _run(
     arguments: argparse.Namespace,
     named: WeighedModels | None,
@@ -233,8 +243,7 @@ def _run(
         arguments, named is not None and _restores(arguments)
     )
     if arguments.text:
-        language = arguments.language or language_of_models(arguments.models)
-        words = arguments.words or convention_of(language)
+        words = arguments.words or convention_of(_language(arguments))
         options = TextOptions(arguments.form, words, arguments.longest)
     reading = ShardReader(tuple(missing), absolute(arguments.out), options)
     with connection.connected(arguments.address):

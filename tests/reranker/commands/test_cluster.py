@@ -294,10 +294,11 @@ def test_texts_become_what_rerank_parse_prints(models: list[str], tmp_path: Path
 
 
 @on_ray
-def test_texts_in_another_language(tmp_path: Path) -> None:
+@pytest.mark.parametrize("chosen", [["--language", "id"], ["--parser-model", "indonesian"]])
+def test_texts_in_another_language(chosen: list[str], tmp_path: Path) -> None:
     text, out = tmp_path / "teks.txt", tmp_path / "out"
-    text.write_text("Ibu guru membaca bukunya.\n")
-    how = ["--language", "id", "--output", "ranked"]
+    text.write_text('Ibu guru membaca bukunya. Lagu "I cannot wait" populer.\n')
+    how = [*chosen, "--output", "ranked"]
     assert main(["cluster", "--text", str(text), "--out", str(out), *how]) == 0
     expected = tmp_path / "expected"
     assert main(["parse", str(text), "--out", str(expected), *how]) == 0
