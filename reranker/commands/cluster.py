@@ -8,7 +8,7 @@ from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
 from reranker.checkpoints.ensemble_file import WeighedModels, named_models
-from reranker.commands import answers, nbest_files, parse, parser_flags
+from reranker.commands import answers, nbest_files, parser_flags, text_files
 from reranker.commands.arguments import add_restore, counted, number_from, positive, require_ray
 from reranker.commands.progress import Bar, message, status
 from reranker.errors import InputError
@@ -60,7 +60,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "(default: text)"
     )
     add("--form", choices=("text", "sentences", "tokens"), default="text", help=text)
-    parse.add_words(parser, "of --text: ")
+    text_files.add_words(parser, "of --text: ")
     parser_flags.add_choice(parser, longest=200)
     nbest_files.add_reading_arguments(parser)
     text = "rank nothing: convert --nbest as `rerank convert --to NAME` does"

@@ -4,28 +4,17 @@ from __future__ import annotations
 
 import argparse
 import contextlib
-import glob
-import itertools
-import os
-from collections.abc import Iterator
 from typing import Any
 
-from reranker.commands import answers, parser_flags
+from reranker.commands import answers, parser_flags, text_files
 from reranker.commands.arguments import positive
 from reranker.commands.nbest_files import digest, print_rejected
 from reranker.commands.progress import message
 from reranker.errors import InputError
-from reranker.files.patterns import expanded
-from reranker.files.text import TextFile, open_text
 from reranker.languages import ENGLISH
-from reranker.nbest import NBest
-from reranker.nbest.guess import not_text
-from reranker.parsers.language import LanguageCheck
-from reranker.parsers.parser import language_of
-from reranker.parsers.running import ParsedLists
 from reranker.ranking import Ranking
-from reranker.text.conventions import CONVENTIONS, convention_of
-from reranker.text.reading import CUT, Text, TextSentence
+from reranker.text.conventions import convention_of
+from reranker.text.reading import CUT
 from reranker.text.splitting import LONGEST
 
 EXAMPLES = """examples:
@@ -45,7 +34,7 @@ output closed it"""
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the flags of ``rerank parse`` to ``parser``."""
-    add_text_arguments(parser, "+")
+    text_files.add_arguments(parser, "+")
     text = (
         "instead of trees, write the N sentences whose trees are least sure, to be checked by hand "
         "first: confidence, place, the least probable bracket, its probability and words, and the "
@@ -56,37 +45,6 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     answers.add_arguments(parser)
 
 
-def add_text_arguments(parser: argparse.ArgumentParser, number: str) -> None:
-    """Add the flags that say which text to read, ``number`` files as in argparse's ``nargs``, and
-    what its sentences and words are."""
-    text = "text, plain, .gz or .zst; - reads standard input"
-    parser.add_argument("text", nargs=number, metavar="FILE", help=text)
-    form = parser.add_mutually_exclusive_group()
-    text = "one sentence a line (default: running text)"
-    form.add_argument(
-        "--sentences",
-        dest="form",
-        action="store_const",
-        const="sentences",
-        default="text",
-        help=text,
-    )
-    text = "one sentence a line, a space between words"
-    form.add_argument("--tokens", dest="form", action="store_const", const="tokens", help=text)
-    add_words(parser)
-
-
-def add_words(parser: argparse.ArgumentParser, of: str = "") -> None:
-    """Add ``--words``; ``of`` says of which files, if not of all."""
-    text = (
-        f"{of}split words as GUM, CRAFT and OntoNotes 5 do (hyphens and slashes are words); "
-        "as the Wall Street Journal's treebank does (they are not, and quotes become `` and ''); "
-        "or those of other languages: at spaces and punctuation, as the Indonesian treebank does, "
-        "Chinese words, or every Chinese character by itself (default: what the language has)"
-    )
-    parser.add_argument("--words", choices=CONVENTIONS, help=text)
-
-
 def run(arguments: argparse.Namespace) -> int:
     """Parse and rerank as the flags say; returns the exit code."""
     answers.check(arguments)
@@ -94,14 +52,20 @@ def run(arguments: argparse.Namespace) -> int:
         raise InputError("--least-sure cannot be combined with --output or --resume")
     if arguments.least_sure and "chart" not in parser_flags.names(arguments):
         raise InputError("--least-sure needs the parser chart; no other parser says how sure it is")
-    paths = text_paths(arguments.text)
+    paths = text_files.text_paths(arguments.text)
     with contextlib.ExitStack() as opened:
-        lists: list[_Lists] = []
+        lists: list[text_files.ParsedText] = []
 
-        def open_lists() -> _Lists:
-            lists.append(_Lists(arguments, paths))
-            opened.callback(lists[0].close)
-            return lists[0]
+        def open_lists() -> text_files.ParsedText:
+            sources = [text_files.checked_text(path) for path in paths]
+            text = text_files.ParsedText(arguments, sources, arguments.form)
+            lists.append(text)
+            opened.callback(text.close)
+            if text.is_empty:
+                raise InputError(f"{', '.join(paths)}: no text")
+            if not arguments.resume:  # which sentences to begin with is not known yet
+                text.start()
+            return text
 
         def settings() -> dict[str, Any]:
             return {
@@ -120,109 +84,6 @@ def run(arguments: argparse.Namespace) -> int:
             least_sure_count=arguments.least_sure,
         )  # fmt: skip
         return 1 if lists[0].faults else code
-
-
-def text_paths(names: list[str]) -> list[str]:
-    """The files of a text, patterns expanded. Raises InputError for what cannot be one."""
-    _check_files(names)
-    paths = expanded(names)
-    if paths.count("-") > 1:
-        raise InputError("standard input (-) can be read only once")
-    for path in paths:
-        if os.path.isdir(path):
-            raise InputError(f"{path}: cannot be read: it is a directory")
-    return paths
-
-
-def _check_files(names: list[str]) -> None:
-    """Raises InputError if a sentence, quoted or not, stands where files should be named."""
-    if any(name == "-" or os.path.lexists(name) or glob.glob(name) for name in names):
-        return
-    words = " ".join(names).split()
-    ends = words[-1:] and words[-1].endswith((".", "?", "!"))
-    has_names = any("." in word.rstrip(".") or os.sep in word for word in words)
-    if len(words) > 2 and (ends or not has_names):
-        raise InputError(
-            f"there is no file {names[0]!r}: text is read from files or, with -, from standard "
-            'input: echo "..." | rerank parse -'
-        )
-
-
-def checked_text(path: str) -> str | TextFile:
-    """The path, or the opened file if it can be read only once. Raises InputError unless it is
-    text."""
-    file = open_text(path)
-    is_read_once = file.size is None or path == "-"
-    try:
-        if error := not_text(file.name, file.head()):
-            raise error
-    except BaseException:
-        file.close()
-        raise
-    if is_read_once:
-        return file
-    file.close()
-    return path
-
-
-class _Lists:
-    """The lists of a text's sentences, which are being parsed."""
-
-    def __init__(self, arguments: argparse.Namespace, paths: list[str]) -> None:
-        """Raises InputError for a wrong file, parser or flag, and for a text without words."""
-        files = [checked_text(path) for path in paths]
-        parser = parser_flags.parser_from(arguments)
-        self._language = LanguageCheck.of(parser)
-        self.faults = 0  # the number of sentences in which characters were replaced
-        self.language = arguments.language or language_of(parser)  # of the text
-        self._warn(parser_flags.of_another_language(parser, self.language))
-        words = arguments.words or convention_of(self.language)
-        self._text = Text(files, arguments.form, words, arguments.longest)
-        sentences = self._named(self._text)
-        first = next(sentences, None)
-        if first is None:
-            raise InputError(f"{', '.join(paths)}: no text")
-        sentences = itertools.chain([first], sentences)
-        self._parsing = ParsedLists(parser, sentences, parser_flags.jobs(arguments))
-        if not arguments.resume:  # which sentences to begin with is not known yet
-            self._parsing.start()
-
-    @property
-    def size(self) -> int | None:
-        return self._text.size
-
-    @property
-    def position(self) -> int:
-        return self._parsing.position
-
-    def __next__(self) -> NBest:
-        nbest = next(self._parsing, None)
-        if nbest is None:
-            self._warn(self._language.end())
-            raise StopIteration
-        if nbest.origin is not None:
-            self._warn(self._language.add(nbest.origin.file, nbest.words))
-        return nbest
-
-    def _warn(self, warning: str | None) -> None:
-        if warning:
-            message(f"rerank: {warning}")
-
-    def skip(self) -> NBest | None:
-        """Skip a sentence without parsing it."""
-        return self._parsing.skip()
-
-    def close(self) -> None:
-        """Stop the parser and close the files."""
-        self._parsing.close()
-        self._text.close()
-
-    def _named(self, text: Text) -> Iterator[TextSentence]:
-        for sentence in text:
-            if sentence.warning:
-                self.faults += 1
-                message(f"rerank: {sentence.warning}")
-            yield sentence
 
 
 class _Rejections:

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from reranker.checkpoints.ensemble_file import language_of_models, named_models
-from reranker.commands import parse
+from reranker.commands import text_files
 from reranker.commands.arguments import add_output, add_threads, counted, positive
 from reranker.commands.nbest_files import add_format, digest, print_rejected
 from reranker.commands.progress import ProgressBar, loading, message
@@ -47,7 +47,7 @@ MOST_DRAWN = 20
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the flags of ``rerank surprisal`` to ``parser``."""
-    parse.add_text_arguments(parser, "*")
+    text_files.add_arguments(parser, "*")
     parser.add_argument(
         "--nbest",
         nargs="+",
@@ -109,7 +109,7 @@ def run(arguments: argparse.Namespace) -> int:
     """Read the sentences as the flags say; returns the exit code."""
     if bool(arguments.text) == bool(arguments.nbest):
         raise InputError("name either files of text or, after --nbest, n-best lists")
-    paths = expanded(arguments.nbest) if arguments.nbest else parse.text_paths(arguments.text)
+    paths = expanded(arguments.nbest) if arguments.nbest else text_files.text_paths(arguments.text)
     inputs = [*paths, *(arguments.models or ()), *named_models(arguments.models).paths]
     out = journaled_path(arguments.out, inputs)
     picture, _ = output_paths((arguments.plot, arguments.out), inputs)
@@ -202,7 +202,7 @@ class _Sentences:
             self._lists = read_nbest(*paths, options=ReadOptions(arguments.format))
             self.size, self._iterator = self._lists.size, iter(self._lists)
         else:
-            files = [parse.checked_text(path) for path in paths]
+            files = [text_files.checked_text(path) for path in paths]
             words = arguments.words or convention_of(language_of_models(arguments.models))
             self._text = Text(files, arguments.form, words, arguments.longest)
             self.size, self._iterator = self._text.size, iter(self._text)

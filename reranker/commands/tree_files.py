@@ -12,7 +12,7 @@ import sys
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any, NamedTuple, Self
 
-from reranker.commands import nbest_files, parse, parser_flags
+from reranker.commands import nbest_files, parser_flags, text_files
 from reranker.commands.arguments import add_output, number_from
 from reranker.commands.progress import message
 from reranker.commands.resuming import opened_output, skip_written
@@ -26,12 +26,9 @@ from reranker.nbest import NBest, Rejected, read_nbest
 from reranker.nbest.dialects.registry import recognise
 from reranker.nbest.guess import not_text
 from reranker.nbest.words import encoding_fault
-from reranker.parsers.language import LanguageCheck
-from reranker.parsers.parser import CANDIDATES, language_of, temperature_of
-from reranker.parsers.running import ParsedLists
+from reranker.parsers.parser import CANDIDATES
 from reranker.search.parses import Parses, from_nbest
-from reranker.text.conventions import convention_of
-from reranker.text.reading import CUT, Text, TextSentence
+from reranker.text.reading import CUT
 from reranker.text.splitting import Form
 from reranker.trees.splitting import split_trees
 from reranker.trees.tree import Tree
@@ -59,7 +56,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         default="auto",
         help=text,
     )
-    parse.add_words(parser, "of a text: ")
+    text_files.add_words(parser, "of a text: ")
     text = (
         "a tree's probability is in proportion to exp(score / T) (default: 1 for n-best lists; for "
         "text the parser's own)"
@@ -260,27 +257,17 @@ class TreeFiles:
     def _parsed(self, sources: Iterable[Source]) -> Iterator[SourceSentence]:
         arguments = self._arguments
         form: Form = "text" if arguments.form == "auto" else arguments.form
-        parser = parser_flags.parser_from(arguments)
-        temperature = arguments.temperature or temperature_of(parser)
-        of_text = arguments.language or language_of(parser)
-        if warning := parser_flags.of_another_language(parser, of_text):
-            _say(warning)
-        words = arguments.words or convention_of(of_text)
-        text = Text(sources, form, words, arguments.longest)
+        text = text_files.ParsedText(arguments, sources, form)
         self._open.callback(text.close)
-        parsing = ParsedLists(parser, self._named(text), parser_flags.jobs(arguments))
-        self._open.callback(parsing.close)
-        language = LanguageCheck.of(parser)
+        temperature = arguments.temperature or text.temperature
         was_cut = False
         while True:
-            nbest = parsing.skip() if self._is_skipping else next(parsing, None)
+            nbest = text.skip() if self._is_skipping else next(text, None)
             if nbest is None:
                 break
             if self._is_skipping:
                 yield SourceSentence(nbest.digest())
                 continue
-            if nbest.origin and (warning := language.add(nbest.origin.file, nbest.words)):
-                _say(warning)
             unparsed = next((each for each in nbest.rejected if each.code == "unparsed"), None)
             is_cut = unparsed is not None and unparsed.message == CUT
             if unparsed is None:
@@ -291,14 +278,7 @@ class TreeFiles:
                 _say(f"{unparsed.file}:{unparsed.line}: not parsed: {unparsed.message}")
                 yield SourceSentence(nbest.digest(), None, 1)
             was_cut = is_cut
-        if warning := language.end():
-            _say(warning)
-
-    def _named(self, text: Text) -> Iterator[TextSentence]:
-        for sentence in text:
-            if sentence.warning:
-                self._reject(sentence.warning)
-            yield sentence
+        self.rejected += text.faults
 
 
 def _from_nbest(nbest: NBest, temperature: float) -> SourceSentence:

@@ -1,0 +1,169 @@
+"""The text that commands read: its files, the flags that say what its sentences and words are, and
+the lists of its sentences from a parser."""
+
+from __future__ import annotations
+
+import argparse
+import glob
+import itertools
+import os
+from collections.abc import Iterable, Iterator
+
+from reranker.commands import parser_flags
+from reranker.commands.progress import message
+from reranker.errors import InputError
+from reranker.files.patterns import expanded
+from reranker.files.text import TextFile, open_text
+from reranker.nbest import NBest
+from reranker.nbest.guess import not_text
+from reranker.parsers.language import LanguageCheck
+from reranker.parsers.parser import language_of, temperature_of
+from reranker.parsers.running import ParsedLists
+from reranker.text.conventions import CONVENTIONS, convention_of
+from reranker.text.reading import Text, TextSentence
+from reranker.text.splitting import Form
+
+
+def add_arguments(parser: argparse.ArgumentParser, number: str) -> None:
+    """Add the flags that say which text to read, ``number`` files as in argparse's ``nargs``, and
+    what its sentences and words are."""
+    text = "text, plain, .gz or .zst; - reads standard input"
+    parser.add_argument("text", nargs=number, metavar="FILE", help=text)
+    form = parser.add_mutually_exclusive_group()
+    text = "one sentence a line (default: running text)"
+    form.add_argument(
+        "--sentences",
+        dest="form",
+        action="store_const",
+        const="sentences",
+        default="text",
+        help=text,
+    )
+    text = "one sentence a line, a space between words"
+    form.add_argument("--tokens", dest="form", action="store_const", const="tokens", help=text)
+    add_words(parser)
+
+
+def add_words(parser: argparse.ArgumentParser, of: str = "") -> None:
+    """Add ``--words``; ``of`` says of which files, if not of all."""
+    text = (
+        f"{of}split words as GUM, CRAFT and OntoNotes 5 do (hyphens and slashes are words); "
+        "as the Wall Street Journal's treebank does (they are not, and quotes become `` and ''); "
+        "or those of other languages: at spaces and punctuation, as the Indonesian treebank does, "
+        "Chinese words, or every Chinese character by itself (default: what the language has)"
+    )
+    parser.add_argument("--words", choices=CONVENTIONS, help=text)
+
+
+def text_paths(names: list[str]) -> list[str]:
+    """The files of a text, patterns expanded. Raises InputError for what cannot be one."""
+    _check_files(names)
+    paths = expanded(names)
+    if paths.count("-") > 1:
+        raise InputError("standard input (-) can be read only once")
+    for path in paths:
+        if os.path.isdir(path):
+            raise InputError(f"{path}: cannot be read: it is a directory")
+    return paths
+
+
+def _check_files(names: list[str]) -> None:
+    """Raises InputError if a sentence, quoted or not, stands where files should be named."""
+    if any(name == "-" or os.path.lexists(name) or glob.glob(name) for name in names):
+        return
+    words = " ".join(names).split()
+    ends = words[-1:] and words[-1].endswith((".", "?", "!"))
+    has_names = any("." in word.rstrip(".") or os.sep in word for word in words)
+    if len(words) > 2 and (ends or not has_names):
+        raise InputError(
+            f"there is no file {names[0]!r}: text is read from files or, with -, from standard "
+            'input: echo "..." | rerank parse -'
+        )
+
+
+def checked_text(path: str) -> str | TextFile:
+    """The path, or the opened file if it can be read only once. Raises InputError unless it is
+    text."""
+    file = open_text(path)
+    is_read_once = file.size is None or path == "-"
+    try:
+        if error := not_text(file.name, file.head()):
+            raise error
+    except BaseException:
+        file.close()
+        raise
+    if is_read_once:
+        return file
+    file.close()
+    return path
+
+
+class ParsedText:
+    """The lists of a text's sentences, which are being parsed. Warnings go to standard error."""
+
+    def __init__(
+        self, arguments: argparse.Namespace, sources: Iterable[str | TextFile], form: Form
+    ) -> None:
+        """Raises InputError for a wrong file, parser or flag."""
+        self._parser = parser_flags.parser_from(arguments)
+        self._language = LanguageCheck.of(self._parser)
+        self.faults = 0  # the number of sentences in which characters were replaced
+        self.language = arguments.language or language_of(self._parser)  # of the text
+        _warn(parser_flags.of_another_language(self._parser, self.language))
+        words = arguments.words or convention_of(self.language)
+        self._text = Text(sources, form, words, arguments.longest)
+        sentences = self._named()
+        first = next(sentences, None)
+        self.is_empty = first is None
+        sentences = itertools.chain([] if first is None else [first], sentences)
+        self._parsing = ParsedLists(self._parser, sentences, parser_flags.jobs(arguments))
+
+    @property
+    def temperature(self) -> float:
+        """The parser's own, by which the scores are divided."""
+        return temperature_of(self._parser)
+
+    @property
+    def size(self) -> int | None:
+        return self._text.size
+
+    @property
+    def position(self) -> int:
+        return self._parsing.position
+
+    def start(self) -> None:
+        """Start the parser before the first list is requested."""
+        self._parsing.start()
+
+    def __iter__(self) -> Iterator[NBest]:
+        return self
+
+    def __next__(self) -> NBest:
+        nbest = next(self._parsing, None)
+        if nbest is None:
+            _warn(self._language.end())
+            raise StopIteration
+        if nbest.origin is not None:
+            _warn(self._language.add(nbest.origin.file, nbest.words))
+        return nbest
+
+    def skip(self) -> NBest | None:
+        """Skip a sentence without parsing it."""
+        return self._parsing.skip()
+
+    def close(self) -> None:
+        """Stop the parser and close the files."""
+        self._parsing.close()
+        self._text.close()
+
+    def _named(self) -> Iterator[TextSentence]:
+        for sentence in self._text:
+            if sentence.warning:
+                self.faults += 1
+                _warn(sentence.warning)
+            yield sentence
+
+
+def _warn(warning: str | None) -> None:
+    if warning:
+        message(f"rerank: {warning}")
