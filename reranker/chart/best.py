@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -49,30 +50,32 @@ class Gains:
         return best
 
 
-class Chart:
-    """The best scores of all spans of a sentence of n words. Arrays are indexed by a span's start,
-    or its end, and its width: spans that meet are neighbours in a row."""
+class Recursion:
+    """The scores of all spans of a sentence of n words: the ``total`` over what can be inside of
+    each, ``either`` with a constituent around that or without. Arrays are indexed by a span's
+    start, or its end, and its width: spans that meet are neighbours in a row."""
 
-    def __init__(self, gains: Gains) -> None:
-        words = len(gains.none)
-        self.words, self.gains = words, gains
-        self.label_gains = gains.best()
+    def __init__(
+        self,
+        labels: Values,
+        total: Callable[[Values], Values],
+        either: Callable[[Values, Values], Values],
+    ) -> None:
+        """``labels`` are the scores of a constituent around each span, [n, n]."""
+        words = self.words = len(labels)
         self.sequence: Values = np.zeros((words, words + 1))  # [start, width]
+        self.closed: Values = np.zeros((words, words + 1))  # [start, width]
         self.open: Values = np.full((words, words + 1), -np.inf)  # [start, width]
         self.part: Values = np.full((words + 1, words + 1), -np.inf)  # [end, width]
         for width in range(1, words + 1):
             starts = np.arange(words - width + 1)
             if width > 1:
-                self.sequence[starts, width] = self.splits(width).max(1)
+                self.sequence[starts, width] = total(self.splits(width))
             inside = self.sequence[starts, width]
-            closed = inside + self.label_gains[starts, starts + width - 1]
-            self.open[starts, width] = np.maximum(inside, closed)
+            closed = inside + labels[starts, starts + width - 1]
+            self.closed[starts, width] = closed
+            self.open[starts, width] = either(inside, closed)
             self.part[starts + width, width] = closed if width > 1 else self.open[starts, 1]
-
-    @property
-    def score(self) -> float:
-        """The score of the best tree, in nats, relative to the tree without any constituent."""
-        return float(self.open[0, self.words])
 
     def splits(self, width: int) -> Values:
         """For every span of this width, the score of the best sequence for each width of all but
@@ -80,16 +83,24 @@ class Chart:
         spans = self.words - width + 1
         return self.open[:spans, 1:width] + self.part[width:, width - 1 : 0 : -1]
 
+
+class Chart(Recursion):
+    """The best scores of all spans of a sentence."""
+
+    def __init__(self, gains: Gains) -> None:
+        super().__init__(gains.best(), lambda splits: splits.max(1), np.maximum)
+        self.gains = gains
+
+    @property
+    def score(self) -> float:
+        """The score of the best tree, in nats, relative to the tree without any constituent."""
+        return float(self.open[0, self.words])
+
     def splits_of(self, start: int, end: int) -> Values:
         """``splits`` for one span, [width - 1]."""
         width = end - start
         values: Values = self.open[start, 1:width] + self.part[end, width - 1 : 0 : -1]
         return values
-
-    def closed(self, start: int, end: int) -> float:
-        """The score of the best constituent of this span."""
-        gain = self.label_gains[start, end - 1]
-        return float(self.sequence[start, end - start] + gain)
 
     def best(self) -> Derivation:
         """The best tree. Ties go to the one with fewer brackets, then to the one whose last part
@@ -99,7 +110,7 @@ class Chart:
         while stack:
             start, end, is_closed = stack.pop()
             inside = self.sequence[start, end - start]
-            if is_closed or self.closed(start, end) > inside:
+            if is_closed or self.closed[start, end - start] > inside:
                 spans.append(Span(start, end, int(self.gains.labels[start, end - 1].argmax())))
             if end - start > 1:
                 middle = start + 1 + int(self.splits_of(start, end).argmax())

@@ -41,6 +41,12 @@ class _Item:
             self.seen.add(ranks)
             heapq.heappush(self.heap, _Back(cost, *ranks))
 
+    def more(self, rank: int) -> Iterator[_Back]:
+        """Find the next ones up to ``rank``; each must be followed by offers of its successors."""
+        while len(self.found) <= rank and self.heap:
+            self.found.append(heapq.heappop(self.heap))
+            yield self.found[-1]
+
 
 def k_best(chart: Chart, most: int) -> list[Derivation]:
     """The ``most`` best trees, best first; fewer if there are no more. Ties are ordered as in
@@ -74,12 +80,11 @@ class _Search:
         item = self.open.get((start, end))
         if item is None:
             chart = self.chart
-            inside, closed = float(chart.sequence[start, end - start]), chart.closed(start, end)
+            place = start, end - start
+            inside, closed = float(chart.sequence[place]), float(chart.closed[place])
             item = _Item([_Back(-inside, 0, 0, 0), _Back(-closed, 1, 0, 0)])
             self.open[start, end] = item
-        while len(item.found) <= rank and item.heap:
-            back = heapq.heappop(item.heap)
-            item.found.append(back)
+        for back in item.more(rank):
             items, has = self.sequence, self.has_sequence
             if back.alternative:
                 items, has = self.closed, self.has_closed
@@ -91,11 +96,9 @@ class _Search:
     def has_closed(self, start: int, end: int, rank: int) -> bool:
         item = self.closed.get((start, end))
         if item is None:
-            item = _Item([_Back(-self.chart.closed(start, end), 0, 0, 0)])
+            item = _Item([_Back(-float(self.chart.closed[start, end - start]), 0, 0, 0)])
             self.closed[start, end] = item
-        while len(item.found) <= rank and item.heap:
-            back = heapq.heappop(item.heap)
-            item.found.append(back)
+        for back in item.more(rank):
             _, gains = self.labels(start, end)
             for label, inside in ((back.first + 1, back.second), (back.first, back.second + 1)):
                 if label < len(gains) and self.has_sequence(start, end, inside):
@@ -114,9 +117,7 @@ class _Search:
                 [_Back(cost, middle, 0, 0) for middle, cost in enumerate(costs, start + 1)]
             )
             self.sequence[start, end] = item
-        while len(item.found) <= rank and item.heap:
-            back = heapq.heappop(item.heap)
-            item.found.append(back)
+        for back in item.more(rank):
             middle = back.alternative
             for first, second in ((back.first + 1, back.second), (back.first, back.second + 1)):
                 if self.has_open(start, middle, first) and self.has_part(middle, end, second):

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from reranker.chart.best import Gains, Values
+from reranker.chart.best import Gains, Recursion, Values
 
 _NEGLIGIBLE = 1e-12  # P(there is a constituent)
 
@@ -29,7 +29,7 @@ def marginals(gains: Gains, temperature: float = 1.0) -> Marginals:
     which makes the distribution flatter (more than 1) or sharper. Every tree is counted once, since
     none has two derivations."""
     labels = _label_sums(gains, temperature)
-    inside = _Inside(labels)
+    inside = _inside(labels)
     weights = _outside(inside)
     places = np.argwhere(weights >= _NEGLIGIBLE)
     starts, lasts = places.T
@@ -44,7 +44,7 @@ def marginals(gains: Gains, temperature: float = 1.0) -> Marginals:
 
 def log_partition(gains: Gains, temperature: float = 1.0) -> float:
     """``Marginals.log_partition`` alone."""
-    inside = _Inside(_label_sums(gains, temperature))
+    inside = _inside(_label_sums(gains, temperature))
     return float(inside.open[0, inside.words])
 
 
@@ -57,32 +57,12 @@ def _label_sums(gains: Gains, temperature: float) -> Values:
     return sums
 
 
-class _Inside:
+def _inside(labels: Values) -> Recursion:
     """``Chart`` with sums in place of maxima, in logarithms."""
-
-    def __init__(self, labels: Values) -> None:
-        words = len(labels)
-        self.words = words
-        self.sequence: Values = np.zeros((words, words + 1))
-        self.closed: Values = np.zeros((words, words + 1))
-        self.open: Values = np.full((words, words + 1), -np.inf)
-        self.part: Values = np.full((words + 1, words + 1), -np.inf)
-        for width in range(1, words + 1):
-            starts = np.arange(words - width + 1)
-            if width > 1:
-                self.sequence[starts, width] = _log_sum(self.splits(width))
-            sequence = self.sequence[starts, width]
-            closed = sequence + labels[starts, starts + width - 1]
-            self.closed[starts, width] = closed
-            self.open[starts, width] = np.logaddexp(sequence, closed)
-            self.part[starts + width, width] = closed if width > 1 else self.open[starts, 1]
-
-    def splits(self, width: int) -> Values:
-        spans = self.words - width + 1
-        return self.open[:spans, 1:width] + self.part[width:, width - 1 : 0 : -1]
+    return Recursion(labels, _log_sum, np.logaddexp)
 
 
-def _outside(inside: _Inside) -> Values:
+def _outside(inside: Recursion) -> Values:
     """P(there is a constituent) by its first and last word, [n, n]: the inside recursion backwards,
     where each sum shares out its probability among its terms."""
     words = inside.words

@@ -9,8 +9,6 @@ from numpy.typing import NDArray
 
 from reranker.incremental.forward import Numbers, Values
 
-_Column = NDArray[np.int32]
-
 WORD = -1
 NOTHING = -1
 
@@ -28,37 +26,8 @@ class History:
     def __init__(self, labels: Sequence[str]) -> None:
         self._labels = labels
         self.count = 1
-        self._table = np.zeros((6, 1024), dtype=np.int32)
-        self.score: Values = np.zeros(1024)
+        self._hold(np.zeros((6, 1024), dtype=np.int32), np.zeros(1024))
         self._table[:3, 0] = WORD, NOTHING, NOTHING
-
-    @property
-    def action(self) -> _Column:
-        return self._column(0)
-
-    @property
-    def parent(self) -> _Column:
-        return self._column(1)
-
-    @property
-    def top(self) -> _Column:
-        return self._column(2)
-
-    @property
-    def depth(self) -> _Column:
-        return self._column(3)
-
-    @property
-    def opened(self) -> _Column:
-        return self._column(4)
-
-    @property
-    def closed(self) -> _Column:
-        return self._column(5)
-
-    def _column(self, number: int) -> _Column:
-        column: _Column = self._table[number]
-        return column
 
     def add(self, parents: Numbers, actions: Numbers, scores: Values) -> Numbers:
         """Add rows that continue ``parents``; their numbers. Actions must be possible."""
@@ -106,5 +75,9 @@ class History:
 
     def _make_room(self, number: int) -> None:
         while self.count + number > len(self.score):
-            self._table = np.concatenate([self._table, np.zeros_like(self._table)], axis=1)
-            self.score = np.concatenate([self.score, np.zeros_like(self.score)])
+            table = np.concatenate([self._table, np.zeros_like(self._table)], axis=1)
+            self._hold(table, np.concatenate([self.score, np.zeros_like(self.score)]))
+
+    def _hold(self, table: NDArray[np.int32], score: Values) -> None:
+        self._table, self.score = table, score
+        self.action, self.parent, self.top, self.depth, self.opened, self.closed = table  # views

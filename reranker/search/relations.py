@@ -17,13 +17,7 @@ Step = Callable[[Table, int], int]
 
 def nth_child(number: int, goes_down: bool) -> Targets:
     """The child of that number, from 1, from -1 for the last; or the node of which this one is."""
-
-    def step(table: Table, node: int) -> int:
-        children = table.children[node]
-        place = number - 1 if number > 0 else len(children) + number
-        return children[place] if 0 <= place < len(children) else -1
-
-    return _down(step) if goes_down else _up(step)
+    return _down(_nth(number)) if goes_down else _up(_nth(number))
 
 
 def through(nodes: Nodes, goes_down: bool) -> Targets:
@@ -81,14 +75,16 @@ def _all_up(step: Step) -> Targets:
     return targets
 
 
-def _first(table: Table, node: int) -> int:
-    children = table.children[node]
-    return children[0] if children else -1
+def _nth(number: int) -> Step:
+    def step(table: Table, node: int) -> int:
+        children = table.children[node]
+        place = number - 1 if number > 0 else len(children) + number
+        return children[place] if 0 <= place < len(children) else -1
+
+    return step
 
 
-def _last(table: Table, node: int) -> int:
-    children = table.children[node]
-    return children[-1] if children else -1
+_first, _last = _nth(1), _nth(-1)
 
 
 def _only(table: Table, node: int) -> int:
