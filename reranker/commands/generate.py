@@ -23,7 +23,7 @@ from reranker.nbest.tokens_file import read_sentences
 from reranker.nbest.words import split_words
 
 if TYPE_CHECKING:
-    from reranker.generation.search import Generated
+    from reranker.generation.search import Hypothesis
 
 EXAMPLES = """examples:
   rerank generate --models parser.pt --source sentences.txt --out parses.fairseq
@@ -119,7 +119,7 @@ def _sentences(source: str, is_parser: bool) -> Iterator[Sequence[str]]:
     return (split_words(line) for line in read_lines(source))
 
 
-def _text(number: int, words: Sequence[str], outputs: Sequence[Generated], form: str) -> str:
+def _text(number: int, words: Sequence[str], outputs: Sequence[Hypothesis[str]], form: str) -> str:
     """A sentence's outputs, without the last line break."""
     if form == "text":
         return "\n".join(" ".join(each.tokens) for each in outputs)

@@ -150,6 +150,10 @@ def _new_run(
     """Read the training data; calling the result creates the run. Raises InputError for flags that
     do not apply to its kind of model, and for files that cannot be read."""
     where: dict[str, Any] = {"device": arguments.device, "processes": processes}
+    if arguments.stream and (not isinstance(config, TrainingConfig) or config.text):
+        raise InputError("--stream is for language models that are trained on trees")
+    if (arguments.encoder or arguments.teacher) and not isinstance(config, SpanTrainingConfig):
+        raise InputError("--encoder and --teacher are for span models")
     if isinstance(config, PairConfig):
         _check_flags(arguments, config.task)
         pairs, dev_pairs = (_pairs(arguments, side, config) for side in ("train", "dev"))
@@ -167,8 +171,6 @@ def _new_run(
         where["teacher"] = arguments.teacher
         return functools.partial(SpanRun, config, train_trees, dev_trees, **where)
     assert isinstance(config, TrainingConfig)
-    if arguments.encoder or arguments.teacher:
-        raise InputError("--encoder and --teacher are for span models")
     return functools.partial(LanguageModelRun, config, train_trees, dev_trees, **where)
 
 
@@ -180,8 +182,6 @@ def _trees(
     is_text = isinstance(config, TrainingConfig) and config.text
     folder = log_folder(arguments)
     if arguments.stream:
-        if is_text or not isinstance(config, TrainingConfig):
-            raise InputError("--stream is for language models that are trained on trees")
         dev = [*map(linearize, read_treebank(arguments.dev))]
         files = StreamedTrees(arguments.train, folder, processes)
         _announce(f"{counted(len(files.paths), 'file')} of", len(dev), "trees", folder)
@@ -202,12 +202,8 @@ def _announce(train: int | str, dev: int, noun: str, folder: Path) -> None:
 
 def _check_flags(arguments: argparse.Namespace, task: str) -> None:
     """Raises InputError for flags that do not apply to encoder-decoders."""
-    if arguments.stream:
-        raise InputError("--stream is for language models that are trained on trees")
     if arguments.start_from or arguments.vectors:
         raise InputError("--start-from and --vectors are for language models")
-    if arguments.encoder or arguments.teacher:
-        raise InputError("--encoder and --teacher are for span models")
     if task == "parsing" and (arguments.train_target or arguments.dev_target):
         raise InputError("--train-target and --dev-target are for text; trees are in --train")
     for side in ("train", "dev"):

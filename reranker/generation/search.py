@@ -14,7 +14,7 @@ import itertools
 import math
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import Generic, NamedTuple, TypeVar
 
 import torch
 from torch import Tensor
@@ -30,11 +30,16 @@ _MOST_MORE = 20
 _IMPOSSIBLE = -math.inf
 
 
-class Hypothesis(NamedTuple):
+T = TypeVar("T", int, str)
+
+
+class Hypothesis(NamedTuple, Generic[T]):
     """One output of a sentence."""
 
-    tokens: tuple[int, ...]  # the tokens, without ``<eos>``
-    log_probability: float  # log-probability of the tokens and ``<eos>``, in nats
+    tokens: Sequence[T]  # those of a tree, or words, or their ids; without ``<eos>``
+    log_probability: float
+    """The log-probability of the tokens and ``<eos>`` in nats; for an ensemble, from the average of
+    its probabilities of each token."""
     score: float  # the number by which a sentence's hypotheses are ordered; greater is better
 
 
@@ -60,7 +65,7 @@ def beam_search(
     longest: Sequence[int],
     eos: int,
     beam: BeamSettings = BeamSettings(),
-) -> list[list[Hypothesis]]:
+) -> list[list[Hypothesis[int]]]:
     """For each sentence of ``source`` [S, B, F] at most ``beam.size`` hypotheses, best first, none
     with more than ``longest`` tokens of its sentence (``<eos>`` not counted).
 
@@ -86,7 +91,7 @@ class _BeamSearch:
     ) -> None:
         self.models, self.longest, self.eos, self.beam = models, longest, eos, beam
         self.sentences = list(range(source.shape[1]))  # the hypotheses that are not finished
-        self.finished: list[list[Hypothesis]] = [[] for _ in self.sentences]
+        self.finished: list[list[Hypothesis[int]]] = [[] for _ in self.sentences]
         self.memories: list[AttendedSource] = []
         self.states: list[DecoderState] = []
         for model in models:
@@ -189,22 +194,12 @@ def _rows(state: DecoderState, which: Tensor) -> DecoderState:
     return tuple(tuple(part[which] for part in layer) for layer in state)
 
 
-class Generated(NamedTuple):
-    """One output of a sentence."""
-
-    tokens: list[str]  # the tokens of a tree, or words
-    log_probability: float
-    """The log-probability in nats; for an ensemble, from the average of its probabilities of each
-    token."""
-    score: float  # the number by which outputs are ordered
-
-
 def generate(
     members: Sequence[Generator],
     sentences: Iterable[Sequence[str]],
     beam: BeamSettings = BeamSettings(),
     device: str = "cpu",
-) -> Iterator[list[Generated]]:
+) -> Iterator[list[Hypothesis[str]]]:
     """At most ``beam.size`` outputs for each sentence, best first; none for a sentence without
     words.
 
@@ -215,7 +210,7 @@ def generate(
     beam = BeamSettings(beam.size, beam.length_power, (*beam.banned, vocabulary.unknown))
     waiting = iter(sentences)
     while chunk := list(itertools.islice(waiting, _AHEAD)):
-        hypotheses: dict[int, list[Hypothesis]] = {}
+        hypotheses: dict[int, list[Hypothesis[int]]] = {}
         sources = {number: vocabulary.encode_source(words) for number, words in enumerate(chunk)}
         order = sorted((n for n in sources if sources[n]), key=lambda n: len(sources[n]))
         step = max(1, _ROWS // beam.size)
@@ -229,12 +224,12 @@ def generate(
             hypotheses.update(zip(numbers, outputs, strict=True))
         for number in range(len(chunk)):
             yield [
-                Generated(vocabulary.decode(each.tokens), each.log_probability, each.score)
+                Hypothesis(vocabulary.decode(each.tokens), each.log_probability, each.score)
                 for each in hypotheses.get(number, [])
             ]
 
 
-def fairseq_text(number: int, words: Sequence[str], outputs: Sequence[Generated]) -> str:
+def fairseq_text(number: int, words: Sequence[str], outputs: Sequence[Hypothesis[str]]) -> str:
     """A sentence's outputs as fairseq prints them, which `rerank --nbest` reads; without the last
     line break."""
     lines = [f"S-{number}\t{' '.join(words)}"]

@@ -10,7 +10,7 @@ from reranker.checkpoints.devices import devices
 from reranker.checkpoints.encoder_decoder_file import load_generators
 from reranker.checkpoints.ensemble_file import named_models
 from reranker.errors import CheckpointError, InputError
-from reranker.generation.search import BeamSettings, Generated, generate
+from reranker.generation.search import BeamSettings, Hypothesis, generate
 from reranker.nbest import NBest
 from reranker.nbest.data import Candidate, RawCandidate, RawList, Sentence
 from reranker.nbest.faithful import Source, accept
@@ -54,7 +54,7 @@ class EncdecParser(InProcessParser):
         return list(map(_list, lists, sentences))
 
 
-def _list(generated: Sequence[Generated], sentence: Sentence) -> NBest | str:
+def _list(generated: Sequence[Hypothesis[str]], sentence: Sentence) -> NBest | str:
     raw = [RawCandidate(1, " ".join(each.tokens), each.log_probability) for each in generated]
     nbest = accept(RawList("0", 1, raw), _GENERATED, sentence)
     return usable(replace(nbest, candidates=tuple(map(_with_root, nbest.candidates))))

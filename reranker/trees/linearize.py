@@ -63,7 +63,7 @@ class TaggedTree(NamedTuple):
 
 def linearize_tagged(tree: Tree) -> TaggedTree:
     """The tokens of a tree, and its tags except those of traces."""
-    return TaggedTree(linearize(tree), tuple(tag for tag in tree.tags() if tag != TRACE))
+    return TaggedTree(linearize(tree), tuple(tree.word_tags()))
 
 
 def linearize_text(text: str) -> tuple[str, ...]:
@@ -149,13 +149,8 @@ def cleaned(tree: Tree, without: Collection[str] = ()) -> Tree:
     >>> cleaned(tree, without={"VP"}).to_string()
     '(TOP (S (NP (PRP It)) (VBZ runs)))'
     """
-    words, tags = [], []
-    for node in tree.preorder():
-        if node.is_preterminal and node.label != TRACE:
-            words.append(str(node.children[0]))
-            tags.append(node.label)
-    tokens = linearize(tree)
-    if sum(map(is_word, tokens)) != len(words):
+    words, tags, tokens = tree.words(), tree.word_tags(), linearize(tree)
+    if len(words) != len(tags):
         raise TreeError("not-a-tree", "a word has no part-of-speech tag")
     kept = [token for token in tokens if is_word(token) or token[1:] not in without]
     return delinearize(kept, words, tags)

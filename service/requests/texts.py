@@ -31,14 +31,8 @@ def read_sentences(
     if isinstance(asked, schemas.ParseOptions) and asked.language not in (None, language):
         message = f"this service parses {language_name(language)}, not {asked.language!r:.20}"
         raise RequestError(422, "wrong-language", message, "language")
-    field: str
-    given: GivenText
-    if isinstance(asked, schemas.GivenText):
-        field, given = "text", asked.text
-    elif isinstance(asked, schemas.GivenSentences):
-        field, given = "sentences", asked.sentences
-    else:
-        field, given = "tokens", asked.tokens
+    field = next(name for name in ("text", "sentences", "tokens") if hasattr(asked, name))
+    given: GivenText = getattr(asked, field)
     characters = _characters(given)
     many = f"a text of {characters} characters"
     check_limit(settings, "max_characters", characters, many, field)

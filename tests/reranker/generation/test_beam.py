@@ -40,7 +40,7 @@ def log_probabilities(
 
 def exhaustive(
     models: list[EncoderDecoder], source: Tensor, longest: int, beam: BeamSettings
-) -> list[Hypothesis]:
+) -> list[Hypothesis[int]]:
     """Every output there is, best first."""
     words = [word for word in range(WORDS) if word != EOS and word not in beam.banned]
     found = []
@@ -56,7 +56,7 @@ def models(count: int) -> list[EncoderDecoder]:
     return [build(CONFIG).double() for _ in range(count)]
 
 
-def same(found: list[Hypothesis], expected: list[Hypothesis]) -> bool:
+def same(found: list[Hypothesis[int]], expected: list[Hypothesis[int]]) -> bool:
     return [each.tokens for each in found] == [each.tokens for each in expected] and all(
         math.isclose(one.log_probability, other.log_probability, abs_tol=1e-9)
         and math.isclose(one.score, other.score, abs_tol=1e-9)
@@ -114,7 +114,7 @@ def test_a_hypothesis_has_the_probability_of_its_tokens() -> None:
     ensemble, source = models(2), padded(SENTENCES[2:3])
     (found,) = beam_search(ensemble, source, [6], EOS, BeamSettings(3, 1.0))
     for each in found:
-        (expected,) = log_probabilities(ensemble, source, [each.tokens])
+        (expected,) = log_probabilities(ensemble, source, [tuple(each.tokens)])
         assert math.isclose(each.log_probability, expected, abs_tol=1e-9)
         assert math.isclose(each.score, expected / (len(each.tokens) + 1), abs_tol=1e-9)
     assert [each.score for each in found] == sorted((each.score for each in found), reverse=True)

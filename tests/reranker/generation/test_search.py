@@ -7,7 +7,7 @@ import pytest
 
 import reranker.generation.search as search
 from reranker.checkpoints.encoder_decoder_file import Generator, load_generator
-from reranker.generation.search import BeamSettings, Generated, generate
+from reranker.generation.search import BeamSettings, Hypothesis, generate
 from tests.reranker.generation.generators import pairs, trained_parser
 
 SENTENCES = [list(pair.source) for pair in pairs()]
@@ -32,7 +32,7 @@ def test_a_trained_parser_parses_its_training_sentences(parser: Generator) -> No
         assert scores == [each.log_probability for each in outputs], "length_power is 0"
 
 
-def same(found: list[list[Generated]], expected: list[list[Generated]]) -> bool:
+def same(found: list[list[Hypothesis[str]]], expected: list[list[Hypothesis[str]]]) -> bool:
     return all(
         one.tokens == other.tokens
         and math.isclose(one.log_probability, other.log_probability, abs_tol=1e-4)
