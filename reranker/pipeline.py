@@ -6,12 +6,9 @@ from __future__ import annotations
 import itertools
 import os
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, Any, Self, TypeVar
-
-import torch
 
 from reranker.cascade import Cascade
 from reranker.checkpoints.devices import Precision, devices, load_placed
@@ -147,11 +144,8 @@ class Reranker(Ranker):
         given = named, combination, device, threads, precision
         where = devices(device)
         expected = named.sha256 or [""] * len(named.paths)
-        # By one thread: the others would wait for it, turning, and take most of the time.
-        with ThreadPoolExecutor(1, initializer=torch.set_num_threads, initargs=(1,)) as alone:
-            places = itertools.cycle(where)
-            load = partial(load_placed, precision=precision)
-            members = list(alone.map(load, named.paths, expected, places))
+        load = partial(load_placed, precision=precision)
+        members = list(map(load, named.paths, expected, itertools.cycle(where)))
         if all(place.type != "cpu" for place in where):
             threads = len(where)
         return_freed_memory()  # files, weights as they are stored

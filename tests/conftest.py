@@ -16,6 +16,8 @@ import pytest
 # start would compile the whole package again.
 sys.dont_write_bytecode = False
 os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
+# Two files are tested at once, and many start processes: threads would only wait for each other.
+os.environ.setdefault("OMP_NUM_THREADS", "1")
 # Programs that a shell starts with & ignore Ctrl-C, and so would those that tests interrupt.
 signal.signal(signal.SIGINT, signal.default_int_handler)
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import threading
+from concurrent.futures import ThreadPoolExecutor
 from typing import Literal, get_args
 from weakref import WeakValueDictionary
 
@@ -57,8 +58,10 @@ def load_placed(
         in_use = _in_use.get((sha256, device, dtype))
     if in_use is not None:
         return in_use
-    member = load_member(path, sha256)
-    member.model.to(device, dtype)
+    # By one thread: the others would wait for it, turning, and take most of the time.
+    with ThreadPoolExecutor(1, initializer=torch.set_num_threads, initargs=(1,)) as alone:
+        member = alone.submit(load_member, path, sha256).result()
+        alone.submit(member.model.to, device, dtype).result()
     if not isinstance(member, SpanCheckpoint):
         return member
     with _lock:

@@ -11,13 +11,14 @@ import time
 from pathlib import Path
 from typing import Any, Self
 
-from reranker.errors import InputError
+from reranker.errors import InputError, RerankError
 from reranker.files.figure import label_plainly, new_figure, save_figure
 from reranker.files.output import open_whole, write_errors
 from reranker.perplexity import perplexity
 from reranker.training.tree_files import token_files
 
 _LOGGER = logging.getLogger(__name__)
+_PLOT_INTERVAL = 30.0  # seconds; a picture takes a third of one
 _LOSS_NAMES = ("loss", "dev_perplexity", "learning_rate")
 
 
@@ -54,7 +55,8 @@ class Log:
         """Add a row."""
 
     def plot(self) -> None:
-        """Draw the learning curve so far."""
+        """Draw the learning curve so far, unless that was done a moment ago; at the end of the run
+        it is drawn in any case."""
 
     def __enter__(self) -> Self:
         return self
@@ -80,6 +82,7 @@ class TrainingLog(Log):
                 file.write(json.dumps(row) + "\n")
         self._file = path.open("a", encoding="utf-8")
         self._board: Board | None = None
+        self._next_plot, self._is_drawn = 0.0, True
         try:
             with write_errors(folder):
                 self._board = Board(folder, resume_at)
@@ -100,7 +103,13 @@ class TrainingLog(Log):
                 self._board.write(batches, **shown)
 
     def plot(self) -> None:
+        self._is_drawn = False
+        if time.monotonic() >= self._next_plot:
+            self._draw()
+
+    def _draw(self) -> None:
         """Training and dev perplexity over tokens, as ``curve.png``."""
+        self._next_plot, self._is_drawn = time.monotonic() + _PLOT_INTERVAL, True
         try:
             figure = new_figure(self.folder / "curve.png")
         except InputError:  # matplotlib is missing
@@ -127,6 +136,9 @@ class TrainingLog(Log):
             self._file.close()
         if self._board is not None:
             self._board.close()
+        if not self._is_drawn:
+            with contextlib.suppress(*[RerankError] if error[0] else []):  # the first one counts
+                self._draw()
 
 
 class Board:

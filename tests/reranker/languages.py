@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from reranker.commands.main import main
+from tests.reranker.plots import no_plots
 
 SPANS = """[model]
 architecture = "spans"
@@ -80,7 +81,9 @@ def install(language: str, folder: Path) -> None:
         path.write_text(config)
         logs = ["--log-folder", str(folder / name)]
         flags = ["--config", path, "--train", trees, "--dev", trees, "--language", language]
-        assert main(["train", *map(str, flags), "--out", str(folder / f"{name}.pt"), *logs]) == 0
+        with no_plots():
+            status = main(["train", *map(str, flags), "--out", str(folder / f"{name}.pt"), *logs])
+        assert status == 0
         path.unlink()
     about = f'name = "{language}-mine"\nlanguage = "{language}"\nparser = "parser.pt"\n'
     (folder / "about.toml").write_text(about)

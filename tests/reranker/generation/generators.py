@@ -11,6 +11,7 @@ from reranker.training.loop import train
 from reranker.training.pair_run import PairRun
 from reranker.training.pairs import tree_pairs
 from reranker.trees.tree import Tree
+from tests.reranker.plots import no_plots
 
 SIZES: dict[str, Any] = {
     "embedding_size": 16,
@@ -43,5 +44,6 @@ def trained_parser(folder: Path) -> Path:
     """The checkpoint of a parser that knows its training trees."""
     path = folder / "parser.pt"
     if not path.exists():
-        train(PairRun(CONFIG, pairs(), pairs()), path, folder / "log")
+        with no_plots():
+            train(PairRun(CONFIG, pairs(), pairs()), path, folder / "log")
     return path

@@ -1,7 +1,6 @@
 from __future__ import annotations
 
 import math
-from pathlib import Path
 
 import pytest
 
@@ -15,11 +14,7 @@ SENTENCES = [list(pair.source) for pair in pairs()]
 
 @pytest.fixture(scope="module")
 def parser(tmp_path_factory: pytest.TempPathFactory) -> Generator:
-    with pytest.MonkeyPatch.context() as patch:
-        for name in ("tensorboard.summary.writer.record_writer", "matplotlib.figure"):
-            patch.setitem(__import__("sys").modules, name, None)
-        folder: Path = tmp_path_factory.mktemp("parser")
-        return load_generator(trained_parser(folder))
+    return load_generator(trained_parser(tmp_path_factory.mktemp("parser")))
 
 
 def test_a_trained_parser_parses_its_training_sentences(parser: Generator) -> None:

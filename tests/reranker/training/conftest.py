@@ -1,12 +1,13 @@
 """What the tests of training share."""
 
-import sys
+from collections.abc import Iterator
 
 import pytest
 
+from tests.reranker.plots import no_plots
 
-@pytest.fixture
-def without_plots(monkeypatch: pytest.MonkeyPatch) -> None:
-    """As where the ``train`` extra is not installed: plots take longer than these runs."""
-    monkeypatch.setitem(sys.modules, "tensorboard.summary.writer.record_writer", None)
-    monkeypatch.setitem(sys.modules, "matplotlib.figure", None)
+
+@pytest.fixture(scope="module", autouse=True)
+def without_plots() -> Iterator[None]:
+    with no_plots():
+        yield

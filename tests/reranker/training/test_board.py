@@ -7,6 +7,11 @@ import pytest
 from reranker.training.log import Board
 
 
+@pytest.fixture(scope="module", autouse=True)
+def without_plots() -> None:
+    """These are about them."""
+
+
 def test_tensorboard_reads_what_a_run_and_the_one_that_resumed_it_have_written(
     tmp_path: Path,
 ) -> None:

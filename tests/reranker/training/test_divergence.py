@@ -23,8 +23,6 @@ from tests.reranker.training import test_loop, test_pair_run, test_span_run
 from tests.reranker.training.forked import in_processes
 from tests.reranker.training.runs import train
 
-pytestmark = pytest.mark.usefixtures("without_plots")
-
 Train = Callable[..., float]
 
 GROWING: dict[str, Any] = {"learning_rate": 0.1, "weight_decay": 50.0}

@@ -67,7 +67,7 @@ Report = Callable[[Progress, float, float], None]
 
 
 @pytest.fixture(autouse=True)
-def _every_loss(without_plots: None, monkeypatch: pytest.MonkeyPatch) -> None:
+def _every_loss(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(training, "_LOG_INTERVAL", 2)
 
 
@@ -404,8 +404,15 @@ def test_a_log_line_cut_short_is_dropped(tmp_path: Path) -> None:
 def test_the_learning_curve_is_drawn(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delitem(sys.modules, "matplotlib.figure")
     pytest.importorskip("matplotlib.figure")
+    monkeypatch.setattr("reranker.training.log._PLOT_INTERVAL", 1e9)
+    path = tmp_path / "curve.png"
     with TrainingLog(tmp_path, resume_at=0) as curve:
         curve.write(1, tokens=10, loss=3.0)
         curve.write(1, tokens=10, dev_perplexity=20.0)
         curve.plot()
-    assert (tmp_path / "curve.png").read_bytes()[:4] == b"\x89PNG"
+        first = path.read_bytes()
+        assert first[:4] == b"\x89PNG"
+        curve.write(2, tokens=20, dev_perplexity=10.0)
+        curve.plot()
+        assert path.read_bytes() == first, "it was drawn a moment ago"
+    assert path.read_bytes() != first

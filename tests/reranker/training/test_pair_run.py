@@ -21,8 +21,6 @@ from tests.reranker.generation import generators
 from tests.reranker.training.killed import check_resumed
 from tests.reranker.training.runs import train
 
-pytestmark = pytest.mark.usefixtures("without_plots")
-
 SIZES: dict[str, Any] = {**generators.SIZES, "hidden_dropout": 0.1, "output_dropout": 0.1}
 CONFIG = PairConfig(
     epochs=2, learning_rate=0.01, warmup_batches=5, batch_tokens=40, merges=0, model=SIZES,

@@ -53,7 +53,7 @@ ALONE = Processes()
 
 
 @pytest.fixture(autouse=True)
-def _settings(without_plots: None, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+def _settings(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     """Every loss is logged; one thread each."""
     monkeypatch.setattr(training, "_LOG_INTERVAL", 1)
     monkeypatch.setattr(processes_module, "_SECONDS_TO_BE_ENDED", 0.0)

@@ -31,8 +31,6 @@ from tests.reranker.toy_trees import TREES as TOKENS
 from tests.reranker.training.killed import check_resumed
 from tests.reranker.training.runs import train
 
-pytestmark = pytest.mark.usefixtures("without_plots")
-
 ROOT = Path(__file__).parents[3]
 TREES, DEV = ([TaggedTree(tokens) for tokens in some] for some in (TOKENS, DEV_TOKENS))
 SIZES: dict[str, Any] = {

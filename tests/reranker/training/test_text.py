@@ -25,8 +25,6 @@ from tests.models.settings import ONE_OF_EACH, SETTINGS, build
 from tests.reranker.small_files import write
 from tests.reranker.training.runs import train
 
-pytestmark = pytest.mark.usefixtures("without_plots")
-
 THESIS = TrainingConfig(
     recipe="thesis",
     text=True,

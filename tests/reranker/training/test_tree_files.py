@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import sys
 from dataclasses import replace
 from pathlib import Path
 
@@ -29,12 +28,6 @@ TREES = [
     for noun in ("dog", "cat", "old man")
     for verb in ("runs", "sleeps", "walks")
 ]
-
-
-@pytest.fixture(autouse=True)
-def _without_plots(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setitem(sys.modules, "tensorboard.summary.writer.record_writer", None)
-    monkeypatch.setitem(sys.modules, "matplotlib.figure", None)
 
 
 @pytest.fixture

@@ -1,0 +1,18 @@
+"""Training without pictures, which take longer than the runs of tests."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+import pytest
+
+
+@contextmanager
+def no_plots() -> Iterator[None]:
+    """As where the ``train`` extra is not installed."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setitem(sys.modules, "tensorboard.summary.writer.record_writer", None)
+        patch.setitem(sys.modules, "matplotlib.figure", None)
+        yield
