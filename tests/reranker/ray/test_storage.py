@@ -165,7 +165,7 @@ def test_lists_of_a_bucket(bucket: str, tmp_path: Path) -> None:
 
 def test_a_file_that_goes_while_it_is_read_is_an_error_and_not_its_end(bucket: str) -> None:
     storage = Storage(f"{bucket}/others")
-    storage.write("a.txt", iter([b"1\t0\n-1\n(S (NN a))\n\n" * 1_000_000]))
+    storage.write("a.txt", iter([b"1\t0\n-1\n(S (NN %s))\n\n" % (b"a" * 1000) * 20_000]))
     lists = read_nbest(open_text(f"{bucket}/others/a.txt"))
     next(lists)
     storage.remove_file("a.txt")

@@ -78,8 +78,7 @@ def _make(wanted: list[Shard], out: str, models: list[str], checkpoints: list[by
     _joined(wanted, out, [ranker(row) for row in _rows(wanted, out)])
 
 
-@pytest.mark.parametrize("block", [1, 3, 100])
-@pytest.mark.parametrize("output", ["best", "ranked"])
+@pytest.mark.parametrize(("block", "output"), [(1, "best"), (3, "ranked"), (100, "best")])
 def test_shards_are_what_rerank_prints_for_blocks_of_any_size_in_any_order(
     wanted: list[Shard],
     models: list[str],
@@ -291,8 +290,7 @@ def test_an_output_that_cannot_be_written_is_told(
 PROGRAM = shlex.join([sys.executable, str(Path(__file__).parents[1] / "parsers" / "toy_parser.py")])
 
 
-@pytest.mark.parametrize("block", [1, 3, 100])
-@pytest.mark.parametrize("output", ["best", "ranked", "json"])
+@pytest.mark.parametrize(("block", "output"), [(1, "best"), (3, "ranked"), (100, "json")])
 def test_text_becomes_what_rerank_parse_prints(
     models: list[str], checkpoints: list[bytes], tmp_path: Path, block: int, output: str
 ) -> None:
@@ -337,8 +335,7 @@ def test_what_is_not_text_fails_alone(tmp_path: Path) -> None:
     assert rows[1]["content"] == [f"{tmp_path}/b: no text".encode()]
 
 
-@pytest.mark.parametrize("block", [1, 3, 100])
-@pytest.mark.parametrize("to", ["jsonl", "berkeley", "opennmt"])
+@pytest.mark.parametrize(("block", "to"), [(1, "jsonl"), (3, "berkeley"), (100, "opennmt")])
 def test_lists_are_converted_as_rerank_convert_does(
     wanted: list[Shard], tmp_path: Path, block: int, to: str
 ) -> None:

@@ -42,6 +42,7 @@ def ensemble() -> Ensemble:
     return Ensemble(members(), "sum", Lanes(1))
 
 
+@functools.cache
 def everything() -> list[list[Scored]]:
     scorer = Scorer(ensemble(), False)
     return scorer.score([DistinctCandidates(nbest) for nbest in LISTS], Cancellation())
@@ -84,8 +85,8 @@ def stay(nbest: NBest, scores: Sequence[Scored], cascade: Cascade, top: int) -> 
 )
 def test_what_stays_and_its_scores(weighing: Weighing, top: int) -> None:
     cascade = Cascade(weighing, STAGES, (12.0, 4.0))
-    left_out = 0
-    for nbest, whole, some in zip(LISTS, everything(), found(cascade, weighing, top), strict=True):
+    left_out, answers = 0, found(cascade, weighing, top)
+    for nbest, whole, some in zip(LISTS, everything(), answers, strict=True):
         expected_to_stay = stay(nbest, whole, cascade, top)
         for candidate, exact, scored in zip(nbest.candidates, whole, some, strict=True):
             original = candidate.index if exact.duplicate_of is None else exact.duplicate_of
@@ -98,7 +99,7 @@ def test_what_stays_and_its_scores(weighing: Weighing, top: int) -> None:
         assert len(expected_to_stay) >= min(top, len(whole))
         left_out += some.count(None)
     assert 0 < left_out < sum(len(nbest.candidates) for nbest in LISTS)
-    assert None not in found(cascade, weighing, top)[2]  # the short list
+    assert None not in answers[2]  # the short list
 
 
 def test_margins_as_wide_as_needed_miss_nothing() -> None:
