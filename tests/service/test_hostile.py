@@ -9,7 +9,6 @@ import os
 import resource
 import signal
 import socket
-import subprocess
 import sys
 import time
 from collections.abc import Iterator
@@ -18,14 +17,17 @@ from pathlib import Path
 import httpx
 import pytest
 
+from reranker.commands.main import main
+from reranker.errors import InputError
 from reranker.service.fairness import Connections
+from reranker.service.server import listening
 from reranker.service.settings import load_settings
 from tests.service.children.test_processes import children_of, count, until_ended
-from tests.service.servers import RERANK, Server, sentence, serving
+from tests.service.conftest import EXAMPLE
+from tests.service.servers import Server, sentence, serving
 from tests.waiting import PATIENCE, until
 
 BODY = {"sentences": [sentence("We", "saw", "it")]}
-EXAMPLE = Path(__file__).parents[2] / "examples" / "parses.txt"
 
 
 def status(server: Server, path: str) -> int:
@@ -36,19 +38,28 @@ def status(server: Server, path: str) -> int:
 # Children that hang.
 
 
-def test_a_stopped_scoring_child_is_replaced_and_ready_says_so(models: list[str]) -> None:
+@pytest.fixture(scope="module")
+def watching(models: list[str]) -> Iterator[Server]:
+    """It notices soon that a child hangs."""
+    with serving(models, "--heartbeat-seconds", "2") as server:
+        yield server
+
+
+def test_a_stopped_scoring_child_is_replaced_and_ready_says_so(watching: Server) -> None:
     """Requests failed with 504 and ready said 200 for ever."""
-    with serving(models, "--heartbeat-seconds", "5") as server, server.client() as client:
+    hung = 'hung_children_total{child="scoring"}'
+    with watching.client() as client:
         before = client.post("/rerank", json=BODY).json()["sentences"]
-        (child,) = children_of(server, "scoring_main")
+        hung_before = count(client, hung)
+        (child,) = children_of(watching, "scoring_main")
         os.kill(child, signal.SIGSTOP)
         answer = client.post("/rerank", json=BODY)
         assert (answer.status_code, answer.json()["error"]["code"]) == (503, "worker-crashed")
-        until(lambda: status(server, "/health/ready") == 200)
-        assert status(server, "/health/live") == 200
+        until(lambda: status(watching, "/health/ready") == 200)
+        assert status(watching, "/health/live") == 200
         assert client.post("/rerank", json=BODY).json()["sentences"] == before
-        assert count(client, 'hung_children_total{child="scoring"}') == 1
-        assert children_of(server, "scoring_main") != [child]
+        assert count(client, hung) == hung_before + 1
+        assert children_of(watching, "scoring_main") != [child]
 
 
 @pytest.mark.slow  # of one engine: tests/service/scheduling/test_engines.py
@@ -68,14 +79,16 @@ def test_a_child_that_hangs_again_and_again_ends_life(models: list[str]) -> None
         assert client.post("/rerank", json=BODY).status_code == 503
 
 
-def test_a_stopped_reading_child_costs_one_request(models: list[str]) -> None:
-    with serving(models, "--heartbeat-seconds", "5") as server, server.client() as client:
-        (child,) = children_of(server, "reading_main")
+def test_a_stopped_reading_child_costs_one_request(watching: Server) -> None:
+    hung = 'hung_children_total{child="reading"}'
+    with watching.client() as client:
+        hung_before = count(client, hung)
+        (child,) = children_of(watching, "reading_main")
         os.kill(child, signal.SIGSTOP)
         answer = client.post("/rerank", json=BODY)
         assert (answer.status_code, answer.json()["error"]["code"]) == (503, "reader-crashed")
         assert client.post("/rerank", json=BODY).status_code == 200
-        assert count(client, 'hung_children_total{child="reading"}') == 1
+        assert count(client, hung) == hung_before + 1
 
 
 # Connections.
@@ -92,57 +105,79 @@ def connections(server: Server, number: int, sent: bytes = b"") -> Iterator[list
         yield made
 
 
-def test_idle_connections_make_room(models: list[str]) -> None:
+@pytest.fixture(scope="module")
+def crowded(models: list[str]) -> Iterator[Server]:
+    """Twenty connections may be open, and their bodies may take long."""
+    with serving(models, "--connections", "20", "--body-seconds", "600") as server:
+        yield server
+
+
+def closed_while_idle(client: httpx.Client) -> float:
+    """How many connections were closed to make room; no line before the first."""
+    named = 'rerank_closed_connections_total{reason="idle"} '
+    lines = client.get("/metrics").text.splitlines()
+    return sum(float(line.removeprefix(named)) for line in lines if line.startswith(named))
+
+
+def until_others_have_gone(server: Server) -> None:
+    """Those of another test, which the server may not have noticed yet."""
+    url = f"{server.url}/metrics"
+    until(lambda: "\nrerank_connections 1.0\n" in httpx.get(url, timeout=PATIENCE).text)
+
+
+def test_idle_connections_make_room(crowded: Server) -> None:
     """400 of them, where 20 may be open: whoever comes next is served at once."""
-    with serving(models, "--connections", "20") as server, connections(server, 400):
-        with server.client() as client:
-            assert client.post("/rerank", json=BODY).status_code == 200
-            assert count(client, "connections") <= 20
-            assert count(client, 'closed_connections_total{reason="idle"}') >= 380
-        assert len(server.log) < 20
+    until_others_have_gone(crowded)
+    with crowded.client() as client:
+        closed = closed_while_idle(client)
+    lines = len(crowded.log)
+    with connections(crowded, 400), crowded.client() as client:
+        assert client.post("/rerank", json=BODY).status_code == 200
+        assert count(client, "connections") <= 20
+        assert closed_while_idle(client) - closed >= 380
+    assert len(crowded.log) - lines < 20
 
 
-def test_busy_connections_leave_health_alone(models: list[str]) -> None:
+def test_busy_connections_leave_health_alone(crowded: Server) -> None:
     """Twenty bodies that do not go on: nobody else is served, but for who asks for health, however
     many others ask, too."""
     head = b"POST /rerank HTTP/1.1\r\nHost: localhost\r\nContent-Type: text/plain\r\n"
     slow = head + b"Content-Length: 1000\r\nExpect: 100-continue\r\n\r\n"
-    with (
-        serving(models, "--connections", "20", "--body-seconds", "600") as server,
-        connections(server, 20, slow) as made,
-    ):
+    until_others_have_gone(crowded)
+    with connections(crowded, 20, slow) as made:
         for connection in made:  # else it could be idle, and closed for the next
             assert connection.recv(100).startswith(b"HTTP/1.1 100")
-        assert status(server, "/info") == 503
-        with connections(server, 100, b"GET"):
+        assert status(crowded, "/info") == 503
+        with connections(crowded, 100, b"GET"):
             for path in ("/health/live", "/health/ready"):
-                assert status(server, path) == 200
-        refused = httpx.get(f"{server.url}/info", timeout=PATIENCE)
+                assert status(crowded, path) == 200
+        refused = httpx.get(f"{crowded.url}/info", timeout=PATIENCE)
         assert refused.json()["error"]["code"] == "too-many-connections"
 
 
-def test_no_files_are_left(models: list[str]) -> None:
+def test_no_files_are_left(server: Server) -> None:
     """There were 67,000 lines of the log in a minute; there is one a second."""
-    with serving(models) as server:
-        files = len(os.listdir(f"/proc/{server.process.pid}/fd"))
-        with server.client() as client:
-            assert client.get("/health/live").status_code == 200
-            before = resource.prlimit(server.process.pid, resource.RLIMIT_NOFILE)
-            resource.prlimit(server.process.pid, resource.RLIMIT_NOFILE, (files + 5, before[1]))
+    process = server.process.pid
+    with server.client() as client:
+        assert client.get("/health/live").status_code == 200
+        before = resource.prlimit(process, resource.RLIMIT_NOFILE)
+        files = len(os.listdir(f"/proc/{process}/fd"))
+        resource.prlimit(process, resource.RLIMIT_NOFILE, (files + 5, before[1]))
+        try:
             started = time.monotonic()
             with connections(server, 50):
                 server.logged("no connection can be accepted")
                 time.sleep(2)
                 lines = [line for line in server.log if "accept" in line["event"]]
                 assert len(lines) <= time.monotonic() - started + 1
-            resource.prlimit(server.process.pid, resource.RLIMIT_NOFILE, before)
-        assert status(server, "/health/live") == 200
+        finally:  # other tests use this server, too
+            resource.prlimit(process, resource.RLIMIT_NOFILE, before)
+    assert status(server, "/health/live") == 200
 
 
-def test_the_limit_of_files_is_raised(models: list[str]) -> None:
-    with serving(models) as server:
-        soft, hard = resource.prlimit(server.process.pid, resource.RLIMIT_NOFILE)
-        assert soft == min(hard, 65_536)
+def test_the_limit_of_files_is_raised(server: Server) -> None:
+    soft, hard = resource.prlimit(server.process.pid, resource.RLIMIT_NOFILE)
+    assert soft == min(hard, 65_536)
 
 
 class Peer:
@@ -179,19 +214,22 @@ def test_whose_connection_is_closed() -> None:
 # Addresses, hosts and pages of other sites.
 
 
-@pytest.mark.parametrize("flags", [["--host", "0.0.0.0"], ["--host", "::"]])
-def test_an_open_address_needs_keys(models: list[str], flags: list[str]) -> None:
-    command = [RERANK, "serve", "--port", "0", "--models", *models, *flags]
-    done = subprocess.run(command, capture_output=True, text=True, timeout=PATIENCE)
-    assert done.returncode == 2 and "--public" in done.stderr and "Traceback" not in done.stderr
+@pytest.mark.parametrize("host", ["0.0.0.0", "::"])
+def test_an_open_address_needs_keys(host: str) -> None:
+    with pytest.raises(InputError, match="--public"):
+        listening(load_settings({"host": host, "port": 0}))
 
 
-@pytest.mark.parametrize("is_public", [False, True])
-def test_with_keys_or_on_purpose_it_is_open(models: list[str], is_public: bool) -> None:
-    flags = ("--host", "0.0.0.0", "--public" if is_public else "--no-public")
-    with serving(models, *flags, RERANK_API_KEYS="" if is_public else "secret") as server:
-        url = f"http://127.0.0.1:{server.port}"
-        assert httpx.get(f"{url}/info", headers={"X-API-Key": "secret"}).status_code == 200
+@pytest.fixture(scope="module")
+def open_to_anyone(models: list[str]) -> Iterator[str]:
+    """The address of a server that needs no key, on purpose; with keys, see test_keys.py."""
+    flags = ["--host", "0.0.0.0", "--public", "--allow-host", "rerank.example"]
+    with serving(models, *flags, "--cors-origins", "https://ours.example") as server:
+        yield f"http://127.0.0.1:{server.port}"
+
+
+def test_on_purpose_it_is_open(open_to_anyone: str) -> None:
+    assert httpx.get(f"{open_to_anyone}/info", timeout=PATIENCE).status_code == 200
 
 
 HOSTS = [
@@ -204,31 +242,27 @@ HOSTS = [
 ]
 
 
-def test_only_known_hosts_are_answered(models: list[str]) -> None:
+def test_only_known_hosts_are_answered(open_to_anyone: str) -> None:
     """A name that an attacker's DNS points at this machine is not among them; health is for all."""
-    with serving(models, "--allow-host", "rerank.example") as server, server.client() as client:
+    with httpx.Client(base_url=open_to_anyone, timeout=PATIENCE) as client:
         for host, expected in HOSTS:
             assert client.get("/info", headers={"Host": host}).status_code == expected, host
             assert client.get("/health/live", headers={"Host": host}).status_code == 200
-    with serving(models, RERANK_API_KEYS="secret") as server, server.client() as client:
-        headers = {"Host": "any.example", "X-API-Key": "secret"}
-        assert client.get("/info", headers=headers).status_code == 200
 
 
-def test_pages_of_other_sites_are_refused(models: list[str]) -> None:
+def test_pages_of_other_sites_are_refused(open_to_anyone: str) -> None:
     """A browser sends text/plain from any page without asking first; it does say which page."""
-    text = {"Content-Type": "text/plain"}
-    flags = ("--cors-origins", "https://ours.example")
-    with serving(models, *flags) as server, server.client() as client:
+    lists = EXAMPLE.with_name("short.txt").read_bytes()
+    with httpx.Client(base_url=open_to_anyone, timeout=PATIENCE) as client:
         for origin, expected in (
             ("https://evil.example", 403),
             ("null", 403),
             ("http://127.0.0.1:1", 403),
             ("https://ours.example", 200),
-            (server.url, 200),
+            (open_to_anyone, 200),
         ):
-            headers = {**text, "Origin": origin}
-            answer = client.post("/rerank", content=EXAMPLE.read_bytes(), headers=headers)
+            headers = {"Content-Type": "text/plain", "Origin": origin}
+            answer = client.post("/rerank", content=lists, headers=headers)
             assert answer.status_code == expected, origin
 
 
@@ -236,16 +270,17 @@ def test_pages_of_other_sites_are_refused(models: list[str]) -> None:
 
 
 @pytest.mark.parametrize("top", [1, 3])
-def test_top_is_the_commands(server: Server, models: list[str], top: int) -> None:
-    command = [RERANK, "--nbest", str(EXAMPLE), "--models", *models, "--top", str(top)]
-    done = subprocess.run([*command, "--output", "ranked"], capture_output=True, text=True)
-    asked = [json.loads(line)["ranking"] for line in done.stdout.splitlines()]
+def test_top_is_the_commands(server: Server, models: list[str], tmp_path: Path, top: int) -> None:
+    lists = "\n\n".join(EXAMPLE.read_text(encoding="utf-8").split("\n\n")[:5]) + "\n"
+    nbest, out = tmp_path / "nbest", tmp_path / "ranked"
+    nbest.write_text(lists, encoding="utf-8")
+    command = ["--nbest", str(nbest), "--models", *models, "--top", str(top)]
+    assert main([*command, "--output", "ranked", "--out", str(out)]) == 0
+    asked = [json.loads(line)["ranking"] for line in out.read_text("utf-8").splitlines()]
     assert any(len(ranking) > top for ranking in asked), "no tree among the best has a duplicate"
     with server.client() as client:
         headers = {"Content-Type": "text/plain"}
-        answer = client.post(
-            f"/rerank?top_n={top}", content=EXAMPLE.read_bytes(), headers=headers
-        ).json()
+        answer = client.post(f"/rerank?top_n={top}", content=lists, headers=headers).json()
     rankings = [each["ranking"] for each in answer["sentences"]]
     assert [[row["index"] for row in ranking] for ranking in rankings] == [
         [row["index"] for row in ranking] for ranking in asked
