@@ -104,7 +104,7 @@ def command(trained: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> l
     monkeypatch.chdir(tmp_path)
     for name in ("m.pt", "n.pt", "gold.mrg"):
         shutil.copy(trained / name, name)
-    write(tmp_path / "text.txt", sentences(250))
+    write(tmp_path / "text.txt", sentences(100))
     flags = ["--out", "adapted", "--margin", "0", "--threads", "1", "--epochs", "1"]
     models = ["--models", "m.pt", "n.pt", "--train", "gold.mrg"]
     return ["adapt", "--text", "text.txt", "--parser-command", PARSER, *models, *flags]
@@ -114,8 +114,8 @@ def test_text_in_models_and_report_out(command: list[str], capsys: Capture) -> N
     assert main(command) == 0
     report = capsys.readouterr().out
     assert report == Path("adapted/report.md").read_text()
-    assert "| sentences parsed | 250 |" in report
-    assert "| held out | 13 |" in report
+    assert "| sentences parsed | 100 |" in report
+    assert "| held out | 5 |" in report
     for name in ("m", "n"):
         before, after = load_checkpoint(f"{name}.pt"), load_checkpoint(f"adapted/{name}.pt")
         assert after.vocabulary.symbols == before.vocabulary.symbols
@@ -148,7 +148,7 @@ def test_text_in_a_parser_of_its_kind_out(command: list[str], capsys: Capture) -
     assert float(end) < float(start)
     parse = ["parse", "text.txt", "--tokens", "--parser-model", "adapted/s.pt"]
     assert main([*parse, "--models", "adapted/", "--threads", "1", "--jobs", "1"]) == 0
-    assert capsys.readouterr().out.count("(NN ") == 250 * 7
+    assert capsys.readouterr().out.count("(NN ") == 100 * 7
 
 
 def test_a_text_that_is_not_there_is_named_first(tmp_path: Path, capsys: Capture) -> None:
@@ -178,7 +178,7 @@ def test_what_cannot_be_parsed_is_named_and_left_out(command: list[str], capsys:
     assert main(command) == 1
     printed = capsys.readouterr()
     assert "rerank: text.txt:1: left out: the parser ended with status 1" in printed.err
-    assert "rerank: text.txt:252: left out: 80 words, more than 60" in printed.err
+    assert "rerank: text.txt:102: left out: 80 words, more than 60" in printed.err
     assert "| left out | 2 |" in printed.out
 
 
@@ -211,7 +211,7 @@ def test_a_killed_run_ends_as_one_that_was_not(command: list[str], capsys: Captu
         (["--models", "m.pt", "sub/m.pt"], "two of --models have the same name"),
         (["--gold-share", "1"], "nothing to learn"),
         (["--parser-command", "/no/such/parser"], "--parser-command /no/such/parser: No such file"),
-        (["--margin", "1e9"], "0 sentences to learn from, of 250"),
+        (["--margin", "1e9"], "0 sentences to learn from, of 100"),
         (["--parser-command", "false"], "could not be parsed: the parser ended with status 1"),
     ],
 )
@@ -229,8 +229,8 @@ def test_what_cannot_work(
 def test_all_that_is_chosen_can_be_learned_from(command: list[str], capsys: Capture) -> None:
     assert main([*command, "--margin", "1e9"]) == 2, "none is certain enough"
     assert main([*command, "--margin", "all"]) == 0
-    # Every twentieth of 250 is held out.
-    assert re.search(r"\| learned from \| 237 \|", capsys.readouterr().out)
+    # Every twentieth of 100 is held out.
+    assert re.search(r"\| learned from \| 95 \|", capsys.readouterr().out)
 
 
 @pytest.mark.parametrize(

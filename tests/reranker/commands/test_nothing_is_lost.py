@@ -17,7 +17,7 @@ import pytest
 
 from reranker.commands.main import main
 from tests.reranker.ensembles import CANDIDATES
-from tests.reranker.small_files import bllip, write
+from tests.reranker.small_files import bllip, standard_input, write
 
 Capture = pytest.CaptureFixture[str]
 
@@ -253,7 +253,7 @@ def test_what_is_deleted_under_a_run_is_not_replaced_by_it(models: list[str]) ->
     assert sorted(contents()) == ["out"]
 
 
-def test_other_standard_input_is_not_mixed_in(models: list[str]) -> None:
+def test_other_standard_input_is_not_mixed_in(models: list[str], capsys: Capture) -> None:
     rerank = whole(models)
     with running("--nbest", "-", *rerank, "out") as first:
         feed(first, LISTS)
@@ -262,18 +262,17 @@ def test_other_standard_input_is_not_mixed_in(models: list[str]) -> None:
         first.wait()
     before = {name: content for name, content in contents().items() if name != "out.lock"}
     other = bllip(*(CANDIDATES[(number + 1) % 4 :] for number in range(60)))
-    with running("--nbest", "-", *rerank, "out", "--resume") as second:
-        _, messages = second.communicate(other.encode(), timeout=120)
-    assert second.returncode == 2
-    assert b"sentence 1 differs from the one that the interrupted run read" in messages
+    resume = ["--nbest", "-", *rerank, "out", "--resume"]
+    with standard_input(other):
+        assert main(resume) == 2
+    message = "sentence 1 differs from the one that the interrupted run read"
+    assert message in capsys.readouterr().err
     assert contents() == before
     score = LISTS.replace(LISTS.split("\n")[1], "-12345.5", 1)  # one score is another
-    with running("--nbest", "-", *rerank, "out", "--resume") as second:
-        _, messages = second.communicate(score.encode(), timeout=120)
-    assert second.returncode == 2
-    with running("--nbest", "-", *rerank, "out", "--resume") as third:
-        _, messages = third.communicate(LISTS.encode(), timeout=120)
-    assert third.returncode == 0, messages.decode()
+    with standard_input(score):
+        assert main(resume) == 2
+    with standard_input(LISTS):
+        assert main(resume) == 0
     assert Path("out").read_bytes() == Path("whole").read_bytes()
 
 
@@ -286,12 +285,14 @@ SEARCHES = [
     (["grep", "NP > PP", "--json", "--at-least", "0"], "lists"),
     (["grep", "__", "--count"], "text"),
     (["measure"], "lists"),
-    (["measure", "--by", "sentence", "--csv"], "text"),
+    (["measure", "--by", "sentence", "--csv"], "lists"),
 ]
 
 
 @pytest.mark.parametrize("command, kind", SEARCHES, ids=lambda value: "".join(value))
-def test_a_killed_search_resumes(command: list[str], kind: str, span_model: str) -> None:
+def test_a_killed_search_resumes(
+    command: list[str], kind: str, span_model: str, capsys: Capture
+) -> None:
     """What is read from a pipe, killed twice and given again, is that of a whole run."""
     broken = "(S1 (S (NN broken)\n"
     head, tail = {
@@ -305,10 +306,11 @@ def test_a_killed_search_resumes(command: list[str], kind: str, span_model: str)
         "text": ["--as", "tokens", "--jobs", "1", "--parser-model", span_model],
     }[kind]
     command = [command[0], *command[1:], "-", *form]
-    run = [sys.executable, "-m", "reranker", *command]
-    given = (2 * head + tail).encode()
-    whole = subprocess.run(run, input=given, capture_output=True, timeout=120)
-    assert whole.returncode == 1 and len(whole.stdout.splitlines()) > 1, whole.stderr.decode()
+    given = 2 * head + tail
+    with standard_input(given):
+        assert main(command) == 1
+    whole = capsys.readouterr().out
+    assert len(whole.splitlines()) > 1
     kept = 0
     for number, times in (signal.SIGKILL, 1), (signal.SIGINT, 2):
         with running(*command, "--out", "out", "--resume") as process:
@@ -320,12 +322,10 @@ def test_a_killed_search_resumes(command: list[str], kind: str, span_model: str)
         kept = lines("out.journal") - 1  # what is in it, is in out.part as well
     said = re.search(r"rerank: interrupted; (\d+) sentences are kept", messages)
     assert said is not None and kept - 1 <= int(said[1]) <= kept  # one may just be written
-    resumed = subprocess.run(
-        [*run, "--out", "out", "--resume"], input=given, capture_output=True, timeout=120
-    )
-    assert resumed.returncode == 1
-    assert f"rerank: resuming after sentence {kept}\n" in resumed.stderr.decode()
-    assert Path("out").read_bytes() == whole.stdout
+    with standard_input(given):
+        assert main([*command, "--out", "out", "--resume"]) == 1
+    assert f"rerank: resuming after sentence {kept}\n" in capsys.readouterr().err
+    assert Path("out").read_text() == whole
     assert list(contents()) == ["out"]
 
 

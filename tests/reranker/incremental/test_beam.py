@@ -60,7 +60,7 @@ def test_a_beam_that_keeps_everything_has_the_sums_of_full_enumeration(
         assert score == pytest.approx(log_probability(members, tokens, is_the_end), abs=1e-5)
 
 
-@pytest.mark.parametrize("seed", range(5))
+@pytest.mark.parametrize("seed", range(2))
 def test_sums_never_exceed_the_prefix_probability_and_rise_to_it(seed: int) -> None:
     members = [checkpoint(seed)]
     models = ForwardModels(members)

@@ -85,7 +85,7 @@ patterns = st.recursive(
 )
 
 
-@settings(max_examples=400, deadline=None)
+@settings(max_examples=200, deadline=None)
 @given(trees, patterns)
 def test_the_nodes_are_those_of_nltk(tree: Tree, pattern: str) -> None:
     (expected,) = tgrep.tgrep_positions(pattern, [with_nodes_for_words(tree)])

@@ -25,7 +25,7 @@ from tests.reranker.training.runs import train
 
 Train = Callable[..., float]
 
-GROWING: dict[str, Any] = {"learning_rate": 0.1, "weight_decay": 50.0}
+GROWING: dict[str, Any] = {"learning_rate": 0.1, "weight_decay": 500.0}
 GROWING |= {"warmup_batches": 1, "validate_every": 1, "epochs": 40}
 FAST = replace(test_loop.FAST, **GROWING)
 PAPER = replace(test_loop.PAPER, **GROWING)
@@ -39,7 +39,7 @@ RUNS: dict[str, Train] = {
     "shards": partial(train, replace(FAST, shards=2), TREES, DEV),
     "spans": partial(
         train,
-        replace(test_span_run.CONFIG, **GROWING),
+        replace(test_span_run.CONFIG, **GROWING | {"weight_decay": 50.0}),
         test_span_run.TREES,
         test_span_run.DEV,
     ),
