@@ -1,14 +1,11 @@
-"""What watches the service asks for what it has, with a key where one is needed."""
+"""What watches the service asks for what it has. With a key: tests/service/test_keys.py."""
 
 from __future__ import annotations
 
-import contextlib
 import json
 import re
 import shutil
-import socket
 import subprocess
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -16,19 +13,12 @@ import httpx
 import pytest
 import yaml
 
-from tests.service.servers import Server, serving
-from tests.waiting import until
-
 DOCKER = Path(__file__).parents[2] / "docker"
 PROMETHEUS = DOCKER / "prometheus"
 ALERTS = PROMETHEUS / "alerts.yml"
-SECRET = "/run/secrets/prometheus_key"
 
 needs_promtool = pytest.mark.skipif(
     not shutil.which("promtool"), reason="this machine has no promtool"
-)
-needs_prometheus = pytest.mark.skipif(
-    not shutil.which("prometheus"), reason="this machine has no prometheus"
 )
 
 
@@ -130,94 +120,3 @@ def test_promtool_sees_a_rule_that_never_fires(tmp_path: Path) -> None:
     command = ["promtool", "test", "rules", "alerts.test.yml"]
     done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True)
     assert done.returncode == 1 and "RerankScoringCrashes" in done.stdout + done.stderr
-
-
-@pytest.fixture(scope="module")
-def keys_file(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    path = tmp_path_factory.mktemp("keys") / "rerank_keys"
-    path.write_text("first-key # newspaper\nscraping-key # prometheus\n")
-    return path
-
-
-@pytest.fixture(scope="module")
-def guarded(models: list[str], keys_file: Path) -> Iterator[Server]:
-    with serving(models, "--api-keys-file", str(keys_file)) as server:
-        yield server
-
-
-def scrape_settings() -> dict[str, Any]:
-    (one,) = yaml.safe_load((PROMETHEUS / "prometheus.yml").read_text())["scrape_configs"]
-    assert isinstance(one, dict)
-    return one
-
-
-def test_metrics_are_for_who_has_a_key(guarded: Server) -> None:
-    """As Prometheus asks: it sends the file's text as a bearer token."""
-    assert scrape_settings()["authorization"] == {"credentials_file": SECRET}
-    compose = yaml.safe_load((DOCKER / "docker-compose.yml").read_text())
-    assert compose["services"]["prometheus"]["secrets"] == [Path(SECRET).name]
-    with guarded.client() as client:
-        for given, status in (("scraping-key", 200), ("other", 401), (None, 401)):
-            headers = {} if given is None else {"Authorization": f"Bearer {given}"}
-            assert client.get("/metrics", headers=headers).status_code == status
-        text = client.get("/metrics", headers={"Authorization": "Bearer scraping-key"}).text
-        assert 'rerank_key_requests_total{key="prometheus",status="2xx"} 1.0' in text
-
-
-@contextlib.contextmanager
-def prometheus(folder: Path, target: str, key: str) -> Iterator[httpx.Client]:
-    """Prometheus as configured, but for the address of the service and of the file with the key."""
-    text = (PROMETHEUS / "prometheus.yml").read_text()
-    assert text.count("rerank:8000") == text.count(SECRET) == 1
-    secret = folder / "prometheus_key"
-    secret.write_text(f"{key}\n")
-    config = folder / "prometheus.yml"
-    config.write_text(text.replace("rerank:8000", target).replace(SECRET, str(secret)))
-    shutil.copy(ALERTS, folder)
-    with socket.create_server(("127.0.0.1", 0)) as free:
-        port = free.getsockname()[1]
-    flags = [f"--config.file={config}", f"--storage.tsdb.path={folder / 'data'}"]
-    command = ["prometheus", *flags, f"--web.listen-address=127.0.0.1:{port}"]
-    log = (folder / "log").open("w")
-    process = subprocess.Popen(command, stderr=log)
-    try:
-        with httpx.Client(base_url=f"http://127.0.0.1:{port}/api/v1") as client:
-            yield client
-    finally:
-        process.kill()
-        process.wait()
-        log.close()
-
-
-def scraped_target(client: httpx.Client) -> dict[str, Any]:
-    """The one target, once it has been asked."""
-
-    def asked() -> dict[str, Any]:
-        with contextlib.suppress(httpx.HTTPError):  # it has not started yet
-            answer = client.get("/targets").raise_for_status()
-            for target in answer.json()["data"]["activeTargets"]:
-                if target["health"] != "unknown":
-                    return dict(target)
-        return {}
-
-    return until(asked)
-
-
-@needs_prometheus
-def test_prometheus_scrapes_with_its_key(guarded: Server, tmp_path: Path) -> None:
-    with prometheus(tmp_path, f"127.0.0.1:{guarded.port}", "scraping-key") as client:
-        target = scraped_target(client)
-        assert (target["health"], target["lastError"]) == ("up", "")
-        query = {"query": "rerank_model_info"}
-        # The two models of this server: what was scraped may be asked for a moment later.
-        until(lambda: len(client.get("/query", params=query).json()["data"]["result"]) == 2)
-        answer = client.get("/rules").json()
-        (group,) = answer["data"]["groups"]
-        assert [rule["name"] for rule in group["rules"]] == [rule["alert"] for rule in rules()]
-
-
-@needs_prometheus
-def test_prometheus_without_the_key_is_refused(guarded: Server, tmp_path: Path) -> None:
-    with prometheus(tmp_path, f"127.0.0.1:{guarded.port}", "wrong-key") as client:
-        target = scraped_target(client)
-        assert target["health"] == "down" and "401" in target["lastError"]
