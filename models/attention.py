@@ -13,24 +13,20 @@ from typing import ClassVar
 import torch
 from torch import Tensor
 
-from reranker.models.config import ThesisConfig, check_window, parts_of
+from reranker.models.config import WindowConfig, parts_of
 from reranker.models.language_model import LanguageModel
 from reranker.models.layer import LayerState, Reader, lstm_layers, matrix, product
 from reranker.models.past import attention, latest, timeline, windows
 
 
 @dataclass(frozen=True, slots=True)
-class AttentionConfig(ThesisConfig):
+class AttentionConfig(WindowConfig):
     """h* has the size of the last layer. The defaults are those of Table 4.8."""
 
     parts: ClassVar[int] = 1
     embedding_size: int = 287
     hidden_sizes: tuple[int, ...] = (287,)
-    window: int = 4  # L, how many earlier outputs are in view
-
-    def __post_init__(self) -> None:
-        check_window(self.window)
-        ThesisConfig.__post_init__(self)
+    window: int = 4  # earlier outputs in view
 
     @property
     def reader_size(self) -> int:

@@ -83,11 +83,18 @@ class ThesisConfig(Config):
     recurrent_weight_dropout: float = 0.0
 
 
-def check_window(window: int) -> None:
-    """Raises ValueError for an invalid window. No weight depends on it, so without a limit a
-    checkpoint could ask for any amount of memory; no model is known to gain from more than 20."""
-    if type(window) is not int or not 1 <= window <= 1_000:
-        raise ValueError(f"window must be an integer from 1 to 1000, got {window}")
+@dataclass(frozen=True, slots=True)
+class WindowConfig(ThesisConfig):
+    """Of a model that looks back at the last L = ``window`` tokens."""
+
+    window: int = 4
+
+    def __post_init__(self) -> None:
+        # No weight depends on it, so without a limit a checkpoint could ask for any amount of
+        # memory; no model is known to gain from more than 20.
+        if type(self.window) is not int or not 1 <= self.window <= 1_000:
+            raise ValueError(f"window must be an integer from 1 to 1000, got {self.window}")
+        ThesisConfig.__post_init__(self)
 
 
 def parts_of(hidden_size: int, parts: int) -> int:

@@ -11,23 +11,19 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
-from reranker.models.config import ThesisConfig, check_window
+from reranker.models.config import WindowConfig
 from reranker.models.language_model import LanguageModel
 from reranker.models.layer import Layer, LayerState, lstm_cell, matrix, product, start_orthogonal
 from reranker.models.past import attention
 
 
 @dataclass(frozen=True, slots=True)
-class LstmnConfig(ThesisConfig):
+class LstmnConfig(WindowConfig):
     """The defaults are those of Table 4.8."""
 
     embedding_size: int = 277
     hidden_sizes: tuple[int, ...] = (277,)
-    window: int = 5  # L, how many earlier states are on the tape
-
-    def __post_init__(self) -> None:
-        check_window(self.window)
-        ThesisConfig.__post_init__(self)
+    window: int = 5  # earlier states on the tape
 
 
 class Lstmn(LanguageModel):

@@ -10,7 +10,7 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
-from reranker.models.config import ThesisConfig, check_window
+from reranker.models.config import WindowConfig
 from reranker.models.language_model import LanguageModel
 from reranker.models.layer import LayerState, Reader, lstm_layers, matrix, product
 from reranker.models.past import attention, latest, timeline, windows
@@ -19,14 +19,10 @@ _NO_WORD = -1
 
 
 @dataclass(frozen=True, slots=True)
-class RecurrentMemoryConfig(ThesisConfig):
+class RecurrentMemoryConfig(WindowConfig):
     """h* has the size of the last layer. The defaults are those of Table 4.8."""
 
-    window: int = 20  # L, how many words are in view, the one just read among them
-
-    def __post_init__(self) -> None:
-        check_window(self.window)
-        ThesisConfig.__post_init__(self)
+    window: int = 20  # words in view, the one just read among them
 
     @property
     def reader_size(self) -> int:

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import contextlib
+from collections.abc import Iterator
+
 
 class RerankError(Exception):
     """Base of every error that means "the input is wrong", never "the program is wrong"."""
@@ -30,6 +33,16 @@ class CheckpointError(RerankError):
 
 class ConfigError(RerankError):
     """A configuration has an unknown setting or an invalid value."""
+
+
+@contextlib.contextmanager
+def needing(message: str) -> Iterator[None]:
+    """Around the import of a library that an extra installs: without it InputError, which says
+    what to install."""
+    try:
+        yield
+    except ImportError as error:
+        raise InputError(message) from error
 
 
 # What torch says in a RuntimeError, for a GPU and for a CPU, and oneDNN; Python of threads, and of

@@ -9,11 +9,12 @@ from __future__ import annotations
 import contextlib
 import io
 import sys
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
-from reranker.errors import InputError
+from reranker.errors import needing
 
 _JOIN = "@@"  # ends a piece that is not the last of its word
+_NEEDED = "pieces of words need subword-nmt: pip install '.[generate]'"
 
 
 class Pieces:
@@ -29,7 +30,7 @@ class Pieces:
             _, *pairs = merges.rstrip("\n").split("\n")
             if not pairs or any(len(pair.strip("\r\n ").split(" ")) != 2 for pair in pairs):
                 raise ValueError("its merges are not pairs")
-            with _needs_library():
+            with needing(_NEEDED):
                 from subword_nmt.apply_bpe import BPE
             self._encoder = BPE(io.StringIO(merges), separator=_JOIN)
 
@@ -39,7 +40,7 @@ class Pieces:
         ``merges``. The same counts give the same pieces, whatever their order."""
         if not merges:
             return cls()
-        with _needs_library():
+        with needing(_NEEDED):
             from subword_nmt.learn_bpe import learn_bpe
         words = "".join(f"{word} {count}\n" for word, count in sorted(counts.items()))
         learned = io.StringIO()
@@ -67,11 +68,3 @@ def joined(pieces: Sequence[str]) -> list[str]:
     """
     text = " ".join(pieces).replace(_JOIN + " ", "").removesuffix(_JOIN)
     return text.split(" ") if text else []
-
-
-@contextlib.contextmanager
-def _needs_library() -> Iterator[None]:
-    try:
-        yield
-    except ImportError as error:
-        raise InputError("pieces of words need subword-nmt: pip install '.[generate]'") from error

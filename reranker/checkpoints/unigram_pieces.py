@@ -8,7 +8,7 @@ from collections import Counter
 from collections.abc import Collection, Sequence
 
 from reranker.checkpoints.word_pieces import Pieces
-from reranker.errors import InputError
+from reranker.errors import needing
 from reranker.languages import UNSPACED, normalised
 from reranker.nbest.words import written
 
@@ -26,13 +26,9 @@ class UnigramPieces(Pieces):
 
     def __init__(self, pieces: Sequence[str], scores: Sequence[float], per_word: int) -> None:
         """Raises ValueError as ``Pieces`` does, and InputError if tokenizers is not installed."""
-        try:
+        needed = "pieces of words in this language need tokenizers"
+        with needing(f"{needed}: pip install 'parse-reranker[languages]'"):
             from tokenizers.models import Unigram
-        except ImportError as error:
-            raise InputError(
-                "pieces of words in this language need tokenizers: "
-                "pip install 'parse-reranker[languages]'"
-            ) from error
         super().__init__(pieces, per_word)
         self.scores = tuple(scores)
         scored = [*zip(self.pieces, self.scores, strict=True)]

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from reranker.errors import InputError
+from reranker.errors import InputError, needing
 from reranker.files.output import whole_file
 
 if TYPE_CHECKING:
@@ -18,11 +18,8 @@ def new_figure(path: Path) -> Figure:
 
     Raises InputError if matplotlib is missing or the ending is unknown.
     """
-    try:
+    with needing("figures need matplotlib; pip install 'parse-reranker[train]'"):
         from matplotlib.figure import Figure
-    except ImportError as error:
-        message = "figures need matplotlib; pip install 'parse-reranker[train]'"
-        raise InputError(message) from error
     figure = Figure(figsize=(8, 5), layout="constrained")
     formats = figure.canvas.get_supported_filetypes()
     if path.suffix[1:].lower() not in formats:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from reranker.errors import InputError
+from reranker.errors import needing
 
 if TYPE_CHECKING:
     import pandas
@@ -15,10 +15,6 @@ def data_frame(
     rows: Iterable[Sequence[Any] | Mapping[str, Any]], columns: Iterable[str]
 ) -> pandas.DataFrame:
     """The rows as a table with these columns. Raises InputError without pandas."""
-    try:
+    with needing("a table needs pandas: pip install 'parse-reranker[pandas]'; to_dict does not"):
         import pandas
-    except ImportError as error:
-        raise InputError(
-            "a table needs pandas: pip install 'parse-reranker[pandas]'; to_dict does not"
-        ) from error
     return pandas.DataFrame(list(rows), columns=list(columns))

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Iterator
 from functools import cache
 from typing import TYPE_CHECKING, Literal, get_args
 
-from reranker.errors import InputError
+from reranker.errors import needing
 from reranker.languages import ENGLISH, UNSPACED
 
 if TYPE_CHECKING:
@@ -104,13 +104,11 @@ def tokens(text: str, convention: Convention) -> Iterable[str]:
     if convention == "characters":
         return _CHARACTER.findall(text)
     if convention == "zh":
-        try:
+        with needing(
+            "Chinese words are found by jieba: pip install 'parse-reranker[languages]'; or give "
+            "them with --tokens, or take --words characters"
+        ):
             import jieba
-        except ImportError as error:
-            raise InputError(
-                "Chinese words are found by jieba: pip install 'parse-reranker[languages]'; or "
-                "give them with --tokens, or take --words characters"
-            ) from error
         jieba.setLogLevel("ERROR")
         return (word for word in _joined(jieba.cut(text)) if not word.isspace())
     found: Iterable[str] = _toktok().tokenize(text)

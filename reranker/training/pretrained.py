@@ -17,7 +17,7 @@ from torch import Tensor
 from reranker.checkpoints.span_vocabulary import AnyPieces
 from reranker.checkpoints.unigram_pieces import UnigramPieces
 from reranker.checkpoints.word_pieces import WordPieces
-from reranker.errors import InputError
+from reranker.errors import InputError, needing
 from reranker.models.piece_encoder import PieceConfig, PieceEncoder
 
 _NAMES = {
@@ -152,14 +152,10 @@ def _config(path: Path) -> tuple[PieceConfig, int]:
 
 
 def _weights(path: Path, config: PieceConfig, offset: int) -> dict[str, Tensor]:
-    try:
+    needed = f"{path}: reading it needs safetensors; install it with "
+    with needing(f"{needed}`pip install 'parse-reranker[train]'`"):
         from safetensors import SafetensorError
         from safetensors.torch import load_file
-    except ImportError as error:
-        raise InputError(
-            f"{path}: reading it needs safetensors; install it with "
-            "`pip install 'parse-reranker[train]'`"
-        ) from error
     try:
         read = load_file(path)
     except (OSError, SafetensorError) as error:
