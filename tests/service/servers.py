@@ -126,11 +126,15 @@ class Gate:
 
 
 def slow_loading(gate: Gate) -> str:
-    """The PYTHONPATH of a server whose scoring process does not start before the gate is open."""
+    """The PYTHONPATH of a fragile server whose scoring process does not start before the gate is
+    open."""
     module = "reranker.service.children.scoring_main"
     waiting = f"while {module!r} in sys.orig_argv and not os.path.exists(gate):"
     code = f"import os, sys, time\ngate = {str(gate.file)!r}\n{waiting}\n    time.sleep(0.01)\n"
-    (gate.folder / "sitecustomize.py").write_text(code)
+    fragile = Path(FRAGILE, "sitecustomize.py").read_text(encoding="utf-8")
+    # Python imports only the first module of this name.
+    code += f"exec({fragile!r})\n"
+    (gate.folder / "sitecustomize.py").write_text(code, encoding="utf-8")
     return before_python_path(str(gate.folder))
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import argparse
 import os
 import re
 import signal
@@ -14,8 +15,20 @@ from typing import Any
 import httpx
 import pytest
 
+from reranker.errors import InputError
+from reranker.service.server import run
 from tests.service.conftest import save_models
-from tests.service.servers import RERANK, Gate, Server, sentence, serving, slow_loading
+from tests.service.http.test_connections import refused
+from tests.service.servers import (
+    RERANK,
+    Gate,
+    Server,
+    is_closed_on,
+    sentence,
+    serving,
+    slow_loading,
+)
+from tests.service.test_metrics import models_in, scraped
 from tests.waiting import PATIENCE, until
 
 BODY = {"sentences": [sentence("We", "saw", "it")]}
@@ -25,13 +38,29 @@ def ask(client: httpx.Client, body: dict[str, Any]) -> httpx.Response:
     return client.post("/rerank", json=body)
 
 
-def test_sigterm_finishes_what_was_accepted(models: list[str], gate: Gate) -> None:
+def test_ready_only_between_the_first_score_and_sigterm(
+    models: list[str], gate: Gate, tmp_path: Path
+) -> None:
+    """Until the first score: alive but not ready, and no request is taken. After SIGTERM what was
+    accepted is answered, and nothing else is taken. Metrics say so, too."""
+    (tmp_path / "scoring").mkdir()
+    scoring = Gate(tmp_path / "scoring")
+    flags, path = ("--drain-seconds", "600"), slow_loading(gate)
     with (
-        serving(models, fragile=True) as server,
+        serving(models, *flags, wait=False, PYTHONPATH=path) as server,
         server.client() as client,
-        ThreadPoolExecutor(4) as threads,
+        ThreadPoolExecutor(3) as threads,
     ):
-        held = {"sentences": [sentence(gate.word)]}
+        assert client.get("/health/live").status_code == 200
+        early = client.get("/health/ready")
+        assert (early.status_code, early.json()["error"]["code"]) == (503, "loading")
+        assert ask(client, BODY).json()["error"]["code"] == "loading"
+        assert metric(client, "ready") == 0
+        assert "rerank_model_info{" not in client.get("/metrics").text
+        gate.open()
+        server.logged("ready")
+        assert client.get("/health/ready").status_code == 200 and metric(client, "ready") == 1
+        held = {"sentences": [sentence(scoring.word)]}
         accepted = [threads.submit(ask, client, held) for _ in range(3)]
         until(lambda: metric(client, "requests_in_flight") == 3)
         server.process.send_signal(signal.SIGTERM)
@@ -40,18 +69,24 @@ def test_sigterm_finishes_what_was_accepted(models: list[str], gate: Gate) -> No
         assert (late.status_code, ready.status_code) == (503, 503)
         assert late.json()["error"]["code"] == "draining"
         assert "retry-after" in late.headers
+        assert metric(client, "ready") == 0
         assert client.get("/health/live").status_code == 200
-        gate.open()
+        scoring.open()
         assert [one.result().status_code for one in accepted] == [200] * 3
         assert server.end() == 0
 
 
 def test_grace_time_is_bounded(models: list[str], gate: Gate) -> None:
+    """Neither a request that takes long holds up the end, nor a client that goes on sending after
+    its answer."""
+    flags = ("--drain-seconds", "0.3", "--body-seconds", "600")
     with (
-        serving(models, "--drain-seconds", "0.3", fragile=True) as server,
+        serving(models, *flags, fragile=True) as server,
         server.client() as client,
-        ThreadPoolExecutor(1) as threads,
+        refused(server) as connection,
+        ThreadPoolExecutor(2) as threads,
     ):
+        sending = threads.submit(is_closed_on, connection, b" ")
         asked = threads.submit(ask, client, {"sentences": [sentence(gate.word)]})
         until(lambda: metric(client, "requests_in_flight") == 1)
         server.process.send_signal(signal.SIGTERM)
@@ -59,6 +94,7 @@ def test_grace_time_is_bounded(models: list[str], gate: Gate) -> None:
         unfinished = asked.result()
         assert unfinished.status_code == 503
         assert unfinished.json()["error"]["code"] == "draining"
+        assert sending.result()
 
 
 @pytest.mark.parametrize("word, error", [("crash", "RuntimeError"), ("die", "SystemExit")])
@@ -98,10 +134,35 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture(scope="module")
-def reloading(folder: Path) -> Iterator[Server]:
+def _serving_the_folder(folder: Path) -> Iterator[Server]:
     save_models(folder, 1)
     with serving([str(folder / "*.pt")], RERANK_ADMIN_KEYS="boss") as server:
         yield server
+
+
+@pytest.fixture
+def reloading(_serving_the_folder: Server, folder: Path) -> Server:
+    """It serves one model, whatever another test has made it serve."""
+    for file in folder.glob("*.pt"):
+        file.unlink()
+    save_models(folder, 1)
+    with _serving_the_folder.client(headers=BOSS) as client:
+        client.post("/models/reload?fewer=true").raise_for_status()
+    return _serving_the_folder
+
+
+BOSS = {"X-API-Key": "boss"}
+
+
+def until_reloaded(server: Server, event: str = "models reloaded") -> None:
+    """Has the models loaded again by a signal; the log has this then, once more."""
+
+    def lines() -> int:
+        return sum(line["event"] == event for line in server.log)
+
+    before = lines()
+    server.process.send_signal(signal.SIGHUP)
+    until(lambda: lines() > before)
 
 
 def test_a_reload_that_fails_changes_nothing(reloading: Server, folder: Path) -> None:
@@ -109,7 +170,7 @@ def test_a_reload_that_fails_changes_nothing(reloading: Server, folder: Path) ->
     with reloading.client() as client:
         before = ask(client, BODY).json()
         broken.write_bytes(b"no checkpoint")
-        answer = client.post("/models/reload", headers={"X-API-Key": "boss"})
+        answer = client.post("/models/reload", headers=BOSS)
         broken.unlink()
         assert answer.status_code == 409
         error = answer.json()["error"]
@@ -127,8 +188,7 @@ def test_reload_loses_nobody(reloading: Server, folder: Path) -> None:
         with ThreadPoolExecutor(4) as threads:
             asked = [threads.submit(ask, client, body) for _ in range(40)]
             save_models(folder, 2)
-            reloading.process.send_signal(signal.SIGHUP)
-            reloading.logged("models reloaded")
+            until_reloaded(reloading)
             after = ask(client, BODY).json()
             answers = [one.result() for one in asked]
         assert [len(one["models"]) for one in (before, after)] == [1, 2]
@@ -139,25 +199,37 @@ def test_reload_loses_nobody(reloading: Server, folder: Path) -> None:
             assert rankings == [known[answer.json()["signature"]]] * 20
 
 
-def test_ready_only_between_the_first_score_and_sigterm(models: list[str], gate: Gate) -> None:
-    """Until the first score: alive but not ready, and no request is taken. Metrics say so, too."""
-    flags = ("--linger-seconds", "600", "--drain-seconds", "600")
-    with (
-        serving(models, *flags, wait=False, PYTHONPATH=slow_loading(gate)) as server,
-        server.client() as client,
-    ):
-        assert client.get("/health/live").status_code == 200
-        early = client.get("/health/ready")
-        assert (early.status_code, early.json()["error"]["code"]) == (503, "loading")
-        assert ask(client, BODY).json()["error"]["code"] == "loading"
-        assert metric(client, "ready") == 0
-        assert "rerank_model_info{" not in client.get("/metrics").text
-        gate.open()
-        server.logged("ready")
-        assert client.get("/health/ready").status_code == 200 and metric(client, "ready") == 1
-        server.process.send_signal(signal.SIGTERM)
-        server.logged("draining")
-        assert metric(client, "ready") == 0
+def test_a_glob_that_has_lost_a_file_is_refused_unless_told(
+    reloading: Server, folder: Path
+) -> None:
+    with reloading.client(headers=BOSS) as client:
+        save_models(folder, 2)
+        client.post("/models/reload").raise_for_status()
+        (folder / "model-2.pt").unlink()
+        answer = client.post("/models/reload")
+        assert (answer.status_code, answer.json()["error"]["code"]) == (409, "reload-failed")
+        assert "1 models now and 2 in use" in answer.json()["error"]["message"]
+        assert len(client.get("/models").json()["models"]) == 2
+        until_reloaded(reloading, "models not reloaded")
+        assert len(client.get("/models").json()["models"]) == 2
+        assert client.post("/models/reload?fewer=true").status_code == 200
+        assert len(client.get("/models").json()["models"]) == 1
+
+
+def test_metrics_follow_a_reload(reloading: Server, folder: Path) -> None:
+    with reloading.client() as client:
+        (before,) = models_in(scraped(client))
+        (folder / "model-2.pt").write_bytes(b"no checkpoint")
+        until_reloaded(reloading, "models not reloaded")
+        assert models_in(scraped(client)) == [before]
+
+        save_models(folder, 2)
+        (folder / "model-1.pt").unlink()
+        until_reloaded(reloading)
+        (after,) = models_in(scraped(client))
+        assert after["name"] == "model-2.pt" and after["sha256"] != before["sha256"]
+        served = client.get("/models").json()["models"]
+        assert [one["sha256"] for one in served] == [after["sha256"]]
 
 
 def refusal(*flags: str) -> str:
@@ -177,14 +249,15 @@ def refusal(*flags: str) -> str:
         (["--models", __file__, "--port", "x"], "setting port: "),
         (["--config", "nothing.toml"], "nothing.toml: cannot be read"),
         (["--models", __file__, "--port", "0"], "test_life.py: not a checkpoint"),
-        (
-            ["--models", __file__, "--port", "0", "--device", "cuda"],
-            "no such CUDA device here",
-        ),
     ],
 )
 def test_what_cannot_start_says_why(flags: list[str], message: str) -> None:
     assert message in refusal(*flags)
+
+
+def test_a_device_that_is_not_here_is_refused() -> None:
+    with pytest.raises(InputError, match="device cuda:99: no such CUDA device here"):
+        run(argparse.Namespace(models=[__file__], port=0, device="cuda:99"))
 
 
 def test_a_taken_port(server: Server, models: list[str]) -> None:

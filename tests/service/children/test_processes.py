@@ -102,10 +102,8 @@ def test_old_models_leave_the_scoring_process_and_others_never_enter(tmp_path: P
     """A replacement does not serve files that were changed, but not yet asked for by a reload."""
     save_models(tmp_path, 1)
     with serving([str(tmp_path / "*.pt")]) as server, server.client() as client:
-        for number in range(1, 4):
-            server.process.send_signal(signal.SIGHUP)
-            done = f'rerank_model_reloads_total{{result="done"}} {number}.0'
-            until(lambda: done in client.get("/metrics").text)  # noqa: B023
+        server.process.send_signal(signal.SIGHUP)
+        server.logged("models reloaded")
         ranked(client.post("/rerank", json=BODY))
         (process,) = children_of(server, "scoring_main")
         save_models(tmp_path, 2)

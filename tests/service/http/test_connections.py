@@ -6,7 +6,6 @@ import asyncio
 import contextlib
 import gc
 import socket
-import threading
 import time
 from collections.abc import Iterator
 
@@ -17,7 +16,7 @@ from reranker.service.http.app import create_app
 from reranker.service.server import listening, web_server
 from reranker.service.settings import Settings
 from tests.service.requests.test_bounds import BOMBS
-from tests.service.servers import Server, is_closed_on, serving
+from tests.service.servers import Server
 from tests.waiting import PATIENCE
 
 
@@ -62,16 +61,6 @@ def test_who_sends_too_much_after_the_answer_is_closed(server: Server) -> None:
             while sent / 2**20 < 100:
                 sent += connection.send(piece)
         assert 4 * 16 <= sent / 2**20 < 100
-
-
-def test_who_waits_after_the_answer_does_not_hold_up_the_end(models: list[str]) -> None:
-    flags = ("--drain-seconds", "0.1", "--body-seconds", "600")
-    with serving(models, *flags) as server, refused(server) as connection:
-        thread = threading.Thread(target=is_closed_on, args=(connection, b" "), daemon=True)
-        thread.start()
-        server.process.terminate()
-        assert server.end() == 0
-        thread.join()
 
 
 def test_answers_wait_for_no_acknowledgement() -> None:
