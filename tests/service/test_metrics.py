@@ -5,17 +5,14 @@ from __future__ import annotations
 import json
 import platform
 import re
-import signal
 from collections.abc import Callable, Mapping
 from concurrent.futures import ThreadPoolExecutor
-from pathlib import Path
 
 import httpx
 import torch
 
-from tests.service.conftest import save_models
 from tests.service.requests.test_bounds import KIND, TREE, send
-from tests.service.servers import Gate, Server, sentence, serving
+from tests.service.servers import Gate, Server, sentence
 from tests.waiting import until
 
 Series = Mapping[tuple[str, frozenset[tuple[str, str]]], float]
@@ -65,50 +62,32 @@ def test_what_runs_here(http: httpx.Client) -> None:
     assert total(series, "rerank_ready") == 1
 
 
-def test_models_follow_a_reload(tmp_path: Path) -> None:
-    (first,) = save_models(tmp_path, 1)
-    with serving([str(tmp_path / "*.pt")]) as server, server.client() as client:
-        (before,) = models_in(scraped(client))
-        (tmp_path / "model-2.pt").write_bytes(b"no checkpoint")
-        server.process.send_signal(signal.SIGHUP)
-        server.logged("models not reloaded")
-        assert models_in(scraped(client)) == [before]
-
-        save_models(tmp_path, 2)
-        Path(first).unlink()
-        server.process.send_signal(signal.SIGHUP)
-        server.logged("models reloaded")
-        (after,) = models_in(scraped(client))
-        assert after["name"] == "model-2.pt" and after["sha256"] != before["sha256"]
-        served = client.get("/models").json()["models"]
-        assert [one["sha256"] for one in served] == [after["sha256"]]
-
-
-def test_reading_threads_and_what_they_need_not_finish(models: list[str]) -> None:
+def test_reading_threads_and_what_they_need_not_finish(server: Server, http: httpx.Client) -> None:
     """Four bodies that take long to read, on fewer threads; then their clients hang up."""
-    body = json.dumps({"sentences": [{"candidates": [TREE] * 200}] * 1000}).encode()
-    with serving(models, "--queue-bytes", str(10 * len(body))) as server, server.client() as client:
-        idle = scraped(client)
-        for name in ("reading_busy", "reading_waiting", "cancelled_readings_total"):
-            assert total(idle, f"rerank_{name}") == 0
-        connections = [send(server, body, "/validate") for _ in range(4)]
-        until_scraped(
-            client,
-            lambda series: (
-                total(series, "rerank_reading_busy") == 2
-                and total(series, "rerank_reading_waiting") == 2
-            ),
-        )
-        for connection in connections:
-            connection.close()
-        until_scraped(client, lambda series: total(series, "rerank_cancelled_readings_total") == 4)
-        until_scraped(client, lambda series: total(series, "rerank_reading_busy") == 0)
-        after = scraped(client)
-        assert total(after, "rerank_reading_waiting") == 0
-        dropped = "rerank_dropped_total", frozenset({("reason", "disconnect")})
-        assert after[dropped] == 4
-        assert client.post("/rerank", json=KIND).status_code == 200
-        assert total(scraped(client), "rerank_cancelled_readings_total") == 4
+    body = json.dumps({"sentences": [{"candidates": [TREE] * 150}] * 1000}).encode()
+    cancelled = "rerank_cancelled_readings_total"
+    dropped = "rerank_dropped_total", frozenset({("reason", "disconnect")})
+    for name in ("reading_busy", "reading_waiting"):
+        until_scraped(http, lambda series: total(series, f"rerank_{name}") == 0)  # noqa: B023
+    idle = scraped(http)
+    connections = [send(server, body, "/validate") for _ in range(4)]
+    until_scraped(
+        http,
+        lambda series: (
+            total(series, "rerank_reading_busy") == 2
+            and total(series, "rerank_reading_waiting") == 2
+        ),
+    )
+    for connection in connections:
+        connection.close()
+    expected = total(idle, cancelled) + 4
+    until_scraped(http, lambda series: total(series, cancelled) == expected)
+    until_scraped(http, lambda series: total(series, "rerank_reading_busy") == 0)
+    after = scraped(http)
+    assert total(after, "rerank_reading_waiting") == 0
+    assert after[dropped] == idle.get(dropped, 0) + 4
+    assert http.post("/rerank", json=KIND).status_code == 200
+    assert total(scraped(http), cancelled) == expected
 
 
 def waiting_then_gone(server: Server, client: httpx.Client) -> float:

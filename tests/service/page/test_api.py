@@ -5,9 +5,18 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 import httpx
+import pytest
+
+from tests.service.servers import Server
 
 if TYPE_CHECKING:
     from playwright.sync_api import Page
+
+
+@pytest.fixture
+def address(server: Server) -> str:
+    """Here it does not matter which models are served."""
+    return server.url
 
 
 def test_every_path_and_example_is_shown(page: Page, address: str) -> None:
