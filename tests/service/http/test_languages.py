@@ -14,15 +14,32 @@ from tests.reranker.languages import EXAMPLES, install
 from tests.service.servers import RERANK, serving
 
 
-@pytest.mark.parametrize("language", EXAMPLES)
+@pytest.fixture(scope="module")
+def arabic(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Path]:
+    """A user's folder, and the models of Arabic that are installed in it."""
+    data = tmp_path_factory.mktemp("arabic")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("XDG_DATA_HOME", str(data))
+        models = user_folder() / "mine"
+    install("ar", models)
+    return data, models
+
+
+@pytest.mark.parametrize("language", ["zh", "ar"])
 def test_the_service_parses_the_language_it_was_started_with(
-    language: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    language: str,
+    arabic: tuple[Path, Path],
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    if language == "zh":
-        pytest.importorskip("jieba")
-    monkeypatch.setenv("XDG_DATA_HOME", str(tmp_path))
+    """Another that is written like English is parsed in tests/reranker/commands/test_languages."""
     monkeypatch.chdir(tmp_path)
-    install(language, user_folder() / "mine")
+    if language == "ar":
+        monkeypatch.setenv("XDG_DATA_HOME", str(arabic[0]))
+    else:
+        pytest.importorskip("jieba")
+        monkeypatch.setenv("XDG_DATA_HOME", str(tmp_path))
+        install(language, user_folder() / "mine")
     by_name = ["ar-mine"] if language == "ar" else []  # an ensemble's language is that of the text
     flags = [] if by_name else ["--language", language]
     with serving(by_name, *flags) as server, server.client() as client:
@@ -45,13 +62,9 @@ def test_the_service_parses_the_language_it_was_started_with(
         assert ", not 'is'" in other.json()["error"]["message"]
 
 
-def test_a_parser_of_another_language_is_refused_at_the_start(tmp_path: Path) -> None:
-    install("ar", tmp_path / "ar")
-    models = [
-        str(tmp_path / "ar" / "words.pt"),
-        "--parser-model",
-        str(tmp_path / "ar" / "parser.pt"),
-    ]
+def test_a_parser_of_another_language_is_refused_at_the_start(arabic: tuple[Path, Path]) -> None:
+    folder = arabic[1]
+    models = [str(folder / "words.pt"), "--parser-model", str(folder / "parser.pt")]
     ended = subprocess.run(
         [RERANK, "serve", "--port", "0", "--models", *models],
         capture_output=True, text=True, timeout=300, check=False,
