@@ -81,6 +81,19 @@ def beating(models: list[str]) -> Iterator[Running]:
         yield made
 
 
+@pytest.fixture(scope="module")
+def file(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The model of ``waiting``."""
+    return Path(*save_models(tmp_path_factory.mktemp("waiting"), 1))
+
+
+@pytest.fixture(scope="module")
+def waiting(file: Path) -> Iterator[Running]:
+    """Batches wait for others to join them."""
+    with fragile_and_running([str(file)], batch_wait_ms=50) as made:
+        yield made
+
+
 @pytest.fixture(autouse=True)
 def fragile(monkeypatch: pytest.MonkeyPatch) -> None:
     """Children that misbehave on command."""
@@ -156,49 +169,39 @@ def test_who_was_paused_is_answered_all_the_same(
     assert (new, busy) == (scores_of(expected, short), scores_of(expected, *[short] * 4, held))
 
 
-def test_ensembles_are_never_mixed(tmp_path: Path) -> None:
-    """While models are reloaded, requests for both wait; each is answered by its own."""
-    nbest = from_candidates(CANDIDATES)
-    (path,) = save_models(tmp_path, 1)
-    with running([path], batch_wait_ms=50) as made:
-        old, answers = made.models, [scores_of(Reranker.load([path]), nbest)]
-        Path(save_models(tmp_path, 2)[0]).replace(path)
-        new = made.engines.load()
-        made.engines.try_out(new)
-        answers.append(scores_of(Reranker.load([path]), nbest))
-
-        async def ask() -> list[list[list[Scored]]]:
-            works = []
-            for made.models in (old, new, old, new):
-                works.append(made.work(nbest))
-            return await asyncio.gather(*(scores(made.engines, work) for work in works))
-
-        assert asyncio.run(ask()) == answers * 2 and answers[0] != answers[1]
-
-
-def test_after_its_end_503(models: list[str]) -> None:
-    with running(models) as made:
-        made.engines.stop()
-        with pytest.raises(RequestError) as caught:
-            asyncio.run(scores(made.engines, made.work(flat("b"))))
-    assert (caught.value.status, caught.value.code) == (503, "draining")
-
-
 def test_a_tree_too_large_for_the_device_fails_only_its_own_request(
-    models: list[str], expected: Reranker
+    waiting: Running, file: Path
 ) -> None:
     kind = from_candidates(CANDIDATES)
-    with running(models, batch_wait_ms=50) as made:
 
-        async def ask() -> list[Any]:
-            works = [made.work(kind), made.work(kind, flat("huge")), made.work(flat("b"))]
-            asked = (scores(made.engines, work) for work in works)
-            return await asyncio.gather(*asked, return_exceptions=True)
+    async def ask() -> list[Any]:
+        lists = [(kind,), (kind, flat("huge")), (flat("b"),)]
+        asked = [scores(waiting.engines, waiting.work(*some)) for some in lists]
+        return await asyncio.gather(*asked, return_exceptions=True)
 
-        before, failed, after = asyncio.run(ask())
+    before, failed, after = asyncio.run(ask())
     assert isinstance(failed, RequestError)
     assert (failed.status, failed.code) == (503, "out-of-memory")
-    assert before == scores_of(expected, kind) and after == scores_of(expected, flat("b"))
+    reranker = Reranker.load(file)  # which another test replaces
+    assert before == scores_of(reranker, kind) and after == scores_of(reranker, flat("b"))
+
+
+def test_ensembles_are_never_mixed(waiting: Running, file: Path, tmp_path: Path) -> None:
+    """While models are reloaded, requests for both wait; each is answered by its own."""
+    nbest = from_candidates(CANDIDATES)
+    old, answers = waiting.models, [scores_of(Reranker.load(file), nbest)]
+    Path(*save_models(tmp_path, 2)).replace(file)
+    new = waiting.engines.load()
+    waiting.engines.try_out(new)
+    answers.append(scores_of(Reranker.load(file), nbest))
+
+    async def ask() -> list[list[list[Scored]]]:
+        works = []
+        for waiting.models in (old, new, old, new):
+            works.append(waiting.work(nbest))
+        return await asyncio.gather(*(scores(waiting.engines, work) for work in works))
+
+    assert asyncio.run(ask()) == answers * 2 and answers[0] != answers[1]
 
 
 def test_without_hope_requests_are_refused_at_once(
@@ -216,8 +219,10 @@ def test_without_hope_requests_are_refused_at_once(
         assert made.engines.queue.tokens == 0
 
 
-def test_several_engines_score_the_same(models: list[str], expected: Reranker, gate: Gate) -> None:
-    """While one is busy and another has died, all is answered by the third."""
+def test_several_engines_score_the_same_until_their_end(
+    models: list[str], expected: Reranker, gate: Gate
+) -> None:
+    """While one is busy and another has died, all is answered by the third; after the end, 503."""
     with running(models, engines=3, batch_tokens=1) as made:
         assert made.engines.ready == 3 and len({*made.pids()}) == 3
 
@@ -238,7 +243,10 @@ def test_several_engines_score_the_same(models: list[str], expected: Reranker, g
             return answers
 
         assert asyncio.run(ask()) == scores_of(expected, *[flat("We", "saw")] * 20)
-        until(lambda: made.engines.ready == 3)
+        made.engines.stop()
+        with pytest.raises(RequestError) as caught:
+            asyncio.run(scores(made.engines, made.work(flat("b"))))
+    assert (caught.value.status, caught.value.code) == (503, "draining")
 
 
 @pytest.mark.parametrize("is_busy", [False, True])
@@ -269,7 +277,7 @@ def test_a_pause_is_no_hang(beating: Running, gate: Gate) -> None:
         while not main.batch:
             await asyncio.sleep(0.001)
         main.cancellation.pause()
-        await asyncio.sleep(5)
+        await asyncio.sleep(3)  # longer than a child may hang
         gate.open()
         main.cancellation.go_on()
         return await asked
