@@ -13,7 +13,7 @@ import pytest
 import torch
 
 from reranker.checkpoints.checkpoint import save_checkpoint
-from reranker.client import Client, ServiceError
+from reranker.client import Client
 from reranker.commands.main import main
 from reranker.service.requests import schemas
 from tests.reranker.incremental.toy import checkpoint
@@ -132,17 +132,6 @@ def test_limits_and_wrong_fields(
     answer = http.post("/surprisal", json=body)
     assert (answer.status_code, error_of(answer)["code"]) == (status, code)
     assert message in error_of(answer)["message"]
-
-
-def test_without_a_forward_model_it_says_so(saved: dict[str, str]) -> None:
-    with serving([saved["backward"]]) as server, server.client() as client:
-        answer = client.post("/surprisal", json={"text": "It rains."})
-        assert (answer.status_code, error_of(answer)["code"]) == (404, "no-forward-model")
-        with Client(server.url) as ours, pytest.raises(ServiceError) as refused:
-            ours.surprisal("It rains.")
-        assert refused.value.code == "no-forward-model"
-        assert "reads from left to right" in error_of(answer)["message"]
-        assert client.get("/info").json()["surprisal"] is None
 
 
 def test_the_deadline_ends_it_and_so_does_the_client(

@@ -1,0 +1,52 @@
+"""A service that has no parser, and no model that reads from left to right, says so."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import httpx
+import pytest
+import torch
+
+from reranker.checkpoints.checkpoint import save_checkpoint
+from reranker.client import Client, ServiceError
+from tests.reranker.incremental.toy import checkpoint
+from tests.service.requests.test_limits import error_of
+from tests.service.servers import Server, before_python_path, serving
+
+
+@pytest.fixture(scope="module")
+def poor(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
+    """As if no models were installed."""
+    folder = tmp_path_factory.mktemp("poor")
+    member, path = checkpoint(1, backward=True), folder / "backward.pt"
+    save_checkpoint(path, member.model, member.vocabulary, {}, torch.float32)
+    (folder / "sitecustomize.py").write_text(
+        "import reranker.checkpoints.installed as installed; installed._folders = lambda: iter(())"
+    )
+    with serving([str(path)], PYTHONPATH=before_python_path(str(folder))) as server:
+        yield server
+
+
+@pytest.fixture(scope="module")
+def http(poor: Server) -> Iterator[httpx.Client]:
+    with poor.client() as client:
+        yield client
+
+
+def test_without_a_parser_it_says_what_to_do(http: httpx.Client) -> None:
+    assert http.get("/info").json()["parser"] is None
+    answer = http.post("/parse", json={"text": "It is."})
+    assert (answer.status_code, error_of(answer)["code"]) == (501, "no-parser")
+    assert "--parser-command" in error_of(answer)["message"]
+    assert http.post("/rerank", json={"texts": ["(S (NN a))"]}).status_code == 200
+
+
+def test_without_a_forward_model_it_says_so(poor: Server, http: httpx.Client) -> None:
+    answer = http.post("/surprisal", json={"text": "It rains."})
+    assert (answer.status_code, error_of(answer)["code"]) == (404, "no-forward-model")
+    with Client(poor.url) as ours, pytest.raises(ServiceError) as refused:
+        ours.surprisal("It rains.")
+    assert refused.value.code == "no-forward-model"
+    assert "reads from left to right" in error_of(answer)["message"]
+    assert http.get("/info").json()["surprisal"] is None
