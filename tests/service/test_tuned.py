@@ -28,6 +28,16 @@ TUNED = Weighing(0.4, "perplexity", (0.25, 1.75, 0.75), -0.5)
 KNOWN = Calibration(TUNED, 0.5, (0.25, 0.125))
 
 
+def some_lists(number: int) -> str:
+    """The example's first lists, and of each the first ten candidates."""
+    shorter = []
+    for block in EXAMPLE.read_text(encoding="utf-8").split("\n\n")[:number]:
+        (head, *rest) = block.splitlines()
+        count, name = head.split("\t")
+        shorter.append("\n".join([f"{min(int(count), 10)}\t{name}", *rest[:20]]))
+    return "\n\n".join(shorter) + "\n"
+
+
 @pytest.fixture(scope="module")
 def ensemble(models: list[str], tmp_path_factory: pytest.TempPathFactory) -> Path:
     path = tmp_path_factory.mktemp("tuned") / "ensemble.toml"
@@ -47,9 +57,8 @@ def tuned(ensemble: Path) -> Iterator[Server]:
 def test_the_files_weights_are_used_unless_others_are_asked_for(
     tuned: Server, ensemble: Path, tmp_path: Path
 ) -> None:
-    lists = EXAMPLE.read_text(encoding="utf-8").split("\n\n")[:4]
     file = tmp_path / "nbest"
-    file.write_text("\n\n".join(lists) + "\n", encoding="utf-8")
+    file.write_text(some_lists(4), encoding="utf-8")
 
     def expected(*flags: str) -> list[list[tuple[int, float]]]:
         out = tmp_path / f"ranked{''.join(flags)}.jsonl"
@@ -108,7 +117,7 @@ def test_a_client_that_leaves_the_weights_open_gets_the_tuned_ones(
 def test_a_choice_is_as_sure_as_the_commands(tuned: Server, ensemble: Path, tmp_path: Path) -> None:
     """Whatever the request asks for: null where the command writes null."""
     file = tmp_path / "nbest"
-    text = "\n\n".join(EXAMPLE.read_text(encoding="utf-8").split("\n\n")[:6]) + "\n"
+    text = some_lists(6)
     file.write_text(text, encoding="utf-8")
 
     def expected(*flags: str) -> list[float | None]:
