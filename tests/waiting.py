@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import asyncio
 import time
-from collections.abc import Callable
-from typing import TypeVar
+from collections.abc import Callable, Coroutine
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any, TypeVar
 
 T = TypeVar("T")
 
@@ -19,3 +21,10 @@ def until(condition: Callable[[], T]) -> T:
         assert time.monotonic() < give_up, "it has not happened"
         time.sleep(0.01)
     return value
+
+
+def finished(coroutine: Coroutine[Any, Any, T]) -> T:
+    """The result of a coroutine. It runs in a thread of its own: once a test has opened a page,
+    Playwright's event loop is running in this one."""
+    with ThreadPoolExecutor(1) as thread:
+        return thread.submit(asyncio.run, coroutine).result()

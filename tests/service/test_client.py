@@ -21,6 +21,7 @@ from reranker.trees import Tree
 from tests.reranker.ensembles import CANDIDATES
 from tests.reranker.small_files import bllip
 from tests.service.servers import Server
+from tests.waiting import finished
 
 
 def test_the_same_ranking_as_in_the_process(server: Server, models: list[str]) -> None:
@@ -197,7 +198,7 @@ def test_an_asynchronous_client_answers_the_same(server: Server) -> None:
             rankings = await asyncio.gather(*(client.rerank(CANDIDATES[n:]) for n in range(4)))
             return rankings, await client.score(CANDIDATES), await client.info()
 
-    rankings, scores, info = asyncio.run(ask())
+    rankings, scores, info = finished(ask())
     with Client(server.url) as client:
         assert rankings == [client.rerank(CANDIDATES[n:]) for n in range(4)]
         assert scores == client.score(CANDIDATES)
@@ -215,10 +216,10 @@ def test_an_asynchronous_client_comes_back_and_gives_up() -> None:
     Moody.statuses, Moody.retry_after = [429, 200, 404], "0"
     with HTTPServer(("127.0.0.1", 0), Moody) as service:
         threading.Thread(target=service.serve_forever, args=(0.01,), daemon=True).start()
-        asyncio.run(ask(f"http://127.0.0.1:{service.server_port}"))
+        finished(ask(f"http://127.0.0.1:{service.server_port}"))
         service.shutdown()
     with pytest.raises(ServiceError) as caught:
-        asyncio.run(ask("http://127.0.0.1:9"))
+        finished(ask("http://127.0.0.1:9"))
     assert (caught.value.status, caught.value.code) == (0, "unreachable")
 
 

@@ -17,7 +17,7 @@ from reranker.service.server import listening, web_server
 from reranker.service.settings import Settings
 from tests.service.requests.test_bounds import BOMBS
 from tests.service.servers import Server
-from tests.waiting import PATIENCE
+from tests.waiting import PATIENCE, finished
 
 
 def head(length: int, version: str = "1.1") -> bytes:
@@ -110,4 +110,4 @@ def test_what_a_connection_held_is_freed_when_it_closes() -> None:
             server.should_exit = True
             await serving
 
-    asyncio.run(closed())
+    finished(closed())

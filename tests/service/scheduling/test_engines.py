@@ -25,7 +25,7 @@ from reranker.service.settings import Settings
 from tests.reranker.ensembles import CANDIDATES
 from tests.service.conftest import save_models
 from tests.service.servers import FRAGILE, Gate, before_python_path
-from tests.waiting import PATIENCE, until
+from tests.waiting import PATIENCE, finished, until
 
 
 class Running:
@@ -124,7 +124,7 @@ def test_a_long_list_is_cut_into_pieces(listwise: Running, expected: Reranker) -
     assert len(whole.pieces) == 1 and len(cut.pieces) == 5
     assert [piece.tokens for piece in cut.pieces] == [20, 22, 20, 18, 18]
     for work in (whole, cut):
-        assert asyncio.run(scores(listwise.engines, work)) == scores_of(expected, nbest)
+        assert finished(scores(listwise.engines, work)) == scores_of(expected, nbest)
 
 
 def test_lists_are_answered_as_soon_as_they_are_scored(listwise: Running, gate: Gate) -> None:
@@ -138,7 +138,7 @@ def test_lists_are_answered_as_soon_as_they_are_scored(listwise: Running, gate: 
             gate.open()
         return count
 
-    assert asyncio.run(ask()) == 5
+    assert finished(ask()) == 5
 
 
 def test_who_was_paused_is_answered_all_the_same(
@@ -164,7 +164,7 @@ def test_who_was_paused_is_answered_all_the_same(
         gate.open()
         return [new, await busy]
 
-    new, busy = asyncio.run(both())
+    new, busy = finished(both())
     assert ends == ["new", "busy"]
     assert (new, busy) == (scores_of(expected, short), scores_of(expected, *[short] * 4, held))
 
@@ -179,7 +179,7 @@ def test_a_tree_too_large_for_the_device_fails_only_its_own_request(
         asked = [scores(waiting.engines, waiting.work(*some)) for some in lists]
         return await asyncio.gather(*asked, return_exceptions=True)
 
-    before, failed, after = asyncio.run(ask())
+    before, failed, after = finished(ask())
     assert isinstance(failed, RequestError)
     assert (failed.status, failed.code) == (503, "out-of-memory")
     reranker = Reranker.load(file)  # which another test replaces
@@ -201,7 +201,7 @@ def test_ensembles_are_never_mixed(waiting: Running, file: Path, tmp_path: Path)
             works.append(waiting.work(nbest))
         return await asyncio.gather(*(scores(waiting.engines, work) for work in works))
 
-    assert asyncio.run(ask()) == answers * 2 and answers[0] != answers[1]
+    assert finished(ask()) == answers * 2 and answers[0] != answers[1]
 
 
 def test_without_hope_requests_are_refused_at_once(
@@ -214,7 +214,7 @@ def test_without_hope_requests_are_refused_at_once(
         os.kill(made.pids()[0], signal.SIGKILL)
         until(lambda: made.engines.is_hopeless)
         with pytest.raises(RequestError, match="cannot be restarted") as caught:
-            asyncio.run(asyncio.wait_for(scores(made.engines, made.work(flat("b"))), PATIENCE))
+            finished(asyncio.wait_for(scores(made.engines, made.work(flat("b"))), PATIENCE))
         assert (caught.value.status, caught.value.code) == (503, "worker-crashed")
         assert made.engines.queue.tokens == 0
 
@@ -242,10 +242,10 @@ def test_several_engines_score_the_same_until_their_end(
             await held
             return answers
 
-        assert asyncio.run(ask()) == scores_of(expected, *[flat("We", "saw")] * 20)
+        assert finished(ask()) == scores_of(expected, *[flat("We", "saw")] * 20)
         made.engines.stop()
         with pytest.raises(RequestError) as caught:
-            asyncio.run(scores(made.engines, made.work(flat("b"))))
+            finished(scores(made.engines, made.work(flat("b"))))
     assert (caught.value.status, caught.value.code) == (503, "draining")
 
 
@@ -258,13 +258,13 @@ def test_a_stopped_child_is_killed_and_replaced(beating: Running, is_busy: bool)
     os.kill(pid, signal.SIGSTOP)
     if is_busy:
         with pytest.raises(RequestError) as caught:
-            asyncio.run(scores(beating.engines, beating.work(flat("We"))))
+            finished(scores(beating.engines, beating.work(flat("We"))))
         assert caught.value.code == "worker-crashed"
     until(lambda: not beating.engines.ready)
     until(lambda: beating.engines.ready)
     assert beating.pids() != [pid] and beating.restarts() == restarts + 1
     assert hung.get() == hung_before + 1
-    assert len(asyncio.run(scores(beating.engines, beating.work(flat("We"))))) == 1
+    assert len(finished(scores(beating.engines, beating.work(flat("We"))))) == 1
 
 
 def test_a_pause_is_no_hang(beating: Running, gate: Gate) -> None:
@@ -282,7 +282,7 @@ def test_a_pause_is_no_hang(beating: Running, gate: Gate) -> None:
         main.cancellation.go_on()
         return await asked
 
-    assert len(asyncio.run(ask())) == 1 and beating.restarts() == restarts
+    assert len(finished(ask())) == 1 and beating.restarts() == restarts
 
 
 def test_a_child_that_hangs_again_and_again_is_given_up(models: list[str]) -> None:
@@ -291,7 +291,7 @@ def test_a_child_that_hangs_again_and_again_is_given_up(models: list[str]) -> No
         for number in range(3):
             assert not made.engines.is_hopeless
             with pytest.raises(RequestError) as caught:
-                asyncio.run(scores(made.engines, made.work(flat("hang"))))
+                finished(scores(made.engines, made.work(flat("hang"))))
             assert caught.value.code == "worker-crashed"
             if number < 2:
                 until(lambda: made.engines.ready)

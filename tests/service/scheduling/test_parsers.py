@@ -31,7 +31,7 @@ from reranker.service.scheduling.parsers import AHEAD, Parsers
 from reranker.service.settings import load_settings
 from reranker.text.reading import Text, TextSentence
 from tests.reranker.parsers.hanging import Hanging, has_ended
-from tests.waiting import PATIENCE
+from tests.waiting import PATIENCE, finished
 
 TOY = Path(__file__).parents[2] / "reranker" / "parsers" / "toy_parser.py"
 COMMAND = shlex.join([sys.executable, str(TOY)])
@@ -91,7 +91,7 @@ def test_lists_come_in_order(jobs: int) -> None:
     made, child = with_child(jobs)
     child.gate.set()
     sentences = [each for n in range(20) for each in text(f"word{n}", 1)]
-    lists = asyncio.run(lists_of(made, sentences, "a"))
+    lists = finished(lists_of(made, sentences, "a"))
     made.pool.close()
     assert [nbest.id for nbest in lists] == [str(n) for n in range(20)]
     assert [nbest.words[0] for nbest in lists] == [f"word{n}" for n in range(20)]
@@ -112,7 +112,7 @@ def test_clients_take_turns() -> None:
         child.gate.set()
         await asyncio.gather(tiny, *huge)
 
-    asyncio.run(ask())
+    finished(ask())
     made.pool.close()
     # One batch was under way, and the greedy one's requests take turns among themselves.
     assert child.parsed.index("tiny") < 3
@@ -135,7 +135,7 @@ def test_only_so_much_is_parsed_ahead() -> None:
             taken += len(lists)
         assert taken == 100
 
-    asyncio.run(ask())
+    finished(ask())
     made.pool.close()
 
 
@@ -158,7 +158,7 @@ def test_a_parser_that_is_loaded_is_used_before_others_are() -> None:
         await asyncio.gather(slow, following)
         assert len(set(child.lanes)) == 2
 
-    asyncio.run(ask())
+    finished(ask())
     made.pool.close()
 
 
@@ -228,7 +228,7 @@ def test_a_parser_that_could_not_be_started_is_tried_again(
         finally:
             made.pool.close()
 
-    asyncio.run(live())
+    finished(live())
 
 
 def test_who_hangs_up_while_it_starts_leaves_it_to_others() -> None:
@@ -243,7 +243,7 @@ def test_who_hangs_up_while_it_starts_leaves_it_to_others() -> None:
         finally:
             made.pool.close()
 
-    asyncio.run(live())
+    finished(live())
 
 
 def test_a_command_that_hangs_ends_with_the_child(tmp_path: Path) -> None:
@@ -262,7 +262,7 @@ def test_a_command_that_hangs_ends_with_the_child(tmp_path: Path) -> None:
         finally:
             made.pool.close()
 
-    asyncio.run(live())
+    finished(live())
 
 
 def test_a_stopped_child_is_killed_and_replaced() -> None:
@@ -281,7 +281,7 @@ def test_a_stopped_child_is_killed_and_replaced() -> None:
         finally:
             made.pool.close()
 
-    asyncio.run(live())
+    finished(live())
 
 
 @pytest.mark.parametrize("name", [BLLIP_FILE, "other"])
@@ -300,5 +300,5 @@ def test_nothing_temporary_is_left(tmp_path: Path, temporary: Path, name: str) -
         finally:
             made.pool.close()
 
-    asyncio.run(live())
+    finished(live())
     assert list(temporary.iterdir()) == []

@@ -13,7 +13,7 @@ from reranker.service.requests.reading import Body, Contents
 from reranker.service.requests.schemas import ParseQuery
 from reranker.service.scheduling.readers import Readers
 from reranker.service.settings import load_settings
-from tests.waiting import PATIENCE
+from tests.waiting import PATIENCE, finished
 
 
 class Child:
@@ -60,7 +60,7 @@ def order_of(*asked: tuple[str, str, int]) -> list[str]:
         child.gate.set()
         await asyncio.gather(*jobs)
 
-    asyncio.run(read())
+    finished(read())
     pool.close()
     return child.read
 
