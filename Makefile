@@ -15,9 +15,9 @@ $(INSTALLED): pyproject.toml constraints.txt | $(BIN)/pip
 		echo 'No BLLIP parser, which is compiled here (docs/parsing.md): its tests are skipped.'
 	touch $@
 
-# Files of tests side by side: many wait for servers to start and to end. One that hangs says where,
-# and fails alone; none takes a tenth as long on an idle machine.
-TESTS := $(BIN)/pytest -n 2 --dist loadfile --timeout 900 --timeout-method thread \
+# Files of tests side by side, three on two cores: many wait for servers to start and to end. One that hangs
+# says where, and fails alone; none takes a tenth as long on an idle machine.
+TESTS := $(BIN)/pytest -n 3 --dist loadfile --timeout 900 --timeout-method thread \
 	-m "not slow and not gpu"
 
 check: install
