@@ -77,7 +77,7 @@ def test_ready_only_between_the_first_score_and_sigterm(
 
 
 def test_grace_time_is_bounded(models: list[str], gate: Gate) -> None:
-    """Neither a request that takes long holds up the end, nor a client that goes on sending after
+    """A slow request does not hold up the end, and neither does a client that keeps sending after
     its answer."""
     flags = ("--drain-seconds", "0.3", "--body-seconds", "600")
     with (

@@ -196,11 +196,11 @@ def test_only_what_is_watched_has_to_make_progress(make: Make) -> None:
     slow = Counting(child, "hang")
     watched = Counting(child, ENDLESS, lane=1, is_watched=True)
     watched.wait()
-    time.sleep(1.5)
+    time.sleep(2.5)
     watched.wait()
     assert not ended
     watched.cancellation.pause()
-    time.sleep(1.5)
+    time.sleep(2.5)
     assert not ended
     watched.cancellation.cancel()
     assert isinstance(watched.end(), Stopped)

@@ -277,7 +277,7 @@ def test_a_pause_is_no_hang(beating: Running, gate: Gate) -> None:
         while not main.batch:
             await asyncio.sleep(0.001)
         main.cancellation.pause()
-        await asyncio.sleep(3)  # longer than a child may hang
+        await asyncio.sleep(5)  # longer than a child may hang
         gate.open()
         main.cancellation.go_on()
         return await asked
