@@ -1,0 +1,75 @@
+"""Write the mean of the weights of span models that differ in nothing but their seeds.
+
+Models trained on from the same weights can be averaged (Wortsman et al. 2022, *Model soups*): the
+mean costs no more than one of them and parses better than most. Its temperature is fitted anew.
+
+    python eval/encoders/mean_weights.py 1.pt 2.pt 3.pt --dev dev.mrg --out spans.pt
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+
+import torch
+
+from reranker.checkpoints.span_file import SpanCheckpoint, load_span_model, save_span_model
+from reranker.errors import InputError, RerankError
+from reranker.files.output import output_path
+from reranker.training.span_temperature import fitted_temperature
+from reranker.training.spans import labelled
+from reranker.trees.linearize import linearize_tagged
+from reranker.trees.treebank import read_treebank, treebank_files
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("models", type=Path, nargs="+", help="span models of one vocabulary")
+    parser.add_argument("--dev", required=True, nargs="+", help="trees to fit the temperature to")
+    parser.add_argument("--out", type=Path, required=True, help="where to write the mean")
+    arguments = parser.parse_args()
+    try:
+        out = output_path(arguments.out, [*arguments.models, *treebank_files(arguments.dev)])
+        assert out is not None
+        models = [*map(load_span_model, arguments.models)]
+        mean = averaged(arguments.models, models)
+        trees = map(linearize_tagged, read_treebank(arguments.dev))
+        dev = [labelled(mean.vocabulary, tree) for tree in trees if tree.words]
+        information = {
+            **mean.information,
+            "mean_of": [model.sha256 for model in models],
+            "temperature": fitted_temperature(mean.model, dev),
+        }
+        information.pop("dev_perplexity", None)  # it is the first one's
+        save_span_model(out, mean.model, mean.vocabulary, information, torch.int8)
+    except RerankError as error:
+        sys.exit(f"mean_weights: {error}")
+
+
+def averaged(paths: Sequence[Path], models: Sequence[SpanCheckpoint]) -> SpanCheckpoint:
+    """The first model with the mean of the weights of all. Raises InputError if another one has
+    other words, pieces, labels, tags or sizes."""
+    first, *others = models
+    for path, other in zip(paths[1:], others, strict=True):
+        if _known(other) != _known(first):
+            raise InputError(f"{path}: it does not have the words, labels and sizes of {paths[0]}")
+    weights = [dict(model.model.named_parameters()) for model in models]
+    with torch.no_grad():
+        for name, weight in first.model.named_parameters():
+            weight.copy_(torch.stack([each[name] for each in weights]).mean(0))
+    return first
+
+
+def _known(model: SpanCheckpoint) -> tuple[object, ...]:
+    vocabulary = model.vocabulary
+    pieces = vocabulary.pieces and vocabulary.pieces.pieces
+    names = vocabulary.words, vocabulary.vector_words, vocabulary.labels, vocabulary.tags
+    return (*names, pieces, model.model.config)
+
+
+if __name__ == "__main__":
+    main()
