@@ -23,6 +23,18 @@ _SPACES = string.whitespace + "".join(
 )
 
 
+# Words with which English sentences begin. Before them an abbreviation ("at 5 p.m. They left"), a
+# letter or a number does end a sentence, which syntok does not see; an item's number does not.
+_BEGINS = (
+    "I|You|He|She|It|We|They|The|This|That|These|Those|There|Then|His|Her|Its|Our|Their|My|Your|"
+    "But|And|So|Yet|Or|Nor|However|If|When|While|Although|Because|After|Before|Since|As|In|On|At|For|"
+    "From|With|To|By|What|Who|Why|How|Where|Which|No|Not|Yes|All|Some|Many|Most|Both|Each|One|Another"
+)
+_BEHIND_ABBREVIATION = re.compile(
+    r"(?<![.!?:\n]\s\d)(?<![.!?:\n]\s\d\d)(?<!^\d)(?<!\n\d)(?<!\n\d\d)"
+    rf"\.['\")\]\u201d\u2019]*\s+(?=(?:{_BEGINS})\s)"
+)
+
 # No sentence of syntok's ends in a text without any of these: a few signs are known not to end one.
 _MAY_END = re.compile(r"[^\w\s,:'\"/-]|\n\s*\n")
 
@@ -62,13 +74,14 @@ def stretches(
 ) -> Iterator[Stretch]:
     """The sentences of a text that arrives in lines, long ones in pieces (``TextFile.pieces``).
 
-    Running text is split by syntok; a blank line ends a sentence, too, and in other languages than
-    English so do full stops that no space follows, as in Chinese. For a paragraph too long for
-    memory, all sentences but the last are returned before the rest is read.
+    Running text is split by syntok, but not at semicolons. A blank line ends a sentence, too; in
+    English so do abbreviations before a word with which sentences begin, and in other languages
+    full stops that no space follows, as in Chinese. For a paragraph too long for memory, all
+    sentences but the last are returned before the rest is read.
     """
     # A no-break space between given words is one of them.
     spaces = string.whitespace if form == "tokens" else _SPACES
-    ends = _ends if is_english(convention) else _all_ends
+    ends = _english_ends if is_english(convention) else _all_ends
     text, start, line, is_cut = "", 0, 1, False
     for piece in pieces:
         text += piece
@@ -107,6 +120,12 @@ def _last_break(text: str, begin: int, end: int) -> int:
     return place if place > begin else end
 
 
+def _english_ends(text: str) -> Iterator[int]:
+    """Those of ``_ends``, and those behind abbreviations."""
+    behind = (match.end() for match in _BEHIND_ABBREVIATION.finditer(text))
+    yield from sorted({*_ends(text), *behind})
+
+
 def _all_ends(text: str) -> Iterator[int]:
     """Those of ``_ends``, and full stops without a space behind them."""
     stops = (end for end in full_stops(text) if end < len(text))
@@ -126,7 +145,8 @@ def _ends(text: str) -> Iterator[int]:
     for paragraph in segmenter.analyze(text):
         for sentence in paragraph:
             begin = sentence[0].offset if sentence else last
-            if not is_first and last < begin < len(text):
+            goes_on = text[max(0, begin - 32) : begin].rstrip().endswith(";")
+            if not is_first and last < begin < len(text) and not goes_on:
                 yield begin
                 last = begin
             is_first = False

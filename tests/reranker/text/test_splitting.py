@@ -49,6 +49,21 @@ def test_signs_that_end_no_sentence_of_syntok(text: str) -> None:
     assert len(sentences) <= 1 or re.search(r"\n\s*\n", text)
 
 
+@pytest.mark.parametrize(
+    "text",
+    [
+        "We met at 5 p.m.|They left at 6 p.m.|It was late.",
+        "He moved to the U.S.|She stayed (at Smith Inc.)|But not for long.",
+        "It was at 4 °C.|After an hour it rose to 12.5.|Then it fell.",
+        "There are two.|1. The first one.|2. The second one.",
+        "We used mice; Rats were not used.",
+    ],
+)
+def test_ends_behind_abbreviations_and_none_behind_semicolons(text: str) -> None:
+    lines = [text.replace("|", " ")]
+    assert [each.text for each in stretches(lines, "text")] == text.split("|")
+
+
 def test_a_sentence_a_line() -> None:
     found = list(stretches(["One. Two.\n", " \n", "Three\r\n"], "sentences"))
     assert found == [("One. Two.", 0, 1, False), ("Three", 12, 3, False)]
