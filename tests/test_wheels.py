@@ -34,7 +34,7 @@ def installed(tmp_path_factory: pytest.TempPathFactory) -> Path:
         "parse_reranker",
         "parse_reranker_models",
     ]
-    assert wheels[1].stat().st_size < 64e6
+    assert wheels[1].stat().st_size < 100e6  # the most that the index takes
     return environment_with(folder, "--no-index", *map(str, wheels))
 
 
