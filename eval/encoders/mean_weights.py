@@ -1,7 +1,8 @@
 """Write the mean of the weights of span models that differ in nothing but their seeds.
 
 Models trained on from the same weights can be averaged (Wortsman et al. 2022, *Model soups*): the
-mean costs no more than one of them and parses better than most. Its temperature is fitted anew.
+mean costs no more to run than one of them, and its trees are usually better than those of any one.
+The mean gets a temperature of its own, fitted to the dev trees.
 
     python eval/encoders/mean_weights.py 1.pt 2.pt 3.pt --dev dev.mrg --out spans.pt
 """

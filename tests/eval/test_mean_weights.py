@@ -27,9 +27,7 @@ def test_the_mean_of_models_is_that_of_their_weights(tmp_path: Path) -> None:
     (tmp_path / "dev.mrg").write_text("".join(f"{tree}\n" for tree in CANDIDATES))
     for seed in (1, 2, 3):
         spans = untrained_spans(seed)
-        save_span_model(
-            tmp_path / f"{seed}.pt", spans.model, spans.vocabulary, {"temperature": 9.0}
-        )
+        save_span_model(tmp_path / f"{seed}.pt", spans.model, spans.vocabulary, _KNOWN)
     assert _run(tmp_path, "1.pt", "2.pt", "3.pt").returncode == 0
     mean = load_span_model(tmp_path / "mean.pt")
     parts = [load_span_model(tmp_path / f"{seed}.pt") for seed in (1, 2, 3)]
