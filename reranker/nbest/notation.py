@@ -17,7 +17,7 @@ from enum import Enum
 
 from reranker.errors import TreeError
 from reranker.trees.linearize import FUNCTION_TAG, is_word
-from reranker.trees.tree import BRACKET_TOKEN, MAX_DEPTH, MAX_WORDS, ROOT_LABELS, TRACE
+from reranker.trees.tree import BRACKET_TOKEN, MAX_DEPTH, MAX_WORDS, ROOT_LABELS, TRACE, lost_word
 
 PLACEHOLDER = "XX"
 PUNCTUATION = frozenset({".", ",", ":", "''", "``"})
@@ -52,6 +52,11 @@ class Skeleton:
             self._fault("not-a-tree", f"{word[:40]!r} is outside brackets")
         self.tokens.append(word)
         self.tags.append(tag)
+
+    def lose_word(self, label: str) -> None:
+        """Note a bracket that holds nothing, if its label may be a word."""
+        if reason := lost_word(label, self._open[-1] if self._open else ""):
+            self._fault("not-a-tree", reason)
 
     def open(self, label: str) -> None:
         self._roots += not self._open
@@ -242,7 +247,10 @@ def _read_bracketed(text: str, notation: Notation, skeleton: Skeleton) -> None:
                 skeleton.add_word(tokens[position + 1], tag)
             position += 2
         else:
-            skeleton.open(token[1:].strip())
+            label = token[1:].strip()
+            if tokens[position + 1 : position + 2] == [")"]:
+                skeleton.lose_word(label)
+            skeleton.open(label)
         position += 1
 
 

@@ -33,6 +33,13 @@ _TOKEN = re.compile(
 )
 BRACKET_TOKEN = re.compile(r"\(\s*+[^()\s]*+|\)|[^()\s]++", re.ASCII)
 WHITE_SPACE = " \t\n\r\f\v"
+_BRACKET_TAGS = frozenset({"-LRB-", "-RRB-"})
+# Only these may be empty, as what is left where a trace was deleted.
+_PHRASE_LABELS = (
+    "ADJP ADVP CLP CONJP CP DNP DP DVP FRAG INTJ IP LCP LST NAC NML NP NX PP PRN PRT QP RRC "
+    "S SBAR SBARQ SINV SQ UCP VP WHADJP WHADVP WHNP WHPP X"
+)
+_PHRASES = ROOT_LABELS | frozenset(_PHRASE_LABELS.split())
 _WORD_BRACKETS = str.maketrans({"(": "-LRB-", ")": "-RRB-"})
 
 
@@ -76,12 +83,15 @@ class Tree:
         label = ""
         children: list[Tree | str] = []
         unfinished: list[tuple[str, list[Tree | str]]] = []
+        lost = ""
         for token in tokens:
             if token == ")":
                 if not unfinished:
                     raise TreeError("unbalanced", "more brackets are closed than opened")
                 node = cls(label, tuple(children))
                 label, children = unfinished.pop()
+                if not node.children:
+                    lost = lost or lost_word(node.label, label)
                 children.append(node)
             elif token[0] != "(":
                 words += 1
@@ -98,6 +108,8 @@ class Tree:
             raise TreeError("unbalanced", f"{len(unfinished)} bracket(s) left open at the end")
         if len(children) > 1:
             raise TreeError("unbalanced", "text after the tree's last bracket")
+        if lost and words:
+            raise TreeError("not-a-tree", lost)
         if not words:
             raise TreeError("empty", "the tree has no words")
         if words > MAX_WORDS:
@@ -309,6 +321,27 @@ def _part_of_speech(token: str) -> Tree:
     """The node for ``(DT the)``; candidates of one sentence share nearly all of these."""
     tag, word = token[1:-1].split(" ")
     return Tree(tag, (word,))
+
+
+def lost_word(label: str, parent: str) -> str:
+    """Return why a bracket without content, in one labelled ``parent``, may be a word that would be
+    lost; nothing for an empty constituent in a constituent.
+
+    >>> lost_word("word", "NN"), lost_word("NP-SBJ", "S")
+    ("a label without a word, or a word without a label: '(word)'", '')
+    """
+    if label and _is_phrase(label) and _is_phrase(parent):
+        return ""
+    if not label:
+        return "'()' has neither label nor word; brackets that are words are -LRB- and -RRB-"
+    if label in _BRACKET_TAGS:
+        return f"no word after {label!r}; brackets that are words are -LRB- and -RRB-"
+    return f"a label without a word, or a word without a label: '({label[:40]})'"
+
+
+def _is_phrase(label: str) -> bool:
+    """Return whether a label is one of constituents, whatever its function tags."""
+    return re.split("(?<!^)[-=]", label, maxsplit=1)[0] in _PHRASES
 
 
 def _symbol(text: str) -> str:

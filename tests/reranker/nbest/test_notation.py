@@ -218,3 +218,9 @@ def test_repaired_brackets_are_read_as_what_they_were_repaired_to(text: str, cou
         tree = Tree.from_string(skeleton.to_text(BRACKETS, text))
         assert linearize(tree) == tuple(skeleton.tokens)
         skeleton.fit(count)
+
+
+@pytest.mark.parametrize("text", ["(S (NP (It)) (VP runs))", "(S (NP It ()) (VP runs))"])
+def test_a_word_in_the_place_of_a_label_is_a_fault(text: str) -> None:
+    assert fault(text, BARE) == fault(text, BRACKETS) == "not-a-tree"
+    assert fault("(S (NP ) (VP runs))", BARE) == ""

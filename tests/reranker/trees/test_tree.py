@@ -1,3 +1,4 @@
+import re
 from typing import Any
 
 import nltk
@@ -6,6 +7,7 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from reranker.errors import TreeError
+from reranker.trees.linearize import is_word, linearize_text
 from reranker.trees.tree import MAX_DEPTH, MAX_WORDS, Tree
 
 IT_RUNS = "(S1 (S (NP (PRP It)) (VP (VBZ runs)) (. .)))"
@@ -206,3 +208,51 @@ def test_trees_are_values() -> None:
     assert tree != IT_RUNS
     with pytest.raises(AttributeError):
         tree.label = "X"  # type: ignore[misc]
+
+
+@pytest.mark.parametrize(
+    ("text", "reason"),
+    [
+        ("(S (NN (NP)) (VB go))", "a word without a label: '(NP)'"),
+        ("(S (NP (NN dog)) (barks))", "a word without a label: '(barks)'"),
+        ("(S (-LRB- () (NN x) (-RRB- )))", "'()' has neither label nor word; brackets that"),
+        ("(S (NN x) (-RRB- ))", "no word after '-RRB-'; brackets that are words"),
+    ],
+)
+def test_a_bracket_that_may_hide_a_word_is_refused(text: str, reason: str) -> None:
+    with pytest.raises(TreeError) as caught:
+        Tree.from_string(text)
+    assert caught.value.code == "not-a-tree"
+    assert reason in str(caught.value)
+
+
+def test_a_tree_of_words_without_labels_has_no_words() -> None:
+    assert code_of("(S (NP (NN (Kera))))") == code_of("(())") == "empty"
+
+
+def plainly_read(text: str) -> list[str]:
+    """What is no label, where a label is the text right after a bracket; but a label alone, unless
+    a constituent's, is a word, and so is a pair of brackets alone."""
+    pieces = ["", *re.findall(r"[()]|[^()\s]+", text), ""]
+    words = []
+    for before, piece, after in zip(pieces, pieces[1:], pieces[2:], strict=False):
+        is_alone = before == "(" and after == ")" and not re.fullmatch("(NP|S)(-[A-Z]+)?", piece)
+        is_pair = before == "(" and piece == ")"
+        if is_pair or (piece not in "()" and (before != "(" or is_alone)):
+            words.append(piece)
+    return words
+
+
+@settings(deadline=None, max_examples=300)
+@given(
+    st.lists(st.sampled_from(["(", "(", ")", ")", " ", "(NP ", "(NN a)", "(NP-A)", "b", "-LRB-"]))
+)
+@example(["(NP ", "(NN a)", "(NP-A)", "(", "b", ")", ")"])
+def test_no_tree_loses_a_word(pieces: list[str]) -> None:
+    text = f"(S {''.join(pieces)})"
+    try:
+        tree = Tree.from_string(text)
+    except TreeError:
+        return
+    assert tree.leaves() == plainly_read(text)
+    assert [token for token in linearize_text(text) if is_word(token)] == tree.leaves()
