@@ -50,6 +50,9 @@ COUNTED = (
 """What ``counts`` gives."""
 
 _PATTERNS = [[Pattern(text) for text in texts] for texts in STRUCTURES.values()]
+# Tags that say nothing, and universal ones: no pattern names them.
+_NO_TAG = re.compile(r"[-_*?]+|X|UNK")
+_UNIVERSAL = frozenset({"ADP", "CCONJ", "DET", "NOUN", "PRON", "PROPN", "PUNCT", "SCONJ", "VERB"})
 _SENTENCE_NODES = frozenset({"S", "SBAR", "SBARQ", "SINV", "SQ"})
 
 
@@ -60,14 +63,25 @@ def counts(tree: Tree) -> Values:
     Raises TreeError: ``empty`` without words, ``not-a-tree`` if words have no tags.
     """
     tree = cleaned(tree)
-    if set(tree.tags()) == {UNKNOWN_TAG}:
-        raise TreeError("not-a-tree", "its words have no part-of-speech tags")
+    _check_tags(tree.tags())
     table = Table(tree)
     structures = [
         sum(pattern.matching(table).bit_count() for pattern in patterns) for patterns in _PATTERNS
     ]
     words, depths = _depths(table)
     return np.array([words, 1, *structures, *depths], np.float64)
+
+
+def _check_tags(tags: list[str]) -> None:
+    """Raise TreeError if half of the words, or more, have no tags or universal ones."""
+    universal = sum(tag in _UNIVERSAL for tag in tags)
+    unknown = sum(_NO_TAG.fullmatch(tag) is not None for tag in tags)
+    if set(tags) != {UNKNOWN_TAG} and 2 * (universal + unknown) < len(tags):
+        return
+    message = "its words have no part-of-speech tags"
+    if universal > unknown:
+        message = "its words have universal part-of-speech tags, not the Penn Treebank's"
+    raise TreeError("not-a-tree", message)
 
 
 def _depths(table: Table) -> tuple[int, list[float]]:

@@ -156,6 +156,13 @@ def test_roarks_example() -> None:
 def test_what_cannot_be_measured() -> None:
     with pytest.raises(TreeError, match="no part-of-speech tags"):
         counted("(TOP (S (XX It) (XX runs)))")
+    for tag in ("_", "-", "--", "*", "UNK", "X", "?"):
+        with pytest.raises(TreeError, match="no part-of-speech tags"):
+            counted(f"(TOP (S ({tag} It) ({tag} runs) (. .)))")
+    with pytest.raises(TreeError, match="universal part-of-speech tags"):
+        counted("(TOP (S (PRON It) (VERB runs) (PUNCT ,) (PUNCT .)))")
+    # Most words have tags, and a few others cost nothing.
+    assert counted("(TOP (S (NP (PRP It)) (VP (VBZ runs)) (_ .)))")["T"] == 1
     with pytest.raises(TreeError, match="no word"):
         counted("(TOP (S (-NONE- *)))")
     assert counted("(TOP (NP (. .) (: --)))")["W"] == 0
