@@ -16,8 +16,8 @@ from reranker.files.output import open_whole, output_path, output_paths
 from reranker.nbest import FORMATS
 from reranker.nbest.dialects.registry import DIALECTS
 from reranker.nbest.writing import list_text, tokens_text
+from reranker.trees.annotation import Annotation
 from reranker.trees.linearize import cleaned, linearize
-from reranker.trees.tree import Tree
 from reranker.trees.treebank import named, read_texts, treebank_files
 
 EXAMPLES = """examples:
@@ -27,6 +27,7 @@ EXAMPLES = """examples:
   rerank convert parses.txt --to trees > first.txt
   rerank convert wsj/02/ wsj/03/ --to trees --clean --out train.mrg
   rerank convert masc.mrg.gz --to trees --clean --without NML --out train.mrg
+  rerank convert swbd/ --to trees --clean --drop DFL EDITED CODE --out speech.mrg
 
 exit status: 0 success, 1 some candidates were rejected, 2 unusable files or flags, 3 out of
 memory"""
@@ -49,6 +50,17 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "where treebanks that are learned from together differ"
     )
     add("--without", nargs="+", default=[], metavar="LABEL", help=text)
+    text = (
+        "with --clean: leave out the constituents and words with these labels, and all that is in "
+        "them: DFL for the marks of transcribed speech (-DFL-), EDITED for what a speaker took "
+        "back (with --without EDITED its words stay)"
+    )
+    add("--drop", nargs="+", default=[], metavar="LABEL", help=text)
+    text = (
+        "with --clean: these characters end a label, as - and = do: '*' for NP*SUB, '#' for "
+        "ADJ##lemma=x##"
+    )
+    add("--separators", default="", metavar="CHARACTERS", help=text)
     add("--out", type=Path, metavar="FILE", help="write here instead of stdout")
     text = "write words and tags here, for formats that leave them out"
     add("--tokens-out", type=Path, metavar="FILE", help=text)
@@ -58,8 +70,9 @@ def run(arguments: argparse.Namespace) -> int:
     """Convert as the flags say; returns the exit code."""
     if arguments.clean:
         return _clean(arguments)
-    if arguments.without:
-        raise InputError("--without is for --clean")
+    for name in ("without", "drop", "separators"):
+        if getattr(arguments, name):
+            raise InputError(f"--{name} is for --clean")
     inputs = nbest_files.inputs(arguments)
     out_path, tokens_path = output_paths((arguments.out, arguments.tokens_out), inputs)
     if DIALECTS[arguments.to].needs_beam and arguments.to_beam is None:
@@ -91,12 +104,18 @@ def _clean(arguments: argparse.Namespace) -> int:
     if arguments.to != "trees" or arguments.tokens_out:
         raise InputError("--clean is for --to trees, without --tokens-out")
     out_path = output_path(arguments.out, treebank_files(arguments.nbest))
-    written = rejected = 0
+    annotation = Annotation(arguments.drop, arguments.separators)
+    written = rejected = emptied = 0
     never = set(arguments.without)
     with open_whole(out_path) as out:
         for place in read_texts(arguments.nbest):
             try:
-                tree = Tree.from_string(place.text)
+                whole = place.tree()
+                tree = annotation.stripped(whole)
+                if whole.words() and not (tree and tree.words()):
+                    emptied += 1
+                    continue
+                tree = tree or whole
                 if never:
                     never.difference_update(token[1:] for token in linearize(tree))
                 tree = cleaned(tree, arguments.without)
@@ -107,7 +126,13 @@ def _clean(arguments: argparse.Namespace) -> int:
                 rejected += 1
         if not written:
             raise InputError(f"{named(arguments.nbest)}: no trees")
-    print(f"rerank: {counted(written, 'tree')} written, {rejected} rejected", file=sys.stderr)
+    left_out = f", {emptied} without other words left out" if emptied else ""
+    print(
+        f"rerank: {counted(written, 'tree')} written, {rejected} rejected{left_out}",
+        file=sys.stderr,
+    )
+    for label in sorted(annotation.unseen):
+        message(f"rerank: --drop {label}: no tree has this label")
     for label in sorted(never):
         message(f"rerank: --without {label}: no tree has this label")
     return 1 if rejected else 0

@@ -135,5 +135,32 @@ def test_trees_without_the_constituents_of_some_labels(tmp_path: Path, capsys: C
     assert printed.err == "rerank: 1 tree written, 0 rejected\n"
     assert main(["convert", file, *flags[:-1], "NLM"]) == 0
     assert "rerank: --without NLM: no tree has this label" in capsys.readouterr().err
-    assert main(["convert", file, "--to", "trees", "--without", "NML"]) == 2
-    assert "--without is for --clean" in capsys.readouterr().err
+    for flag in ("--without", "--drop", "--separators"):
+        assert main(["convert", file, "--to", "trees", flag, "NML"]) == 2
+        assert f"{flag} is for --clean" in capsys.readouterr().err
+
+
+def test_transcribed_speech_and_other_separators(tmp_path: Path, capsys: Capture) -> None:
+    speech = (
+        "( (CODE (SYM SpeakerA1) (. .)))\n"
+        "( (S (EDITED (RM (-DFL- \\[)) (NP-SBJ (PRP I)) (IP (-DFL- \\+))) (NP-SBJ (PRP I))"
+        " (RS (-DFL- \\])) (VP (VBD ran)) (-DFL- E_S)))\n"
+    )
+    flags = [write(tmp_path / "a.mrg", speech), "--to", "trees", "--clean", "--drop", "DFL", "CODE"]
+    ran = "(NP (PRP I)) (VP (VBD ran)))"
+    for others, tree in (
+        ([], f"(TOP (S (EDITED (NP (PRP I))) {ran})"),
+        (["--without", "EDITED"], f"(TOP (S (NP (PRP I)) {ran})"),
+        (["EDITED"], f"(TOP (S {ran})"),
+    ):
+        assert main(["convert", *flags, *others]) == 0
+        printed = capsys.readouterr()
+        assert printed.out == f"{tree}\n"
+        assert printed.err == (
+            "rerank: 1 tree written, 0 rejected, 1 without other words left out\n"
+        )
+    assert main(["convert", *flags, "EDTED"]) == 0
+    assert "rerank: --drop EDTED: no tree has this label" in capsys.readouterr().err
+    flags[0] = write(tmp_path / "b.mrg", "(S (NP;*SBJ* (PRP##n=s## I)) (VP*X (VBD ran)))\n")
+    assert main(["convert", *flags[:4], "--separators", ";*#"]) == 0
+    assert capsys.readouterr().out == f"(TOP (S {ran})\n"
