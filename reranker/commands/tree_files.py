@@ -30,9 +30,7 @@ from reranker.parsers.parser import CANDIDATES
 from reranker.search.parses import Parses, from_nbest
 from reranker.text.reading import CUT
 from reranker.text.splitting import Form
-from reranker.trees.splitting import split_trees
-from reranker.trees.tree import Tree
-from reranker.trees.treebank import treebank_files
+from reranker.trees.treebank import Remarks, TreeReader, TreeText, treebank_files
 
 Source = str | TextFile  # the name of a file or, if it can be read only once, the opened file
 
@@ -100,6 +98,7 @@ class TreeFiles:
         self.rejected = 0
         self._usable = 0
         self._is_skipping = False
+        self._remarks = Remarks(_say)
         self._open = contextlib.ExitStack()
         self._sentences = self._all()
 
@@ -212,20 +211,23 @@ class TreeFiles:
 
     def _trees(self, sources: Iterable[Source]) -> Iterator[SourceSentence]:
         for source in sources:
-            for line, text in split_trees(read_lines(source)):
-                digest = text_digest(str(source), str(line), text)
+            for piece in TreeReader(str(source), read_lines(source), self._remarks):
+                if not piece.text:
+                    continue
+                place = TreeText(str(source), piece.line, piece.text, piece.problem)
+                digest = text_digest(place.file, str(place.line), place.text)
                 if self._is_skipping:
                     yield SourceSentence(digest)
                     continue
                 try:
-                    if fault := encoding_fault(text):
+                    if fault := encoding_fault(place.text):
                         raise TreeError("encoding", fault)
-                    tree = Tree.from_string(text)
+                    tree = place.tree()
                 except TreeError as error:
-                    _say(f"{source}:{line}: tree rejected, {error.code}: {error}")
+                    _say(f"{place}: tree rejected, {error.code}: {error}")
                     yield SourceSentence(digest, None, 1)
                     continue
-                yield SourceSentence(digest, Parses(str(source), line, (tree,)))
+                yield SourceSentence(digest, Parses(place.file, place.line, (tree,)))
 
     def _lists(self, sources: Iterable[Source]) -> Iterator[SourceSentence]:
         options = nbest_files.options(self._arguments)

@@ -63,6 +63,8 @@ class GoldTrees:
             raise InputError(f"{self.name}: no gold trees")
         for place in self.places:
             try:
+                if place.problem:
+                    raise TreeError(*place.problem)
                 GoldTree(place.text, gold_tags)
             except TreeError as error:
                 raise InputError(f"{place}: {_not_a_gold_tree(place, error)}") from error

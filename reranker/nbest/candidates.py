@@ -15,6 +15,7 @@ from reranker.nbest.data import NBest, RawCandidate, RawList, Sentence
 from reranker.nbest.faithful import Source, accept
 from reranker.nbest.notation import Notation
 from reranker.nbest.words import printable
+from reranker.trees import psd
 from reranker.trees.tree import Tree
 
 if TYPE_CHECKING:
@@ -106,9 +107,12 @@ def log_probabilities(scores: Iterable[SupportsFloat | None]) -> list[Any]:
 
 
 def _raw_candidate(tree: Any, score: float | None, line: int) -> RawCandidate:
-    if isinstance(tree, str):
-        return RawCandidate(line, _LINE_BREAK.sub(" ", tree), score)
     try:
+        if isinstance(tree, str):
+            text = _LINE_BREAK.sub(" ", tree)
+            if psd.is_historical(text):
+                text = psd.plain(text) or ""
+            return RawCandidate(line, text, score)
         if isinstance(tree, Mapping | tuple):
             message = f"expected a tree, not a {type(tree).__name__}: scores go in parser_scores"
             raise TreeError("not-a-tree", message)

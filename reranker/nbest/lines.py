@@ -37,7 +37,8 @@ class NumberedLines:
         self._file = open_text(path)
         self.name = self._file.name
         self.beam = beam
-        self._warn: Callable[[str], None] | None = warn
+        self.warn = warn
+        self._has_reported_score = False
         self._lines = iter(self._file)
         self._number = 0
         self._bytes = 0  # of the lines that were taken
@@ -54,12 +55,12 @@ class NumberedLines:
 
     def report_score(self, line: int, text: str, expected: str) -> None:
         """Warn about a score that cannot be used, but only about the first in the file."""
-        if self._warn:
-            self._warn(
+        if not self._has_reported_score:
+            self.warn(
                 f"{self.name}:{line}: not a usable score: {printable(text)[:60]!r}; in format "
                 f"{expected}; candidates with such a score are kept without one"
             )
-        self._warn = None
+        self._has_reported_score = True
 
     def look_for_blank_line(self) -> None:
         """Extend the head past its first blank line, however long the first list is."""

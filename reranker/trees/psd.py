@@ -11,9 +11,22 @@ from reranker.trees.tree import Tree
 ENDING = ".psd"
 _NO_WORDS = ("CODE", "ID", "METADATA")
 _EMPTY = re.compile(r"0|\*.*\*(-[0-9]+)?|\*")
+_NUMBER = "NUM"  # whose leaf 0 is a word
+_ID = re.compile(r"\(ID\s+[^(),\s]+,[^()\s]*\s*\)\s*\)\s*$")
+_NAMELESS_ROOT = re.compile(r"\s*\(\s*\(")
 _LEMMA = re.compile(r"(?<=.)-[^-]+$")
 _DASH = "<dash>"
 _JOINT = "$"
+
+
+def has_id(line: str) -> bool:
+    """Return whether the line ends a tree with the identifier that such a corpus gives it."""
+    return "(ID" in line and _ID.search(line) is not None
+
+
+def is_historical(text: str) -> bool:
+    """Return whether a tree has such an identifier beside its only constituent."""
+    return has_id(text) and _NAMELESS_ROOT.match(text) is not None
 
 
 def plain(text: str) -> str | None:
@@ -67,7 +80,9 @@ def _plain(tree: Tree, has_lemmas: bool) -> Tree | None:
 def _word(node: Tree) -> str:
     """The leaf of a preterminal; nothing if it is empty or no part of the text."""
     leaf = str(node.children[0])
-    if node.label in _NO_WORDS or _EMPTY.fullmatch(leaf):
+    if node.label in _NO_WORDS:
+        return ""
+    if _EMPTY.fullmatch(leaf) and not (leaf == "0" and node.label.startswith(_NUMBER)):
         return ""
     return leaf
 

@@ -4,12 +4,27 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator
+from typing import NamedTuple
 
 from reranker.files.text import MAX_LINE
-from reranker.trees.tree import ROOT_LABELS, WHITE_SPACE
+from reranker.trees.tree import ROOT_LABELS
 
 _ESCAPED_BRACKET = re.compile(r"\\[()]")
 _ROOT_LABEL = re.compile(r"\s*\(\s*([^()\s]*)", re.ASCII)
+
+
+# Remarks (# ...), LDC's notices (*x* ... *x*), and lines of markup, as the Chinese Treebank has.
+_REMARK = re.compile(r"#|\*x\*|</?[a-zA-Z][^()]*>$")
+_WORD = re.compile(r"#(?:[^()\s]*\s*\)|$)")
+
+
+class Piece(NamedTuple):
+    """Lines of a treebank that belong together: a tree, finished or not, on one line; a line
+    between trees; or, without text, a blank line between trees."""
+
+    line: int  # the number of the first line
+    end: int  # the number of the last line
+    text: str
 
 
 class TreeLines:
@@ -20,7 +35,15 @@ class TreeLines:
         self._size = 0
         self._open_brackets = 0
         self._has_root = False  # wrapper
+        self._indentation = 0
+        self._blank_lines = range(0)  # that follow the last line
         self.start = 0  # the number of the first line
+        self.end = 0  # the number of the last line
+
+    def may_go_on(self, text: str) -> bool:
+        """Return whether what looks like a remark can be the word that the last line waits for."""
+        waits = bool(self._lines) and not self._lines[-1].endswith(")")
+        return waits and _WORD.match(text) is not None
 
     @property
     def is_open(self) -> bool:
@@ -28,26 +51,37 @@ class TreeLines:
         return bool(self._lines)
 
     def ends_before(self, line: str) -> bool:
-        """Whether ``line`` begins another tree although brackets of this one are open.
+        """Return whether ``line`` begins another tree although brackets of this one are open.
 
-        Only a line without indentation can. It does so if it has a root wrapper, since those never
-        nest; it continues a tree that has a wrapper if it has none itself; and if neither has one,
-        it begins another tree, as every pretty-printer indents.
+        An indented line can only after a blank line; there a line that is indented further than
+        this tree begins another one only with a root wrapper, since those never nest. Any other
+        line begins another tree if it has a root wrapper; it continues a tree that has a wrapper
+        if it has none itself; and if neither has one, it begins another, as every pretty-printer
+        indents.
         """
-        if line[:1] != "(":
+        indentation = _indentation(line)
+        if line[indentation : indentation + 1] != "(" or (indentation and not self._blank_lines):
             return False
-        return not self._has_root or _begins_with_root(line)
+        has_root = self._has_root or indentation > self._indentation
+        return not has_root or _begins_with_root(line)
 
-    def add(self, number: int, text: str) -> bool:
+    def add(self, number: int, text: str, indentation: int = 0) -> bool:
         """Add a line without surrounding space; True once all brackets are closed."""
         if not self._lines:
             self.start, self._size, self._open_brackets = number, 0, 0
             self._has_root = _begins_with_root(text)
+            self._indentation = indentation
+        self.end, self._blank_lines = number, range(0)
         self._open_brackets += open_brackets(text)
         if self._size <= MAX_LINE:  # beyond the limit, brackets are only counted
             self._size += len(text) + bool(self._lines)
             self._lines.append(text)
         return self._open_brackets <= 0
+
+    def add_blank(self, number: int) -> None:
+        """Add a blank line, which is not part of the tree unless a line of it follows."""
+        first = self._blank_lines.start if self._blank_lines else number
+        self._blank_lines = range(first, number + 1)
 
     def take(self) -> tuple[int, str]:
         """The number of the first line and the tree on one line, finished or not; the next line
@@ -56,24 +90,43 @@ class TreeLines:
         self._lines = []
         return self.start, text
 
+    def pieces(self) -> Iterator[Piece]:
+        """Take the tree: yield it, and the blank lines after its last line."""
+        start, text = self.take()
+        yield Piece(start, self.end, text)
+        for number in self._blank_lines:
+            yield Piece(number, number, "")
 
-def split_trees(lines: Iterable[str]) -> Iterator[tuple[int, str]]:
-    """Cut text into trees by bracket balance: for each the number of its first line, and the tree
-    on one line.
 
-    A tree ends where its brackets balance, at a blank line, at the end of the text or where
-    another begins (``TreeLines.ends_before``). An unfinished tree, and each line of text between
-    trees, is yielded as well; ``Tree.from_string`` refuses it.
+def split_trees(lines: Iterable[str]) -> Iterator[Piece]:
+    """Cut text into trees by bracket balance, and yield what stands between them line by line.
+
+    A tree ends where its brackets balance, at the end of the text or where another begins
+    (``TreeLines.ends_before``). An unfinished tree, and each line of text between trees, is
+    yielded as well; ``Tree.from_string`` refuses it. Remarks and notices are yielded where they
+    stand (``is_remark``), and are part of no tree.
     """
     tree = TreeLines()
     for number, line in enumerate(lines, 1):
-        text = line.strip(WHITE_SPACE)
-        if tree.is_open and (not text or tree.ends_before(line)):
-            yield tree.take()
-        if text and tree.add(number, text):
-            yield tree.take()
+        text = line.strip()
+        if is_remark(text) and not tree.may_go_on(text):
+            yield Piece(number, number, text)
+        elif text:
+            if tree.is_open and tree.ends_before(line):
+                yield from tree.pieces()
+            if tree.add(number, text, _indentation(line)):
+                yield from tree.pieces()
+        elif tree.is_open:
+            tree.add_blank(number)
+        else:
+            yield Piece(number, number, "")
     if tree.is_open:
-        yield tree.take()
+        yield from tree.pieces()
+
+
+def is_remark(text: str) -> bool:
+    """Return whether a line without surrounding space is a remark, a notice or markup."""
+    return text[:1] in ("#", "*", "<") and _REMARK.match(text) is not None
 
 
 def open_brackets(text: str) -> int:
@@ -81,6 +134,10 @@ def open_brackets(text: str) -> int:
     if "\\" in text:
         text = _ESCAPED_BRACKET.sub("", text)
     return text.count("(") - text.count(")")
+
+
+def _indentation(line: str) -> int:
+    return len(line) - len(line.lstrip())
 
 
 def _begins_with_root(text: str) -> bool:

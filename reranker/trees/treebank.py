@@ -3,10 +3,10 @@ line or over several; plain, gzip or zstd."""
 
 from __future__ import annotations
 
-import contextlib
+import itertools
 import logging
 import os
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
@@ -14,7 +14,7 @@ from reranker.errors import InputError, TreeError
 from reranker.files.patterns import expanded
 from reranker.files.text import read_lines
 from reranker.trees import psd
-from reranker.trees.splitting import open_brackets, split_trees
+from reranker.trees.splitting import is_remark, open_brackets, split_trees
 from reranker.trees.tree import WHITE_SPACE, Tree
 
 logger = logging.getLogger(__name__)
@@ -23,6 +23,8 @@ logger = logging.getLogger(__name__)
 # .mrg.
 ENDINGS = (".mrg", ".ptb", ".tree", ".trees", ".parse", psd.ENDING)
 _PACKED = (".gz", ".zst")
+_HEAD_LINES = 400  # that show whether a file without a name is a historical corpus
+_SHOWN = 40
 
 Name = str | os.PathLike[str]  # a file, a folder, a pattern, or ``-`` for standard input
 
@@ -33,9 +35,31 @@ class TreeText(NamedTuple):
     file: str
     line: int
     text: str
+    problem: tuple[str, str] | None = None
+    """A code and a message about a text that is not what the file should hold."""
 
     def __str__(self) -> str:
         return f"{self.file}:{self.line}"
+
+    def tree(self) -> Tree:
+        """Return the tree. Raises TreeError as ``Tree.from_string``, and for a ``problem``."""
+        if self.problem:
+            raise TreeError(*self.problem)
+        return Tree.from_string(self.text)
+
+
+class TreePiece(NamedTuple):
+    """What ``TreeReader`` yields: ``splitting.Piece`` as a tree of plain words."""
+
+    line: int
+    end: int
+    text: str
+    problem: tuple[str, str] | None = None  # see ``TreeText``
+
+    @property
+    def is_spread(self) -> bool:
+        """Whether this is a finished tree of several lines."""
+        return self.end > self.line and open_brackets(self.text) == 0
 
 
 def treebank_files(names: Iterable[Name]) -> list[str]:
@@ -78,37 +102,81 @@ def _unpacked(name: str) -> str:
     return name
 
 
-def _split(file: str, lines: Iterable[str]) -> Iterator[tuple[int, str]]:
-    """The trees of a file, and the line where each begins; of a historical corpus those with words,
-    plain."""
-    is_historical = _unpacked(file).endswith(psd.ENDING)
-    for number, text in split_trees(lines):
-        tree: str | None = text
-        if is_historical:
-            with contextlib.suppress(TreeError):  # whoever reads the tree says what is wrong
-                tree = psd.plain(text)
-        if tree is not None:
-            yield number, tree
+class Remarks:
+    """Says once, for all files of a treebank, that lines between trees are skipped."""
+
+    def __init__(self, say: Callable[[str], None] = logger.warning) -> None:
+        self._say: Callable[[str], None] | None = say
+
+    def skip(self, file: str, line: int, text: str) -> None:
+        """Skip a line of this text."""
+        if self._say:
+            what = "remarks and notices between trees are skipped"
+            self._say(f"{file}:{line}: {what}: {text[:_SHOWN]!r}")
+        self._say = None
 
 
-def read_texts(names: Iterable[Name]) -> Iterator[TreeText]:
+class TreeReader:
+    """Iterates over the trees of a treebank's file, finished or not, over every line of text
+    between trees, and over blank lines between trees as pieces without text.
+
+    Every command reads its treebanks with this. Remarks and notices are skipped. In a historical
+    corpus, blank lines and trees without words are left out, and the other trees are plain.
+    """
+
+    def __init__(
+        self,
+        file: str,
+        lines: Iterable[str],
+        remarks: Remarks | None = None,
+        head: Sequence[str] | None = None,
+    ) -> None:
+        """``head`` is the beginning of ``lines``, if they are not to be read ahead."""
+        if head is None:
+            lines = iter(lines)
+            head = list(itertools.islice(lines, _HEAD_LINES))
+            lines = itertools.chain(head, lines)
+        self.is_historical = _unpacked(file).endswith(psd.ENDING) or any(map(psd.has_id, head))
+        self._file, self._lines = file, lines
+        self._remarks = remarks or Remarks()
+
+    def __iter__(self) -> Iterator[TreePiece]:
+        for line, end, text in split_trees(self._lines):
+            if is_remark(text):
+                self._remarks.skip(self._file, line, text)
+            elif not self.is_historical:
+                yield TreePiece(line, end, text)
+            elif text:
+                try:
+                    plain = psd.plain(text)
+                except TreeError as error:
+                    yield TreePiece(line, end, text, (error.code, str(error)))
+                else:
+                    if plain is not None:
+                        yield TreePiece(line, end, plain)
+
+
+def read_texts(names: Iterable[Name], remarks: Remarks | None = None) -> Iterator[TreeText]:
     """Every tree of the files, in order, including broken ones; blank lines are ignored.
 
     Raises InputError for a file that cannot be read to its end.
     """
+    remarks = remarks or Remarks()
     for file in treebank_files(names):
-        for number, text in _split(file, read_lines(file)):
-            yield TreeText(file, number, text)
+        for piece in TreeReader(file, read_lines(file), remarks):
+            if piece.text:
+                yield TreeText(file, piece.line, piece.text, piece.problem)
 
 
 def read_treebank(names: Iterable[Name]) -> Iterator[Tree]:
     """Every tree of the files, in order; a broken one is skipped and logged with file, line and
     reason. Raises InputError for a file that cannot be read to its end or contains no tree."""
+    remarks = Remarks()
     for file in treebank_files(names):
         count = 0
-        for place in read_texts([file]):
+        for place in read_texts([file], remarks):
             try:
-                yield Tree.from_string(place.text)
+                yield place.tree()
                 count += 1
             except TreeError as error:
                 logger.warning("%s: skipped, %s: %s", place, error.code, error)
@@ -129,13 +197,15 @@ def sentences(files: Iterable[tuple[str, list[str]]]) -> list[TreeText]:
     several trees, or none. Where one does, blank lines mean nothing.
     """
     places: list[TreeText] = []
+    remarks = Remarks()
     is_spread = False
     for file, lines in files:
-        pieces = list(_split(file, lines))
-        whole = [line.strip(WHITE_SPACE) for line in lines]
-        if any(text != whole[number - 1] and open_brackets(text) == 0 for number, text in pieces):
+        reader = TreeReader(file, lines, remarks)
+        pieces = list(reader)
+        if reader.is_historical or any(piece.is_spread for piece in pieces):
             is_spread = True
         else:
-            pieces = list(enumerate(whole, 1))
-        places += [TreeText(file, number, text) for number, text in pieces]
+            whole = enumerate((line.strip(WHITE_SPACE) for line in lines), 1)
+            pieces = [TreePiece(line, line, text) for line, text in whole if not is_remark(text)]
+        places += [TreeText(file, piece.line, piece.text, piece.problem) for piece in pieces]
     return [place for place in places if place.text or not is_spread]

@@ -11,34 +11,35 @@ from collections.abc import Iterator
 
 from reranker.nbest.data import NBest, RawCandidate
 from reranker.nbest.dialects.candidate_text import bracketed
-from reranker.nbest.dialects.dialect import Dialect
+from reranker.nbest.dialects.dialect import Dialect, Head
 from reranker.nbest.lines import Group, NumberedLines
-from reranker.trees.splitting import TreeLines, open_brackets
+from reranker.trees.splitting import is_remark, open_brackets
+from reranker.trees.treebank import Remarks, TreeReader
 
 
 def _lists(file: NumberedLines) -> Iterator[Group]:
     """One list for every tree or blank line."""
-    is_blank = [not line.strip() for line in file.head]
+    head = [line.strip() for line in file.head if not is_remark(line.strip())]
+    is_blank = [not line for line in head]
     # Trees on a line and blank lines take turns to the end, with more than one tree.
     always_ends_blank = len(is_blank) > 2 and is_blank == [False, True] * (len(is_blank) // 2)
     # By a blank line that says nothing else; before a tree of several lines one says nothing.
-    is_ended = open_brackets(next(filter(str.strip, file.head), "")) <= 0
-    tree = TreeLines()
-    for number, line in file:
-        text = line.strip()
-        if tree.is_open and (not text or tree.ends_before(line)):
-            yield tree.start, [RawCandidate(*tree.take())]
-            is_ended = False
-        if text:
-            if tree.add(number, text):
-                is_ended = number == tree.start and not always_ends_blank
-                yield tree.start, [RawCandidate(*tree.take())]
+    is_ended = open_brackets(next(filter(None, head), "")) <= 0
+    lines = (line for _, line in file)
+    for piece in TreeReader(file.name, lines, Remarks(file.warn), file.head):
+        if piece.text:
+            yield piece.line, [RawCandidate(piece.line, piece.text, problem=piece.problem)]
+            is_on_a_line = piece.end == piece.line and open_brackets(piece.text) <= 0
+            is_ended = is_on_a_line and not always_ends_blank
         else:
             if is_ended:
-                yield number, []
+                yield piece.line, []
             is_ended = True
-    if tree.is_open:
-        yield tree.start, [RawCandidate(*tree.take())]
+
+
+def _recognise(head: Head) -> bool:
+    first = next((line for line in head.lines if not is_remark(line)), "")
+    return first[:1] == "(" and head.has_tree
 
 
 def _write(nbest: NBest, position: int) -> str:
@@ -49,7 +50,7 @@ def _write(nbest: NBest, position: int) -> str:
 TREES = Dialect(
     name="trees",
     description="one tree a sentence, on a line or pretty-printed",
-    recognise=lambda head: head.first[:1] == "(" and head.has_tree,
+    recognise=_recognise,
     read=lambda file: file.numbered(_lists(file)),
     write=_write,
     notation=None,

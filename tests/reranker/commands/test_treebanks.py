@@ -220,3 +220,90 @@ def test_lists_from_a_pipe_that_are_not_of_the_gold_trees(
         assert main(["--nbest", str(pipe), *nbest[2:], "--gold", gold]) == 2
         written.result()
     assert "EVALB finds no list that has the words of its gold tree" in capsys.readouterr().err
+
+
+# Lines that are no trees, in every command.
+
+NOTICE = "*x*x*x*x*x*\n*x*  Copyright (C) 1995  *x*\n*x*x*x*x*x*\n\n"
+REMARKED = (
+    f"{NOTICE}# by hand\n( (S (NP (PRP It))\n# here, too\n    (VP (VBZ runs)) (. .)))\n"
+    "<S ID=2>\n( (S (VP (VB Go)) (. .)))\n# the end (of it\n"
+)
+CLEAN = "(TOP (S (NP (PRP It)) (VP (VBZ runs)) (. .)))\n(TOP (S (VP (VB Go)) (. .)))\n"
+
+
+def test_remarks_and_notices_are_skipped_and_that_is_said_once(
+    tmp_path: Path, capsys: Capture, caplog: pytest.LogCaptureFixture
+) -> None:
+    def told() -> str:
+        """Return what a command printed and logged, which is printed outside of tests."""
+        text = capsys.readouterr().err + "".join(f"{each}\n" for each in caplog.messages)
+        caplog.clear()
+        return text
+
+    treebank, clean = write(tmp_path / "a.mrg", REMARKED), str(tmp_path / "clean.mrg")
+    said = f"{treebank}:1: remarks and notices between trees are skipped: '*x*x*x*x*x*'\n"
+    assert main(["convert", treebank, "--to", "trees", "--clean", "--out", clean]) == 0
+    assert told() == f"rerank: 2 trees written, 0 rejected\n{said}"
+    assert Path(clean).read_text() == CLEAN
+    for files in ([treebank, clean], [clean, treebank]):
+        assert main(["eval", *files]) == 0
+        assert figures(capsys.readouterr().out) == ["2", "0", "100.00"]
+        assert told() == said
+    for command in (["grep", "VP"], ["measure"], ["show"], ["convert", "--to", "trees"]):
+        outputs: list[str] = []
+        for content in (REMARKED, CLEAN.replace("TOP", "")):
+            assert main([*command, write(tmp_path / "a.mrg", content)]) == 0
+            printed = capsys.readouterr()
+            outputs.append(re.sub("a.mrg:[0-9]+", "", printed.out))
+            messages = f"{printed.err}{told()}"
+            assert messages.count(said) == (content == REMARKED), command
+        assert outputs[0] == outputs[1]
+
+
+def test_evalb_reads_lines_as_it_did(tmp_path: Path, capsys: Capture) -> None:
+    # A blank line is a sentence; EVALB itself stops at a remark.
+    gold = write(tmp_path / "gold", f"{CLEAN}\n{CLEAN}")
+    test = write(tmp_path / "test", f"# best\n{CLEAN}\n{CLEAN}")
+    assert main(["eval", gold, test]) == 0
+    assert figures(capsys.readouterr().out)[0] == "5"
+
+
+# Trees that lose their words in other readers.
+
+
+@pytest.mark.parametrize(
+    ("tree", "reason"),
+    [
+        ("(S (NP (NN (Kera))) (VP (VB makan)))", "a word without a label: '(Kera)'"),
+        ("(S (PRN (-LRB- () (NN x) (-RRB- ))) (VB go))", "brackets that are words are -LRB-"),
+        ("(S (NP (NN dog)) (ran))", "a word without a label: '(ran)'"),
+    ],
+)
+def test_no_word_is_lost_without_a_word(
+    tree: str, reason: str, tmp_path: Path, capsys: Capture
+) -> None:
+    file = write(tmp_path / "a.mrg", f"{CLEAN}{tree}\n{CLEAN}")
+    for command in (["convert", "--to", "trees", "--clean"], ["grep", "S"]):
+        assert main([*command, file]) == 1
+        printed = capsys.readouterr()
+        assert f"{file}:3: tree rejected, not-a-tree: " in printed.err
+        assert reason in printed.err
+        assert tree not in printed.out
+
+
+# A blank line within a tree.
+
+
+def test_a_tree_goes_on_after_a_blank_line(tmp_path: Path, capsys: Capture) -> None:
+    half = "( (S (NP (PRP It))\n\n"
+    file = write(tmp_path / "a.mrg", f"{half}    (VP (VBZ runs)) (. .)))\n{CLEAN}")
+    assert main(["convert", file, "--to", "trees", "--clean"]) == 0
+    assert capsys.readouterr().out == CLEAN.splitlines(True)[0] + CLEAN
+    assert main(["convert", file, "--to", "trees"]) == 0
+    assert capsys.readouterr().out.count("\n") == 3
+    file = write(tmp_path / "a.mrg", f"{half}    (VP (VBZ runs))\n\n{CLEAN}")
+    assert main(["convert", file, "--to", "trees", "--clean"]) == 1
+    printed = capsys.readouterr()
+    assert printed.out == CLEAN
+    assert f"{file}:1: tree rejected, unbalanced: 2 bracket(s) left open" in printed.err

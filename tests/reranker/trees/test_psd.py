@@ -1,11 +1,13 @@
 """Historical corpora in .psd files, made up after the layout of IcePaHC and FarPaHC."""
 
+import re
 from pathlib import Path
 
 import pytest
 
 from reranker.commands.main import main
 from reranker.errors import TreeError
+from reranker.nbest.candidates import from_candidates
 from reranker.trees.psd import plain
 from reranker.trees.treebank import read_sentences, read_treebank
 
@@ -80,3 +82,33 @@ def test_they_are_converted_like_other_treebanks(
         "(TOP (IP (CONJ En) (NP (N-N hesturinn)) (VBDI hljóp) "
         "(PP (P til) (NP (NPR-G Íslands))) (. .)))"
     )
+
+
+def test_every_command_and_library_call_reads_them_so(
+    saga: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["measure", str(saga)]) == 0  # whose words have tags of letters only
+    assert "\tW\t5.0\t" in capsys.readouterr().out
+    unnamed = tmp_path / "saga"  # known by its identifiers
+    unnamed.write_text(ICELANDIC + FAROESE, encoding="utf-8")
+    for name in (str(saga), str(unnamed)):
+        for command in (["convert", "--to", "trees"], ["show", "--brief", "--all"], ["grep", "IP"]):
+            assert main([*command, name]) == 0
+            out = capsys.readouterr().out
+            assert "hesturinn" in out and not re.search("SAGA|hestur-|heading|con", out), command
+    nbest = from_candidates([ICELANDIC.split("\n\n")[0]])
+    assert nbest.words == ["En", "hesturinn", "hljóp", "til", "Íslands", "."]
+    assert not from_candidates(["( (S (NP (NN a)) (VP (VB go))))"]).rejected
+
+
+def test_words_beside_constituents_are_named_in_every_command(
+    saga: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    saga.write_text("( (IP-MAT kom-koma (N-N *con*)) (ID X,.3))\n" + FAROESE, "utf-8")
+    for command in (["convert", "--to", "trees"], ["grep", "NP"], ["show"]):
+        assert main([*command, str(saga)]) == 1
+        assert "words without a tag in 'IP-MAT'" in capsys.readouterr().err
+
+
+def test_a_zero_is_a_number_where_its_tag_says_so() -> None:
+    assert plain("( (IP (C 0) (NUM 0)))") == "( (IP (NUM 0)))"
