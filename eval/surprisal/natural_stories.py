@@ -24,9 +24,10 @@ from numpy.typing import NDArray
 
 from reranker.checkpoints.ensemble_file import ModelNames
 from reranker.commands.arguments import positive, script_parser
-from reranker.errors import InputError
+from reranker.errors import InputError, RerankError
 from reranker.files.figure import new_figure, save_figure
-from reranker.files.output import open_whole
+from reranker.files.output import open_whole, output_path
+from reranker.files.own import make_folder, never
 from reranker.files.table import aligned
 
 Column = NDArray[np.float64]
@@ -52,13 +53,14 @@ def main() -> None:
     arguments = parser.parse_args()
     try:
         run(arguments)
-    except (InputError, OSError) as error:
+    except (RerankError, OSError) as error:
         sys.exit(f"natural_stories.py: {error}")
 
 
 def run(arguments: argparse.Namespace) -> None:
     """Print the table, and draw it."""
-    figure = new_figure(arguments.plot) if arguments.plot else None
+    picture = output_path(arguments.plot)
+    figure = new_figure(picture) if picture else None
     stories = read_stories(arguments.data)
     for beam in arguments.beam:
         for number, story in enumerate(stories, 1):
@@ -73,13 +75,13 @@ def run(arguments: argparse.Namespace) -> None:
         for each in results
     ]
     print(aligned(rows, left=2))
-    if figure is not None:
+    if figure is not None and picture is not None:
         axes = figure.add_subplot()
         shown = [each for each in results if each.beyond == "base"]
         axes.barh([each.name for each in shown], [1000 * each.gain for each in shown])
         axes.invert_yaxis()
         axes.set_xlabel("log-likelihood a word beyond length, frequency and position (nats / 1000)")
-        save_figure(figure, arguments.plot)
+        save_figure(figure, picture)
 
 
 def ours(
@@ -95,8 +97,8 @@ def ours(
         rows = [tuple(float(row[name]) for name in _OURS) for row in read]
         if kept is None:
             return rows
-        kept.parent.mkdir(exist_ok=True)
-        with open_whole(kept) as file:
+        make_folder(kept.parent)
+        with open_whole(kept, never) as file:
             for row in rows:
                 file.write("\t".join(map(str, row)) + "\n")
     lines = kept.read_text("utf-8").splitlines()

@@ -23,10 +23,11 @@ from pathlib import Path
 from reranker.commands.arguments import positive, script_parser
 from reranker.errors import RerankError
 from reranker.files.figure import new_figure, save_figure
-from reranker.files.output import whole_file
+from reranker.files.output import output_path, whole_file
+from reranker.files.own import check_new, make_folder
 from reranker.files.table import grid
 from reranker.trees.linearize import cleaned
-from reranker.trees.treebank import read_treebank
+from reranker.trees.treebank import read_treebank, treebank_files
 
 
 def rerank(*arguments: object) -> str:
@@ -39,8 +40,10 @@ def rerank(*arguments: object) -> str:
 
 
 def write_lines(path: Path, lines: Sequence[str]) -> None:
-    with whole_file(path) as file:
-        file.write("".join(f"{line}\n" for line in lines).encode())
+    """Write the lines, unless the file has them. Raises InputError if it has others."""
+    text = "".join(f"{line}\n" for line in lines).encode()
+    with whole_file(path, lambda there: there.read_bytes() == text) as file:
+        file.write(text)
 
 
 def evenly(trees: Sequence[str], size: int) -> list[str]:
@@ -102,23 +105,26 @@ def main(argv: Sequence[str] | None = None) -> int:
     add("--threads", type=positive, default=1)
     given = parser.parse_args(argv)
     try:
+        picture = output_path(given.plot, treebank_files([given.trees, given.dev]))
         trees = [cleaned(tree).to_string() for tree in read_treebank([given.trees])]
-        given.work.mkdir(parents=True, exist_ok=True)
         dev, words = given.work / "dev.mrg", given.work / "dev.words"
+        make_folder(given.work)
         gold = [cleaned(tree) for tree in read_treebank([given.dev])]
         write_lines(dev, [tree.to_string() for tree in gold])
         write_lines(words, [" ".join(tree.words()) for tree in gold])
         rows = []
         for size in given.sizes:
             folder = given.work / str(size)
-            folder.mkdir(exist_ok=True)
+            if not (folder / "train.mrg").exists():
+                check_new(folder, "choose another --work")
+            make_folder(folder)
             write_lines(folder / "train.mrg", evenly(trees, size))
             model = trained(folder / "train.mrg", dev, given.stages, given.threads)
             rows.append((size, *figures(model, words, dev, given.threads)))
         table = [(f"{size:,}", f"{f1:.2f}", f"{tags:.2f}") for size, f1, tags in rows]
         print(grid(("trees", "F1", "tags"), table))
-        if given.plot:
-            plot(rows, given.plot)
+        if picture is not None:
+            plot(rows, picture)
     except RerankError as error:
         print(f"learning_curve.py: {error}", file=sys.stderr)
         return 2

@@ -30,6 +30,7 @@ from reranker.errors import InputError, RerankError
 from reranker.files.claim import claimed
 from reranker.files.digest import file_sha256
 from reranker.files.output import open_whole
+from reranker.files.own import always, check_new, make_folder, never, record_in
 
 # The part of the budget for training; scoring, mostly of n-best lists, is known to take less than
 # the rest with the study's own number of sentences.
@@ -82,7 +83,7 @@ def _make(arguments: argparse.Namespace) -> int:
         "sets": {name: judged.model_dump() for name, judged in study.sets.items()},
     }
     folder = arguments.work or Path("runs", "-".join(["tables", study.path.stem, *arguments.only]))
-    folder.mkdir(parents=True, exist_ok=True)
+    make_folder(folder)
     with claimed(folder / "settings.json"):
         check_settings(folder, settings)
         options = ["--device", arguments.device, "--threads", str(arguments.threads)]
@@ -101,11 +102,13 @@ def _make(arguments: argparse.Namespace) -> int:
 
 def check_settings(folder: Path, settings: dict[str, Any]) -> None:
     """Keep what every figure depends on, except the models themselves. Raises InputError if the
-    folder was begun with other settings."""
-    path = folder / "settings.json"
-    if not path.exists():
-        path.write_text(json.dumps(settings, indent=1), "utf-8")
-    before, now = json.loads(path.read_text("utf-8")), json.loads(json.dumps(settings))
+    folder was begun with other settings, or by something else."""
+    path, text = folder / "settings.json", json.dumps(settings, indent=1)
+    if (record := record_in(path)) is None:
+        check_new(folder, "choose another --work")
+        with open_whole(path, never) as file:
+            file.write(text)
+    before, now = json.loads(record or text), json.loads(text)
     for name in {**before, **now}:
         if before.get(name) != now.get(name):
             old, new = (json.dumps(each.get(name))[:100] for each in (before, now))
@@ -121,7 +124,7 @@ def _publish(name: str, table: dict[str, Any], folder: Path) -> None:
     print(text)
     content = json.dumps(table, indent=1, ensure_ascii=False) + "\n"
     for ending, written in ((".json", content), (".md", text)):
-        with open_whole(folder / f"{name}{ending}") as file:
+        with open_whole(folder / f"{name}{ending}", always) as file:
             file.write(written)
 
 

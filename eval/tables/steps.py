@@ -20,6 +20,7 @@ from study import EvaluationSet, Study, matching
 
 from reranker.errors import InputError, TreeError
 from reranker.files.output import open_whole
+from reranker.files.own import always, make_folder, never
 from reranker.nbest import ReadOptions, read_nbest
 from reranker.nbest.writing import list_text
 from reranker.trees.linearize import cleaned
@@ -186,7 +187,7 @@ class StudyWork:
         """Run the command; returns how it ended, and adds that to the failures if it failed."""
         log, began = self._log(step.name), time.monotonic()
         for path in (step.output, log):
-            path.parent.mkdir(parents=True, exist_ok=True)
+            make_folder(path.parent)
         with log.open("ab") as output:
             process = subprocess.Popen(
                 [Path(sys.executable).with_name("rerank"), *step.arguments],
@@ -203,7 +204,8 @@ class StudyWork:
         seconds = time.monotonic() - began + self.record(step.name)["seconds"]
         words = shlex.join(["rerank", *step.arguments])
         record = {"command": words, "seconds": round(seconds, 2), "exit": code}
-        log.with_suffix(".json").write_text(json.dumps(record), "utf-8")
+        with open_whole(log.with_suffix(".json"), always) as file:
+            file.write(json.dumps(record))
         # 1 means that some candidates were rejected; the log says which.
         if code in (0, 1) and step.output.exists():
             return f"{seconds:.0f} s"
@@ -266,7 +268,7 @@ def to_toml(tables: dict[str, dict[str, Any]]) -> str:
 def _write(path: Path, lines: Iterable[str]) -> None:
     """Unless it is there."""
     if not path.exists():
-        path.parent.mkdir(parents=True, exist_ok=True)
-        with open_whole(path) as file:
+        make_folder(path.parent)
+        with open_whole(path, never) as file:
             for line in lines:
                 file.write(line)

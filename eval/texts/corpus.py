@@ -26,7 +26,8 @@ from typing import NamedTuple
 
 from reranker.commands.arguments import positive, script_parser, weight
 from reranker.errors import InputError, RerankError
-from reranker.files.output import open_whole, output_path
+from reranker.files.output import open_whole
+from reranker.files.own import check_own, make_folder, never
 from reranker.files.table import aligned
 from reranker.files.text import open_text
 from reranker.nbest.words import split_words
@@ -138,7 +139,7 @@ def write_part(
     """Write the lines of the files with ``<unk>`` for words that are not ``known``; each file as an
     article if ``enclosed``."""
     lines = words = of_known = 0
-    with open_whole(output_path(out)) as file:
+    with open_whole(out, never) as file:
         for path in paths:
             if enclosed:
                 file.write("<article>\n")
@@ -182,12 +183,14 @@ def main(argv: Sequence[str]) -> int:
         for share in kind.held_out.values()
     ]
     try:
+        for name in ("train", *kind.held_out):
+            check_own(out / f"{kind.prefix}.{name}.txt", never)
         counts = {path: files.count(path) for path in arguments.files}
         if kind.articles and (empty := [path for path, words in counts.items() if not words]):
             raise InputError(f"{empty[0]}: an article without words")
         *held_out, train = divided(counts, shares, arguments.seed)
         known = most_frequent(files, train, arguments.words)
-        out.mkdir(parents=True, exist_ok=True)
+        make_folder(out)
         named = {"train": train, **dict(zip(kind.held_out, held_out, strict=True))}
         parts = [
             write_part(files, paths, known, out / f"{kind.prefix}.{name}.txt", kind.articles)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
-from reranker.adaptation.stages import Choice, Silver
+from reranker.adaptation.stages import TITLE, Choice, Silver
 from reranker.adaptation.training import Adapted
 from reranker.files.table import grid
 
@@ -36,7 +36,7 @@ def report(
         return [share(sum(map(is_so, made))) for made in (before, after)]
 
     parts = [
-        "# Adapted models",
+        TITLE,
         grid(["", "number"], [[name, f"{number:,}"] for name, number in rows]),
         "Perplexity (per token; per word for a span model) of the held-out trees, which the models "
         "chose before; they also decided which weights were kept, so that *after* is a little "

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import glob
 import hashlib
 import json
 from collections import Counter, deque
@@ -13,7 +14,8 @@ from typing import Any, NamedTuple
 
 from reranker.errors import InputError
 from reranker.files.journal import open_output
-from reranker.files.output import open_whole, write_errors
+from reranker.files.output import open_whole
+from reranker.files.own import always, check_own, make_folder, never, record_in
 from reranker.files.text import read_lines
 from reranker.nbest import NBest, ReadOptions, read_nbest
 from reranker.outputs.registry import format_ranking, written
@@ -24,6 +26,9 @@ from reranker.text.reading import Refused, TextSentence
 from reranker.trees.linearize import TaggedTree, linearize_tagged
 from reranker.trees.tree import Tree
 
+REPORT, TITLE = "report.md", "# Adapted models"
+_OTHER_OUT = "choose another --out"
+_MOVE = f"rename or delete it, or {_OTHER_OUT}"
 HELD_OUT = 20  # one in so many sentences is held out, to measure what has been learned
 
 
@@ -60,26 +65,35 @@ def choices(reranker: Reranker, lists: Iterable[NBest]) -> Iterator[Choice]:
         yield Choice.of(ranking.to_dict())
 
 
-def begin(work: Path, settings: Mapping[str, Any]) -> None:
-    """Create the folder, or go on with it. Raises InputError if it is that of a run with other
-    settings, or if there are files in or beside a new one that would be overwritten, RerankError if
-    it cannot be written."""
-    known = work / "settings.json"
+def begin(work: Path, settings: Mapping[str, Any], models: Iterable[str]) -> None:
+    """Create the folder, or go on with it; ``models`` are the names of those to be trained. Raises
+    InputError if it is that of a run with other settings, if there are files in or beside it that
+    would be overwritten and that no run has made, and if it cannot be written."""
+    known, out = work / "settings.json", work.parent
     text = json.dumps(settings, indent=1, sort_keys=True) + "\n"
-    if known.exists():
-        if "".join(read_lines(known)) != text:
-            raise InputError(
-                f"{work} belongs to a run with a different text, parser or models: "
-                "choose another --out"
-            )
-        return
-    others = [*work.parent.glob("*.pt"), *work.parent.glob("report.md"), *work.glob("*")]
-    if any(each.suffix != ".tmp" for each in others):  # what a kill may have left
-        raise InputError(f"{work.parent} contains files of another kind: choose another --out")
-    with write_errors(work):
-        work.mkdir(parents=True, exist_ok=True)
-    with open_whole(known) as file:
-        file.write(text)
+    before = record_in(known)
+    if before not in (None, text):
+        raise InputError(
+            f"{work} belongs to a run with a different text, parser or models: choose another --out"
+        )
+    others = [*out.glob("*.pt"), *out.glob(REPORT), *work.glob("*")]
+    if before is None and any(each.suffix != ".tmp" for each in others):  # what a kill has left
+        raise InputError(f"{out} contains files of another kind: {_OTHER_OUT}")
+    for model in models:
+        # A run trains in a folder of its own before it writes the model.
+        has_run = any(work.glob(f"{glob.escape(model)}-????????/"))
+        check_own(out / f"{model}.pt", always if has_run else never, _MOVE)
+    check_own(out / REPORT, is_report, _MOVE)
+    if before is None:
+        make_folder(work)
+        with open_whole(known, never) as file:
+            file.write(text)
+
+
+def is_report(path: Path) -> bool:
+    """Whether a file is the report of an adaptation."""
+    with path.open("rb") as file:
+        return file.readline() == f"{TITLE}\n".encode()
 
 
 def training_folder(work: Path, model: str, settings: Mapping[str, Any]) -> Path:

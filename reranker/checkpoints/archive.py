@@ -27,7 +27,8 @@ from typing import IO, Any
 import torch
 
 from reranker.errors import CheckpointError, lacks_memory
-from reranker.files.output import whole_file, write_errors
+from reranker.files.output import whole_file
+from reranker.files.own import make_folder
 
 _MOST_RECORDS = 10_000
 _MOST_CONTAINERS = 20_000  # each some hundred bytes; nested, each some of the stack
@@ -106,8 +107,7 @@ def read_archive(path: Path, sha256: str = "") -> Archive:
 
 def write_atomically(path: Path, content: dict[str, Any]) -> None:
     """``torch.save``, whole or not at all. Raises RerankError if the file cannot be written."""
-    with write_errors(path):
-        path.parent.mkdir(parents=True, exist_ok=True)
+    make_folder(path.parent)
     with whole_file(path) as file:
         _save(content, file)
 

@@ -18,7 +18,8 @@ from reranker.commands.progress import Bar, loading
 from reranker.errors import InputError
 from reranker.files.claim import claimed
 from reranker.files.digest import file_sha256
-from reranker.files.output import open_whole, output_paths, write_errors
+from reranker.files.output import open_whole, output_paths
+from reranker.files.own import make_folder
 from reranker.languages import language_name
 from reranker.ranking import Weighing
 from reranker.text.reading import Text
@@ -86,8 +87,7 @@ def run(arguments: argparse.Namespace) -> int:
     named = named_models(parser_flags.models(arguments))
     _check(arguments, named.paths)
     work = arguments.out / "work"
-    with write_errors(arguments.out):
-        arguments.out.mkdir(parents=True, exist_ok=True)
+    make_folder(arguments.out)
     with claimed(work):
         return _run(arguments, named, work)
 
@@ -106,7 +106,7 @@ def _run(arguments: argparse.Namespace, named: WeighedModels, work: Path) -> int
     language = getattr(parser, "language", None) or arguments.language
     gold = _gold(arguments, named.paths, language)
     settings, ranked = _settings(arguments, named), work / "ranked.jsonl"
-    stages.begin(work, settings)
+    stages.begin(work, settings, [path.stem for path in named.paths])
     if not ranked.exists():
         text = Text(arguments.text, "tokens", longest=arguments.longest)
         with Bar("parsing and choosing", " sentences") as bar:
@@ -126,7 +126,7 @@ def _run(arguments: argparse.Namespace, named: WeighedModels, work: Path) -> int
     held_out = itertools.islice(stages.lists_of(ranked), 0, None, stages.HELD_OUT)
     after = [*choices(adapted, held_out)]
     text_of_it = report(made[:: stages.HELD_OUT], after, silver, len(made), len(refused), models)
-    with open_whole(arguments.out / "report.md") as file:
+    with open_whole(arguments.out / stages.REPORT, stages.is_report) as file:
         file.write(text_of_it)
     print(text_of_it, end="")
     return 1 if refused else 0

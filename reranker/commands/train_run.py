@@ -19,7 +19,8 @@ from reranker.checkpoints.pair_vocabulary import Pair
 from reranker.commands.arguments import counted
 from reranker.errors import InputError, RerankError
 from reranker.files.claim import claimed
-from reranker.files.output import files_of, output_paths, write_errors
+from reranker.files.output import files_of, output_paths
+from reranker.files.own import make_folder
 from reranker.models.encoder_decoder import EncoderDecoder
 from reranker.models.span_model import SpanModel
 from reranker.text.running import read_running_text
@@ -92,8 +93,7 @@ def output(arguments: argparse.Namespace) -> Path:
     """The file to write; creates its folder and the log folder. Raises InputError if it, or a file
     in the log folder, would replace something else."""
     for folder in (arguments.out.parent, log_folder(arguments)):
-        with write_errors(folder):
-            folder.mkdir(parents=True, exist_ok=True)
+        make_folder(folder)
     names = ("train", "dev", "train_target", "dev_target")
     inputs: list[str | Path] = []
     for name in names:

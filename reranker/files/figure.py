@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from reranker.errors import InputError, needing
 from reranker.files.output import whole_file
+from reranker.files.own import Ours
 
 if TYPE_CHECKING:
     from matplotlib.axis import Axis
@@ -27,10 +28,14 @@ def new_figure(path: Path) -> Figure:
     return figure
 
 
-def save_figure(figure: Figure, path: Path) -> None:
-    """Raises RerankError if the file cannot be written, whole or not at all."""
-    with whole_file(path) as file:
-        figure.savefig(file, format=path.suffix[1:].lower(), dpi=120)
+def save_figure(
+    figure: Figure, path: Path, ours: Ours | None = None, program: str | None = None
+) -> None:
+    """Write the figure; ``program`` is what a PNG says of its origin, ``ours`` is that of
+    ``whole_file``. Raises RerankError if the file cannot be written, whole or not at all."""
+    metadata = {"Software": program} if program else None
+    with whole_file(path, ours) as file:
+        figure.savefig(file, format=path.suffix[1:].lower(), dpi=120, metadata=metadata)
 
 
 def label_plainly(axis: Axis) -> None:

@@ -27,7 +27,10 @@ from typing import IO, Any, NoReturn
 from reranker.errors import InputError, RerankError
 from reranker.files.claim import NewFile, check_claims, claimed, has_name, names_to_disk, to_disk
 from reranker.files.output import open_whole, output_path, whole_file, write_errors
+from reranker.files.own import always, check_own
 from reranker.files.records import Record, Written, header, settings_in
+
+_OTHER = "rename or delete it, or give the output another name"
 
 Finish = Callable[[Iterable[str]], Iterable[str]]
 """Makes the text of the file, piece by piece, from the answers, where these are something else."""
@@ -123,8 +126,8 @@ class _JournaledFile(AnswerOutput):
     def _look(self, resume: bool) -> None:
         """Open what an interrupted run has left, without changing it. Raises InputError if it must
         not be resumed."""
-        has_part = os.path.lexists(self._part_path)
-        if not os.path.lexists(self._journal_path):
+        has_part, has_journal = (check_own(path, always, _OTHER) for path in _beside(self.path))
+        if not has_journal:
             if has_part:
                 self._refuse(self._part_path, f"there is no {self._journal_path.name} beside it")
             return
@@ -149,8 +152,7 @@ class _JournaledFile(AnswerOutput):
 
     def _refuse(self, path: Path, reason: str) -> NoReturn:
         raise InputError(
-            f"{path}: not the output of an interrupted run that can be resumed: {reason}; "
-            "rename or delete it, or give the output another name"
+            f"{path}: not the output of an interrupted run that can be resumed: {reason}; {_OTHER}"
         )
 
     def _find_end(self, part: IO[bytes], journal: IO[bytes]) -> None:

@@ -13,6 +13,7 @@ from typing import IO, TextIO
 
 from reranker.errors import InputError, RerankError
 from reranker.files.claim import NewFile, check_claims, names_to_disk, to_disk
+from reranker.files.own import Ours, check_own
 
 
 def output_path(path: Path | None, inputs: Iterable[str | os.PathLike[str]] = ()) -> Path | None:
@@ -79,31 +80,36 @@ def files_of(names: Iterable[str | os.PathLike[str]]) -> list[Path]:
 
 
 @contextlib.contextmanager
-def whole_file(path: Path) -> Iterator[IO[bytes]]:
+def whole_file(path: Path, ours: Ours | None = None) -> Iterator[IO[bytes]]:
     """A file that appears only once it is complete, on the disk.
 
-    Raises RerankError if it cannot be written, and if this process has lost a claim.
+    The user chose ``path``, and ``output_path`` has checked it; where the program chose it,
+    ``ours`` tells whether a file of that name may be replaced, both before the first byte is
+    written and before the file gets its name. Raises RerankError if it may not, if the file cannot
+    be written, and if this process has lost a claim.
     """
+    if ours is not None:
+        check_own(path, ours)
     with write_errors(path), NewFile(path) as new, new.file as file:
         yield file
         to_disk(file)
         check_claims()
-        new.give_name(replace=True)
+        new.give_name(replace=ours is None or check_own(path, ours))
         names_to_disk(path.parent)
 
 
 @contextlib.contextmanager
-def open_whole(path: Path | None) -> Iterator[Writer]:
+def open_whole(path: Path | None, ours: Ours | None = None) -> Iterator[Writer]:
     """Standard output for None, else a text file that appears only once it is complete.
 
-    Raises RerankError if it cannot be written.
+    ``ours`` and errors are those of ``whole_file``.
     """
     if path is None:
         yield Writer("standard output", sys.stdout)
         with write_errors("standard output"):
             sys.stdout.flush()
         return
-    with whole_file(path) as file:
+    with whole_file(path, ours) as file:
         text = io.TextIOWrapper(file, "utf-8", errors="surrogateescape", newline="")
         yield Writer(str(path), text)
         text.detach()  # flushed, and not closed

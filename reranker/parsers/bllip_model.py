@@ -115,8 +115,10 @@ def _unpacked(packed: Path, sha256: str) -> Path:
     try:
         _unpack(packed, new)
         if folder.exists() and not _is_whole(folder):  # something has tidied up in it
-            shutil.rmtree(folder)
-        new.rename(folder)
+            for name in [*json.loads((new / _LISTING).read_text("utf-8")), _LISTING]:
+                (new / name).replace(folder / name)
+        else:
+            new.rename(folder)
     except OSError:
         if not _is_whole(folder):  # where another process has not been faster
             return _unpacked_for_now(packed, sha256)

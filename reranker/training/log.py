@@ -14,34 +14,52 @@ from typing import Any, Self
 from reranker.errors import InputError, RerankError
 from reranker.files.figure import label_plainly, new_figure, save_figure
 from reranker.files.output import open_whole, write_errors
+from reranker.files.own import always, check_own, make_folder
 from reranker.perplexity import perplexity
 from reranker.training.tree_files import token_files
 
 _LOGGER = logging.getLogger(__name__)
 _PLOT_INTERVAL = 30.0  # seconds; a picture takes a third of one
 _LOSS_NAMES = ("loss", "dev_perplexity", "learning_rate")
+_FIELDS = {"batches", "tokens", "seconds", "epoch", *_LOSS_NAMES}
+_ROW = '{"batches": '  # how a row begins
+_PROGRAM, _PNG_HEAD = "parse-reranker", 1000  # a curve says who drew it, in its first bytes
+_OTHER_FOLDER = "choose another --log-folder"
 
 
 def log_files(folder: Path) -> list[Path]:
-    """The files a run writes to its log folder. Raises InputError if one of them exists and does
-    not come from a run."""
+    """Return the files that a run writes to its log folder. Raises InputError if one of them exists
+    and no run has made it; a state is only seen not to be a folder or link here, since resuming
+    reads it."""
     log, curve, state = (folder / name for name in ("log.jsonl", "curve.png", "state.pt"))
-    if log.exists() and not all(map(_is_row, _lines(log)[:-1])):
-        raise InputError(f"{log}: not the log of a run; choose another --log-folder")
-    if curve.exists() and not (log.exists() or state.exists()):
-        raise InputError(f"{curve}: not written by a run; choose another --log-folder")
+    check_own(log, _is_log, _OTHER_FOLDER, "not the log of a run")
+    check_own(curve, _is_curve, _OTHER_FOLDER, "not written by a run")
+    check_own(state, always, _OTHER_FOLDER, "not the state of a run")
     return [log, curve, state, *token_files(folder)]
 
 
+def _is_log(path: Path) -> bool:
+    """Whether all lines are rows of a run. A kill may have left the last one incomplete."""
+    *rows, last = _lines(path)
+    is_torn = _ROW.startswith(last) or (last.startswith(_ROW) and not last.endswith("}"))
+    return all(map(_is_row, rows)) and (is_torn or _is_row(last))
+
+
+def _is_curve(path: Path) -> bool:
+    with path.open("rb") as file:
+        return f"Software\0{_PROGRAM}".encode() in file.read(_PNG_HEAD)
+
+
 def _lines(path: Path) -> list[str]:
-    """The lines of a file; the last one may be incomplete or empty."""
+    """Return the lines of a file; the last one may be incomplete or empty."""
     return path.read_text("utf-8", "replace").split("\n")
 
 
 def _is_row(line: str) -> bool:
     try:
-        return type(json.loads(line)["batches"]) is int
-    except (ValueError, LookupError, TypeError):
+        row = json.loads(line)
+        return type(row["batches"]) is int and row.keys() <= _FIELDS
+    except (ValueError, LookupError, TypeError, AttributeError):
         return False
 
 
@@ -71,13 +89,13 @@ class TrainingLog(Log):
     from."""
 
     def __init__(self, folder: Path, resume_at: int) -> None:
-        with write_errors(folder):
-            folder.mkdir(parents=True, exist_ok=True)
+        make_folder(folder)
         self.folder = folder
         path = folder / "log.jsonl"
-        rows = map(json.loads, filter(_is_row, _lines(path) if path.exists() else []))
+        there = check_own(path, _is_log, _OTHER_FOLDER, "not the log of a run")
+        rows = map(json.loads, filter(_is_row, _lines(path) if there else []))
         self.rows = [row for row in rows if row["batches"] <= resume_at]
-        with open_whole(path) as file:
+        with open_whole(path, _is_log) as file:
             for row in self.rows:
                 file.write(json.dumps(row) + "\n")
         self._file = path.open("a", encoding="utf-8")
@@ -129,7 +147,7 @@ class TrainingLog(Log):
         label_plainly(axes.yaxis)
         axes.grid(alpha=0.3, which="both")
         axes.legend()
-        save_figure(figure, self.folder / "curve.png")
+        save_figure(figure, self.folder / "curve.png", _is_curve, _PROGRAM)
 
     def __exit__(self, *error: object) -> None:
         with contextlib.suppress(OSError):  # again, of a row that could not be written
@@ -158,7 +176,7 @@ class Board:
 
         self._event, self._summary = Event, Summary
         name = f"events.out.tfevents.{time.time_ns()}.{socket.gethostname()}.{os.getpid()}"
-        self._file = RecordWriter((folder / name).open("wb", buffering=0))
+        self._file = RecordWriter((folder / name).open("xb", buffering=0))
         self._add(file_version="brain.Event:2", step=resume_at)
         self._add(session_log=SessionLog(status=SessionLog.START), step=resume_at)
 

@@ -19,6 +19,7 @@ from torch import Tensor
 from reranker.checkpoints.vocabulary import Vocabulary
 from reranker.errors import InputError
 from reranker.files.output import open_whole, whole_file, write_errors
+from reranker.files.own import check_own
 from reranker.training.processes import Processes
 from reranker.trees.linearize import linearize
 from reranker.trees.treebank import Name, read_treebank, treebank_files
@@ -43,7 +44,7 @@ class TokenFile(Sequence[list[int]]):
     @staticmethod
     def write(path: Path, sequences: Iterable[Sequence[int]], eos: int) -> None:
         """Write ``path``, and beside it where each sequence ends."""
-        with whole_file(path) as tokens, whole_file(_ends(path)) as ends:
+        with whole_file(path, _is_ours) as tokens, whole_file(_ends(path), _is_ours) as ends:
             array("i", [eos]).tofile(tokens)
             position = 1
             for sequence in sequences:
@@ -104,11 +105,10 @@ class StreamedTrees(Iterable[tuple[str, ...]]):
 
     def _write(self, path: Path, vocabulary: Vocabulary, files: list[list[Any]]) -> None:
         made_of = {"vocabulary": vocabulary.digest, "files": files}
-        known = path.with_suffix(".json")
+        self.folder.mkdir(parents=True, exist_ok=True)
+        known, *_ = token_files(self.folder)
         if _made_of(known) == made_of:
             return
-        self.folder.mkdir(parents=True, exist_ok=True)
-        token_files(self.folder)
         _say(known, _INCOMPLETE)
         TokenFile.write(path, map(vocabulary.encode, self), vocabulary.eos)
         _say(known, made_of)
@@ -124,17 +124,21 @@ def _known_by(path: str) -> list[Any]:
 
 
 def token_files(folder: Path) -> list[Path]:
-    """The files that ``StreamedTrees`` writes. Raises InputError if there are files of these names
-    that no run has written."""
+    """Return the files that ``StreamedTrees`` writes, what they were made from first. Raises
+    InputError if there are files of these names that no run has written."""
     path = folder / "tokens.bin"
-    known = path.with_suffix(".json")
-    files = [known, path, _ends(path)]
-    if not (_made_of(known) or {}).keys() >= _INCOMPLETE.keys():
-        for file in filter(os.path.lexists, files):
-            raise InputError(
-                f"{file}: not written by a run with --stream; choose another --log-folder"
-            )
+    files = [path.with_suffix(".json"), path, _ends(path)]
+    for file in files:
+        check_own(
+            file, _is_ours, "choose another --log-folder", "not written by a run with --stream"
+        )
     return files
+
+
+def _is_ours(file: Path) -> bool:
+    """Whether the file, of tokens or beside them, was written by a run with --stream."""
+    made_of = _made_of(file.with_suffix(".json"))
+    return made_of is not None and made_of.keys() >= _INCOMPLETE.keys()
 
 
 _INCOMPLETE: dict[str, Any] = {"vocabulary": "", "files": []}
@@ -144,13 +148,13 @@ def _made_of(known: Path) -> dict[str, Any] | None:
     """The file's statement of what its tokens were made from; None if there is none."""
     try:
         made_of = json.loads(known.read_text("utf-8"))
-    except (FileNotFoundError, ValueError):
+    except (OSError, ValueError):
         return None
     return made_of if isinstance(made_of, dict) else None
 
 
 def _say(known: Path, made_of: dict[str, Any]) -> None:
-    with open_whole(known) as file:
+    with open_whole(known, _is_ours) as file:
         file.write(json.dumps(made_of))
 
 

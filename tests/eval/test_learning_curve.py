@@ -60,3 +60,17 @@ def test_a_training_that_fails(tmp_path: Path, capfd: pytest.CaptureFixture[str]
     flags = ["--sizes", "1", "--work", str(tmp_path), "--train", "--config none.toml"]
     assert learning_curve.main([str(trees), str(trees), *flags]) == 2
     assert "none.toml" in capfd.readouterr().err
+
+
+@pytest.mark.parametrize("name", ["dev.mrg", "dev.words", "1/train.mrg", "1/stage-1.pt"])
+def test_files_of_someone_else_stay(
+    name: str, tmp_path: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    trees, place = tmp_path / "trees.mrg", tmp_path / "work" / name
+    trees.write_text(TREES[0] + "\n")
+    place.parent.mkdir(parents=True)
+    place.write_text("mine")
+    flags = ["--sizes", "1", "--work", str(tmp_path / "work"), "--train", "--config none.toml"]
+    assert learning_curve.main([str(trees), str(trees), *flags]) == 2
+    assert f"{tmp_path}/work" in capfd.readouterr().err
+    assert place.read_text() == "mine"

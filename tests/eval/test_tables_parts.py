@@ -298,6 +298,9 @@ def test_a_work_folder_is_of_one_run(tmp_path: Path) -> None:
     make_module.check_settings(tmp_path, {"shrink": 2})
     with pytest.raises(InputError, match="begun with shrink 2, now it is 4"):
         make_module.check_settings(tmp_path, {"shrink": 4})
+    (tmp_path / "settings.json").rename(tmp_path / "f1.md")
+    with pytest.raises(InputError, match="contains files of another kind: choose another --work"):
+        make_module.check_settings(tmp_path, {"shrink": 2})
 
 
 def test_a_step_that_fails_leaves_the_others_alone(tmp_path: Path) -> None:

@@ -69,6 +69,15 @@ def test_the_same_seed_divides_alike() -> None:
         corpus.divided(dict(list(counts.items())[:2]), (0.1, 0.1), 1)
 
 
+def test_a_text_of_someone_else_stays(tmp_path: Path, capsys: Capture) -> None:
+    names = files(tmp_path, *["a b\n"] * 3)
+    (tmp_path / "lambada.dev.txt").write_text("mine")
+    assert make("lambada", names, tmp_path) == 2
+    assert "lambada.dev.txt: not a file that this run may replace" in capsys.readouterr().err
+    assert (tmp_path / "lambada.dev.txt").read_text() == "mine"
+    assert not (tmp_path / "lambada.train.txt").exists()
+
+
 def test_lines_that_cannot_be_used_are_named_once(tmp_path: Path, capsys: Capture) -> None:
     names = files(tmp_path, "a b\n<article>\nc\n", "a\n", "b\n")
     bad = Path(write(tmp_path / "bad.txt", b"a\nb\xff c\n"))

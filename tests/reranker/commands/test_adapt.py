@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import random
 import re
 import shlex
@@ -291,6 +292,21 @@ def test_a_report_of_someone_else_is_not_replaced(command: list[str], capsys: Ca
     assert main(command) == 2
     assert "adapted contains files of another kind" in capsys.readouterr().err
     assert Path("adapted/report.md").read_text() == "my report"
+    Path("adapted/report.md").unlink()
+    Path("adapted/work").mkdir()
+    os.mkfifo("adapted/work/settings.json")
+    assert main(command) == 2
+    assert "adapted/work/settings.json: not a file that this run may" in capsys.readouterr().err
+
+
+def test_what_came_between_two_runs_is_not_replaced(command: list[str], capsys: Capture) -> None:
+    assert main([*command, "--margin", "1e9"]) == 2, "none is certain enough: nothing is trained"
+    for name in ("m.pt", "report.md"):
+        Path("adapted", name).write_text("mine")
+        assert main(command) == 2
+        assert f"adapted/{name}: not a file that this run may replace" in capsys.readouterr().err
+        assert Path("adapted", name).read_text() == "mine"
+        Path("adapted", name).unlink()
 
 
 def _children(pid: int) -> list[int]:

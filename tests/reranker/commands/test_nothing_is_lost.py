@@ -163,18 +163,60 @@ def test_training_replaces_nothing_that_it_reads(capsys: Capture) -> None:
     refused(capsys, "log/state.pt: is also an input", *state)
 
 
-def test_a_log_folder_with_files_of_someone_else(capsys: Capture) -> None:
+SOMEBODYS_LOGS = [
+    '{"my": "notes"}\n',
+    '{"my": "notes"}',  # without a line break, as if a kill had cut it
+    '{"batches": 3, "accuracy": 0.9}\n',
+    '{"batches": 3, "accuracy": 0.9}',
+    '{"batches": 3, "loss": 2.5}\nnotes\n{"batches": 4, "loss": 2.4}\n',
+    "notes",
+]
+
+
+def small_training() -> list[str]:
     for name, content in (("c.toml", CONFIG), ("trees", TREES)):
         write(Path(name), content)
-    command = ["train", "--config", "c.toml", "--train", "trees", "--dev", "trees"]
-    command += ["--out", "m.pt", "--log-folder", "."]
-    for name in ("log.jsonl", "curve.png", "state.pt", "tokens.bin"):
-        Path(name).write_text('{"my": "notes"}\n')
-        refused(capsys, f"{name}: not ", *command)
+    return ["train", "--config", "c.toml", "--train", "trees", "--dev", "trees", "--out", "m.pt"]
+
+
+def test_a_log_folder_with_files_of_someone_else(capsys: Capture) -> None:
+    command = [*small_training(), "--log-folder", "."]
+    for name in ("log.jsonl", "curve.png", "state.pt", "tokens.bin", "tokens.json", "tokens.ends"):
+        for content in SOMEBODYS_LOGS if name == "log.jsonl" else ("{}\n",):
+            Path(name).write_text(content)
+            refused(capsys, f"{name}: not ", *command)
+        Path(name).unlink()
+        Path(name).mkdir()
+        refused(capsys, ", but a folder; choose another --log-folder", *command)
+        Path(name).rmdir()
+        for target in ("trees", "nothing"):
+            Path(name).symlink_to(target)
+            refused(capsys, ", but a link; choose another --log-folder", *command)
+            Path(name).unlink()
+        os.mkfifo(name)
+        refused(capsys, ", but a device or pipe; choose", *command)
         Path(name).unlink()
     assert main(command) == 0
     Path("state.pt").unlink()
     assert main(command) == 0
+
+
+def test_a_curve_that_somebody_drew_of_our_log_stays(capsys: Capture) -> None:
+    figure = pytest.importorskip("matplotlib.figure").Figure()
+    command = [*small_training(), "--log-folder", "log", "--epochs", "1"]
+    assert main(command) == 0
+    figure.savefig("log/curve.png")
+    refused(capsys, "log/curve.png: not written by a run; choose", *command)
+    Path("log/curve.png").unlink()
+    for _ in range(2):  # the second one replaces that of the first
+        assert main([*command[:-1], "2"]) == 0
+
+
+def test_a_log_folder_that_is_none(capsys: Capture) -> None:
+    command = small_training()
+    Path("file").touch()
+    for folder in ("file", "file/log"):
+        refused(capsys, f"{folder}: cannot be written: ", *command, "--log-folder", folder)
 
 
 def test_an_ensemble_is_not_replaced_by_what_is_made_of_it(

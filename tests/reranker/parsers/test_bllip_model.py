@@ -63,7 +63,8 @@ def test_what_has_been_tidied_up_is_unpacked_again(tmp_path: Path) -> None:
     (folder / "r.g").unlink()
     assert content(bllip_model(str(path)).folder()) == FILES
     (folder / "r.g").write_bytes(b"")
-    assert content(bllip_model(str(path)).folder()) == FILES
+    (folder / "notes").write_text("mine")
+    assert content(bllip_model(str(path)).folder()) == {**FILES, "notes": b"mine"}
 
 
 def test_another_file_of_the_same_name_is_another_model(tmp_path: Path) -> None:

@@ -391,7 +391,7 @@ def test_the_best_evaluation_is_kept_unless_the_last_is_wanted(
 
 def test_a_log_line_cut_short_is_dropped(tmp_path: Path) -> None:
     (tmp_path / "log.jsonl").write_text(
-        '{"batches": 1, "loss": 3.0}\n{"batches": 2, "loss": 2.0}\n[]\n{"batches": 3, "lo'
+        '{"batches": 1, "loss": 3.0}\n{"batches": 2, "loss": 2.0}\n{"batches": 3, "lo'
     )
     with TrainingLog(tmp_path, resume_at=3) as kept:
         kept.write(3, loss=1.5)
