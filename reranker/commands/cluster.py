@@ -105,6 +105,7 @@ def run(arguments: argparse.Namespace) -> int:
         arguments.models = parser_flags.models(arguments)
     named = None if arguments.to else _models(arguments)
     with status("looking for files"):
+        from reranker.ray import parts
         from reranker.ray.parts import FOLDER, REJECTED, ClusterOutcome, finished, shards
         from reranker.ray.storage import Storage, expanded
 
@@ -120,8 +121,10 @@ def run(arguments: argparse.Namespace) -> int:
             raise InputError(f"{replaced}: is also an output; give --out another folder")
     with storage.claimed(FOLDER):
         with status("looking for files"):
+            parts.check_case(storage, wanted)
             outcome = ClusterOutcome(finished(storage, wanted, arguments.verify))
-        missing = [shard for shard in wanted if shard.name not in outcome.records]
+            missing = [shard for shard in wanted if shard.name not in outcome.records]
+            parts.check_outputs(storage, missing)
         if outcome.records:
             complete = f"{counted(len(outcome.records), 'file')} of {len(wanted)}"
             message(f"rerank: {complete} complete already")

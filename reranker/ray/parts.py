@@ -5,6 +5,7 @@ Below the output folder, beside the finished shards:
 
     _rerank/parts/SHARD/KEY-N/FIRST   the answers to a block of N whole sentences, the first of
                                       them being FIRST, until the shard is complete
+    _rerank/begun/SHARD.sha256        hashes of a shard that is about to get its name
     _rerank/shards/SHARD.json         the record of a finished shard
     _rerank/rejected.jsonl            every candidate that was rejected, and each shard that failed
 
@@ -18,19 +19,26 @@ from __future__ import annotations
 import hashlib
 import json
 import os
+import re
+import unicodedata
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
+from pathlib import PurePosixPath
 from typing import Any
+from urllib.parse import unquote
 
 from reranker.errors import InputError, RerankError
 from reranker.nbest import NBest
 from reranker.ranking import Ranking
-from reranker.ray.storage import Storage, absolute
+from reranker.ray.storage import Storage, absolute, is_local
 
 FOLDER = "_rerank"
 REJECTED = f"{FOLDER}/rejected.jsonl"
 _PACKED = (".gz", ".zst")
+_LONGEST_NAME = 255 - len(".sha256")  # bytes; what is kept about it has a longer one
+_SHA256 = re.compile("[0-9a-f]{64}")
+_STRANGE = re.compile(r"[\\\x00-\x1f\x7f]")
 _SUFFIXES = {"best": ".mrg", "pretty": ".mrg", "conllu": ".conllu", "lists": ".txt"}
 
 
@@ -48,6 +56,10 @@ class Shard:
         return f"{FOLDER}/shards/{self.name}.json"
 
     @property
+    def begun(self) -> str:
+        return f"{FOLDER}/begun/{self.name}.sha256"
+
+    @property
     def parts(self) -> str:
         """The folder of all its parts, including those of other keys."""
         return f"{FOLDER}/parts/{self.name}"
@@ -62,10 +74,10 @@ def shards(
     """The shards of input files, which come with an identifier of their content.
 
     An output is named like its input, without ``.gz`` and with a suffix that says what it is; its
-    folder is that of the input below the folder that all inputs share. Raises InputError if two
-    would have the same name.
+    folder is that of the input below the folder that all inputs share. Raises InputError for a name
+    that cannot be one below the output folder, and if two exclude each other.
     """
-    places = [absolute(url).split("/") for url in files]
+    places = [absolute(url).replace("://", "/").split("/") for url in files]
     folders = [place[:-1] for place in places]
     shared = 0
     for level in zip(*folders, strict=False):
@@ -75,18 +87,64 @@ def shards(
     urls: dict[str, str] = {}
     made = []
     for place, (url, identity) in zip(places, files.items(), strict=True):
-        stem, suffix = os.path.splitext("/".join(place[shared:]))
+        stem, suffix = os.path.splitext("/".join(place[shared:]).lstrip("/"))
         if suffix in _PACKED:
             stem, suffix = os.path.splitext(stem)
         name = stem + _SUFFIXES.get(output, ".jsonl")
         if name in urls:
             raise InputError(f"{urls[name]} and {url} would both be written as {name}")
-        if name.startswith(f"{FOLDER}/"):
-            raise InputError(f"{url}: would be written as {name}, among the run's own files")
+        if problem := _problem(name, place[-1], is_remote=not is_local(url)):
+            raise InputError(f"{url}: would be written as {name!r:.300}, {problem}")
         urls[name] = url
         described = json.dumps([url, identity, settings], sort_keys=True)
         made.append(Shard(url, name, hashlib.sha256(described.encode()).hexdigest()[:16], block))
+    _check_folders(made)
     return made
+
+
+def _problem(name: str, given: str, is_remote: bool) -> str | None:
+    """Why an output cannot have this name, made of one that ends in ``given``; None if it can. On a
+    disk, the input has shown that it can, but for its length."""
+    parts = name.split("/")
+    if parts[0].casefold() == FOLDER:
+        return "among the run's own files"
+    if any(len(part.encode(errors="surrogatepass")) > _LONGEST_NAME for part in parts):
+        return f"which has more than {_LONGEST_NAME} bytes"
+    decoded, before = name, None
+    while is_remote and decoded != before:  # a page may encode what is encoded already
+        decoded, before = unquote(decoded), decoded
+    read = decoded.split("/")
+    if {"", ".", ".."} & {given, *parts, *read} or len(read) > len(parts):
+        return "which leads to another folder"
+    if is_remote and _STRANGE.search(decoded):
+        return "with a backslash or control character"
+    return None
+
+
+def _check_folders(shards: Sequence[Shard]) -> None:
+    """Raises InputError if one file would have to be the folder of another."""
+    files = {name: shard.url for shard in shards for name in (shard.name, shard.record)}
+    for name, url in files.items():
+        for above in map(str, PurePosixPath(name).parents):
+            if above in files:
+                raise InputError(
+                    f"{url}: would be written as {name}, but {files[above]} as {above}"
+                )
+
+
+def check_case(storage: Storage, shards: Iterable[Shard]) -> None:
+    """Raises InputError if two outputs are one file where names do not differ by case alone. The
+    run must have claimed its folder."""
+    urls: dict[str, str] = {}
+    for shard in shards if storage.folds_case(FOLDER) else ():
+        other = urls.setdefault(_folded(shard.name), shard.url)
+        if other != shard.url:
+            raise InputError(f"{other} and {shard.url} would both be written as {shard.name}")
+
+
+def _folded(name: str) -> str:
+    """The name as file systems compare it that do not see case."""
+    return unicodedata.normalize("NFC", unicodedata.normalize("NFC", name).casefold())
 
 
 @dataclass(slots=True)
@@ -190,6 +248,45 @@ def finished(
     return done
 
 
+def check_outputs(storage: Storage, missing: Sequence[Shard]) -> None:
+    """Raises InputError if something that no run has made, as far as its records tell, has the name
+    of a file to be written."""
+    records = {name for shard in missing for name in (shard.record, shard.begun)}
+    storage.own(records, lambda name: bool(_hashes(storage, name)))
+    shards = {shard.name: shard for shard in missing}
+    storage.own(shards, lambda name: _is_recorded(storage, shards[name]))
+    storage.own([REJECTED], lambda _: _is_rejected(storage))
+
+
+def _hashes(storage: Storage, record: str) -> list[str]:
+    """The SHA-256 of each file that a record, of whatever version, may stand for; none if it is not
+    a record or not there."""
+    try:
+        content = storage.read(record).decode()
+        hashes = [json.loads(content)["sha256"]] if record.endswith(".json") else content.split()
+        return hashes if all(map(_SHA256.fullmatch, hashes)) else []
+    except (RerankError, ValueError, LookupError, TypeError):
+        return []
+
+
+def _is_recorded(storage: Storage, shard: Shard) -> bool:
+    """Whether a file was made by a run: it has the record of a finished shard, or is what a run was
+    about to name when it was killed."""
+    if _hashes(storage, shard.record):
+        return True
+    begun = _hashes(storage, shard.begun)
+    return bool(begun) and storage.sha256_all([shard.name])[shard.name] in begun
+
+
+def _is_rejected(storage: Storage) -> bool:
+    """Whether the list of what was rejected was written by a run."""
+    try:
+        first, *_ = storage.read(REJECTED).split(b"\n", 1)
+        return {"file", "message"} <= {*json.loads(first)}
+    except (ValueError, TypeError):
+        return False
+
+
 def join(
     storage: Storage, shard: Shard, firsts: Sequence[int], warnings: list[str], faults: int
 ) -> FinishedShard:
@@ -210,14 +307,22 @@ def join(
             rejected.extend(part.rejected)
             digest.update(part.answers)
             yield part.answers
+        # After a kill from here on, the record of before would be that of another content.
+        names = (shard.record, shard.begun)
+        known = [digest.hexdigest(), *(each for name in names for each in _hashes(storage, name))]
+        storage.write(shard.begun, (f"{each}\n".encode() for each in dict.fromkeys(known)))
+        storage.remove_file(shard.record)
 
-    # After a kill here, the record of before would be that of another content.
-    storage.remove_file(shard.record)
-    size = storage.write(shard.name, answers())
+    was_ours = storage.check_own(shard.name, lambda: _is_recorded(storage, shard))
+    # A process that was thought dead may have written the same file meanwhile.
+    size = storage.write_own(
+        shard.name, answers(), lambda: was_ours or _is_recorded(storage, shard)
+    )
     record = FinishedShard(
         shard.url, shard.key, size, digest.hexdigest(), dict(counts), rejected, warnings
     )
     storage.write(shard.record, iter([record.to_bytes()]))
+    storage.remove_file(shard.begun)
     storage.remove(shard.parts)
     return replace(record, rejected=[])
 
@@ -246,8 +351,10 @@ class ClusterOutcome:
         """Write a line of JSON for each rejected candidate and each failed shard, including those
         of earlier runs; no file if there are none. Raises RerankError."""
         if self.failed or self.counts["rejected"]:
-            storage.write(REJECTED, self._rejected(storage, shards))
-        else:
+            storage.write_own(
+                REJECTED, self._rejected(storage, shards), lambda: _is_rejected(storage)
+            )
+        elif storage.check_own(REJECTED, lambda: _is_rejected(storage)):
             storage.remove_file(REJECTED)
 
     def _rejected(self, storage: Storage, shards: Sequence[Shard]) -> Iterator[bytes]:

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import contextlib
+import functools
 import glob
 import hashlib
 import io
 import os
 import shutil
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path, PurePosixPath
 from typing import IO, TYPE_CHECKING, Any, cast
@@ -19,11 +20,13 @@ from fsspec.implementations.local import LocalFileSystem
 from reranker.errors import InputError, RerankError
 from reranker.files.claim import claimed, to_disk
 from reranker.files.output import whole_file
+from reranker.files.own import NOT_OURS, always, check_own, make_folder
 from reranker.files.text import TextFile
 
 if TYPE_CHECKING:
     from _typeshed import WriteableBuffer
 
+_ADVICE = "rename or delete it, or give --out another folder"
 _LONGEST_REASON = 300  # characters
 # What the packages of object stores tell of a file's content, best first; HTTP's names, too.
 _IDENTITIES = ("ETag", "etag", "md5Hash", "generation", "mtime", "LastModified", "last_modified")
@@ -48,10 +51,56 @@ class Storage:
         """Raises InputError for storage in which half-written files could be seen."""
         protocols = self._files.protocol
         names = {protocols} if isinstance(protocols, str) else set(protocols)
-        if not isinstance(self._files, LocalFileSystem) and not names & _OBJECTS:
+        if not self._is_local and not names & _OBJECTS:
             raise InputError(
                 f"{self.url}: cannot be written: only local folders, s3:// and gs:// can"
             )
+
+    @property
+    def _is_local(self) -> bool:
+        return isinstance(self._files, LocalFileSystem)
+
+    def _place(self, name: str) -> str:
+        """The path of a file or folder below this one. Raises InputError if a name or a link leads
+        out of it."""
+        parts = name.split("/") if name else []
+        if {"", ".", ".."} & {*parts}:
+            raise InputError(f"{self.path(name)}: leads out of the folder of --out")
+        for number in range(1, len(parts)) if self._is_local else ():
+            above = Path(self._root, *parts[:number])
+            if above.is_symlink() or (above.exists() and not above.is_dir()):
+                what = "a link" if above.is_symlink() else "no folder"
+                raise InputError(f"{above}: {what}; {_ADVICE}")
+        return "/".join([self._root, *parts])
+
+    def check_own(self, name: str, ours: Callable[[], bool]) -> bool:
+        """Whether there is a file of this name, to be replaced. Raises InputError if there is
+        something that a run has not made, as ``ours`` tells, or that is no file."""
+        with _errors(self.path(name), "written", InputError):
+            target = self._place(name)
+            if self._is_local:
+                return check_own(Path(target), lambda _: ours(), _ADVICE)
+            self._files.invalidate_cache()
+            if self._files.isfile(target) and not ours():
+                raise InputError(f"{self.path(name)}: {NOT_OURS}; {_ADVICE}")
+            return bool(self._files.isfile(target))
+
+    def own(self, names: Iterable[str], ours: Callable[[str], bool]) -> set[str]:
+        """Those of the names at which there is a file. Raises InputError as ``check_own`` does."""
+        names = [*names]
+        if not self._is_local:  # in which a listing is cheaper than a question for each
+            there = self.sizes()
+            names = [name for name in names if name in there]
+        return {name for name in names if self.check_own(name, functools.partial(ours, name))}
+
+    def folds_case(self, folder: str) -> bool:
+        """Whether names that differ in case alone are one file here, as the lock of the claimed
+        ``folder`` shows."""
+        lock = Path(self._root, f"{folder}.lock")
+        try:
+            return self._is_local and lock.samefile(lock.with_name(lock.name.upper()))
+        except OSError:
+            return False
 
     def path(self, name: str) -> str:
         """The name by which a user can find a file of this folder."""
@@ -61,11 +110,10 @@ class Storage:
     def claimed(self, folder: str) -> Iterator[None]:
         """A context in which no other process claims ``folder``, where this storage has locks: on
         local disks. Raises InputError, naming the process, if another one does."""
-        if not isinstance(self._files, LocalFileSystem):
+        if not self._is_local:
             yield
             return
-        with _errors(self.path(folder), "written", InputError):
-            os.makedirs(self._root, exist_ok=True)
+        make_folder(Path(self._root))
         with claimed(Path(self._root, folder)):
             yield
 
@@ -83,18 +131,34 @@ class Storage:
         return None
 
     def write(self, name: str, content: Iterator[bytes]) -> int:
-        """Write a file, whole or not at all, and return its size. Raises RerankError."""
+        """Write a file of the run's own folder, whole or not at all, and return its size. Raises
+        RerankError."""
+        return self._write(name, content, None)
+
+    def write_own(self, name: str, content: Iterator[bytes], ours: Callable[[], bool]) -> int:
+        """Write as ``write`` does; raises InputError for a file of that name of which ``ours`` does
+        not say that a run has made it."""
+        return self._write(name, content, ours)
+
+    def _write(self, name: str, content: Iterator[bytes], ours: Callable[[], bool] | None) -> int:
+        def check() -> None:
+            if ours is not None:
+                self.check_own(name, ours)
+
         with _errors(self.path(name), "written", RerankError):
-            target = f"{self._root}/{name}"
+            target = self._place(name)
+            check()
             self._files.makedirs(os.path.dirname(target), exist_ok=True)
-            if isinstance(self._files, LocalFileSystem):
-                return _replace(target, content)
-            return _put(self._files, target, content)
+            if self._is_local:
+                return _replace(target, content, ours or (lambda: True))
+            return _put(self._files, target, content, check)
 
     def read(self, name: str) -> bytes:
         """Raises RerankError if there is no such file, or it cannot be read."""
         with _errors(self.path(name), "read", RerankError):
-            return cast(bytes, self._files.cat_file(f"{self._root}/{name}"))
+            if self._is_local:
+                check_own(Path(self._place(name)), always, _ADVICE)  # reading a pipe would wait
+            return cast(bytes, self._files.cat_file(self._place(name)))
 
     def read_all(self, names: Sequence[str]) -> list[bytes]:
         """The contents of many files, read several at a time."""
@@ -106,7 +170,7 @@ class Storage:
 
         def sha256(name: str) -> str:
             errors = _errors(self.path(name), "read", RerankError)
-            with errors, self._files.open(f"{self._root}/{name}", "rb") as file:
+            with errors, self._files.open(self._place(name), "rb") as file:
                 return hashlib.file_digest(cast(Any, file), "sha256").hexdigest()
 
         with ThreadPoolExecutor(_AT_ONCE) as threads:
@@ -114,8 +178,8 @@ class Storage:
 
     def sizes(self, folder: str = "") -> dict[str, int]:
         """Every file below ``folder`` with its size in bytes; none if there is no such folder."""
-        start = f"{self._root}/{folder}".rstrip("/")
         with _errors(self.path(folder), "read", RerankError):
+            start = self._place(folder)
             self._files.invalidate_cache()
             entries = self._files.find(start, detail=True)
         length = len(self._root) + 1
@@ -124,17 +188,17 @@ class Storage:
     def remove_file(self, name: str) -> None:
         """Remove a file, if it is there. Raises RerankError."""
         with _errors(self.path(name), "removed", RerankError):
-            if self._files.exists(f"{self._root}/{name}"):
-                self._files.rm_file(f"{self._root}/{name}")
+            if self._files.exists(target := self._place(name)):
+                self._files.rm_file(target)
 
     def remove(self, folder: str) -> None:
         """Remove a folder and everything in it, if it is there. Raises RerankError."""
         with _errors(self.path(folder), "removed", RerankError):
-            if isinstance(self._files, LocalFileSystem):
+            if self._is_local:
                 with contextlib.suppress(FileNotFoundError):
-                    shutil.rmtree(f"{self._root}/{folder}")
+                    shutil.rmtree(self._place(folder))
                 return
-            paths = [f"{self._root}/{name}" for name in self.sizes(folder)]
+            paths = [self._place(name) for name in self.sizes(folder)]
             with ThreadPoolExecutor(_AT_ONCE) as threads:
                 # Not the file system's own way for many, which takes [ and * for patterns.
                 list(threads.map(self._files.rm_file, paths))
@@ -241,10 +305,10 @@ def _identity(entry: dict[str, Any]) -> str:
     return f"{entry.get('size')} {known}"
 
 
-def _replace(target: str, content: Iterator[bytes]) -> int:
+def _replace(target: str, content: Iterator[bytes], ours: Callable[[], bool]) -> int:
     # Two processes that write the same file, after a kill was noticed late, write the same.
     size, digest = 0, hashlib.sha256()
-    with whole_file(Path(target)) as file:
+    with whole_file(Path(target), lambda _: ours()) as file:
         for piece in content:
             size += file.write(piece)
             digest.update(piece)
@@ -257,14 +321,16 @@ def _replace(target: str, content: Iterator[bytes]) -> int:
     return size
 
 
-def _put(files: Any, target: str, content: Iterator[bytes]) -> int:
-    """Upload an object, which appears once it is complete and so needs no temporary name."""
+def _put(files: Any, target: str, content: Iterator[bytes], check: Callable[[], object]) -> int:
+    """Upload an object, which appears once it is complete and so needs no temporary name; ``check``
+    is called before that."""
     size = 0
     file = files.open(target, "wb", autocommit=False)
     try:
         for piece in content:
             size += file.write(piece)
         file.close()
+        check()
     except BaseException:
         with contextlib.suppress(Exception):
             file.discard()

@@ -116,6 +116,49 @@ def test_no_input_is_replaced(
 
 
 @needs_ray
+@pytest.mark.parametrize(
+    ("kind", "what"),
+    [("file", ""), ("folder", ", but a folder"), ("link", ", but a link"), ("pipe", ", but a dev")],
+)
+def test_a_file_that_no_record_names_is_not_replaced(
+    kind: str, what: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    write_shard(tmp_path / "dev.mrg", 0, 2)
+    place = tmp_path / "dev.txt"
+    makes: dict[str, Callable[[], object]] = {
+        "file": lambda: place.write_text("notes"),
+        "folder": place.mkdir,
+        "link": lambda: place.symlink_to("dev.mrg"),
+        "pipe": lambda: os.mkfifo(place),
+    }
+    makes[kind]()
+    before = place.lstat()
+    given = ["--nbest", f"{tmp_path}/dev.mrg", "--out", str(tmp_path), "--to", "trees"]
+    assert main(["cluster", *given]) == 2
+    message = f"rerank: {place}: not a file that this run may replace{what}"
+    assert message in capsys.readouterr().err
+    assert place.lstat() == before
+    assert {*os.listdir(tmp_path)} == {"dev.mrg", "dev.txt"}
+
+
+@needs_ray
+def test_links_in_the_output_folder_are_not_followed(
+    lists: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (lists / "sub").mkdir()
+    write_shard(lists / "sub/c.txt", 0, 2)
+    (tmp_path / "out").mkdir()
+    (tmp_path / "elsewhere").mkdir()
+    for link in ("sub", "_rerank"):
+        (tmp_path / "out" / link).symlink_to("../elsewhere")
+        given = ["--nbest", f"{lists}/**/*.txt", "--out", f"{tmp_path}/out", "--to", "jsonl"]
+        assert main(["cluster", *given]) == 2
+        assert f"rerank: {tmp_path}/out/{link}: a link; rename" in capsys.readouterr().err
+        (tmp_path / "out" / link).unlink()
+    assert [*(tmp_path / "elsewhere").iterdir()] == [*(tmp_path / "out").iterdir()] == []
+
+
+@needs_ray
 def test_a_folder_has_one_run(
     lists: Path, models: list[str], tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import contextlib
 import gzip
 import http.server
 import os
+import re
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from functools import partial
 from pathlib import Path
 
@@ -14,7 +16,7 @@ import pytest
 
 from reranker.errors import InputError, RerankError
 from reranker.nbest import read_nbest
-from reranker.ray.parts import shards
+from reranker.ray.parts import check_case, shards
 from reranker.ray.storage import Storage, expanded, open_text
 from tests.reranker.ray.lists import write_shard
 
@@ -104,6 +106,142 @@ def test_names_of_outputs(tmp_path: Path) -> None:
         shards(expanded([f"{tmp_path}/d/*.gz"]), "best", {}, 1)
 
 
+@pytest.mark.parametrize(
+    ("name", "problem"),
+    [
+        ("lists/../../x.txt", "which leads to another folder"),
+        ("lists/..", "which leads to another folder"),
+        ("lists//../x.txt", "which leads to another folder"),
+        ("lists/", "which leads to another folder"),
+        ("lists//x.txt", "which leads to another folder"),
+        ("./x.txt", "which leads to another folder"),
+        ("%2e%2e/x.txt", "which leads to another folder"),
+        ("%2e%2e%2fx.txt", "which leads to another folder"),
+        ("%252e%252e%252Fx.txt", "which leads to another folder"),
+        ("..\\x.txt", "with a backslash or control character"),
+        ("%2e%2e%5Cx.txt", "with a backslash or control character"),
+        ("x%00.txt", "with a backslash or control character"),
+        ("x\x1b.txt", "with a backslash or control character"),
+        ("x" * 246 + ".txt", "which has more than 248 bytes"),
+        ("é" * 124 + ".txt", "which has more than 248 bytes"),
+        ("_rerank/x.txt", "among the run's own files"),
+        ("_Rerank/x.txt", "among the run's own files"),
+    ],
+)
+def test_names_that_lead_out_of_the_output_folder(name: str, problem: str) -> None:
+    for scheme in ("s3://bucket", "https://host", "file://"):
+        urls = dict.fromkeys([f"{scheme}/first.txt", f"{scheme}/{name}"], "")
+        with pytest.raises(InputError, match=f"would be written as .*, {problem}$"):
+            shards(urls, "best", {}, 1)
+
+
+def test_names_that_stay(tmp_path: Path) -> None:
+    signed = "https://host/a.txt?X-Amz-Credential=AKIA%2F20250101%2Fs3&X-Amz-Signature=" + "f" * 200
+    assert [shard.name for shard in shards({signed: ""}, "best", {}, 1)] == ["a.mrg"]
+    urls = {"s3://b/x.txt": "", "gs://c/..x/y%20z.txt": "", f"{tmp_path}/a\\b%2e.txt": ""}
+    assert [shard.name for shard in shards(urls, "best", {}, 1)] == [
+        "s3/b/x.mrg",
+        "gs/c/..x/y%20z.mrg",
+        f"{tmp_path}/a\\b%2e.mrg".removeprefix("/"),
+    ]
+
+
+@pytest.mark.parametrize("names", [("a.txt", "a.mrg/x.txt"), ("a.txt", "_/a.txt")])
+def test_no_output_is_the_folder_of_another(names: tuple[str, str]) -> None:
+    urls = dict.fromkeys([f"s3://b/{name}" for name in names], "")
+    if names[1].startswith("a.mrg"):
+        with pytest.raises(InputError, match=r"as a.mrg/x.mrg, but s3://b/a.txt as a.mrg$"):
+            shards(urls, "best", {}, 1)
+    else:
+        assert [shard.name for shard in shards(urls, "best", {}, 1)] == ["a.mrg", "_/a.mrg"]
+
+
+def test_names_that_differ_in_case_where_that_does_not_count(tmp_path: Path) -> None:
+    storage = Storage(str(tmp_path))
+    names = ["s3://b/Stra\u00dfe.txt", "s3://b/c.txt", "s3://b/STRASSE.txt"]
+    wanted = shards(dict.fromkeys(names, ""), "best", {}, 1)
+    with storage.claimed("_rerank"):
+        check_case(storage, wanted)
+        # As a file system looks that does not see case.
+        os.link(tmp_path / "_rerank.lock", tmp_path / "_RERANK.LOCK")
+        with pytest.raises(InputError, match=r"e\.txt and .*/STRASSE\.txt would both be"):
+            check_case(storage, wanted)
+        check_case(storage, wanted[:2])
+
+
+def test_nothing_is_written_read_or_removed_elsewhere(tmp_path: Path) -> None:
+    out = tmp_path / "out"
+    out.mkdir()
+    (tmp_path / "other/sub").mkdir(parents=True)
+    (tmp_path / "other/sub/x").write_text("somebody's")
+    (out / "link").symlink_to("../other")
+    storage = Storage(str(out))
+    for name in ("../other/sub", "link/sub", "a/../../other/sub", "/sub", "a//b", "./a"):
+        for use in (
+            lambda name: storage.write(f"{name}/x", iter([b"ours"])),
+            lambda name: storage.write_own(f"{name}/x", iter([b"ours"]), lambda: True),
+            lambda name: storage.read(f"{name}/x"),
+            lambda name: storage.remove_file(f"{name}/x"),
+            storage.remove,
+            storage.sizes,
+        ):
+            with pytest.raises(InputError, match=r"leads out of the folder|a link; rename"):
+                use(name)
+    assert (tmp_path / "other/sub/x").read_text() == "somebody's"
+
+
+@pytest.mark.parametrize("where", ["disk", "bucket"])
+def test_only_what_a_run_made_is_replaced(where: str, request: pytest.FixtureRequest) -> None:
+    if where == "disk":
+        storage: Storage = request.getfixturevalue("storage")
+    else:
+        storage = Storage(f"{request.getfixturevalue('bucket')}/own")
+
+    def appears() -> Iterator[bytes]:
+        yield b"ours"
+        storage.write("b", iter([b"somebody's"]))
+
+    storage.write("a", iter([b"somebody's"]))
+    message = "not a file that this run may replace; rename or delete it, or"
+    with pytest.raises(InputError, match=f"a: {message} give --out another folder"):
+        storage.write_own("a", iter([b"ours"]), lambda: False)
+    with pytest.raises(InputError, match=f"b: {message}"):
+        storage.write_own("b", appears(), lambda: False)
+    assert storage.read_all(["a", "b"]) == [b"somebody's", b"somebody's"]
+    storage.write_own("a", iter([b"ours"]), lambda: True)
+    storage.write_own("c", iter([b"ours"]), lambda: False)
+    assert storage.read_all(["a", "c"]) == [b"ours", b"ours"]
+
+
+class _Page(http.server.BaseHTTPRequestHandler):
+    """An index page with names that lead elsewhere."""
+
+    def do_GET(self) -> None:
+        links = ("a.txt", "%2e%2e%2fup.txt", "../../far.txt")
+        page = "".join(f'<a href="{link}">' for link in links).encode()
+        self.send_response(404 if "*" in self.path else 200)
+        self.send_header("Content-Length", str(len(page)))
+        self.end_headers()
+        if self.command == "GET":
+            self.wfile.write(page)
+
+    do_HEAD = do_GET
+
+    def log_message(self, *_: object) -> None:
+        pass
+
+
+@pytest.mark.parametrize(("pattern", "name"), [("*", "%2e%2e%2fup"), ("**", "../../far")])
+def test_an_index_page_leads_nowhere_else(pattern: str, name: str) -> None:
+    pytest.importorskip("aiohttp")
+    with _served(_Page) as address:
+        urls = [*expanded([f"{address}/lists/{pattern}"])]
+    (strange,) = (url for url in urls if url == f"{address}/lists/{name}.txt")
+    message = f"{strange}: would be written as '{re.escape(name)}.mrg', which leads to another"
+    with pytest.raises(InputError, match=message):
+        shards(dict.fromkeys([f"{address}/lists/a.txt", strange], ""), "best", {}, 1)
+
+
 class _Quiet(http.server.SimpleHTTPRequestHandler):
     def log_message(self, *_: object) -> None:
         pass
@@ -112,7 +250,12 @@ class _Quiet(http.server.SimpleHTTPRequestHandler):
 @pytest.fixture
 def address(tmp_path: Path) -> Iterator[str]:
     """An HTTP server of the folder."""
-    handler = partial(_Quiet, directory=str(tmp_path))
+    with _served(partial(_Quiet, directory=str(tmp_path))) as address:
+        yield address
+
+
+@contextlib.contextmanager
+def _served(handler: Callable[..., http.server.BaseHTTPRequestHandler]) -> Iterator[str]:
     with http.server.ThreadingHTTPServer(("127.0.0.1", 0), handler) as server:
         thread = threading.Thread(target=server.serve_forever)
         thread.start()

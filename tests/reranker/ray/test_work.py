@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gzip
 import json
+import os
 import shlex
 import sys
 from collections.abc import Callable, Iterable, Iterator
@@ -14,11 +15,12 @@ import pytest
 
 from reranker.checkpoints.ensemble_file import named_models
 from reranker.commands.main import main
+from reranker.errors import InputError
 from reranker.files.digest import file_sha256
 from reranker.nbest import ReadOptions
 from reranker.parsers.choice import ParserChoice
 from reranker.ray import work
-from reranker.ray.parts import FinishedShard, Shard, finished, join, shards
+from reranker.ray.parts import FinishedShard, Shard, check_outputs, finished, join, shards
 from reranker.ray.storage import Storage, expanded
 from reranker.ray.work import (
     Batch,
@@ -247,6 +249,63 @@ def test_a_shard_without_its_record_is_not_taken_for_the_one_before(
         join(_KilledBeforeTheRecord(out), changed[0], **json.loads(end["content"][0]))
     (tmp_path / "out" / wanted[0].name).write_bytes(b"x" * size)
     assert list(finished(Storage(out), wanted)) == ["b.jsonl"]
+
+
+def test_a_shard_whose_record_a_kill_prevented_is_the_runs_own(
+    wanted: list[Shard], models: list[str], checkpoints: list[bytes], tmp_path: Path
+) -> None:
+    """Killed after the file has got its name, once where there was none and once where there was
+    that of other settings."""
+    out = str(tmp_path / "out")
+    for shard in (wanted[0], replace(wanted[0], key="b" * 16)):
+        ranker = _ranker([shard], out, models, checkpoints, "best")
+        rows = [ranker(row) for row in _rows([shard], out)]
+        (end,) = (json.loads(row["content"][0]) for row in rows if row["kind"] == [work.END])
+        for _ in range(2):
+            with pytest.raises(KeyboardInterrupt):
+                join(_KilledBeforeTheRecord(out), shard, **end)
+            check_outputs(Storage(out), [shard])
+        assert isinstance(joined(shard, out, **end), FinishedShard)
+        assert list(finished(Storage(out), [shard])) == [shard.name]
+        assert not [each for each in (tmp_path / "out/_rerank/begun").rglob("*") if each.is_file()]
+
+
+def test_a_file_that_no_record_names_is_not_replaced(
+    wanted: list[Shard], models: list[str], checkpoints: list[bytes], tmp_path: Path
+) -> None:
+    out, place = str(tmp_path / "out"), tmp_path / "out" / wanted[0].name
+    ranker = _ranker(wanted, out, models, checkpoints, "best")
+    rows = [ranker(row) for row in _rows(wanted, out)]
+    (end, _) = (json.loads(row["content"][0]) for row in rows if row["kind"] == [work.END])
+    message = f"{place}: not a file that this run may replace"
+    place.write_text("somebody's")
+    with pytest.raises(InputError, match=message):
+        check_outputs(Storage(out), wanted)
+    assert message in str(joined(wanted[0], out, **end))
+    place.unlink()
+    with pytest.raises(KeyboardInterrupt):
+        join(_KilledBeforeTheRecord(out), wanted[0], **end)
+    place.write_text("somebody's")  # instead of what the killed run had made
+    with pytest.raises(InputError, match=message):
+        check_outputs(Storage(out), wanted)
+    assert message in str(joined(wanted[0], out, **end))
+    assert place.read_text() == "somebody's"
+
+
+@pytest.mark.parametrize("name", ["shards/a.jsonl.json", "begun/a.jsonl.sha256", "rejected.jsonl"])
+@pytest.mark.parametrize("content", ["{}\n", "notes", "[]", ""])
+def test_the_runs_own_folder_may_be_somebody_elses(
+    name: str, content: str, wanted: list[Shard], tmp_path: Path
+) -> None:
+    place = tmp_path / "out/_rerank" / name
+    place.parent.mkdir(parents=True)
+    place.write_text(content)
+    with pytest.raises(InputError, match=f"{place}: not a file that this run may replace"):
+        check_outputs(Storage(f"{tmp_path}/out"), wanted)
+    place.unlink()
+    os.mkfifo(place)
+    with pytest.raises(InputError, match=f"{place}: not a file that .*, but a device or pipe"):
+        check_outputs(Storage(f"{tmp_path}/out"), wanted)
 
 
 def test_a_shard_that_is_no_nbest_file_fails_alone(wanted: list[Shard], tmp_path: Path) -> None:
