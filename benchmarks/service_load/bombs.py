@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import random
 from collections.abc import Callable
 from typing import NamedTuple
@@ -66,6 +67,39 @@ BOMBS: dict[str, Callable[[], Bomb]] = {
     "noise": lambda: Bomb("/rerank", "application/json", random.Random(1).randbytes(MEGABYTE)),
     "lists to validate": lambda: Bomb(
         "/validate", "text/plain", filled("", f"2\tx\n-1\n{LEAF}\n-2\n{LEAF}\n\n", "", MEGABYTE)
+    ),
+}
+
+_HIDDEN = "(S XX )S"  # each gets the words of the sentence
+
+
+def _product(path: str = "/rerank", **fields: object) -> Callable[[], Bomb]:
+    return lambda: Bomb(path, "application/json", json.dumps(fields).encode())
+
+
+# Bodies of at most 36 kB whose lists would be the product of two sizes.
+PRODUCTS: dict[str, Callable[[], Bomb]] = {
+    "documents and query": _product(query="a " * 12_000, documents=[_HIDDEN] * 1000),
+    "texts and query": _product(query="a " * 12_000, texts=[_HIDDEN] * 1000),
+    "a query of legal length": _product(query="a " * 1400, documents=[_HIDDEN] * 1000),
+    "candidates and tokens": _product(
+        sentences=[{"tokens": ["a"] * 1400, "candidates": [_HIDDEN] * 999}]
+    ),
+    "candidates and the first one": _product(
+        sentences=[{"candidates": [f"(S {'a ' * 1400})S"] + [_HIDDEN] * 999}] * 2
+    ),
+    "an n-best text and tokens": _product(
+        nbest=f"0 ||| -1 ||| {_HIDDEN}\n" * 999, tokens="a " * 1400
+    ),
+    "broken trees and tokens": _product(
+        nbest="999\tx\n" + "-1\n(S (NN a)\n" * 999, tokens="a " * 1400, repair=True
+    ),
+    "JSON lines": _product(
+        nbest=json.dumps({"tokens": ["a"] * 1400, "candidates": [_HIDDEN] * 999}) + "\n"
+    ),
+    "lists to validate": _product("/validate", query="a " * 12_000, documents=[_HIDDEN] * 1000),
+    "candidates and a long word": _product(
+        sentences=[{"tokens": ["b" * 25_000], "candidates": ["(X a)"] * 999}]
     ),
 }
 

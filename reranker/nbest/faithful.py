@@ -27,6 +27,47 @@ from reranker.nbest.data import (
 from reranker.nbest.notation import PLACEHOLDER, PUNCTUATION, Notation, Skeleton, read_skeleton
 from reranker.nbest.words import check_words, encoding_fault, is_placeholder, printable, wrong_word
 from reranker.trees.linearize import is_word, linearize_text
+from reranker.trees.tree import MAX_WORDS
+
+# No list that a parser made grows by as many characters.
+_MOST_ADDED = 10_000_000
+
+
+class Room:
+    """How much longer lists may become than they are written.
+
+    A sentence's words are put into each candidate that hides or lacks them, so a short list of a
+    long sentence could become as long as the product of both.
+    """
+
+    def __init__(self, characters: int = _MOST_ADDED) -> None:
+        """Lists may become twice as long as they and their sentences are written, and so many
+        characters longer."""
+        self._left = characters
+
+    def give(self, sentence: Sentence) -> None:
+        """Add the room for a list's sentence."""
+        self._left += _length(sentence.words)
+
+    def take(self, text: str, words: Sequence[str]) -> None:
+        """Count a candidate, before ``words`` are put into it. Raises TreeError (``too-long``) if
+        there is no room for them."""
+        if len(words) > MAX_WORDS:
+            raise TreeError("too-long", f"the sentence has {len(words)} words, over {MAX_WORDS}")
+        length = _length(words)
+        left = self._left + 2 * len(text) - max(len(text), length)
+        if left < 0:
+            raise TreeError(
+                "too-long",
+                f"the list would become too long: its sentence has {length} characters, this tree "
+                f"{len(text)}; is it the right sentence?",
+            )
+        self._left = left
+
+
+def _length(words: Sequence[str]) -> int:
+    """Return the characters of words and of a space behind each."""
+    return sum(map(len, words)) + len(words)
 
 
 class Source(NamedTuple):
@@ -38,6 +79,20 @@ class Source(NamedTuple):
     """Repair broken candidates; None repairs those of seq2seq parsers only."""
     restore: bool = False
     """Rewrite candidates as bracketed trees with the sentence's words and tags."""
+    room: Room | None = None
+    """Room for all lists together; None gives each list its own."""
+
+    def in_room(self, sentence: Sentence | None) -> Source:
+        """Return this source with room for a list of the sentence."""
+        room = self.room or Room()
+        if sentence:
+            room.give(sentence)
+        return self._replace(room=room)
+
+    def take_room(self, text: str, words: Sequence[str]) -> None:
+        """Count a candidate, as ``Room.take`` does."""
+        assert self.room is not None
+        self.room.take(text, words)
 
     @property
     def repairs(self) -> bool:
@@ -76,6 +131,7 @@ def accept(
     Raises InputError if the candidates hide their words and there is no ``sentence``.
     """
     sentence = sentence or raw.sentence
+    source = source.in_room(sentence)
     rejected: list[Rejected] = []
     parsed: list[_Parsed] = []
     for index, entry in enumerate(raw.candidates, first_index):
@@ -119,7 +175,10 @@ def _parse(index: int, raw: RawCandidate, source: Source, sentence: Sentence | N
                 raise TreeError("empty", "the tree has no words except traces")
             return _Parsed(index, raw, tokens)
     # The authors' repair needs to know at once how many words there are.
-    count = len(sentence.words) if sentence and source.repair == "authors" else None
+    count = None
+    if sentence and source.repair == "authors":
+        source.take_room(raw.text, sentence.words)
+        count = len(sentence.words)
     skeleton = source.skeleton(raw.text, count)
     # The fault may be in a trace, for example, which the skeleton leaves out.
     skeleton.fault = skeleton.fault or fault
@@ -152,12 +211,15 @@ def _with_words(parsed: _Parsed, words: tuple[str, ...], source: Source) -> _Par
 
     Raises TreeError if it has other words, or a different number of them and must not be repaired.
     """
-    if source.repairs and len(parsed.words) != len(words):
-        skeleton = source.skeleton(parsed.raw.text, len(words))
-        parsed = parsed._replace(tokens=tuple(skeleton.tokens), skeleton=skeleton)
     own_words = parsed.words
     if own_words == words:
         return parsed
+    if source.repairs or len(own_words) == len(words):
+        source.take_room(parsed.raw.text, words)
+    if source.repairs and len(own_words) != len(words):
+        skeleton = source.skeleton(parsed.raw.text, len(words))
+        parsed = parsed._replace(tokens=tuple(skeleton.tokens), skeleton=skeleton)
+        own_words = parsed.words
     if parsed.skeleton and source.notation is Notation.LINEARIZED and len(own_words) == len(words):
         own_words = _without_stand_ins(own_words, parsed.skeleton, words, source)
     check_words(own_words, words)

@@ -45,6 +45,7 @@ class Skeleton:
     _open_labels: Counter[str] = field(default_factory=Counter)  # how many have each
     _roots: int = 0  # what stands side by side at the top
     _wraps: int = 0  # surplus closing brackets
+    _wrappers: list[str] = field(default_factory=list)  # what they close, the innermost first
 
     def add_word(self, word: str, tag: str) -> None:
         if not self._open:
@@ -87,6 +88,7 @@ class Skeleton:
             self._fault("unbalanced", f"{len(self._open)} bracket(s) left open at the end")
         while self._open:
             self._close_innermost()
+        self.tokens[:0] = reversed(self._wrappers)
         if self._roots > 1:
             self._fault("unbalanced", "text after the tree's last bracket")
         _strip_root(self.tokens)
@@ -145,8 +147,9 @@ class Skeleton:
         self._wraps += 1
         if self._wraps > MAX_DEPTH:
             raise TreeError("too-deep", f"more than {MAX_DEPTH} brackets are missing")
-        self.tokens.insert(0, "(" + label)
-        _append(self.tokens, ")" + label)
+        if self.tokens:  # else the constituent is empty
+            self._wrappers.append("(" + label)
+            self.tokens.append(")" + label)
         self._roots = 1
 
     def _fault(self, code: str, message: str) -> None:

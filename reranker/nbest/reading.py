@@ -14,7 +14,7 @@ from reranker.files.text import TextFile
 from reranker.nbest.data import NBest, Order, RawList, Rejected, Repair, Sentence
 from reranker.nbest.dialects.dialect import Dialect
 from reranker.nbest.dialects.registry import DIALECTS, recognise
-from reranker.nbest.faithful import Source, accept
+from reranker.nbest.faithful import Room, Source, accept
 from reranker.nbest.guess import not_nbest
 from reranker.nbest.lines import NumberedLines
 from reranker.nbest.notation import Notation
@@ -42,6 +42,9 @@ class ReadOptions:
     check: Callable[[RawList], None] | None = None
     """Called with each list before its candidates are read; an error it raises stops the
     reading."""
+    room: Room | None = None
+    """How much longer than they are written all lists together may become; None: each list by
+    itself."""
 
 
 class NBestFile:
@@ -60,7 +63,7 @@ class NBestFile:
         notation = self._dialect.detect_notation(self._lines.head)
         if self._dialect.looks_for_blank_line:
             self._lines.look_for_blank_line()  # it says how lines make lists
-        self.source = Source(self.name, notation, options.repair, options.restore)
+        self.source = Source(self.name, notation, options.repair, options.restore, options.room)
 
     def _find_dialect(self, format_name: str) -> Dialect:
         head = self._lines.head

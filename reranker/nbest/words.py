@@ -27,6 +27,7 @@ _OPENING = re.compile(r"\\?\(")
 _CLOSING = re.compile(r"\\?\)")
 _WORD = re.compile(r"\S+", re.ASCII)
 _LONGEST_KEPT = 200  # characters of two words whose comparison is remembered
+_LONG_WORDS = 16  # long words whose common spelling is remembered
 
 
 def encoding_fault(text: str) -> str | None:
@@ -74,8 +75,10 @@ def same_word(word: str, wanted: str) -> bool:
     capitalised or composed (Unicode) differently."""
     if word == wanted:
         return True
-    is_short = len(word) + len(wanted) <= _LONGEST_KEPT
-    return (_stands_for if is_short else _stands_for.__wrapped__)(word, wanted)
+    if len(word) + len(wanted) <= _LONGEST_KEPT:
+        return _stands_for(word, wanted)
+    # A long word of the sentence may be compared with a word of every candidate.
+    return is_placeholder(word) or _canonical(word) == _canonical_of_long(wanted)
 
 
 @lru_cache(maxsize=65_536)
@@ -102,3 +105,6 @@ def wrong_word(place: int, word: str, wanted: str) -> TreeError:
 def _canonical(word: str) -> str:
     text = _BACKSLASHED.sub(r"\1", normalised("NFC", word)).lower()
     return _ESCAPE.sub(lambda match: _ESCAPES[match[0]], text)
+
+
+_canonical_of_long = lru_cache(maxsize=_LONG_WORDS)(_canonical)

@@ -9,12 +9,12 @@ from __future__ import annotations
 import itertools
 from collections.abc import Callable, Iterable, Iterator, Sequence
 
-from reranker.errors import InputError
+from reranker.errors import InputError, TreeError
 from reranker.files.text import TextInMemory
 from reranker.nbest import NBest, ReadOptions, Rejected, Sentence, from_candidates, read_nbest
 from reranker.nbest.data import RawList
 from reranker.nbest.dialects.registry import DIALECTS
-from reranker.nbest.faithful import Source
+from reranker.nbest.faithful import Room, Source
 from reranker.nbest.lines import HEAD_LINES
 from reranker.nbest.notation import Notation
 from reranker.nbest.words import split_words
@@ -24,6 +24,30 @@ from reranker.service.requests import bodies, schemas
 from reranker.service.settings import Settings
 
 _Entries = Sequence[str | schemas.CandidateEntry | schemas.DocumentEntry]
+
+# Putting so many characters of words into short trees takes some 50 ms.
+_MOST_ADDED = 50_000
+
+
+class _Room(Room):
+    """Room for all lists of a request, which is refused where there is none."""
+
+    def __init__(self, settings: Settings, field: str) -> None:
+        super().__init__(_MOST_ADDED)
+        self._settings, self._field = settings, field
+
+    def take(self, text: str, words: Sequence[str]) -> None:
+        """Raises RequestError 422."""
+        self.check(words)
+        try:
+            super().take(text, words)
+        except TreeError as error:
+            raise RequestError(422, "over-limit", str(error), self._field) from error
+
+    def check(self, words: Sequence[str]) -> None:
+        """Raise RequestError 422 if no tree can have all these words."""
+        many = f"a sentence of {len(words)} words"
+        check_limit(self._settings, "max_tree_tokens", len(words), many, self._field)
 
 
 def read_lists(
@@ -45,19 +69,20 @@ def read_lists(
         def check(raw: RawList) -> None:  # before each candidate takes its sentence's length
             _check_length(raw.id, len(raw.candidates), settings, "nbest")
 
-        field, lists = "nbest", _from_text(body, warn, describe, check)
+        field = "nbest"
+        lists = _from_text(body, warn, describe, check, _Room(settings, field))
     elif isinstance(body, schemas.SentencesRequest):
         field = "sentences"
         _check_count(len(body.sentences), settings, field)
         for number, given in enumerate(body.sentences):
             _check_entries(str(number), given.candidates, settings, field)
             _check_strings([*(given.tokens or ()), *(given.tags or ())], settings, field)
-        lists = _from_sentences(body)
+        lists = _from_sentences(body, _Room(settings, field))
     else:
         field = "documents" if isinstance(body, schemas.DocumentsRequest) else "texts"
         entries: _Entries = getattr(body, field)
         _check_entries("0", entries, settings, field)
-        lists = [_single_list(entries, body.query)]
+        lists = [_single_list(entries, body.query, _Room(settings, field))]
     return _within_limits(lists, settings, field, cancellation)
 
 
@@ -67,7 +92,7 @@ def read_trees(
     """A list of its own for each tree; raises RequestError, and Stopped if cancelled."""
     _check_count(len(body.trees), settings, "trees")
     _check_strings(body.trees, settings, "trees")
-    source = _source(body.format, body.trees)
+    source = _source(body.format, body.trees, _Room(settings, "trees"))
     lists = (
         _from_entries([tree], source, str(position), position)
         for position, tree in enumerate(body.trees)
@@ -80,6 +105,7 @@ def _from_text(
     warn: Callable[[str], None],
     describe: Callable[[dict[str, str]], None],
     check: Callable[[RawList], None],
+    room: Room,
 ) -> Iterator[NBest]:
     options = ReadOptions(
         format="auto" if body.format == "ptb" else body.format,
@@ -87,6 +113,7 @@ def _from_text(
         repair=body.repair,
         beam=body.beam,
         check=check,
+        room=room,
     )
     try:
         # A text/plain body may have bytes that are not UTF-8.
@@ -99,9 +126,9 @@ def _from_text(
         raise RequestError(422, "unreadable", str(error), "nbest") from error
 
 
-def _from_sentences(body: schemas.SentencesRequest) -> Iterator[NBest]:
+def _from_sentences(body: schemas.SentencesRequest, room: Room) -> Iterator[NBest]:
     head = (given.candidates for given in body.sentences[:HEAD_LINES])
-    source = _source(body.format, map(_tree, itertools.chain(*head)), body.repair)
+    source = _source(body.format, map(_tree, itertools.chain(*head)), room, body.repair)
     for position, given in enumerate(body.sentences):
         name = str(position) if given.id is None else given.id
         try:
@@ -112,10 +139,12 @@ def _from_sentences(body: schemas.SentencesRequest) -> Iterator[NBest]:
             yield _from_entries(given.candidates, source, name, position, sentence)
 
 
-def _single_list(entries: _Entries, query: str | None) -> NBest:
-    source, words = _source("auto", map(_tree, entries)), split_words(query or "")
+def _single_list(entries: _Entries, query: str | None, room: _Room) -> NBest:
+    source = _source("auto", map(_tree, entries), room)
     nbest = _from_entries(entries, source)
-    if words and any(rejected.code == "hidden-words" for rejected in nbest.rejected):
+    are_hidden = any(rejected.code == "hidden-words" for rejected in nbest.rejected)
+    if are_hidden and (words := split_words(query or "")):
+        room.check(words)
         return _from_entries(entries, source, sentence=Sentence.of(words))
     return nbest
 
@@ -146,13 +175,16 @@ def _tree(entry: str | schemas.CandidateEntry | schemas.DocumentEntry) -> str:
     return entry if isinstance(entry, str) else entry.tree
 
 
-def _source(format_name: str, trees: Iterable[str], repair: bool | None = None) -> Source:
+def _source(
+    format_name: str, trees: Iterable[str], room: Room, repair: bool | None = None
+) -> Source:
     # In some dialects trees are written in one way only; in the others the trees show it.
     if format_name == "ptb":
         notation: Notation | None = Notation.BRACKETS
     else:
         notation = DIALECTS[format_name].notation if format_name in DIALECTS else None
-    return Source("the request", notation or DIALECTS["trees"].detect_notation(trees), repair)
+    notation = notation or DIALECTS["trees"].detect_notation(trees)
+    return Source("the request", notation, repair, room=room)
 
 
 def _within_limits(

@@ -1,6 +1,9 @@
 """Jobs of many clients, and the few places where children do them: bodies are read, sentences are
 parsed or read word by word. Clients take turns; the first of the free places is taken, so that no
-child or parser is started without need."""
+child or parser is started without need.
+
+A job may take long and cannot be interrupted, so a pool can keep a client from holding every place.
+"""
 
 from __future__ import annotations
 
@@ -8,6 +11,7 @@ import asyncio
 import contextlib
 import queue
 import threading
+from collections import Counter
 from collections.abc import Callable, Sequence
 from concurrent.futures import Future, InvalidStateError
 from dataclasses import dataclass, field
@@ -45,9 +49,12 @@ class Pool(Generic[Value, Result]):
         children: Sequence[Child],
         places: int,
         work: Callable[[Job[Value, Result], int], Result],
+        most_of_client: int | None = None,
     ) -> None:
-        """``work`` does a job, at a place counted from 0, in a thread."""
+        """``work`` does a job, at a place counted from 0, in a thread. A client holds at most
+        ``most_of_client`` places; None: all."""
         self._children, self._work = children, work
+        self._most_of_client = places if most_of_client is None else most_of_client
         self._changed = threading.Condition()
         self._jobs: FairQueue[Job[Value, Result]] = FairQueue()
         self.is_closed = False
@@ -117,6 +124,7 @@ class Pool(Generic[Value, Result]):
             self._free.put(place)
             with self._changed:
                 self._jobs.remove(job)
+                self._changed.notify()  # its client may have waited for this place
             del job
             with contextlib.suppress(InvalidStateError):  # it has been dropped
                 done()
@@ -126,7 +134,7 @@ class Pool(Generic[Value, Result]):
         """Wait for a job; None once the pool is closed."""
         with self._changed:
             while not self.is_closed:
-                job = self._jobs.next(lambda job: not job.is_begun)
+                job = self._next_to_begin()
                 if job is None:
                     self._changed.wait()
                 elif job.cancellation.is_cancelled:
@@ -136,3 +144,10 @@ class Pool(Generic[Value, Result]):
                     self._jobs.charge(job, job.cost)
                     return job
         return None
+
+    def _next_to_begin(self) -> Job[Value, Result] | None:
+        """Return the next job of a client that may hold another place, if there is one."""
+        held = Counter(job.client for job in self._jobs if job.is_begun)
+        return self._jobs.next(
+            lambda job: not job.is_begun and held[job.client] < self._most_of_client
+        )

@@ -1,7 +1,8 @@
 """Reading bodies in children, and what becomes of a child that takes too long.
 
 How long a body takes to read is not known before, so each child reads one at a time, and clients
-are charged for the CPU time that their bodies have taken.
+are charged for the CPU time that their bodies have taken. A client holds at most one child of a
+kind, so that another client's body is read meanwhile.
 """
 
 from __future__ import annotations
@@ -27,7 +28,10 @@ from reranker.text.reading import TextSentence
 _LOGGER = structlog.get_logger("rerank.service")
 
 LONG_BODY = 100_000
-"""Bytes of a body that takes longer than some 10 ms to read."""
+"""Bytes of a body that takes longer than some 0.1 s to read."""
+
+_LONG_TEXT = 10_000
+"""Bytes of a text that does: its sentences and words have to be found."""
 
 # Children for short bodies, and as many for long ones.
 _CHILDREN = 2
@@ -60,7 +64,8 @@ class Readers:
     async def read(self, body: Body, client: str) -> Contents:
         """What is in a body. Raises RequestError 422 if it takes more CPU time to read than
         ``reading_seconds`` allows, 503 if the child dies of it, and what ``reading.read`` does."""
-        readers = self._long if len(body.content) >= LONG_BODY else self._short
+        long = _LONG_TEXT if body.path in ("/parse", "/surprisal") else LONG_BODY
+        readers = self._long if len(body.content) >= long else self._short
         megabytes = max(1, len(body.content) / 2**20)
         seconds = self._settings.reading_seconds * megabytes
         try:
@@ -79,7 +84,7 @@ class _Readers:
         self.children = [
             Child("reading", settings, heartbeat, niceness, ended) for _ in range(_CHILDREN)
         ]
-        self.pool = pool = Pool(name, self.children, _CHILDREN, self._read)
+        self.pool = pool = Pool(name, self.children, _CHILDREN, self._read, 1)
         metrics.reading_busy.labels(name).set_function(lambda: pool.count(True))
         metrics.reading_waiting.labels(name).set_function(lambda: pool.count(False))
 

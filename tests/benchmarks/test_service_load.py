@@ -16,7 +16,7 @@ from typing import ClassVar
 import pytest
 
 from benchmarks.service_load.attacks import ATTACKS, GROUPS
-from benchmarks.service_load.bombs import BOMBS, LARGEST
+from benchmarks.service_load.bombs import BOMBS, LARGEST, PRODUCTS
 from benchmarks.service_load.hostile import with_answers
 from benchmarks.service_load.kind import Asked, KindClient, Question, ask, is_right
 from benchmarks.service_load.report import Found, megabytes_by_minute, targets, written
@@ -194,6 +194,11 @@ def test_bombs_are_as_large_as_the_service_would_read() -> None:
         assert 190_000 <= len(bomb().body) <= LARGEST, name
     empty = json.loads(BOMBS["a million empty texts"]().body)
     assert len(empty["texts"]) > 1_000_000
+
+
+def test_products_are_short() -> None:
+    for name, bomb in PRODUCTS.items():
+        assert 9_000 <= len(bomb().body) <= 37_000, name
 
 
 def test_every_attack_has_a_process() -> None:

@@ -7,8 +7,8 @@ import pytest
 from reranker.errors import InputError
 from reranker.files.text import MAX_LINE
 from reranker.nbest import NBest, Sentence
-from reranker.nbest.data import RawCandidate, RawList
-from reranker.nbest.faithful import Source, accept
+from reranker.nbest.data import RawCandidate, RawList, Repair
+from reranker.nbest.faithful import Room, Source, accept
 from reranker.nbest.notation import Notation
 from reranker.nbest.words import printable
 from reranker.trees.linearize import linearize
@@ -221,3 +221,48 @@ def test_a_repair_within_a_trace_is_one_too() -> None:
     (candidate,) = nbest.candidates
     assert candidate.is_repaired
     assert linearize(candidate.tree) == candidate.tokens == ("It",)
+
+
+def with_room(characters: int, words: str, *texts: str, notation: Notation = LINEARIZED) -> NBest:
+    found = [RawCandidate(line, text) for line, text in enumerate(texts, 1)]
+    source = Source("f", notation, repair=True, room=Room(characters))
+    return accept(RawList("s1", 1, found), source, Sentence(tuple(words.split())))
+
+
+@pytest.mark.parametrize("notation, short", [(LINEARIZED, "(S XX )S"), (BRACKETS, "(S (X a)")])
+def test_a_list_becomes_hardly_longer_than_twice_what_is_written(
+    notation: Notation, short: str
+) -> None:
+    """40 characters with spaces, and room for as many; a tree of 8 takes 24: 3 fit, not 4."""
+    nbest = with_room(55, "a " * 20, *[short] * 5, notation=notation)
+    assert [len(each.words) for each in nbest.candidates] == [20] * 3
+    assert rejected(nbest) == [(3, 4, "too-long"), (4, 5, "too-long")]
+    assert "40 characters" in nbest.rejected[0].message
+
+
+def test_long_words_take_room_too() -> None:
+    """They would stand in the answer, once for each candidate."""
+    nbest = with_room(-31, "a" * 30, "(S XX )S", "(S (NP (X (Y XX )Y )X )NP )S")
+    assert (len(nbest.candidates), rejected(nbest)) == (1, [(0, 1, "too-long")])
+
+
+def test_what_is_written_in_full_needs_no_room() -> None:
+    assert (
+        len(with_room(0, "It runs .", "(S It runs . )S", "(S XX (VP XX )VP . )S").candidates) == 2
+    )
+
+
+@pytest.mark.parametrize("repair", [True, "authors"])
+def test_no_tree_gets_more_words_than_a_tree_can_have(repair: Repair) -> None:
+    """A thousand times as many were put into the list."""
+    raw = RawList("s1", 1, [RawCandidate(1, "(S XX )S")] * 1000)
+    nbest = accept(raw, Source("f", LINEARIZED, repair), Sentence(("a",) * (MAX_WORDS + 1)))
+    assert nbest.candidates == () and {each.code for each in nbest.rejected} == {"too-long"}
+
+
+def test_words_of_the_first_candidate_take_room() -> None:
+    raw = RawList(
+        "s1", 1, [RawCandidate(1, f"(S {'a ' * 20})S")] + [RawCandidate(2, "(S XX )S")] * 9
+    )
+    nbest = accept(raw, Source("f", LINEARIZED, room=Room(95)))
+    assert [each.index for each in nbest.candidates] == [0, 1, 2, 3]

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from typing import NoReturn
+
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from reranker.errors import TreeError
-from reranker.nbest.notation import Notation, read_skeleton, with_root
+from reranker.nbest.notation import Notation, Skeleton, read_skeleton, with_root
 from reranker.trees.linearize import delinearize, is_word, linearize
 from reranker.trees.tree import MAX_DEPTH, MAX_WORDS, Tree
 
@@ -144,6 +146,20 @@ def test_fitting_the_sentence(text: str, count: int, fitted: str) -> None:
     assert len(skeleton.tags) == count
     assert (skeleton.fault is None) == is_right
     assert skeleton.fault is None or skeleton.fault.code == "wrong-length"
+
+
+def test_surplus_brackets_move_no_words() -> None:
+    """Each was put before all words, 2,000 times."""
+
+    class Tokens(list[str]):
+        def insert(self, *_: object) -> NoReturn:
+            raise AssertionError("words are moved")
+
+    skeleton = Skeleton(tokens=Tokens(["a"]))
+    for label in ("NP", "", "S"):
+        skeleton.close(label)
+    skeleton.finish()
+    assert skeleton.tokens == ["(S", "(TOP", "(NP", "a", ")NP", ")TOP", ")S"]
 
 
 def test_no_tree_fits_a_sentence_without_words() -> None:
