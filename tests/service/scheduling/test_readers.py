@@ -102,7 +102,7 @@ def test_a_client_never_holds_both_children() -> None:
     """Bodies of another are read meanwhile, and the rest once the first is done."""
     readers, reading = Readers(load_settings({}), Metrics()), list[str]()
     children = [Slow(reading), Slow(reading)]
-    readers._short.children[:] = children  # type: ignore[list-item]
+    readers._short.children[:] = children  # type: ignore[assignment]
 
     async def read(client: str) -> None:
         await readers.read(Body("/rerank", client.encode(), "text/plain", None), client)
