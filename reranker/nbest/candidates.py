@@ -13,7 +13,6 @@ from typing import TYPE_CHECKING, Any, SupportsFloat, TypeVar
 from reranker.errors import InputError, TreeError
 from reranker.nbest.data import NBest, RawCandidate, RawList, Sentence
 from reranker.nbest.faithful import Source, accept
-from reranker.nbest.notation import Notation
 from reranker.nbest.words import printable
 from reranker.trees import psd
 from reranker.trees.tree import Tree
@@ -23,7 +22,7 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 
-_BRACKETS = Source("candidates", Notation.BRACKETS)
+_CANDIDATES = Source("candidates")
 _NO_LISTS = (str, bytes, bytearray, Mapping, Tree)
 _ROUNDING = 1e-3  # nats that a sum of log-probabilities may be above 0
 _LINE_BREAK = re.compile(r"[\r\n\f\v]+")
@@ -36,14 +35,14 @@ def from_candidates(
     id: str = "0",
     line: int | None = None,
     sentence: Sentence | None = None,
-    source: Source = _BRACKETS,
+    source: Source = _CANDIDATES,
 ) -> NBest:
     """The candidates of one sentence: those that are trees of it, and the others ``rejected``.
 
     ``parser_scores`` are natural-log probabilities, one for each candidate; None and numbers that
     are not finite mean that there is none. The words are those of ``sentence``, else of the first
-    tree. ``source`` says how strings are written, by default in brackets with part-of-speech
-    nodes. Errors name ``line``, by default the candidate's place counted from 1.
+    tree. ``source`` says how strings are written; by default, each shows that (``accept``). Errors
+    name ``line``, by default the candidate's place counted from 1.
 
     >>> nbest = from_candidates(["(S (NP (PRP It)) (VP (VBZ runs)))", "(S (NP"], [-30.4, -31.9])
     >>> nbest.candidates[0].parser_score, nbest.rejected[0].code

@@ -7,6 +7,7 @@ candidate that hides none. Words are put into a candidate by position.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import replace
 from typing import NamedTuple
@@ -24,7 +25,15 @@ from reranker.nbest.data import (
     Repair,
     Sentence,
 )
-from reranker.nbest.notation import PLACEHOLDER, PUNCTUATION, Notation, Skeleton, read_skeleton
+from reranker.nbest.notation import (
+    PLACEHOLDER,
+    PUNCTUATION,
+    Notation,
+    Skeleton,
+    is_stand_in,
+    read_skeleton,
+)
+from reranker.nbest.own_notation import own_notation
 from reranker.nbest.words import check_words, encoding_fault, is_placeholder, printable, wrong_word
 from reranker.trees.linearize import is_word, linearize_text
 from reranker.trees.tree import MAX_WORDS
@@ -70,11 +79,15 @@ def _length(words: Sequence[str]) -> int:
     return sum(map(len, words)) + len(words)
 
 
+_HIDDEN = f"the words are {PLACEHOLDER}: give the sentences (tokens)"
+
+
 class Source(NamedTuple):
     """Where a list comes from, how its candidates are written, and how to treat them."""
 
     name: str
-    notation: Notation
+    notation: Notation | None = None
+    """None: it is found for each candidate."""
     repair: Repair | None = None
     """Repair broken candidates; None repairs those of seq2seq parsers only."""
     restore: bool = False
@@ -98,12 +111,20 @@ class Source(NamedTuple):
     def repairs(self) -> bool:
         return self.notation is Notation.LINEARIZED if self.repair is None else bool(self.repair)
 
+    def own_notation(self, raw: RawCandidate) -> Notation | None:
+        """Return the notation that a candidate shows, or None. One of a file whose trees are all
+        linearised need not show that, but can show that it is not."""
+        if self.notation is Notation.BRACKETS:
+            return self.notation
+        found = None if raw.problem or len(raw.text) > MAX_LINE else own_notation(raw.text)
+        return found if self.notation is None or found is Notation.BRACKETS else self.notation
+
     def skeleton(self, text: str, count: int | None = None) -> Skeleton:
         """A candidate's skeleton, repaired where necessary, with ``count`` words if given. Raises
         TreeError if it cannot be repaired."""
         if self.repair == "authors" and self.notation is Notation.LINEARIZED:
             return read_as_authors(text, count)
-        skeleton = read_skeleton(text, self.notation)
+        skeleton = read_skeleton(text, self.notation or Notation.BRACKETS)
         if count is not None:
             skeleton.fit(count)
         return skeleton
@@ -114,6 +135,8 @@ class _Parsed(NamedTuple):
 
     place: int
     raw: RawCandidate
+    source: Source
+    """With the candidate's notation."""
     tokens: tuple[str, ...]
     skeleton: Skeleton | None = None
     """None if the text has part-of-speech nodes and needed no repair."""
@@ -122,32 +145,85 @@ class _Parsed(NamedTuple):
     def words(self) -> tuple[str, ...]:
         return tuple(token for token in self.tokens if token[0] not in "()")
 
+    @property
+    def is_whole(self) -> bool:
+        return self.skeleton is None or self.skeleton.fault is None
+
+    @property
+    def has_stand_ins(self) -> bool:
+        """Whether a seq2seq parser wrote ``XX`` or ``_DT_`` in place of words."""
+        is_linearized = self.source.notation is Notation.LINEARIZED
+        return is_linearized and any(map(is_stand_in, self.words))
+
 
 def accept(
     raw: RawList, source: Source, sentence: Sentence | None = None, first_index: int = 0
 ) -> NBest:
     """Separate a list's usable candidates from rejected ones, with indices from ``first_index``.
 
-    Raises InputError if the candidates hide their words and there is no ``sentence``.
+    Each is read in the notation that it shows. One that shows none, or that lacks brackets and
+    could be of any, is read in the notation of most accepted candidates that show theirs and are
+    not repaired, at a tie of the first; without any, in brackets. So nothing that is rejected or
+    repaired changes another candidate.
+
+    Raises InputError if the candidates hide their words, ``source`` says that they do so, and there
+    is no ``sentence``.
     """
     sentence = sentence or raw.sentence
-    source = source.in_room(sentence)
-    rejected: list[Rejected] = []
-    parsed: list[_Parsed] = []
-    for index, entry in enumerate(raw.candidates, first_index):
+    source = source.in_room()
+    sources = {notation: source._replace(notation=notation) for notation in Notation}
+
+    def read(place: int, notation: Notation) -> _Parsed | Rejected:
+        index, entry = first_index + place, raw.candidates[place]
         try:
-            parsed.append(_parse(index, entry, source, sentence))
+            return _parse(index, entry, sources[notation], sentence)
         except TreeError as error:
-            rejected.append(_rejected(index, entry, error, source))
-    words = sentence.words if sentence else _words_of_list(parsed, source)
-    candidates: list[Candidate] = []
-    for tree in parsed:
+            return _rejected(index, entry, error, source)
+
+    def finish(read: _Parsed | Rejected) -> Candidate | Rejected:
+        if isinstance(read, Rejected):
+            return read
         try:
-            candidates.append(_candidate(_with_words(tree, words, source), sentence, source))
+            if words is None:
+                raise TreeError("hidden-words", _HIDDEN)
+            return _candidate(_with_words(read, words, read.source), sentence, read.source)
         except TreeError as error:
-            rejected.append(_rejected(tree.place, tree.raw, error, source))
-    rejected.sort(key=lambda entry: (entry.index, entry.line))
-    return NBest(raw.id, tuple(candidates), tuple(rejected), raw.line, sentence, raw.order)
+            return _rejected(read.place, read.raw, error, source)
+
+    own = [source.own_notation(entry) for entry in raw.candidates]
+    parsed = [read(place, notation or Notation.BRACKETS) for place, notation in enumerate(own)]
+    trees = [each for each in parsed if isinstance(each, _Parsed)]
+    words = sentence.words if sentence else _words_of_list(trees)
+    if words is None and source.notation:
+        raise InputError(f"{source.name}:{trees[0].raw.line}: {_HIDDEN}")
+    results = list(map(finish, parsed))
+    shown = _most_shown(own, results)
+    for place, notation in enumerate(own):
+        if _is_open(notation, parsed[place], source) and shown not in (None, notation):
+            results[place] = finish(read(place, shown))
+    candidates = tuple(result for result in results if isinstance(result, Candidate))
+    rejected = tuple(result for result in results if isinstance(result, Rejected))
+    return NBest(raw.id, candidates, rejected, raw.line, sentence, raw.order)
+
+
+def _most_shown(
+    own: Sequence[Notation | None], results: Sequence[Candidate | Rejected]
+) -> Notation | None:
+    """Return the notation of most accepted candidates that show it and are not repaired."""
+    shown = Counter(
+        notation
+        for notation, result in zip(own, results, strict=True)
+        if notation and isinstance(result, Candidate) and not result.is_repaired
+    )
+    return shown.most_common(1)[0][0] if shown else None
+
+
+def _is_open(notation: Notation | None, read: _Parsed | Rejected, source: Source) -> bool:
+    """Return whether other candidates show in which notation this one is to be read: it shows none,
+    or is broken and lacks only labels at closing brackets to be linearised."""
+    is_broken = isinstance(read, Rejected) or not read.is_whole
+    can_be_linearized = notation is Notation.BARE and source.notation is None and is_broken
+    return notation is None or can_be_linearized
 
 
 def _rejected(index: int, raw: RawCandidate, error: TreeError, source: Source) -> Rejected:
@@ -173,7 +249,7 @@ def _parse(index: int, raw: RawCandidate, source: Source, sentence: Sentence | N
         else:
             if not any(map(is_word, tokens)):
                 raise TreeError("empty", "the tree has no words except traces")
-            return _Parsed(index, raw, tokens)
+            return _Parsed(index, raw, source, tokens)
     # The authors' repair needs to know at once how many words there are.
     count = None
     if sentence and source.repair == "authors":
@@ -184,26 +260,30 @@ def _parse(index: int, raw: RawCandidate, source: Source, sentence: Sentence | N
     skeleton.fault = skeleton.fault or fault
     if skeleton.fault and not source.repairs:
         raise skeleton.fault
-    return _Parsed(index, raw, tuple(skeleton.tokens), skeleton)
+    return _Parsed(index, raw, source, tuple(skeleton.tokens), skeleton)
 
 
-def _words_of_list(parsed: Sequence[_Parsed], source: Source) -> tuple[str, ...]:
-    """The words of the first candidate that hides none, else of the first."""
+def _words_of_list(parsed: Sequence[_Parsed]) -> tuple[str, ...] | None:
+    """Return the words of the first candidate that hides none and has as many as the first, else of
+    the first; candidates that are not whole count only if there is no other.
+
+    A linearised one whose words all candidates hide shows nothing of them: then it is None.
+    """
+    parsed = [each for each in parsed if each.is_whole] or parsed
     if not parsed:
         return ()
     words = parsed[0].words
-    hidden = list(filter(is_placeholder, words))
-    if not hidden:
+    if not any(map(is_placeholder, words)) and not parsed[0].has_stand_ins:
         return words
-    for other in parsed[1:]:
-        if len(other.words) == len(words) and not any(map(is_placeholder, other.words)):
-            return other.words
-    if source.notation is Notation.LINEARIZED and PLACEHOLDER in hidden:
-        raise InputError(
-            f"{source.name}:{parsed[0].raw.line}: the words are {PLACEHOLDER}: "
-            "give the sentences (tokens)"
-        )
-    return words
+    told = [
+        each.words
+        for each in parsed
+        if not any(map(is_placeholder, each.words)) and not each.has_stand_ins
+    ]
+    alike = [other for other in told if len(other) == len(words)]
+    if not parsed[0].has_stand_ins:
+        return alike[0] if alike else words
+    return (alike or told or [None])[0]
 
 
 def _with_words(parsed: _Parsed, words: tuple[str, ...], source: Source) -> _Parsed:
@@ -246,13 +326,13 @@ def _without_stand_ins(
                 skeleton.fault = skeleton.fault or fault
                 skeleton.tags[place] = ""
             replaced[place] = PLACEHOLDER
-        elif (tag := skeleton.tags[place]) and word == f"_{tag}_":
+        elif is_stand_in(word):
             replaced[place] = PLACEHOLDER
     return tuple(replaced)
 
 
 def _candidate(parsed: _Parsed, sentence: Sentence | None, source: Source) -> Candidate:
-    place, raw, tokens, skeleton = parsed
+    place, raw, _, tokens, skeleton = parsed
     tags: tuple[str, ...] | None = None
     if skeleton and source.notation is not Notation.BRACKETS:
         own_tags = tuple(tag or UNKNOWN_TAG for tag in skeleton.tags)

@@ -17,12 +17,20 @@ from enum import Enum
 
 from reranker.errors import TreeError
 from reranker.trees.linearize import FUNCTION_TAG, is_word
-from reranker.trees.tree import BRACKET_TOKEN, MAX_DEPTH, MAX_WORDS, ROOT_LABELS, TRACE, lost_word
+from reranker.trees.tree import (
+    MAX_DEPTH,
+    MAX_WORDS,
+    ROOT_LABELS,
+    TRACE,
+    bracket_tokens,
+    lost_word,
+)
 
 PLACEHOLDER = "XX"
 PUNCTUATION = frozenset({".", ",", ":", "''", "``"})
 
-_LINEARIZED = re.compile(r"[()]?[^()\s]++|[()]", re.ASCII)
+# A backslash keeps a bracket in its word.
+_LINEARIZED = re.compile(r"[()]?(?:[^()\s\\]++|\\[()]?+)++|[()]", re.ASCII)
 _TAG_TOKEN = re.compile(r"_(\S+)_")
 _WRAPPERS = frozenset({"<s>", "</s>", "<pad>", "<eos>"})
 
@@ -162,7 +170,7 @@ def may_be_tree(text: str) -> bool:
     depth = 0
     has_words = False
     labels = set()
-    for token in BRACKET_TOKEN.findall(text):
+    for token in bracket_tokens(text):
         if token == ")":
             depth = max(0, depth - 1)
         elif token[0] == "(":
@@ -235,8 +243,13 @@ def own_tag(word: str) -> str:
     return word if word in PUNCTUATION else ""
 
 
+def is_stand_in(word: str) -> bool:
+    """Return whether a seq2seq parser wrote it in place of a word: ``XX`` or ``_DT_``."""
+    return word == PLACEHOLDER or _TAG_TOKEN.fullmatch(word) is not None
+
+
 def _read_bracketed(text: str, notation: Notation, skeleton: Skeleton) -> None:
-    tokens = BRACKET_TOKEN.findall(text)
+    tokens = bracket_tokens(text)
     position = 0
     while position < len(tokens):
         token = tokens[position]

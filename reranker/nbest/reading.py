@@ -60,9 +60,10 @@ class NBestFile:
         except InputError:
             self.close()
             raise
-        notation = self._dialect.detect_notation(self._lines.head)
+        self._shown = self._dialect.shown_notation(self._lines.head)
         if self._dialect.looks_for_blank_line:
             self._lines.look_for_blank_line()  # it says how lines make lists
+        notation = self._dialect.notation
         self.source = Source(self.name, notation, options.repair, options.restore, options.room)
 
     def _find_dialect(self, format_name: str) -> Dialect:
@@ -87,11 +88,11 @@ class NBestFile:
         details = []
         if self._dialect.layout:
             details.append(self._dialect.layout(self._lines.head, self._lines.beam))
-        elif self.source.notation is Notation.BARE:
+        elif self._shown is Notation.BARE:
             details.append("without part-of-speech nodes")
-        elif self.source.notation is Notation.LINEARIZED:
+        elif self._shown is Notation.LINEARIZED:
             details.append("linearised trees")
-        if self.source.repairs:
+        if self.source._replace(notation=self._shown).repairs:
             details.append("broken candidates are repaired")
         return self.format + (f" ({'; '.join(details)})" if details else "")
 

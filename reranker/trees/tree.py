@@ -31,7 +31,10 @@ _TOKEN = re.compile(
     | (?:[^()\s\\]++|\\[()]?+)++""",
     re.ASCII | re.VERBOSE,
 )
-BRACKET_TOKEN = re.compile(r"\(\s*+[^()\s]*+|\)|[^()\s]++", re.ASCII)
+_BRACKET_TOKEN = re.compile(r"\(\s*+[^()\s]*+|\)|[^()\s]++", re.ASCII)
+_ESCAPED_TOKEN = re.compile(
+    r"\(\s*+(?:[^()\s\\]++|\\[()]?+)*+|\)|(?:[^()\s\\]++|\\[()]?+)++", re.ASCII
+)
 WHITE_SPACE = " \t\n\r\f\v"
 _BRACKET_TAGS = frozenset({"-LRB-", "-RRB-"})
 # Only these may be empty, as what is left where a trace was deleted.
@@ -41,6 +44,27 @@ _PHRASE_LABELS = (
 )
 _PHRASES = ROOT_LABELS | frozenset(_PHRASE_LABELS.split())
 _WORD_BRACKETS = str.maketrans({"(": "-LRB-", ")": "-RRB-"})
+
+
+def bracket_tokens(text: str) -> list[str]:
+    """Return the opening brackets with their labels, the closing ones and the words of a text,
+    whether it is a tree or not. A backslash keeps a bracket in its word, as in a ``Tree``, unless
+    only without that the brackets balance."""
+    if "\\" not in text:
+        return _BRACKET_TOKEN.findall(text)
+    tokens = _ESCAPED_TOKEN.findall(text)
+    if not _is_one_tree(tokens) and _is_one_tree(plain := _BRACKET_TOKEN.findall(text)):
+        return plain
+    return tokens
+
+
+def _is_one_tree(tokens: list[str]) -> bool:
+    depth = 0
+    for place, token in enumerate(tokens, 1):
+        depth += (token[0] == "(") - (token[0] == ")")
+        if depth <= 0:
+            return depth == 0 and place == len(tokens)
+    return False
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
@@ -71,7 +95,7 @@ class Tree:
             if error.code != "unbalanced" or "\\" not in text:
                 raise
             # A word can also end in a backslash of its own: ``(SYM \\)``.
-            return cls._from_tokens(BRACKET_TOKEN.findall(text))
+            return cls._from_tokens(_BRACKET_TOKEN.findall(text))
 
     @classmethod
     def _from_tokens(cls, tokens: list[str]) -> Tree:

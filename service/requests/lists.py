@@ -15,7 +15,6 @@ from reranker.nbest import NBest, ReadOptions, Rejected, Sentence, from_candidat
 from reranker.nbest.data import RawList
 from reranker.nbest.dialects.registry import DIALECTS
 from reranker.nbest.faithful import Room, Source
-from reranker.nbest.lines import HEAD_LINES
 from reranker.nbest.notation import Notation
 from reranker.nbest.words import split_words
 from reranker.process.cancellation import Cancellation
@@ -92,7 +91,7 @@ def read_trees(
     """A list of its own for each tree; raises RequestError, and Stopped if cancelled."""
     _check_count(len(body.trees), settings, "trees")
     _check_strings(body.trees, settings, "trees")
-    source = _source(body.format, body.trees, _Room(settings, "trees"))
+    source = _source(body.format, _Room(settings, "trees"))
     lists = (
         _from_entries([tree], source, str(position), position)
         for position, tree in enumerate(body.trees)
@@ -127,8 +126,7 @@ def _from_text(
 
 
 def _from_sentences(body: schemas.SentencesRequest, room: Room) -> Iterator[NBest]:
-    head = (given.candidates for given in body.sentences[:HEAD_LINES])
-    source = _source(body.format, map(_tree, itertools.chain(*head)), room, body.repair)
+    source = _source(body.format, room, body.repair)
     for position, given in enumerate(body.sentences):
         name = str(position) if given.id is None else given.id
         try:
@@ -140,7 +138,7 @@ def _from_sentences(body: schemas.SentencesRequest, room: Room) -> Iterator[NBes
 
 
 def _single_list(entries: _Entries, query: str | None, room: _Room) -> NBest:
-    source = _source("auto", map(_tree, entries), room)
+    source = _source("auto", room)
     nbest = _from_entries(entries, source)
     are_hidden = any(rejected.code == "hidden-words" for rejected in nbest.rejected)
     if are_hidden and (words := split_words(query or "")):
@@ -175,16 +173,12 @@ def _tree(entry: str | schemas.CandidateEntry | schemas.DocumentEntry) -> str:
     return entry if isinstance(entry, str) else entry.tree
 
 
-def _source(
-    format_name: str, trees: Iterable[str], room: Room, repair: bool | None = None
-) -> Source:
-    # In some dialects trees are written in one way only; in the others the trees show it.
+def _source(format_name: str, room: Room, repair: bool | None = None) -> Source:
+    """The source of trees in the notation of a format; in many, each tree shows its own."""
     if format_name == "ptb":
-        notation: Notation | None = Notation.BRACKETS
-    else:
-        notation = DIALECTS[format_name].notation if format_name in DIALECTS else None
-    notation = notation or DIALECTS["trees"].detect_notation(trees)
-    return Source("the request", notation, repair, room=room)
+        return Source("the request", Notation.BRACKETS, repair, room=room)
+    dialect = DIALECTS.get(format_name)
+    return Source("the request", dialect and dialect.notation, repair, room=room)
 
 
 def _within_limits(

@@ -104,7 +104,7 @@ def _lists(name: str, **how: object) -> Reader:
 
 def _recognised(dialect: Dialect, text: str) -> None:
     dialect.recognise(Head(_lines(text)))
-    dialect.detect_notation(_lines(text))
+    dialect.shown_notation(_lines(text))
 
 
 def _text(form: Form, convention: Convention, text: str) -> None:

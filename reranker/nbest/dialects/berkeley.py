@@ -81,5 +81,6 @@ BERKELEY = Dialect(
     recognise=_recognise,
     read=_read,
     write=_write,
+    notation=None,
     looks_for_blank_line=True,
 )

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import re
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -10,10 +10,7 @@ from functools import cached_property
 from reranker.nbest.data import NBest, RawList
 from reranker.nbest.lines import NumberedLines
 from reranker.nbest.notation import Notation, may_be_tree
-from reranker.trees.linearize import is_word
-from reranker.trees.tree import BRACKET_TOKEN
-
-_CLOSER_WITH_LABEL = re.compile(r"(?:^|\s)\)_*[^\s()_]")
+from reranker.nbest.own_notation import LABELLED_CLOSER, own_notation
 
 
 class Head:
@@ -43,7 +40,7 @@ class Head:
 
 def _are_linearized(texts: Sequence[str]) -> bool:
     """Whether most texts have closing brackets with labels: ``(S (NP XX )NP )S``."""
-    return 2 * sum(bool(_CLOSER_WITH_LABEL.search(text)) for text in texts) > len(texts)
+    return 2 * sum(bool(LABELLED_CLOSER.search(text)) for text in texts) > len(texts)
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,7 +55,7 @@ class Dialect:
     write: Callable[[NBest, int], str]
     """The text of a list at a position counted from 0, line breaks included."""
     notation: Notation | None = Notation.BRACKETS
-    """The notation of candidates, or None if the head of a file decides."""
+    """The notation of candidates, or None if it is found for each."""
     candidate_texts: Callable[[Iterable[str]], Iterable[str]] = lambda head: filter(str.strip, head)
     """The candidates in a file's head, for ``notation`` None; by default, every line is one."""
     layout: Callable[[Sequence[str], int | None], str] | None = None
@@ -68,24 +65,10 @@ class Dialect:
     looks_for_blank_line: bool = False
     """Whether the head must reach the first blank line, since blank lines may end lists."""
 
-    def detect_notation(self, head: Iterable[str]) -> Notation:
-        """The notation of candidates in a file with this head; if several are in use, the most
-        frequent."""
+    def shown_notation(self, head: Iterable[str]) -> Notation:
+        """Return the notation that most candidates in a file's head show, for people to read: it
+        decides about no candidate."""
         if self.notation is not None:
             return self.notation
-        texts = list(self.candidate_texts(head))
-        if _are_linearized(texts):
-            return Notation.LINEARIZED
-        bare = sum(map(_is_bare, texts))
-        # A tree of one word can be read both ways and says nothing.
-        bracketed = sum(text.count("(") > 3 and not _is_bare(text) for text in texts)
-        return Notation.BARE if bare and bare >= bracketed else Notation.BRACKETS
-
-
-def _is_bare(text: str) -> bool:
-    """Whether a word has siblings, which no word in a part-of-speech node has."""
-    tokens = BRACKET_TOKEN.findall(text)
-    return any(
-        is_word(token) and (before[0] != "(" or len(before.strip()) == 1 or after != ")")
-        for before, token, after in zip(tokens, tokens[1:], tokens[2:], strict=False)
-    )
+        shown = Counter(filter(None, map(own_notation, self.candidate_texts(head))))
+        return shown.most_common(1)[0][0] if shown else Notation.BRACKETS

@@ -98,6 +98,46 @@ def test_the_words_are_those_of_a_tree_that_hides_none() -> None:
     assert accepted(nbest) == ["(S a b )S", "(S a (X b )X )S", "(S (X a )X b )S"]
 
 
+def accept_shown(*texts: str, repair: Repair | None = None) -> NBest:
+    """Each in the notation that it shows."""
+    found = [RawCandidate(line, text) for line, text in enumerate(texts, 1)]
+    return accept(RawList("s1", 1, found), Source("f", None, repair))
+
+
+def test_a_candidate_that_shows_no_notation_has_that_of_the_others() -> None:
+    assert accepted(accept_shown("(X Go)")) == ["Go"]
+    assert accepted(accept_shown("(X Go)", "(VP Go)")) == ["(X Go )X", "(VP Go )VP"]
+    assert accepted(accept_shown("(X Go)", "(NP (VB Go))", "(VP Go)")) == [
+        "Go", "(NP Go )NP", "(VP Go )VP",
+    ]  # fmt: skip
+    # No other sentence, and no broken tree, says anything.
+    assert accepted(accept_shown("(X Go)", "(S (NP We) (VP go))", "(VP Go")) == ["Go"]
+    assert accepted(accept_shown("(X Go)", "(VP Go", repair=True)) == ["Go", "(VP Go )VP"]
+
+
+def test_a_broken_candidate_is_repaired_as_the_others_would_be() -> None:
+    assert rejected(accept_shown("(S (VP Go")) == [(0, 1, "unbalanced")]
+    nbest = accept_shown("(S (VP Go", "(S (VP Go )VP )S")
+    assert [one.is_repaired for one in nbest.candidates] == [True, False]
+
+
+def test_a_repaired_tree_does_not_tell_the_words() -> None:
+    whole = "(S (NP It )NP (VP runs )VP . )S"
+    nbest = accept_shown("(S (NP It )NP (VP runs", whole)
+    assert [one.words for one in nbest.candidates] == [["It", "runs", "."]] * 2
+    assert nbest.candidates[1].text == whole and not nbest.candidates[1].is_repaired
+
+
+def test_hidden_words_cost_only_candidates_that_nothing_tells() -> None:
+    hidden = "(S (NP XX )NP . )S"
+    (one, other) = accept_shown(hidden, "(S (VP _VB_ )VP )S").rejected
+    assert (one.code, other.code) == ("hidden-words", "hidden-words")
+    told = accept_shown(hidden, "(S (VP (VB Go)) (. .))")
+    assert accepted(told) == ["(S (NP Go )NP . )S", "(S (VP Go )VP . )S"]
+    longer = accept_shown(hidden, "(S (NP (PRP It)) (VP (VBZ runs)) (. .))")
+    assert accepted(longer)[1:] == [RUNS_TOKENS]
+
+
 def test_the_given_words_come_before_the_file_s() -> None:
     raw = RawList("s1", 1, [RawCandidate(1, "(S (A a))")], Sentence(("b",)))
     assert rejected(accept(raw, Source("f", BRACKETS, False))) == [(0, 1, "wrong-words")]

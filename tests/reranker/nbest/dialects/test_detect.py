@@ -62,7 +62,7 @@ def test_no_format(text: str) -> None:
     ("format_name", "lines", "expected"),
     [
         ("bllip", [TREE], Notation.BRACKETS),
-        ("berkeley", [f"-1\t{BARE}"], Notation.BRACKETS),  # never prints such
+        ("berkeley", [f"-1\t{BARE}"], Notation.BARE),
         ("rnng", [f"0 ||| -1 ||| {BARE}"], Notation.BARE),
         ("rnng", [f"0 ||| -1 |||{BARE} "], Notation.BARE),
         ("rnng", ["0 ||| -1 ||| (S (NP It ) (VP runs there ) ) "], Notation.BARE),
@@ -90,4 +90,4 @@ def test_no_format(text: str) -> None:
     ],
 )  # fmt: skip
 def test_notations(format_name: str, lines: list[str], expected: Notation) -> None:
-    assert DIALECTS[format_name].detect_notation(lines) is expected
+    assert DIALECTS[format_name].shown_notation(lines) is expected

@@ -1,0 +1,91 @@
+"""The notation that a candidate shows by itself, whatever stands beside it.
+
+A word shows that its tree has part-of-speech nodes if it is alone in a node whose label is that of
+no phrase; it shows that there are none if it has siblings or is alone in a phrase. The majority of
+a tree's words decides, since treebanks leave out a tag now and then.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+
+from reranker.nbest.notation import PUNCTUATION, Notation, is_stand_in
+from reranker.trees.linearize import FUNCTION_TAG, is_word
+from reranker.trees.tree import ROOT_LABELS, bracket_tokens
+
+# Of the Penn Treebanks, English and Chinese, whose tags are others.
+_PHRASES = frozenset({
+    "ADJP", "ADVP", "CLP", "CONJP", "CP", "DNP", "DP", "DVP", "FRAG", "IP", "LCP", "LST", "NAC",
+    "NML", "NP", "NX", "PP", "PRN", "QP", "RRC", "S", "SBAR", "SBARQ", "SINV", "SQ", "UCP", "VCD",
+    "VCP", "VNV", "VP", "VPT", "VRD", "VSB", "WHADJP", "WHADVP", "WHNP", "WHPP",
+})  # fmt: skip
+# Phrases there and tags in Universal Dependencies; and labels of a root, which can hold anything.
+_EITHER = frozenset({"INTJ", "PRT", "X"}) | ROOT_LABELS
+
+LABELLED_CLOSER = re.compile(r"(?:^|\s)\)_*+([^\s()]++)")
+# A word alone in a node, as parsers print it.
+_ALONE = re.compile(r"\(([^()\s]++) [^()\s]++\)(?![^()\s])", re.ASCII)
+
+
+def own_notation(text: str) -> Notation | None:
+    """Return the notation of a candidate, whole or broken, or None if it does not show any.
+
+    >>> own_notation("(S (NP (PRP It)) (VP (VBZ runs)))")
+    <Notation.BRACKETS: 'brackets'>
+    >>> own_notation("(S (NP It) (VP runs))")
+    <Notation.BARE: 'bare'>
+    >>> own_notation("(INTJ Yes)"), own_notation("Sorry, no parse.")
+    (None, None)
+    """
+    if _is_plainly_tagged(text):
+        return Notation.BRACKETS
+    if "(" not in text:
+        return None
+    tokens = bracket_tokens(text)
+    balance = _balance_of_tags(tokens)
+    if balance > 0:
+        return Notation.BRACKETS
+    words = set(filter(is_word, tokens)) - PUNCTUATION
+    stand_ins = set(filter(is_stand_in, words))
+    if closed := set(map(_without_function, LABELLED_CLOSER.findall(text))):
+        opened = {_without_function(token[1:].strip()) for token in tokens if token[0] == "("}
+        # Prose can have such brackets, too.
+        if stand_ins or not opened.isdisjoint(closed):
+            return Notation.LINEARIZED
+    if balance == 0:
+        return None
+    # A seq2seq parser may leave out the labels.
+    return Notation.LINEARIZED if stand_ins and words == stand_ins else Notation.BARE
+
+
+def _is_plainly_tagged(text: str) -> bool:
+    """Return whether most words have tags, if that is quick to see, as in what most parsers
+    print."""
+    if "\\" in text or text[:1] != "(":
+        return False
+    tags = sum(map(_evidence, _ALONE.findall(text)))
+    # At least as many as there are: an opening bracket and its label are one piece.
+    words = len(text.split()) - text.count(" (") - 1
+    return 2 * tags > words and tags > 0
+
+
+def _balance_of_tags(tokens: Sequence[str]) -> int:
+    """Return how many more words show part-of-speech nodes than show that there are none."""
+    balance = 0
+    for before, token, after in zip(["", *tokens], tokens, [*tokens[1:], ")"], strict=False):
+        if is_word(token):
+            is_alone = before[:1] == "(" and after == ")"
+            balance += _evidence(before[1:].strip()) if is_alone else -1
+    return balance
+
+
+def _evidence(label: str) -> int:
+    """Return 1 for a tag, -1 for a phrase, 0 for what can be either."""
+    if "-" in label or "=" in label:
+        label = _without_function(label)
+    return 0 if label in _EITHER else -1 if label in _PHRASES else 1
+
+
+def _without_function(label: str) -> str:
+    return FUNCTION_TAG.sub("", label)

@@ -1,0 +1,78 @@
+"""A request's candidates become what Python makes of them, whatever stands beside them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from reranker.nbest import NBest, Sentence, from_candidates
+from reranker.service.requests import schemas
+from reranker.service.requests.lists import read_lists, read_trees
+from reranker.service.settings import load_settings
+from tests.reranker.nbest.any_candidates import BROKEN, Given, given_lists
+
+TREE = "(S1 (S (NP (PRP She)) (VP (VBD left)) (. .)))"
+SETTINGS = load_settings({})
+EXAMPLES = settings(deadline=None, max_examples=30)
+
+
+def read(body: schemas.AnyRequest) -> list[NBest]:
+    return read_lists(body, SETTINGS, warn=lambda _: None)
+
+
+def as_read(nbest: NBest) -> list[object]:
+    """What does not depend on where the list comes from."""
+    rejected = [(one.index, one.code, one.message) for one in nbest.rejected]
+    return [[(one.index, one.text, one.tokens, one.tags) for one in nbest.candidates], rejected]
+
+
+def good(nbest: NBest, lists: Given) -> list[object]:
+    texts = {one.text for one in lists.good}
+    return [(one.text, one.tokens, one.tags) for one in nbest.candidates if one.text in texts]
+
+
+@EXAMPLES
+@given(given_lists())
+def test_one_list_in_each_form_is_python_s(lists: Given) -> None:
+    python = from_candidates(lists.mixed)
+    documents = schemas.DocumentsRequest(query="She left .", documents=lists.mixed)
+    texts = schemas.TextsRequest(texts=lists.mixed)
+    (from_documents,), (from_texts,) = read(documents), read(texts)
+    assert as_read(from_documents) == as_read(from_texts) == as_read(python)
+    assert good(python, lists) == good(from_candidates([one.text for one in lists.good]), lists)
+
+
+@EXAMPLES
+@given(st.lists(given_lists(), min_size=1, max_size=3), st.booleans())
+def test_sentences_are_python_s(lists: list[Given], are_told: bool) -> None:
+    told = [list(each.words) if are_told else None for each in lists]
+    entries = [
+        schemas.CandidateList(tokens=words, candidates=each.mixed)
+        for words, each in zip(told, lists, strict=True)
+    ]
+    found = read(schemas.SentencesRequest(sentences=entries))
+    for nbest, words, each in zip(found, told, lists, strict=True):
+        sentence = Sentence.of(words) if words else None
+        assert as_read(nbest) == as_read(from_candidates(each.mixed, sentence=sentence))
+
+
+@EXAMPLES
+@given(st.lists(given_lists(), min_size=1, max_size=3))
+def test_trees_to_score_are_python_s(lists: list[Given]) -> None:
+    trees = [text for each in lists for text in each.mixed]
+    found = read_trees(schemas.ScoreRequest(trees=trees), SETTINGS)
+    assert list(map(as_read, found)) == [as_read(from_candidates([tree])) for tree in trees]
+
+
+@pytest.mark.parametrize("broken", BROKEN)
+@pytest.mark.parametrize("place", [0, 1])
+def test_a_broken_document_leaves_the_good_one_its_tags(broken: str, place: int) -> None:
+    documents: Sequence[str] = [broken, TREE] if place else [TREE, broken]
+    body = schemas.DocumentsRequest(query="She left .", documents=list(documents))
+    (nbest,) = read(body)
+    (candidate,) = [one for one in nbest.candidates if one.index == place]
+    assert candidate.tree.to_string() == TREE
+    assert " ".join(candidate.tokens) == "(S (NP She )NP (VP left )VP . )S"
