@@ -170,7 +170,7 @@ def accept(
     is no ``sentence``.
     """
     sentence = sentence or raw.sentence
-    source = source.in_room()
+    source = source.in_room(sentence)
     sources = {notation: source._replace(notation=notation) for notation in Notation}
 
     def read(place: int, notation: Notation) -> _Parsed | Rejected:
