@@ -4,16 +4,23 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import re
 import time
 from collections.abc import Callable, Coroutine
 from typing import Any, TypeVar
 
+from pydantic import BaseModel
 from starlette.requests import ClientDisconnect, Request
 
 from reranker.service.errors import RequestError, too_late
+from reranker.service.requests import charsets
+from reranker.service.requests.bodies import Path
+from reranker.service.requests.reading import Body
 from reranker.service.settings import Settings
 
 T = TypeVar("T")
+
+_PARAMETER = re.compile(r';\s*+([^\s;="]++)\s*+=\s*+("(?:[^"\\]|\\.)*+"|[^;"]*+)')
 
 
 class ClientGone(Exception):
@@ -89,16 +96,38 @@ def media_type(request: Request) -> str:
     return request.headers.get("content-type", "").partition(";")[0].strip().lower()
 
 
+def codec(request: Request) -> str | None:
+    """Return the codec of the charset that ``Content-Type`` declares, None if it declares none.
+    Raises RequestError 415 for a charset that is not read here, and for two."""
+    declared = {
+        value[1:-1].replace("\\", "") if value.startswith('"') else value.strip()
+        for name, value in _PARAMETER.findall(request.headers.get("content-type", ""))
+        if name.lower() == "charset"
+    }
+    known = {charsets.codec_of(charset) for charset in declared}
+    if None in known or len(known) > 1:
+        shown = " and ".join(map(repr, sorted(declared)))
+        message = f"the charset {shown:.100} is not read here: send UTF-8"
+        raise RequestError(415, "unsupported-charset", message, "Content-Type")
+    return known.pop() if known else None
+
+
+def body_of(path: Path, body: bytes, request: Request, query: BaseModel | None) -> Body:
+    """Return the body with what the request says of it."""
+    return Body(path, body, media_type(request), query, codec(request))
+
+
 def check_media_type(request: Request, *allowed: str) -> None:
     """Raises RequestError 415, also for compressed bodies, whose true size is not known."""
-    encoding = request.headers.get("content-encoding", "identity").strip().lower()
-    if encoding not in ("", "identity"):
+    encoding = ", ".join(request.headers.getlist("content-encoding")).strip().lower()
+    if {part.strip() for part in encoding.split(",")} - {"", "identity"}:
         message = f"send the body uncompressed, not with Content-Encoding: {encoding}"
         error = RequestError(415, "unsupported-encoding", message, "Content-Encoding")
         error.headers["Accept-Encoding"] = "identity"
         raise error
     given = media_type(request)
-    if given not in allowed:
-        wanted = " or ".join(allowed)
-        message = f"send Content-Type: {wanted}, not {given or 'nothing'}"
+    if given not in allowed or len(set(request.headers.getlist("content-type"))) > 1:
+        shown = ", ".join(request.headers.getlist("content-type")) or "nothing"
+        message = f"send Content-Type: {' or '.join(allowed)}, not {shown}"
         raise RequestError(415, "unsupported-media-type", message, "Content-Type")
+    codec(request)

@@ -23,7 +23,7 @@ _FORMS = (
 _TEXTS = (schemas.TextToParse, schemas.SentencesToParse, schemas.TokensToParse)
 _TO_READ = (schemas.TextToRead, schemas.SentencesToRead, schemas.TokensToRead)
 _ERRORS = {
-    400: "invalid JSON",
+    400: "invalid JSON, or bytes that the declared charset does not have",
     401: "missing or invalid key",
     404: "the service has no language model that reads from left to right",
     403: "not an admin key, or a web page of another site",
@@ -31,7 +31,7 @@ _ERRORS = {
     408: "the headers or the body took too long to arrive",
     409: "the new models cannot be loaded; the old ones stay in use",
     413: "the body is too large",
-    415: "neither JSON nor plain text, or compressed",
+    415: "neither JSON nor plain text, in a charset that is not read, or compressed",
     422: "a field is invalid or exceeds a limit; `param` names it",
     421: "this host name is not served",
     429: "too many requests are waiting; see Retry-After",

@@ -26,7 +26,7 @@ from reranker.service.http.answers import AnswerWriter
 from reranker.service.lifecycle import Service
 from reranker.service.requests import schemas
 from reranker.service.requests.bodies import Path
-from reranker.service.requests.reading import Body, Contents
+from reranker.service.requests.reading import Contents
 
 _LOGGED = 2000  # bytes of a text
 
@@ -64,14 +64,12 @@ class RankedRequest:
         service, details = self._service, self._request.state.details
         if self._path == "/parse" and not service.has_parser:
             raise RequestError(501, "no-parser", _NO_PARSER)
+        asked_body = arrival.body_of(self._path, body, self._request, self._query)
         if service.settings.log_text:
-            details["text"] = body[:_LOGGED].decode("utf-8", "replace")
+            details["text"] = body[:_LOGGED].decode(asked_body.codec or "utf-8", "replace")
         if self._path != "/parse":
             service.expect(len(body), self._client, deadline)
-        media = arrival.media_type(self._request)
-        contents = await service.readers.read(
-            Body(self._path, body, media, self._query), self._client
-        )
+        contents = await service.readers.read(asked_body, self._client)
         given = _Given(contents, models, deadline, len(body))
         details.update(_counted(contents))
         form = self._form

@@ -27,7 +27,7 @@ from reranker.service.http.ranked import RankedRequest
 from reranker.service.http.streams import LINES
 from reranker.service.lifecycle import Service
 from reranker.service.requests import schemas
-from reranker.service.requests.reading import Body, Contents
+from reranker.service.requests.reading import Contents
 
 JSON = "application/json"
 
@@ -117,7 +117,7 @@ async def surprisal(
     async def job(body: bytes, models: Models, deadline: float) -> bytes:
         if (model := forward_model(models)) is None:
             raise RequestError(404, "no-forward-model", _NO_FORWARD_MODEL)
-        given = Body("/surprisal", body, arrival.media_type(request), query)
+        given = arrival.body_of("/surprisal", body, request, query)
         contents = await service.readers.read(given, request.state.client)
         read = await service.word_readers.read(contents, model, request.state.client)
         return answers.surprisals(request.state.request_id, read, contents.warnings)
@@ -132,7 +132,7 @@ async def validate(
     arrival.check_media_type(request, "application/json", "text/plain")
 
     async def job(body: bytes, models: Models, deadline: float) -> bytes:
-        given = Body("/validate", body, arrival.media_type(request), query)
+        given = arrival.body_of("/validate", body, request, query)
         contents = await service.readers.read(given, request.state.client)
         return await service.in_thread(partial(_report, contents, models), len(body))
 

@@ -10,6 +10,7 @@ from reranker.nbest import NBest
 from reranker.process.cancellation import Cancellation
 from reranker.service.requests import bodies, schemas
 from reranker.service.requests.bodies import Path
+from reranker.service.requests.charsets import as_utf8
 from reranker.service.requests.lists import read_lists, read_trees
 from reranker.service.requests.texts import read_sentences, warnings_of
 from reranker.service.settings import Settings
@@ -24,6 +25,8 @@ class Body(NamedTuple):
     media: str
     query: BaseModel | None
     """Options that are used where the body has none; ``/score`` has none."""
+    codec: str | None = None
+    """Of the declared charset."""
 
 
 class Contents(NamedTuple):
@@ -41,12 +44,13 @@ class Contents(NamedTuple):
 
 def read(body: Body, settings: Settings, cancellation: Cancellation) -> Contents:
     """Raises RequestError, and Stopped if cancelled."""
-    bodies.check_size(body.content, body.media, settings)
+    content = as_utf8(body.content, body.codec, settings)
+    bodies.check_size(content, body.media, settings)
     warnings: list[str] = []
     files: list[dict[str, str]] = []
     lists: list[NBest] = []
     sentences: list[TextSentence] = []
-    asked = bodies.parse(*body)
+    asked = bodies.parse(body.path, content, body.media, body.query)
     if isinstance(asked, schemas.ParseOptions | schemas.SurprisalOptions):
         sentences = read_sentences(asked, settings, cancellation)
     elif isinstance(asked, schemas.ScoreRequest):
