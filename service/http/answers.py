@@ -21,6 +21,7 @@ from reranker.service.http.envelope import content
 from reranker.service.requests.schemas import (
     AnswerOptions,
     Asked,
+    CohereRequest,
     DocumentsRequest,
     ParseOptions,
     RankOptions,
@@ -127,6 +128,11 @@ class _OneListWriter(AnswerWriter):
 
     has_lines = False
 
+    @property
+    def _more(self) -> dict[str, Any]:
+        is_version_2 = isinstance(self.asked, CohereRequest)
+        return {"meta": {"api_version": {"version": "2"}}} if is_version_2 else {}
+
     def entry(self, place: int, ranking: Ranking) -> bytes:
         asked = self.asked
         assert isinstance(asked, DocumentsRequest | TextsRequest)
@@ -150,7 +156,7 @@ class _OneListWriter(AnswerWriter):
         (entry,) = entries
         if isinstance(self.asked, TextsRequest):
             return entry
-        return _json({**self._head, "usage": usage})[:-2] + b", " + entry[1:]
+        return _json({**self._head, "usage": usage, **self._more})[:-2] + b", " + entry[1:]
 
 
 class _ScoresWriter(AnswerWriter):

@@ -21,7 +21,8 @@ from reranker.service.http import openapi, routes
 from reranker.service.http.envelope import JSONLine, envelope, from_http
 from reranker.service.http.middleware import HeadAsGet, KeyCheck, OriginCheck, RequestLog
 from reranker.service.lifecycle import Service
-from reranker.service.requests.bodies import invalid
+from reranker.service.requests import schemas
+from reranker.service.requests.bodies import invalid, unknown
 from reranker.service.settings import Settings
 
 _PAGE = Path(__file__).parents[1] / "page"
@@ -76,6 +77,7 @@ def create_app(settings: Settings, is_ready_first: bool = False) -> FastAPI:
 def _add_paths(app: FastAPI) -> None:
     app.post("/rerank", **openapi.RERANK)(routes.rerank)
     app.post("/v1/rerank", include_in_schema=False)(routes.rerank)
+    app.post("/v2/rerank", include_in_schema=False)(routes.rerank_as_cohere)
     app.post("/parse", **openapi.PARSE)(routes.parse)
     app.post("/score", **openapi.SCORE)(routes.score)
     app.post("/surprisal", **openapi.SURPRISAL)(routes.surprisal)
@@ -119,7 +121,12 @@ def _add_error_answers(app: FastAPI) -> None:
         first = error.errors()[0]
         kind, *place = first["loc"]  # "query" or "header"; pydantic adds the type of a header
         place = place[:1] if kind == "header" else place
-        return envelope(invalid(place, first["msg"]), request.state.request_id)
+        if first["type"] == "extra_forbidden":
+            query = schemas.QUERIES.get(request.url.path, schemas.QueryOptions)
+            wrong = unknown(place, query.model_fields)
+        else:
+            wrong = invalid(place, first["msg"])
+        return envelope(wrong, request.state.request_id)
 
 
 def _add_middleware(app: FastAPI, service: Service) -> None:

@@ -58,6 +58,7 @@ Timeout = Annotated[
 Asking = Annotated[schemas.QueryOptions, Query()]
 AskingToParse = Annotated[schemas.ParseQuery, Query()]
 AskingToRead = Annotated[schemas.SurprisalQuery, Query()]
+AskingNothing = Annotated[schemas.NoOptions, Query()]
 
 Fewer = Annotated[bool, Query(description="accept fewer models than before; else that is an error")]
 
@@ -80,6 +81,15 @@ async def rerank(
     return await _answer(request, service, timeout, ranked.answer)
 
 
+async def rerank_as_cohere(
+    request: Request, service: Running, query: AskingNothing, timeout: Timeout = None
+) -> Response:
+    """Order the documents of one list, in the form of version 2 of Cohere's interface."""
+    arrival.check_media_type(request, "application/json")
+    ranked = RankedRequest(request, service, "/v2/rerank", None, JSON)
+    return await _answer(request, service, timeout, ranked.answer)
+
+
 async def parse(
     request: Request, service: Running, query: AskingToParse, timeout: Timeout = None
 ) -> Response:
@@ -95,7 +105,9 @@ async def parse(
     return await _answer(request, service, timeout, ranked.answer)
 
 
-async def score(request: Request, service: Running, timeout: Timeout = None) -> Response:
+async def score(
+    request: Request, service: Running, query: AskingNothing, timeout: Timeout = None
+) -> Response:
     """The log-probability of each tree, in the order given."""
     arrival.check_media_type(request, "application/json")
     ranked = RankedRequest(request, service, "/score", None, JSON)

@@ -2,18 +2,21 @@
 
 from __future__ import annotations
 
+import difflib
 import re
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any, Literal
 
-from pydantic import BaseModel, TypeAdapter, ValidationError
+from pydantic import BaseModel, ValidationError
 
 from reranker.service.errors import RequestError, check_limit, over_limit
 from reranker.service.requests.schemas import (
-    PARSE_BODY,
-    RERANK_BODY,
-    SURPRISAL_BODY,
+    PARSE_FORMS,
+    RERANK_FORMS,
+    SURPRISAL_FORMS,
     Asked,
+    CohereRequest,
+    Forms,
     ScoreRequest,
     TextRequest,
     TextToParse,
@@ -21,14 +24,15 @@ from reranker.service.requests.schemas import (
 )
 from reranker.service.settings import Settings
 
-Path = Literal["/rerank", "/parse", "/score", "/surprisal", "/validate"]
+Path = Literal["/rerank", "/v2/rerank", "/parse", "/score", "/surprisal", "/validate"]
 
-_OF_JSON: dict[Path, TypeAdapter[Any]] = {
-    "/rerank": RERANK_BODY,
-    "/validate": RERANK_BODY,
-    "/parse": PARSE_BODY,
-    "/surprisal": SURPRISAL_BODY,
-    "/score": TypeAdapter(ScoreRequest),
+_OF_JSON: dict[Path, Forms] = {
+    "/rerank": RERANK_FORMS,
+    "/v2/rerank": Forms(documents=CohereRequest),
+    "/validate": RERANK_FORMS,
+    "/parse": PARSE_FORMS,
+    "/surprisal": SURPRISAL_FORMS,
+    "/score": Forms(trees=ScoreRequest),
 }
 _OF_TEXT: dict[Path, tuple[Any, str]] = {
     "/rerank": (TextRequest, "nbest"),
@@ -37,8 +41,8 @@ _OF_TEXT: dict[Path, tuple[Any, str]] = {
     "/surprisal": (TextToRead, "text"),
 }
 
-# Names that pydantic adds to a place: the kind of candidate that it took.
-_KINDS = {"CandidateEntry", "DocumentEntry", "str"}
+# Of a field that is compared with those that there are.
+_LONGEST_NAME = 40
 
 _STRING = re.compile(rb'"(?:[^"\\]++|\\.)*+"', re.DOTALL)
 
@@ -90,23 +94,36 @@ def parse(path: Path, body: bytes, media: str, query: BaseModel | None) -> Asked
     else:
         given = _parse_json(path, body)
     options = query.model_dump(exclude_unset=True) if query else {}
-    missing = type(given).model_fields.keys() - given.model_fields_set
+    fields = type(given).model_fields
+    for name in options.keys() - fields.keys():
+        raise unknown([name], fields)
+    missing = fields.keys() - given.model_fields_set
     return given.model_copy(update={name: options[name] for name in missing & options.keys()})
 
 
 def _parse_json(path: Path, body: bytes) -> Asked:
+    forms = _OF_JSON[path]
     try:
-        asked: Asked = _OF_JSON[path].validate_json(body)
+        asked: Asked = forms.adapter.validate_json(body)
         return asked
     except ValidationError as error:
         first = error.errors(include_url=False, include_context=False, include_input=False)[0]
         if first["type"] == "json_invalid":
             raise RequestError(400, "malformed-json", first["msg"]) from error
-        # Where a path has several forms of body, the first name is that of the form.
-        names = first["loc"][0 if path == "/score" else 1 :]
-        raise invalid([name for name in names if name not in _KINDS], first["msg"]) from error
+        place, fields = forms.place(first["loc"])
+        if first["type"] == "extra_forbidden":
+            raise unknown(place, fields) from error
+        raise invalid(place, first["msg"]) from error
 
 
 def invalid(place: Sequence[str | int], message: str) -> RequestError:
     """422 for the field at ``place``."""
     return RequestError(422, "invalid", message, ".".join(map(str, place)) or None)
+
+
+def unknown(place: Sequence[str | int], fields: Iterable[str]) -> RequestError:
+    """Return a 422 for the field at ``place``, which is none of these ``fields``."""
+    name = str(place[-1])[:_LONGEST_NAME]
+    near = difflib.get_close_matches(name, fields, 1)
+    known = f"is {near[0]!r} meant?" if near else f"there are {', '.join(fields) or 'none'}"
+    return invalid(place, f"there is no field {name!r} here: {known}")

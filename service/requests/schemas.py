@@ -1,11 +1,15 @@
 """The fields of requests and answers; ``/docs`` and ``/openapi.json`` show them.
 
 Requests are strict: an unknown field, or a string for a number, is an error that names it. The
-forms for clients of other reranking services ignore unknown fields.
+forms for clients of other reranking services also have the fields that those send and that change
+nothing here.
 """
 
 from __future__ import annotations
 
+import functools
+import operator
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeVar, get_type_hints
 
 from pydantic import (
@@ -119,6 +123,10 @@ class Options(AnswerOptions):
     )
 
 
+class NoOptions(_Strict):
+    """The query of a path that takes none."""
+
+
 class QueryOptions(Options):
     # Everything in a query is a string.
     model_config = ConfigDict(strict=False)
@@ -181,17 +189,20 @@ class TextRequest(Options):
     )
 
 
+_Ignored = Annotated[Any, Field(description="for other services; ignored")]
+
+
 class _ForeignRequest(RankOptions):
-    model_config = ConfigDict(extra="ignore")
     query: str | None = Field(
         None, description="the sentence; its words are used if the trees hide theirs"
     )
 
 
 class DocumentEntry(_Strict):
-    model_config = ConfigDict(extra="ignore")
     tree: str = Field(alias="text")
     score: float | None = Field(None, description="the parser's natural-log probability")
+    id: _Ignored = None
+    title: _Ignored = None
 
 
 class DocumentsRequest(_ForeignRequest):
@@ -200,8 +211,22 @@ class DocumentsRequest(_ForeignRequest):
     model_config = _with_example(
         {"query": "It runs .", "documents": _TREES, "top_n": 2}, "One list (Cohere, Jina)"
     )
-    documents: _List[str | DocumentEntry] = Field(min_length=1)
+    documents: _List[DocumentEntry | str] = Field(min_length=1)
     return_documents: bool = True
+    model: _Ignored = None
+    rank_fields: list[Literal["text"]] | None = Field(
+        None, description="fields of the documents that are read: only `text` can be"
+    )
+    max_chunks_per_doc: _Ignored = None
+    max_tokens_per_doc: _Ignored = None
+    priority: _Ignored = None
+    truncation: _Ignored = None
+
+
+class CohereRequest(DocumentsRequest):
+    """One list, to be answered in the form of version 2 of Cohere's interface."""
+
+    return_documents: bool = False
 
 
 class TextsRequest(_ForeignRequest):
@@ -212,27 +237,52 @@ class TextsRequest(_ForeignRequest):
     )
     texts: _List[str] = Field(min_length=1)
     return_text: bool = False
+    raw_scores: _Ignored = None
+    truncate: _Ignored = None
+    truncation_direction: _Ignored = None
 
 
-def _by_field(*names: str, default: str) -> Discriminator:
-    """A body is the form of the first of these fields that it has."""
+class Forms:
+    """The forms that a body may have, by their tags. It has the first whose tag is one of its
+    fields, else the last."""
 
-    def form_of(body: Any) -> str:
-        fields = body if isinstance(body, dict) else ()
-        return next((name for name in names if name in fields), default)
+    def __init__(self, **models: type[_Strict]) -> None:
+        *tags, default = models
 
-    return Discriminator(form_of)
+        def tag_of(body: Any) -> str:
+            fields = body if isinstance(body, dict) else ()
+            return next((tag for tag in tags if tag in fields), default)
+
+        self._models = models
+        tagged = [Annotated[model, Tag(tag)] for tag, model in models.items()]
+        kind: Any = functools.reduce(operator.or_, tagged)
+        if tags:
+            kind = Annotated[kind, Discriminator(tag_of)]
+        self.adapter: TypeAdapter[Any] = TypeAdapter(kind)
+
+    def place(self, location: Sequence[str | int]) -> tuple[list[str | int], list[str]]:
+        """Return the place of an error of pydantic's without the names that pydantic adds, and the
+        fields of the object that it is in."""
+        tags, place = [*self._models][-1:], [*location]
+        if len(self._models) > 1 and place:
+            tags = [str(place.pop(0))]
+        model = self._models[tags[0]]
+        if len(place) > 1:
+            named = [_NESTED[name] for name in place if name in _NESTED]
+            model = named[-1] if named else CandidateList
+        fields = [field.alias or name for name, field in model.model_fields.items()]
+        return [name for name in place if name not in _NESTED and name != "str"], fields
+
+
+_NESTED: dict[str | int, type[_Strict]] = {
+    "CandidateEntry": CandidateEntry,
+    "DocumentEntry": DocumentEntry,
+}
 
 
 AnyRequest = SentencesRequest | TextRequest | DocumentsRequest | TextsRequest
-RERANK_BODY: TypeAdapter[AnyRequest] = TypeAdapter(
-    Annotated[
-        Annotated[SentencesRequest, Tag("sentences")]
-        | Annotated[TextRequest, Tag("nbest")]
-        | Annotated[DocumentsRequest, Tag("documents")]
-        | Annotated[TextsRequest, Tag("texts")],
-        _by_field("documents", "texts", "nbest", default="sentences"),
-    ]
+RERANK_FORMS = Forms(
+    documents=DocumentsRequest, texts=TextsRequest, nbest=TextRequest, sentences=SentencesRequest
 )
 
 
@@ -280,14 +330,7 @@ class TokensToParse(ParseOptions, GivenTokens):
 
 
 AnyToParse = TextToParse | SentencesToParse | TokensToParse
-PARSE_BODY: TypeAdapter[AnyToParse] = TypeAdapter(
-    Annotated[
-        Annotated[TextToParse, Tag("text")]
-        | Annotated[SentencesToParse, Tag("sentences")]
-        | Annotated[TokensToParse, Tag("tokens")],
-        _by_field("sentences", "tokens", default="text"),
-    ]
-)
+PARSE_FORMS = Forms(sentences=SentencesToParse, tokens=TokensToParse, text=TextToParse)
 
 
 class SurprisalOptions(_Strict):
@@ -306,6 +349,15 @@ class SurprisalOptions(_Strict):
 
 class SurprisalQuery(SurprisalOptions):
     model_config = ConfigDict(strict=False)
+
+
+QUERIES: dict[str, type[BaseModel]] = {
+    "/parse": ParseQuery,
+    "/surprisal": SurprisalQuery,
+    "/score": NoOptions,
+    "/v2/rerank": NoOptions,
+}
+"""The options that a path's query may have, where they are not ``QueryOptions``."""
 
 
 class TextToRead(SurprisalOptions, GivenText):
@@ -327,14 +379,7 @@ class TokensToRead(SurprisalOptions, GivenTokens):
 
 
 AnyToRead = TextToRead | SentencesToRead | TokensToRead
-SURPRISAL_BODY: TypeAdapter[AnyToRead] = TypeAdapter(
-    Annotated[
-        Annotated[TextToRead, Tag("text")]
-        | Annotated[SentencesToRead, Tag("sentences")]
-        | Annotated[TokensToRead, Tag("tokens")],
-        _by_field("sentences", "tokens", default="text"),
-    ]
-)
+SURPRISAL_FORMS = Forms(sentences=SentencesToRead, tokens=TokensToRead, text=TextToRead)
 
 
 Asked = AnyRequest | AnyToParse | AnyToRead | ScoreRequest

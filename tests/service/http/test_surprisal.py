@@ -121,7 +121,7 @@ def test_what_is_replaced_is_warned_of(http: httpx.Client) -> None:
         ({"text": "It rains.", "beam": 51}, 422, "over-limit", "max_beam = 50"),
         ({"text": "It rains.", "beam": 0}, 422, "invalid", "greater than or equal to 1"),
         ({"text": "It rains.", "unit": "bans"}, 422, "invalid", "'bits' or 'nats'"),
-        ({"text": "It rains.", "top_n": 1}, 422, "invalid", "Extra inputs"),
+        ({"text": "It rains.", "top_n": 1}, 422, "invalid", "no field 'top_n'"),
         ({"sentences": ["It"] * 41, "beam": 5}, 422, "over-limit", "max_sentences = 40"),
         ({"text": " \n", "beam": 5}, 422, "unreadable", "no words"),
     ],

@@ -1,0 +1,114 @@
+"""A field that is not known is an error that names it; those that other services' clients send and
+that change nothing are taken."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import httpx
+import pytest
+
+from tests.reranker.ensembles import CANDIDATES
+from tests.service.requests.test_limits import error_of
+
+TREES = [*CANDIDATES[:2]]
+LIST = {"query": "We saw the man with eyes .", "documents": TREES}
+
+
+@pytest.mark.parametrize(
+    "path, body, param, meant",
+    [
+        ("/rerank", {**LIST, "top_k": 1}, "top_k", "is 'top_n' meant?"),
+        ("/v1/rerank", {**LIST, "top_k": 1}, "top_k", "is 'top_n' meant?"),
+        ("/v2/rerank", {**LIST, "top_k": 1}, "top_k", "is 'top_n' meant?"),
+        ("/rerank", {"query": "", "texts": TREES, "lm_weigth": 1}, "lm_weigth", "'lm_weight'"),
+        ("/rerank", {**LIST, "texts": TREES}, "texts", "there is no field 'texts' here"),
+        ("/rerank", {**LIST, "x" * 99: 1}, "x" * 99, "there are top_n, criterion, lm_weight"),
+        (
+            "/rerank",
+            {**LIST, "documents": [{"text": TREES[0], "scor": 1}]},
+            "documents.0.scor",
+            "'score'",
+        ),
+        ("/rerank", {"documents": [{"tree": TREES[0]}]}, "documents.0.text", "required"),
+        ("/rerank", {"sentences": [{"candidates": [], "name": "s1"}]}, "sentences.0.name", "id"),
+        (
+            "/rerank",
+            {"sentences": [{"candidates": [{"tree": TREES[0], "scores": 1}]}]},
+            "sentences.0.candidates.0.scores",
+            "is 'score' meant?",
+        ),
+        ("/score", {"trees": TREES, "return_token_score": 1}, "return_token_score", "_scores'"),
+        ("/validate", {"nbest": "(S (NN a))", "forma": "ptb"}, "forma", "is 'format' meant?"),
+        ("/parse", {"text": "It runs.", "top_k": 1}, "top_k", "is 'top_n' meant?"),
+        # In the query.
+        ("/rerank?top_k=1", LIST, "top_k", "is 'top_n' meant?"),
+        ("/rerank?format=ptb", LIST, "format", "there is no field 'format' here"),
+        ("/rerank?return_trees=false", LIST, "return_trees", "there is no field"),
+        ("/parse?bean=1", {"text": "It runs."}, "bean", "there is no field 'bean'"),
+        ("/score?criterion=perplexity", {"trees": TREES}, "criterion", "there are none"),
+        ("/v2/rerank?top_n=1", LIST, "top_n", "there are none"),
+    ],
+)
+def test_an_unknown_field_is_named(
+    http: httpx.Client, path: str, body: Any, param: str, meant: str
+) -> None:
+    answer = http.post(path, json=body)
+    assert answer.status_code == 422, answer.text
+    error = error_of(answer)
+    assert (error["code"], error["param"]) == ("invalid", param)
+    assert meant in error["message"]
+
+
+@pytest.mark.parametrize(
+    "fields",
+    [
+        # Cohere, version 1
+        {"model": "rerank-v3.5", "rank_fields": ["text"], "max_chunks_per_doc": 10},
+        {"model": None, "rank_fields": None, "return_documents": False},
+        # Cohere, version 2
+        {"model": "rerank-v3.5", "max_tokens_per_doc": 4096, "priority": 0},
+        # Jina
+        {"model": "jina-reranker-v2", "truncation": True, "return_documents": True},
+    ],
+)
+def test_fields_of_other_services(http: httpx.Client, fields: dict[str, Any]) -> None:
+    plain = http.post("/rerank", json=LIST).json()["results"]
+    for path in ("/rerank", "/v1/rerank", "/v2/rerank"):
+        answer = http.post(path, json={**LIST, **fields})
+        assert answer.status_code == 200, answer.text
+        found = [(one["index"], one["relevance_score"]) for one in answer.json()["results"]]
+        assert found == [(one["index"], one["relevance_score"]) for one in plain]
+
+
+def test_texts_of_text_embeddings_inference(http: httpx.Client) -> None:
+    more = {"raw_scores": False, "truncate": True, "truncation_direction": "right"}
+    body = {"query": "", "texts": TREES, "return_text": True}
+    assert http.post("/rerank", json={**body, **more}).json() == (
+        http.post("/rerank", json=body).json()
+    )
+
+
+def test_documents_may_have_names(http: httpx.Client) -> None:
+    documents = [{"text": tree, "id": str(n), "title": "x"} for n, tree in enumerate(TREES)]
+    named = http.post("/rerank", json={**LIST, "documents": documents}).json()["results"]
+    assert named == http.post("/rerank", json=LIST).json()["results"]
+    refused = http.post("/rerank", json={**LIST, "rank_fields": ["title"]})
+    assert error_of(refused)["param"] == "rank_fields.0"
+
+
+def test_version_2_of_cohere(http: httpx.Client) -> None:
+    """Its answers have no documents, and say which version they are."""
+    body = {"model": "any", **LIST, "documents": [*TREES, "(broken"], "top_n": 2}
+    answer = http.post("/v2/rerank", json=body, headers={"X-Request-ID": "mine"}).json()
+    first = http.post("/v1/rerank", json=body).json()
+    assert answer["results"] == [
+        {name: one[name] for name in ("index", "relevance_score")} for one in first["results"]
+    ]
+    assert (answer["id"], answer["meta"]) == ("mine", {"api_version": {"version": "2"}})
+    assert [one["index"] for one in answer["rejected"]] == [2]
+    assert "meta" not in first
+    other = http.post("/v2/rerank", json={"sentences": [{"candidates": TREES}]})
+    assert (other.status_code, error_of(other)["param"]) == (422, "documents")
+    text = http.post("/v2/rerank", content=b"(S", headers={"Content-Type": "text/plain"})
+    assert text.status_code == 415
