@@ -123,6 +123,10 @@ def bounded(service: Service) -> type[H11Protocol]:
             self.transport = self._real_transport
             self.cycle = None  # type: ignore[assignment]
 
+        def _unsupported_upgrade_warning(self) -> None:
+            """An upgrade, to a websocket for instance, is the client's wish, not our problem: it is
+            answered as if it had not been wished."""
+
         def on_response_complete(self) -> None:
             super().on_response_complete()
             if self.is_spare:

@@ -82,6 +82,21 @@ def test_two_lengths_close_the_connection(server: Server) -> None:
     assert answers.startswith(b"HTTP/1.1 200") and answers.count(b"HTTP/1.1 ") == 1
 
 
+def test_a_websocket_handshake_is_an_ordinary_request(server: Server) -> None:
+    """The web server would log two lines of advice for each."""
+    for path, status in (("/info", b"200"), ("/nothing", b"404")):
+        name = f"upgrade-{path[1:]}"
+        handshake = (
+            f"GET {path} HTTP/1.1\r\nHost: localhost\r\nConnection: Upgrade, close\r\n"
+            "Upgrade: websocket\r\nSec-WebSocket-Version: 13\r\n"
+            f"Sec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\nX-Request-ID: {name}\r\n\r\n"
+        )
+        before = len(server.log)
+        assert exchange(server, handshake.encode()).startswith(b"HTTP/1.1 " + status)
+        server.logged("request", request_id=name)
+        assert [line["event"] for line in server.log[before:]] == ["request"]
+
+
 def test_head_answers_like_get(http: httpx.Client) -> None:
     for path in ("/", "/info", "/models", "/docs", "/health/live", "/page/page.css"):
         got, head = http.get(path), http.head(path)
