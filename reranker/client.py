@@ -10,10 +10,12 @@ import asyncio
 import functools
 import math
 import random
+import re
 import time
 from abc import ABC, abstractmethod
 from collections.abc import Awaitable, Callable, Generator, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, fields
+from email.utils import parsedate_to_datetime
 from types import MethodType
 from typing import (
     TYPE_CHECKING,
@@ -43,6 +45,7 @@ if TYPE_CHECKING:
 
 _RETRIED = (429, 503)
 _LONGEST_PAUSE = 30.0
+_SECONDS = re.compile(r"\d{1,300}(\.\d{1,300})?", re.ASCII)
 # Asking again would end the same, or take as long again.
 _FINAL = (httpx.TimeoutException, httpx.UnsupportedProtocol, httpx.LocalProtocolError)
 
@@ -110,7 +113,8 @@ class _Service(ABC):
         timeout: float = 60.0,
         retries: int = 5,
     ) -> None:
-        """``timeout`` in seconds is for each attempt; the service gets it as the deadline.
+        """``timeout`` in seconds is for each attempt, and for each pause that the service asks for
+        before the next; the service gets it as the deadline.
 
         Raises InputError for a URL or a key that cannot be sent.
         """
@@ -123,7 +127,7 @@ class _Service(ABC):
         headers = {"X-Request-Timeout": f"{timeout:g}"}
         if api_key is not None:
             headers["Authorization"] = f"Bearer {api_key}"
-        self._url, self._retries = url, max(0, retries)
+        self._url, self._timeout, self._retries = url, timeout, max(0, retries)
         self._connect(base_url=url, headers=headers, timeout=timeout)
 
     @abstractmethod
@@ -245,10 +249,14 @@ class _Service(ABC):
                 if is_last or isinstance(answer, _FINAL):
                     message = f"{self._url}: {type(answer).__name__}: {answer}"
                     raise ServiceError(0, "unreachable", message) from answer
-                pause = _pause(attempt, None)
+                pause = _pause(attempt, 0.0, self._timeout)
                 continue
             if answer.status_code in _RETRIED and not is_last:
-                pause = _pause(attempt, answer.headers.get("retry-after"))
+                asked = _asked_pause(answer)
+                if asked > self._timeout:
+                    longer = f"asks to come back in {asked:g} s, which is longer than"
+                    raise _error(answer, f"; it {longer} timeout = {self._timeout:g} s")
+                pause = _pause(attempt, asked, self._timeout)
                 continue
             if not answer.is_success:
                 raise _error(answer)
@@ -267,7 +275,8 @@ class Client(_Service):
     its ensemble was tuned for. Member weights and token bonus are always the service's.
 
     A request is repeated up to ``retries`` times after 429, 503 and a broken connection, after the
-    pauses the service asks for, else after growing ones. Unknown keys in an answer are ignored.
+    pauses the service asks for, else after growing ones; if it asks for a longer one than
+    ``timeout``, that is a ServiceError at once. Unknown keys in an answer are ignored.
     """
 
     _http: httpx.Client
@@ -366,21 +375,38 @@ def _text(text: GivenText) -> dict[str, Any]:
     return {"tokens" if given and not isinstance(given[0], str) else "sentences": spelled}
 
 
-def _pause(attempt: int, asked: str | None) -> float:
-    """The pause in seconds: never less than asked for, and randomised, so that clients do not all
-    come back at once."""
-    least = float(asked) if asked is not None and asked.isdigit() else 0.1 * 2**attempt
-    return min(_LONGEST_PAUSE, least) * random.uniform(1, 1.25)
+def _pause(attempt: int, asked: float, longest: float) -> float:
+    """Return the pause in seconds: never less than asked for, and randomised, so that clients do
+    not all come back at once. ``asked`` is at most ``longest``."""
+    least = max(asked, min(_LONGEST_PAUSE, 0.1 * 2.0 ** min(attempt, 10)))
+    return max(asked, min(longest, least * random.uniform(1, 1.25)))
 
 
-def _error(answer: httpx.Response) -> ServiceError:
+def _asked_pause(answer: httpx.Response) -> float:
+    """Return the seconds that ``Retry-After`` asks for, 0 if it is not there or cannot be read. A
+    date counts from the service's own, since clocks differ."""
+    asked = answer.headers.get("retry-after", "").strip()
+    if _SECONDS.fullmatch(asked):
+        return float(asked)
+    until, now = _time(asked), _time(answer.headers.get("date", ""))
+    return 0.0 if until is None else max(0.0, until - (now or time.time()))
+
+
+def _time(date: str) -> float | None:
+    """Return a date of HTTP as seconds, None for anything else."""
+    try:
+        return parsedate_to_datetime(date).timestamp()
+    except (ValueError, TypeError, OverflowError):
+        return None
+
+
+def _error(answer: httpx.Response, advice: str = "") -> ServiceError:
     try:
         error = answer.json()["error"]
-        return ServiceError(
-            answer.status_code, error["code"], error["message"], error["request_id"]
-        )
+        message, request_id = str(error["message"]) + advice, error["request_id"]
+        return ServiceError(answer.status_code, error["code"], message, request_id)
     except (ValueError, LookupError, TypeError):  # a proxy's answer
-        return ServiceError(answer.status_code, "http", answer.reason_phrase)
+        return ServiceError(answer.status_code, "http", answer.reason_phrase + advice)
 
 
 def _log_probabilities(answer: Any) -> list[float | None]:

@@ -11,11 +11,12 @@ import time
 from http.server import BaseHTTPRequestHandler, HTTPServer
 from typing import Any, ClassVar
 
+import httpx
 import nltk
 import pytest
 
 from reranker import Ranking, Reranker, Weighing
-from reranker.client import AsyncClient, Client, ServiceError
+from reranker.client import AsyncClient, Client, ServiceError, _asked_pause, _pause
 from reranker.errors import RerankError
 from reranker.trees import Tree
 from tests.reranker.ensembles import CANDIDATES
@@ -186,6 +187,61 @@ def test_retries(
     assert len(slept) == pauses and not Moody.statuses
     assert Moody.deadlines == ["42.5"] * len(statuses)
     assert all(7 <= seconds <= 1.25 * 7 for seconds in slept)
+
+
+DATE = b"Fri, 27 Nov 2026 10:00:00 GMT"
+
+
+@pytest.mark.parametrize(
+    "asked, seconds",
+    [
+        ("7", 7),
+        (" 0 ", 0),
+        ("1.5", 1.5),
+        ("Fri, 27 Nov 2026 10:00:30 GMT", 30),
+        ("Friday, 27-Nov-26 10:00:30 GMT", 30),
+        ("Fri Nov 27 10:00:30 2026", 30),
+        ("Fri, 27 Nov 2026 11:00:30 +0100", 30),
+        ("Fri, 27 Nov 2026 09:00:00 GMT", 0),  # is over
+        # What is no pause.
+        ("", 0),
+        ("soon", 0),
+        ("-3", 0),
+        ("²", 0),
+        ("inf", 0),
+        ("Fri, 99 Nov 99999999 10:00:30 GMT", 0),
+    ],
+)
+def test_how_long_a_service_asks_to_wait(asked: str, seconds: float) -> None:
+    """A date counts from the answer's own; ``client._asked_pause``."""
+    request = httpx.Request("GET", "http://localhost/info")
+    headers = [(b"Retry-After", asked.encode("latin-1")), (b"Date", DATE)]
+    assert _asked_pause(httpx.Response(429, headers=headers, request=request)) == seconds
+
+
+@pytest.mark.parametrize("attempt", [0, 5, 5000])
+def test_a_pause_is_never_shorter_than_asked_for_nor_longer_than_the_timeout(attempt: int) -> None:
+    for asked in (0.0, 7.0, 41.0, 42.5):
+        assert asked <= _pause(attempt, asked, 42.5) <= 42.5
+        assert _pause(attempt, asked, 42.5) > 0
+
+
+@pytest.mark.parametrize("asked", ["600", "43", "Tue, 01 Jan 2999 00:00:00 GMT", "9" * 300])
+def test_a_longer_pause_than_the_timeout_is_an_error_at_once(
+    asked: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(time, "sleep", lambda seconds: pytest.fail(f"slept {seconds}"))
+    Moody.statuses, Moody.retry_after = [429, 503], asked
+    with HTTPServer(("127.0.0.1", 0), Moody) as service:
+        threading.Thread(target=service.serve_forever, args=(0.01,), daemon=True).start()
+        url = f"http://127.0.0.1:{service.server_port}"
+        for status in (429, 503):
+            with Client(url, timeout=42.5) as client, pytest.raises(ServiceError) as caught:
+                client.info()
+            assert caught.value.status == status
+            assert "; it asks to come back in " in str(caught.value)
+            assert str(caught.value).endswith(" s, which is longer than timeout = 42.5 s")
+        service.shutdown()
 
 
 def test_an_asynchronous_client_answers_the_same(server: Server) -> None:
