@@ -9,6 +9,7 @@ from __future__ import annotations
 import contextlib
 import errno
 import fcntl
+import hashlib
 import logging
 import os
 import re
@@ -23,6 +24,8 @@ from reranker.errors import InputError, RerankError
 
 _LOGGER = logging.getLogger(__name__)
 _HOLDER = re.compile(rb"parse-reranker: process (\d+) on (.*) is writing\n")
+_LONGEST_NAME = 255  # bytes, of most file systems
+_SHORTENED = 200
 _HELD_BY_ANOTHER = (errno.EAGAIN, errno.EACCES)
 
 # A process that is killed while it starts another leaves a copy of itself, with the lock, until
@@ -99,6 +102,16 @@ def _link(file: IO[bytes], path: Path) -> None:
         os.close(folder)
 
 
+def beside(path: Path, ending: str) -> Path:
+    """Return the path of a file beside ``path`` whose name is that with an ending: where that would
+    be too long for a name, shortened, with a check sum."""
+    name = os.fsencode(path.name)
+    if len(name) + len(ending) > _LONGEST_NAME:
+        short = name[:_SHORTENED].decode("utf-8", "ignore")
+        return path.with_name(f"{short}.{hashlib.sha256(name).hexdigest()[:16]}{ending}")
+    return path.with_name(path.name + ending)
+
+
 def has_name(file: IO[bytes], path: Path) -> bool:
     """Whether ``path`` is still this open file."""
     try:
@@ -151,7 +164,7 @@ def check_claims() -> None:
 
 class _Claim:
     def __init__(self, path: Path) -> None:
-        self._path, self._lock = path, path.with_name(path.name + ".lock")
+        self._path, self._lock = path, beside(path, ".lock")
         self._patient_until = time.monotonic() + _SECONDS_TO_DIE
         holder = f"parse-reranker: process {os.getpid()} on {socket.gethostname()} is writing\n"
         with NewFile(self._lock) as new:

@@ -25,7 +25,15 @@ from pathlib import Path
 from typing import IO, Any, NoReturn
 
 from reranker.errors import InputError, RerankError
-from reranker.files.claim import NewFile, check_claims, claimed, has_name, names_to_disk, to_disk
+from reranker.files.claim import (
+    NewFile,
+    beside,
+    check_claims,
+    claimed,
+    has_name,
+    names_to_disk,
+    to_disk,
+)
 from reranker.files.output import open_whole, output_path, whole_file, write_errors
 from reranker.files.own import always, check_own
 from reranker.files.records import Record, Written, header, settings_in
@@ -62,14 +70,14 @@ def journaled_path(path: Path | None, inputs: Iterable[str | os.PathLike[str]] =
     inputs."""
     inputs = [*inputs]
     resolved = output_path(path, inputs)
-    for beside in _beside(resolved) if resolved else ():
-        output_path(beside, inputs)
+    for part in _beside(resolved) if resolved else ():
+        output_path(part, inputs)
     return resolved
 
 
 def _beside(path: Path) -> tuple[Path, Path]:
     """The paths of the answers so far and of the journal."""
-    return path.with_name(path.name + ".part"), path.with_name(path.name + ".journal")
+    return beside(path, ".part"), beside(path, ".journal")
 
 
 @contextlib.contextmanager

@@ -122,7 +122,7 @@ def test_who_loses_a_claim_notices_and_deletes_nothing(tmp_path: Path) -> None:
 
 
 def test_a_claim_that_cannot_be_written(tmp_path: Path) -> None:
-    for path in (tmp_path / "no" / "out", tmp_path / ("n" * 251)):
+    for path in (tmp_path / "no" / "out", tmp_path / ("n" * 256)):
         with pytest.raises(InputError, match="cannot be written"), claimed(path):
             pass
     assert [*tmp_path.iterdir()] == []

@@ -301,7 +301,7 @@ def test_an_earlier_file_stays_until_the_new_one_is_complete(tmp_path: Path) -> 
 
 
 def test_places_that_cannot_be_written(tmp_path: Path) -> None:
-    for path in (tmp_path / "no" / "out", Path("/dev/full/out"), tmp_path / ("n" * 251)):
+    for path in (tmp_path / "no" / "out", Path("/dev/full/out"), tmp_path / ("n" * 256)):
         with pytest.raises(InputError, match="cannot be written"):
             run(path)
     with pytest.raises(InputError, match="cannot be resumed"), open_output(None, True, SETTINGS):
@@ -318,3 +318,23 @@ def test_a_strange_journal_line_ends_what_is_known(tmp_path: Path) -> None:
         refused(path, "sentence 2 differs from the one", True, "axc")
     assert run(path, resume=True) == 2
     assert path.read_bytes() == WHOLE
+
+
+@pytest.mark.parametrize("name", ["x" * 246, "x" * 248, "x" * 251, "x" * 255, "\u4f60" * 85])
+def test_a_name_as_long_as_a_name_can_be(name: str, tmp_path: Path) -> None:
+    """What stands beside the file has a shorter one, and is found again."""
+    path = tmp_path / name
+    assert journaled_path(path) == path
+    interrupted(path, 2)
+    assert run(path, resume=True) == 2
+    assert [each.name for each in tmp_path.iterdir()] == [name]
+    assert path.read_bytes() == WHOLE
+
+
+def test_long_names_that_begin_alike_are_told_apart(tmp_path: Path) -> None:
+    first, second = tmp_path / f"{'x' * 254}1", tmp_path / f"{'x' * 254}2"
+    interrupted(first, 1)
+    interrupted(second, 2)
+    assert (run(first, resume=True), run(second, resume=True)) == (1, 2)
+    with pytest.raises(InputError, match="File name too long"):
+        journaled_path(tmp_path / ("x" * 256))
