@@ -35,7 +35,8 @@ from reranker.nbest.writing import list_text
 from reranker.pipeline import Reranker
 from reranker.process.cores import available_cores
 from reranker.trees.linearize import delinearize
-from tests.service.servers import RERANK, serving
+from tests.checkout import RERANK
+from tests.service.servers import serving
 
 GUM, EXAMPLES = "../shared/data/nbest/gum_dev_50best.txt.gz", "examples/parses.txt"
 SAY_IMPORTS = {"PYTHONPROFILEIMPORTTIME": "1"}

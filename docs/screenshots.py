@@ -44,8 +44,18 @@ COLOURS = 96  # of a picture's palette, which makes it a third of the size
 @contextmanager
 def serving(models: list[str]) -> Iterator[str]:
     """The address of a server."""
-    rerank = str(Path(sys.executable).with_name("rerank"))
-    command = [rerank, "serve", "--models", *models, "--port", "0", "--log-format", "json"]
+    command = [
+        sys.executable,
+        "-m",
+        "reranker",
+        "serve",
+        "--models",
+        *models,
+        "--port",
+        "0",
+        "--log-format",
+        "json",
+    ]
     process = subprocess.Popen(command, stderr=subprocess.PIPE, text=True)
     try:
         assert process.stderr is not None

@@ -12,6 +12,9 @@ from collections.abc import Generator
 import hypothesis
 import pytest
 
+# Which has the processes that tests start run the code of this checkout.
+import tests.checkout  # noqa: F401
+
 # Without bytecode, as under PYTHONDONTWRITEBYTECODE, each of the hundreds of processes that tests
 # start would compile the whole package again.
 sys.dont_write_bytecode = False

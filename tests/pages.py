@@ -22,7 +22,8 @@ from typing import NamedTuple
 import nbformat
 from nbclient import NotebookClient
 
-from tests.shell import ROOT, environment, newcomers_directory, shell
+from tests.checkout import ROOT
+from tests.shell import environment, newcomers_directory, shell
 
 _BLOCK = re.compile(r"^```(\w+)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 _VOLATILE = re.compile(r" at 0x[0-9a-f]+")

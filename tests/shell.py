@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import os
 import subprocess
-import sys
 from pathlib import Path
 
-ROOT = Path(__file__).resolve().parents[1]
+from tests.checkout import COMMANDS, ROOT
 
 
 def newcomers_directory(directory: Path) -> Path:
@@ -21,9 +20,9 @@ def newcomers_directory(directory: Path) -> Path:
 
 
 def environment() -> dict[str, str]:
-    """`rerank` and `python` are those beside this Python, in an environment that need not be
-    active."""
-    path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
+    """`rerank` is that of this checkout, and `python` is this Python, in an environment that need
+    not be active."""
+    path = f"{COMMANDS}{os.pathsep}{os.environ['PATH']}"
     return {**os.environ, "PATH": path, "COLUMNS": "80"}
 
 

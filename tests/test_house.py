@@ -12,15 +12,15 @@ from pathlib import Path
 import pytest
 import yaml
 
-ROOT = Path(__file__).resolve().parents[1]
+from tests.checkout import RERANK, ROOT
+
 PYPROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
-# The script pip installed beside this Python; the same file `rerank` names on the command line.
-RERANK = Path(sys.executable).with_name("rerank")
 
 
-def run_python(code: str, directory: Path = ROOT) -> str:
-    """What ``python -c code`` prints; -I keeps the working directory out of the import path."""
-    command = [sys.executable, "-I", "-c", code]
+def run_python(code: str, directory: Path = ROOT, is_installed: bool = True) -> str:
+    """What ``python -c code`` prints. With -I, the working directory and PYTHONPATH are not on the
+    import path: what is installed answers."""
+    command = [sys.executable, "-I" if is_installed else "-P", "-c", code]
     return subprocess.run(command, cwd=directory, check=True, capture_output=True, text=True).stdout
 
 
@@ -51,7 +51,7 @@ def test_modules_that_promise_to_do_without_torch_keep_it() -> None:
         "        importlib.import_module(inner.name)\n"
         "print([name for name in ('torch', 'nltk') if name in sys.modules])"
     )
-    assert run_python(code).strip() == "[]"
+    assert run_python(code, is_installed=False).strip() == "[]"
 
 
 def test_imports_point_one_way() -> None:

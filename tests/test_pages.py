@@ -16,8 +16,8 @@ import pytest
 
 import reranker
 from reranker.commands.main import command_names, command_parser
+from tests.checkout import ROOT
 from tests.pages import examples, notebooks, pages, pictures, renewed, renewed_notebook
-from tests.shell import ROOT
 
 README = (ROOT / "README.md").read_text(encoding="utf-8")
 PAGES = [

@@ -18,7 +18,7 @@ from pathlib import Path
 from statistics import median
 from typing import Any, NamedTuple
 
-from tests.service.servers import RERANK
+from tests.checkout import RERANK
 
 Row = dict[str, Any]  # a line of ``rerank --output ranked``
 

@@ -190,7 +190,7 @@ class StudyWork:
             make_folder(path.parent)
         with log.open("ab") as output:
             process = subprocess.Popen(
-                [Path(sys.executable).with_name("rerank"), *step.arguments],
+                [sys.executable, "-m", "reranker", *step.arguments],
                 stdin=subprocess.DEVNULL,
                 stdout=output,
                 stderr=output,

@@ -20,7 +20,8 @@ from benchmarks.latency import (
 from reranker.errors import RerankError
 from reranker.nbest import NBest, read_nbest
 from reranker.nbest.writing import list_text
-from tests.service.servers import RERANK, serving
+from tests.checkout import RERANK
+from tests.service.servers import serving
 
 ROOT = Path(__file__).resolve().parents[2]
 EXAMPLES = ROOT / "examples" / "parses.txt"

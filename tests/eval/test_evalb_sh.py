@@ -6,14 +6,13 @@ import gzip
 import json
 import os
 import subprocess
-import sys
 from pathlib import Path
 
 import pytest
 
+from tests.checkout import COMMANDS
+
 SCRIPT = Path(__file__).resolve().parents[2] / "eval" / "evalb.sh"
-# Where pip put `rerank`, beside this Python.
-COMMANDS = Path(sys.executable).parent
 SYSTEM = "/usr/bin:/bin"
 
 TREE = "(TOP (NP (DT a) (NN cat)))"

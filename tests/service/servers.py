@@ -8,7 +8,6 @@ import os
 import signal
 import socket
 import subprocess
-import sys
 import threading
 import time
 from collections.abc import Iterator, Sequence
@@ -17,9 +16,9 @@ from typing import Any
 
 import httpx
 
+from tests.checkout import RERANK, before_python_path
 from tests.waiting import PATIENCE
 
-RERANK = str(Path(sys.executable).with_name("rerank"))
 FRAGILE = str(Path(__file__).with_name("fragile"))
 
 
@@ -136,10 +135,6 @@ def slow_loading(gate: Gate) -> str:
     code += f"exec({fragile!r})\n"
     (gate.folder / "sitecustomize.py").write_text(code, encoding="utf-8")
     return before_python_path(str(gate.folder))
-
-
-def before_python_path(folder: str) -> str:
-    return os.pathsep.join(filter(None, [folder, os.environ.get("PYTHONPATH")]))
 
 
 def is_closed_on(connection: socket.socket, piece: bytes) -> bool:

@@ -17,10 +17,10 @@ import pytest
 
 from reranker.errors import InputError
 from reranker.service.server import run
+from tests.checkout import RERANK
 from tests.service.conftest import save_models
 from tests.service.http.test_connections import refused
 from tests.service.servers import (
-    RERANK,
     Gate,
     Server,
     is_closed_on,

@@ -11,7 +11,7 @@ from pathlib import Path
 import httpx
 import pytest
 
-from tests.service.servers import RERANK
+from tests.checkout import RERANK
 from tests.waiting import PATIENCE
 
 # In a mount namespace of its own, with the disk mounted read-only.

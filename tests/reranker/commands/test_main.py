@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from reranker.commands.main import _SUBCOMMANDS, _command
-from tests.service.servers import RERANK
+from tests.checkout import RERANK
 
 ROOT = Path(__file__).resolve().parents[3]
 GOLD = str(ROOT / "examples" / "gold.mrg")

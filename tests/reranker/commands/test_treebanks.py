@@ -9,7 +9,6 @@ import os
 import re
 import shutil
 import subprocess
-import sys
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
@@ -20,6 +19,7 @@ from reranker.training.tree_files import StreamedTrees
 from reranker.trees.linearize import linearize
 from reranker.trees.tree import Tree
 from reranker.trees.treebank import read_treebank
+from tests.checkout import COMMANDS
 from tests.reranker.small_files import bllip, write
 
 Capture = pytest.CaptureFixture[str]
@@ -116,7 +116,7 @@ def test_eval(treebank: Path, best: str, capsys: Capture) -> None:
 
 
 def test_evalb_sh(treebank: Path, best: str) -> None:
-    path = f"{Path(sys.executable).parent}:/usr/bin:/bin"
+    path = f"{COMMANDS}:/usr/bin:/bin"
     for gold in ([treebank], sorted(treebank.glob("*.mrg*"))):
         done = subprocess.run(
             [ROOT / "eval/evalb.sh", *gold, best, ROOT / "eval/collins.prm"],

@@ -17,7 +17,7 @@ from reranker.errors import RerankError
 from reranker.process.cancellation import Cancellation, Stopped
 from reranker.service.children.child import Child
 from reranker.service.errors import Lost, RequestError
-from tests.service.servers import before_python_path
+from tests.checkout import before_python_path
 from tests.waiting import PATIENCE, until
 
 ENDLESS = 10**9

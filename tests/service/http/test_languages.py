@@ -10,8 +10,9 @@ import pytest
 from reranker.checkpoints.installed import user_folder
 from reranker.languages import language_name
 from reranker.trees.tree import Tree
+from tests.checkout import RERANK
 from tests.reranker.languages import EXAMPLES, install
-from tests.service.servers import RERANK, serving
+from tests.service.servers import serving
 
 
 @pytest.fixture(scope="module")

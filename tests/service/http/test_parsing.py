@@ -30,11 +30,12 @@ from reranker.service.metrics import Metrics
 from reranker.service.requests import schemas
 from reranker.service.scheduling.engines import Engines
 from reranker.service.settings import load_settings
+from tests.checkout import before_python_path
 from tests.reranker.span_models import untrained_spans
 from tests.service.children.test_processes import children_of, kill
 from tests.service.http.test_rerank import metric
 from tests.service.requests.test_limits import error_of
-from tests.service.servers import Server, before_python_path, serving
+from tests.service.servers import Server, serving
 from tests.waiting import PATIENCE, until
 
 TEXT = "We saw the man. The man saw (us) on Monday!\n\nIsn't it well-known?"

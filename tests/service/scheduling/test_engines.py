@@ -22,9 +22,10 @@ from reranker.service.metrics import Metrics
 from reranker.service.scheduling.engines import Engines
 from reranker.service.scheduling.work import Work
 from reranker.service.settings import Settings
+from tests.checkout import before_python_path
 from tests.reranker.ensembles import CANDIDATES
 from tests.service.conftest import save_models
-from tests.service.servers import FRAGILE, Gate, before_python_path
+from tests.service.servers import FRAGILE, Gate
 from tests.waiting import PATIENCE, finished, until
 
 

@@ -1,0 +1,26 @@
+"""The checkout that these tests are in. Once this is imported, every process that is started runs
+its code, not that of another checkout, which may be the one installed beside Python."""
+
+from __future__ import annotations
+
+import os
+import sys
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[1]
+
+RERANK = str(ROOT / "tests" / "bin" / "rerank")
+"""The command `rerank` of this checkout."""
+
+COMMANDS = f"{Path(RERANK).parent}{os.pathsep}{Path(sys.executable).parent}"
+"""Where PATH has to begin for it, and for `python` and other programs beside this Python."""
+
+
+def before_python_path(folder: str) -> str:
+    """Return a PYTHONPATH on which the folder comes before what is there."""
+    return os.pathsep.join(filter(None, [folder, os.environ.get("PYTHONPATH")]))
+
+
+os.environ["TESTED_PYTHON"] = sys.executable
+if str(ROOT) not in os.environ.get("PYTHONPATH", "").split(os.pathsep):
+    os.environ["PYTHONPATH"] = before_python_path(str(ROOT))
