@@ -25,10 +25,13 @@ const about = (field) => {
   return `${field.description ?? ""}${fallback}`;
 };
 
+// Of a path of the service, wherever a proxy has put it.
+const addressOf = (path) => new URL(path.slice(1), location.href).href;
+
 const curl = (path, media, value) => {
   const body = typeof value === "string" ? value : JSON.stringify(value);
   const quoted = body.replaceAll("'", "'\\''");
-  const head = `curl -s http://localhost:8000${path} -H 'Content-Type: ${media}'`;
+  const head = `curl -s ${addressOf(path)} -H 'Content-Type: ${media}'`;
   return `${head} \\\n  --data-binary '${quoted}'`;
 };
 
@@ -53,7 +56,7 @@ const show = (path, method, operation, schemas) => {
   for (const [media, content] of Object.entries(operation.requestBody?.content ?? {})) {
     showBody(path, media, content, schemas);
   }
-  if (method === "get") add(main, "pre", `curl -s http://localhost:8000${path}`);
+  if (method === "get") add(main, "pre", `curl -s ${addressOf(path)}`);
   const responses = Object.entries(operation.responses);
   table("h3", "Responses", responses.map(([code, each]) => [code, each.description]));
 };

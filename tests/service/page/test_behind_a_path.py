@@ -1,0 +1,79 @@
+"""The page and /docs behind a path of a proxy: nginx's ``location /nlp/``."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Iterator
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from typing import TYPE_CHECKING
+
+import httpx
+import pytest
+
+from tests.service.page.browsing import open_page, use_example
+from tests.waiting import PATIENCE
+
+if TYPE_CHECKING:
+    from playwright.sync_api import BrowserContext
+
+PREFIX = "/nlp/"
+_OF_A_CONNECTION = {"connection", "transfer-encoding", "content-length", "content-encoding"}
+
+
+@pytest.fixture
+def proxied(address: str) -> Iterator[str]:
+    """The address of the service behind a proxy, which has other things at other paths."""
+
+    class Proxy(BaseHTTPRequestHandler):
+        protocol_version = "HTTP/1.1"
+
+        def _pass_on(self) -> None:
+            if not self.path.startswith(PREFIX):
+                self.send_error(404)
+                return
+            body = self.rfile.read(int(self.headers.get("Content-Length", 0)))
+            url = f"{address}/{self.path.removeprefix(PREFIX)}"
+            answer = httpx.request(
+                self.command, url, headers=dict(self.headers), content=body, timeout=PATIENCE
+            )
+            self.send_response(answer.status_code)
+            for name, value in answer.headers.items():
+                if name.lower() not in _OF_A_CONNECTION:
+                    self.send_header(name, value)
+            self.send_header("Content-Length", str(len(answer.content)))
+            self.end_headers()
+            self.wfile.write(answer.content)
+
+        do_GET = do_POST = _pass_on
+
+        def log_message(self, format: str, *arguments: object) -> None:
+            pass
+
+    with ThreadingHTTPServer(("127.0.0.1", 0), Proxy) as server:
+        server.daemon_threads = True
+        server.block_on_close = False
+        threading.Thread(target=server.serve_forever, args=(0.01,), daemon=True).start()
+        yield f"http://127.0.0.1:{server.server_port}{PREFIX}"
+        server.shutdown()
+
+
+def test_everything_is_asked_for_below_the_path(context: BrowserContext, proxied: str) -> None:
+    page = context.new_page()
+    complaints: list[str] = []
+    page.on("console", lambda message: complaints.append(message.text))
+    page.on("pageerror", lambda error: complaints.append(str(error)))
+    fetched: list[str] = []
+    page.on("request", lambda request: fetched.append(request.url))
+    open_page(page, proxied)
+    use_example(page)
+    assert page.evaluate("getComputedStyle(document.body).margin") != "8px"  # it has its style
+    page.click("text=API")
+    page.wait_for_selector("h2 >> text=GET /metrics")
+    assert page.url == f"{proxied}docs"
+    assert f"curl -s {proxied}info" in page.locator("pre").all_inner_texts()
+    page.click("text=The page")
+    page.wait_for_selector("#submit")
+    assert page.url == proxied
+    assert len(fetched) > 20
+    assert [url for url in fetched if not url.startswith((proxied, f"blob:{proxied[:20]}"))] == []
+    assert complaints == []
