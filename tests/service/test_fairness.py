@@ -15,7 +15,7 @@ from typing import Any
 import httpx
 import pytest
 
-from reranker.service.fairness import Rate, Shares, client
+from reranker.service.fairness import Rate, Shares, client, overloaded, too_often
 from tests.service.servers import Server, sentence, serving
 from tests.waiting import PATIENCE, until
 
@@ -71,6 +71,35 @@ def test_rate(monkeypatch: pytest.MonkeyPatch) -> None:
     now += 0.5
     assert rate.seconds_to_wait("a") == 0.0 < rate.seconds_to_wait("a")
     assert Rate(None).seconds_to_wait("a") == 0.0
+
+
+def test_a_slow_rate_admits_the_first_request(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Less than one in ten seconds, which is less than what may come at once."""
+    now = 100.0
+    monkeypatch.setattr(time, "monotonic", lambda: now)
+    rate = Rate(0.05)
+    assert rate.seconds_to_wait("a") == 0.0
+    assert rate.seconds_to_wait("a") == pytest.approx(20)
+    now += 20.5
+    assert rate.seconds_to_wait("a") == 0.0
+
+
+def test_nobody_is_told_to_wait_for_longer_than_ten_minutes() -> None:
+    for seconds, told in ((0.0, 1), (1.5, 2), (600.0, 600), (1e6, 600)):
+        assert [each(seconds).retry_after for each in (too_often, overloaded)] == [told, told]
+
+
+def test_clients_that_have_been_quiet_are_forgotten(monkeypatch: pytest.MonkeyPatch) -> None:
+    now = 100.0
+    monkeypatch.setattr(time, "monotonic", lambda: now)
+    monkeypatch.setattr("reranker.service.fairness._MOST_REMEMBERED", 3)
+    rate = Rate(2)
+    for name in "abc":
+        assert rate.seconds_to_wait(name) == 0.0
+    now += 0.25  # all three are still within their half second
+    assert rate.seconds_to_wait("d") == 0.0 and set(rate._due) == set("abcd")
+    now += 0.4  # only the last one is
+    assert rate.seconds_to_wait("e") == 0.0 and set(rate._due) == set("de")
 
 
 def test_bodies_that_never_end_are_a_matter_of_their_client(server: Server) -> None:

@@ -151,6 +151,11 @@ def test_busy_connections_leave_health_alone(crowded: Server) -> None:
         with connections(crowded, 100, b"GET"):
             for path in ("/health/live", "/health/ready"):
                 assert status(crowded, path) == 200
+        # Their connections are closed after the answer, so that there is room for the next.
+        asking = b"GET /health/live HTTP/1.1\r\nHost: localhost\r\n\r\n"
+        with connections(crowded, 1, asking) as (spare,):
+            answer = b"".join(iter(lambda: spare.recv(100_000), b""))
+            assert answer.startswith(b"HTTP/1.1 200") and answer.endswith(b"}\n")
         refused = httpx.get(f"{crowded.url}/info", timeout=PATIENCE)
         assert refused.json()["error"]["code"] == "too-many-connections"
 

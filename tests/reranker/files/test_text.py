@@ -8,6 +8,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+import zstandard
 
 from reranker.errors import InputError
 from reranker.files.digest import file_sha256
@@ -26,6 +27,20 @@ def test_every_line_of_a_file_then_the_damage(tmp_path: Path) -> None:
         next(lines)
     with pytest.raises(InputError, match=r"missing: cannot be read: No such file"):
         list(read_lines(tmp_path / "missing"))
+
+
+def test_an_incomplete_frame_of_zstd_is_damage(tmp_path: Path) -> None:
+    """Wherever it ends: within a frame, the text is not all there; between two, it may be."""
+    path, first = tmp_path / "a.zst", zstandard.compress(b"one\ntwo\n")
+    packed = first + zstandard.compress(b"three\n")
+    for end in range(4, len(packed) + 1):  # with fewer bytes it is not known to be packed
+        path.write_bytes(packed[:end])
+        if end in (len(first), len(packed)):
+            whole = ["one\n", "two\n"] + ["three\n"] * (end == len(packed))
+            assert list(read_lines(path)) == whole
+        else:
+            with pytest.raises(InputError, match="Compressed file ended before"):
+                list(read_lines(path))
 
 
 @pytest.mark.parametrize("packed", [bytes, gzip.compress])

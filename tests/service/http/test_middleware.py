@@ -1,0 +1,99 @@
+"""What wraps every request, without a server: where models are not loaded, `/info` answers 503 to
+who may ask at all."""
+
+from __future__ import annotations
+
+import asyncio
+import re
+from typing import Any
+
+import httpx
+import pytest
+import structlog
+from structlog.testing import LogCapture
+
+from reranker.service.errors import RequestError
+from reranker.service.http import middleware
+from reranker.service.http.app import create_app
+from reranker.service.http.envelope import content
+from reranker.service.settings import load_settings
+from tests.waiting import finished
+
+
+def answers(*asked: tuple[str, dict[str, str]], **settings: Any) -> list[httpx.Response]:
+    """The answers to GETs of these paths with these headers, of a service that has not started."""
+    app = create_app(load_settings({"models": ["none"], **settings}))
+
+    async def ask() -> list[httpx.Response]:
+        transport = httpx.ASGITransport(app)
+        async with httpx.AsyncClient(transport=transport, base_url="http://localhost") as client:
+            return list(
+                await asyncio.gather(*(client.get(path, headers=head) for path, head in asked))
+            )
+
+    return finished(ask())
+
+
+def test_only_the_page_s_own_origin_may_ask() -> None:
+    allowed = [
+        ("localhost", "http://localhost"),
+        ("LOCALHOST:8000", "http://localhost:8000"),
+        ("127.0.0.1:8000", "http://127.0.0.1:8000"),
+        ("localhost", "https://rerank.example:8443"),  # --allow-host
+        ("rerank.example", "https://ours.example"),  # --cors-origins
+    ]
+    refused = [
+        ("localhost", "http://localhost.evil.com"),
+        ("localhost:80", "http://localhost:8000"),
+        ("localhost", "http://evil-localhost"),
+        ("localhost", "http://evil.com/localhost"),
+        ("localhost", "null"),
+        ("localhost", ""),
+        ("localhost", "https://rerank.example.evil.com"),
+        ("localhost", "https://ours.example.evil.com"),
+        ("localhost", "https://ours.example:444"),
+        ("localhost", "http://ours.example"),
+        ("127.0.0.1", "http://127.0.0.1.evil.com"),
+    ]
+    asked = [("/info", {"Host": host, "Origin": origin}) for host, origin in allowed + refused]
+    got = answers(*asked, allow_host=["rerank.example"], cors_origins=["https://ours.example"])
+    codes = [answer.json()["error"]["code"] for answer in got]
+    assert codes == ["loading"] * len(allowed) + ["wrong-origin"] * len(refused)
+
+
+def test_only_known_names_are_hosts() -> None:
+    known = ["localhost", "LOCALHOST.", "127.0.0.1", "[::1]:8000", "rerank.example:80"]
+    unknown = ["localhost.evil.com", "evil.com", "evil-localhost", "rerank.example.evil.com", ""]
+    asked = [("/info", {"Host": host}) for host in known + unknown]
+    got = answers(*asked, allow_host=["Rerank.example"])
+    codes = [answer.json()["error"]["code"] for answer in got]
+    assert codes == ["loading"] * len(known) + ["wrong-host"] * len(unknown)
+
+
+def test_health_is_logged_when_it_fails(monkeypatch: pytest.MonkeyPatch) -> None:
+    log = LogCapture()
+    monkeypatch.setattr(middleware, "_LOGGER", structlog.wrap_logger(None, processors=[log]))
+    none = dict[str, str]()
+    asked = [(path, none) for path in ("/health/ready", "/health/live", "/metrics", "/nothing")]
+    got = answers(*asked)
+    assert [answer.status_code for answer in got] == [503, 200, 200, 404]
+    logged = sorted((line["path"], line["status"]) for line in log.entries)
+    assert logged == [("/health/ready", 503), ("other", 404)]
+
+
+def test_only_a_plain_request_id_is_kept() -> None:
+    kept = ["a", "A-1_b.c", "x" * 64]
+    replaced = ["", "x" * 65, "a b", "a<script>", "a;b"]
+    got = answers(*[("/info", {"X-Request-ID": name}) for name in kept + replaced])
+    names = [answer.headers["x-request-id"] for answer in got]
+    assert names[: len(kept)] == kept
+    assert all(re.fullmatch("[0-9a-f]{32}", name) for name in names[len(kept) :])
+    assert [answer.json()["error"]["request_id"] for answer in got] == names
+
+
+def test_messages_are_shortened() -> None:
+    """What a user sent may be quoted in an error, but not by the megabyte."""
+    error = content(RequestError(422, "invalid", "m" * 2_000_000, "p" * 2_000_000), "id")["error"]
+    assert error["message"] == "m" * 1000 + "..." and error["param"] == "p" * 200 + "..."
+    error = content(RequestError(422, "invalid", "m" * 1000, "p" * 200), "id")["error"]
+    assert (error["message"], error["param"]) == ("m" * 1000, "p" * 200)
