@@ -46,6 +46,7 @@ from reranker.checkpoints.ensemble_file import named_models
 from reranker.checkpoints.vocabulary import Vocabulary
 from reranker.errors import InputError
 from reranker.files.output import open_whole
+from reranker.files.visible import visible
 
 logger = logging.getLogger(__name__)
 
@@ -110,7 +111,7 @@ class _Job:
                 )
             with tqdm(
                 total=self.total,
-                desc=name,
+                desc=visible(name),
                 unit=" tokens",
                 leave=False,
                 disable=not sys.stderr.isatty(),

@@ -6,7 +6,6 @@ from __future__ import annotations
 import argparse
 import itertools
 import os
-import sys
 from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -14,11 +13,11 @@ from typing import TYPE_CHECKING, Any
 from reranker.checkpoints.ensemble_file import WeighedModels, named_models
 from reranker.commands import parser_flags
 from reranker.commands.arguments import add_threads, counted, number_from, weight, whole_number
-from reranker.commands.progress import Bar, loading
+from reranker.commands.progress import Bar, loading, rejection
 from reranker.errors import InputError
 from reranker.files.claim import claimed
 from reranker.files.digest import file_sha256
-from reranker.files.output import open_whole, output_paths
+from reranker.files.output import open_whole, output_paths, standard_output
 from reranker.files.own import make_folder
 from reranker.languages import language_name
 from reranker.ranking import Weighing
@@ -113,7 +112,7 @@ def _run(arguments: argparse.Namespace, named: WeighedModels, work: Path) -> int
             stages.rank(text, parser, jobs, load, settings, ranked, bar.add)
     made, refused = stages.chosen(ranked)
     for sentence in refused:
-        print(f"rerank: {sentence}", file=sys.stderr)
+        rejection(f"rerank: {sentence}")
     silver = stages.silver(made, arguments.margin)
     if len(silver.learned) < FEWEST:
         raise InputError(
@@ -128,7 +127,7 @@ def _run(arguments: argparse.Namespace, named: WeighedModels, work: Path) -> int
     text_of_it = report(made[:: stages.HELD_OUT], after, silver, len(made), len(refused), models)
     with open_whole(arguments.out / stages.REPORT, stages.is_report) as file:
         file.write(text_of_it)
-    print(text_of_it, end="")
+    standard_output().write(text_of_it)
     return 1 if refused else 0
 
 

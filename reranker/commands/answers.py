@@ -4,7 +4,6 @@ resumes and counts answers."""
 from __future__ import annotations
 
 import argparse
-import sys
 from collections import Counter, deque
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
@@ -20,6 +19,7 @@ from reranker.commands.progress import Positioned, ProgressBar, loading, message
 from reranker.commands.resuming import opened_output, skip_written
 from reranker.errors import InputError
 from reranker.files.journal import AnswerOutput, journaled_path
+from reranker.files.output import write_line
 from reranker.files.records import Written
 from reranker.languages import language_name
 from reranker.nbest import NBest
@@ -172,12 +172,13 @@ def write(
             tally.progress.finish()
         finally:
             tally.progress.close()
-    print(summary(tally.counts), file=sys.stderr)
+    message(summary(tally.counts))
     if table is not None:
-        print(table.format(), file=sys.stdout if arguments.out else sys.stderr)
+        for line in table.format().splitlines():
+            (write_line if arguments.out else message)(line)
         tags = "gold" if arguments.gold_tags else "parser"
         signature = f"{reranker.signature(weighing, top)} evalb=COLLINS tags={tags}"
-        print(f"rerank: signature {signature}", file=sys.stderr)
+        message(f"rerank: signature {signature}")
     return 1 if tally.counts["rejected"] or tally.counts["failed"] else 0
 
 

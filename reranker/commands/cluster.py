@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import argparse
-import sys
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
 from reranker.checkpoints.ensemble_file import WeighedModels, named_models
 from reranker.commands import answers, nbest_files, parser_flags, text_files
 from reranker.commands.arguments import add_restore, counted, number_from, positive, require_ray
-from reranker.commands.progress import Bar, message, status
+from reranker.commands.progress import Bar, message, rejection, status
 from reranker.errors import InputError
 from reranker.languages import ENGLISH
 from reranker.nbest import FORMATS, ReadOptions
@@ -149,13 +148,13 @@ def _report(
         for warning in (
             outcome.records[shard.name].warnings if shard.name in outcome.records else ()
         ):
-            message(f"rerank: {warning}")
+            rejection(f"rerank: {warning}")
     counts = outcome.counts
     converted = (
         f"rerank: {counts['sentences']} sentences, {counts['candidates']} candidates written, "
         f"{counts['rejected']} rejected"
     )
-    print(converted if arguments.to else answers.summary(counts), file=sys.stderr)
+    message(converted if arguments.to else answers.summary(counts))
     if outcome.failed or counts["rejected"]:
         failed = f"{counted(len(outcome.failed), 'file')} of {len(wanted)} cannot be read; "
         message(f"rerank: {failed if outcome.failed else ''}what was rejected: {rejected}")

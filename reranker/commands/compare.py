@@ -4,15 +4,16 @@ from __future__ import annotations
 
 import argparse
 import json
-import sys
 from collections.abc import Sequence
 from dataclasses import asdict
 from typing import TYPE_CHECKING
 
 from reranker.commands.arguments import whole_number
+from reranker.commands.progress import rejection
 from reranker.commands.ranked_file import best_trees
 from reranker.errors import InputError
 from reranker.evaluation.alignment import complaints, paired
+from reranker.files.output import write_line
 from reranker.files.table import aligned
 
 if TYPE_CHECKING:
@@ -71,10 +72,10 @@ def run(arguments: argparse.Namespace) -> int:
             for name, comparison in zip(names[2:], comparisons, strict=True)
         ]
         start = {"file": names[1], "f1": corpus_f1(first)}
-        print(json.dumps({**settings, "first": start, "others": rows}, allow_nan=False))
+        write_line(json.dumps({**settings, "first": start, "others": rows}, allow_nan=False))
     else:
-        print(_table(names[1:], corpus_f1(first), comparisons))
-        print(" ".join(f"{name}={value}" for name, value in settings.items()))
+        write_line(_table(names[1:], corpus_f1(first), comparisons))
+        write_line(" ".join(f"{name}={value}" for name, value in settings.items()))
     return 0
 
 
@@ -86,7 +87,7 @@ def _counts(gold: GoldTrees, name: str) -> NDArray[np.int64]:
     _, trees = paired(gold.places, best_trees(name), gold.name, name)
     scores = [standard.score(tree.text) for standard, tree in zip(gold, trees, strict=True)]
     for line in complaints(gold.places, trees, scores):
-        print(line, file=sys.stderr)
+        rejection(line)
     return np.array([score.counts for score in scores])
 
 

@@ -6,6 +6,8 @@ import argparse
 from collections.abc import Iterator
 from pathlib import Path
 
+from reranker.files.output import write_line
+
 EXAMPLES = """examples:
   rerank completion bash > ~/.local/share/bash-completion/completions/rerank
   rerank completion zsh > ~/.zfunc/_rerank      # with fpath+=(~/.zfunc) before compinit
@@ -31,7 +33,7 @@ def run(arguments: argparse.Namespace) -> int:
         takes_files = action.type is Path or action.dest in ("config", "models")
         if takes_files or str(action.metavar).startswith(_FILES):
             action.complete = shtab.FILE  # type: ignore[attr-defined]
-    print(shtab.complete(parser, arguments.shell))
+    write_line(shtab.complete(parser, arguments.shell))
     return 0
 
 

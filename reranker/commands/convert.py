@@ -5,12 +5,11 @@ from __future__ import annotations
 
 import argparse
 import contextlib
-import sys
 from pathlib import Path
 
 from reranker.commands import nbest_files
 from reranker.commands.arguments import counted, positive
-from reranker.commands.progress import message
+from reranker.commands.progress import message, rejection
 from reranker.errors import InputError, TreeError
 from reranker.files.output import open_whole, output_path, output_paths
 from reranker.nbest import FORMATS
@@ -92,10 +91,7 @@ def run(arguments: argparse.Namespace) -> int:
             sentences += 1
             candidates += len(nbest.candidates)
             rejected += len(nbest.rejected)
-    print(
-        f"rerank: {sentences} sentences, {candidates} candidates written, {rejected} rejected",
-        file=sys.stderr,
-    )
+    message(f"rerank: {sentences} sentences, {candidates} candidates written, {rejected} rejected")
     return 1 if rejected else 0
 
 
@@ -122,15 +118,12 @@ def _clean(arguments: argparse.Namespace) -> int:
                 out.write(f"{tree.to_string()}\n")
                 written += 1
             except TreeError as error:
-                message(f"rerank: {place}: tree rejected, {error.code}: {error}")
+                rejection(f"rerank: {place}: tree rejected, {error.code}: {error}")
                 rejected += 1
         if not written:
             raise InputError(f"{named(arguments.nbest)}: no trees")
     left_out = f", {emptied} without other words left out" if emptied else ""
-    print(
-        f"rerank: {counted(written, 'tree')} written, {rejected} rejected{left_out}",
-        file=sys.stderr,
-    )
+    message(f"rerank: {counted(written, 'tree')} written, {rejected} rejected{left_out}")
     for label in sorted(annotation.unseen):
         message(f"rerank: --drop {label}: no tree has this label")
     for label in sorted(never):

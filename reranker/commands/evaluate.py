@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import argparse
-import sys
 from dataclasses import replace
 from pathlib import Path
 
 from reranker.commands.arguments import whole_number
+from reranker.commands.progress import message, rejection
 from reranker.commands.ranked_file import best_trees
 from reranker.errors import InputError
 from reranker.evaluation.alignment import complaints, paired
@@ -71,19 +71,18 @@ def run(arguments: argparse.Namespace) -> int:
     lines = [place.text for place in gold], [place.text for place in test]
     report = evaluate(*lines, parameters, arguments.max_error)
     for line in complaints(gold, test, report.rows):
-        print(line, file=sys.stderr)
+        rejection(line)
     with open_whole(None) as out:
         if arguments.json:
             out.write(to_json(report) + "\n")
         else:
             out.write(format_report(report, arguments.sentences or parameters.debug > 0))
     if report.too_many_errors:
-        print(
+        message(
             f"{arguments.test}: {report.all.errors} of {report.all.sentences} sentences could not "
-            f"be compared, more than --max-error {report.max_error}",
-            file=sys.stderr,
+            f"be compared, more than --max-error {report.max_error}"
         )
     if not report.all.valid:
-        print(f"{arguments.test}: no sentence could be scored", file=sys.stderr)
+        message(f"{arguments.test}: no sentence could be scored")
         return 2
     return 1 if report.all.errors else 0

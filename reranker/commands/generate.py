@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import argparse
 import itertools
-import sys
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
@@ -12,7 +11,7 @@ from typing import TYPE_CHECKING
 from reranker.checkpoints.ensemble_file import named_models
 from reranker.commands.arguments import add_output, add_threads, counted, number_from, positive
 from reranker.commands.nbest_files import digest
-from reranker.commands.progress import Bar, loading
+from reranker.commands.progress import Bar, loading, message
 from reranker.commands.resuming import opened_output, skip_written
 from reranker.errors import InputError
 from reranker.files.digest import file_sha256, text_digest
@@ -108,7 +107,7 @@ def run(arguments: argparse.Namespace) -> int:
                 bar.add(1)
     if empty := counts["failed"]:
         are_empty = f"{counted(empty, 'sentence')} without words {'has' if empty == 1 else 'have'}"
-        print(f"rerank: {are_empty} no output", file=sys.stderr)
+        message(f"rerank: {are_empty} no output")
     return 1 if empty else 0
 
 

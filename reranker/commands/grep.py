@@ -12,6 +12,7 @@ from collections.abc import Iterator
 from reranker.commands.arguments import weight
 from reranker.commands.tree_files import TreeFiles
 from reranker.commands.tree_files import add_arguments as add_files
+from reranker.files.visible import visible
 from reranker.search.matches import Match, Words, matches
 from reranker.search.parses import Parses
 from reranker.search.pattern import Pattern
@@ -80,7 +81,7 @@ def run(arguments: argparse.Namespace) -> int:
         flags = ("pattern", "at_least", "count", "json")
         if arguments.count:
             return files.write(counts, _count_table, flags)
-        return files.write(lines, iter, flags)
+        return files.write(lines, iter, flags, is_painted=in_colour and not arguments.json)
 
 
 def _is_likely(match: Match, least: float) -> bool:
@@ -106,11 +107,12 @@ def _count_table(counts: Iterator[tuple[str, int, float]]) -> Iterator[str]:
 
 def _line(parses: Parses, words: Words, match: Match, in_colour: bool) -> str:
     before, inside, behind = (" ".join(part.split()) for part in words.cut(match))
-    place = f"{parses.file}:{parses.line}"
+    place, tree = f"{parses.file}:{parses.line}", _text(match)
     if in_colour:
+        place, before, inside, behind, tree = map(visible, (place, before, inside, behind, tree))
         place, inside = f"{_PLACE}{place}{_PLAIN}", f"{_MATCH}{inside}{_PLAIN}"
     probability = "-" if match.probability is None else f"{match.probability:.2f}"
-    return "\t".join((place, probability, before, inside, behind, _text(match))) + "\n"
+    return "\t".join((place, probability, before, inside, behind, tree)) + "\n"
 
 
 def _text(match: Match) -> str:

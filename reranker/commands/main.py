@@ -20,9 +20,10 @@ from importlib import import_module
 from typing import NoReturn, Protocol, cast
 
 from reranker.commands.endings import INTERRUPTED, dealt_with, ending, interrupt_at_signals, leave
-from reranker.commands.progress import MessageHandler
+from reranker.commands.progress import MessageHandler, count_rejections, start_messages
 from reranker.errors import InputError
 from reranker.files.output import write_errors
+from reranker.files.visible import visible, visible_message
 
 
 class _Command(Protocol):
@@ -86,6 +87,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         from reranker.commands.serve import end_at_sigterm
 
         end_at_sigterm()
+    start_messages()
     name = given[0] if given[:1] and given[0] in _SUBCOMMANDS else "rerank"
     text = ""
     try:
@@ -93,6 +95,7 @@ def main(argv: Sequence[str] | None = None) -> int:
             return _run(given)
         finally:
             # Not left to Python, which can only complain of an error on its way out.
+            count_rejections()
             with write_errors("standard output"):
                 sys.stdout.flush()
     except KeyboardInterrupt as interrupt:  # perhaps with what is kept of the work
@@ -110,7 +113,7 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 def _say(text: str) -> None:
     with contextlib.suppress(OSError, MemoryError):  # the terminal is gone
-        print(f"rerank: {text}", file=sys.stderr)
+        print(f"rerank: {visible_message(text)}", file=sys.stderr)
 
 
 def _discard_output() -> None:
@@ -203,13 +206,19 @@ def _rerank_parser() -> argparse.ArgumentParser:
 
 
 def _parser(program: str, description: str, epilog: str) -> argparse.ArgumentParser:
-    return argparse.ArgumentParser(
+    return _Parser(
         prog=program,
         description=description,
         epilog=epilog,
         formatter_class=argparse.RawDescriptionHelpFormatter,
         allow_abbrev=False,
     )
+
+
+class _Parser(argparse.ArgumentParser):
+    def error(self, message: str) -> NoReturn:
+        """Exit with a message that quotes what was typed."""
+        super().error(visible(message))
 
 
 def program() -> NoReturn:

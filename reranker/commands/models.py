@@ -17,6 +17,7 @@ from reranker.checkpoints.installed import (
     user_folder,
 )
 from reranker.errors import InputError
+from reranker.files.output import write_line
 from reranker.languages import language_name
 
 EXAMPLES = """examples:
@@ -42,16 +43,16 @@ def run(arguments: argparse.Namespace) -> int:
     except InputError:
         default = None
     if named:
-        print(f"{VARIABLE} names the models to use: {', '.join(named)}")
+        write_line(f"{VARIABLE} names the models to use: {', '.join(named)}")
     for each in ensembles:
-        print(_described(each, each.path == default))
+        write_line(_described(each, each.path == default))
     languages = dict.fromkeys(each.language for each in ensembles)
     if languages:
         names = (f"{language_name(code)} ({code})" for code in languages)
-        print(f"languages of `rerank parse --language`: {', '.join(names)}")
+        write_line(f"languages of `rerank parse --language`: {', '.join(names)}")
     for place, model in enumerate(installed_parser_models()):
-        print(_described_parser(model, place == 0))
-    print(f"your own: a folder of checkpoints in {user_folder()}")
+        write_line(_described_parser(model, place == 0))
+    write_line(f"your own: a folder of checkpoints in {user_folder()}")
     return 0
 
 

@@ -5,12 +5,11 @@ from __future__ import annotations
 import argparse
 import itertools
 import os
-import sys
 from collections.abc import Callable, Iterator
 from typing import Any
 
 from reranker.commands.arguments import positive
-from reranker.commands.progress import message
+from reranker.commands.progress import message, rejection
 from reranker.errors import InputError
 from reranker.files.digest import file_sha256
 from reranker.files.patterns import expanded
@@ -112,7 +111,7 @@ def open_lists(
     lists = read_nbest(*expanded(arguments.nbest), options=options(arguments, restore))
     for file in lists.files:
         if describe is None:
-            print(f"rerank: {file.name}: format {file.description}", file=sys.stderr)
+            message(f"rerank: {file.name}: format {file.description}")
         else:
             describe({"name": file.name, "format": file.description})
     try:
@@ -139,9 +138,9 @@ def read_ahead(arguments: argparse.Namespace) -> Iterator[NBest] | None:
 
 
 def print_rejected(candidates: NBest | Ranking) -> None:
-    """Print a line to standard error for each candidate that cannot be used."""
+    """Print a line to standard error for the candidates that cannot be used."""
     for rejected in candidates.rejected:
-        message(
+        rejection(
             f"rerank: {rejected.file}:{rejected.line}: candidate {rejected.index + 1} of list "
             f"{candidates.id} rejected, {rejected.code}: {rejected.message}"
         )

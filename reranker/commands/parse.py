@@ -9,7 +9,7 @@ from typing import Any
 from reranker.commands import answers, parser_flags, text_files
 from reranker.commands.arguments import positive
 from reranker.commands.nbest_files import digest, print_rejected
-from reranker.commands.progress import message
+from reranker.commands.progress import rejection
 from reranker.errors import InputError
 from reranker.languages import ENGLISH
 from reranker.ranking import Ranking
@@ -98,9 +98,9 @@ class _Rejections:
         if unparsed is None:
             print_rejected(ranking)
         elif not is_cut:
-            message(f"rerank: {unparsed.file}:{unparsed.line}: a flat tree: {unparsed.message}")
+            rejection(f"rerank: {unparsed.file}:{unparsed.line}: a flat tree: {unparsed.message}")
         elif not self._was_cut:
-            message(
+            rejection(
                 f"rerank: {unparsed.file}:{unparsed.line}: {LONGEST:,} characters without an end "
                 "of a sentence: from here to the next end, parts of this size get flat trees"
             )

@@ -1,4 +1,4 @@
-"""What commands show while they work, on a terminal only."""
+"""Messages of commands, and their progress, which is shown on a terminal only."""
 
 from __future__ import annotations
 
@@ -11,28 +11,64 @@ from contextlib import AbstractContextManager
 from typing import TYPE_CHECKING, Any, Protocol, Self
 
 from reranker.commands.endings import deferred
+from reranker.files.visible import visible, visible_message
 
 if TYPE_CHECKING:
     from tqdm import tqdm
 
+SHOWN_REJECTIONS = 10
 _TO_LINE_START_AND_CLEAR = "\r\x1b[K"
 
 
+class _Rejections:
+    """Numbers of rejections that this command has printed, and left out since the last count."""
+
+    shown = left_out = 0
+
+
 def message(text: str) -> None:
-    """Print a line to standard error, above a progress bar if there is one."""
+    """Print a message to standard error, above a progress bar if there is one."""
+    count_rejections()
+    _print(text)
+
+
+def rejection(text: str) -> None:
+    """Print a message about one of many things that may all be wrong, as ``message`` does; after
+    ten, only their number follows."""
+    if _Rejections.shown < SHOWN_REJECTIONS:
+        _Rejections.shown += 1
+        _print(text)
+    else:
+        _Rejections.left_out += 1
+
+
+def count_rejections() -> None:
+    """Print how many rejections were left out, if there are any."""
+    number, _Rejections.left_out = _Rejections.left_out, 0
+    if number:
+        _print(f"rerank: ... and {number:,} more")
+
+
+def start_messages() -> None:
+    """Begin a command: none of its rejections is printed yet."""
+    _Rejections.shown = _Rejections.left_out = 0
+
+
+def _print(text: str) -> None:
     if _is_terminal():
         from tqdm import tqdm
 
-        tqdm.write(text, file=sys.stderr)
+        tqdm.write(visible_message(text), file=sys.stderr)
     else:
-        print(text, file=sys.stderr)
+        print(visible_message(text), file=sys.stderr)
 
 
 class MessageHandler(logging.Handler):
-    """Prints log records as ``message`` does."""
+    """Prints log records as ``message`` does; warnings, of which there may be many, as
+    ``rejection`` does."""
 
     def emit(self, record: logging.LogRecord) -> None:
-        message(self.format(record))
+        (rejection if record.levelno == logging.WARNING else message)(self.format(record))
 
 
 @contextlib.contextmanager
@@ -41,7 +77,7 @@ def status(text: str) -> Iterator[None]:
     if not _is_terminal():
         yield
         return
-    print(text, end=" ", file=sys.stderr, flush=True)
+    print(visible(text), end=" ", file=sys.stderr, flush=True)
     try:
         yield
     finally:
@@ -153,7 +189,7 @@ class Bar:
         self._bar = tqdm(
             total=total,
             disable=not _is_terminal(),
-            desc=name,
+            desc=visible(name),
             bar_format=f"{{desc}}: {rest} {{elapsed}}",
             dynamic_ncols=True,
         )
@@ -164,7 +200,7 @@ class Bar:
 
     def describe(self, text: str) -> None:
         """Change the name that is shown."""
-        self._bar.set_description_str(text)
+        self._bar.set_description_str(visible(text))
 
     def reach(self, number: float) -> None:
         """``number`` in all is done."""

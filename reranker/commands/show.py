@@ -15,10 +15,12 @@ from typing import TYPE_CHECKING, Any
 
 from reranker.commands import nbest_files
 from reranker.commands.arguments import counted, whole_number
+from reranker.commands.progress import message, rejection
 from reranker.commands.ranked_file import is_ranked, read_ranked
 from reranker.errors import InputError
 from reranker.files.output import open_whole, output_path, write_errors
 from reranker.files.text import TextFile, TextInMemory, read_lines
+from reranker.files.visible import visible
 from reranker.nbest import NBest, read_nbest
 from reranker.trees.treebank import treebank_files
 
@@ -88,8 +90,9 @@ def run(arguments: argparse.Namespace) -> int:
             lines = change.text()
             if not arguments.brief:
                 lines += ["", *draw(change.titled(), width)]
+            lines = [*map(visible, lines)]
             painted = map(paint, lines) if has_colours else lines
-            out.write("\n".join([*painted, "", ""]))
+            out.write("\n".join([*painted, "", ""]), is_painted=True)
         if not arguments.sentence:
             out.write(summary.format() + "\n")
     return 1 if summary.problems else 0
@@ -158,7 +161,7 @@ def _judged(changes: Iterable[Change], gold: GoldTrees) -> Iterator[Change]:
         judged = change.judged(tree)
         score = judged.best_score
         if judged.best is not None and score is not None and score.status != "valid":
-            print(f"rerank: {place}: sentence not scored: {score.reason}", file=sys.stderr)
+            rejection(f"rerank: {place}: sentence not scored: {score.reason}")
         yield judged
     if next(trees, None) is not None:
         raise InputError(f"{gold.name}: more gold trees than sentences")
@@ -180,10 +183,7 @@ def _wanted(changes: Iterable[Change], arguments: argparse.Namespace) -> Iterato
         else:
             unchanged += 1
     if unchanged and unchanged == number and not arguments.sentence:
-        print(
-            "rerank: the best tree of every sentence is the parser's first; --all draws it",
-            file=sys.stderr,
-        )
+        message("rerank: the best tree of every sentence is the parser's first; --all draws it")
     for name in missing:
         if name not in by_number:
             raise InputError(f"{arguments.file}: no sentence {name}")
@@ -223,7 +223,7 @@ def _write_pictures(changes: Iterator[Change], arguments: argparse.Namespace) ->
         with open_whole(output_path(path if is_file else path / f"{name}.svg", inputs)) as out:
             out.write(svg(change.titled()))
     drawn = counted(len(names), "sentence")
-    print(f"rerank: drawings of {drawn} written to {path}", file=sys.stderr)
+    message(f"rerank: drawings of {drawn} written to {path}")
 
 
 class _Summary:

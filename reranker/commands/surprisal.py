@@ -13,7 +13,7 @@ from reranker.checkpoints.ensemble_file import language_of_models, named_models
 from reranker.commands import text_files
 from reranker.commands.arguments import add_output, add_threads, counted, positive
 from reranker.commands.nbest_files import add_format, digest, print_rejected
-from reranker.commands.progress import ProgressBar, loading, message
+from reranker.commands.progress import ProgressBar, loading, message, rejection
 from reranker.commands.resuming import opened_output, skip_written
 from reranker.errors import InputError
 from reranker.files.digest import text_digest
@@ -177,7 +177,7 @@ def _read(
             if is_tsv and each.number == 1:
                 answer = f"{heading(each, reader)}\n{answer}"
             if each.measures is None:
-                message(f"rerank: {each.source.place}: not read: {each.problem}")
+                rejection(f"rerank: {each.source.place}: not read: {each.problem}")
             is_fine = each.measures is not None and each.source.fault is None
             if each.nbest is not None:
                 print_rejected(each.nbest)
@@ -223,7 +223,7 @@ class _Sentences:
         if isinstance(given, TextSentence):
             self.position = given.position
             if given.warning:
-                message(f"rerank: {given.warning}")
+                rejection(f"rerank: {given.warning}")
         elif self._lists is not None:
             self.position = self._lists.position
         self._progress.add_list()

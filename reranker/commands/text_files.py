@@ -10,7 +10,7 @@ import os
 from collections.abc import Iterable, Iterator
 
 from reranker.commands import parser_flags
-from reranker.commands.progress import message
+from reranker.commands.progress import message, rejection
 from reranker.errors import InputError
 from reranker.files.patterns import expanded
 from reranker.files.text import TextFile, open_text
@@ -160,7 +160,7 @@ class ParsedText:
         for sentence in self._text:
             if sentence.warning:
                 self.faults += 1
-                _warn(sentence.warning)
+                rejection(f"rerank: {sentence.warning}")
             yield sentence
 
 

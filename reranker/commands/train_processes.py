@@ -6,7 +6,6 @@ from __future__ import annotations
 import argparse
 import logging
 import signal
-import sys
 import tempfile
 import uuid
 from typing import Any
@@ -92,7 +91,7 @@ def _work(arguments: argparse.Namespace) -> int:
         return train_run.run(arguments)
     except Exception as error:
         code, text = ending(error, "train")
-    print(f"rerank: {text}", file=sys.stderr)
+    message(f"rerank: {text}")
     return code
 
 

@@ -17,6 +17,7 @@ import torch
 
 from reranker.checkpoints.pair_vocabulary import Pair
 from reranker.commands.arguments import counted
+from reranker.commands.progress import message
 from reranker.errors import InputError, RerankError
 from reranker.files.claim import claimed
 from reranker.files.output import files_of, output_paths
@@ -140,7 +141,7 @@ def _trained(arguments: argparse.Namespace, processes: Processes, out: Path) -> 
     perplexity = train(run, out, log_folder(arguments), bar.report)
     bar.close()
     unit = "word" if isinstance(run, SpanRun) else "token"
-    print(f"{arguments.out}: dev perplexity {perplexity:.3f} per {unit}", file=sys.stderr)
+    message(f"{arguments.out}: dev perplexity {perplexity:.3f} per {unit}")
     return 0
 
 
@@ -197,7 +198,7 @@ def _trees(
 
 
 def _announce(train: int | str, dev: int, noun: str, folder: Path) -> None:
-    print(f"{train} training {noun}, {dev} dev {noun}; logs in {folder}", file=sys.stderr)
+    message(f"{train} training {noun}, {dev} dev {noun}; logs in {folder}")
 
 
 def _check_flags(arguments: argparse.Namespace, task: str) -> None:

@@ -8,18 +8,17 @@ import argparse
 import contextlib
 import itertools
 import json
-import sys
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any, NamedTuple, Self
 
 from reranker.commands import nbest_files, parser_flags, text_files
 from reranker.commands.arguments import add_output, number_from
-from reranker.commands.progress import message
+from reranker.commands.progress import message, rejection
 from reranker.commands.resuming import opened_output, skip_written
 from reranker.errors import InputError, TreeError
 from reranker.files.digest import text_digest
 from reranker.files.journal import journaled_path
-from reranker.files.output import Writer
+from reranker.files.output import standard_output
 from reranker.files.records import Written
 from reranker.files.text import TextFile, open_text, read_lines
 from reranker.nbest import NBest, Rejected, read_nbest
@@ -108,9 +107,12 @@ class TreeFiles:
     def __exit__(self, *error: object) -> None:
         self._open.close()
 
-    def write(self, read: Read, table: Table, flags: Sequence[str]) -> int:
+    def write(
+        self, read: Read, table: Table, flags: Sequence[str], *, is_painted: bool = False
+    ) -> int:
         """Write what ``table`` makes of what ``read`` says about each sentence, to standard output
-        or to ``--out``; returns the exit code. ``flags`` are those on which that depends.
+        or to ``--out``; returns the exit code. ``flags`` are those on which that depends;
+        ``is_painted`` is for visible text in colours.
 
         Raises InputError for a file that is none of all this or cannot be read to its end, and if
         no sentence has a tree.
@@ -124,9 +126,9 @@ class TreeFiles:
 
         with opened_output(out, arguments, self.files, settings, finish) as output:
             if out is None:
-                writer = Writer("standard output", sys.stdout)
+                writer = standard_output()
                 for text in table(said for said, _ in self._said(read) if said is not None):
-                    writer.write(text)
+                    writer.write(text, is_painted=is_painted)
             else:
                 skip_written(output, iter(self._skip, None), self._count)
                 for said, sentence in self._said(read):
@@ -233,7 +235,7 @@ class TreeFiles:
         options = nbest_files.options(self._arguments)
         has_said = False
         for source in sources:
-            with contextlib.closing(read_nbest(source, options=options, warn=message)) as lists:
+            with contextlib.closing(read_nbest(source, options=options, warn=rejection)) as lists:
                 for nbest in lists:
                     if self._is_skipping:
                         yield SourceSentence(nbest.digest())
@@ -250,9 +252,9 @@ class TreeFiles:
                         and not has_said
                     ):
                         has_said = True
-                        _say(
-                            f"{parses.file}:{parses.line}: trees without scores: only the first "
-                            "of such a list is read, and its probability is not known"
+                        message(
+                            f"rerank: {parses.file}:{parses.line}: trees without scores: only the "
+                            "first of such a list is read, and its probability is not known"
                         )
                     yield sentence
 
@@ -301,4 +303,4 @@ def _record(sentence: SourceSentence) -> Written:
 
 
 def _say(text: str) -> None:
-    message(f"rerank: {text}")
+    rejection(f"rerank: {text}")

@@ -16,7 +16,7 @@ from reranker.commands.ranked_file import ranked_lines
 from reranker.commands.tune_tables import CascadeTable, ConfidenceTable, stages
 from reranker.errors import InputError
 from reranker.files.figure import new_figure, save_figure
-from reranker.files.output import output_paths
+from reranker.files.output import output_paths, write_line
 from reranker.files.table import aligned
 from reranker.trees.treebank import treebank_files
 
@@ -92,11 +92,11 @@ def run(arguments: argparse.Namespace) -> int:
     tried, chosen = _weighed(lists, arguments.lm_weight, arguments.folds)
     summary = _print_outcomes(lists, tried, chosen)
     confidence = ConfidenceTable(lists, chosen.weighing, arguments.folds)
-    print(f"\n{confidence.format()}")
+    write_line(f"\n{confidence.format()}")
     cascade = None
     if order is not None:
         cascade = CascadeTable(lists, chosen.weighing, order, arguments.miss, arguments.folds)
-        print(f"\n{cascade.format(paths)}")
+        write_line(f"\n{cascade.format(paths)}")
     draws: list[Callable[[Figure], None]] = [
         partial(_draw, lists=lists, chosen=chosen.weighing),
         confidence.draw,
@@ -163,11 +163,11 @@ def _print_sweep(lists: ScoredLists) -> None:
     figures |= {f"W = {weight:.2f}": [curve[weight] for curve in curves] for weight in curves[-1]}
     figures["oracle"] = [corpus_f1(part.oracle()) for part in parts]
     rows = [(name, *map(_figure, row)) for name, row in figures.items()]
-    print(aligned([("", *names), *rows]))
+    write_line(aligned([("", *names), *rows]))
     if len(parts) == 3:
         # Of equal weights the one nearest 1, which relies least on the parser.
         best = max(curves[0], key=lambda weight: (curves[0][weight], weight))
-        print(f"\nbest of the first half: W = {best:.2f}, on the second {curves[1][best]:.2f}")
+        write_line(f"\nbest of the first half: W = {best:.2f}, on the second {curves[1][best]:.2f}")
 
 
 def _print_outcomes(lists: ScoredLists, tried: list[Outcome], chosen: Outcome) -> str:
@@ -190,10 +190,10 @@ def _print_outcomes(lists: ScoredLists, tried: list[Outcome], chosen: Outcome) -
     rows = [(name, *map(_figure, pair), gap(pair[1])) for name, pair in figures.items()]
     weights = {outcome.name: f"  {_weights(outcome.weighing)}" for outcome in tried}
     lines = aligned([heads, *rows]).splitlines()
-    print()
+    write_line("")
     for line, name in zip(lines, ["", *figures], strict=True):
-        print(line + weights.get(name, ""))
-    print(f"\nchosen: {chosen.name.strip(' +')}: {_weights(chosen.weighing)}")
+        write_line(line + weights.get(name, ""))
+    write_line(f"\nchosen: {chosen.name.strip(' +')}: {_weights(chosen.weighing)}")
     return (
         f"F1 {chosen.f1:.2f}, cross-validated {chosen.unseen_f1:.2f} "
         f"({gap(chosen.unseen_f1)} of the gap); parser {parser:.2f}, models alone "

@@ -34,7 +34,13 @@ from reranker.files.claim import (
     names_to_disk,
     to_disk,
 )
-from reranker.files.output import open_whole, output_path, whole_file, write_errors
+from reranker.files.output import (
+    open_whole,
+    output_path,
+    whole_file,
+    write_errors,
+    write_line,
+)
 from reranker.files.own import always, check_own
 from reranker.files.records import Record, Written, header, settings_in
 
@@ -61,7 +67,7 @@ class AnswerOutput:
         """Add a sentence's answer and a line break; ``digest`` is that of its input. Raises
         RerankError if that fails, for instance because the disk is full."""
         with write_errors("standard output"):
-            sys.stdout.write(answer + "\n")
+            write_line(answer)
             sys.stdout.flush()  # a pipe's reader gets it at once
 
 

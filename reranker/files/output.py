@@ -14,6 +14,7 @@ from typing import IO, TextIO
 from reranker.errors import InputError, RerankError
 from reranker.files.claim import NewFile, check_claims, names_to_disk, to_disk
 from reranker.files.own import Ours, check_own
+from reranker.files.visible import visible
 
 
 def output_path(path: Path | None, inputs: Iterable[str | os.PathLike[str]] = ()) -> Path | None:
@@ -105,7 +106,7 @@ def open_whole(path: Path | None, ours: Ours | None = None) -> Iterator[Writer]:
     ``ours`` and errors are those of ``whole_file``.
     """
     if path is None:
-        yield Writer("standard output", sys.stdout)
+        yield standard_output()
         with write_errors("standard output"):
             sys.stdout.flush()
         return
@@ -116,15 +117,27 @@ def open_whole(path: Path | None, ours: Ours | None = None) -> Iterator[Writer]:
 
 
 class Writer:
-    """A text file whose write errors are RerankErrors that name it."""
+    """A text file whose write errors are RerankErrors that name it. On a terminal the text cannot
+    control it."""
 
     def __init__(self, name: str, file: TextIO) -> None:
-        self._name, self._file = name, file
+        self._name, self._file, self._is_terminal = name, file, file.isatty()
 
-    def write(self, text: str) -> None:
-        """Raises RerankError if that fails, for instance because the disk is full."""
+    def write(self, text: str, *, is_painted: bool = False) -> None:
+        """Write text; ``is_painted`` is for what is made visible already and then coloured. Raises
+        RerankError if that fails, for instance because the disk is full."""
         with write_errors(self._name):
-            self._file.write(text)
+            self._file.write(visible(text) if self._is_terminal and not is_painted else text)
+
+
+def standard_output() -> Writer:
+    """Return the one way to standard output."""
+    return Writer("standard output", sys.stdout)
+
+
+def write_line(text: str) -> None:
+    """Write text and a line break to standard output."""
+    standard_output().write(text + "\n")
 
 
 @contextlib.contextmanager
