@@ -15,6 +15,7 @@ from pydantic import SecretStr
 from starlette.datastructures import Headers
 
 from reranker.errors import InputError
+from reranker.files.opening import read_text
 from reranker.service.errors import RequestError
 from reranker.service.settings import Settings
 
@@ -68,7 +69,7 @@ def _read_keys(kind: str, keys: Iterable[SecretStr], file: Path | None) -> list[
     texts = [(key.get_secret_value(), "") for key in keys]
     if file is not None:
         try:
-            lines = file.read_text(encoding="utf-8").splitlines()
+            lines = read_text(file).splitlines()
         except (OSError, ValueError) as error:
             raise InputError(f"{file}: cannot be read") from error
         lines = [line.strip() for line in lines]

@@ -28,6 +28,7 @@ from pydantic_settings import (
 from reranker.checkpoints.ensemble_file import language_of_models
 from reranker.checkpoints.installed import models_of
 from reranker.errors import InputError
+from reranker.files.opening import read_text
 from reranker.nbest import FORMATS, ReadOptions
 from reranker.parsers.choice import ParserChoice
 from reranker.parsers.parser import ParserSettings, option_of
@@ -344,7 +345,7 @@ class Settings(BaseSettings):
 
 def _read_toml(path: str | Path) -> dict[str, Any]:
     try:
-        return tomllib.loads(Path(path).read_text(encoding="utf-8"))
+        return tomllib.loads(read_text(path))
     except OSError as error:
         raise InputError(f"{path}: cannot be read: {error.strerror}") from error
     except ValueError as error:

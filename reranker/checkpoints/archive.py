@@ -26,7 +26,9 @@ from typing import IO, Any
 
 import torch
 
+from reranker.checkpoints.pins import MOST_BYTES
 from reranker.errors import CheckpointError, lacks_memory
+from reranker.files.opening import open_file
 from reranker.files.output import whole_file
 from reranker.files.own import make_folder
 
@@ -77,7 +79,7 @@ def read_archive(path: Path, sha256: str = "") -> Archive:
     is not ``sha256``, where one is given; MemoryError if memory does not suffice.
     """
     try:
-        with path.open("rb") as file:
+        with open_file(path, most=MOST_BYTES) as file:
             if not zipfile.is_zipfile(file):  # of a large file, only the end is read
                 raise _Refused(_NO_CODE)
             file.seek(0)

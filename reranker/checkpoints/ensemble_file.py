@@ -26,10 +26,11 @@ from reranker.checkpoints.installed import (
     installed_span_model,
     models_in_environment,
 )
-from reranker.checkpoints.pins import pinned
+from reranker.checkpoints.pins import MOST_BYTES, pinned
 from reranker.confidence import FEATURES, Calibration
 from reranker.errors import InputError, RerankError
 from reranker.files.digest import file_sha256
+from reranker.files.opening import open_file, read_text
 from reranker.files.output import open_whole
 from reranker.languages import ENGLISH
 from reranker.ranking import Weighing
@@ -149,8 +150,18 @@ def _checkpoint_paths(names: ModelNames) -> list[Path]:
             files = sorted(path.glob("*.pt")) if path.is_dir() else [path]
             if not files:
                 raise InputError(f"{path}: this folder contains no checkpoint (*.pt)")
+            for file in files:
+                _check_file(file)
             paths += files
     return paths
+
+
+def _check_file(path: Path) -> None:
+    """Raises InputError for what cannot be read as a file, before PyTorch is loaded."""
+    try:
+        open_file(path, most=MOST_BYTES).close()
+    except OSError as error:
+        raise InputError(f"{path}: {error.strerror}") from error
 
 
 def _why_nothing(name: str) -> str:
@@ -170,7 +181,7 @@ def read_ensemble_file(path: Path) -> WeighedModels:
     """
     models = _parsed(path)
     for checkpoint, expected in zip(models.paths, models.sha256, strict=True):
-        if file_sha256(checkpoint) != expected:
+        if file_sha256(checkpoint, MOST_BYTES) != expected:
             raise InputError(
                 f"{checkpoint}: not the checkpoint that {path} was tuned for; tune again"
             )
@@ -194,7 +205,7 @@ def calibration_beside(paths: Sequence[Path], hashes: Sequence[str]) -> Calibrat
 def _parsed(path: Path) -> WeighedModels:
     """The content of an ensemble file. Raises InputError."""
     try:
-        data = tomllib.loads(path.read_text(encoding="utf-8"))
+        data = tomllib.loads(read_text(path))
         version = data.get("version")
         if type(version) is not int or not 1 <= version <= _VERSION:
             raise ValueError(f"version {version}, this program reads 1 to {_VERSION}")

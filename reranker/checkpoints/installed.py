@@ -29,6 +29,7 @@ from urllib.parse import urlsplit
 from urllib.request import url2pathname
 
 from reranker.errors import InputError
+from reranker.files.opening import read_text
 from reranker.languages import ENGLISH, checked_language, language_name
 
 VARIABLE = "RERANK_MODELS"
@@ -217,7 +218,7 @@ def _about(path: Path) -> Mapping[str, Any]:
     if not path.is_file():
         return {}
     try:
-        about = tomllib.loads(path.read_text(encoding="utf-8"))
+        about = tomllib.loads(read_text(path))
         hashes = about.get("sha256", {})
         if not isinstance(hashes, dict) or not all(
             isinstance(each, str) for each in hashes.values()

@@ -9,6 +9,9 @@ from pathlib import Path
 from reranker.errors import InputError
 from reranker.files.digest import file_sha256
 
+MOST_BYTES = 1 << 36
+"""Of a checkpoint: more is no weights, but a hole in a file."""
+
 _PIN = re.compile(r"[0-9a-f]{8,64}")
 
 
@@ -20,7 +23,7 @@ def pinned(paths: Sequence[Path], pins: Iterable[str]) -> tuple[str, ...]:
     pin that is not a hash.
     """
     left = sorted(map(_checked, pins), key=len, reverse=True)
-    digests = tuple(map(file_sha256, paths))
+    digests = tuple(file_sha256(path, MOST_BYTES) for path in paths)
     for path, digest in zip(paths, digests, strict=True):
         mine = next((pin for pin in left if digest.startswith(pin)), None)
         if mine is None:

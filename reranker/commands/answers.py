@@ -145,7 +145,7 @@ def write(
     _check_language(getattr(lists, "language", None), reranker)
     tally = _Tally(lists, table, weighing)
     top = arguments.top if arguments.output == "ranked" else 1
-    known = _settings(arguments, reranker, weighing, settings())
+    known = _settings(arguments, reranker, weighing, settings() if out else {})
     opened: AbstractContextManager[AnswerOutput]
     if least_sure_count is None:
         opened = opened_output(out, arguments, inputs, known)

@@ -17,7 +17,7 @@ from reranker.errors import InputError
 from reranker.files.digest import file_sha256, text_digest
 from reranker.files.journal import journaled_path
 from reranker.files.records import Written
-from reranker.files.text import read_lines
+from reranker.files.text import open_text, read_lines
 from reranker.nbest.tokens_file import read_sentences
 from reranker.nbest.words import split_words
 
@@ -115,7 +115,7 @@ def _sentences(source: str, is_parser: bool) -> Iterator[Sequence[str]]:
     """The sentences; those for a parser are spelled as in trees."""
     if is_parser:
         return (sentence.words for sentence in read_sentences(source))
-    return (split_words(line) for line in read_lines(source))
+    return (split_words(line) for line in read_lines(open_text(source, streams=True)))
 
 
 def _text(number: int, words: Sequence[str], outputs: Sequence[Hypothesis[str]], form: str) -> str:

@@ -84,7 +84,7 @@ def _check_files(names: list[str]) -> None:
 def checked_text(path: str) -> str | TextFile:
     """The path, or the opened file if it can be read only once. Raises InputError unless it is
     text."""
-    file = open_text(path)
+    file = open_text(path, streams=True)
     is_read_once = file.size is None or path == "-"
     try:
         if error := not_text(file.name, file.head()):

@@ -9,6 +9,7 @@ import contextlib
 import itertools
 import json
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from pathlib import Path
 from typing import Any, NamedTuple, Self
 
 from reranker.commands import nbest_files, parser_flags, text_files
@@ -24,7 +25,7 @@ from reranker.files.text import TextFile, open_text, read_lines
 from reranker.nbest import NBest, Rejected, read_nbest
 from reranker.nbest.dialects.registry import recognise
 from reranker.nbest.guess import not_text
-from reranker.nbest.words import encoding_fault
+from reranker.nbest.words import encoding_fault, printable
 from reranker.parsers.parser import CANDIDATES
 from reranker.search.parses import Parses, from_nbest
 from reranker.text.reading import CUT
@@ -183,14 +184,14 @@ class TreeFiles:
                 for sentence in read[kind](part):
                     is_empty = False
                     yield sentence
-                if is_empty:
+                if is_empty and kind != "text":
                     self._reject(f"{', '.join(map(str, part))}: there is no sentence")
 
     def _recognised(self, path: str) -> tuple[str, Source]:
         """Whether a file is trees, lists or text."""
         form, given = self._arguments.form, self._arguments.format
         with contextlib.ExitStack() as closing:
-            file = closing.enter_context(open_text(path))
+            file = closing.enter_context(open_text(path, streams=True))
             if given != "auto":
                 kind = "trees" if given == "trees" else "lists"
             elif form != "auto":
@@ -265,10 +266,13 @@ class TreeFiles:
         self._open.callback(text.close)
         temperature = arguments.temperature or text.temperature
         was_cut = False
+        unseen = {_origin_of(source): source for source in sources}
         while True:
             nbest = text.skip() if self._is_skipping else next(text, None)
             if nbest is None:
                 break
+            if nbest.origin is not None:
+                unseen.pop(nbest.origin.file, None)
             if self._is_skipping:
                 yield SourceSentence(nbest.digest())
                 continue
@@ -283,6 +287,13 @@ class TreeFiles:
                 yield SourceSentence(nbest.digest(), None, 1)
             was_cut = is_cut
         self.rejected += text.faults
+        for source in unseen.values():
+            self._reject(f"{source}: there is no sentence")
+
+
+def _origin_of(source: Source) -> str:
+    """Return the name of a text in the origins of its sentences."""
+    return printable(source.name if isinstance(source, TextFile) else str(Path(source)))
 
 
 def _from_nbest(nbest: NBest, temperature: float) -> SourceSentence:

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from reranker.errors import ConfigError, InputError
+from reranker.files.opening import read_text
 
 # The line's first word is the setting, everything after it the value.
 _SETTING = re.compile(r"(\S+)\s*(.*)", re.ASCII)
@@ -60,7 +61,7 @@ class Parameters:
         value, for an unknown setting or an invalid value (EVALB itself ignores both).
         """
         try:
-            text = Path(path).read_text(encoding="utf-8-sig")
+            text = read_text(path, "utf-8-sig")
         except OSError as error:
             raise InputError(f"{path}: {error.strerror}") from error
         except UnicodeDecodeError as error:

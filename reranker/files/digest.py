@@ -6,6 +6,7 @@ import hashlib
 import os
 
 from reranker.errors import InputError
+from reranker.files.opening import open_file
 
 
 def text_digest(*parts: str) -> str:
@@ -14,10 +15,11 @@ def text_digest(*parts: str) -> str:
     return hashlib.blake2b(text, digest_size=12).hexdigest()
 
 
-def file_sha256(path: str | os.PathLike[str]) -> str:
-    """The SHA-256 of a file's content, in hexadecimal. Raises InputError if it cannot be read."""
+def file_sha256(path: str | os.PathLike[str], most: int | None = None) -> str:
+    """The SHA-256 of a file's content, in hexadecimal. Raises InputError if it cannot be read or
+    has more than ``most`` bytes."""
     try:
-        with open(path, "rb") as file:
+        with open_file(path, most=most) as file:
             return hashlib.file_digest(file, "sha256").hexdigest()
     except OSError as error:
         raise InputError(f"{path}: cannot be read: {error.strerror}") from error

@@ -14,12 +14,15 @@ from typing import IO, TYPE_CHECKING, Self, cast
 import zstandard
 
 from reranker.errors import InputError
+from reranker.files.opening import open_file
 
 if TYPE_CHECKING:
     from _typeshed import WriteableBuffer
 
 MAX_LINE = 1_000_000
 MAX_JSON_LINE = 1 << 26  # a line that begins with a brace holds a whole list
+_ENDLESS = 1 << 30  # characters of a line behind which nothing is read
+_HOLE = "a hole: nothing but NUL bytes"
 _GZIP_MAGIC = b"\x1f\x8b"
 _ZSTD_MAGIC = b"\x28\xb5\x2f\xfd"
 _BUFFER = 1 << 16
@@ -31,7 +34,8 @@ class TextFile:
 
     ``damage`` is None, or after the last line the reason why nothing more could be read: a
     truncated gzip file, a disk error. A line of more than ``MAX_LINE`` characters is cut to
-    ``MAX_LINE + 1``; a line of JSON may have ``MAX_JSON_LINE``. Bytes that are not UTF-8 arrive as
+    ``MAX_LINE + 1``; a line of JSON may have ``MAX_JSON_LINE``; one without an end
+    is damage, and so is a hole in the file. Bytes that are not UTF-8 arrive as
     surrogate escapes (``text.encode(errors="surrogateescape")`` gives them back).
     """
 
@@ -39,15 +43,13 @@ class TextFile:
     _begun: tuple[_UntilDamage, io.BufferedReader] | None = None
     """The text that ``head`` has read ahead."""
 
-    def __init__(self, path: str | os.PathLike[str]) -> None:
-        """Open ``path``, ``-`` being standard input. Raises InputError if that cannot be done."""
+    def __init__(self, path: str | os.PathLike[str], *, streams: bool = False) -> None:
+        """Open ``path``, ``-`` being standard input; one that ``streams`` may be a named pipe.
+        Raises InputError if that cannot be done."""
         is_stdin = str(path) == "-"
         self.name = "standard input" if is_stdin else str(Path(path))
         try:
-            # Closed by __exit__.
-            self._binary = open(  # noqa: SIM115
-                0 if is_stdin else path, "rb", closefd=not is_stdin
-            )
+            self._binary = open_file(0 if is_stdin else path, streams=streams)
         except (OSError, ValueError) as error:
             reason = error.strerror if isinstance(error, OSError) else error
             raise InputError(f"{self.name}: cannot be read: {reason}") from error
@@ -77,10 +79,10 @@ class TextFile:
         ``longest`` characters in pieces. A byte order mark at the start is left out."""
         source, text = self._opened()
         piece = text.readline(longest).removeprefix("\ufeff") or text.readline(longest)
-        while piece:
+        while piece and not _is_hole(piece, longest):
             yield piece
             piece = text.readline(longest)
-        self.damage = source.damage
+        self.damage = _HOLE if piece else source.damage
 
     def _opened(self) -> tuple[_UntilDamage, io.TextIOWrapper]:
         source, content = self._started()
@@ -97,11 +99,19 @@ class TextFile:
         source, text = self._opened()
         line = text.readline(MAX_LINE + 1).removeprefix("\ufeff")
         while line:
+            if _is_hole(line, MAX_LINE):
+                self.damage = _HOLE
+                return
             if len(line) > MAX_LINE and line[0] == "{" and not line.endswith("\n"):
                 line += text.readline(MAX_JSON_LINE)
             yield line
-            while len(line) > MAX_LINE and not line.endswith("\n"):
+            length = len(line)
+            while length > MAX_LINE and not line.endswith("\n"):
                 line = text.readline(MAX_LINE + 1) or "\n"
+                length += len(line)
+                if length > _ENDLESS:
+                    self.damage = f"a line of more than {_ENDLESS:,} characters"
+                    return
             line = text.readline(MAX_LINE + 1)
         self.damage = source.damage
 
@@ -132,10 +142,11 @@ class TextInMemory(TextFile):
         self.damage = None
 
 
-def open_text(path: str | os.PathLike[str] | TextFile) -> TextFile:
+def open_text(path: str | os.PathLike[str] | TextFile, *, streams: bool = False) -> TextFile:
     """Open plain, gzip or zstd text, detected by content, or standard input for ``-``; a file that
-    is already open is returned unchanged. Raises InputError if it cannot be opened."""
-    return path if isinstance(path, TextFile) else TextFile(path)
+    is already open is returned unchanged. One that ``streams``, as text to be parsed and n-best
+    lists do, may be a named pipe. Raises InputError if it cannot be opened."""
+    return path if isinstance(path, TextFile) else TextFile(path, streams=streams)
 
 
 def read_lines(path: str | os.PathLike[str] | TextFile) -> Iterator[str]:
@@ -150,6 +161,12 @@ def read_lines(path: str | os.PathLike[str] | TextFile) -> Iterator[str]:
             count += 1
         if file.damage is not None:
             raise InputError(f"{file.name}: cannot be read past line {count}: {file.damage}")
+
+
+def _is_hole(piece: str, longest: int) -> bool:
+    """Whether a piece of a line, as long as one can be, is what a file holds where nothing was ever
+    written: there may be terabytes of it."""
+    return piece[0] == "\0" and len(piece) >= longest and not piece.strip("\0")
 
 
 class _UntilDamage(io.RawIOBase):

@@ -34,7 +34,7 @@ class NumberedLines:
     ) -> None:
         """``beam`` is the number of lines of a list, for files that do not say; readers report
         scores that cannot be used to ``warn``. Raises InputError if the file cannot be read."""
-        self._file = open_text(path)
+        self._file = open_text(path, streams=True)
         self.name = self._file.name
         self.beam = beam
         self.warn = warn

@@ -7,7 +7,7 @@ import os
 from collections.abc import Iterator
 
 from reranker.errors import InputError
-from reranker.files.text import TextFile, open_text
+from reranker.files.text import MAX_LINE, TextFile, open_text
 from reranker.nbest.data import Sentence
 from reranker.nbest.words import encoding_fault, escaped, split_words
 
@@ -44,6 +44,8 @@ def _lines(file: TextFile) -> Iterator[tuple[int, str]]:
     for number, line in enumerate(file, 1):
         if fault := encoding_fault(line):
             raise InputError(f"{file.name}:{number}: {fault}")
+        if len(line) > MAX_LINE:
+            raise InputError(f"{file.name}:{number}: more than {MAX_LINE:,} characters")
         yield number, line.rstrip("\r\n")
 
 

@@ -14,6 +14,7 @@ from reranker.nbest.words import printable
 from reranker.text.conventions import Convention
 from reranker.text.splitting import LONGEST, Form, Stretch, stretches
 from reranker.text.words import Word, fault, given_words, split_into_words
+from reranker.trees.tree import short_repr
 
 CUT = f"a part of more than {LONGEST:,} characters without an end of a sentence"
 """The problem of every part of an overlong sentence."""
@@ -32,6 +33,9 @@ class TextSentence(NamedTuple):
     """What was replaced in it by U+FFFD, the replacement character; None if nothing was."""
     position: int = 0
     """About how many bytes of all files it and the earlier sentences occupy."""
+
+    def __repr__(self) -> str:
+        return short_repr(self)
 
     @property
     def warning(self) -> str | None:
@@ -75,7 +79,7 @@ class Text:
         self._open: TextFile | None = None
         try:
             for path in paths:
-                file = open_text(path)
+                file = open_text(path, streams=True)
                 self._sizes.append(file.size)
                 # A system lets a program have some hundred files open; a pipe opens only once.
                 is_later = file.size is not None and file is not path

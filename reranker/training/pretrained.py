@@ -18,6 +18,7 @@ from reranker.checkpoints.span_vocabulary import AnyPieces
 from reranker.checkpoints.unigram_pieces import UnigramPieces
 from reranker.checkpoints.word_pieces import WordPieces
 from reranker.errors import InputError, needing
+from reranker.files.opening import open_file, read_text
 from reranker.models.piece_encoder import PieceConfig, PieceEncoder
 
 _NAMES = {
@@ -88,7 +89,7 @@ def _pieces(folder: Path, config: PieceConfig) -> AnyPieces:
     if not path.is_file() and (folder / "tokenizer.json").is_file():
         path = folder / "tokenizer.json"
     try:
-        text = path.read_text("utf-8")
+        text = read_text(path)
         pieces: AnyPieces
         if path.suffix == ".txt":
             names = text.splitlines()
@@ -124,7 +125,7 @@ def _unigram_pieces(text: str, config: PieceConfig) -> UnigramPieces:
 def _config(path: Path) -> tuple[PieceConfig, int]:
     """The settings, and the number of the first position."""
     try:
-        read = json.loads(path.read_text("utf-8"))
+        read = json.loads(read_text(path))
     except OSError as error:
         raise InputError(f"{path}: {error.strerror}") from error
     except ValueError as error:
@@ -157,9 +158,11 @@ def _weights(path: Path, config: PieceConfig, offset: int) -> dict[str, Tensor]:
         from safetensors import SafetensorError
         from safetensors.torch import load_file
     try:
+        open_file(path).close()
         read = load_file(path)
     except (OSError, SafetensorError) as error:
-        raise InputError(f"{path}: cannot be read ({error})") from error
+        reason = getattr(error, "strerror", None) or error
+        raise InputError(f"{path}: cannot be read ({reason})") from error
     theirs = {_PREFIX.sub("", name): weight.float() for name, weight in read.items()}
     if config.distance_classes:
         theirs = {

@@ -18,6 +18,7 @@ from torch import Tensor
 
 from reranker.checkpoints.vocabulary import Vocabulary
 from reranker.errors import InputError
+from reranker.files.opening import read_text
 from reranker.files.output import open_whole, whole_file, write_errors
 from reranker.files.own import check_own
 from reranker.training.processes import Processes
@@ -147,7 +148,7 @@ _INCOMPLETE: dict[str, Any] = {"vocabulary": "", "files": []}
 def _made_of(known: Path) -> dict[str, Any] | None:
     """The file's statement of what its tokens were made from; None if there is none."""
     try:
-        made_of = json.loads(known.read_text("utf-8"))
+        made_of = json.loads(read_text(known))
     except (OSError, ValueError):
         return None
     return made_of if isinstance(made_of, dict) else None

@@ -108,6 +108,19 @@ def test_what_cannot_be_measured_is_named(tmp_path: Path, capsys: Capture) -> No
     assert f"nothing to compare with: all measured is {file}" in capsys.readouterr().err
 
 
+def test_an_empty_file_is_named(tmp_path: Path, capsys: Capture, span_model: str) -> None:
+    """First, between others and last, of text and of trees."""
+    contents = {"a.txt": "", "b.txt": " \n", "c.txt": "", "d.txt": "\n", "e.mrg": ""}
+    empty = [write(tmp_path / name, content) for name, content in contents.items()]
+    full = [write(tmp_path / f"{name}.txt", "It ran.") for name in "123"]
+    files = [empty[0], full[0], empty[1], empty[2], full[1], empty[3], full[2], empty[4]]
+    assert main(["measure", *files, "--parser-model", span_model, "--jobs", "1"]) == 1
+    printed = capsys.readouterr()
+    said = [line for line in printed.err.splitlines() if line.endswith(": there is no sentence")]
+    assert sorted(said) == sorted(f"rerank: {name}: there is no sentence" for name in empty)
+    assert {line.split("\t")[0] for line in printed.out.splitlines()[1:]} == {*full}
+
+
 def test_trees_from_python() -> None:
     measured = reranker.measure([Tree.from_string(RAN), nltk.Tree.fromstring(MAN)])
     rows = {row.measure: row for row in measured.rows}

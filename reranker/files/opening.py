@@ -1,0 +1,68 @@
+"""Opens files that are read, and refuses what is no file before a byte of it is read: a named pipe
+that nobody writes to hangs, and a device has no end."""
+
+from __future__ import annotations
+
+import errno
+import io
+import os
+import stat
+from pathlib import Path
+
+_MOST_TEXT = 1 << 26  # bytes of a file of settings or of a vocabulary
+
+
+def open_file(
+    path: str | os.PathLike[str] | int, *, streams: bool = False, most: int | None = None
+) -> io.BufferedReader:
+    """Open a file, named or by its descriptor, which then stays open. Only what ``streams``, read
+    once from beginning to end, may be a named pipe. A shell's own pipes, whose other
+    ends are open, may stand for any file.
+
+    Raises OSError, whose ``strerror`` says why, and for more than ``most`` bytes.
+    """
+    kind = _refused(path, streams)
+    if kind is not None:
+        raise OSError(errno.EINVAL, f"it is {kind}")
+    file = open(path, "rb", closefd=not isinstance(path, int))  # noqa: SIM115 - the caller closes it
+    try:
+        status = os.fstat(file.fileno())
+        if stat.S_ISCHR(status.st_mode) and not (file.isatty() or _is_null(status)):
+            raise OSError(errno.EINVAL, "it is a device")
+        if most is not None and status.st_size > most:
+            raise _too_large(status.st_size, most)
+    except BaseException:
+        file.close()
+        raise
+    return file
+
+
+def read_text(path: str | os.PathLike[str], encoding: str = "utf-8", most: int = _MOST_TEXT) -> str:
+    """Return the text of a file of settings or of a list, read whole. Raises OSError, also for more
+    than ``most`` bytes, and UnicodeDecodeError."""
+    with open_file(path, most=most) as file:
+        content = file.read(most + 1)
+    if len(content) > most:
+        raise _too_large(len(content), most)
+    return io.TextIOWrapper(io.BytesIO(content), encoding).read()
+
+
+def _refused(path: str | os.PathLike[str] | int, streams: bool) -> str | None:
+    """The kind of a thing that cannot be read, or None."""
+    mode = os.stat(path).st_mode
+    if stat.S_ISBLK(mode):
+        return "a device"
+    if stat.S_ISSOCK(mode) and not isinstance(path, int):
+        return "a socket"
+    if stat.S_ISFIFO(mode) and not (streams or isinstance(path, int)):
+        # A shell's pipe has a name, /dev/fd/63, that leads to no name in a folder.
+        return "a named pipe" if Path(os.path.realpath(path)).is_fifo() else None
+    return None
+
+
+def _is_null(status: os.stat_result) -> bool:
+    return status.st_rdev == os.stat(os.devnull).st_rdev
+
+
+def _too_large(size: int, most: int) -> OSError:
+    return OSError(errno.EFBIG, f"it has {size:,} bytes, more than {most:,}")
