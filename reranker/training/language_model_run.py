@@ -83,6 +83,10 @@ class LanguageModelRun(Run):
         )
         return loss, tokens
 
+    @property
+    def dev_tokens(self) -> int:
+        return sum(map(len, self.dev))
+
     def dev_perplexity(self) -> float:
         """Dev perplexity per token: trees are each read from the start state; through text the
         state is carried."""

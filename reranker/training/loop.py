@@ -31,20 +31,22 @@ def train(
     out: Path,
     log_folder: Path,
     report: Callable[[Progress, float, float], None] = lambda progress, loss, done: None,
+    begun: float | None = None,
 ) -> float:
     """Resume or begin the run, train to its end and write the best model to ``out``; returns its
     perplexity on the dev data.
 
     ``report(progress, loss, done)`` is called after every batch with the loss in nats per token (of
     a span model, per word) and the share of the budget used. If the run has several processes, all
-    of them must call this; the first writes files.
+    of them must call this; the first writes files. ``begun`` is the moment, of time.monotonic, from
+    which on the budget counts, by default now.
 
     Raises ConfigError if ``log_folder`` holds the state of another run, and if training diverges,
     in which case ``out`` is written all the same if an evaluation gave a finite perplexity before.
     """
     reason = ""
     try:
-        _train_on(run, log_folder, report)
+        _train_on(run, log_folder, report, time.monotonic() if begun is None else begun)
     except _Diverged as diverged:
         reason = f"training diverged: {diverged}"
     progress, kept = run.progress, ""
@@ -60,7 +62,9 @@ def train(
     return progress.best_perplexity
 
 
-def _train_on(run: Run, log_folder: Path, report: Callable[[Progress, float, float], None]) -> None:
+def _train_on(
+    run: Run, log_folder: Path, report: Callable[[Progress, float, float], None], begun: float
+) -> None:
     """Train from the saved state, if there is one, to the end."""
     state_path = log_folder / "state.pt"
     processes = run.processes
@@ -69,7 +73,8 @@ def _train_on(run: Run, log_folder: Path, report: Callable[[Progress, float, flo
             run.resume(state_path)
     processes.check_equal((run.identity(), run.progress.batches), "training data or saved state")
     _check_weights(run)
-    started, saved = time.monotonic() - run.progress.seconds, time.monotonic()
+    started, saved = begun - run.progress.seconds, time.monotonic()
+    first = processes.first(saved - started), run.progress.tokens, run.progress.batches
     finished = False
     writer = TrainingLog if processes.is_first else Log
     with writer(log_folder, resume_at=run.progress.batches) as log:
@@ -79,12 +84,22 @@ def _train_on(run: Run, log_folder: Path, report: Callable[[Progress, float, flo
             if not finished:
                 rate = _learn(run, done)
                 run.progress.seconds = processes.first(time.monotonic() - started)
+                run.speed = (
+                    run.progress.seconds - first[0],
+                    run.progress.tokens - first[1],
+                    run.progress.batches - first[2],
+                )
                 report(run.progress, run.progress.mean_loss, done)
                 _log_loss(run, rate, log)
             if run.evaluation_due(finished):
                 _check_weights(run)
+                before = time.monotonic()
                 _evaluate(run, log)
+                seconds = processes.first(time.monotonic() - before)
+                run.evaluation_seconds = max(run.evaluation_seconds, seconds)
                 finished |= run.recipe.finished
+            if finished:
+                run.end_time()
             if processes.first(finished or time.monotonic() - saved > STATE_INTERVAL):
                 _check_weights(run)  # a run that resumes shall not resume into this
                 run.save(state_path)

@@ -64,6 +64,10 @@ class PairRun(Run):
     def weight(self, batch: Batch) -> int:
         return batch.targets.shape[1] if self.config.recipe == "sgd" else super().weight(batch)
 
+    @property
+    def dev_tokens(self) -> int:
+        return sum(pair.length for pair in self.dev)
+
     def dev_perplexity(self) -> float:
         lengths = [pair.length for pair in self.dev]
         groups = grouped_by_length(range(len(self.dev)), lengths, _DEV_TOKENS)

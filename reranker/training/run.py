@@ -68,6 +68,8 @@ class Run(ABC):
         self.progress = Progress()
         self.carried: State | None = None  # the state after the last batch
         self.carried_shards: dict[int, State] = {}  # and that of each shard computed here
+        self.speed = (0.0, 0, 0)  # seconds of training in this process, tokens, and batches
+        self.evaluation_seconds = 0.0  # of the longest evaluation so far
 
     @abstractmethod
     def backward(self, batch: Batch) -> tuple[float, int]:
@@ -89,6 +91,11 @@ class Run(ABC):
         tokens, over which its loss is a mean."""
         return int((batch.targets != PADDING).sum())
 
+    @property
+    @abstractmethod
+    def dev_tokens(self) -> int:
+        """The number of tokens of the dev data, as ``backward`` counts them."""
+
     @abstractmethod
     def dev_perplexity(self) -> float:
         """Perplexity per token of the dev data, ``<eos>`` included."""
@@ -104,12 +111,33 @@ class Run(ABC):
     @property
     def share_done(self) -> float:
         """The share of the budget used so far, 0 to 1; learning rates follow it."""
-        shares = [0.0]
-        if self.config.budget_minutes:
-            shares.append(self.progress.seconds / 60 / self.config.budget_minutes)
+        shares = [self._share_of_time]
         if self.config.epochs and self.config.recipe != "paper":
             shares.append(self.recipe.batches.progress / self.config.epochs)
         return min(1.0, max(shares))
+
+    def end_time(self) -> None:
+        """Count what is left of the minutes as used if there is no time for another batch: the same
+        command would otherwise go on."""
+        if self._share_of_time >= 1:
+            seconds = 60 * self.config.budget_minutes
+            self.progress.seconds = max(self.progress.seconds, seconds)
+
+    @property
+    def _share_of_time(self) -> float:
+        """The share of the minutes used so far. They include the last evaluation, for which up to
+        half of them are kept."""
+        if not self.config.budget_minutes:
+            return 0.0
+        budget = 60 * self.config.budget_minutes
+        return self.progress.seconds / (budget - min(self._kept_seconds(), budget / 2))
+
+    def _kept_seconds(self) -> float:
+        """The time that a batch and an evaluation take: as long as the longest evaluation or,
+        before the first, as long as training on so many tokens, which takes longer."""
+        seconds, tokens, batches = self.speed
+        evaluation = self.evaluation_seconds or self.dev_tokens * seconds / max(1, tokens)
+        return seconds / max(1, batches) + evaluation
 
     def evaluation_due(self, finished: bool) -> bool:
         """Whether to evaluate now: as often as configured and at the end, at most once per

@@ -102,6 +102,10 @@ class SpanRun(Run):
     def weight(self, batch: Batch) -> int:
         return (len(batch.inputs) - 2) * batch.inputs.shape[1]
 
+    @property
+    def dev_tokens(self) -> int:
+        return sum(sentence.length for sentence in self.dev)
+
     def dev_perplexity(self) -> float:
         """Perplexity per word, of the labels of all spans and, if tags are learned, of its tag."""
         limits = self.config.batch_tokens, self.config.batch_spans

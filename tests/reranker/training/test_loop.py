@@ -8,6 +8,7 @@ import time
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any, Literal
 
 import pytest
@@ -18,7 +19,9 @@ import reranker.training.loop as training
 from reranker.checkpoints.checkpoint import load_checkpoint
 from reranker.errors import CheckpointError, ConfigError
 from reranker.models import AwdLstmDoc, Config
+from reranker.models.batch import Batch
 from reranker.training.config import TrainingConfig
+from reranker.training.language_model_run import LanguageModelRun
 from reranker.training.log import TrainingLog
 from reranker.training.loss import authors_beta, dev_perplexity, printed_beta
 from reranker.training.run import Progress
@@ -311,6 +314,36 @@ def test_a_run_may_be_given_more_time(tmp_path: Path) -> None:
     assert after[-1]["epoch"] == 2
     run(replace(FAST, epochs=0, budget_minutes=1e-9), tmp_path)
     assert log(tmp_path) == after, "the budget counts the time before the resumption"
+
+
+@pytest.mark.parametrize("every", [4, 1_000_000])
+def test_the_minutes_include_the_last_evaluation(
+    every: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """On a clock that only training and evaluating move. Before the first evaluation its time is
+    estimated from that of the batches."""
+    clock = SimpleNamespace(now=100.0)
+    clock.monotonic = lambda: clock.now
+    monkeypatch.setattr(training, "time", clock)
+    backward, evaluate = LanguageModelRun.backward, LanguageModelRun.dev_perplexity
+
+    def slow_backward(run: LanguageModelRun, batch: Batch) -> tuple[float, int]:
+        loss, tokens = backward(run, batch)
+        clock.now += 0.02 * tokens
+        return loss, tokens
+
+    def slow_evaluation(run: LanguageModelRun) -> float:
+        clock.now += 0.01 * run.dev_tokens
+        return evaluate(run)
+
+    monkeypatch.setattr(LanguageModelRun, "backward", slow_backward)
+    monkeypatch.setattr(LanguageModelRun, "dev_perplexity", slow_evaluation)
+    config = replace(FAST, epochs=0, budget_minutes=0.5, validate_every=every)
+    run(config, tmp_path)
+    assert 100 + 30 * 0.75 < clock.now <= 100 + 30
+    ended, rows = clock.now, log(tmp_path)
+    run(config, tmp_path)  # the same command: there is no time left
+    assert clock.now == ended and log(tmp_path) == rows
 
 
 @pytest.mark.parametrize("change", [{"seed": 2}, {"model": {**MODEL, "word_dropout": 0.2}}])
