@@ -33,7 +33,7 @@ _VOLATILE = re.compile(r" at 0x[0-9a-f]+")
 # server for curl, tests/reranker/commands/test_adapt.py has a parser).
 _NOT_RUN = ("python3 -m venv", "curl ", "rerank adapt ", "rerank serve")
 # Training for an hour on a treebank, in a second.
-_SHORTER = {"--budget 60": "--epochs 1", "small.toml": "tiny.toml"}
+_SHORTER = {"--budget 60": "--epochs 1", "--config small": "--config tiny"}
 
 
 class Example(NamedTuple):

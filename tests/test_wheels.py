@@ -111,6 +111,15 @@ def test_a_sentence_is_parsed(installed: Path, tmp_path: Path) -> None:
     assert again.stdout == done.stdout
 
 
+def test_configurations_are_found_by_their_names(installed: Path, tmp_path: Path) -> None:
+    trees = tmp_path / "t.mrg"
+    trees.write_text("(TOP (S (NP (PRP It)) (VP (VBZ runs))))\n" * 2)
+    data = ["--train", str(trees), "--dev", str(trees), "--out", "m.pt", "--epochs", "1"]
+    done = run(installed, tmp_path, "train", "--config", "tiny", *data)
+    assert done.returncode == 0, done.stderr
+    assert (tmp_path / "m.pt").is_file()
+
+
 def test_the_service_parses_and_ranks(installed: Path, tmp_path: Path) -> None:
     lists = ROOT / "examples" / "short.txt"
     rerank = str(installed / "rerank")

@@ -2,8 +2,8 @@
 first tree that each proposes for the dev sentences.
 
     python eval/tables/learning_curve.py train.mrg.gz dev.mrg.gz --sizes 500 1000 2000 4000 \\
-        --train "--config models/configs/parser-frozen.toml --language id --encoder e5" \\
-        --train "--config models/configs/parser-multilingual.toml --language id" \\
+        --train "--config parser-frozen --language id --encoder e5" \\
+        --train "--config parser-multilingual --language id" \\
         --work runs/curve --plot curve.png
 
 Each `--train` is what `rerank train` is told besides data and `--out`; the second starts from what

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import time
 from pathlib import Path
 
 from reranker.checkpoints.vocabulary import MOST_CLASSED
@@ -10,21 +11,21 @@ from reranker.commands.arguments import positive, whole_number
 from reranker.commands.progress import loading
 
 EXAMPLES = """examples:
-  rerank train --config models/configs/small.toml --train train.mrg.gz --dev dev.mrg.gz \\
+  rerank train --config small --train train.mrg.gz --dev dev.mrg.gz \\
       --out ckpt/mine.pt --budget 60
-  rerank train --config models/configs/ptb.toml --train wsj_02_21.mrg --dev wsj_22.mrg \\
+  rerank train --config ptb --train wsj_02_21.mrg --dev wsj_22.mrg \\
       --out ckpt/ptb.pt --device cuda
-  rerank train --config models/configs/small.toml --train train.mrg.gz --dev dev.mrg.gz \\
+  rerank train --config small --train train.mrg.gz --dev dev.mrg.gz \\
       --out ckpt/mine.pt --budget 60 --vectors glove.6B.100d.txt
-  rerank train --config models/configs/ptb.toml --text --train ptb.train.txt \\
+  rerank train --config ptb --text --train ptb.train.txt \\
       --dev ptb.valid.txt --out ckpt/words.pt --device cuda
-  rerank train --config models/configs/encoder-decoder/parser.toml --train train.mrg.gz \\
+  rerank train --config encoder-decoder/parser --train train.mrg.gz \\
       --dev dev.mrg.gz --out parser.pt --budget 60
-  rerank train --config models/configs/encoder-decoder/translation.toml --train train.en \\
+  rerank train --config encoder-decoder/translation --train train.en \\
       --train-target train.de --dev dev.en --dev-target dev.de --out en-de.pt --budget 60
 
 To resume a stopped run, repeat the same command. Several processes, on this machine or on many:
-  rerank train --config models/configs/small.toml --train train.mrg.gz --dev dev.mrg.gz \\
+  rerank train --config small --train train.mrg.gz --dev dev.mrg.gz \\
       --out ckpt/mine.pt --budget 60 --nproc 4
   torchrun --nnodes 2 --nproc-per-node 8 ... -m reranker -- train --device cuda ..."""
 
@@ -32,8 +33,10 @@ To resume a stopped run, repeat the same command. Several processes, on this mac
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the flags of ``rerank train`` to ``parser``."""
     add = parser.add_argument
-    text = "the model and how to train it, as in models/configs/"
-    add("--config", type=Path, required=True, metavar="FILE.toml", help=text)
+    text = (
+        "the model and how to train it: a file, or the name of one of docs/models.md, such as small"
+    )
+    add("--config", type=Path, required=True, metavar="NAME", help=text)
     text = "treebanks to train on (files, folders, quoted patterns), or lines of text; .gz too"
     add("--train", type=Path, nargs="+", required=True, metavar="FILE", help=text)
     text = "files like those of --train, whose perplexity decides which weights are kept"
@@ -50,7 +53,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "for the log, the learning curve and the state to resume from (default: runs/NAME of --out)"
     )
     add("--log-folder", type=Path, metavar="FOLDER", help=text)
-    text = "wall-clock time, all resumed runs together"
+    text = "wall-clock time, all resumed runs together, with the last evaluation"
     add("--budget", type=float, metavar="MINUTES", help=text)
     text = "passes over the training trees (default: as in --config)"
     add("--epochs", type=float, metavar="N", help=text)
@@ -123,6 +126,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     """Train as the flags say; returns the exit code."""
+    from reranker.training.run_config import config_path
+
+    arguments.begun = time.monotonic()
+    arguments.config = config_path(arguments.config)
     with loading("PyTorch"):
         from reranker.commands import train_run
     if arguments.nproc is not None:

@@ -138,7 +138,7 @@ def _trained(arguments: argparse.Namespace, processes: Processes, out: Path) -> 
         run = new_run()
     del new_run  # and with it an encoder's weights and the trees
     bar = _ProgressBar()
-    perplexity = train(run, out, log_folder(arguments), bar.report)
+    perplexity = train(run, out, log_folder(arguments), bar.report, arguments.begun)
     bar.close()
     unit = "word" if isinstance(run, SpanRun) else "token"
     message(f"{arguments.out}: dev perplexity {perplexity:.3f} per {unit}")

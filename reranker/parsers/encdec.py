@@ -35,7 +35,7 @@ class EncdecParser(InProcessParser):
         if not settings.model:
             raise InputError(
                 "the parser encdec needs --parser-model FILE.pt, a checkpoint of your own: `rerank "
-                "train --config models/configs/encoder-decoder/parser.toml` (docs/training.md)"
+                "train --config encoder-decoder/parser` (docs/training.md)"
             )
         paths = named_models(settings.model).paths
         self._device = str(devices("auto")[0])

@@ -10,7 +10,10 @@ from pathlib import Path
 from typing import Any, Literal, Self, get_args, get_origin, get_type_hints
 
 from reranker.errors import ConfigError
+from reranker.files.opening import read_text
 from reranker.languages import ENGLISH, checked_language
+
+_CONFIGS = Path(__file__).parents[1] / "models" / "configs"
 
 StoredPrecision = Literal["float16", "float32", "int8"]
 
@@ -110,10 +113,22 @@ class RunConfig(ABC):
         return asdict(self)
 
 
+def config_path(name: Path) -> Path:
+    """Return the file of a configuration: the one that is named or, where there is no such file,
+    ``NAME.toml`` of those that the package brings. Raises ConfigError, which lists them."""
+    if name.suffix == ".toml" or (name.exists() and not name.is_dir()):
+        return name
+    path = _CONFIGS / f"{name}.toml"
+    known = sorted(str(each.relative_to(_CONFIGS))[:-5] for each in _CONFIGS.rglob("*.toml"))
+    if str(name) not in known:
+        raise ConfigError(f"there is no configuration {str(name)!r}; there are {', '.join(known)}")
+    return path
+
+
 def read_tables(path: Path) -> dict[str, dict[str, Any]]:
     """``[training]`` and ``[model]`` of a configuration; raises ConfigError naming the file."""
     try:
-        tables = tomllib.loads(path.read_text("utf-8"))
+        tables = tomllib.loads(read_text(path))
     except OSError as error:
         raise ConfigError(f"{path}: {error.strerror}") from error
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:

@@ -7,10 +7,33 @@ import torch
 from reranker.errors import ConfigError
 from reranker.models import ARCHITECTURES
 from reranker.models.span_model import SpanModel
+from reranker.training import run_config
 from reranker.training.config import TrainingConfig
+from reranker.training.run_config import config_path
 from reranker.training.span_config import SpanTrainingConfig
 
 CONFIGS = Path(__file__).parents[3] / "models/configs"
+
+
+def test_configurations_have_names(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Those of the package, from any folder; a file of that name comes first."""
+    monkeypatch.chdir(tmp_path)
+    installed = Path(run_config.__file__).parents[1] / "models" / "configs"
+    assert config_path(Path("small")) == installed / "small.toml"
+    assert config_path(Path("encoder-decoder/parser")).is_file()
+    for file in CONFIGS.rglob("*.toml"):
+        assert config_path(file.relative_to(CONFIGS).with_suffix("")).samefile(file)
+    for path in ("small.toml", str(CONFIGS / "small.toml")):
+        assert config_path(Path(path)) == Path(path)
+    Path("small").mkdir()
+    assert config_path(Path("small")) == installed / "small.toml"
+    Path("mine").write_text("")
+    assert config_path(Path("mine")) == Path("mine")
+    for wrong in ("smal", "../configs/small", "../../../pyproject"):
+        with pytest.raises(
+            ConfigError, match=f"no configuration '{wrong}'; there are choe.*, small,"
+        ):
+            config_path(Path(wrong))
 
 
 @pytest.fixture
