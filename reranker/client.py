@@ -37,8 +37,9 @@ from reranker.nbest.candidates import log_probabilities, raw_list
 from reranker.nbest.data import Certainty, Origin, RawCandidate
 from reranker.nbest.words import encoding_fault, printable
 from reranker.ranking import Ranked, Ranking, Rankings, Weighing
-from reranker.text.given import GivenText, told_apart
+from reranker.text.given import GivenText, told_apart, warn_of_words
 from reranker.trees import Tree
+from reranker.trees.tree import short_repr
 
 if TYPE_CHECKING:
     import nltk
@@ -64,7 +65,7 @@ class ServiceError(RerankError):
         self.status, self.code, self.request_id = status, code, request_id
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, repr=False)
 class ClientRequest(Generic[T]):
     """A request, and how its answer is read."""
 
@@ -73,6 +74,9 @@ class ClientRequest(Generic[T]):
     read: Callable[[Any], T]
     content: Mapping[str, Any] = field(default_factory=dict)
     """Arguments of httpx: ``json``, ``params``, ``content``, ``headers``."""
+
+    def __repr__(self) -> str:
+        return short_repr(self)
 
 
 class call(Generic[P, T]):
@@ -369,6 +373,7 @@ def _bytes(text: str | bytes) -> bytes:
 def _text(text: GivenText) -> dict[str, Any]:
     """The body's field for a text. Raises InputError for an invalid one."""
     given = told_apart(text)
+    warn_of_words(given)
     if isinstance(given, str):
         return {"text": printable(given)}
     spelled = [printable(e) if isinstance(e, str) else [*map(printable, e)] for e in given]

@@ -43,7 +43,7 @@ def parse(
     flags of `rerank parse` for it: ``candidates``, ``language``, ``parser_command``,
     ``parser_model``, ``overparsing`` and ``parser_seconds``. With a ``language``, such as ``"id"``,
     its models are the default. ``jobs`` sentences are parsed at once, by default one for each core.
-    For a text too long for a list of rankings, use ``Reranker.parse``.
+    For a text too long for a list of rankings, use ``Reranker.stream``.
 
     >>> reranker.parse("She met the man.")[0].tree  # doctest: +SKIP
     '(TOP (S (NP (PRP She)) (VP (VBD met) (NP (DT the) (NN man))) (. .)))'
@@ -59,7 +59,7 @@ def parse(
         named = models_of(options.get("language")) or tuple(models_in_environment())
         models = named or models_of(language)
     loaded = _loaded.get(("models", models), lambda: Reranker.load(models))
-    rankings = loaded.parse(
+    return loaded.parse(
         text,
         chosen,
         form,
@@ -68,4 +68,3 @@ def parse(
         top=top,
         jobs=jobs or available_cores(),
     )
-    return Rankings(rankings)

@@ -31,7 +31,7 @@ from reranker.process.cancellation import Cancellation
 from reranker.process.cores import available_cores
 from reranker.process.memory import return_freed_memory, share_freed_memory
 from reranker.ranker import Combination, Ranker
-from reranker.ranking import SCORE_DECIMALS, Ranking, Scored, Weighing
+from reranker.ranking import SCORE_DECIMALS, Ranking, Rankings, Scored, Weighing
 from reranker.scoring import pools
 from reranker.scoring.cascade import CascadeSearch
 from reranker.scoring.ensemble import Ensemble
@@ -39,7 +39,7 @@ from reranker.scoring.lanes import Lanes
 from reranker.scoring.scorer import Scorer
 from reranker.scoring.winner import WinnerSearch
 from reranker.text.conventions import Convention, convention_of
-from reranker.text.given import GivenText, sentences, told_apart
+from reranker.text.given import GivenText, sentences, told_apart, warn_of_words
 from reranker.text.splitting import Form
 from reranker.trees.tree import Tree
 
@@ -264,9 +264,9 @@ class Reranker(Ranker):
         longest: int = 200,
         jobs: int = 1,
         candidates: int | None = None,
-    ) -> Iterator[Ranking]:
-        """A ranking for each sentence of a text, in order, while the next ones are parsed; its
-        ``origin`` says where the sentence and its words are.
+    ) -> Rankings:
+        """A ranking for each sentence of a text, in order; its ``origin`` says where the sentence
+        and its words are. For a text too long for a list of rankings, use ``stream``.
 
         ``text`` is running text, or a list of sentences, each a string or a list of words. A string
         may also have one sentence a line (``form``: ``sentences``), with a space between words
@@ -277,15 +277,48 @@ class Reranker(Ranker):
         in its language, or as ``words`` says; one that is named proposes ``candidates``, by default
         20 of the chart and 50 of others. A sentence of more than ``longest`` words, and one that
         cannot be parsed, has a ranking without candidates: its ``tree`` is a flat one, and
-        ``rejected`` says why. A text in another language than the parser's gets a UserWarning.
+        ``rejected`` says why. A text in another language than the parser's gets a UserWarning, and
+        so does a list of words where sentences are expected.
 
         Raises InputError for a parser that does not work.
         """
+        return Rankings(
+            self.stream(
+                text,
+                parser,
+                form,
+                weighing,
+                lm_weight=lm_weight,
+                top=top,
+                words=words,
+                longest=longest,
+                jobs=jobs,
+                candidates=candidates,
+            )
+        )
+
+    def stream(
+        self,
+        text: GivenText,
+        parser: Parser | str = "chart",
+        form: Form = "text",
+        weighing: Weighing | None = None,
+        *,
+        lm_weight: float | None = None,
+        top: int | None = None,
+        words: Convention | None = None,
+        longest: int = 200,
+        jobs: int = 1,
+        candidates: int | None = None,
+    ) -> Iterator[Ranking]:
+        """The rankings of ``parse``, each while the next sentences are parsed."""
         self._chosen(weighing, lm_weight, top)
         options = {} if candidates is None else {"candidates": candidates}
         chosen = kept_parser(parser, self.parser, **options)
         words = words or convention_of(language_of(chosen))
-        read = sentences(told_apart(text), form, words, longest)
+        given = told_apart(text)
+        warn_of_words(given)
+        read = sentences(given, form, words, longest)
         lists = ParsedLists(chosen, with_warnings(read, chosen), jobs)
         return self.rerank_lists(lists, weighing, top=top, lm_weight=lm_weight)
 

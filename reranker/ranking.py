@@ -16,7 +16,7 @@ from reranker.files.frame import data_frame
 from reranker.nbest import Candidate, NBest, Rejected
 from reranker.nbest.data import Certainty, Origin
 from reranker.sentence import Constituent, ParsedSentence, with_words_only
-from reranker.trees.tree import Tree, shortened
+from reranker.trees.tree import Tree, quoted, short_repr
 
 if TYPE_CHECKING:
     import nltk
@@ -33,7 +33,7 @@ TOKEN_SCORE_DECIMALS = 6
 OUTPUT_VERSION = 2
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, repr=False)
 class Weighing:
     """How language models and parser are weighed: ``lm_weight * LM + (1 - lm_weight) * parser``, in
     nats, where LM is the sum of ``member_weights[m]`` times the log-probability under member m,
@@ -50,6 +50,9 @@ class Weighing:
     """A weight for each member; empty stands for 1 each."""
     token_bonus: float = 0.0
     """In nats; negative if models prefer trees with too many brackets."""
+
+    def __repr__(self) -> str:
+        return short_repr(self)
 
     def __post_init__(self) -> None:
         if not isinstance(self.member_weights, tuple):
@@ -204,7 +207,7 @@ class Ranked:
         return Tree.from_string(self.tree).to_svg()
 
     def __repr__(self) -> str:
-        return f"Ranked({self.index}, score={self.score:.1f}, tree={shortened(self.tree)!r})"
+        return f"Ranked({self.index}, score={self.score:.1f}, tree={quoted(self.tree)})"
 
     def _repr_svg_(self) -> str | None:
         """What notebooks show: the drawing, or, for None, the text if there is no tree."""
@@ -325,7 +328,7 @@ class Ranking:
 
     def __repr__(self) -> str:
         candidates = f"{len(self.ranking)} candidates"
-        return f"Ranking({self.id!r}, {candidates}, tree={shortened(self.tree)!r})"
+        return f"Ranking({quoted(self.id)}, {candidates}, tree={quoted(self.tree)})"
 
     def _repr_html_(self) -> str:
         """What notebooks show: how sure the best tree is, and its drawing."""
@@ -352,6 +355,9 @@ class Ranking:
 
 class Rankings(list[Ranking]):
     """The rankings of a text, one for each sentence."""
+
+    def __repr__(self) -> str:
+        return f"<Rankings of {len(self)} sentences>"
 
     def to_pandas(self) -> pandas.DataFrame:
         """The constituents of the best trees, one a row, with the ``id`` of their ranking as

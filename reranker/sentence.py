@@ -10,7 +10,7 @@ from reranker.errors import TreeError
 from reranker.nbest.data import Certainty, Origin
 from reranker.nbest.words import same_word
 from reranker.trees.constituents import brackets
-from reranker.trees.tree import ROOT_LABELS, TRACE, Tree
+from reranker.trees.tree import ROOT_LABELS, TRACE, Tree, short_repr
 
 if TYPE_CHECKING:
     from reranker.ranking import Ranking
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 PROBABILITY_DECIMALS = 4
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, repr=False)
 class ParsedWord:
     """A leaf of the tree, and the characters it stands for."""
 
@@ -32,6 +32,9 @@ class ParsedWord:
     """Its first character's position in the file; None if the text is not known."""
     end: int | None = None
     """The position after its last character."""
+
+    def __repr__(self) -> str:
+        return short_repr(self)
 
 
 class Constituent(NamedTuple):
@@ -53,8 +56,11 @@ class Constituent(NamedTuple):
     parent: int | None
     """The place of the constituent around it in the list; None for the outermost."""
 
+    def __repr__(self) -> str:
+        return short_repr(self)
 
-@dataclass(frozen=True)
+
+@dataclass(frozen=True, repr=False)
 class ParsedSentence:
     """A sentence with a tree, in which traces and empty constituents are left out."""
 
@@ -68,6 +74,9 @@ class ParsedSentence:
     better_than_first: float | None = None
     """Both as in ``Ranking``."""
     certainty: Certainty | None = None
+
+    def __repr__(self) -> str:
+        return short_repr(self)
 
     @classmethod
     def from_ranking(cls, ranking: Ranking) -> ParsedSentence:

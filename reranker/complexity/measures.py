@@ -10,6 +10,7 @@ import numpy as np
 
 from reranker.complexity.structures import COUNTED, Values, counts
 from reranker.search.parses import Parses
+from reranker.trees.tree import short_repr
 
 RATIOS = {
     **{"MLS": ("W", "S"), "MLT": ("W", "T"), "MLC": ("W", "C"), "C/S": ("C", "S")},
@@ -68,6 +69,9 @@ class Counted(NamedTuple):
     """[K, len(COUNTED)]"""
     weights: Values
     """[K], the probabilities of the trees."""
+
+    def __repr__(self) -> str:
+        return short_repr(self)
 
     @classmethod
     def of(cls, parses: Parses) -> Counted:

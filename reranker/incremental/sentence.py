@@ -12,9 +12,10 @@ from reranker.incremental.forward import ForwardModels, Values
 from reranker.incremental.history import History
 from reranker.incremental.spelling import Spelling
 from reranker.process.cancellation import Cancellation
+from reranker.trees.tree import short_repr
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, repr=False)
 class WordMeasures:
     """What a word costs, in nats, and what it does to the trees; counts are means over the beam."""
 
@@ -47,6 +48,9 @@ class WordMeasures:
     tree: str = ""
     """The most probable partial tree up to the word."""
 
+    def __repr__(self) -> str:
+        return short_repr(self)
+
     def joined(self, later: WordMeasures) -> WordMeasures:
         """The measures of two tokens that are one word as it is written."""
         sums = (
@@ -60,7 +64,7 @@ class WordMeasures:
         )
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, repr=False)
 class SentenceMeasures:
     """The measures of every word of a sentence, and of its end."""
 
@@ -70,6 +74,9 @@ class SentenceMeasures:
     trees: tuple[tuple[tuple[str, ...], float], ...]
     """The beam's whole trees, linearised, with their log-probabilities (words outside the
     vocabulary as their classes, as everywhere in this package), best first."""
+
+    def __repr__(self) -> str:
+        return short_repr(self)
 
     @property
     def surprisal(self) -> float:

@@ -25,9 +25,10 @@ from reranker.process.cancellation import Cancellation
 from reranker.process.forks import Once, submitted
 from reranker.process.waiting import result_of
 from reranker.text.conventions import Convention, convention_of
-from reranker.text.given import GivenText, sentences
+from reranker.text.given import GivenText, sentences, told_apart, warn_of_words
 from reranker.text.reading import TextSentence
 from reranker.text.splitting import Form
+from reranker.trees.tree import quoted
 
 if TYPE_CHECKING:
     from pandas import DataFrame
@@ -49,7 +50,7 @@ _WAITING = 4  # sentences for each thread, finished ones that wait for their tur
 _loaded = Once()
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, repr=False)
 class SentenceSurprisal:
     """What is known of the words of a sentence."""
 
@@ -64,6 +65,10 @@ class SentenceSurprisal:
     """Why it was not read."""
     nbest: NBest | None = None
     """The list that was read in place of a text."""
+
+    def __repr__(self) -> str:
+        words = f"{len(self.source.origin.offsets)} words"
+        return f"SentenceSurprisal({self.number}, {quoted(self.source.origin.text)}, {words})"
 
     @property
     def columns(self) -> tuple[str, ...]:
@@ -192,6 +197,9 @@ def _sentence_of(nbest: NBest) -> TextSentence:
 class Surprisals(list[SentenceSurprisal]):
     """The sentences of a text."""
 
+    def __repr__(self) -> str:
+        return f"<Surprisals of {len(self)} sentences>"
+
     def rows(self) -> list[dict[str, Any]]:
         """A row for each word of all sentences, by ``COLUMNS``."""
         return [row for sentence in self for row in sentence.rows()]
@@ -229,4 +237,6 @@ def surprisal(
     loaded = _loaded.get(models, lambda: load_forward(models))
     reader = SurprisalReader(loaded, Width(beam), unit, rows)
     words = words or convention_of(language_of_models(models))
-    return Surprisals(reader.read(sentences(text, form, words, longest), threads))
+    given = told_apart(text)
+    warn_of_words(given)
+    return Surprisals(reader.read(sentences(given, form, words, longest), threads))

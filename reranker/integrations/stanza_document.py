@@ -8,10 +8,10 @@ from typing import Any
 
 from reranker.ranking import Ranking
 from reranker.sentence import ParsedSentence
-from reranker.trees.tree import Tree
+from reranker.trees.tree import Tree, short_repr
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, repr=False)
 class StanzaWord:
     """``id`` counts from 1; ``xpos`` is the part of speech in the tree."""
 
@@ -21,18 +21,24 @@ class StanzaWord:
     start_char: int | None
     end_char: int | None
 
+    def __repr__(self) -> str:
+        return short_repr(self)
+
     def to_dict(self) -> dict[str, Any]:
         """The word as plain data."""
         fields = {name: getattr(self, name) for name in self.__slots__}
         return {name: value for name, value in fields.items() if value is not None}
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, repr=False)
 class StanzaSentence:
     sent_id: str
     text: str
     words: tuple[StanzaWord, ...]
     constituency: Tree | None
+
+    def __repr__(self) -> str:
+        return short_repr(self)
 
     @property
     def tokens(self) -> tuple[StanzaWord, ...]:
@@ -48,7 +54,7 @@ class StanzaSentence:
         return comments
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, repr=False)
 class Document:
     """``stanza.Document(document.to_dict(), document.text, document.comments)`` is Stanza's own,
     with a ``constituency`` in each sentence."""
@@ -56,6 +62,9 @@ class Document:
     text: str
     """The text in which ``start_char`` and ``end_char`` count."""
     sentences: tuple[StanzaSentence, ...]
+
+    def __repr__(self) -> str:
+        return short_repr(self)
 
     @classmethod
     def from_rankings(cls, rankings: Iterable[Ranking], text: str) -> Document:

@@ -11,7 +11,7 @@ from reranker.files.digest import text_digest
 from reranker.nbest.words import encoding_fault, escaped, split_words
 from reranker.trees.constituents import constituents
 from reranker.trees.linearize import delinearize, is_word
-from reranker.trees.tree import Tree, shortened
+from reranker.trees.tree import Tree, quoted, short_repr
 
 UNKNOWN_TAG = "XX"
 LEAST_PROBABILITY = 1e-3
@@ -70,6 +70,9 @@ class Origin(NamedTuple):
     """The first character of each word and the one after its last, counted from 0 at the start of
     the file's text."""
 
+    def __repr__(self) -> str:
+        return short_repr(self)
+
 
 class RawCandidate(NamedTuple):
     """Text that should be a tree.
@@ -113,7 +116,7 @@ class Candidate:
     file: str = ""
 
     def __repr__(self) -> str:
-        return f"Candidate({self.index}, {shortened(self.text)!r})"
+        return f"Candidate({self.index}, {quoted(self.text)})"
 
     @property
     def words(self) -> list[str]:
@@ -137,7 +140,7 @@ class Candidate:
         return Rejected(self.index, self.line, code, message, self.text, self.file)
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, repr=False)
 class Rejected:
     """An entry of a list that cannot be used, and why.
 
@@ -153,6 +156,9 @@ class Rejected:
     message: str
     text: str
     file: str = ""
+
+    def __repr__(self) -> str:
+        return short_repr(self)
 
     @property
     def is_tree(self) -> bool:
@@ -205,7 +211,7 @@ class Certainty:
         return sum(probabilities) / len(probabilities) if probabilities else None
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, repr=False)
 class NBest:
     """The candidates of one sentence, in the parser's order."""
 
@@ -221,6 +227,9 @@ class NBest:
     """The root of the trees of the parser that was given the text."""
     certainty: Certainty | None = None
     """How certain the parser is, if it can tell."""
+
+    def __repr__(self) -> str:
+        return short_repr(self)
 
     @property
     def fallback(self) -> str:

@@ -3,10 +3,13 @@ or a list of lists of words."""
 
 from __future__ import annotations
 
+import re
+import warnings
 from collections.abc import Iterable, Iterator, Sequence
 
 from reranker.errors import InputError
 from reranker.files.text import TextInMemory
+from reranker.languages import UNSPACED
 from reranker.nbest.data import Origin, Sentence
 from reranker.nbest.words import printable
 from reranker.text.conventions import Convention
@@ -16,6 +19,9 @@ from reranker.text.words import given_words
 
 GivenText = str | Sequence[str] | Sequence[Sequence[str]]
 
+_NOT_A_WORD = re.compile(rf"\s|{UNSPACED.pattern}")  # Chinese sentences have no spaces
+_PUNCTUATION = re.compile(r"[^\w\s]+")
+_END = re.compile(r"\w[.!?]$")
 _BYTE_ORDER_MARK = "\ufeff"
 
 
@@ -34,6 +40,20 @@ def told_apart(text: GivenText) -> str | list[str] | list[list[str]]:
     if len(words) < len(given) or not all(isinstance(word, str) for each in words for word in each):
         raise InputError(f"{expected}, got {given!r:.60}")
     return words
+
+
+def warn_of_words(text: str | list[str] | list[list[str]]) -> None:
+    """Give a UserWarning if a list of sentences looks like the words of one: no string has white
+    space, and punctuation is not joined to words."""
+    strings = [each for each in text if isinstance(each, str)] if isinstance(text, list) else []
+    if len(strings) < 2 or any(map(_NOT_A_WORD.search, strings)):
+        return
+    if any(map(_PUNCTUATION.fullmatch, strings)) or not any(map(_END.search, strings)):
+        warnings.warn(
+            f"{len(strings)} strings are {len(strings)} sentences, and each of these is one word, "
+            f"such as {strings[0]!r:.60}; one sentence of these words is a list in a list: [words]",
+            stacklevel=4,
+        )
 
 
 def sentences(

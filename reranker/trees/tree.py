@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
@@ -306,8 +306,9 @@ class Tree:
 
     def __repr__(self) -> str:
         text = self.to_string()
-        short = shortened(text)
-        return f"Tree.from_string({text!r})" if short == text else f"<Tree {short}>"
+        if shortened(text) == text and text.isprintable():
+            return f"Tree.from_string({text!r})"
+        return f"<Tree {shortened(repr(shortened(text))[1:-1], 80)}>"
 
     def to_svg(self) -> str:
         """A drawing of the tree."""
@@ -323,6 +324,19 @@ class Tree:
 def shortened(text: str, most: int = 60) -> str:
     """The beginning of a text of more than ``most`` characters, for a repr."""
     return text if len(text) <= most else f"{text[: most - 1]}…"
+
+
+def quoted(text: str) -> str:
+    """Return the repr of the beginning of a text."""
+    return shortened(repr(shortened(text)), 80)
+
+
+def short_repr(value: Any) -> str:
+    """Return the repr of a dataclass or named tuple in at most 200 characters."""
+    names = getattr(value, "_fields", None) or [field.name for field in fields(value)]
+    values = (" ".join(repr(getattr(value, name)).split()) for name in names)
+    parts = (f"{name}={shortened(given, 80)}" for name, given in zip(names, values, strict=True))
+    return shortened(f"{type(value).__name__}({', '.join(parts)})", 200)
 
 
 def _from_flat(flat: list[str | tuple[str, int]]) -> Tree:

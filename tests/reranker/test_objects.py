@@ -10,11 +10,16 @@ from dataclasses import replace
 
 import pytest
 
+import reranker
 from reranker.errors import InputError, TreeError
+from reranker.incremental.sentence import SentenceMeasures, WordMeasures
+from reranker.incremental.surprisal import SentenceSurprisal, Surprisals
 from reranker.nbest import from_candidates
-from reranker.nbest.data import Certainty, NBest, Origin
+from reranker.nbest.data import Certainty, NBest, Origin, Sentence
 from reranker.ranking import Ranked, Ranking, Rankings, Scored, Weighing, rank
-from reranker.trees.tree import MAX_DEPTH, Tree
+from reranker.sentence import Constituent
+from reranker.text.reading import TextSentence
+from reranker.trees.tree import MAX_DEPTH, Tree, quoted
 
 TEXT = "I  saw (it)."
 TREES = [
@@ -98,6 +103,31 @@ def test_reprs_are_short() -> None:
     assert repr(Tree.from_string(TREES[0])) == f"<Tree {tree[1:-1]}>"
     assert repr(from_candidates(TREES).candidates[0]) == f"Candidate(0, {tree})"
     assert repr(CERTAINTY) == "Certainty(3 brackets, entropy=0.25)"
+
+
+def test_no_repr_is_long() -> None:
+    """Whatever a text holds, nothing that a person holds fills the screen, or controls it."""
+    long = "word\x1b[31m\U000e0001" * 4000
+    origin = Origin(long, 1, long, tuple((i, i + 1) for i in range(4000)))
+    measures = WordMeasures(1.0, 1.0, 0.0, 0.0, 1.0, 1.0, 1.0, 1.0, 1.0, tree=long)
+    read = SentenceMeasures((measures,) * 4000, 1.0, (((long,) * 9, -1.0),))
+    text = TextSentence(Sentence((long,) * 9), origin, long)
+    one = SentenceSurprisal(1, text, read, "bits")
+    nbest = from_candidates([f"(S {long})"] * 100)
+    held = [
+        *(ranking(nbest), ranking(nbest)[0], Rankings([ranking()] * 99), *nbest.candidates, nbest),
+        *(Constituent(long, 0, 1, None, long, None, None), origin, text, measures, read, one),
+        *(Surprisals([one] * 99), Weighing(member_weights=(0.123456789,) * 99)),
+        *(from_candidates(["(S"]).rejected[0], Tree("S", (long,)), Tree(long, ("a",))),
+        replace(ranking(), id=long),
+        *reranker.measure([Tree.from_string(TREES[0])]).sentences,
+        reranker.measure([Tree.from_string(TREES[0])]),
+    ]
+    for each in held:
+        shown = repr(each)
+        assert len(shown) <= 200 and shown.isprintable(), (type(each), shown)
+    assert repr(one) == f"SentenceSurprisal(1, {quoted(long)}, 4000 words)"
+    assert repr(Rankings([ranking()])) == "<Rankings of 1 sentences>"
 
 
 def test_notebooks_draw_trees() -> None:

@@ -21,7 +21,7 @@ from reranker.nbest import Candidate, NBest, from_candidates, read_nbest
 from reranker.nbest.data import Sentence
 from reranker.parsers.choice import kept_parser
 from reranker.pipeline import Reranker
-from reranker.ranking import Ranking, Weighing
+from reranker.ranking import Ranking, Rankings, Weighing
 from reranker.scoring import pools
 from reranker.trees.linearize import linearize, linearize_text
 from reranker.trees.tree import Tree
@@ -182,6 +182,17 @@ def test_lists_of_sentences() -> None:
     assert words.tree == "(S (XX It) (XX runs.))"
     with pytest.raises(InputError, match="candidates: only for a parser that is given by its name"):
         RERANKER.parse("It runs.", flat, candidates=3)
+
+
+def test_one_kind_of_result() -> None:
+    """``parse`` of the package and of a class give rankings at once, ``stream`` one by one."""
+    flat, text = FlatParser(), ["It runs", "We saw"]
+    rankings = RERANKER.parse(text, flat)
+    assert isinstance(rankings, Rankings) and len(rankings) == 2
+    streamed = RERANKER.stream(text, flat)
+    assert next(streamed) == rankings[0] and [*streamed] == rankings[1:]
+    with pytest.warns(UserWarning, match="3 strings are 3 sentences"):
+        assert len(RERANKER.parse(["It", "runs", "."], flat)) == 3
 
 
 def test_a_closed_reranker_has_let_go_of_its_models() -> None:

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 
 from reranker.errors import InputError
-from reranker.text.given import GivenText, sentences
+from reranker.text.given import GivenText, sentences, warn_of_words
 
 
 def words(text: GivenText, form: str = "text") -> list[tuple[str, ...]]:
@@ -21,6 +23,32 @@ def test_strings_and_lists() -> None:
     assert words(["It is n't"], "tokens") == [("It", "is", "n't")]
     assert words((["It", "isn't"], ("So", "."))) == [("It", "isn't"), ("So", ".")]
     assert words([]) == words("") == []
+
+
+@pytest.mark.parametrize(
+    "words", [["I", "saw", "it", "."], ["I", "saw", "it"], ["Mr.", "Smith", "left", "."]]
+)
+def test_the_words_of_a_sentence_are_told_from_sentences(words: list[str]) -> None:
+    with pytest.warns(
+        UserWarning, match=rf"{len(words)} strings are {len(words)} sentences.*\[words\]"
+    ):
+        warn_of_words(words)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "I",
+        ["Hello"],
+        ["Yes.", "No."],
+        ["I saw", "it"],
+        [["I", "saw", "."]],
+        ["我看见了", "他走了"],
+        [],
+    ],
+)
+def test_sentences_are_no_words(text: Any) -> None:
+    warn_of_words(text)  # warnings are errors here
 
 
 def test_places_are_those_of_the_entry() -> None:
