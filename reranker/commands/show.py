@@ -19,7 +19,7 @@ from reranker.commands.progress import message, rejection
 from reranker.commands.ranked_file import is_ranked, read_ranked
 from reranker.errors import InputError
 from reranker.files.output import open_whole, output_path, write_errors
-from reranker.files.text import TextFile, TextInMemory, read_lines
+from reranker.files.text import TextFile, TextInMemory, open_text, read_lines
 from reranker.files.visible import visible
 from reranker.nbest import NBest, read_nbest
 from reranker.trees.treebank import treebank_files
@@ -73,6 +73,8 @@ def run(arguments: argparse.Namespace) -> int:
         raise InputError("--gold-tags needs --gold")
     if arguments.svg and arguments.brief:
         raise InputError("--brief leaves out the drawings that --svg writes")
+    if arguments.svg:
+        _check_ending(arguments.svg)
     changes = _changes(arguments)
     if arguments.gold:
         from reranker.evaluation.brackets import GoldTrees
@@ -117,7 +119,7 @@ def _source(name: str) -> Callable[[], str | TextFile]:
     memory."""
     if os.path.isfile(name):
         return lambda: name
-    content = "".join(read_lines(name)).encode("utf-8", "surrogateescape")
+    content = "".join(read_lines(open_text(name, streams=True))).encode("utf-8", "surrogateescape")
     return lambda: TextInMemory(content, "standard input" if name == "-" else name)
 
 
@@ -190,12 +192,22 @@ def _wanted(changes: Iterable[Change], arguments: argparse.Namespace) -> Iterato
         yield by_number[name]
 
 
+def _check_ending(path: Path) -> None:
+    """Raises InputError for the name of a picture in another format, such as ``one.png``."""
+    if path.suffix not in ("", ".svg") and not path.is_dir():
+        raise InputError(
+            f"{path}: drawings are SVG, for browsers and Inkscape, which make PNG and PDF of them: "
+            f"name a file that ends in .svg, such as {path.with_suffix('.svg')}, or a folder "
+            "without an ending"
+        )
+
+
 def _write_pictures(changes: Iterator[Change], arguments: argparse.Namespace) -> None:
     """Write SVG files, named after the sentences if ``--svg`` names a folder.
 
     Raises InputError for one file and several sentences.
     """
-    from reranker.drawing.svg import svg
+    from reranker.drawing.svg import is_drawing, svg
 
     path: Path = arguments.svg
     is_file = path.suffix == ".svg" and not path.is_dir()
@@ -220,7 +232,14 @@ def _write_pictures(changes: Iterator[Change], arguments: argparse.Namespace) ->
         numbered = (f"{name}-{number}" for number in itertools.count(2))
         name = next(each for each in itertools.chain([name], numbered) if each not in names)
         names.add(name)
-        with open_whole(output_path(path if is_file else path / f"{name}.svg", inputs)) as out:
+        picture = output_path(path if is_file else path / f"{name}.svg", inputs)
+        assert picture is not None
+        if not is_file and picture.exists() and not is_drawing(picture):
+            raise InputError(
+                f"{path / picture.name}: not a drawing of `rerank show`, so it is not replaced: "
+                "rename it, or name another folder"
+            )
+        with open_whole(picture) as out:
             out.write(svg(change.titled()))
     drawn = counted(len(names), "sentence")
     message(f"rerank: drawings of {drawn} written to {path}")

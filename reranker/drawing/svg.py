@@ -10,9 +10,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from html import escape
+from pathlib import Path
 
 from reranker.drawing.changes import LEGEND, MarkedTree, Place, places, printable
 from reranker.drawing.terminal import display_width
+from reranker.files.opening import open_file
 from reranker.trees.tree import Tree
 
 _FONT_SIZE = 14
@@ -20,6 +22,8 @@ _CHARACTER = 8.5  # pixels, of an average character
 _GAP = 16  # between words
 _ROW = 36
 _MARGIN = 24
+_START = '<svg xmlns="http://www.w3.org/2000/svg" '
+_FONT = f' font-family="sans-serif" font-size="{_FONT_SIZE}">'
 _COLOURS = {None: "#222", True: "#1a7f37", False: "#cf222e"}
 
 
@@ -44,13 +48,19 @@ def svg(trees: Sequence[tuple[str, MarkedTree]]) -> str:
     size = f'width="{left:g}" height="{height + _MARGIN:g}"'
     return "\n".join(
         [
-            f'<svg xmlns="http://www.w3.org/2000/svg" {size} font-family="sans-serif" '
-            f'font-size="{_FONT_SIZE}">',
+            f"{_START}{size}{_FONT}",
             '<rect width="100%" height="100%" fill="white"/>',
             *elements,
             "</svg>\n",
         ]
     )
+
+
+def is_drawing(path: Path) -> bool:
+    """Return whether a file begins as ``svg`` begins one. Raises OSError."""
+    with open_file(path) as file:
+        first = file.readline(200).decode("utf-8", "replace").rstrip("\n")
+    return first.startswith(_START) and first.endswith(_FONT)
 
 
 def _panel(title: str, marked: MarkedTree, left: float) -> tuple[list[str], float, float]:

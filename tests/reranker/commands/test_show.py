@@ -168,6 +168,32 @@ def test_svg_parses_and_escapes(tmp_path: Path, capsys: Capture) -> None:
     assert "\x1b" not in text and "a&b\ufffd[31m" in text
 
 
+def test_a_picture_that_is_no_svg_is_refused(ranked: str, tmp_path: Path, capsys: Capture) -> None:
+    for name in ("one.png", "one.pdf", "one.svg.gz", "folder.d"):
+        picture = tmp_path / name
+        assert main(["show", ranked, "--sentence", "a", "--svg", str(picture)]) == 2
+        assert f"{picture}: drawings are SVG" in capsys.readouterr().err
+        assert not picture.exists()
+    (tmp_path / "folder.d").mkdir()
+    assert main(["show", ranked, "--svg", str(tmp_path / "folder.d")]) == 0
+    assert (tmp_path / "folder.d" / "a.svg").is_file()
+
+
+def test_only_drawings_are_replaced(ranked: str, tmp_path: Path, capsys: Capture) -> None:
+    folder = tmp_path / "pictures"
+    assert main(["show", ranked, "--svg", str(folder)]) == 0
+    before = (folder / "a.svg").read_text()
+    (folder / "a.svg").write_text(before.replace("She", "He"))  # of other trees
+    assert main(["show", ranked, "--svg", str(folder)]) == 0
+    assert (folder / "a.svg").read_text() == before
+    mine = '<svg xmlns="http://www.w3.org/2000/svg" width="9"><text>mine</text></svg>\n'
+    (folder / "c.svg").write_text(mine)
+    capsys.readouterr()
+    assert main(["show", ranked, "--svg", str(folder)]) == 2
+    assert f"{folder / 'c.svg'}: not a" in capsys.readouterr().err
+    assert (folder / "c.svg").read_text() == mine
+
+
 def test_svg_of_a_single_tree(tmp_path: Path, capsys: Capture) -> None:
     """Constituents without words stay inside the picture; without marks there is no legend."""
     file = write(tmp_path / "trees", "(S (NP ) (VP (V xxx) (W y)))\n")
@@ -303,7 +329,8 @@ def test_unusable_requests(ranked: str, gold: str, tmp_path: Path, capsys: Captu
         (["--gold", broken], f"{broken}:2: not a gold tree"),
         (["--svg", str(tmp_path / "x.svg")], "more than one sentence to draw"),
         (["--svg", folder, "--sentence", "a"], f"there is no folder {tmp_path / 'no'}"),
-        (["--svg", ranked, "--sentence", "a"], "there is no folder"),
+        (["--svg", ranked, "--sentence", "a"], f"{ranked}: drawings are SVG"),
+        (["--svg", write(tmp_path / "x", ""), "--sentence", "a"], "there is no folder"),
         (["--svg", "/proc/pictures"], "/proc/pictures: cannot be written"),
     ]:
         assert main(["show", ranked, *arguments]) == 2, arguments
