@@ -5,9 +5,12 @@ from __future__ import annotations
 
 import logging
 import sys
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 import structlog
+
+from reranker.files.visible import visible
 
 if TYPE_CHECKING:
     from reranker.service.settings import Settings
@@ -24,9 +27,10 @@ def configure(settings: Settings, **fields: object) -> None:
     ]
     # Plain: the values of local variables do not belong in a log.
     render: list[Any] = [
+        _visible,
         structlog.dev.ConsoleRenderer(
             colors=sys.stderr.isatty(), exception_formatter=structlog.dev.plain_traceback
-        )
+        ),
     ]
     if settings.log_format == "json":
         render = [
@@ -51,3 +55,10 @@ def configure(settings: Settings, **fields: object) -> None:
     logging.getLogger("uvicorn.error").setLevel(logging.WARNING)
     # A reader's warning quotes what a user sent; it is part of the answer instead.
     logging.getLogger("reranker").setLevel(logging.ERROR)
+
+
+def _visible(_logger: object, _method: str, event: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the event without characters that could control a terminal."""
+    return {
+        name: visible(value) if isinstance(value, str) else value for name, value in event.items()
+    }

@@ -71,7 +71,7 @@ def bllip_model(name: str = "") -> BllipModel:
             raise InputError(f"{name}: not the folder of a BLLIP model: no {BLLIP_FILE}")
         return BllipModel(Path(name), None)
     if os.path.exists(name):
-        return BllipModel(Path(name), file_sha256(name))
+        return BllipModel(Path(name), file_sha256(name, _MOST_BYTES))
     installed = installed_parser_models()
     if not installed and not name:
         raise InputError(
