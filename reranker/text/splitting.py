@@ -9,6 +9,7 @@ import string
 from collections.abc import Callable, Generator, Iterable, Iterator
 from typing import Literal, NamedTuple
 
+from reranker.text.abbreviations import ends_behind, is_behind_stop, no_ends
 from reranker.text.conventions import Convention, full_stops, is_english
 
 Form = Literal["text", "sentences", "tokens"]
@@ -20,19 +21,6 @@ LONGEST = 1 << 15
 # Control characters that Python counts as white space are words, since they are named and replaced.
 _SPACES = string.whitespace + "".join(
     each for each in map(chr, range(0xA0, 0x3001)) if each.isspace()
-)
-
-
-# Words with which English sentences begin. Before them an abbreviation ("at 5 p.m. They left"), a
-# letter or a number does end a sentence, which syntok does not see; an item's number does not.
-_BEGINS = (
-    "I|You|He|She|It|We|They|The|This|That|These|Those|There|Then|His|Her|Its|Our|Their|My|Your|"
-    "But|And|So|Yet|Or|Nor|However|If|When|While|Although|Because|After|Before|Since|As|In|On|At|For|"
-    "From|With|To|By|What|Who|Why|How|Where|Which|No|Not|Yes|All|Some|Many|Most|Both|Each|One|Another"
-)
-_BEHIND_ABBREVIATION = re.compile(
-    r"(?<![.!?:\n]\s\d)(?<![.!?:\n]\s\d\d)(?<!^\d)(?<!\n\d)(?<!\n\d\d)"
-    rf"\.['\")\]\u201d\u2019]*\s+(?=(?:{_BEGINS})\s)"
 )
 
 # No sentence of syntok's ends in a text without any of these: a few signs are known not to end one.
@@ -75,9 +63,10 @@ def stretches(
     """The sentences of a text that arrives in lines, long ones in pieces (``TextFile.pieces``).
 
     Running text is split by syntok, but not at semicolons. A blank line ends a sentence, too; in
-    English so do abbreviations before a word with which sentences begin, and in other languages
-    full stops that no space follows, as in Chinese. For a paragraph too long for memory, all
-    sentences but the last are returned before the rest is read.
+    English so do abbreviations before a word with which sentences begin, but not *Oct.* before a
+    number or *Dr.* before a name; and in other languages full stops that no space follows, as in
+    Chinese. For a paragraph too long for memory, all sentences but the last are returned before the
+    rest is read.
     """
     # A no-break space between given words is one of them.
     spaces = string.whitespace if form == "tokens" else _SPACES
@@ -121,9 +110,10 @@ def _last_break(text: str, begin: int, end: int) -> int:
 
 
 def _english_ends(text: str) -> Iterator[int]:
-    """Those of ``_ends``, and those behind abbreviations."""
-    behind = (match.end() for match in _BEHIND_ABBREVIATION.finditer(text))
-    yield from sorted({*_ends(text), *behind})
+    """Those of ``_ends`` behind a full stop, and those behind abbreviations, where these end a
+    sentence at all."""
+    found = {end for end in _ends(text) if is_behind_stop(text, end)}.union(ends_behind(text))
+    yield from sorted(found.difference(no_ends(text)))
 
 
 def _all_ends(text: str) -> Iterator[int]:

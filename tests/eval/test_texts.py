@@ -25,6 +25,7 @@ def module(name: str) -> Any:
 
 
 corpus, size = module("corpus"), module("size")
+sentence_ends = module("sentence_ends")
 
 
 def make(kind: str, names: list[str], out: Path, *flags: str) -> int:
@@ -130,3 +131,27 @@ def test_the_size_of_a_text(tmp_path: Path, capsys: Capture) -> None:
     assert size.main([str(tmp_path / "no.txt")]) == 2
     assert "no.txt: cannot be read" in capsys.readouterr().err
     assert size.main([]) == 2
+
+
+def test_ends_of_sentences_in_running_text(tmp_path: Path, capsys: Capture) -> None:
+    trees = [
+        "(S (NP (NNP Dr.) (NNP Who)) (VP (VBZ is) (RB n't)) (-LRB- -LRB-) (RB here) (-RRB- -RRB-)"
+        " (. .))",
+        "(NP (NN Part) (CD 1))",
+        "(S (`` ``) (VB Go) (. !) ('' ''))",
+        "(X (SU /))",
+    ]
+    assert sentence_ends.ends(map(sentence_ends.Tree.from_string, trees)) == (
+        'Dr. Who isn\'t (here). Part 1 "Go!"',
+        {22, 29},
+        {22},
+    )
+    name = write(tmp_path / "dev.mrg", "\n".join(trees))
+    assert sentence_ends.main([name, "--show"]) == 0
+    assert capsys.readouterr().out == (
+        'missed: Dr. Who isn\'t (here). Part 1 |"Go!"\n'
+        f"{'treebank':{len(name)}}  ends  found  right  precision  recall\n"
+        f"{name}     2      1      1      100.0    50.0\n"
+    )
+    assert sentence_ends.main([str(tmp_path / "none.mrg")]) == 2
+    assert "none.mrg: cannot be read" in capsys.readouterr().err

@@ -11,6 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from reranker.text.abbreviations import ends_behind, no_ends
 from reranker.text.splitting import LONGEST, Form, stretches
 
 TEXT = """A Title
@@ -62,6 +63,42 @@ def test_signs_that_end_no_sentence_of_syntok(text: str) -> None:
 def test_ends_behind_abbreviations_and_none_behind_semicolons(text: str) -> None:
     lines = [text.replace("|", " ")]
     assert [each.text for each in stretches(lines, "text")] == text.split("|")
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "On Oct. 3rd we left.|On Jan. 5th it snowed, and by Dec. 21st it was over.",
+        "We met on Fri. Oct. 3rd, on Tues. 4 May and on Nov. Twenty-first.|They left in Dec.",
+        "It closed in Sept.|They left.|In Oct. 2001 it\nopened.",
+        "I saw Dr. Who, Mr. No and Mrs. So here.|Prof. All spoke to Rev. King and Gen. De Wolf.",
+        "Messrs. Smith and De Niro met Mme. La Fontaine, Lt. Col. By and Sgt. Most of St. Louis.",
+        "See No. 5, Figs. 3 and 4, Eq. 5, Ch. 7, pp. 12-15 of Vol. II, vol. 3 and Fig. A1.|I did.",
+        "It was Smith vs. Jones, e.g. The Great Ape, i.e. The Boss, cf. In Time, or approx. 50.",
+        "On Martin Luther King Jr. Day he met John Smith Jr.|They left Warner Bros. Pictures.",
+        "Then J. R. R. Tolkien, E. A. Poe and Robert A. De Niro came.|A. A. Milne did not.",
+        "The U.S. Senate met in the U.S.|In 1990 it was the U.S. No. 1 hit, by a Ph.D. student.",
+        "We arrived at 9 a.m. on Monday, Fla. time.|We left at 9 p.m.|It's late.|However, we left.",
+        "Yahoo! Inc. said so.|Yahoo! said it.|Stop!|“I will.”|He did.|“Why?” she asked.",
+        "Smith et al. (2005) and Brown et al. 2006 found it (see above) Early, too.|So did we.",
+        "He lives on Main St. in Rome.|She lives on Elm St.|They moved to Mt. Vernon.",
+    ],
+)
+def test_abbreviations_before_what_belongs_to_them_end_no_sentence(text: str) -> None:
+    lines = [text.replace("|", " ")]
+    assert [each.text for each in stretches(lines, "text")] == text.split("|")
+
+
+def test_a_blank_line_ends_a_sentence_behind_any_abbreviation() -> None:
+    found = stretches(["Yours, J.\n", "\n", "Smith, Dr.\n", "\n", "Who\n"], "text")
+    assert [each.text for each in found] == ["Yours, J.", "Smith, Dr.", "Who"]
+
+
+@pytest.mark.parametrize("piece", ["A.", "Dr. ", "e.", ". ", "Fig.  ", '."', "( ) ", "Oct.\n "])
+def test_time_grows_as_the_text_does(piece: str) -> None:
+    text = piece * (100_000 // len(piece))
+    ends = [*no_ends(text), *ends_behind(text)]
+    assert all(0 < end <= len(text) for end in ends)
 
 
 def test_a_sentence_a_line() -> None:

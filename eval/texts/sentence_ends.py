@@ -1,0 +1,101 @@
+"""How many ends of sentences are found in running text, and how many of those found are right:
+
+    python eval/texts/sentence_ends.py gum/dev.mrg.gz craft/dev.mrg.gz
+
+The sentences of a treebank become one paragraph: their words without the spaces that nobody writes,
+a space between sentences. `--show` prints each end that is wrong, and each that is missed. Headings
+have no full stop, nor have most lines of speech, so not all ends can be found.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterable, Sequence
+from typing import NamedTuple
+
+from reranker.commands.arguments import script_parser
+from reranker.errors import RerankError
+from reranker.files.table import aligned
+from reranker.nbest.words import written as unescaped
+from reranker.text.splitting import stretches
+from reranker.trees.tree import Tree
+from reranker.trees.treebank import read_treebank, treebank_files
+
+_JOINED = frozenset({",", ".", ":", "''", "-RRB-", "POS", "HYPH"})
+"""Tags before which there is no space."""
+_JOINING = frozenset({"``", "-LRB-", "$", "#", "HYPH"})
+"""Tags behind which there is none."""
+_SPACED = frozenset({"--", "-", "\N{EN DASH}", "\N{EM DASH}", "...", "\N{HORIZONTAL ELLIPSIS}"})
+_CLITICS = frozenset({"n't", "'s", "'m", "'re", "'ve", "'d", "'ll", "%", "na", "ta"})
+_APOSTROPHE = "\N{RIGHT SINGLE QUOTATION MARK}"
+_MARKUP = frozenset({"CODE", "SU"})
+"""Tags of what nobody wrote or said."""
+_QUOTES = {"``": '"', "''": '"', "`": "'"}
+_AROUND = 40  # characters shown
+
+
+class Ends(NamedTuple):
+    """Where sentences but the first begin in ``text``, and where they are found to begin."""
+
+    text: str
+    right: set[int]
+    found: set[int]
+
+
+def ends(trees: Iterable[Tree]) -> Ends:
+    """Find the ends of the trees' sentences in running text."""
+    text, right = "", set()
+    for sentence in filter(None, map(written, trees)):
+        if text:
+            text += " "
+            right.add(len(text))
+        text += sentence
+    pieces = (text[at : at + 8192] for at in range(0, len(text), 8192))
+    return Ends(text, right, {each.start for each in stretches(pieces, "text")} - {0})
+
+
+def written(tree: Tree) -> str:
+    """Return the words of a tree as a text has them.
+
+    >>> text = "(S (-LRB- -LRB-) (PRP It) (VBZ is) (RB n't) (-RRB- -RRB-) (. .))"
+    >>> written(Tree.from_string(text))
+    "(It isn't)."
+    """
+    text, joins = "", True
+    for word, tag in zip(tree.words(), tree.word_tags(), strict=True):
+        if tag in _MARKUP:
+            continue
+        is_joined = (tag in _JOINED and word not in _SPACED) or tag == "HYPH"
+        if not (joins or is_joined or word.replace(_APOSTROPHE, "'").lower() in _CLITICS):
+            text += " "
+        text += _QUOTES.get(word, unescaped(word))
+        joins = tag in _JOINING
+    return text
+
+
+def main(argv: Sequence[str]) -> int:
+    """Print the table; returns 0, 2 if files cannot be used."""
+    parser = script_parser("sentence_ends.py", __doc__)
+    parser.add_argument("files", nargs="+", metavar="FILE", help="treebanks")
+    parser.add_argument("--show", action="store_true", help="the ends that are wrong or missed")
+    arguments = parser.parse_args(argv)
+    rows: list[tuple[str, ...]] = [("treebank", "ends", "found", "right", "precision", "recall")]
+    try:
+        for name in treebank_files(arguments.files):
+            text, right, found = ends(read_treebank([name]))
+            counts = len(right), len(found), len(right & found)
+            shares = (100 * counts[2] / max(1, all_of) for all_of in (counts[1], counts[0]))
+            rows.append((name, *map(str, counts), *(f"{share:.1f}" for share in shares)))
+            for place in sorted(right ^ found) if arguments.show else ():
+                kind = "missed" if place in right else "wrong"
+                around = text[max(0, place - _AROUND) : place], text[place : place + _AROUND]
+                print(f"{kind}: {'|'.join(around)}")
+    except RerankError as error:
+        print(f"sentence_ends: {error}", file=sys.stderr)
+        return 2
+    print(aligned(rows))
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))
