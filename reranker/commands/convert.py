@@ -17,6 +17,7 @@ from reranker.nbest.dialects.registry import DIALECTS
 from reranker.nbest.writing import list_text, tokens_text
 from reranker.trees.annotation import Annotation
 from reranker.trees.linearize import cleaned, linearize
+from reranker.trees.newer_tags import newer_tags
 from reranker.trees.treebank import named, read_texts, treebank_files
 
 EXAMPLES = """examples:
@@ -27,6 +28,7 @@ EXAMPLES = """examples:
   rerank convert wsj/02/ wsj/03/ --to trees --clean --out train.mrg
   rerank convert masc.mrg.gz --to trees --clean --without NML --out train.mrg
   rerank convert swbd/ --to trees --clean --drop DFL EDITED CODE --out speech.mrg
+  rerank convert genia/ --to trees --clean --newer-tags --out genia.mrg
 
 exit status: 0 success, 1 some candidates were rejected, 2 unusable files or flags, 3 out of
 memory"""
@@ -44,6 +46,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "without traces and function tags, with roots called TOP, as parsers learn from"
     )
     add("--clean", action="store_true", help=text)
+    text = (
+        "with --clean: write part-of-speech tags as newer treebanks do, where older ones differ: "
+        "IN for the preposition to, and TO only before a verb; PRP$, WP$, -LRB-, -RRB- and SYM"
+    )
+    add("--newer-tags", action="store_true", help=text)
     text = (
         "with --clean: leave out the constituents with these labels, but not what is in them, "
         "where treebanks that are learned from together differ"
@@ -69,9 +76,9 @@ def run(arguments: argparse.Namespace) -> int:
     """Convert as the flags say; returns the exit code."""
     if arguments.clean:
         return _clean(arguments)
-    for name in ("without", "drop", "separators"):
+    for name in ("newer_tags", "without", "drop", "separators"):
         if getattr(arguments, name):
-            raise InputError(f"--{name} is for --clean")
+            raise InputError(f"--{name.replace('_', '-')} is for --clean")
     inputs = nbest_files.inputs(arguments)
     out_path, tokens_path = output_paths((arguments.out, arguments.tokens_out), inputs)
     if DIALECTS[arguments.to].needs_beam and arguments.to_beam is None:
@@ -115,6 +122,7 @@ def _clean(arguments: argparse.Namespace) -> int:
                 if never:
                     never.difference_update(token[1:] for token in linearize(tree))
                 tree = cleaned(tree, arguments.without)
+                tree = newer_tags(tree) if arguments.newer_tags else tree
                 out.write(f"{tree.to_string()}\n")
                 written += 1
             except TreeError as error:

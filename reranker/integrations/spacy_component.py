@@ -32,7 +32,7 @@ from reranker.checkpoints.installed import is_installed, models_of
 from reranker.errors import InputError
 from reranker.integrations.tokens import LONGEST, rank_sentences
 from reranker.nbest.data import UNKNOWN_TAG
-from reranker.outputs.upos import upos
+from reranker.outputs.upos import universal_tags
 from reranker.parsers.choice import OPTIONS, ParserChoice
 from reranker.parsers.parser import Parser, ParserSettings
 from reranker.parsers.registry import create_parser
@@ -204,13 +204,15 @@ def _set_tags(doc: Doc, parses: Iterable[_Parse]) -> None:
     """Set ``tag_`` and ``pos_`` of tokens that no earlier component has tagged."""
     for start, end, tree, *_ in parses:
         tokens = [token for token in doc[start:end] if not token.is_space]
-        tags = Tree.from_string(tree).tags() if tree else []
-        if len(tags) != len(tokens):  # a leaf without a tag
+        parsed = Tree.from_string(tree) if tree else None
+        if parsed is None or len(parsed.tags()) != len(tokens):  # a leaf without a tag
             continue
-        for token, tag in zip(tokens, tags, strict=True):
+        for token, tag, universal in zip(
+            tokens, parsed.tags(), universal_tags(parsed), strict=True
+        ):
             if not token.tag and tag != UNKNOWN_TAG:
                 token.tag_ = tag
-                if not token.pos and (universal := upos(tag)):
+                if not token.pos and universal:
                     token.pos_ = universal
 
 

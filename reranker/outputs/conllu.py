@@ -20,7 +20,7 @@ import re
 from collections.abc import Iterable, Iterator
 
 from reranker.errors import InputError
-from reranker.outputs.upos import upos
+from reranker.outputs.upos import universal_tags
 from reranker.sentence import ParsedSentence
 from reranker.trees.tree import Tree
 
@@ -76,6 +76,7 @@ def _rows(sentence: ParsedSentence) -> tuple[list[str], str]:
     """A row for each word, and the text that the rows spell."""
     words = sentence.words
     bits = [] if sentence.tree is None else _bits(sentence.tree)
+    universal = iter(() if sentence.tree is None else universal_tags(sentence.tree))
     rows, text = [], ""
     for place, (word, bit) in enumerate(zip(words, bits, strict=True)):
         is_last = place + 1 == len(words)
@@ -88,12 +89,13 @@ def _rows(sentence: ParsedSentence) -> tuple[list[str], str]:
             misc.append("SpaceAfter=No")
         if word.start is not None:
             misc += [f"start_char={word.start}", f"end_char={word.end}"]
-        rows.append(_row(place + 1, word.form, word.tag or "_", "|".join(misc)))
-    return rows or [_row(1, "_", "_", "_")], text or "_"
+        tags = "_" if word.tag is None else next(universal) or "_", word.tag or "_"
+        rows.append(_row(place + 1, word.form, tags, "|".join(misc)))
+    return rows or [_row(1, "_", ("_", "_"), "_")], text or "_"
 
 
-def _row(place: int, form: str, tag: str, misc: str) -> str:
-    universal = upos(tag) or "_"
+def _row(place: int, form: str, tags: tuple[str, str], misc: str) -> str:
+    universal, tag = tags
     return "\t".join([str(place), form, "_", universal, tag, "_", "_", "_", "_", misc])
 
 

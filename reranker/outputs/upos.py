@@ -7,6 +7,9 @@ does not tell auxiliaries from other verbs, nor subordinating conjunctions from 
 
 from __future__ import annotations
 
+from reranker.trees.newer_tags import each_newer_tag
+from reranker.trees.tree import Tree
+
 _TAGS = {
     "ADJ": "AFX JJ JJR JJS",
     "ADP": "IN RP",
@@ -35,3 +38,15 @@ def upos(tag: str | None) -> str | None:
     ('VERB', 'PRON', None)
     """
     return _UPOS.get(tag or "")
+
+
+def universal_tags(tree: Tree) -> list[str | None]:
+    """Return the universal tag of every part-of-speech node, left to right.
+
+    The preposition *to* is ADP, also in trees of parsers that tag it TO as they do before a verb.
+
+    >>> universal_tags(Tree.from_string("(VP (VB go) (PP (TO to) (NP (NN school))))"))
+    ['VERB', 'ADP', 'NOUN']
+    """
+    pairs = zip(tree.tags(), each_newer_tag(tree), strict=True)
+    return [upos(newer if tag == "TO" else tag) for tag, newer in pairs]

@@ -164,3 +164,13 @@ def test_transcribed_speech_and_other_separators(tmp_path: Path, capsys: Capture
     flags[0] = write(tmp_path / "b.mrg", "(S (NP;*SBJ* (PRP##n=s## I)) (VP*X (VBD ran)))\n")
     assert main(["convert", *flags[:4], "--separators", ";*#"]) == 0
     assert capsys.readouterr().out == f"(TOP (S {ran})\n"
+
+
+def test_trees_with_the_tags_of_newer_treebanks(tmp_path: Path, capsys: Capture) -> None:
+    tree = "(TOP (VP (VBD went) (PP (TO to) (NP (PRPP their) (NNS offices)))))"
+    file = write(tmp_path / "a.mrg", f"{tree}\n")
+    assert main(["convert", file, "--to", "trees", "--clean", "--newer-tags"]) == 0
+    newer = tree.replace("TO", "IN", 2).replace("IN", "TO", 1).replace("PRPP", "PRP$")
+    assert capsys.readouterr().out == f"{newer}\n"
+    assert main(["convert", file, "--to", "trees", "--newer-tags"]) == 2
+    assert "--newer-tags is for --clean" in capsys.readouterr().err

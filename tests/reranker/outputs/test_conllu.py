@@ -119,3 +119,12 @@ def test_other_rows_and_columns() -> None:
     ]
     with pytest.raises(InputError, match=r"^CoNLL-U:1: 2 columns, not 10"):
         list(from_conllu(["1\ta"]))
+
+
+def test_the_preposition_to_is_an_adposition_whatever_its_tag() -> None:
+    text = "(VP (VB go) (PP ({} to) (NP (NN school))) (S (VP (TO to) (VP (VB learn)))))"
+    for tag in ("IN", "TO"):
+        written = to_conllu(ParsedSentence("7", Tree.from_string(text.format(tag))))
+        columns = [row.split("\t") for row in written.splitlines() if row and row[0] != "#"]
+        found = [(row[3], row[4]) for row in columns if row[1] == "to"]
+        assert found == [("ADP", tag), ("PART", "TO")]
