@@ -18,8 +18,8 @@ _FIXED = {
         ("``", "`", "\N{LEFT DOUBLE QUOTATION MARK}", "\N{LEFT SINGLE QUOTATION MARK}"), "``"
     ),
     **dict.fromkeys(("''", "\N{RIGHT DOUBLE QUOTATION MARK}"), "''"),
-    "-LRB-": "-LRB-",
-    "-RRB-": "-RRB-",
+    **dict.fromkeys(("-LRB-", "-LSB-", "-LCB-", "[", "{"), "-LRB-"),
+    **dict.fromkeys(("-RRB-", "-RSB-", "-RCB-", "]", "}"), "-RRB-"),
 }
 _ESCAPED = re.compile("-[LR][RCS]B-")
 UNKNOWN_TAG = "XX"

@@ -19,9 +19,10 @@ def test_the_most_probable_tag() -> None:
 
 
 def test_punctuation_has_the_tag_of_all_treebanks() -> None:
-    words = (",", "?", "--", ";", "”", "-RRB-")
+    words = (",", "?", "--", ";", "”", "-RRB-", "-LSB-", "}")
     rows = np.array([row("NN")] * len(words))
-    assert best_tags(words, rows, TAGS) == (",", ".", ":", ":", "''", "-RRB-")
+    expected = (",", ".", ":", ":", "''", "-RRB-", "-LRB-", "-RRB-")
+    assert best_tags(words, rows, TAGS) == expected
 
 
 def test_words_are_no_punctuation() -> None:
