@@ -26,7 +26,8 @@ from benchmarks.scoring.measure import machine
 from benchmarks.service_load.bombs import PRODUCTS, Bomb
 from benchmarks.service_load.kind import LATEST, Asked, KindClient, Question, ask, seconds_alone
 from reranker.process.cores import available_cores
-from tests.service.servers import RERANK, serving
+from tests.checkout import RERANK
+from tests.service.servers import serving
 
 CONNECTIONS = 4
 MOST_TIMES = 5

@@ -88,7 +88,7 @@ def main() -> None:
         train = Words(*map(torch.cat, zip(*parts, strict=True)))
         before = Tagger(model.model.tag_output, model.model.tag_bias)
         after = trained(before, train, arguments.epochs, arguments.seed)
-        rows = [("", "words", "before", "after")]
+        rows: list[tuple[str, ...]] = [("", "words", "before", "after")]
         for name in dev_files:
             dev = read_words(model, name, arguments.never)
             shares = (f"{100 * accuracy(each, dev):.2f}" for each in (before, after))
@@ -132,7 +132,7 @@ def trained(tagger: Tagger, words: Words, epochs: int, seed: int) -> Tagger:
     optimiser = torch.optim.AdamW(after.parameters(), _RATE, weight_decay=0.0)
     decay = torch.optim.lr_scheduler.LinearLR(optimiser, 1.0, 0.0, epochs * batches)
     for _ in range(epochs):
-        for rows in known[torch.randperm(len(known))].split(_BATCH):
+        for rows in torch.split(known[torch.randperm(len(known))], _BATCH):
             loss = functional.cross_entropy(
                 after(words.read[rows]), words.tags[rows], reduction="none"
             )
@@ -150,7 +150,9 @@ def accuracy(tagger: Tagger, words: Words) -> float:
     """Return the share of the words with a tag to be learned that get it."""
     known = words.tags != PADDING
     with torch.inference_mode():
-        found = torch.cat([tagger(some).argmax(1) for some in words.read[known].split(_BATCH)])
+        found = torch.cat(
+            [tagger(some).argmax(1) for some in torch.split(words.read[known], _BATCH)]
+        )
     return float((found == words.tags[known]).double().mean())
 
 

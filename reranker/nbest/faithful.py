@@ -283,7 +283,7 @@ def _words_of_list(parsed: Sequence[_Parsed]) -> tuple[str, ...] | None:
     alike = [other for other in told if len(other) == len(words)]
     if not parsed[0].has_stand_ins:
         return alike[0] if alike else words
-    return (alike or told or [None])[0]
+    return next(iter(alike or told), None)
 
 
 def _with_words(parsed: _Parsed, words: tuple[str, ...], source: Source) -> _Parsed:
@@ -338,7 +338,8 @@ def _candidate(parsed: _Parsed, sentence: Sentence | None, source: Source) -> Ca
         own_tags = tuple(tag or UNKNOWN_TAG for tag in skeleton.tags)
         tags = sentence.tags if sentence and sentence.tags else own_tags
     is_repaired = bool(skeleton and skeleton.fault)
-    text = skeleton.to_text(source.notation, raw.text) if skeleton and is_repaired else raw.text
+    notation = source.notation or Notation.BRACKETS
+    text = skeleton.to_text(notation, raw.text) if skeleton and is_repaired else raw.text
     score, line = raw.parser_score, raw.line
     candidate = Candidate(place, text, tokens, score, line, tags, is_repaired, source.name)
     if not source.restore:

@@ -177,8 +177,8 @@ def _source(format_name: str, room: Room, repair: bool | None = None) -> Source:
     """The source of trees in the notation of a format; in many, each tree shows its own."""
     if format_name == "ptb":
         return Source("the request", Notation.BRACKETS, repair, room=room)
-    dialect = DIALECTS.get(format_name)
-    return Source("the request", dialect and dialect.notation, repair, room=room)
+    notation = DIALECTS[format_name].notation if format_name in DIALECTS else None
+    return Source("the request", notation, repair, room=room)
 
 
 def _within_limits(

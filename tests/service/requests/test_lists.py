@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import TypeVar
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from pydantic import BaseModel
 
 from reranker.nbest import NBest, Sentence, from_candidates
 from reranker.service.requests import schemas
@@ -16,6 +18,7 @@ from tests.reranker.nbest.any_candidates import BROKEN, Given, given_lists
 
 TREE = "(S1 (S (NP (PRP She)) (VP (VBD left)) (. .)))"
 SETTINGS = load_settings({})
+Request = TypeVar("Request", bound=BaseModel)
 EXAMPLES = settings(deadline=None, max_examples=30)
 
 
@@ -29,6 +32,10 @@ def as_read(nbest: NBest) -> list[object]:
     return [[(one.index, one.text, one.tokens, one.tags) for one in nbest.candidates], rejected]
 
 
+def request(kind: type[Request], **fields: object) -> Request:
+    return kind.model_validate(fields)
+
+
 def good(nbest: NBest, lists: Given) -> list[object]:
     texts = {one.text for one in lists.good}
     return [(one.text, one.tokens, one.tags) for one in nbest.candidates if one.text in texts]
@@ -38,8 +45,8 @@ def good(nbest: NBest, lists: Given) -> list[object]:
 @given(given_lists())
 def test_one_list_in_each_form_is_python_s(lists: Given) -> None:
     python = from_candidates(lists.mixed)
-    documents = schemas.DocumentsRequest(query="She left .", documents=lists.mixed)
-    texts = schemas.TextsRequest(texts=lists.mixed)
+    documents = request(schemas.DocumentsRequest, query="She left .", documents=lists.mixed)
+    texts = request(schemas.TextsRequest, texts=lists.mixed)
     (from_documents,), (from_texts,) = read(documents), read(texts)
     assert as_read(from_documents) == as_read(from_texts) == as_read(python)
     assert good(python, lists) == good(from_candidates([one.text for one in lists.good]), lists)
@@ -50,10 +57,9 @@ def test_one_list_in_each_form_is_python_s(lists: Given) -> None:
 def test_sentences_are_python_s(lists: list[Given], are_told: bool) -> None:
     told = [list(each.words) if are_told else None for each in lists]
     entries = [
-        schemas.CandidateList(tokens=words, candidates=each.mixed)
-        for words, each in zip(told, lists, strict=True)
+        {"tokens": words, "candidates": each.mixed} for words, each in zip(told, lists, strict=True)
     ]
-    found = read(schemas.SentencesRequest(sentences=entries))
+    found = read(request(schemas.SentencesRequest, sentences=entries))
     for nbest, words, each in zip(found, told, lists, strict=True):
         sentence = Sentence.of(words) if words else None
         assert as_read(nbest) == as_read(from_candidates(each.mixed, sentence=sentence))
@@ -63,7 +69,7 @@ def test_sentences_are_python_s(lists: list[Given], are_told: bool) -> None:
 @given(st.lists(given_lists(), min_size=1, max_size=3))
 def test_trees_to_score_are_python_s(lists: list[Given]) -> None:
     trees = [text for each in lists for text in each.mixed]
-    found = read_trees(schemas.ScoreRequest(trees=trees), SETTINGS)
+    found = read_trees(request(schemas.ScoreRequest, trees=trees), SETTINGS)
     assert list(map(as_read, found)) == [as_read(from_candidates([tree])) for tree in trees]
 
 
@@ -71,7 +77,7 @@ def test_trees_to_score_are_python_s(lists: list[Given]) -> None:
 @pytest.mark.parametrize("place", [0, 1])
 def test_a_broken_document_leaves_the_good_one_its_tags(broken: str, place: int) -> None:
     documents: Sequence[str] = [broken, TREE] if place else [TREE, broken]
-    body = schemas.DocumentsRequest(query="She left .", documents=list(documents))
+    body = request(schemas.DocumentsRequest, query="She left .", documents=documents)
     (nbest,) = read(body)
     (candidate,) = [one for one in nbest.candidates if one.index == place]
     assert candidate.tree.to_string() == TREE
