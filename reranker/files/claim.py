@@ -106,7 +106,7 @@ def beside(path: Path, ending: str) -> Path:
     """Return the path of a file beside ``path`` whose name is that with an ending: where that would
     be too long for a name, shortened, with a check sum."""
     name = os.fsencode(path.name)
-    if len(name) + len(ending) > _LONGEST_NAME:
+    if len(name) <= _LONGEST_NAME < len(name) + len(ending):
         short = name[:_SHORTENED].decode("utf-8", "ignore")
         return path.with_name(f"{short}.{hashlib.sha256(name).hexdigest()[:16]}{ending}")
     return path.with_name(path.name + ending)
